@@ -1,0 +1,6 @@
+"""``python -m gpureport``."""
+
+from gpureport.cli import run
+
+if __name__ == "__main__":
+    run()

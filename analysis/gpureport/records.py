@@ -1,0 +1,280 @@
+"""The records that flow from room to room: prediction, measurement, observation, finding.
+
+Data flows one way: ``Device`` + workload + sweep → :class:`Prediction`; workload + sweep + a live device →
+:class:`Measurement`; measurement → :class:`Observation`; prediction + observation → :class:`Finding`. All of
+them together are the report document (``gpureport.report.document``). Every record is immutable, holds SI base
+units with the unit in the field's name, and is stored in ``report.json`` as it is.
+"""
+
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, WrapSerializer
+
+
+class Record(BaseModel):
+    """An immutable record. Fields that a reader does not know are ignored: adding one breaks no older reader."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", use_attribute_docstrings=True)
+
+
+def _rounded(value: float, handler: SerializerFunctionWrapHandler) -> object:
+    """Store nine significant digits: more than any timer has, and half the bytes of the full repr."""
+    return handler(float(f"{value:.9g}"))
+
+
+Compact = Annotated[float, WrapSerializer(_rounded)]
+"""A float that is written with nine significant digits."""
+
+Feature = Literal["cliff", "taper", "rate"]
+"""What a finding is about: where a cache gives out, how much work fills the device, how fast it then runs."""
+
+Position = Literal["departure", "midpoint", "arrival", "knee", "n90", "plateau", "peak"]
+"""Which point of the feature. Cliff: *departure* (95 % of the upper plateau), *midpoint* (half way, in log),
+*arrival* (within 5 % of the lower plateau). Taper: *knee* (flat time x peak rate), *n90* (90 % of the plateau).
+Rate: *plateau* (a level of the curve), *peak* (the best point of a sweep)."""
+
+
+class Metric(Record):
+    """What a curve's value is: work per second, or seconds per unit of work."""
+
+    kind: Literal["rate", "time"]
+    """``rate``: value = work / time (higher is better). ``time``: value = time / work (lower is better)."""
+    unit: str
+    """The unit of the work: ``B`` (bytes as counted in the workload's title), ``cells``, ``particles``,
+    ``matrices``, ``loads``, ``launches``, ``groups``."""
+    label: str
+    """What the reader sees on the axis, without the unit: ``read bandwidth``, ``latency``."""
+
+    def value(self, work: float, time_s: float) -> float:
+        """Return the curve's value: unit/s for a rate, s/unit for a time."""
+        return work / time_s if self.kind == "rate" else time_s / work
+
+
+class Axis(Record):
+    """What a sweep varies."""
+
+    quantity: Literal["working_set", "work_items", "work_group"]
+    """``working_set``: x is bytes; ``work_items``: x is a count; ``work_group``: x is the shape's index."""
+    label: str
+
+
+class SweepKey(Record):
+    """Which curve: the identity that predictions, measurements, observations and findings share."""
+
+    workload: str
+    """The family, e.g. ``game_of_life``."""
+    variant: str
+    """The variant, e.g. ``packed64``."""
+    sweep: str
+    """The sweep, e.g. ``grid_size``."""
+
+    def __str__(self) -> str:
+        """``family/variant/sweep``."""
+        return f"{self.workload}/{self.variant}/{self.sweep}"
+
+
+class PointKey(Record):
+    """One point of a sweep: what was asked for, and its size in the units that models and plots use."""
+
+    label: str
+    """How a table names it, e.g. ``4096 x 4096`` or ``16 x 16``."""
+    parameters: dict[str, int]
+    work: Compact
+    """Units of work of one dispatch (in-kernel repeats included), see :class:`Metric`."""
+    work_items: int
+    working_set_bytes: Compact
+    """Footprint: all lines of all buffers touched between reuses."""
+    x: Compact
+    """Position on the sweep's axis."""
+
+
+class Occupancy(Record):
+    """How much of a compute unit the kernel may fill, and what limits it."""
+
+    work_group: tuple[int, ...]
+    registers_per_work_item: int
+    local_memory_bytes: int
+    """Local memory of one work-group, before granules and reserves."""
+    source: Literal["compiled", "assumed"]
+    """``compiled``: the driver's own figures; ``assumed``: the workload's estimate, before compiling."""
+    groups_per_compute_unit: int
+    waves_per_compute_unit: int
+    max_waves_per_compute_unit: int
+    fraction: float
+    """Resident waves / most waves a compute unit holds, 0…1."""
+    limiter: str
+    """``work-groups``, ``waves``, ``registers``, ``local memory``, or ``work-group size`` if none fits."""
+
+
+class PredictedPoint(Record):
+    """What the model says of one point."""
+
+    point: PointKey
+    time_s: Compact
+    """Predicted time of one dispatch."""
+    value: Compact
+    """The same in the sweep's metric."""
+    ceilings_s: dict[str, Compact]
+    """Time that each ceiling alone would take: ``launch``, ``groups``, ``latency``, ``L1``, ``L2``, ``DRAM``,
+    ``int32``, ``shuffle``, …"""
+    binding: str
+    """The largest of the ceilings."""
+
+
+class CurveFeature(Record):
+    """One position of one feature of a curve, predicted or observed."""
+
+    feature: Feature
+    position: Position
+    level: str
+    """Which level it belongs to: ``L2`` (the level that gives out), ``device`` (taper), ``DRAM`` (plateau)."""
+    value: Compact
+    unit: str
+    """``B`` for cliffs, ``work-items`` for tapers, the metric's unit (``B/s``, ``s``, ``cells/s``) for rates."""
+    ci_low: Compact | None = None
+    ci_high: Compact | None = None
+    """95 % interval; ``None`` for a prediction that has none."""
+
+
+class Prediction(Record):
+    """The model's answer for one sweep, made before the sweep was measured."""
+
+    key: SweepKey
+    kind: Literal["specification", "calibrated"]
+    """``specification``: from the YAML entry alone. ``calibrated``: plus measured primitives of other workloads."""
+    metric: Metric
+    axis: Axis
+    points: tuple[PredictedPoint, ...]
+    features: tuple[CurveFeature, ...]
+    occupancy: tuple[Occupancy, ...]
+    """One entry a work-group shape that the sweep uses."""
+    notes: tuple[str, ...] = ()
+    """What was assumed, in sentences."""
+    made_at: str = ""
+    """ISO 8601 time, UTC."""
+
+
+class MeasuredPoint(Record):
+    """The raw samples of one point."""
+
+    point: PointKey
+    samples_s: tuple[Compact, ...] = ()
+    """Seconds of one dispatch, one figure a sample, in the order in which they were taken."""
+    taken_at_s: tuple[Compact, ...] = ()
+    """When each sample was taken, seconds since the sweep began (points are interleaved in random order)."""
+    dispatches_per_sample: int = 1
+    method: Literal["event", "batch"] = "event"
+    """``event``: one dispatch between its own device time stamps. ``batch``: many dispatches back to back in one
+    in-order queue, first start to last end, divided by their number; then launch cost is part of the time."""
+    skipped: str | None = None
+    """Why there are no samples, in a sentence."""
+
+
+class Compilation(Record):
+    """What the compiler made of a kernel."""
+
+    kernel: str
+    options: str
+    log: str = ""
+    registers_per_work_item: int | None = None
+    local_memory_bytes: int | None = None
+    private_bytes: int | None = None
+    """Spilled or private memory of one work-item, if the runtime tells."""
+    wave_width: int | None = None
+    """Preferred work-group size multiple: the sub-group width actually used, where the runtime tells."""
+    max_work_group: int | None = None
+
+
+class Verification(Record):
+    """Whether the kernel's results equal the NumPy reference, checked before anything is timed."""
+
+    passed: bool
+    cases: tuple[str, ...]
+    """What was checked, e.g. ``97 x 61, 3 generations``."""
+    message: str = ""
+    """For a failure: which case, how many elements differ, the first of them."""
+
+
+class Measurement(Record):
+    """Everything measured for one sweep; statistics are derived from it, never stored in its place."""
+
+    key: SweepKey
+    metric: Metric
+    axis: Axis
+    points: tuple[MeasuredPoint, ...] = ()
+    compilation: tuple[Compilation, ...] = ()
+    verification: Verification | None = None
+    skipped: str | None = None
+    """Why the whole sweep was not run, in a sentence."""
+    started_at: str = ""
+    duration_s: float = 0.0
+
+
+class ObservedPoint(Record):
+    """The statistics of one point."""
+
+    point: PointKey
+    time_s: Compact
+    """Median time of one dispatch."""
+    value: Compact
+    """Median in the sweep's metric."""
+    ci_low: Compact
+    ci_high: Compact
+    """95 % interval of the median, in the sweep's metric."""
+    samples: int
+
+
+class Observation(Record):
+    """What the samples show: points with intervals, and the features found in them without being told where."""
+
+    key: SweepKey
+    metric: Metric
+    axis: Axis
+    points: tuple[ObservedPoint, ...]
+    features: tuple[CurveFeature, ...]
+    warnings: tuple[str, ...] = ()
+    """Drift, two clock states, too few samples: what a reader must know before trusting the curve."""
+
+
+class Verdict(StrEnum):
+    """How a finding ended."""
+
+    AGREES = "agrees"
+    OFF = "off"
+    NOT_OBSERVED = "not observed"
+    NOT_PREDICTED = "not predicted"
+    ERROR = "error"
+    """Above its own ceiling, or wrong results: an error of model or measurement, never a success."""
+
+
+class Finding(Record):
+    """Predicted against observed, for one position of one feature."""
+
+    workload: str
+    variant: str
+    sweep: str
+    feature: Feature
+    position: Position
+    level: str
+    basis: Literal["specification", "calibrated"]
+    """Which prediction it is held against."""
+    predicted: Compact | None
+    observed: Compact | None
+    ci_low: Compact | None
+    ci_high: Compact | None
+    unit: str
+    ratio: Compact | None
+    """Observed / predicted."""
+    verdict: Verdict
+    explanation: str
+    """One or two sentences: what binds there, and why the two differ where they do."""
+
+
+class Provenance(Record):
+    """Where a value came from."""
+
+    kind: Literal["spec", "queried", "measured", "derived", "assumed"]
+    source: str
+    """The citation, the query, or the formula."""
+    note: str = Field(default="", description="A caveat, e.g. that sources disagree.")

@@ -1,0 +1,229 @@
+"""What the models know about a device: plain numbers in SI base units, with where each came from.
+
+These are the *resolved* records that every other room uses. The YAML files that people write, with their units
+and sources, are read by ``gpureport.spec.database`` into these.
+"""
+
+from typing import Literal
+
+from pydantic import Field
+
+from gpureport.records import Provenance, Record
+
+Kind = Literal["gpu", "accelerator", "cpu"]
+
+
+class Extent(Record):
+    """A cliff's width: working set / usable capacity at which a cache departs, is half way, has given out."""
+
+    departure: float
+    midpoint: float
+    arrival: float
+
+
+class Cache(Record):
+    """One cache level."""
+
+    name: str
+    """``L1``, ``L2``, ``L3``, ``LLC`` (Infinity Cache and other memory-side caches)."""
+    capacity_bytes: float
+    """Capacity of one instance."""
+    scope: Literal["compute_unit", "device"]
+    """``compute_unit``: one instance for each compute unit; ``device``: one instance for all."""
+    line_bytes: int
+    sector_bytes: int
+    """The least that moves on a miss (= line where lines are not sectored)."""
+    latency_cycles: float
+    """Dependent-load latency at the device's clock."""
+    bandwidth_bytes_per_cycle: float
+    """Bytes a cycle for one compute unit, at the device's clock."""
+    bandwidth_extent: Extent
+    """Where a bandwidth curve leaves this level."""
+    latency_extent: Extent
+    """Where a latency curve of one chasing work-item leaves this level."""
+    persistent: bool
+    """Whether contents survive from one dispatch to the next (GPU L1 caches are invalidated)."""
+    unified_with_local_memory: bool = False
+    """Whether local memory is carved out of this cache's capacity."""
+    partitions: int = 1
+    """Parts of a device-wide cache that differ in distance: one work-item's latency also steps at capacity / partitions."""
+    far_latency_cycles: float | None = None
+    """Latency of the far partition."""
+
+
+class Memory(Record):
+    """Device memory."""
+
+    size_bytes: float
+    bandwidth_bytes_per_s: float
+    """As listed."""
+    efficiency: float
+    """Share of the listed bandwidth that a streaming kernel reaches."""
+    latency_cycles: float
+    """Dependent-load latency beyond all caches, at the device's clock."""
+    access_bytes: int
+    """The least that moves to or from memory."""
+
+
+class Launch(Record):
+    """What starting work costs."""
+
+    single_s: float
+    """Shortest time between the start and end stamps of one dispatch that does nothing."""
+    batched_s: float
+    """Time a dispatch takes in a row of dispatches that do nothing."""
+    groups_per_cycle: float
+    """Work-groups that the whole device starts in one clock cycle."""
+
+
+class NvidiaOccupancy(Record):
+    """Rules of ``cuda_occupancy.h``: registers are handed out to whole warps per sub-partition."""
+
+    rule: Literal["nvidia"] = "nvidia"
+    max_waves: int
+    max_groups: int
+    registers: int
+    """32-bit registers of a compute unit."""
+    register_granule: int
+    """Registers are allocated to a warp in multiples of this."""
+    max_registers_per_work_item: int
+    sub_partitions: int
+    local_memory_bytes: float
+    """Most local memory of a compute unit (largest carve-out)."""
+    local_memory_granule_bytes: int
+    local_memory_reserved_bytes: int
+    """Taken by the system for each work-group."""
+    carveouts_bytes: tuple[float, ...] = ()
+    """Sizes that local memory may take of the unified cache, ascending; empty: not unified."""
+
+
+class AmdOccupancy(Record):
+    """Rules of LLVM's AMDGPU back end: vector registers per SIMD, LDS per compute unit."""
+
+    rule: Literal["amd"] = "amd"
+    simds: int
+    max_waves_per_simd: int
+    vector_registers: dict[int, int]
+    """Vector registers of a SIMD lane, by wave width."""
+    vector_register_granule: dict[int, int]
+    max_vector_registers: int
+    max_groups: int
+    local_memory_bytes: float
+    local_memory_granule_bytes: int
+
+
+class IntelOccupancy(Record):
+    """Rules of Intel's compute runtime: hardware threads of a subslice, shared local memory of a subslice."""
+
+    rule: Literal["intel"] = "intel"
+    threads: int
+    """Hardware threads of a subslice."""
+    units_per_subslice: int
+    """Execution units that share a subslice (OpenCL reports execution units as compute units)."""
+    local_memory_bytes: float
+    local_memory_sizes_bytes: tuple[float, ...]
+    """Sizes that an allocation is rounded up to, ascending."""
+
+
+class CpuOccupancy(Record):
+    """A CPU core runs one work-group at a time."""
+
+    rule: Literal["cpu"] = "cpu"
+    local_memory_bytes: float
+
+
+OccupancyRules = NvidiaOccupancy | AmdOccupancy | IntelOccupancy | CpuOccupancy
+
+
+class Architecture(Record):
+    """What all devices of one (micro)architecture share."""
+
+    id: str
+    name: str
+    vendor: str
+    kind: Kind
+    wave_width: int
+    """Lanes of a wave (warp, wavefront, hardware thread; SIMD width of a CPU core in 32-bit lanes)."""
+    max_work_group: int
+    occupancy: OccupancyRules = Field(discriminator="rule")
+    schedulers: int
+    """Waves that can issue an instruction in one cycle, per compute unit."""
+    rates_per_cycle: dict[str, float]
+    """Lane operations per cycle of one compute unit, by instruction class: ``fp32``, ``int32`` (add, shift and
+    bitwise), ``int32_mul``, ``shuffle``, ``local`` (4-byte local-memory accesses), ``memory`` (global loads and
+    stores issued), ``instruction`` (anything)."""
+    latency_cycles: dict[str, float]
+    """Dependent-issue latency by instruction class (as in ``rates_per_cycle``, plus ``barrier``)."""
+    local_memory_banks: int
+    write_allocate: bool
+    """Whether a write miss fetches the line even when the write will cover it (CPUs)."""
+    loaded_latency: float
+    """Latency under streaming load / latency of a lone dependent load."""
+
+
+class Device(Record):
+    """A device, resolved: its own figures and its architecture's."""
+
+    id: str
+    """The database entry, e.g. ``nvidia/h200_sxm``; ``draft`` for a device that no entry matches."""
+    name: str
+    vendor: str
+    kind: Kind
+    architecture: Architecture
+    compute_units: int
+    clock_hz: float
+    """Clock that the model uses: listed boost clock, unless a better one is known."""
+    caches: tuple[Cache, ...]
+    """Nearest first; only those that OpenCL global loads and stores see."""
+    memory: Memory
+    launch: Launch
+    opencl_names: tuple[str, ...] = ()
+    opencl_compute_units: int | None = None
+    """What ``CL_DEVICE_MAX_COMPUTE_UNITS`` reports, where it differs from ``compute_units`` (AMD work-group processors)."""
+    pci_ids: tuple[str, ...] = ()
+    provenance: dict[str, Provenance] = Field(default_factory=dict)
+    """By dotted path of the value: ``memory.bandwidth``, ``caches.L2.capacity``."""
+    notes: tuple[str, ...] = ()
+
+    def rate_per_s(self, instruction: str) -> float:
+        """Lane operations per second of the whole device for one instruction class."""
+        return self.architecture.rates_per_cycle[instruction] * self.clock_hz * self.compute_units
+
+    def level_bandwidth_bytes_per_s(self, cache: Cache) -> float:
+        """Bandwidth of one cache level, all compute units together, in bytes/s."""
+        return cache.bandwidth_bytes_per_cycle * self.clock_hz * self.compute_units
+
+    def cycles(self, count: float) -> float:
+        """Seconds that *count* clock cycles take."""
+        return count / self.clock_hz
+
+
+class PresentDevice(Record):
+    """What the OpenCL runtime says of a device that is present (plain data: no OpenCL object)."""
+
+    index: int
+    platform: str
+    platform_version: str
+    name: str
+    vendor: str
+    kind: Kind
+    driver: str
+    version: str
+    """``CL_DEVICE_VERSION``."""
+    compute_units: int
+    clock_hz: float | None
+    global_memory_bytes: int
+    max_allocation_bytes: int
+    global_cache_bytes: int
+    cache_line_bytes: int
+    local_memory_bytes: int
+    max_work_group: int
+    max_work_item_sizes: tuple[int, ...]
+    timer_resolution_s: float
+    extensions: tuple[str, ...]
+    pci_id: str | None = None
+    """``vendor:device`` in hexadecimal, where an extension tells."""
+    wave_width: int | None = None
+    """Warp or wavefront width where an extension tells."""
+    compute_capability: str | None = None
+    """NVIDIA only, e.g. ``9.0``."""
