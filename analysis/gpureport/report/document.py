@@ -1,0 +1,221 @@
+"""The report document: everything that one run predicted, measured and found, as one versioned JSON file."""
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal, NoReturn
+
+from pydantic import Field, ValidationError
+
+from gpureport.errors import GpuReportError, InputError
+from gpureport.records import Finding, Measurement, Observation, Prediction, Record
+from gpureport.spec.models import Device, PresentDevice
+
+SCHEMA_VERSION = 1
+# History of the format. A reader takes every version up to its own; a field added with a default keeps the number.
+#   1 (2026-11): the first.
+
+FILE_NAME = "report.json"
+_EXPANDED_LEVELS = 4  # containers nested deeper than this are written on one line: a line a point
+
+
+class Match(Record):
+    """How the device that was present was found in the database."""
+
+    entry: str | None
+    """Id of the database entry, e.g. ``nvidia/h200_sxm``; ``None`` if none matches."""
+    how: str
+    """In a sentence."""
+    draft: bool = False
+    """Whether the device was drafted from its queries and its architecture's family."""
+    notes: tuple[str, ...] = ()
+    """Where what the device reports and what the entry says disagree."""
+
+
+class Clock(Record):
+    """A clock frequency that was known during the run."""
+
+    label: str
+    """Which, and when: ``SM clock while measuring``."""
+    clock_hz: float
+
+
+class Machine(Record):
+    """Where the run took place; nothing that names the host or its users."""
+
+    system: str
+    """Operating system and kernel."""
+    cpu: str
+    """CPU model."""
+    cores: int
+    memory_bytes: float
+    python: str
+    packages: dict[str, str]
+    """Versions by package."""
+    opencl: PresentDevice
+    clocks: tuple[Clock, ...] = ()
+    vendor_facts: dict[str, str] = Field(default_factory=dict)
+    """What the vendor's management library tells, ready to print: power limit, temperature, ECC, …"""
+
+
+class Settings(Record):
+    """What the run was asked to do."""
+
+    quick: bool = False
+    seed: int = 0
+    workloads: tuple[str, ...] = ()
+    """Families or variants asked for; empty: all."""
+    command: str = ""
+
+
+class WorkloadInfo(Record):
+    """What a variant is, in words."""
+
+    family: str
+    variant: str
+    title: str
+    description: str
+    counting: str = ""
+    """How bytes or units of work are counted."""
+    skipped: str | None = None
+    """Why the whole variant was not run, in a sentence."""
+
+
+class Report(Record):
+    """One run on one device."""
+
+    schema_version: int = SCHEMA_VERSION
+    tool_version: str
+    created_at: str
+    """ISO 8601 time, UTC."""
+    status: Literal["complete", "partial"] = "complete"
+    """``partial``: the run had not ended when this was written."""
+    device: Device
+    match: Match
+    machine: Machine
+    settings: Settings = Settings()
+    workloads: dict[str, WorkloadInfo] = Field(default_factory=dict)
+    """By ``family/variant``."""
+    predictions: tuple[Prediction, ...] = ()
+    measurements: tuple[Measurement, ...] = ()
+    observations: tuple[Observation, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+
+def save_report(report: Report, path: Path) -> None:
+    """Write *report* to *path*: all of it, or nothing.
+
+    The file is diffable: one line for each point of a sweep, keys in the order of the model.
+
+    Raises:
+        GpuReportError: the file cannot be written, or a value is not finite.
+    """
+    try:
+        text = "".join(_json_lines(report.model_dump(mode="json"), 0)) + "\n"
+    except ValueError as error:
+        raise GpuReportError(f"{path}: not written, because a value of the report is not finite") from error
+    try:
+        _replace(path, text)
+    except OSError as error:
+        raise GpuReportError(f"{path}: cannot be written ({error.strerror})") from error
+
+
+def load_report(path: Path) -> Report:
+    """Read a report file, or the ``report.json`` of a folder.
+
+    Raises:
+        InputError: missing, not JSON, not a report, of a newer schema, or with a wrong field; the message says
+            which.
+    """
+    if path.is_dir():
+        path = path / FILE_NAME
+    data = _read_json(path)
+    if not isinstance(data, dict) or "schema_version" not in data:
+        raise InputError(f"{path}: not a gpureport report (it has no schema_version)")
+    _check_version(path, data["schema_version"])
+    try:
+        return Report.model_validate(data)
+    except ValidationError as error:
+        _refuse(path, error)
+
+
+def _check_version(path: Path, version: object) -> None:
+    if type(version) is not int or version < 1:
+        raise InputError(
+            f"{path}: schema_version is {version!r}; it should be a number from 1 to {SCHEMA_VERSION}"
+        )
+    if version > SCHEMA_VERSION:
+        raise InputError(
+            f"{path}: made by a newer gpureport (schema {version}, this one reads up to {SCHEMA_VERSION}): "
+            "update gpureport"
+        )
+
+
+def _read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"), parse_constant=_not_finite)
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file; give a {FILE_NAME} or the folder that holds one") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+    except json.JSONDecodeError as error:
+        raise InputError(f"{path}, line {error.lineno}: not JSON ({error.msg})") from None
+    except RecursionError:
+        raise InputError(f"{path}: not a gpureport report (nested too deeply)") from None
+    except ValueError as error:
+        raise InputError(f"{path}: not a gpureport report ({error})") from None
+
+
+def _not_finite(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a number that JSON has")
+
+
+def _refuse(path: Path, error: ValidationError) -> NoReturn:
+    """Turn pydantic's list of errors into one sentence about the first."""
+    problems = error.errors(include_url=False, include_context=False)
+    first = problems[0]
+    field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).lstrip(".")
+    what = (
+        "is missing"
+        if first["type"] == "missing"
+        else f"is wrong: {first['msg'][:1].lower()}{first['msg'][1:]}"
+    )
+    more = f" (and {len(problems) - 1} more like it)" if len(problems) > 1 else ""
+    raise InputError(f"{path}: {field} {what}{more}") from None
+
+
+def _json_lines(value: Any, level: int) -> Iterator[str]:
+    """Yield the pieces of *value* as JSON, expanded down to a fixed level and compact below it."""
+    if level >= _EXPANDED_LEVELS or not value or not isinstance(value, dict | list):
+        yield json.dumps(value, ensure_ascii=False, allow_nan=False)
+        return
+    is_object = isinstance(value, dict)
+    entries: Sequence[Any] = list(value.items()) if is_object else value
+    yield "{" if is_object else "["
+    for number, entry in enumerate(entries):
+        yield ("," if number else "") + "\n" + " " * (level + 1)
+        if is_object:
+            yield json.dumps(entry[0], ensure_ascii=False) + ": "
+        yield from _json_lines(entry[1] if is_object else entry, level + 1)
+    yield "\n" + " " * level + ("}" if is_object else "]")
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write through a temporary file beside *path*, so that a crash leaves the old file or the new one."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        Path(name).chmod(0o666 & ~_umask())
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,23 @@
+"""The JSON Schema of ``report.json``; ``python -m gpureport.report.schema`` rewrites the committed copy."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from gpureport.report.document import Report
+
+SCHEMA_PATH = Path(__file__).with_name("report.schema.json")
+
+
+def report_schema() -> dict[str, Any]:
+    """Return the schema, JSON Schema draft 2020-12."""
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **Report.model_json_schema()}
+
+
+def schema_text() -> str:
+    """Return the schema as the committed file holds it."""
+    return json.dumps(report_schema(), indent=1, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    SCHEMA_PATH.write_text(schema_text(), encoding="utf-8")
