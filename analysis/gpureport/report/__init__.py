@@ -1,0 +1,1 @@
+"""The report: its document, its figures, and its HTML and PDF."""

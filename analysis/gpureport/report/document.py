@@ -2,10 +2,9 @@
 
 import json
 import os
-import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal, NoReturn
+from typing import Literal, NoReturn
 
 from pydantic import Field, ValidationError
 
@@ -14,7 +13,7 @@ from gpureport.records import Finding, Measurement, Observation, Prediction, Rec
 from gpureport.spec.models import Device, PresentDevice
 
 SCHEMA_VERSION = 1
-# History of the format. A reader takes every version up to its own; a field added with a default keeps the number.
+# History of the format. A reader takes every version up to its own; fields with defaults may be added to one.
 #   1 (2026-11): the first.
 
 FILE_NAME = "report.json"
@@ -126,8 +125,7 @@ def load_report(path: Path) -> Report:
     """Read a report file, or the ``report.json`` of a folder.
 
     Raises:
-        InputError: missing, not JSON, not a report, of a newer schema, or with a wrong field; the message says
-            which.
+        InputError: missing, not JSON, not a report, of a newer schema, or with a wrong field.
     """
     if path.is_dir():
         path = path / FILE_NAME
@@ -153,7 +151,7 @@ def _check_version(path: Path, version: object) -> None:
         )
 
 
-def _read_json(path: Path) -> Any:
+def _read_json(path: Path) -> object:
     try:
         return json.loads(path.read_text(encoding="utf-8"), parse_constant=_not_finite)
     except FileNotFoundError:
@@ -186,36 +184,27 @@ def _refuse(path: Path, error: ValidationError) -> NoReturn:
     raise InputError(f"{path}: {field} {what}{more}") from None
 
 
-def _json_lines(value: Any, level: int) -> Iterator[str]:
+def _json_lines(value: object, level: int) -> Iterator[str]:
     """Yield the pieces of *value* as JSON, expanded down to a fixed level and compact below it."""
     if level >= _EXPANDED_LEVELS or not value or not isinstance(value, dict | list):
         yield json.dumps(value, ensure_ascii=False, allow_nan=False)
         return
-    is_object = isinstance(value, dict)
-    entries: Sequence[Any] = list(value.items()) if is_object else value
-    yield "{" if is_object else "["
-    for number, entry in enumerate(entries):
+    opening, closing = "{}" if isinstance(value, dict) else "[]"
+    entries = value.items() if isinstance(value, dict) else ((None, entry) for entry in value)
+    yield opening
+    for number, (key, entry) in enumerate(entries):
         yield ("," if number else "") + "\n" + " " * (level + 1)
-        if is_object:
-            yield json.dumps(entry[0], ensure_ascii=False) + ": "
-        yield from _json_lines(entry[1] if is_object else entry, level + 1)
-    yield "\n" + " " * level + ("}" if is_object else "]")
+        if key is not None:
+            yield json.dumps(key, ensure_ascii=False) + ": "
+        yield from _json_lines(entry, level + 1)
+    yield "\n" + " " * level + closing
 
 
 def _replace(path: Path, text: str) -> None:
     """Write through a temporary file beside *path*, so that a crash leaves the old file or the new one."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        Path(name).chmod(0o666 & ~_umask())
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)

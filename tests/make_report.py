@@ -1,0 +1,481 @@
+"""A synthetic but realistic report, built from a small closed-form device: nothing here is measured."""
+
+import numpy as np
+
+from gpureport.records import (
+    Axis,
+    Compilation,
+    CurveFeature,
+    Finding,
+    MeasuredPoint,
+    Measurement,
+    Metric,
+    Observation,
+    ObservedPoint,
+    Occupancy,
+    PointKey,
+    PredictedPoint,
+    Prediction,
+    Provenance,
+    SweepKey,
+    Verdict,
+    Verification,
+)
+from gpureport.report.document import Clock, Machine, Match, Report, Settings, WorkloadInfo
+from gpureport.spec.models import (
+    Architecture,
+    Cache,
+    Device,
+    Extent,
+    Launch,
+    Memory,
+    NvidiaOccupancy,
+    PresentDevice,
+)
+
+MIB = 1024.0**2
+L2_BYTES = 60 * MIB
+L2_RATE, DRAM_RATE, LAUNCH_S = 9.4e12, 4.35e12, 2.2e-6
+
+
+def make_device(name: str = "NVIDIA H200 SXM") -> Device:
+    """A device with figures like an H200's."""
+    extent = Extent(departure=0.7, midpoint=0.88, arrival=1.25)
+    architecture = Architecture(
+        id="nvidia/hopper",
+        name="Hopper",
+        vendor="NVIDIA",
+        kind="gpu",
+        wave_width=32,
+        max_work_group=1024,
+        occupancy=NvidiaOccupancy(
+            max_waves=64,
+            max_groups=32,
+            registers=65536,
+            register_granule=256,
+            max_registers_per_work_item=255,
+            sub_partitions=4,
+            local_memory_bytes=227 * 1024,
+            local_memory_granule_bytes=128,
+            local_memory_reserved_bytes=1024,
+        ),
+        schedulers=4,
+        rates_per_cycle={
+            "fp32": 128,
+            "int32": 64,
+            "shuffle": 32,
+            "local": 32,
+            "memory": 32,
+            "instruction": 128,
+        },
+        latency_cycles={"int32": 4, "shuffle": 23, "local": 29, "barrier": 25},
+        local_memory_banks=32,
+        write_allocate=False,
+        loaded_latency=1.9,
+    )
+    caches = (
+        Cache(
+            name="L1",
+            capacity_bytes=256 * 1024,
+            scope="compute_unit",
+            line_bytes=128,
+            sector_bytes=32,
+            latency_cycles=41,
+            bandwidth_bytes_per_cycle=126,
+            bandwidth_extent=extent,
+            latency_extent=extent,
+            persistent=False,
+            unified_with_local_memory=True,
+        ),
+        Cache(
+            name="L2",
+            capacity_bytes=L2_BYTES,
+            scope="device",
+            line_bytes=128,
+            sector_bytes=32,
+            latency_cycles=273,
+            bandwidth_bytes_per_cycle=36,
+            bandwidth_extent=extent,
+            latency_extent=extent,
+            persistent=True,
+            partitions=2,
+            far_latency_cycles=405,
+        ),
+    )
+    return Device(
+        id="nvidia/h200_sxm",
+        name=name,
+        vendor="NVIDIA",
+        kind="gpu",
+        architecture=architecture,
+        compute_units=132,
+        clock_hz=1.98e9,
+        caches=caches,
+        memory=Memory(
+            size_bytes=141e9,
+            bandwidth_bytes_per_s=4.8e12,
+            efficiency=0.9,
+            latency_cycles=820,
+            access_bytes=64,
+        ),
+        launch=Launch(single_s=4e-6, batched_s=LAUNCH_S, groups_per_cycle=0.836),
+        opencl_names=("NVIDIA H200",),
+        provenance={
+            "memory.bandwidth": Provenance(kind="spec", source="NVIDIA H200 data sheet, 2024-11"),
+            "caches.L2.capacity": Provenance(
+                kind="queried", source="CL_DEVICE_GLOBAL_MEM_CACHE_SIZE", note="One list says 50 MB."
+            ),
+            "caches.L2.latency": Provenance(
+                kind="spec", source="RRZE-HPC/gpu-benches, gpu-latency, H100 PCIe"
+            ),
+            "clock": Provenance(kind="spec", source="NVIDIA H200 data sheet, 2024-11"),
+            "architecture.rates_per_cycle.int32": Provenance(
+                kind="spec", source="CUDA C++ Programming Guide 12.6, arithmetic instructions"
+            ),
+            "launch.batched": Provenance(kind="assumed", source="like other Hopper devices"),
+        },
+        notes=("The L2 is two partitions of 30 MiB.",),
+    )
+
+
+def make_machine() -> Machine:
+    """A host with figures like a cloud instance's."""
+    return Machine(
+        system="Linux 6.8.0-generic",
+        cpu="Intel Xeon Platinum 8480+",
+        cores=16,
+        memory_bytes=128 * 1024.0**3,
+        python="3.11.9",
+        packages={"gpureport": "0.1.0", "numpy": "2.4.6", "pyopencl": "2026.1.4", "scipy": "1.17.1"},
+        opencl=PresentDevice(
+            index=0,
+            platform="NVIDIA CUDA",
+            platform_version="OpenCL 3.0 CUDA 13.0.97",
+            name="NVIDIA H200",
+            vendor="NVIDIA Corporation",
+            kind="gpu",
+            driver="580.159.04",
+            version="OpenCL 3.0 CUDA",
+            compute_units=132,
+            clock_hz=1.98e9,
+            global_memory_bytes=150_000_000_000,
+            max_allocation_bytes=37_500_000_000,
+            global_cache_bytes=int(L2_BYTES),
+            cache_line_bytes=128,
+            local_memory_bytes=49152,
+            max_work_group=1024,
+            max_work_item_sizes=(1024, 1024, 64),
+            timer_resolution_s=1e-6,
+            extensions=("cl_khr_fp64", "cl_nv_device_attribute_query"),
+            pci_id="10de:2335",
+            wave_width=32,
+            compute_capability="9.0",
+        ),
+        clocks=(Clock(label="SM clock while measuring", clock_hz=1.98e9),),
+        vendor_facts={"power limit": "700 W", "temperature": "41 °C"},
+    )
+
+
+def _point(items: int, work_per_item: float, bytes_per_item: float) -> PointKey:
+    footprint = items * bytes_per_item
+    return PointKey(
+        label=f"{items}",
+        parameters={"n": items},
+        work=items * work_per_item,
+        work_items=items,
+        working_set_bytes=footprint,
+        x=footprint,
+    )
+
+
+def _ceilings(point: PointKey, traffic: float, operations: float, scale: float) -> dict[str, float]:
+    outside = float(np.clip(np.log2(point.working_set_bytes / (42 * MIB * scale)) / 0.85, 0, 1))
+    return {
+        "launch": LAUNCH_S,
+        "latency": 1.1e-6,
+        "L2": traffic / L2_RATE,
+        "DRAM": outside * traffic / DRAM_RATE,
+        "int32": operations / 1.67e13,
+    }
+
+
+def _time(ceilings: dict[str, float]) -> float:
+    rest = [value for name, value in ceilings.items() if name != "launch"]
+    return ceilings["launch"] + sum(value**3 for value in rest) ** (1 / 3)
+
+
+def _features(
+    metric: Metric, shift: float, level: str, top: float, intervals: bool
+) -> tuple[CurveFeature, ...]:
+    rate_unit = f"{metric.unit}/s" if metric.kind == "rate" else "s"
+    table = [
+        ("cliff", "departure", level, 43 * MIB * shift, "B"),
+        ("cliff", "midpoint", level, 52 * MIB * shift, "B"),
+        ("cliff", "arrival", level, 75 * MIB * shift, "B"),
+        ("taper", "knee", "device", 160e3 * shift, "work-items"),
+        ("taper", "n90", "device", 610e3 * shift, "work-items"),
+        ("rate", "plateau", level, top, rate_unit),
+        ("rate", "plateau", "DRAM", top * DRAM_RATE / L2_RATE, rate_unit),
+    ]
+    spread = 0.03 if intervals else None
+    return tuple(
+        CurveFeature.model_validate(
+            {
+                "feature": feature,
+                "position": position,
+                "level": name,
+                "value": value,
+                "unit": unit,
+                "ci_low": spread and value * (1 - spread),
+                "ci_high": spread and value * (1 + spread),
+            }
+        )
+        for feature, position, name, value, unit in table
+    )
+
+
+def _finding(key: SweepKey, predicted: CurveFeature, observed: CurveFeature, basis: str) -> Finding:
+    ratio = observed.value / predicted.value
+    agrees = abs(np.log(ratio)) < 0.1
+    return Finding.model_validate(
+        {
+            **key.model_dump(),
+            "feature": predicted.feature,
+            "position": predicted.position,
+            "level": predicted.level,
+            "basis": basis,
+            "predicted": predicted.value,
+            "observed": observed.value,
+            "ci_low": observed.ci_low,
+            "ci_high": observed.ci_high,
+            "unit": predicted.unit,
+            "ratio": ratio,
+            "verdict": Verdict.AGREES if agrees else Verdict.OFF,
+            "explanation": f"{predicted.level} binds there; fill of half-written sectors is the rest.",
+        }
+    )
+
+
+def _occupancy(group: int) -> Occupancy:
+    return Occupancy(
+        work_group=(group,),
+        registers_per_work_item=32,
+        local_memory_bytes=4096,
+        source="compiled",
+        groups_per_compute_unit=max(1, 2048 // group),
+        waves_per_compute_unit=64 if group >= 64 else 32,
+        max_waves_per_compute_unit=64,
+        fraction=1.0 if group >= 64 else 0.5,
+        limiter="waves" if group >= 64 else "work-groups",
+    )
+
+
+class _Builder:
+    """Collects the records of one report."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.predictions: list[Prediction] = []
+        self.measurements: list[Measurement] = []
+        self.observations: list[Observation] = []
+        self.findings: list[Finding] = []
+
+    def sweep(
+        self,
+        key: SweepKey,
+        metric: Metric,
+        axis: Axis,
+        points: list[PointKey],
+        model: list[dict[str, float]],
+        operations: float,
+        error: float,
+    ) -> None:
+        """Add predictions of both kinds, samples around ``error`` times the model, and what follows."""
+        times = [_time(ceilings) for ceilings in model]
+        shifts = {"specification": 1.0, "calibrated": 1 + 0.7 * (error - 1)}
+        samples = [
+            np.asarray(time * error * (1 + 0.012 * self.rng.standard_normal(9)), dtype=float)
+            for time in times
+        ]
+        medians = [float(np.median(sample)) for sample in samples]
+        top = max(metric.value(point.work, time) for point, time in zip(points, times, strict=True))
+        shape = axis.quantity == "work_group"
+        observed_features = () if shape else _features(metric, 1 / error, "L2", top / error, intervals=True)
+        for kind, shift in shifts.items():
+            features = () if shape else _features(metric, 2 - shift, "L2", top / shift, intervals=False)
+            predicted = tuple(
+                PredictedPoint(
+                    point=point,
+                    time_s=time * shift,
+                    value=metric.value(point.work, time * shift),
+                    ceilings_s=ceilings,
+                    binding=max(ceilings, key=lambda name, c=ceilings: c[name]),
+                    operations=point.work_items * operations,
+                    memory_bytes=point.working_set_bytes,
+                )
+                for point, time, ceilings in zip(points, times, model, strict=True)
+            )
+            self.predictions.append(
+                Prediction.model_validate(
+                    {
+                        "key": key,
+                        "kind": kind,
+                        "metric": metric,
+                        "axis": axis,
+                        "points": predicted,
+                        "features": features,
+                        "occupancy": [_occupancy(group) for group in (32, 64, 256, 1024)],
+                        "notes": ("The launch cost is assumed to be that of other Hopper devices.",),
+                        "made_at": "2026-11-21T10:00:00Z",
+                    }
+                )
+            )
+            self.findings += [
+                _finding(key, wanted, found, kind)
+                for wanted, found in zip(features, observed_features, strict=True)
+            ]
+        self.measurements.append(
+            Measurement(
+                key=key,
+                metric=metric,
+                axis=axis,
+                points=tuple(
+                    MeasuredPoint(
+                        point=point,
+                        samples_s=tuple(map(float, sample)),
+                        taken_at_s=tuple(float(i) for i in range(len(sample))),
+                        dispatches_per_sample=32 if time < 1e-4 else 1,
+                        method="batch" if time < 1e-4 else "event",
+                    )
+                    for point, sample, time in zip(points, samples, times, strict=True)
+                ),
+                compilation=(
+                    Compilation(
+                        kernel=f"{key.workload}_{key.variant}",
+                        options="-DREPEATS=1 -cl-nv-verbose",
+                        registers_per_work_item=32,
+                        local_memory_bytes=4096,
+                        private_bytes=0,
+                        wave_width=32,
+                        max_work_group=1024,
+                    ),
+                ),
+                verification=Verification(passed=True, cases=("97 x 61, 3 generations", "1 x 1")),
+                started_at="2026-11-21T10:00:05Z",
+                duration_s=3.2,
+            )
+        )
+        self.observations.append(
+            Observation(
+                key=key,
+                metric=metric,
+                axis=axis,
+                points=tuple(
+                    ObservedPoint(
+                        point=point,
+                        time_s=median,
+                        value=metric.value(point.work, median),
+                        ci_low=metric.value(point.work, median) * 0.985,
+                        ci_high=metric.value(point.work, median) * 1.015,
+                        samples=9,
+                    )
+                    for point, median in zip(points, medians, strict=True)
+                ),
+                features=observed_features,
+                warnings=("The samples drift by 2 % over the sweep.",) if error > 1.2 else (),
+            )
+        )
+
+
+VARIANTS = {
+    ("game_of_life", "naive"): ("Game of Life, one byte a cell", "cells", 1.0, 2.0, 12.0, 1.06),
+    ("game_of_life", "packed64"): ("Game of Life, 64 cells a word", "cells", 64.0, 16.0, 60.0, 1.35),
+    ("particles", "aos"): ("Particles, array of structs", "particles", 1.0, 64.0, 8.0, 0.97),
+    ("particles", "soa"): ("Particles, structure of arrays", "particles", 1.0, 32.0, 8.0, 1.02),
+    ("transpose", "local"): ("Bit-matrix transpose, local memory", "matrices", 1 / 32, 8.0, 90.0, 1.12),
+    ("transpose", "shuffle"): ("Bit-matrix transpose, shuffle", "matrices", 1 / 32, 8.0, 40.0, 1.01),
+    ("memory", "read"): ("Read bandwidth", "B", 8.0, 8.0, 0.0, 1.04),
+}
+"""(family, variant) → title, unit, work, bytes and operations of one work-item, observed / predicted time."""
+
+
+def make_report(*, name: str = "NVIDIA H200 SXM", seed: int = 0, families: int | None = None) -> Report:
+    """Build a full report; *families*: that many copies of one family instead of the real ones."""
+    builder = _Builder(seed)
+    variants = dict(VARIANTS)
+    if families is not None:
+        row = VARIANTS["game_of_life", "naive"]
+        variants = {(f"family_{i:02d}", "only"): (f"Family {i:02d}", *row[1:]) for i in range(families)}
+    infos = {}
+    for (family, variant), (title, unit, work, nbytes, operations, error) in variants.items():
+        infos[f"{family}/{variant}"] = WorkloadInfo(
+            family=family,
+            variant=variant,
+            title=title,
+            description="Random contents on a torus; two buffers change roles after each dispatch.",
+            counting=f"{nbytes:g} bytes a work-item: what is read once and what is written once.",
+        )
+        metric = Metric(kind="rate", unit=unit, label="read bandwidth" if unit == "B" else "updates")
+        points = [_point(int(2 ** (12 + step / 2)), work, nbytes) for step in range(29)]
+        model = [_ceilings(p, p.working_set_bytes, p.work_items * operations, 1.0) for p in points]
+        size = Axis(quantity="working_set", label="working set (both buffers)")
+        builder.sweep(
+            SweepKey(workload=family, variant=variant, sweep="size"),
+            metric,
+            size,
+            points,
+            model,
+            operations,
+            error,
+        )
+        shapes = [(x, y) for x in (1, 8, 32, 64, 256) for y in (1, 4, 16) if 8 <= x * y <= 1024]
+        points = [
+            PointKey(
+                label=f"{x} x {y}",
+                parameters={"local_x": x, "local_y": y},
+                work=work * 2**20,
+                work_items=2**20,
+                working_set_bytes=nbytes * 2**20,
+                x=index,
+            )
+            for index, (x, y) in enumerate(shapes)
+        ]
+        model = [
+            {
+                "groups": 2**20 / (x * y) / 1.65e9,
+                **_ceilings(p, p.working_set_bytes * (4 if x < 8 else 1), p.work_items * operations, 1.0),
+            }
+            for p, (x, y) in zip(points, shapes, strict=True)
+        ]
+        builder.sweep(
+            SweepKey(workload=family, variant=variant, sweep="work_group"),
+            metric,
+            Axis(quantity="work_group", label="work-group"),
+            points,
+            model,
+            operations,
+            error,
+        )
+    device = make_device(name)
+    return Report(
+        tool_version="0.1.0",
+        created_at="2026-11-21T10:01:40Z",
+        device=device,
+        match=Match(entry=device.id, how="PCI id 10de:2335 is listed in nvidia/h200_sxm."),
+        machine=make_machine(),
+        settings=Settings(seed=seed, command="gpureport --device auto"),
+        workloads=infos
+        | {
+            "transpose/subgroup": WorkloadInfo(
+                family="transpose",
+                variant="subgroup",
+                title="Bit-matrix transpose, sub-group shuffle",
+                description="As shuffle, through cl_khr_subgroup_shuffle.",
+                skipped="The device offers no cl_khr_subgroup_shuffle.",
+            )
+        },
+        predictions=tuple(builder.predictions),
+        measurements=tuple(builder.measurements),
+        observations=tuple(builder.observations),
+        findings=tuple(builder.findings),
+    )
