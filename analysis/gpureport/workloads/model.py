@@ -6,8 +6,7 @@ Adding a workload is one module in this room and one ``.cl`` file in ``kernels_c
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +30,18 @@ class Buffer:
 
     nbytes: int
     contents: NDArray[np.generic] | None = None
+
+
+    def filled(self) -> NDArray[np.generic]:
+        """Return what the buffer holds at the start, as one array of the contents' type.
+
+        Raises:
+            ValueError: the buffer has no contents.
+        """
+        if self.contents is None:
+            raise ValueError("the buffer starts with whatever was there")
+        flat = self.contents.ravel()
+        return np.resize(flat, self.nbytes // flat.itemsize)
 
 
 @dataclass(frozen=True)
@@ -62,12 +73,14 @@ class Job:
         buffers: by name. Buffers of one name are shared by the points of a sweep (the largest serves all), so a
             name must always stand for the same contents.
         dispatches: run in turn, again and again (two for ping-pong).
+        before: run once, untimed, before every sample (to bring caches into the state that is to be measured).
         options: build options, e.g. ``-DREPEATS=8``; points with equal options share a build.
     """
 
     buffers: Mapping[str, Buffer]
     dispatches: tuple[Dispatch, ...]
     options: str = ""
+    before: tuple[Dispatch, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -103,13 +116,14 @@ class Demand:
         work_group: its shape.
         streams: global memory traffic.
         operations: lane operations by instruction class (see ``Architecture.rates_per_cycle``), whole dispatch.
-        chain: dependent instructions of one work-item by class, in order of need: what must wait for what.
+        chain: dependent instructions of one work-item by class: what must wait for what.
         memory_chain: dependent rounds of global loads of one work-item (independent loads count once).
         registers: estimate of 32-bit registers of a work-item, used until the compiler tells.
         local_memory_bytes: of one work-group.
         local_conflicts: factor by which bank conflicts multiply local-memory accesses.
         reused: what finds its data again: ``dispatch`` (the next dispatch, ping-pong), ``kernel`` (this dispatch,
             pass after pass), ``never`` (a single pass over fresh data).
+        loaded: whether its own traffic loads the memory system, so that loads take longer than a lone one.
         shared: whether every compute unit sooner or later touches all data (caches of compute units then hold
             copies) or only its own part (they add up).
     """
@@ -123,8 +137,9 @@ class Demand:
     registers: int = 32
     local_memory_bytes: int = 0
     local_conflicts: float = 1.0
-    reused: str = "dispatch"
+    reused: Literal["dispatch", "kernel", "never"] = "dispatch"
     shared: bool = True
+    loaded: bool = True
 
     @property
     def groups(self) -> float:
@@ -141,8 +156,6 @@ class Limits:
         max_buffer_bytes: most that one buffer may take.
         max_work_group: of the live device, or the architecture's.
         quick: fewer points and smaller sizes.
-        extensions: OpenCL extensions of the live device; empty when predicting without one.
-        compute_capability: NVIDIA only.
     """
 
     max_bytes: float
@@ -207,7 +220,7 @@ class Workload(ABC):
         """Return the sweeps, sized for the device: dense around its caches, within *limits*."""
 
     @abstractmethod
-    def point(self, parameters: Parameters, sweep: Sweep, device: Device) -> PointKey:
+    def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:
         """Describe one point: work, work-items, working set, x."""
 
     @abstractmethod
@@ -217,6 +230,10 @@ class Workload(ABC):
     @abstractmethod
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
         """Make one point ready to run, on random data from *rng*."""
+
+    def verification_job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
+        """Make one point of :meth:`verification` ready; overridden where results are not kept when timed."""
+        return self.job(parameters, rng)
 
     @abstractmethod
     def verification(self) -> Sequence[Parameters]:
@@ -230,6 +247,3 @@ class Workload(ABC):
     """Largest accepted relative difference from :meth:`expected`; 0: equal bit by bit."""
     verification_dispatches: ClassVar[int] = 1
     """Dispatches before results are compared."""
-
-
-NO_OPERATIONS: Mapping[str, float] = MappingProxyType({})
