@@ -1,0 +1,261 @@
+"""Quantities in and out of text: people's units outside, SI base units inside.
+
+``parse`` reads what people write (``6 MiB``, ``800 GB/s``, ``33 cycles``) and refuses what is ambiguous; the
+``format_*`` functions write what people read. Only parsing needs pint, and imports it on first use.
+"""
+
+import math
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Literal
+
+from gpureport.errors import InputError
+
+if TYPE_CHECKING:
+    from pint import UnitRegistry
+
+Dimension = Literal["bytes", "bytes/s", "hertz", "seconds", "cycles", "bytes/cycle", "count"]
+
+EXAMPLES: dict[Dimension, str] = {
+    "bytes": "6 MiB",
+    "bytes/s": "800 GB/s",
+    "hertz": "1.98 GHz",
+    "seconds": "2.5 us",
+    "cycles": "33 cycles",
+    "bytes/cycle": "64 B/cycle",
+    "count": "132",
+}
+"""How a quantity of each dimension is written, for messages and schemas."""
+
+_QUANTITY = re.compile(
+    r"\s*(?P<number>[-+]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(?P<unit>[^\d,.].*?|)\s*"
+)
+_SPELLINGS = {
+    "cycles": "cycle",
+    "clk": "cycle",
+    "clks": "cycle",
+    "sec": "s",
+    "µs": "us",
+    "μs": "us",
+    "bytes": "B",
+    "byte": "B",
+    "bits": "bit",
+}
+_UNITS: dict[Dimension, frozenset[str]] = {
+    "bytes": frozenset({"B", "kB", "KB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB"}),
+    "bytes/s": frozenset({"B/s", "kB/s", "MB/s", "GB/s", "TB/s", "KiB/s", "MiB/s", "GiB/s", "TiB/s"}),
+    "hertz": frozenset({"Hz", "kHz", "MHz", "GHz"}),
+    "seconds": frozenset({"s", "ms", "us", "ns", "ps"}),
+    "cycles": frozenset({"cycle"}),
+    "bytes/cycle": frozenset({"B/cycle"}),
+    "count": frozenset({""}),
+}
+_BASE: dict[Dimension, str] = {
+    "bytes": "byte",
+    "bytes/s": "byte/second",
+    "hertz": "1/second",
+    "seconds": "second",
+    "cycles": "cycle",
+    "bytes/cycle": "byte/cycle",
+    "count": "",
+}
+_NAMES: dict[Dimension, str] = {
+    "bytes": "a size in bytes",
+    "bytes/s": "a bandwidth",
+    "hertz": "a frequency",
+    "seconds": "a time",
+    "cycles": "a number of clock cycles",
+    "bytes/cycle": "bytes per clock cycle",
+    "count": "a plain number",
+}
+
+
+def parse(value: object, dimension: Dimension) -> float:
+    """Read a quantity that a person wrote.
+
+    Args:
+        value: text with a unit, or for ``count`` also a bare number.
+        dimension: what it must be.
+
+    Returns:
+        The value in SI base units (bytes, bytes/s, Hz, s, cycles, bytes/cycle, 1), finite and positive.
+
+    Raises:
+        InputError: not a number, not positive, or not a unit of *dimension*; says what would be right.
+    """
+    number, unit = _split(value, dimension)
+    if unit not in _UNITS[dimension]:
+        raise InputError(_wrong_unit(str(value).strip(), number, unit, dimension))
+    exact = _registry().Quantity(number, _pint_name(unit)).to(_BASE[dimension]).magnitude
+    result = float(f"{exact:.15g}")
+    if not math.isfinite(result) or result <= 0:
+        raise InputError(f"{str(value).strip()!r} is not above zero; {_expected(dimension)}")
+    return result
+
+
+def _split(value: object, dimension: Dimension) -> tuple[float, str]:
+    """Return number and unit, the unit in its canonical spelling."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise InputError(f"{_shown(value)} is not {_NAMES[dimension]}; {_expected(dimension)}")
+    match = _QUANTITY.fullmatch(str(value))
+    if match is None:
+        raise InputError(f"{_shown(value)} is not a number with a unit; {_expected(dimension)}")
+    unit = "/".join(_SPELLINGS.get(part.strip(), part.strip()) for part in match["unit"].split("/"))
+    unit = re.sub(r"ps$", "/s", unit) if re.fullmatch(r"[kKMGT]i?Bps", unit) else unit
+    return float(match["number"].replace("_", "")), unit
+
+
+def _shown(value: object) -> str:
+    """Show what was written, cut to a sensible length."""
+    text = (
+        {None: "nothing", True: "true", False: "false"}.get(value) if value in (None, True, False) else None
+    )
+    shown = text or repr(value)
+    return shown if len(shown) <= 60 else shown[:57] + "..."
+
+
+def _expected(dimension: Dimension) -> str:
+    return f"write {_NAMES[dimension]} like {EXAMPLES[dimension]}"
+
+
+def _wrong_unit(text: str, number: float, unit: str, dimension: Dimension) -> str:
+    """Say what is wrong with the unit and what would be right."""
+    right = next((u for u in sorted(_UNITS[dimension]) if u and u.lower() == unit.lower()), None)
+    if not unit:
+        return f"{text!r} lacks a unit; {_expected(dimension)}"
+    if re.fullmatch(r"[kKMGT]?i?b(it)?(/s|ps)?", unit) and dimension in ("bytes", "bytes/s"):
+        amount = unit.replace("bit", "b").replace("b", "B").replace("ps", "/s")
+        return f"{text!r} is in bits; write {amount} for bytes ({number / 8:g} {amount} = {text})"
+    if right is not None:
+        return f"{text!r}: units are case-sensitive; write {number:g} {right}"
+    other = next((name for name, units in _UNITS.items() if unit in units), None)
+    found = f"is {_NAMES[other]}, not {_NAMES[dimension]}" if other else f"has the unknown unit {unit!r}"
+    return f"{text!r} {found}; {_expected(dimension)}"
+
+
+def _pint_name(unit: str) -> str:
+    """Translate a unit of ``_UNITS`` into pint's terms (KB, as people use it, is kB)."""
+    return unit.replace("KB", "kB")
+
+
+@cache
+def _registry() -> "UnitRegistry[float]":
+    """Make the one unit registry: pint's own units, plus the clock cycle."""
+    from pint import UnitRegistry
+
+    registry: UnitRegistry[float] = UnitRegistry(cache_folder=None)
+    registry.define("cycle = [clock_cycle]")
+    return registry
+
+
+_DECIMAL = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
+_BINARY = ((2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "B"))
+_TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+_SINGULAR = {"matrices": "matrix", "launches": "launch"}
+_UNKNOWN = "—"
+
+
+def format_value(value: float | None, unit: str) -> str:
+    """Write a value of one of the records' units (``B``, ``B/s``, ``s``, ``work-items``, ``cells/s``, …).
+
+    Three significant digits, integers in full; ``—`` for ``None``, NaN and infinity.
+    """
+    if value is None or not math.isfinite(value):
+        return _UNKNOWN
+    scale, label = _scale(value, unit)
+    number = _number(value / scale)
+    if unit == "B" or ("/" not in unit and unit not in ("s", "Hz")):
+        number = _trimmed(number)
+    return f"{number} {label}".rstrip()
+
+
+def format_interval(value: float | None, low: float | None, high: float | None, unit: str) -> str:
+    """Write a value with its 95 % interval, to the digits that the interval supports.
+
+    ``43.2 MiB (42.8 to 43.9)``; without an interval, as :func:`format_value`.
+    """
+    if value is None or low is None or high is None or not all(map(math.isfinite, (value, low, high))):
+        return format_value(value, unit)
+    scale, label = _scale(value, unit)
+    width = (high - low) / scale
+    if width <= 0:
+        return format_value(value, unit)
+    decimals = min(max(0, 1 - math.floor(math.log10(width))), 6)
+    middle, lower, upper = (f"{x / scale:.{decimals}f}" for x in (value, low, high))
+    return f"{middle} {label}".rstrip() + f" ({lower} to {upper})"
+
+
+def format_bytes(value: float | None) -> str:
+    """Write a capacity in B, KiB, MiB, GiB or TiB (powers of 1024)."""
+    return format_value(value, "B")
+
+
+def format_bandwidth(value: float | None) -> str:
+    """Write a bandwidth in GB/s (10^9 bytes/s), whatever its size."""
+    return format_value(value, "B/s")
+
+
+def format_time(value: float | None) -> str:
+    """Write seconds as ns, µs, ms or s."""
+    return format_value(value, "s")
+
+
+def format_frequency(value: float | None) -> str:
+    """Write hertz as kHz, MHz or GHz."""
+    return format_value(value, "Hz")
+
+
+def format_rate(value: float | None, unit: str) -> str:
+    """Write work per second: ``format_rate(1.2e9, "cells/s")`` is ``1.20 Gcell/s``."""
+    return format_value(value, unit)
+
+
+def format_count(value: float | None) -> str:
+    """Write a count: exact powers of two from 2^10 on as such, others with k, M, G or T."""
+    if value is not None and value >= 1024 and math.log2(value).is_integer():
+        return f"2^{int(math.log2(value))}"
+    return format_value(value, "")
+
+
+def format_ratio(value: float | None) -> str:
+    """Write a ratio with three significant digits."""
+    return _UNKNOWN if value is None or not math.isfinite(value) else _number(value)
+
+
+def _scale(value: float, unit: str) -> tuple[float, str]:
+    """Return the divisor and the label that *value* is written with."""
+    base, _, per = unit.partition("/")
+    if unit == "B":
+        return _largest(value, _BINARY)
+    if unit == "B/s":
+        return 1e9, "GB/s"
+    if base == "s":
+        scale, label = _largest(value, _TIMES)
+        return scale, f"{label}/{per}" if per else label
+    if unit in ("cycles", "%"):
+        return 1.0, unit
+    scale, prefix = _largest(value, _DECIMAL)
+    if unit == "Hz":
+        return scale, f"{prefix}Hz"
+    if per:
+        return scale, f"{prefix}{_SINGULAR.get(base, base.removesuffix('s'))}/{per}"
+    return scale, f"{prefix} {unit}".strip()
+
+
+def _largest(value: float, scales: tuple[tuple[float, str], ...]) -> tuple[float, str]:
+    """Return the largest scale that *value* reaches once rounded, or the smallest of all."""
+    reached = abs(float(f"{value:.3g}"))
+    return next((s for s in scales if reached >= s[0]), scales[-1])
+
+
+def _number(value: float) -> str:
+    """Write with three significant digits; integers in full, tiny values with an exponent."""
+    if value == 0:
+        return "0"
+    exponent = math.floor(math.log10(abs(float(f"{value:.2e}"))))
+    return f"{value:.2e}" if exponent < -3 else f"{value:.{max(0, 2 - exponent)}f}"
+
+
+def _trimmed(number: str) -> str:
+    """Drop the zeros that say nothing of an exact quantity."""
+    return number.rstrip("0").rstrip(".") if "." in number and "e" not in number else number
