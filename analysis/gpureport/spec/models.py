@@ -1,7 +1,7 @@
 """What the models know about a device: plain numbers in SI base units, with where each came from.
 
-These are the *resolved* records that every other room uses. The YAML files that people write, with their units
-and sources, are read by ``gpureport.spec.database`` into these.
+These are the *resolved* records that every other room uses. The YAML files that people write, with their
+units and sources, are read by ``gpureport.spec.database`` into these.
 """
 
 from typing import Literal
@@ -46,7 +46,10 @@ class Cache(Record):
     unified_with_local_memory: bool = False
     """Whether local memory is carved out of this cache's capacity."""
     partitions: int = 1
-    """Parts of a device-wide cache that differ in distance: one work-item's latency also steps at capacity / partitions."""
+    """Parts of a device-wide cache that differ in distance.
+
+    One work-item's latency also steps at capacity / partitions.
+    """
     far_latency_cycles: float | None = None
     """Latency of the far partition."""
 
@@ -149,9 +152,11 @@ class Architecture(Record):
     schedulers: int
     """Waves that can issue an instruction in one cycle, per compute unit."""
     rates_per_cycle: dict[str, float]
-    """Lane operations per cycle of one compute unit, by instruction class: ``fp32``, ``int32`` (add, shift and
-    bitwise), ``int32_mul``, ``shuffle``, ``local`` (4-byte local-memory accesses), ``memory`` (global loads and
-    stores issued), ``instruction`` (anything)."""
+    """Lane operations per cycle of one compute unit, by instruction class.
+
+    ``fp32``, ``int32`` (add, shift and bitwise), ``int32_mul``, ``shuffle``, ``local`` (4-byte local-memory
+    accesses), ``memory`` (4-byte global loads and stores issued), ``instruction`` (anything).
+    """
     latency_cycles: dict[str, float]
     """Dependent-issue latency by instruction class (as in ``rates_per_cycle``, plus ``barrier``)."""
     local_memory_banks: int
@@ -179,7 +184,7 @@ class Device(Record):
     launch: Launch
     opencl_names: tuple[str, ...] = ()
     opencl_compute_units: int | None = None
-    """What ``CL_DEVICE_MAX_COMPUTE_UNITS`` reports, where it differs from ``compute_units`` (AMD work-group processors)."""
+    """What ``CL_DEVICE_MAX_COMPUTE_UNITS`` reports, where it differs (AMD work-group processors)."""
     pci_ids: tuple[str, ...] = ()
     provenance: dict[str, Provenance] = Field(default_factory=dict)
     """By dotted path of the value: ``memory.bandwidth``, ``caches.L2.capacity``."""
@@ -223,6 +228,8 @@ class PresentDevice(Record):
     extensions: tuple[str, ...]
     pci_id: str | None = None
     """``vendor:device`` in hexadecimal, where an extension tells."""
+    pci_address: str | None = None
+    """``domain:bus:device.function`` in hexadecimal, where an extension tells."""
     wave_width: int | None = None
     """Warp or wavefront width where an extension tells."""
     compute_capability: str | None = None

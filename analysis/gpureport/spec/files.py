@@ -1,0 +1,246 @@
+"""The YAML files as people write them: their units, their sources; one model a kind of file.
+
+Every value may be written bare or with where it comes from::
+
+    clock: 1.98 GHz
+    clock: {value: 1.98 GHz, source: datasheet, note: boost}
+
+``source`` is a key of the file's ``sources``; a bare value has the file's default ``source``.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from gpureport.spec.models import Kind
+from gpureport.spec.values import (
+    Bytes,
+    BytesPerCycle,
+    BytesPerSecond,
+    Count,
+    Counts,
+    Cycles,
+    Extents,
+    Flag,
+    Hertz,
+    Leaf,
+    Number,
+    Scope,
+    Seconds,
+    Share,
+    Sizes,
+    Source,
+    Strict,
+)
+
+
+class CacheFields(Strict):
+    """A cache level. Fields may be spread over the architecture's and the device's file; the device's win."""
+
+    capacity: Leaf[Bytes] | None = None
+    """Capacity of one instance."""
+    scope: Leaf[Scope] | None = None
+    """One instance for each compute unit, or one for the device."""
+    line: Leaf[Bytes] | None = None
+    sector: Leaf[Bytes] | None = None
+    """The least that moves on a miss (= line where lines are not sectored)."""
+    latency: Leaf[Cycles] | None = None
+    """Latency of a dependent load."""
+    bandwidth: Leaf[BytesPerCycle] | None = None
+    """Bytes a cycle for one compute unit."""
+    bandwidth_extent: Leaf[Extents] | None = None
+    """Departure, midpoint and arrival of the cliff in bandwidth, as shares of the usable capacity."""
+    latency_extent: Leaf[Extents] | None = None
+    """The same for one chasing work-item's latency."""
+    persistent: Leaf[Flag] | None = None
+    """Whether contents survive from one dispatch to the next."""
+    unified_with_local_memory: Leaf[Flag] | None = None
+    partitions: Leaf[Count] | None = None
+    far_latency: Leaf[Cycles] | None = None
+    """Latency of the far partition."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _bare(cls, data: object) -> object:
+        """Accept ``L2: 60 MiB`` for ``L2: {capacity: 60 MiB}``, with or without where it comes from."""
+        if isinstance(data, Mapping) and "value" not in data:
+            return data
+        return {"capacity": data}
+
+
+Levels = dict[str, CacheFields | None]
+
+
+class MemoryFields(Strict):
+    """Device memory."""
+
+    size: Leaf[Bytes] | None = None
+    bandwidth: Leaf[BytesPerSecond] | None = None
+    """As listed."""
+    efficiency: Leaf[Share] | None = None
+    """Share of the listed bandwidth that a streaming kernel reaches."""
+    latency: Leaf[Cycles] | None = None
+    """Latency of a dependent load beyond all caches."""
+    access: Leaf[Bytes] | None = None
+    """The least that moves to or from memory."""
+
+
+class LaunchFields(Strict):
+    """What starting work costs."""
+
+    single: Leaf[Seconds] | None = None
+    """One dispatch that does nothing, between its own time stamps."""
+    batched: Leaf[Seconds] | None = None
+    """One of many dispatches in a row that do nothing."""
+    groups_per_cycle: Leaf[Number] | None = None
+    """Work-groups that the whole device starts in a cycle."""
+
+
+class NvidiaRules(Strict):
+    """Occupancy of NVIDIA multiprocessors (``cuda_occupancy.h``)."""
+
+    rule: Literal["nvidia"]
+    max_waves: Leaf[Count]
+    max_groups: Leaf[Count]
+    registers: Leaf[Count]
+    register_granule: Leaf[Count]
+    max_registers_per_work_item: Leaf[Count]
+    sub_partitions: Leaf[Count]
+    local_memory: Leaf[Bytes]
+    local_memory_granule: Leaf[Bytes]
+    local_memory_reserved: Leaf[Bytes] | None = None
+    carveouts: Leaf[Sizes] | None = None
+
+
+class AmdRules(Strict):
+    """Occupancy of AMD compute units (LLVM's AMDGPU back end)."""
+
+    rule: Literal["amd"]
+    simds: Leaf[Count]
+    max_waves_per_simd: Leaf[Count]
+    vector_registers: Leaf[Counts]
+    vector_register_granule: Leaf[Counts]
+    max_vector_registers: Leaf[Count]
+    max_groups: Leaf[Count]
+    local_memory: Leaf[Bytes]
+    local_memory_granule: Leaf[Bytes]
+
+
+class IntelRules(Strict):
+    """Occupancy of Intel subslices (compute-runtime)."""
+
+    rule: Literal["intel"]
+    threads: Leaf[Count]
+    units_per_subslice: Leaf[Count]
+    local_memory: Leaf[Bytes]
+    local_memory_sizes: Leaf[Sizes]
+
+
+class CpuRules(Strict):
+    """A CPU core runs one work-group at a time."""
+
+    rule: Literal["cpu"]
+    local_memory: Leaf[Bytes]
+
+
+Rules = Annotated[NvidiaRules | AmdRules | IntelRules | CpuRules, Field(discriminator="rule")]
+
+
+class File(Strict):
+    """What both kinds of file share."""
+
+    name: str
+    vendor: str
+    sources: dict[str, Source] = Field(default_factory=dict)
+    """Citations by key."""
+    source: str | None = None
+    """The key that values without a source of their own have."""
+    caches: Levels = Field(default_factory=dict)
+    """By level, nearest first; ``null`` drops a level that the architecture lists."""
+    memory: MemoryFields = MemoryFields()
+    launch: LaunchFields = LaunchFields()
+    notes: tuple[str, ...] = ()
+
+
+class Rates(Strict):
+    """Lane operations per cycle of one compute unit."""
+
+    fp32: Leaf[Number]
+    int32: Leaf[Number]
+    """Add, shift and bitwise."""
+    int32_mul: Leaf[Number]
+    shuffle: Leaf[Number]
+    local: Leaf[Number]
+    """4-byte accesses of local memory."""
+    memory: Leaf[Number]
+    """4-byte global loads and stores issued."""
+    instruction: Leaf[Number]
+    """Anything that is issued."""
+
+
+class Latencies(Strict):
+    """Cycles from the issue of an instruction to that of one that needs its result."""
+
+    fp32: Leaf[Cycles]
+    int32: Leaf[Cycles]
+    int32_mul: Leaf[Cycles]
+    shuffle: Leaf[Cycles]
+    local: Leaf[Cycles]
+    barrier: Leaf[Cycles]
+
+
+class TypicalFields(Strict):
+    """What to assume of a device that has no file and does not say: so much for each compute unit."""
+
+    bandwidth: Leaf[BytesPerSecond] | None = None
+    capacities: dict[str, Leaf[Bytes]] = Field(default_factory=dict)
+    """Of caches that serve the whole device, by level."""
+
+
+class ArchitectureFile(File):
+    """``devices/architectures/*.yaml``: what all devices of one (micro)architecture share."""
+
+    kind: Kind
+    matches: tuple[str, ...] = ()
+    """Patterns (``*``, ``?``) of what its devices call themselves: ``sm_90``, ``gfx110?``, a name; for those
+    without a file of their own."""
+    units_per_opencl_unit: int = 1
+    """Compute units that OpenCL counts as one (AMD work-group processors: 2)."""
+    typical: TypicalFields = TypicalFields()
+    wave_width: Leaf[Count]
+    max_work_group: Leaf[Count]
+    schedulers: Leaf[Count]
+    """Waves that can issue an instruction in one cycle, per compute unit."""
+    local_memory_banks: Leaf[Count]
+    write_allocate: Leaf[Flag]
+    """Whether a write miss fetches the line even when the write will cover it."""
+    loaded_latency: Leaf[Number]
+    """Latency under streaming load / latency of a lone dependent load."""
+    occupancy: Rules
+    rates: Rates
+    latencies: Latencies
+
+
+class OpenclFields(Strict):
+    """How the device shows itself in OpenCL."""
+
+    names: tuple[str, ...] = ()
+    """``CL_DEVICE_NAME``."""
+    compute_units: Leaf[Count] | None = None
+    """``CL_DEVICE_MAX_COMPUTE_UNITS``, where it differs from ``compute_units``."""
+
+
+class DeviceFile(File):
+    """``devices/<vendor>/<device>.yaml``: one device."""
+
+    architecture: str
+    """Name of a file in ``architectures/``, without ``.yaml``."""
+    compute_units: Leaf[Count] | None = None
+    clock: Leaf[Hertz] | None = None
+    """Listed boost clock."""
+    opencl: OpenclFields = OpenclFields()
+    pci_ids: tuple[Annotated[str, Field(pattern=r"^[0-9a-f]{4}:[0-9a-f]{4}$")], ...] = ()
+    """``vendor:device`` in lower-case hexadecimal."""
+    host: bool = False
+    """Whether sizes, clock and compute units are those of the machine that it runs on (CPUs)."""

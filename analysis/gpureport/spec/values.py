@@ -1,0 +1,133 @@
+"""One value of a YAML file: a quantity in people's units, and where it comes from."""
+
+import math
+from collections.abc import Mapping
+from typing import Annotated, Any, Generic, Literal, TypeVar
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    model_validator,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, core_schema
+
+from gpureport.errors import InputError
+from gpureport.units import EXAMPLES, Dimension, parse
+
+SourceKind = Literal["spec", "queried", "measured", "derived", "assumed"]
+T = TypeVar("T")
+
+
+class Quantity:
+    """Marks a number that is written with a unit (or, for ``count``, without)."""
+
+    def __init__(self, dimension: Dimension, most: float = math.inf) -> None:
+        self.dimension, self.most = dimension, most
+
+    def __get_pydantic_core_schema__(self, source: type, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Read the text before the number is validated."""
+        return core_schema.no_info_before_validator_function(self._read, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Describe what people write."""
+        if self.dimension != "count":
+            return {"type": "string", "examples": [EXAMPLES[self.dimension]]}
+        limit = {} if math.isinf(self.most) else {"maximum": self.most}
+        return {**handler(schema), "exclusiveMinimum": 0, **limit}
+
+    def _read(self, value: object) -> float:
+        try:
+            number = parse(value, self.dimension)
+        except InputError as error:
+            raise ValueError(str(error)) from None
+        if number > self.most:
+            raise ValueError(f"{value} is above {self.most:g}")
+        return number
+
+
+Bytes = Annotated[float, Quantity("bytes")]
+BytesPerSecond = Annotated[float, Quantity("bytes/s")]
+Hertz = Annotated[float, Quantity("hertz")]
+Seconds = Annotated[float, Quantity("seconds")]
+Cycles = Annotated[float, Quantity("cycles")]
+BytesPerCycle = Annotated[float, Quantity("bytes/cycle")]
+Number = Annotated[float, Quantity("count")]
+Count = Annotated[int, Quantity("count")]
+Share = Annotated[float, Quantity("count", most=1)]
+Flag = bool
+Counts = dict[int, Count]
+Sizes = tuple[Bytes, ...]
+Scope = Literal["compute_unit", "device"]
+Extents = tuple[Number, Number, Number]
+
+
+class Strict(BaseModel):
+    """A part of a file; an unknown field is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+class Leaf(Strict, Generic[T]):
+    """One value and where it comes from."""
+
+    value: T
+    source: str | None = None
+    """A key of the file's ``sources``."""
+    kind: SourceKind | None = None
+    """``spec`` (documented, the default), ``queried``, ``measured``, ``derived`` or ``assumed``."""
+    note: str = ""
+    """A caveat: how it was derived, which sources disagree."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _bare(cls, data: object) -> object:
+        """Accept a bare value; a mapping is a bare value too unless it names a field of this class."""
+        if isinstance(data, Mapping) and not data.keys().isdisjoint(cls.model_fields):
+            return data
+        return {"value": data}
+
+    @classmethod
+    def model_parametrized_name(cls, params: tuple[Any, ...]) -> str:
+        """Name the class after what it holds, for readable schemas."""
+        names = [name for name, alias in globals().items() if alias == params[0] and name[0].isupper()]
+        return names[0] if names else super().model_parametrized_name(params)
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler, /
+    ) -> JsonSchemaValue:
+        """Describe both forms: the bare value and the mapping."""
+        mapping = handler.resolve_ref_schema(handler(schema))
+        return {"anyOf": [mapping["properties"]["value"], mapping]}
+
+
+class Source(Strict):
+    """A citation, and what kind of values it gives."""
+
+    text: str
+    kind: SourceKind = "spec"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _bare(cls, data: object) -> object:
+        return {"text": data} if isinstance(data, str) else data
+
+
+def leaves(part: BaseModel, prefix: str = "") -> dict[str, "Leaf[Any]"]:
+    """Return every value of a file by its dotted path: ``caches.L2.capacity``."""
+    found: dict[str, Leaf[Any]] = {}
+    for name in type(part).model_fields:
+        value = getattr(part, name)
+        items = value.items() if isinstance(value, dict) else [("", value)]
+        for key, item in items:
+            path = ".".join(step for step in (prefix, name, key) if step)
+            if isinstance(item, Leaf):
+                found[path] = item
+            elif isinstance(item, Strict):
+                found |= leaves(item, path)
+    return found
