@@ -120,6 +120,12 @@ class PredictedPoint(Record):
     ``int32``, ``shuffle``, …"""
     binding: str
     """The largest of the ceilings."""
+    level: str = ""
+    """The memory level that mostly serves the working set."""
+    operations: Compact = 0.0
+    """Lane operations of the dispatch, all classes but memory (the roofline's y = operations / time)."""
+    memory_bytes: Compact = 0.0
+    """Bytes that would move to and from memory if no cache held anything from before (whole lines, with fill)."""
 
 
 class CurveFeature(Record):

@@ -1,0 +1,99 @@
+"""Predict a sweep from a device's description: pure functions, no measurement of the workload itself."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Literal
+
+from gpureport.observe import features_of_curve
+from gpureport.predict.features import named
+from gpureport.predict.model import PointTime, point_time
+from gpureport.predict.occupancy import Resources
+from gpureport.records import Occupancy, PredictedPoint, Prediction, SweepKey
+from gpureport.spec.models import Device
+from gpureport.workloads.model import Limits, Parameters, Sweep, Workload
+
+__all__ = ["limits_of", "predict", "predict_sweep"]
+
+Kind = Literal["specification", "calibrated"]
+Compiled = Callable[[Parameters], Resources | None]
+"""What the compiler said of the kernel of a point; ``None`` where it was not compiled or did not tell."""
+
+
+def limits_of(device: Device, *, quick: bool = False) -> Limits:
+    """Return the limits of a sweep on a device that is not present: 60 % of its memory, a quarter for one buffer."""
+    size = device.memory.size_bytes
+    return Limits(
+        max_bytes=0.6 * size,
+        max_buffer_bytes=0.25 * size,
+        max_work_group=device.architecture.max_work_group,
+        quick=quick,
+    )
+
+
+def predict(device: Device, workload: Workload, limits: Limits, kind: Kind = "specification") -> tuple[Prediction, ...]:
+    """Predict every sweep of *workload* on *device*."""
+    return tuple(predict_sweep(device, workload, sweep, kind) for sweep in workload.sweeps(device, limits))
+
+
+def predict_sweep(
+    device: Device, workload: Workload, sweep: Sweep, kind: Kind, compiled: Compiled = lambda _: None
+) -> Prediction:
+    """Predict one sweep.
+
+    Args:
+        device: as specified, or calibrated by primitives of other workloads.
+        workload: what is swept.
+        sweep: its points.
+        kind: which of the two predictions this is.
+        compiled: registers and local memory as compiled; the workload's estimate where it returns ``None``.
+    """
+    points, occupancies = [], []
+    for parameters in sweep.points:
+        answer = _answer(device, workload, parameters, compiled)
+        key = workload.point(parameters, sweep)
+        occupancies.append(answer.occupancy)
+        points.append(
+            PredictedPoint(
+                point=key,
+                time_s=answer.time_s,
+                value=workload.metric.value(key.work, answer.time_s),
+                ceilings_s=dict(answer.ceilings_s),
+                binding=answer.binding,
+                level=answer.level,
+                operations=answer.operations,
+                memory_bytes=answer.memory_bytes,
+            )
+        )
+    found = features_of_curve(
+        sweep.axis,
+        workload.metric,
+        [p.point.x for p in points],
+        [p.point.work_items for p in points],
+        [p.point.working_set_bytes for p in points],
+        [p.value for p in points],
+        [p.time_s for p in points],
+    )
+    return Prediction(
+        key=SweepKey(workload=workload.family, variant=workload.variant, sweep=sweep.name),
+        kind=kind,
+        metric=workload.metric,
+        axis=sweep.axis,
+        points=tuple(points),
+        features=named(found, points, device),
+        occupancy=_distinct(occupancies),
+        made_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
+    )
+
+
+def _answer(device: Device, workload: Workload, parameters: Parameters, compiled: Compiled) -> PointTime:
+    demand = workload.demand(parameters, device)
+    resources = compiled(parameters) or Resources(demand.registers, demand.local_memory_bytes)
+    if resources.compiled and not resources.local_memory_bytes:
+        resources = replace(resources, local_memory_bytes=demand.local_memory_bytes)
+    return point_time(device, demand, resources)
+
+
+def _distinct(occupancies: list[Occupancy]) -> tuple[Occupancy, ...]:
+    """Return one entry a work-group shape, in order of first use."""
+    return tuple({entry.work_group: entry for entry in occupancies}.values())

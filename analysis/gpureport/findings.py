@@ -1,0 +1,273 @@
+"""Prediction against observation: ratio, verdict, explanation. Pure functions."""
+
+from collections.abc import Iterable, Sequence
+from math import log
+from statistics import median
+
+from gpureport.matching import Match, match_features
+from gpureport.records import CurveFeature, Finding, Measurement, ObservedPoint, Observation, PredictedPoint, Prediction, Verdict
+from gpureport.spec.models import Device
+from gpureport.units import format_bytes, format_ratio, format_value
+
+AGREEMENT = 1.2
+"""Largest factor between prediction and observation that still counts as agreement: what published analytic models
+reach on average is 13 to 24 % (Hong & Kim 2009, GPUMech 2014, MDM 2020, AMALI 2025)."""
+ABOVE_CEILING = 1.05
+"""A rate this far above what the hardware can do at its listed clock is an error: clocks above the listed one explain less."""
+
+
+def find(
+    device: Device,
+    predictions: Iterable[Prediction],
+    measurements: Iterable[Measurement],
+    observations: Iterable[Observation],
+) -> tuple[Finding, ...]:
+    """Hold every observation against its predictions, in the order of the predictions.
+
+    A feature that neither side has gives no finding. A sweep that was not measured gives none either; one whose
+    results were wrong gives an error.
+    """
+    seen = {str(observation.key): observation for observation in observations}
+    wrong = {str(m.key): m for m in measurements if m.verification and not m.verification.passed}
+    findings: list[Finding] = []
+    for prediction in predictions:
+        key = str(prediction.key)
+        if key in wrong:
+            findings.append(_wrong(prediction, wrong[key]))
+        elif key in seen:
+            findings += _compare(device, prediction, seen[key])
+    return tuple(findings)
+
+
+def _compare(device: Device, prediction: Prediction, observation: Observation) -> list[Finding]:
+    matches = match_features(prediction.features, observation.features)
+    context = _Context(device, prediction, observation)
+    return [_finding(match, context) for match in matches]
+
+
+class _Context:
+    """The curve that a finding belongs to, for explanations."""
+
+    def __init__(self, device: Device, prediction: Prediction, observation: Observation) -> None:
+        self.device, self.prediction, self.observation = device, prediction, observation
+
+    def predicted_near(self, feature: CurveFeature) -> PredictedPoint:
+        """Return the predicted point at a feature's position: by size for cliffs, work for tapers, value for rates."""
+        points = self.prediction.points
+
+        def distance(point: PredictedPoint) -> float:
+            size = {
+                "cliff": point.point.working_set_bytes,
+                "taper": float(point.point.work_items),
+                "rate": point.value,
+            }[feature.feature]
+            return abs(log(size / feature.value))
+
+        return min(points, key=distance)
+
+
+def _finding(match: Match, context: _Context) -> Finding:
+    feature = match.predicted or match.observed
+    if feature is None:
+        raise ValueError("a match has at least one side")
+    predicted = match.predicted.value if match.predicted else None
+    observed = match.observed.value if match.observed else None
+    ratio = observed / predicted if predicted and observed else None
+    above = _above_ceiling(match, context)
+    verdict = Verdict.ERROR if above else _verdict(match, ratio)
+    key = context.prediction.key
+    return Finding(
+        workload=key.workload,
+        variant=key.variant,
+        sweep=key.sweep,
+        feature=feature.feature,
+        position=feature.position,
+        level=feature.level,
+        basis=context.prediction.kind,
+        predicted=predicted,
+        observed=observed,
+        ci_low=match.observed.ci_low if match.observed else None,
+        ci_high=match.observed.ci_high if match.observed else None,
+        unit=feature.unit,
+        ratio=ratio,
+        verdict=verdict,
+        explanation=above or _explanation(match, ratio, verdict, context),
+    )
+
+
+def _verdict(match: Match, ratio: float | None) -> Verdict:
+    if match.predicted is None:
+        return Verdict.NOT_PREDICTED
+    if match.observed is None or ratio is None:
+        return Verdict.NOT_OBSERVED
+    low, high = match.observed.ci_low, match.observed.ci_high
+    inside = low is not None and high is not None and low <= match.predicted.value <= high
+    return Verdict.AGREES if inside or 1 / AGREEMENT <= ratio <= AGREEMENT else Verdict.OFF
+
+
+def _above_ceiling(match: Match, context: _Context) -> str | None:
+    """Say which ceiling a rate breaks, if it breaks one."""
+    if match.observed is None or match.observed.feature != "rate":
+        return None
+    predicted = {point.point.label: point for point in context.prediction.points}
+    for point in context.observation.points:
+        model = predicted.get(point.point.label)
+        if model is None:
+            continue
+        name, least_s = _hard_limit(model, context.device)
+        if least_s > ABOVE_CEILING * point.time_s and _same_level(match.observed, point):
+            factor = least_s / point.time_s
+            return (
+                f"At {point.point.label} it runs {factor:.2f} times as fast as its {name} ceiling allows at the listed "
+                "clock: the ceiling, the count of work or the measurement is wrong."
+            )
+    return None
+
+
+def _hard_limit(point: PredictedPoint, device: Device) -> tuple[str, float]:
+    """Return the ceiling no kernel passes: instruction rates at full clock, memory at its listed bandwidth.
+
+    Memory counts only where nothing is served by a cache any more: at four times the last cache and beyond.
+    """
+    memory_levels = {cache.name for cache in device.caches} | {"DRAM"}
+    hard = {
+        name: seconds
+        for name, seconds in point.ceilings_s.items()
+        if name not in memory_levels and name not in {"launch", "latency", "groups"}
+    }
+    last = device.caches[-1].capacity_bytes if device.caches else 0.0
+    if point.level == "DRAM" and point.point.working_set_bytes > 4 * last:
+        hard["DRAM"] = point.memory_bytes / device.memory.bandwidth_bytes_per_s
+    name = max(hard, key=lambda key: hard[key], default="")
+    return name, hard.get(name, 0.0)
+
+
+def _same_level(feature: CurveFeature, point: ObservedPoint) -> bool:
+    return abs(log(point.value / feature.value)) < log(AGREEMENT)
+
+
+def _explanation(match: Match, ratio: float | None, verdict: Verdict, context: _Context) -> str:
+    feature = match.predicted or match.observed
+    if feature is None:
+        return ""
+    because = _EXPLAIN[feature.feature](feature, context)
+    if verdict == Verdict.NOT_OBSERVED:
+        return f"{because} {_missing(feature, context)}"
+    if verdict == Verdict.NOT_PREDICTED:
+        return f"The samples show it at {format_value(feature.value, feature.unit)}; the model has nothing there. {because}"
+    if verdict == Verdict.OFF and ratio is not None:
+        return f"{because} {_off(feature, ratio, context)}"
+    return because
+
+
+def _cliff(feature: CurveFeature, context: _Context) -> str:
+    cache = next((c for c in context.device.caches if feature.level.split()[0] == c.name), None)
+    if cache is None:
+        return "No cache of this size is known."
+    size = cache.capacity_bytes / (cache.partitions if feature.level.endswith("near") else 1)
+    part = "One partition of " if feature.level.endswith("near") else ""
+    share = format_ratio(feature.value / size)
+    return f"{part}{cache.name} holds {format_bytes(size)}; the {feature.position} is predicted at {share} of that." if (
+        feature.ci_low is None
+    ) else f"{part}{cache.name} holds {format_bytes(size)}; the {feature.position} lies at {share} of that."
+
+
+def _taper(feature: CurveFeature, context: _Context) -> str:
+    first, last = context.prediction.points[0], context.prediction.points[-1]
+    return (
+        f"Little work takes {format_value(first.time_s, 's')} whatever its size ({_ceiling(first.binding)}); "
+        f"much work is bound by {_ceiling(last.binding)}."
+    )
+
+
+def _rate(feature: CurveFeature, context: _Context) -> str:
+    point = context.predicted_near(feature)
+    second = sorted(point.ceilings_s, key=lambda name: -point.ceilings_s[name])[1:2]
+    share = f"; next comes {_ceiling(second[0])} at {format_ratio(point.ceilings_s[second[0]] / point.ceilings_s[point.binding])} of it" if second else ""
+    return f"Bound by {_ceiling(point.binding)}{share}."
+
+
+_EXPLAIN = {"cliff": _cliff, "taper": _taper, "rate": _rate}
+
+_CEILINGS = {
+    "launch": "launch cost",
+    "latency": "latency",
+    "groups": "the rate at which work-groups start",
+    "int32": "integer instructions",
+    "fp32": "floating-point instructions",
+    "shuffle": "shuffles",
+    "local": "local-memory accesses",
+    "memory": "load and store instructions",
+    "instruction": "instruction issue",
+    "DRAM": "memory bandwidth",
+}
+
+
+def _ceiling(name: str) -> str:
+    return _CEILINGS.get(name, f"{name} bandwidth")
+
+
+def _missing(feature: CurveFeature, context: _Context) -> str:
+    """Say why a predicted feature may not show."""
+    if feature.feature == "cliff":
+        largest = max(point.point.working_set_bytes for point in context.observation.points)
+        if feature.value > largest:
+            return f"The sweep ended before it, at {format_bytes(largest)}."
+        return "The samples show no step there that stands out of their noise."
+    if feature.feature == "taper":
+        return "The curve does not rise from a flat start to a flat end within the sweep."
+    return "The curve has no plateau that answers it."
+
+
+def _off(feature: CurveFeature, ratio: float, context: _Context) -> str:
+    """Say what the difference amounts to, and what kind of error would cause it."""
+    if feature.feature == "cliff":
+        cache = next((c for c in context.device.caches if feature.level.split()[0] == c.name), None)
+        if cache is not None:
+            return f"Observed as if {format_bytes(cache.capacity_bytes * ratio)} of it served the kernel."
+    if feature.feature == "taper":
+        return "The latency of a small dispatch or the rate of a full device differs from the entry by this factor."
+    slower = ratio < 1 if context.prediction.metric.kind == "rate" else ratio > 1
+    speed = "slower" if slower else "faster"
+    others = _systematic(context)
+    return f"It runs {speed} than the model says{others}."
+
+
+def _systematic(context: _Context) -> str:
+    """Say whether the whole curve is off by one factor, which points to a clock or an efficiency, not to a level."""
+    predicted = {point.point.label: point.value for point in context.prediction.points}
+    ratios = [o.value / predicted[o.point.label] for o in context.observation.points if o.point.label in predicted]
+    if len(ratios) < 4:
+        return ""
+    middle = median(ratios)
+    spread = median(abs(log(ratio / middle)) for ratio in ratios)
+    if spread < log(1.1):
+        return f", and so does the whole curve, by {format_ratio(middle)}: a clock or a rate of the entry, not one level"
+    return ", and not by one factor along the curve: the ceiling that binds there is misjudged"
+
+
+def _wrong(prediction: Prediction, measurement: Measurement) -> Finding:
+    key = prediction.key
+    message = measurement.verification.message if measurement.verification else ""
+    return Finding(
+        workload=key.workload,
+        variant=key.variant,
+        sweep=key.sweep,
+        feature="rate",
+        position="plateau",
+        level="",
+        basis=prediction.kind,
+        predicted=None,
+        observed=None,
+        ci_low=None,
+        ci_high=None,
+        unit=prediction.metric.unit,
+        ratio=None,
+        verdict=Verdict.ERROR,
+        explanation=f"Its results are wrong, so it was not timed. {message}",
+    )
+
+
+def any_wrong(measurements: Sequence[Measurement]) -> bool:
+    """Return whether any kernel gave wrong results."""
+    return any(m.verification is not None and not m.verification.passed for m in measurements)

@@ -1,0 +1,70 @@
+"""Which observed feature answers which predicted one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import inf, log
+
+from gpureport.records import CurveFeature
+
+FURTHEST = 4.0
+"""Factor beyond which an observed cliff does not answer a predicted one."""
+
+
+@dataclass(frozen=True)
+class Match:
+    """A predicted feature and the observed one that answers it; either may be missing."""
+
+    predicted: CurveFeature | None
+    observed: CurveFeature | None
+
+
+def match_features(predicted: Sequence[CurveFeature], observed: Sequence[CurveFeature]) -> tuple[Match, ...]:
+    """Pair features of one curve; observed levels take the names of the predicted ones that they answer.
+
+    Cliffs are paired in order of size, so that the midpoints lie as near as possible (in log) and none further than
+    :data:`FURTHEST`. A plateau goes with the cliff that ends it; the last plateaus with each other. Tapers and peaks
+    are single.
+    """
+    names = _level_names(predicted, observed)
+    renamed = [feature.model_copy(update={"level": names.get(feature.level, feature.level)}) for feature in observed]
+    answers = {(f.feature, f.position, f.level): f for f in renamed}
+    matches = [Match(p, answers.pop((p.feature, p.position, p.level), None)) for p in predicted]
+    return (*matches, *(Match(None, feature) for feature in answers.values()))
+
+
+def _level_names(predicted: Sequence[CurveFeature], observed: Sequence[CurveFeature]) -> dict[str, str]:
+    """Return the predicted name of each observed level that has one."""
+    ours, theirs = _midpoints(predicted), _midpoints(observed)
+    names = {theirs[j].level: ours[i].level for i, j in _nearest_in_order(ours, theirs)}
+    last_predicted, last_observed = _last_plateau(predicted), _last_plateau(observed)
+    if last_predicted and last_observed and last_observed not in names:
+        names[last_observed] = last_predicted
+    return names
+
+
+def _midpoints(features: Sequence[CurveFeature]) -> list[CurveFeature]:
+    middles = [f for f in features if f.feature == "cliff" and f.position == "midpoint"]
+    return sorted(middles, key=lambda feature: feature.value)
+
+
+def _last_plateau(features: Sequence[CurveFeature]) -> str | None:
+    """Return the level of the plateau that no cliff ends (or of the only peak)."""
+    ended = {f.level for f in features if f.feature == "cliff"}
+    return next((f.level for f in reversed(features) if f.feature == "rate" and f.level not in ended), None)
+
+
+def _nearest_in_order(ours: Sequence[CurveFeature], theirs: Sequence[CurveFeature]) -> list[tuple[int, int]]:
+    """Return pairs of indices, ascending in both: as many as possible, then as near as possible."""
+    for size in range(min(len(ours), len(theirs)), 0, -1):
+        best, pairs = inf, []
+        for chosen in combinations(range(len(ours)), size):
+            for answers in combinations(range(len(theirs)), size):
+                distances = [
+                    abs(log(ours[i].value / theirs[j].value)) for i, j in zip(chosen, answers, strict=True)
+                ]
+                if max(distances) <= log(FURTHEST) and sum(distances) < best:
+                    best, pairs = sum(distances), list(zip(chosen, answers, strict=True))
+        if pairs:
+            return pairs
+    return []

@@ -1,0 +1,153 @@
+"""The time of one point: launch cost plus the largest of several ceilings, joined by a soft corner.
+
+::
+
+    T = launch + corner_3( corner_4(groups, operations by class, memory), latency )
+
+Every ceiling is the time that the dispatch would take if nothing else limited it.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import ceil
+
+from gpureport.predict import traffic
+from gpureport.predict.occupancy import Resources, local_memory_in_use_bytes, occupancy
+from gpureport.predict.residency import Level, latency_levels, staircase
+from gpureport.records import Occupancy
+from gpureport.spec.models import Device, Extent
+from gpureport.workloads.model import Demand
+
+THROUGHPUT_CORNER = 4.0
+"""p-norm that joins throughput ceilings: fits roofline sweeps of A100, A40 and L40 to 2 % in the median
+(RRZE-HPC/gpu-benches @1038c5d, gpu-roofline)."""
+LATENCY_CORNER = 3.0
+"""p-norm that joins latency with throughput: fits bandwidth against resident work-items on 12 GPUs to 2.7 % in the
+median (RRZE-HPC/gpu-benches @1038c5d, gpu-stream)."""
+
+_MEMORY_CLASSES = frozenset({"memory", "instruction"})
+
+
+@dataclass(frozen=True)
+class PointTime:
+    """The model's answer for one point; all times in seconds.
+
+    Attributes:
+        time_s: of one dispatch.
+        ceilings_s: by name.
+        binding: the name of the largest ceiling.
+        level: the memory level that mostly serves the working set.
+        occupancy: of the kernel.
+        operations: lane operations that compute (no memory accesses, no overhead).
+        memory_bytes: that would move if no cache held anything from before.
+    """
+
+    time_s: float
+    ceilings_s: Mapping[str, float]
+    binding: str
+    level: str
+    occupancy: Occupancy
+    operations: float
+    memory_bytes: float
+
+
+def corner(times: Iterable[float], p: float) -> float:
+    """Return the p-norm of *times*: their maximum with a soft corner."""
+    values = [time for time in times if time > 0]
+    largest = max(values, default=0.0)
+    return largest * sum((value / largest) ** p for value in values) ** (1 / p) if largest else 0.0
+
+
+def point_time(device: Device, demand: Demand, resources: Resources) -> PointTime:
+    """Predict one dispatch of *demand* on *device*, compiled to *resources*."""
+    resident = occupancy(device.architecture, demand.work_group, resources)
+    footprint = traffic.footprint_bytes(demand.streams, device)
+    held = _held_bytes(device, demand, resident)
+    load_cycles, level = staircase(footprint, latency_levels(device, held))
+    throughput = _operation_times(device, demand) | {"groups": _group_time(device, demand)}
+    if demand.streams:
+        memory_s, bound = _memory_time(device, demand, footprint, held)
+        throughput[bound] = memory_s
+    latency_s = _latency_time(device, demand, resident, load_cycles)
+    work_s = corner((corner(throughput.values(), THROUGHPUT_CORNER), latency_s), LATENCY_CORNER)
+    ceilings = {"launch": device.launch.batched_s, "latency": latency_s, **throughput}
+    return PointTime(
+        time_s=device.launch.batched_s + work_s,
+        ceilings_s=ceilings,
+        binding=max(ceilings, key=lambda name: ceilings[name]),
+        level=level,
+        occupancy=resident,
+        operations=sum(n for name, n in demand.operations.items() if name not in _MEMORY_CLASSES),
+        memory_bytes=traffic.memory_bytes(demand.streams, device, every_pass=False),
+    )
+
+
+def _held_bytes(device: Device, demand: Demand, resident: Occupancy) -> tuple[float, ...]:
+    """Return what each cache holds of the data that the kernel finds again.
+
+    Caches that do not outlive a dispatch hold nothing for data that the next dispatch reuses. Local memory takes
+    its part of a unified cache. Caches of compute units add up only if each unit touches its own part.
+    """
+    held = []
+    for cache in device.caches:
+        capacity = cache.capacity_bytes
+        if cache.unified_with_local_memory:
+            capacity -= local_memory_in_use_bytes(device.architecture, resident)
+        if cache.scope == "compute_unit" and not demand.shared:
+            capacity *= device.compute_units
+        lost = demand.reused == "never" or (demand.reused == "dispatch" and not cache.persistent)
+        held.append(0.0 if lost else capacity)
+    return tuple(held)
+
+
+def _memory_time(
+    device: Device, demand: Demand, footprint: float, held: tuple[float, ...]
+) -> tuple[float, str]:
+    """Return the seconds that global memory traffic takes, and the level that bounds it."""
+    again = demand.reused == "kernel"
+    units = min(device.compute_units, ceil(demand.groups)) / device.compute_units
+    levels, slowest, bound = [], 0.0, "DRAM"
+    for index, (cache, capacity) in enumerate(zip(device.caches, held, strict=True)):
+        moved = (
+            traffic.requested_bytes(demand.streams)
+            if index == 0
+            else traffic.outer_bytes(demand.streams, cache.sector_bytes)
+        )
+        time_s = moved / (device.level_bandwidth_bytes_per_s(cache) * units)
+        if time_s > slowest:
+            slowest, bound = time_s, cache.name
+        levels.append(Level(bound, capacity, cache.bandwidth_extent, slowest))
+    moved = traffic.memory_bytes(demand.streams, device, every_pass=again)
+    memory_s = moved / (device.memory.bandwidth_bytes_per_s * device.memory.efficiency)
+    if memory_s > slowest:
+        slowest, bound = memory_s, "DRAM"
+    nowhere = Extent(departure=1, midpoint=1, arrival=1)
+    levels.append(Level(bound, float("inf"), nowhere, slowest))
+    return staircase(footprint, levels)
+
+
+def _operation_times(device: Device, demand: Demand) -> dict[str, float]:
+    """Return the seconds each instruction class takes on the compute units that have a group."""
+    units = min(device.compute_units, ceil(demand.groups)) / device.compute_units
+    rates = device.architecture.rates_per_cycle
+    conflicts = {"local": demand.local_conflicts}
+    return {
+        name: count * conflicts.get(name, 1.0) / (device.rate_per_s(name) * units)
+        for name, count in demand.operations.items()
+        if name in rates
+    }
+
+
+def _group_time(device: Device, demand: Demand) -> float:
+    """Return the seconds that starting all work-groups takes."""
+    return demand.groups / (device.launch.groups_per_cycle * device.clock_hz)
+
+
+def _latency_time(device: Device, demand: Demand, resident: Occupancy, load_cycles: float) -> float:
+    """Return the seconds that the serial chain of a wave takes, times the rounds of resident waves."""
+    loaded = device.architecture.loaded_latency if demand.loaded else 1.0
+    latencies = device.architecture.latency_cycles
+    chain = sum(count * latencies.get(name, 0.0) for name, count in demand.chain.items())
+    cycles = demand.memory_chain * load_cycles * loaded + chain
+    slots = max(1, resident.groups_per_compute_unit) * device.compute_units
+    return device.cycles(cycles) * max(1.0, demand.groups / slots)

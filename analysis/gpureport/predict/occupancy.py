@@ -1,0 +1,125 @@
+"""How many waves of a kernel a compute unit holds, by the vendors' own rules."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, inf, prod
+
+from gpureport.records import Occupancy
+from gpureport.spec.models import (
+    AmdOccupancy,
+    Architecture,
+    CpuOccupancy,
+    IntelOccupancy,
+    NvidiaOccupancy,
+)
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What one work-item and one work-group need.
+
+    Attributes:
+        registers: 32-bit registers of a work-item.
+        local_memory_bytes: local memory of a work-group.
+        compiled: whether the compiler said so (otherwise the workload's estimate).
+    """
+
+    registers: int
+    local_memory_bytes: int = 0
+    compiled: bool = False
+
+
+def occupancy(architecture: Architecture, work_group: Sequence[int], resources: Resources) -> Occupancy:
+    """Return how many work-groups and waves of a kernel fit a compute unit, and what limits them."""
+    rules = architecture.occupancy
+    waves_per_group = ceil(prod(work_group) / architecture.wave_width)
+    match rules:
+        case NvidiaOccupancy():
+            limits = _nvidia(rules, waves_per_group, resources)
+            most = rules.max_waves
+        case AmdOccupancy():
+            limits = _amd(rules, architecture.wave_width, waves_per_group, resources)
+            most = rules.simds * rules.max_waves_per_simd
+        case IntelOccupancy():
+            limits = _intel(rules, waves_per_group, resources)
+            most = rules.threads
+        case CpuOccupancy():
+            limits = {"cores": 1.0}
+            most = waves_per_group
+    limiter = min(limits, key=lambda name: limits[name])
+    groups = int(limits[limiter])
+    if groups == 0 or prod(work_group) > architecture.max_work_group:
+        groups, limiter = 0, "work-group size" if prod(work_group) > architecture.max_work_group else limiter
+    waves = groups * waves_per_group
+    return Occupancy(
+        work_group=tuple(work_group),
+        registers_per_work_item=resources.registers,
+        local_memory_bytes=resources.local_memory_bytes,
+        source="compiled" if resources.compiled else "assumed",
+        groups_per_compute_unit=groups,
+        waves_per_compute_unit=waves,
+        max_waves_per_compute_unit=most,
+        fraction=waves / most,
+        limiter=limiter,
+    )
+
+
+def _round_up(value: float, granule: float) -> float:
+    return ceil(value / granule) * granule
+
+
+def _nvidia(rules: NvidiaOccupancy, waves_per_group: int, resources: Resources) -> dict[str, float]:
+    """Follow ``cuda_occupancy.h`` (CUDA 13.5): registers go to whole warps of a sub-partition."""
+    registers_per_wave = _round_up(max(1, resources.registers) * 32, rules.register_granule)
+    waves_per_partition = rules.registers // rules.sub_partitions // registers_per_wave
+    allowed = resources.registers <= rules.max_registers_per_work_item
+    local = _round_up(
+        resources.local_memory_bytes + rules.local_memory_reserved_bytes, rules.local_memory_granule_bytes
+    )
+    return {
+        "waves": rules.max_waves // waves_per_group,
+        "work-groups": rules.max_groups,
+        "registers": waves_per_partition * rules.sub_partitions // waves_per_group if allowed else 0,
+        "local memory": rules.local_memory_bytes // local if local else inf,
+    }
+
+
+def _amd(rules: AmdOccupancy, wave_width: int, waves_per_group: int, resources: Resources) -> dict[str, float]:
+    """Follow LLVM's AMDGPUBaseInfo: waves of a SIMD share its vector registers, groups of a unit its LDS."""
+    granule = rules.vector_register_granule[wave_width]
+    allocated = _round_up(max(1, resources.registers), granule)
+    waves_per_simd = rules.vector_registers[wave_width] // allocated
+    local = _round_up(resources.local_memory_bytes, rules.local_memory_granule_bytes)
+    return {
+        "waves": rules.max_waves_per_simd * rules.simds // waves_per_group,
+        # A group of a single wave needs no barrier and is not counted.
+        "work-groups": rules.max_groups if waves_per_group > 1 else inf,
+        "registers": waves_per_simd * rules.simds // waves_per_group if resources.registers <= rules.max_vector_registers else 0,
+        "local memory": rules.local_memory_bytes // local if local else inf,
+    }
+
+
+def _intel(rules: IntelOccupancy, waves_per_group: int, resources: Resources) -> dict[str, float]:
+    """Follow Intel's compute runtime: threads and shared local memory of a subslice."""
+    needed = resources.local_memory_bytes
+    local = next((size for size in rules.local_memory_sizes_bytes if size >= needed), inf) if needed else 0
+    return {
+        "waves": rules.threads // waves_per_group,
+        "local memory": rules.local_memory_bytes // local if local else inf,
+    }
+
+
+def local_memory_in_use_bytes(architecture: Architecture, resident: Occupancy) -> float:
+    """Return the bytes of a unified cache that resident work-groups' local memory takes: a whole carve-out.
+
+    The driver takes the smallest carve-out that holds the reserve and the local memory of the groups that are
+    resident (CUDA C++ Programming Guide, unified data cache).
+    """
+    rules = architecture.occupancy
+    if not isinstance(rules, NvidiaOccupancy) or not rules.carveouts_bytes:
+        return 0.0
+    each = _round_up(
+        resident.local_memory_bytes + rules.local_memory_reserved_bytes, rules.local_memory_granule_bytes
+    )
+    needed = each * max(1, resident.groups_per_compute_unit)
+    return next((size for size in rules.carveouts_bytes if size >= needed), rules.carveouts_bytes[-1])

@@ -1,0 +1,82 @@
+"""Which level serves a working set: a staircase in log, one step a cache, each with the width that its kind has."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import exp, log
+
+from gpureport.spec.models import Device, Extent
+
+
+@dataclass(frozen=True)
+class Level:
+    """One level that may serve a working set.
+
+    Attributes:
+        name: of the cache, or ``DRAM``.
+        capacity_bytes: what it holds of the kernel's data (infinite for memory).
+        extent: where a curve leaves it, in units of the capacity.
+        value: what the level costs: seconds of a dispatch, or cycles of a load.
+    """
+
+    name: str
+    capacity_bytes: float
+    extent: Extent
+    value: float
+
+
+_DEPARTED, _ARRIVED = 0.05, 0.95
+"""How far down a step (in log) the curve is at an extent's departure and arrival."""
+
+
+def departed(working_set_bytes: float, capacity_bytes: float, extent: Extent) -> float:
+    """Return how far a curve has gone from a cache to the level behind it, 0 (all hits) to 1, linear in log size."""
+    if capacity_bytes <= 0:
+        return 1.0
+    if working_set_bytes <= 0:
+        return 0.0
+    position = log(working_set_bytes / capacity_bytes)
+    start, middle, end = log(extent.departure), log(extent.midpoint), log(extent.arrival)
+    if position <= middle:
+        share = 0.5 + (position - middle) / max(middle - start, 1e-9) * (0.5 - _DEPARTED)
+    else:
+        share = 0.5 + (position - middle) / max(end - middle, 1e-9) * (_ARRIVED - 0.5)
+    return min(1.0, max(0.0, share))
+
+
+def staircase(working_set_bytes: float, levels: Sequence[Level]) -> tuple[float, str]:
+    """Return the value at a working set, and the name of the level that mostly serves it.
+
+    Between two levels the value is interpolated in log, so that a lone memory curve departs, is half way and has
+    arrived just where the extents say.
+
+    Args:
+        working_set_bytes: the footprint.
+        levels: nearest first, the last one memory.
+    """
+    value, serving = log(levels[0].value), levels[0].name
+    for near, far in zip(levels, levels[1:], strict=False):
+        share = departed(working_set_bytes, near.capacity_bytes, near.extent)
+        value += share * (log(far.value) - log(near.value))
+        if share > 0.5:
+            serving = far.name
+    return exp(value), serving
+
+
+def latency_levels(device: Device, held_bytes: Sequence[float]) -> tuple[Level, ...]:
+    """Return the levels of a dependent load's latency, in cycles.
+
+    A cache of several partitions is two levels to one work-item: the near partition, then the far ones.
+
+    Args:
+        device: gives the caches.
+        held_bytes: what each of ``device.caches`` holds of the kernel's data, in bytes.
+    """
+    levels = []
+    for cache, held in zip(device.caches, held_bytes, strict=True):
+        if cache.partitions > 1 and cache.far_latency_cycles:
+            near = Level(f"{cache.name} near", held / cache.partitions, cache.latency_extent, cache.latency_cycles)
+            levels += [near, Level(cache.name, held, cache.latency_extent, cache.far_latency_cycles)]
+        else:
+            levels.append(Level(cache.name, held, cache.latency_extent, cache.latency_cycles))
+    nowhere = Extent(departure=1, midpoint=1, arrival=1)
+    return (*levels, Level("DRAM", float("inf"), nowhere, device.memory.latency_cycles))
