@@ -1,0 +1,152 @@
+"""A report's records, put together again: a curve for each sweep, a comparison for each value."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import chain
+
+from gpureport.records import (
+    Axis,
+    Finding,
+    Measurement,
+    Metric,
+    Observation,
+    ObservedPoint,
+    PredictedPoint,
+    Prediction,
+    SweepKey,
+    Verdict,
+)
+from gpureport.report.document import Report
+
+SEVERITY = (Verdict.ERROR, Verdict.OFF, Verdict.NOT_OBSERVED, Verdict.NOT_PREDICTED, Verdict.AGREES)
+"""Verdicts, the one that a reader should see first in front."""
+
+MAIN_POSITIONS = frozenset({"midpoint", "n90", "plateau", "peak"})
+"""The position of each feature that stands for it where there is room for one."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One value of one curve: both predictions against one observation. At least one finding is there."""
+
+    specification: Finding | None
+    calibrated: Finding | None
+
+    @property
+    def main(self) -> Finding:
+        """The finding that gives the verdict: against the specification, where there is one."""
+        finding = self.specification or self.calibrated
+        assert finding is not None  # noqa: S101 - the class's invariant
+        return finding
+
+    @property
+    def distance(self) -> float:
+        """How far apart they are, |ln ratio|; 0 where there is no ratio."""
+        ratio = self.main.ratio
+        return abs(math.log(ratio)) if ratio is not None and 0 < ratio < math.inf else 0.0
+
+    @property
+    def urgency(self) -> tuple[int, float]:
+        """Sort key: what a reader should see first comes first."""
+        return SEVERITY.index(self.main.verdict), -self.distance
+
+
+@dataclass(frozen=True)
+class Curve:
+    """All that the report holds about one sweep. At least one of the records is there."""
+
+    key: SweepKey
+    metric: Metric
+    axis: Axis
+    specification: Prediction | None
+    calibrated: Prediction | None
+    measurement: Measurement | None
+    observation: Observation | None
+    comparisons: tuple[Comparison, ...]
+
+    @property
+    def prediction(self) -> Prediction | None:
+        """The better informed of the two predictions."""
+        return self.calibrated or self.specification
+
+    @property
+    def value_unit(self) -> str:
+        """Unit of the curve's values: ``B/s``, ``cells/s``, or ``s``."""
+        return f"{self.metric.unit}/s" if self.metric.kind == "rate" else "s"
+
+    @property
+    def points(self) -> tuple[PredictedPoint | ObservedPoint, ...]:
+        """Every predicted and observed point of the curve."""
+        records = (self.specification, self.calibrated, self.observation)
+        return tuple(chain.from_iterable(record.points for record in records if record))
+
+
+def comparisons(findings: Iterable[Finding]) -> tuple[Comparison, ...]:
+    """Pair the findings of both bases, in the order in which they first appear."""
+    pairs: dict[tuple[str, ...], dict[str, Finding]] = {}
+    for finding in findings:
+        curve = (finding.workload, finding.variant, finding.sweep)
+        value = (finding.feature, finding.position, finding.level)
+        pairs.setdefault((*curve, *value), {})[finding.basis] = finding
+    return tuple(Comparison(pair.get("specification"), pair.get("calibrated")) for pair in pairs.values())
+
+
+def curves(report: Report) -> tuple[Curve, ...]:
+    """Put together the records of each sweep, in the order in which they were predicted."""
+    predictions = {(prediction.key, prediction.kind): prediction for prediction in report.predictions}
+    measurements = {measurement.key: measurement for measurement in report.measurements}
+    observations = {observation.key: observation for observation in report.observations}
+    everything: tuple[Prediction | Measurement | Observation, ...]
+    everything = (*report.predictions, *report.measurements, *report.observations)
+    records = {record.key: record for record in reversed(everything)}
+    order = dict.fromkeys(record.key for record in everything)
+    return tuple(
+        Curve(
+            key=key,
+            metric=records[key].metric,
+            axis=records[key].axis,
+            specification=predictions.get((key, "specification")),
+            calibrated=predictions.get((key, "calibrated")),
+            measurement=measurements.get(key),
+            observation=observations.get(key),
+            comparisons=comparisons(finding for finding in report.findings if _belongs(finding, key)),
+        )
+        for key in order
+    )
+
+
+def _belongs(finding: Finding, key: SweepKey) -> bool:
+    return (finding.workload, finding.variant, finding.sweep) == (key.workload, key.variant, key.sweep)
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """The findings of one feature of one workload: the one farthest off, and how many of all agree."""
+
+    workload: str
+    farthest: Comparison
+    agreeing: int
+    total: int
+
+
+def verdicts(report: Report) -> tuple[Verdicts, ...]:
+    """Sum up the findings: a row a workload and feature, the most urgent first."""
+    groups: dict[tuple[str, str], list[Comparison]] = {}
+    for comparison in comparisons(report.findings):
+        groups.setdefault((comparison.main.workload, comparison.main.feature), []).append(comparison)
+    rows = (
+        Verdicts(
+            workload=workload,
+            farthest=min(_main_positions(group), key=lambda comparison: comparison.urgency),
+            agreeing=sum(comparison.main.verdict is Verdict.AGREES for comparison in group),
+            total=len(group),
+        )
+        for (workload, _), group in groups.items()
+    )
+    return tuple(sorted(rows, key=lambda row: row.farthest.urgency))
+
+
+def _main_positions(group: list[Comparison]) -> list[Comparison]:
+    """Leave out the lesser positions of a feature, if any of its main one is there."""
+    return [comparison for comparison in group if comparison.main.position in MAIN_POSITIONS] or group

@@ -1,0 +1,1 @@
+"""The figures: pure functions from records to SVG text."""

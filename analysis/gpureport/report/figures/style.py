@@ -1,0 +1,176 @@
+"""How every figure looks: fonts, colours, ticks; and how it becomes SVG text."""
+
+import io
+import math
+import re
+import warnings
+from collections.abc import Callable, Sequence
+from functools import cache, wraps
+from typing import TYPE_CHECKING, Any, ParamSpec
+
+from gpureport.data import data_dir
+from gpureport.records import Verdict
+from gpureport.units import format_value
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+P = ParamSpec("P")
+
+WIDTH_IN = 6.85  # text width of an A4 page with 18 mm margins
+FONT_PT = 7.5
+SMALL_PT = 6.5
+
+# Okabe & Ito, "Color Universal Design" (2008): told apart with every kind of colour blindness.
+PREDICTED = "#0072B2"
+OBSERVED = "#D55E00"
+ACCENTS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+MARKERS = "os^Dv<>P"
+INK, MUTED, FAINT = "#222222", "#666666", "#DDDDDD"
+VERDICT_STYLES = {
+    Verdict.AGREES: ("#009E73", "o"),
+    Verdict.OFF: ("#D55E00", "D"),
+    Verdict.NOT_OBSERVED: ("#666666", "s"),
+    Verdict.NOT_PREDICTED: ("#666666", "s"),
+    Verdict.ERROR: ("#000000", "X"),
+}
+"""Colour and marker of each verdict: never the colour alone."""
+
+
+def svg(draw: "Callable[P, Figure]") -> Callable[P, str]:
+    """Make a function that draws a figure return it as SVG text, the same text for the same input."""
+
+    @wraps(draw)
+    def render(*args: P.args, **kwargs: P.kwargs) -> str:
+        from matplotlib import rc_context
+
+        with rc_context(_settings()), warnings.catch_warnings():
+            # A name in a script that neither font has: boxes are drawn, and the text of the page tells.
+            warnings.filterwarnings("ignore", message="Glyph .* missing from")
+            figure = draw(*args, **kwargs)
+            file = io.StringIO()
+            figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
+        text = file.getvalue()
+        return text[text.index("<svg") :]
+
+    return render
+
+
+@cache
+def _settings() -> dict[str, Any]:
+    """Return the matplotlib settings, with the shipped fonts made known to it."""
+    import seaborn as sns
+    from matplotlib import font_manager
+
+    for path in sorted((data_dir("templates") / "fonts").glob("Inter-*.ttf")):
+        font_manager.fontManager.addfont(path)
+    return {
+        **sns.axes_style("ticks"),
+        "svg.hashsalt": "gpureport",
+        "svg.fonttype": "path",
+        "text.parse_math": False,
+        "font.family": ["Inter", "DejaVu Sans"],
+        "font.size": FONT_PT,
+        "axes.labelsize": FONT_PT,
+        "axes.linewidth": 0.6,
+        "axes.edgecolor": MUTED,
+        "axes.labelcolor": INK,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "text.color": INK,
+        "xtick.color": MUTED,
+        "ytick.color": MUTED,
+        "xtick.labelcolor": INK,
+        "ytick.labelcolor": INK,
+        "xtick.labelsize": SMALL_PT,
+        "ytick.labelsize": SMALL_PT,
+        "xtick.major.width": 0.6,
+        "ytick.major.width": 0.6,
+        "xtick.major.size": 3,
+        "ytick.major.size": 3,
+        "xtick.minor.bottom": False,
+        "ytick.minor.left": False,
+        "legend.frameon": False,
+        "legend.fontsize": SMALL_PT,
+        "lines.linewidth": 1.2,
+        "lines.solid_capstyle": "butt",
+        "figure.facecolor": "white",
+    }
+
+
+def new_figure(height_in: float) -> "Figure":
+    """Return an empty figure as wide as the text."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(WIDTH_IN, height_in))
+
+
+def shorten(text: str, most: int = 28) -> str:
+    """Cut a name that would not fit into its figure."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def tick_text(value: float, unit: str) -> str:
+    """Write a tick's value with its unit, without zeros that say nothing: ``10 GB/s``."""
+    return re.sub(r"(\.\d*?)0+(?!\d)", lambda match: match[1].rstrip("."), format_value(value, unit), count=1)
+
+
+def binary_ticks(low: float, high: float, most: int = 9) -> list[float]:
+    """Return at most *most* powers of two within *low* … *high*, evenly spaced in log."""
+    first, last = math.ceil(math.log2(low) - 1e-9), math.floor(math.log2(high) + 1e-9)
+    step = max(1, math.ceil((last - first + 1) / most))
+    return [2.0**exponent for exponent in range(first, last + 1, step)]
+
+
+def decimal_ticks(low: float, high: float, most: int = 8) -> list[float]:
+    """Return at most *most* round numbers within *low* … *high*: 1-2-5, or powers of ten."""
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    candidates: list[float] = []
+    for steps in ((1, 2, 5), (1, 3), (1,)):
+        candidates = [s * 10.0**d for d in decades for s in steps if low <= s * 10.0**d <= high]
+        if len(candidates) <= most:
+            return candidates
+    return candidates[:: math.ceil(len(candidates) / most)]
+
+
+def binary_axis(axes: "Axes", low: float, high: float, text: Callable[[float], str]) -> None:
+    """Make the x axis logarithmic to base two, from *low* to *high*, with ticks written by *text*."""
+    axes.set_xscale("log", base=2)
+    axes.set_xlim(low / 1.1, high * 1.1)
+    ticks = binary_ticks(low / 1.1, high * 1.1)
+    axes.set_xticks(ticks, [text(tick) for tick in ticks])
+    axes.set_xticks([], minor=True)
+
+
+def value_axis(axes: "Axes", values: Sequence[float], unit: str) -> None:
+    """Scale the y axis for *values* (all above 0): logarithmic if they span a factor of five, else from 0."""
+    low, high = min(values), max(values)
+    if high > 5 * low:  # below that, a linear axis shows small differences better
+        axes.set_yscale("log")
+        axes.set_ylim(low / 1.25, high * 1.25)
+        ticks = decimal_ticks(low / 1.25, high * 1.25)
+        axes.set_yticks(ticks, [tick_text(tick, unit) for tick in ticks])
+        axes.set_yticks([], minor=True)
+    else:
+        axes.set_ylim(0, high * 1.1)
+        axes.yaxis.set_major_formatter(lambda value, _: tick_text(value, unit) if value else "0")
+    axes.grid(axis="y", color=FAINT, linewidth=0.4)
+    axes.set_axisbelow(True)
+
+
+def spread(positions: Sequence[float], gap: float) -> list[float]:
+    """Move *positions* apart so that neighbours are at least *gap* apart, in order, with their mean kept."""
+    order = sorted(range(len(positions)), key=lambda i: positions[i])
+    blocks: list[tuple[float, int]] = []  # mean, members; overlapping blocks merge (isotonic regression)
+    for index in order:
+        mean, count = positions[index], 1
+        while blocks and mean - blocks[-1][0] < gap * (count + blocks[-1][1]) / 2:
+            other, members = blocks.pop()
+            mean, count = (mean * count + other * members) / (count + members), count + members
+        blocks.append((mean, count))
+    placed = [mean + gap * (i - (count - 1) / 2) for mean, count in blocks for i in range(count)]
+    result = [0.0] * len(positions)
+    for index, position in zip(order, placed, strict=True):
+        result[index] = position
+    return result
