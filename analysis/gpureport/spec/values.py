@@ -71,6 +71,19 @@ class Strict(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
+    def leaves(self, prefix: str = "") -> dict[str, "Leaf[Any]"]:
+        """Return every value in this part by its dotted path: ``caches.L2.capacity``."""
+        found: dict[str, Leaf[Any]] = {}
+        for name in type(self).model_fields:
+            value = getattr(self, name)
+            for key, item in value.items() if isinstance(value, dict) else (("", value),):
+                path = ".".join(step for step in (prefix, name, key) if step)
+                if isinstance(item, Leaf):
+                    found[path] = item
+                elif isinstance(item, Strict):
+                    found |= item.leaves(path)
+        return found
+
 
 class Leaf(Strict, Generic[T]):
     """One value and where it comes from."""
@@ -116,18 +129,3 @@ class Source(Strict):
     @classmethod
     def _bare(cls, data: object) -> object:
         return {"text": data} if isinstance(data, str) else data
-
-
-def leaves(part: BaseModel, prefix: str = "") -> dict[str, "Leaf[Any]"]:
-    """Return every value of a file by its dotted path: ``caches.L2.capacity``."""
-    found: dict[str, Leaf[Any]] = {}
-    for name in type(part).model_fields:
-        value = getattr(part, name)
-        items = value.items() if isinstance(value, dict) else [("", value)]
-        for key, item in items:
-            path = ".".join(step for step in (prefix, name, key) if step)
-            if isinstance(item, Leaf):
-                found[path] = item
-            elif isinstance(item, Strict):
-                found |= leaves(item, path)
-    return found

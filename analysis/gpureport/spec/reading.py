@@ -1,0 +1,232 @@
+"""Reading one YAML file: syntax, duplicate keys, fields and units, each problem with its line."""
+
+import difflib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, Literal, TypeVar
+
+import yaml
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from gpureport.errors import InputError
+from gpureport.spec.files import File
+
+F = TypeVar("F", bound=File)
+_MOST_BYTES = 1 << 18
+_Step = str | int
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is wrong with a file, where, and what would be right."""
+
+    file: str
+    line: int | None
+    field: str
+    """Dotted path, empty for the whole file."""
+    message: str
+    severity: Literal["error", "warning"] = "error"
+
+    def __str__(self) -> str:
+        """One sentence: ``file:line: field: message``."""
+        place = self.file if self.line is None else f"{self.file}:{self.line}"
+        return ": ".join(part for part in (place, self.field, self.message) if part)
+
+
+@dataclass
+class Document(Generic[F]):
+    """A file that was read: its contents (``None`` if they are wrong), and the problems found."""
+
+    path: Path
+    contents: F | None
+    problems: list[Problem] = field(default_factory=list)
+    lines: dict[tuple[_Step, ...], int] = field(default_factory=dict)
+
+    def problem(self, path: str, message: str, severity: Literal["error", "warning"] = "warning") -> Problem:
+        """Make a problem of the field at a dotted *path*."""
+        return Problem(str(self.path), _line(self.lines, tuple(path.split("."))), path, message, severity)
+
+    def get(self) -> F:
+        """Return the contents.
+
+        Raises:
+            InputError: the file is wrong; the sentence is its first problem.
+        """
+        if self.contents is None:
+            raise InputError(str(self.problems[0]))
+        return self.contents
+
+
+def read_file(path: Path, model: type[F]) -> Document[F]:
+    """Read and validate one file; problems are returned, not raised."""
+    document: Document[F] = Document(path, None)
+    try:
+        root = _compose(path.read_bytes())
+        document.lines = dict(_lines(root))
+        document.problems += [
+            Problem(str(path), line, _dotted(where), f"the key appears twice, first in line {first}")
+            for where, line, first in _duplicates(root)
+        ]
+        data = yaml.SafeLoader("").construct_document(root)
+    except OSError as error:
+        document.problems.append(Problem(str(path), None, "", f"cannot be read: {error.strerror}"))
+    except yaml.YAMLError as error:
+        document.problems.append(_syntax_problem(path, error))
+    except (RecursionError, ValueError) as error:
+        document.problems.append(Problem(str(path), None, "", f"cannot be read as YAML: {error}"))
+    else:
+        _validate(document, model, data)
+    return document
+
+
+def _compose(content: bytes) -> yaml.Node:
+    """Parse into the node tree.
+
+    Raises:
+        ValueError: too large, empty, or with aliases (a few of which can stand for gigabytes).
+        yaml.YAMLError: not YAML.
+    """
+    if len(content) > _MOST_BYTES:
+        raise ValueError(f"it is larger than {_MOST_BYTES >> 10} KiB")
+    if any(isinstance(token, yaml.AliasToken) for token in yaml.scan(content, yaml.SafeLoader)):
+        raise ValueError("aliases (*name) are not supported; write the value out")
+    root = yaml.compose(content, yaml.SafeLoader)
+    if root is None:
+        raise ValueError("it is empty")
+    return root
+
+
+def _syntax_problem(path: Path, error: yaml.YAMLError) -> Problem:
+    """Turn a parser's error into one sentence."""
+    mark = getattr(error, "problem_mark", None)
+    message = getattr(error, "problem", None) or str(error).splitlines()[0]
+    return Problem(str(path), mark.line + 1 if mark else None, "", f"is not valid YAML: {message}")
+
+
+def _children(node: yaml.Node) -> Iterator[tuple[_Step, yaml.Node, yaml.Node]]:
+    """Yield step, key node and value node of each child."""
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            yield str(key.value), key, value
+    elif isinstance(node, yaml.SequenceNode):
+        for index, value in enumerate(node.value):
+            yield index, value, value
+
+
+def _lines(node: yaml.Node, path: tuple[_Step, ...] = ()) -> Iterator[tuple[tuple[_Step, ...], int]]:
+    """Yield the line of every key and item."""
+    for step, key, value in _children(node):
+        yield (*path, step), key.start_mark.line + 1
+        yield from _lines(value, (*path, step))
+
+
+def _duplicates(
+    node: yaml.Node, path: tuple[_Step, ...] = ()
+) -> Iterator[tuple[tuple[_Step, ...], int, int]]:
+    """Yield path, line and first line of keys that appear twice in one mapping."""
+    first: dict[_Step, int] = {}
+    for step, key, value in _children(node):
+        line = key.start_mark.line + 1
+        if step in first:
+            yield (*path, step), line, first[step]
+        first.setdefault(step, line)
+        yield from _duplicates(value, (*path, step))
+
+
+def _validate(document: Document[F], model: type[F], data: object) -> None:
+    """Fill in the contents, or the problems that keep them from being valid."""
+    if not isinstance(data, Mapping):
+        document.problems.append(Problem(str(document.path), 1, "", "must be a mapping of fields to values"))
+        return
+    try:
+        contents = model.model_validate(data)
+    except ValidationError as error:
+        document.problems += [_field_problem(document, model, details) for details in error.errors()]
+        return
+    document.problems += _unknown_sources(document, contents)
+    if not any(problem.severity == "error" for problem in document.problems):
+        document.contents = contents
+
+
+def _unknown_sources(document: Document[F], contents: F) -> list[Problem]:
+    """Find references to sources that the file does not list."""
+    used = {"source": contents.source} | {
+        f"{path}.source": leaf.source for path, leaf in contents.leaves().items()
+    }
+    return [
+        document.problem(path, f"no source {key!r} under 'sources'{_suggest(key, contents.sources)}", "error")
+        for path, key in used.items()
+        if key is not None and key not in contents.sources
+    ]
+
+
+def _field_problem(document: Document[F], model: type[F], details: ErrorDetails) -> Problem:
+    """Turn one of pydantic's errors into a sentence."""
+    where = _written(tuple(details["loc"]), document.lines)
+    line = _line(document.lines, where)
+    name = str(where[-1]) if where else ""
+    message = details["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
+    if details["type"] == "extra_forbidden":
+        message = f"unknown field{_suggest(name, _siblings(model, where))}"
+    elif details["type"] == "missing":
+        message = "is missing"
+    else:
+        message = message[:1].lower() + message[1:]
+    return Problem(str(document.path), line, _dotted(where), message)
+
+
+def _written(loc: tuple[_Step, ...], lines: Mapping[tuple[_Step, ...], int]) -> tuple[_Step, ...]:
+    """Drop from pydantic's location the steps that no one wrote: implied ``value``s and discriminators."""
+    path: tuple[_Step, ...] = ()
+    for index, step in enumerate(loc):
+        last = index == len(loc) - 1
+        if (*path, step) in lines or (last and step != "value" and not _is_implied(path, step, lines)):
+            path = (*path, step)
+    return path
+
+
+def _is_implied(path: tuple[_Step, ...], step: _Step, lines: Mapping[tuple[_Step, ...], int]) -> bool:
+    """Whether *step* was put in by a short form: its parent is a plain value, not a mapping."""
+    return step == "capacity" and path in lines and not any(p[:-1] == path for p in lines)
+
+
+def _line(lines: Mapping[tuple[_Step, ...], int], path: tuple[_Step, ...]) -> int | None:
+    """Return the line of the deepest part of *path* that was written."""
+    steps = tuple(int(s) if isinstance(s, str) and s.isdigit() else s for s in path)
+    return next((lines[steps[:n]] for n in range(len(steps), 0, -1) if steps[:n] in lines), None)
+
+
+def _siblings(model: type[BaseModel], where: tuple[_Step, ...]) -> list[str]:
+    """Return the fields that the parent of *where* may have."""
+    schema = model.model_json_schema()
+    return sorted(_fields_at(schema, schema["$defs"], where[:-1]))
+
+
+def _fields_at(
+    schema: Mapping[str, Any], definitions: Mapping[str, Any], where: tuple[_Step, ...]
+) -> set[str]:
+    """Return the property names that *schema* allows at *where*."""
+    if "$ref" in schema:
+        return _fields_at(definitions[schema["$ref"].rsplit("/", 1)[-1]], definitions, where)
+    properties = schema.get("properties", {})
+    options = [*schema.get("anyOf", ()), *schema.get("oneOf", ())]
+    inside = [properties.get(where[0]), schema.get("additionalProperties")] if where else []
+    return set[str]().union(
+        () if where else properties,
+        *(_fields_at(option, definitions, where) for option in options),
+        *(_fields_at(inner, definitions, where[1:]) for inner in inside if isinstance(inner, Mapping)),
+    )
+
+
+def _suggest(name: str, known: Mapping[str, object] | list[str]) -> str:
+    """Suggest the nearest of the *known* names, or list them if they are few."""
+    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
+    if near:
+        return f"; did you mean {near[0]!r}?"
+    return f"; there are {', '.join(map(repr, known))}" if 0 < len(known) <= 12 else ""
+
+
+def _dotted(path: tuple[_Step, ...]) -> str:
+    return ".".join(map(str, path))
