@@ -1,0 +1,160 @@
+"""Commands and their options. Nothing heavy is imported here, so that ``--help`` answers at once."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gpureport import __version__
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help=(
+        "Predict where a device's caches give out and how much work fills it, measure both with OpenCL, and write a "
+        "report that sets one against the other."
+    ),
+)
+devices_app = typer.Typer(rich_markup_mode=None, help="List, check and draft device entries.")
+app.add_typer(devices_app, name="devices")
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"gpureport {__version__}")
+        raise typer.Exit
+
+
+DeviceOption = Annotated[
+    str, typer.Option("--device", "-d", help="auto, or an index or part of a name from `gpureport devices`.", metavar="DEVICE")
+]
+QuickOption = Annotated[bool, typer.Option("--quick", help="Fewer points and shorter sweeps.")]
+WorkloadOption = Annotated[
+    list[str] | None,
+    typer.Option("--workload", "-w", help="Family or family/variant; repeat or separate by commas. Default: all.", metavar="NAME"),
+]
+DirectoryOption = Annotated[
+    Path | None, typer.Option("--output", "-o", help="Folder of the report. Default: reports/<device>-<date>.", metavar="DIR")
+]
+ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite a report that is already there.")]
+NoPdfOption = Annotated[bool, typer.Option("--no-pdf", help="Write JSON and HTML only.")]
+SeedOption = Annotated[int, typer.Option("--seed", help="Seed of the random data and the order of points.", min=0, metavar="N")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")]
+DevicesDirOption = Annotated[
+    list[Path] | None,
+    typer.Option("--devices", help="Another folder of device entries, before the shipped ones; repeatable.", metavar="DIR"),
+]
+VersionOption = Annotated[
+    bool, typer.Option("--version", help="Print the version and stop.", callback=_version, is_eager=True)
+]
+
+
+@app.callback(invoke_without_command=True)
+def everything(
+    context: typer.Context,
+    device: DeviceOption = "auto",
+    quick: QuickOption = False,
+    workload: WorkloadOption = None,
+    output: DirectoryOption = None,
+    force: ForceOption = False,
+    no_pdf: NoPdfOption = False,
+    seed: SeedOption = 0,
+    devices: DevicesDirOption = None,
+    version: VersionOption = False,  # noqa: ARG001 - its callback does the work
+) -> int:
+    """Predict, measure, compare, and write report.json, report.html and report.pdf.
+
+    Exit codes: 0 the report is written (skipped variants are in it, with reasons); 1 failure, or a kernel gave wrong
+    results (the report says so); 2 usage or input.
+    """
+    if context.invoked_subcommand is not None:
+        return 0
+    from gpureport.cli.measuring import report_everything
+
+    return report_everything(device, quick, workload or [], output, force, no_pdf, seed, devices or [])
+
+
+@app.command()
+def measure(
+    output: Annotated[Path, typer.Option("--output", "-o", help="The report to write.", metavar="FILE")] = Path("report.json"),
+    device: DeviceOption = "auto",
+    quick: QuickOption = False,
+    workload: WorkloadOption = None,
+    force: ForceOption = False,
+    seed: SeedOption = 0,
+    devices: DevicesDirOption = None,
+) -> int:
+    """Predict and measure; write report.json only (no Pango needed). `gpureport render` makes the document."""
+    from gpureport.cli.measuring import measure_only
+
+    return measure_only(device, quick, workload or [], output, force, seed, devices or [])
+
+
+@app.command()
+def render(
+    report: Annotated[Path, typer.Argument(help="A report.json, or the folder that holds one.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Folder to write to. Default: where the report is.", metavar="DIR")
+    ] = None,
+    no_pdf: NoPdfOption = False,
+    force: ForceOption = False,
+) -> int:
+    """Write report.html and report.pdf from a report.json, made here or elsewhere."""
+    from gpureport.cli.rendering import render_report
+
+    return render_report(report, output, no_pdf, force)
+
+
+@app.command()
+def predict(
+    device: Annotated[str, typer.Argument(help="A device of the database: name or id (`gpureport devices --known`).")],
+    workload: WorkloadOption = None,
+    quick: QuickOption = False,
+    as_json: JsonOption = False,
+    devices: DevicesDirOption = None,
+) -> int:
+    """Predict from the database entry alone; needs no OpenCL."""
+    from gpureport.cli.predicting import predict_device
+
+    return predict_device(device, workload or [], quick, as_json, devices or [])
+
+
+@devices_app.callback(invoke_without_command=True)
+def devices_present(
+    context: typer.Context,
+    known: Annotated[bool, typer.Option("--known", help="List the database instead of what is present.")] = False,
+    as_json: JsonOption = False,
+    devices: DevicesDirOption = None,
+) -> int:
+    """List the OpenCL devices present, and the database entry that each matches."""
+    if context.invoked_subcommand is not None:
+        return 0
+    from gpureport.cli.devices import list_known, list_present
+
+    return list_known(as_json, devices or []) if known else list_present(as_json, devices or [])
+
+
+@devices_app.command("check")
+def devices_check(
+    files: Annotated[list[Path] | None, typer.Argument(help="Entries to check. Default: all shipped ones.")] = None,
+    as_json: JsonOption = False,
+) -> int:
+    """Check device and architecture files; exit code 2 if one is wrong."""
+    from gpureport.cli.devices import check_files
+
+    return check_files(files or [], as_json)
+
+
+@devices_app.command("new")
+def devices_new(
+    device: DeviceOption = "auto",
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write. Default: standard output.", metavar="FILE")] = None,
+    force: ForceOption = False,
+) -> int:
+    """Draft an entry for a device that is present, saying of each value where it comes from."""
+    from gpureport.cli.devices import draft_entry
+
+    return draft_entry(device, output, force)

@@ -1,0 +1,101 @@
+"""``gpureport devices``: what is present, what is known, whether an entry is right, a draft of a new one."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from gpureport.cli.console import note, out, print_json, print_table
+from gpureport.cli.options import refuse_overwriting, writable_directory
+from gpureport.errors import InputError
+from gpureport.spec.check import check_file
+from gpureport.spec.database import load_database
+from gpureport.units import format_bandwidth, format_bytes, format_frequency
+
+
+def list_present(as_json: bool, entries: Sequence[Path]) -> int:
+    """List the OpenCL devices, with the entry that each matches."""
+    from gpureport.measure.opencl import list_devices
+
+    database = load_database(tuple(entries))
+    found = [(present, database.match(present)) for present in list_devices()]
+    if as_json:
+        print_json([{**p.model_dump(mode="json"), "entry": m.entry_id, "how": m.how} for p, m in found])
+        return 0
+    rows = [
+        (
+            str(p.index),
+            p.name,
+            p.kind,
+            str(p.compute_units),
+            format_bytes(p.global_memory_bytes),
+            f"{p.platform}, {p.driver}",
+            m.entry_id or "none (draft)",
+        )
+        for p, m in found
+    ]
+    columns = ("index", "device", "kind", "units", "memory", "platform, driver", "database entry")
+    print_table("OpenCL devices present", columns, rows, right=(0, 3, 4))
+    return 0
+
+
+def list_known(as_json: bool, entries: Sequence[Path]) -> int:
+    """List the database."""
+    devices = load_database(tuple(entries)).devices()
+    if as_json:
+        print_json([device.model_dump(mode="json") for device in devices])
+        return 0
+    rows = [
+        (
+            d.id,
+            d.name,
+            d.architecture.name,
+            str(d.compute_units),
+            format_frequency(d.clock_hz),
+            ", ".join(f"{c.name} {format_bytes(c.capacity_bytes)}" for c in d.caches),
+            format_bandwidth(d.memory.bandwidth_bytes_per_s),
+        )
+        for d in devices
+    ]
+    columns = ("id", "device", "architecture", "units", "clock", "caches", "bandwidth")
+    print_table("Known devices", columns, rows, right=(3, 4, 6))
+    return 0
+
+
+def check_files(files: Sequence[Path], as_json: bool) -> int:
+    """Check entries; 2 if any is wrong."""
+    from gpureport.data import data_dir
+
+    chosen = list(files) or sorted(data_dir("devices").rglob("*.yaml"))
+    problems = [problem for path in chosen for problem in check_file(path)]
+    wrong = [problem for problem in problems if problem.severity == "error"]
+    if as_json:
+        print_json(
+            [
+                {"file": str(p.file), "line": p.line, "field": p.field, "severity": p.severity, "message": p.message}
+                for p in problems
+            ]
+        )
+        return 2 if wrong else 0
+    for problem in problems:
+        out().print(str(problem), soft_wrap=True)
+    out().print(f"{len(chosen)} files, {len(wrong)} errors, {len(problems) - len(wrong)} warnings")
+    return 2 if wrong else 0
+
+
+def draft_entry(device: str, output: Path | None, force: bool) -> int:
+    """Draft an entry for a device that is present."""
+    from gpureport.measure.opencl import list_devices
+    from gpureport.measure.selection import choose
+    from gpureport.spec.draft import draft_yaml
+
+    text = draft_yaml(choose(list_devices(), device))
+    if output is None:
+        out().out(text, end="")
+        return 0
+    writable_directory(output.parent)
+    refuse_overwriting(output, force=force)
+    try:
+        output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{output}: cannot be written ({error.strerror})") from None
+    note(f"Written: {output}. `gpureport devices check {output}` checks it after you edit.")
+    return 0
