@@ -1,0 +1,1 @@
+"""Measuring: discovery, compiling, verifying, timing. The only room that imports pyopencl (in ``opencl``)."""

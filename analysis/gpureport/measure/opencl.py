@@ -1,0 +1,350 @@
+"""OpenCL: the devices that are present, and a backend that runs kernels on one. Only here is pyopencl."""
+
+import contextlib
+import os
+import shlex
+import time
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import count
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpureport.data import data_dir
+from gpureport.errors import DeviceError
+from gpureport.measure.backend import (
+    AllocationError,
+    BufferId,
+    BuildError,
+    LaunchError,
+    LaunchId,
+    ProgramId,
+)
+from gpureport.measure.buildlog import compilation, first_error, tidy
+from gpureport.measure.describe import Ask, describe, kind
+from gpureport.records import Compilation
+from gpureport.spec.models import PresentDevice
+from gpureport.workloads.model import Argument, Buffer, Dispatch, Local
+
+# A cached binary comes without the compiler's log, in which NVIDIA tells registers. Read once, on loading.
+os.environ["PYOPENCL_NO_CACHE"] = "1"
+os.environ["CUDA_CACHE_DISABLE"] = "1"
+
+import pyopencl as cl
+
+_FILL_PATTERN = np.array([0x9E3779B9], np.uint32)
+_HOLD_SOURCE = "common/hold.cl"
+_HOLD_PROBE = 20_000
+_PROBES = 5
+_SHORTEST_HOLD_S = 50e-6
+_LONGEST_HOLD_S = 0.05
+_KERNEL_FACTS = (
+    "LOCAL_MEM_SIZE",
+    "PRIVATE_MEM_SIZE",
+    "PREFERRED_WORK_GROUP_SIZE_MULTIPLE",
+    "WORK_GROUP_SIZE",
+)
+
+
+def list_devices() -> tuple[PresentDevice, ...]:
+    """Return the OpenCL devices that are present, indexed over all platforms.
+
+    Raises:
+        DeviceError: there is none.
+    """
+    return tuple(
+        describe(index, device.platform.name, device.platform.version, _asker(device))
+        for index, device in enumerate(_devices())
+    )
+
+
+def _devices() -> list[cl.Device]:
+    try:
+        platforms = cl.get_platforms()
+    except cl.Error:
+        platforms = []
+    found: dict[tuple[object, ...], list[cl.Device]] = {}
+    for platform in platforms:
+        devices = _platform_devices(platform)
+        names = tuple(str(_asker(device)("NAME")) for device in devices)
+        # One driver registered twice (system and package) shows as two equal platforms.
+        found.setdefault((platform.name, platform.vendor, platform.version, names), devices)
+    devices = [device for several in found.values() for device in several]
+    if not devices:
+        raise DeviceError(
+            "no OpenCL device found; install the device's OpenCL driver, "
+            "or run on the CPU with: pip install 'gpureport[pocl]'"
+        )
+    return devices
+
+
+def _platform_devices(platform: cl.Platform) -> list[cl.Device]:
+    try:
+        return [device for device in platform.get_devices() if kind(_asker(device)) is not None]
+    except cl.Error:
+        return []
+
+
+def _asker(device: cl.Device) -> Ask:
+    def ask(query: str) -> object:
+        try:
+            return device.get_info(getattr(cl.device_info, query))
+        except (cl.Error, AttributeError, UnicodeDecodeError):
+            return None
+
+    return ask
+
+
+@dataclass(frozen=True)
+class _Program:
+    program: cl.Program
+    options: str
+    log: str
+
+
+@dataclass(frozen=True)
+class _Launch:
+    program: _Program
+    kernel: cl.Kernel
+    dispatch: Dispatch
+
+
+class OpenCLBackend:
+    """One device, open, with an in-order queue that keeps time stamps; see :class:`~.backend.Backend`."""
+
+    def __init__(self, device: PresentDevice) -> None:
+        """Open *device*, one of those that :func:`list_devices` returned.
+
+        Raises:
+            DeviceError: the device refuses to be opened.
+        """
+        self._present = device
+        self._device = _devices()[device.index]
+        with _refusals(DeviceError, f"{device.name} cannot be opened"):
+            self._context = cl.Context([self._device])
+            self._queue = cl.CommandQueue(
+                self._context, properties=cl.command_queue_properties.PROFILING_ENABLE
+            )
+        self._enqueue_s = 5e-6
+        self._ids = count()
+        self._built: dict[tuple[str, str], ProgramId | BuildError] = {}
+        self._programs: dict[ProgramId, _Program] = {}
+        self._buffers: dict[BufferId, cl.Buffer] = {}
+        self._launches: dict[LaunchId, _Launch] = {}
+
+    @property
+    def device(self) -> PresentDevice:
+        """What is open."""
+        return self._present
+
+    def now(self) -> float:
+        """Return seconds of the host's monotonic clock."""
+        return time.monotonic()
+
+    def build(self, source: str, options: str) -> ProgramId:
+        """Build a file of ``kernels_cl/``; a failure, too, is remembered."""
+        key = source, options
+        if key not in self._built:
+            try:
+                program = self._build(source, options)
+            except BuildError as error:
+                self._built[key] = error
+            else:
+                identity = ProgramId(next(self._ids))
+                self._programs[identity] = program
+                self._built[key] = identity
+        result = self._built[key]
+        if isinstance(result, BuildError):
+            raise result
+        return result
+
+    def _build(self, source: str, options: str) -> _Program:
+        folder = data_dir("kernels_cl")
+        if "nvidia" in self._present.platform.casefold():
+            options = f"{options} -cl-nv-verbose".strip()
+        include = f'"{folder}"' if " " in str(folder) else str(folder)
+        program = cl.Program(self._context, (folder / source).read_text(encoding="utf-8"))
+        failure: cl.Error | None = None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", cl.CompilerWarning)
+            try:
+                program.build(["-I", include, *shlex.split(options)])
+            except cl.Error as error:
+                failure = error
+        log = tidy(self._log(program) or str(failure or ""), source)
+        if failure is not None:
+            raise BuildError(
+                f"{source} does not build on {self._present.name}: {first_error(log)}", log
+            ) from failure
+        return _Program(program, options, log)
+
+    def _log(self, program: cl.Program) -> str:
+        try:
+            return str(program.get_build_info(self._device, cl.program_build_info.LOG) or "")  # type: ignore[no-untyped-call]
+        except (cl.Error, UnicodeDecodeError):
+            return ""
+
+    def allocate(self, buffer: Buffer) -> BufferId:
+        """Allocate and fill a buffer; waits, since drivers find out only then whether there is room."""
+        with _refusals(AllocationError, f"no room for a buffer of {buffer.nbytes} bytes"):
+            memory = cl.Buffer(self._context, cl.mem_flags.READ_WRITE, buffer.nbytes)
+            try:
+                self._fill(memory, buffer)
+            except cl.Error:
+                memory.release()
+                raise
+        identity = BufferId(next(self._ids))
+        self._buffers[identity] = memory
+        return identity
+
+    def _fill(self, memory: cl.Buffer, buffer: Buffer) -> None:
+        contents = (
+            b"" if buffer.contents is None else np.ascontiguousarray(buffer.contents).view(np.uint8).ravel()
+        )
+        if not len(contents):
+            whole = buffer.nbytes // _FILL_PATTERN.nbytes * _FILL_PATTERN.nbytes
+            if whole:
+                cl.enqueue_fill_buffer(self._queue, memory, _FILL_PATTERN, 0, whole)
+            self._queue.finish()
+            return
+        filled = min(len(contents), buffer.nbytes)
+        cl.enqueue_copy(self._queue, memory, contents[:filled])
+        while filled < buffer.nbytes:
+            part = min(filled, buffer.nbytes - filled)
+            cl.enqueue_copy(self._queue, memory, memory, byte_count=part, src_offset=0, dst_offset=filled)
+            filled += part
+        self._queue.finish()
+
+    def read(self, buffer: BufferId, nbytes: int) -> NDArray[np.uint8]:
+        """Copy the first *nbytes* of a buffer back."""
+        data = np.empty(nbytes, np.uint8)
+        with _refusals(LaunchError, "results cannot be read back"):
+            cl.enqueue_copy(self._queue, data, self._buffers[buffer])
+        return data
+
+    def free(self, buffer: BufferId) -> None:
+        """Give one buffer back."""
+        self._buffers.pop(buffer).release()
+
+    def prepare(self, program: ProgramId, dispatch: Dispatch, buffers: Mapping[str, BufferId]) -> LaunchId:
+        """Make a kernel object of its own with its arguments set."""
+        built = self._programs[program]
+        with _refusals(LaunchError, f"{dispatch.kernel} cannot be launched"):
+            kernel = cl.Kernel(built.program, dispatch.kernel)
+            for position, argument in enumerate(dispatch.arguments):
+                kernel.set_arg(position, self._argument(argument, buffers))  # type: ignore[arg-type]
+        identity = LaunchId(next(self._ids))
+        self._launches[identity] = _Launch(built, kernel, dispatch)
+        return identity
+
+    def _argument(
+        self, argument: Argument, buffers: Mapping[str, BufferId]
+    ) -> cl.Buffer | cl.LocalMemory | np.generic:
+        if isinstance(argument, str):
+            return self._buffers[buffers[argument]]
+        return cl.LocalMemory(argument.nbytes) if isinstance(argument, Local) else argument
+
+    def compilation(self, launch: LaunchId) -> Compilation:
+        """Ask the compiler's log and the runtime about the launch's kernel."""
+        ready = self._launches[launch]
+        facts = {query: self._kernel_fact(ready.kernel, query) for query in _KERNEL_FACTS}
+        return compilation(ready.dispatch, ready.program.options, ready.program.log, facts)
+
+    def _kernel_fact(self, kernel: cl.Kernel, query: str) -> int | None:
+        try:
+            answer = kernel.get_work_group_info(getattr(cl.kernel_work_group_info, query), self._device)
+        except cl.Error:
+            return None
+        return answer if isinstance(answer, int) else None
+
+    def time(self, untimed: Sequence[LaunchId], timed: Sequence[LaunchId]) -> float:
+        """Run both rows and return the device time of the second, in seconds.
+
+        A row of short dispatches would run only as fast as the host can queue them, so it is queued while a
+        kernel that touches no memory keeps the device busy; if that ended too early, again behind a
+        longer one.
+        """
+        hold_s = 0.0 if len(timed) == 1 else _SHORTEST_HOLD_S + 2.0 * len(timed) * self._enqueue_s
+        with _refusals(LaunchError, f"{self._launches[timed[0]].dispatch.kernel} failed"):
+            seconds, held = self._run(untimed, timed, hold_s)
+            while not held and hold_s < _LONGEST_HOLD_S:
+                hold_s *= 3.0
+                seconds, held = self._run(untimed, timed, hold_s)
+        return seconds
+
+    def _run(
+        self, untimed: Sequence[LaunchId], timed: Sequence[LaunchId], hold_s: float
+    ) -> tuple[float, bool]:
+        """Return device seconds of *timed*, and whether all was queued before the device came to it."""
+        gate = self._enqueue_hold(hold_s) if hold_s else None
+        began = time.monotonic()
+        for launch in untimed:
+            gate = self._enqueue(launch)
+        first = last = self._enqueue(timed[0])
+        for launch in timed[1:]:
+            last = self._enqueue(launch)
+        self._enqueue_s = (time.monotonic() - began) / (len(untimed) + len(timed))
+        held = gate is None or gate.command_execution_status != cl.command_execution_status.COMPLETE
+        self._queue.finish()
+        return (last.profile.end - first.profile.start) * 1e-9, held
+
+    def _enqueue(self, launch: LaunchId) -> cl.Event:
+        ready = self._launches[launch]
+        return cl.enqueue_nd_range_kernel(
+            self._queue, ready.kernel, ready.dispatch.global_size, ready.dispatch.local_size or None
+        )
+
+    def _enqueue_hold(self, seconds: float) -> cl.Event:
+        self._hold_kernel.set_arg(1, np.uint32(1 + seconds * self._hold_iterations_per_s))
+        event = cl.enqueue_nd_range_kernel(self._queue, self._hold_kernel, (1,), (1,))
+        self._queue.flush()
+        return event
+
+    @cached_property
+    def _hold_kernel(self) -> cl.Kernel:
+        kernel = cl.Kernel(self._programs[self.build(_HOLD_SOURCE, "")].program, "hold")
+        kernel.set_arg(0, self._hold_state)
+        return kernel
+
+    @cached_property
+    def _hold_state(self) -> cl.Buffer:
+        memory = cl.Buffer(self._context, cl.mem_flags.READ_WRITE, _FILL_PATTERN.nbytes)
+        self._fill(memory, Buffer(_FILL_PATTERN.nbytes))
+        return memory
+
+    @cached_property
+    def _hold_iterations_per_s(self) -> float:
+        return _HOLD_PROBE / max(self._time_hold(_HOLD_PROBE), 1e-9)
+
+    @cached_property
+    def launch_cost_s(self) -> float:
+        """Shortest time between the stamps of one dispatch that does next to nothing."""
+        return self._time_hold(0)
+
+    def _time_hold(self, iterations: int) -> float:
+        self._hold_kernel.set_arg(1, np.uint32(iterations))
+        times = []
+        for _ in range(_PROBES):
+            event = cl.enqueue_nd_range_kernel(self._queue, self._hold_kernel, (1,), (1,))
+            self._queue.finish()
+            times.append((event.profile.end - event.profile.start) * 1e-9)
+        return min(times)
+
+    def clear(self) -> None:
+        """Give back all buffers and forget all launches."""
+        self._launches.clear()
+        for memory in self._buffers.values():
+            memory.release()
+        self._buffers.clear()
+
+
+@contextlib.contextmanager
+def _refusals(kind: type[DeviceError], what: str) -> Iterator[None]:
+    """Turn an error of the runtime into one of ours, with the runtime's reason in one line."""
+    try:
+        yield
+    except cl.Error as error:
+        raise kind(f"{what}: {' '.join(str(error).split())}") from error

@@ -1,0 +1,47 @@
+"""Which of the devices that are present is meant. Pure."""
+
+from collections.abc import Sequence
+
+from gpureport.errors import InputError
+from gpureport.spec.models import PresentDevice
+
+_KINDS = ("gpu", "accelerator", "cpu")
+_SIMULATORS = ("oclgrind",)
+
+
+def choose(devices: Sequence[PresentDevice], text: str) -> PresentDevice:
+    """Return the device that *text* means.
+
+    Args:
+        devices: as ``list_devices`` returns them.
+        text: ``auto`` (GPU before accelerator before CPU, then the larger units x clock), an index, or a part
+            of the device's or platform's name, in any case.
+
+    Raises:
+        InputError: no device or several devices match.
+    """
+    if text == "auto":
+        return min(devices, key=_preference)
+    if text.isdecimal():
+        matches = [device for device in devices if device.index == int(text)]
+    else:
+        matches = [
+            d
+            for d in devices
+            if text.casefold() in d.name.casefold() or text.casefold() in d.platform.casefold()
+        ]
+    if len(matches) == 1:
+        return matches[0]
+    problem = "matches several devices" if matches else "matches no device"
+    raise InputError(
+        f"--device: {text!r} {problem}; use 'auto', an index, or a part of one name of: {_listing(devices)}"
+    )
+
+
+def _preference(device: PresentDevice) -> tuple[bool, int, float]:
+    simulated = any(name in device.platform.casefold() for name in _SIMULATORS)
+    return simulated, _KINDS.index(device.kind), -device.compute_units * (device.clock_hz or 1.0)
+
+
+def _listing(devices: Sequence[PresentDevice]) -> str:
+    return ", ".join(f"{device.index} = {device.name} ({device.platform})" for device in devices) or "(none)"

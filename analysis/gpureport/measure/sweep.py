@@ -1,0 +1,233 @@
+"""The measuring of sweeps: a pilot run sizes the samples, then rounds in random order take them."""
+
+import zlib
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Protocol
+
+import numpy as np
+
+from gpureport.errors import DeviceError
+from gpureport.measure import sampling
+from gpureport.measure.backend import Backend, LaunchError
+from gpureport.measure.bench import Bench, Point, new_point
+from gpureport.measure.limits import Settings
+from gpureport.measure.pool import BufferPool
+from gpureport.measure.verify import verify
+from gpureport.records import Compilation, Measurement, SweepKey, Verification
+from gpureport.units import format_bytes
+from gpureport.workloads.model import Features, Limits, Sweep, Workload
+
+FEWEST_ROUNDS = 3
+"""Samples that every point gets; a point for which the time budget does not allow them is skipped."""
+
+_SETTLED = 0.02
+_SETTLING_S = 0.5
+_OVERRUN = 2.0  # times the budget at which even the fewest rounds are cut short
+
+
+class Progress(Protocol):
+    """Hears how far a sweep is."""
+
+    def advance(self, label: str, done: float) -> None:
+        """Say what was just done, and which part of the sweep, 0…1, is done at least."""
+        ...
+
+
+def measure_workload(
+    backend: Backend,
+    workload: Workload,
+    sweeps: Sequence[Sweep],
+    features: Features,
+    settings: Settings,
+    progress: Progress,
+) -> Iterator[Measurement]:
+    """Verify a workload, then measure its sweeps, one after the other.
+
+    Yields:
+        A measurement for each sweep; skipped ones say why. Wrong results are never timed.
+    """
+    rng = _rng(settings, workload.name)
+    reason, verification = workload.missing(features), None
+    if reason is None:
+        progress.advance(f"{workload.name}: checking results", 0.0)
+        reason, verification = _verified(backend, workload, features, rng)
+    for sweep in sweeps:
+        if reason is not None:
+            yield _blank(workload, sweep).model_copy(update={"skipped": reason, "verification": verification})
+        else:
+            order = _rng(settings, f"{workload.name}/{sweep.name}")
+            measured = measure_sweep(backend, workload, sweep, features, settings, order, progress)
+            yield measured.model_copy(update={"verification": verification})
+
+
+def measure_sweep(
+    backend: Backend,
+    workload: Workload,
+    sweep: Sweep,
+    features: Features,
+    settings: Settings,
+    rng: np.random.Generator,
+    progress: Progress,
+) -> Measurement:
+    """Measure one sweep of a workload that was verified.
+
+    Whatever the device refuses becomes a point's ``skipped``; if it refuses all points, the sweep's.
+    """
+    begun_at, start = datetime.now(UTC), backend.now()
+    seeds = rng.integers(2**32, size=len(sweep.points)).tolist()
+    points = [
+        new_point(workload, workload.point(parameters, sweep), seed)
+        for parameters, seed in zip(sweep.points, seeds, strict=True)
+    ]
+    for point in points:
+        point.skipped = _too_large(point, settings.limits)
+    pool = BufferPool(backend, [p.sizes for p in points if not p.skipped], settings.limits.max_bytes)
+    run = _Run(backend, Bench(backend, workload, features, pool), settings, progress, start)
+    label = f"{workload.name}: {sweep.title}"
+    try:
+        run.pilot([p for p in points if not p.skipped], label)
+        accepted = [p for p in points if not p.skipped]
+        run.settle(accepted)
+        run.rounds(accepted, rng, label)
+    finally:
+        backend.clear()
+    refused = all(point.skipped for point in points)
+    return _blank(workload, sweep).model_copy(
+        update={
+            "points": tuple(point.record() for point in points),
+            "compilation": tuple(run.compilations),
+            "skipped": (points[0].skipped if points else "the sweep has no points here") if refused else None,
+            "started_at": begun_at.isoformat(timespec="seconds"),
+            "duration_s": backend.now() - start,
+        }
+    )
+
+
+class _Run:
+    """The three passes over the points of one sweep."""
+
+    def __init__(
+        self, backend: Backend, bench: Bench, settings: Settings, progress: Progress, start: float
+    ) -> None:
+        self._backend = backend
+        self._bench = bench
+        self._settings = settings
+        self._progress = progress
+        self._start = start
+        self.compilations: dict[Compilation, None] = {}
+
+    def _elapsed(self) -> float:
+        return self._backend.now() - self._start
+
+    def _report(self, label: str) -> None:
+        self._progress.advance(label, min(1.0, self._elapsed() / self._settings.budget_s))
+
+    def pilot(self, points: Sequence[Point], label: str) -> None:
+        """Run every point twice, least work first; decide how many dispatches make a sample, or skip it."""
+        committed, s_per_work = 0.0, 0.0
+        for point in sorted(points, key=lambda point: point.key.work):
+            expected = s_per_work * point.key.work * (1 + len(point.job.dispatches))
+            left = self._settings.budget_s - self._elapsed() - committed
+            if s_per_work and (FEWEST_ROUNDS + 2) * expected > left:
+                point.skipped = (
+                    f"a sample would take about {expected:.2g} s, for which the sweep's time budget "
+                    f"of {self._settings.budget_s:g} s has no room"
+                )
+                continue
+            try:
+                s_per_work = self._size_sample(point) / point.key.work
+                self.compilations |= dict.fromkeys(self._bench.compilations(point))
+            except DeviceError as error:
+                point.skipped = str(error)
+            committed += FEWEST_ROUNDS * point.cost_s
+            self._report(label)
+
+    def _size_sample(self, point: Point) -> float:
+        """Set the point's dispatches and cost; return the time of one dispatch."""
+        length = sampling.sample_length_s(
+            self._backend.device.timer_resolution_s, self._backend.launch_cost_s
+        )
+        turn = len(point.job.dispatches)
+        self._bench.check_group(point)
+        row = sampling.dispatches(length, self._bench.run(point, 1), turn)
+        began = self._backend.now()
+        seconds = self._bench.run(point, row)
+        point.cost_s = self._backend.now() - began
+        point.dispatches = sampling.dispatches(length, seconds, turn)
+        return seconds
+
+    def settle(self, points: Sequence[Point]) -> None:
+        """Run the costliest point until its time no longer changes: clocks have then risen."""
+        if not points:
+            return
+        point = max(points, key=lambda point: point.cost_s)
+        until = self._backend.now() + min(_SETTLING_S, 0.1 * self._settings.budget_s)
+        before, now = 0.0, self._try(point)
+        while now and abs(now - before) > _SETTLED * now and self._backend.now() < until:
+            before, now = now, self._try(point)
+
+    def rounds(self, points: Sequence[Point], rng: np.random.Generator, label: str) -> None:
+        """Take samples, each round in a new random order, until intervals are narrow or the time is up."""
+        active = [point for point in points if not point.skipped]
+        for done in range(self._settings.max_rounds):
+            for index in rng.permutation(len(active)):
+                if self._time_is_up(done):
+                    return
+                self._sample(active[index])
+                self._report(label)
+            enough = done + 1 >= self._settings.min_rounds
+            active = [p for p in active if not (p.skipped or (enough and sampling.is_narrow(p.samples_s)))]
+
+    def _time_is_up(self, rounds_done: int) -> bool:
+        allowed = 1.0 if rounds_done >= FEWEST_ROUNDS else _OVERRUN
+        return self._elapsed() > allowed * self._settings.budget_s
+
+    def _sample(self, point: Point) -> None:
+        taken_at = self._elapsed()
+        seconds = self._try(point)
+        if seconds:
+            point.samples_s.append(seconds)
+            point.taken_at_s.append(taken_at)
+
+    def _try(self, point: Point) -> float:
+        """Return seconds of one dispatch; 0 if the device refuses, which skips the point."""
+        try:
+            seconds = self._bench.run(point, point.dispatches)
+            if seconds <= 0:
+                raise LaunchError("the device's timer did not advance while the kernels ran")
+        except DeviceError as error:
+            point.skipped = str(error)
+            return 0.0
+        return seconds
+
+
+def _verified(
+    backend: Backend, workload: Workload, features: Features, rng: np.random.Generator
+) -> tuple[str | None, Verification | None]:
+    """Return why the workload must not be timed, and what its verification said."""
+    try:
+        verification = verify(backend, workload, features, rng)
+    except DeviceError as error:
+        return str(error), None
+    return (None if verification.passed else f"wrong results: {verification.message}"), verification
+
+
+def _too_large(point: Point, limits: Limits) -> str | None:
+    total, largest = sum(point.sizes.values()), max(point.sizes.values(), default=0)
+    if total > limits.max_bytes:
+        return f"needs {format_bytes(total)}; a run may use {format_bytes(limits.max_bytes)}"
+    if largest > limits.max_buffer_bytes:
+        most = format_bytes(limits.max_buffer_bytes)
+        return f"needs a buffer of {format_bytes(largest)}; the largest may have {most}"
+    return None
+
+
+def _blank(workload: Workload, sweep: Sweep) -> Measurement:
+    key = SweepKey(workload=workload.family, variant=workload.variant, sweep=sweep.name)
+    return Measurement(key=key, metric=workload.metric, axis=sweep.axis)
+
+
+def _rng(settings: Settings, name: str) -> np.random.Generator:
+    """Return a generator of its own for each sweep, so that none depends on which others run."""
+    return np.random.default_rng([settings.seed, zlib.crc32(name.encode())])

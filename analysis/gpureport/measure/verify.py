@@ -1,0 +1,94 @@
+"""Whether kernels compute what NumPy computes, before anything is timed."""
+
+from itertools import cycle, islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpureport.measure.backend import Backend
+from gpureport.records import Verification
+from gpureport.workloads.model import Features, Job, Parameters, Workload
+
+
+def verify(
+    backend: Backend, workload: Workload, features: Features, rng: np.random.Generator
+) -> Verification:
+    """Run the workload's verification points and compare what their buffers hold with the reference.
+
+    Raises:
+        DeviceError: a kernel does not build, there is no memory, or a launch fails.
+    """
+    cases = []
+    for parameters in workload.verification():
+        cases.append(_case(parameters, workload.verification_dispatches))
+        problem = _check(backend, workload, parameters, features, rng)
+        if problem is not None:
+            return Verification(passed=False, cases=tuple(cases), message=f"{cases[-1]}: {problem}")
+    return Verification(passed=True, cases=tuple(cases))
+
+
+def build_options(workload: Workload, job: Job, features: Features) -> str:
+    """Return the build options of a point: those of its job, then those that the device calls for."""
+    return f"{job.options} {workload.options(features)}".strip()
+
+
+def difference(got: NDArray[np.generic], expected: NDArray[np.generic], tolerance: float) -> str | None:
+    """Say how *got* differs from *expected*, or return ``None`` if it does not.
+
+    Args:
+        got: results, of the type and shape of *expected*.
+        expected: the reference.
+        tolerance: 0: equal bit by bit. Otherwise the largest difference relative to the value itself, or to
+            the array's root mean square where that is larger: cancellation leaves small values the error of
+            large ones.
+    """
+    got, expected = got.ravel(), expected.ravel()
+    wrong = np.flatnonzero(_unequal(got, expected) if tolerance == 0 else _far(got, expected, tolerance))
+    if not wrong.size:
+        return None
+    first = int(wrong[0])
+    return (
+        f"{wrong.size} of {expected.size} elements differ, "
+        f"the first at {first}: {got[first]} instead of {expected[first]}"
+    )
+
+
+def _unequal(got: NDArray[np.generic], expected: NDArray[np.generic]) -> NDArray[np.bool_]:
+    pairs = (np.ascontiguousarray(a).view(np.uint8).reshape(a.size, a.itemsize) for a in (got, expected))
+    left, right = pairs
+    return np.asarray((left != right).any(axis=1))
+
+
+def _far(got: NDArray[np.generic], expected: NDArray[np.generic], tolerance: float) -> NDArray[np.bool_]:
+    value, reference = got.astype(np.float64), expected.astype(np.float64)
+    scale = np.maximum(np.abs(reference), np.sqrt(np.mean(reference**2)))
+    return np.asarray(~(np.abs(value - reference) <= tolerance * scale))  # so that NaN counts as wrong
+
+
+def _check(
+    backend: Backend,
+    workload: Workload,
+    parameters: Parameters,
+    features: Features,
+    rng: np.random.Generator,
+) -> str | None:
+    job = workload.verification_job(parameters, rng)
+    program = backend.build(workload.source, build_options(workload, job, features))
+    try:
+        buffers = {name: backend.allocate(buffer) for name, buffer in job.buffers.items()}
+        launches = [backend.prepare(program, dispatch, buffers) for dispatch in job.dispatches]
+        before = [backend.prepare(program, dispatch, buffers) for dispatch in job.before]
+        backend.time(before, list(islice(cycle(launches), workload.verification_dispatches)))
+        for name, expected in workload.expected(parameters, job, workload.verification_dispatches).items():
+            got = backend.read(buffers[name], expected.nbytes).view(expected.dtype)
+            problem = difference(got, expected, workload.tolerance)
+            if problem is not None:
+                return f"{name}: {problem}"
+        return None
+    finally:
+        backend.clear()
+
+
+def _case(parameters: Parameters, dispatches: int) -> str:
+    listed = ", ".join(f"{name} = {value}" for name, value in parameters.items())
+    return f"{listed}; {dispatches} dispatch{'es' if dispatches > 1 else ''}"
