@@ -5,7 +5,16 @@ from math import log
 from statistics import median
 
 from gpureport.matching import Match, match_features
-from gpureport.records import CurveFeature, Finding, Measurement, ObservedPoint, Observation, PredictedPoint, Prediction, Verdict
+from gpureport.records import (
+    CurveFeature,
+    Finding,
+    Measurement,
+    Observation,
+    ObservedPoint,
+    PredictedPoint,
+    Prediction,
+    Verdict,
+)
 from gpureport.spec.models import Device
 from gpureport.units import format_bytes, format_ratio, format_value
 
@@ -13,7 +22,7 @@ AGREEMENT = 1.2
 """Largest factor between prediction and observation that still counts as agreement: what published analytic models
 reach on average is 13 to 24 % (Hong & Kim 2009, GPUMech 2014, MDM 2020, AMALI 2025)."""
 ABOVE_CEILING = 1.05
-"""A rate this far above what the hardware can do at its listed clock is an error: clocks above the listed one explain less."""
+"""A rate this far above what the hardware can do is an error: clocks above the listed one explain less."""
 
 
 def find(
@@ -164,15 +173,16 @@ def _cliff(feature: CurveFeature, context: _Context) -> str:
     cache = next((c for c in context.device.caches if feature.level.split()[0] == c.name), None)
     if cache is None:
         return "No cache of this size is known."
-    size = cache.capacity_bytes / (cache.partitions if feature.level.endswith("near") else 1)
-    part = "One partition of " if feature.level.endswith("near") else ""
-    share = format_ratio(feature.value / size)
-    return f"{part}{cache.name} holds {format_bytes(size)}; the {feature.position} is predicted at {share} of that." if (
-        feature.ci_low is None
-    ) else f"{part}{cache.name} holds {format_bytes(size)}; the {feature.position} lies at {share} of that."
+    near = feature.level.endswith("near")
+    size = cache.capacity_bytes / (cache.partitions if near else 1)
+    whole = f"{'One partition of ' if near else ''}{cache.name} holds {format_bytes(size)}"
+    return f"{whole}; the {feature.position} {_STANDS[feature.ci_low is None]} {format_ratio(feature.value / size)} of that."
 
 
-def _taper(feature: CurveFeature, context: _Context) -> str:
+_STANDS = {True: "is predicted at", False: "lies at"}
+
+
+def _taper(feature: CurveFeature, context: _Context) -> str:  # noqa: ARG001 - one signature for all features
     first, last = context.prediction.points[0], context.prediction.points[-1]
     return (
         f"Little work takes {format_value(first.time_s, 's')} whatever its size ({_ceiling(first.binding)}); "
@@ -182,9 +192,11 @@ def _taper(feature: CurveFeature, context: _Context) -> str:
 
 def _rate(feature: CurveFeature, context: _Context) -> str:
     point = context.predicted_near(feature)
-    second = sorted(point.ceilings_s, key=lambda name: -point.ceilings_s[name])[1:2]
-    share = f"; next comes {_ceiling(second[0])} at {format_ratio(point.ceilings_s[second[0]] / point.ceilings_s[point.binding])} of it" if second else ""
-    return f"Bound by {_ceiling(point.binding)}{share}."
+    first, *others = sorted(point.ceilings_s, key=lambda name: -point.ceilings_s[name])
+    if not others:
+        return f"Bound by {_ceiling(first)}."
+    share = format_ratio(point.ceilings_s[others[0]] / point.ceilings_s[first])
+    return f"Bound by {_ceiling(first)}; next comes {_ceiling(others[0])} at {share} of it."
 
 
 _EXPLAIN = {"cliff": _cliff, "taper": _taper, "rate": _rate}
@@ -242,7 +254,9 @@ def _systematic(context: _Context) -> str:
     middle = median(ratios)
     spread = median(abs(log(ratio / middle)) for ratio in ratios)
     if spread < log(1.1):
-        return f", and so does the whole curve, by {format_ratio(middle)}: a clock or a rate of the entry, not one level"
+        return (
+            f", and so does the whole curve, by {format_ratio(middle)}: a clock or a rate of the entry, not one level"
+        )
     return ", and not by one factor along the curve: the ceiling that binds there is misjudged"
 
 

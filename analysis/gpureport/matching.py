@@ -60,9 +60,7 @@ def _nearest_in_order(ours: Sequence[CurveFeature], theirs: Sequence[CurveFeatur
         best, pairs = inf, []
         for chosen in combinations(range(len(ours)), size):
             for answers in combinations(range(len(theirs)), size):
-                distances = [
-                    abs(log(ours[i].value / theirs[j].value)) for i, j in zip(chosen, answers, strict=True)
-                ]
+                distances = [abs(log(ours[i].value / theirs[j].value)) for i, j in zip(chosen, answers, strict=True)]
                 if max(distances) <= log(FURTHEST) and sum(distances) < best:
                     best, pairs = sum(distances), list(zip(chosen, answers, strict=True))
         if pairs:

@@ -148,7 +148,10 @@ def _measure_workload(state: _Run, workload: Workload, device: Device, watcher: 
     rng = np.random.default_rng(plan.settings.seed)
     verification = verify(state.backend, workload, plan.features, rng)
     settings = SweepSettings(
-        seconds=plan.sweep_seconds, point_seconds=plan.point_seconds, limits=plan.limits, quick=plan.limits.quick
+        seconds=plan.sweep_seconds,
+        point_seconds=plan.point_seconds,
+        limits=plan.limits,
+        quick=plan.limits.quick,
     )
     for sweep in sweeps:
         if device is not plan.match.device:

@@ -29,23 +29,41 @@ def _version(asked: bool) -> None:
 
 
 DeviceOption = Annotated[
-    str, typer.Option("--device", "-d", help="auto, or an index or part of a name from `gpureport devices`.", metavar="DEVICE")
+    str,
+    typer.Option(
+        "--device",
+        "-d",
+        help="auto, or an index or part of a name from `gpureport devices`.",
+        metavar="DEVICE",
+    ),
 ]
 QuickOption = Annotated[bool, typer.Option("--quick", help="Fewer points and shorter sweeps.")]
 WorkloadOption = Annotated[
     list[str] | None,
-    typer.Option("--workload", "-w", help="Family or family/variant; repeat or separate by commas. Default: all.", metavar="NAME"),
+    typer.Option(
+        "--workload",
+        "-w",
+        help="Family or family/variant; repeat or separate by commas. Default: all.",
+        metavar="NAME",
+    ),
 ]
 DirectoryOption = Annotated[
-    Path | None, typer.Option("--output", "-o", help="Folder of the report. Default: reports/<device>-<date>.", metavar="DIR")
+    Path | None,
+    typer.Option("--output", "-o", help="Folder of the report. Default: reports/<device>-<date>.", metavar="DIR"),
 ]
 ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite a report that is already there.")]
 NoPdfOption = Annotated[bool, typer.Option("--no-pdf", help="Write JSON and HTML only.")]
-SeedOption = Annotated[int, typer.Option("--seed", help="Seed of the random data and the order of points.", min=0, metavar="N")]
+SeedOption = Annotated[
+    int, typer.Option("--seed", help="Seed of the random data and the order of points.", min=0, metavar="N")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")]
 DevicesDirOption = Annotated[
     list[Path] | None,
-    typer.Option("--devices", help="Another folder of device entries, before the shipped ones; repeatable.", metavar="DIR"),
+    typer.Option(
+        "--devices",
+        help="Another folder of device entries, before the shipped ones; repeatable.",
+        metavar="DIR",
+    ),
 ]
 VersionOption = Annotated[
     bool, typer.Option("--version", help="Print the version and stop.", callback=_version, is_eager=True)
@@ -79,7 +97,9 @@ def everything(
 
 @app.command()
 def measure(
-    output: Annotated[Path, typer.Option("--output", "-o", help="The report to write.", metavar="FILE")] = Path("report.json"),
+    output: Annotated[Path, typer.Option("--output", "-o", help="The report to write.", metavar="FILE")] = Path(
+        "report.json"
+    ),
     device: DeviceOption = "auto",
     quick: QuickOption = False,
     workload: WorkloadOption = None,
@@ -97,7 +117,8 @@ def measure(
 def render(
     report: Annotated[Path, typer.Argument(help="A report.json, or the folder that holds one.")],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Folder to write to. Default: where the report is.", metavar="DIR")
+        Path | None,
+        typer.Option("--output", "-o", help="Folder to write to. Default: where the report is.", metavar="DIR"),
     ] = None,
     no_pdf: NoPdfOption = False,
     force: ForceOption = False,
@@ -151,7 +172,10 @@ def devices_check(
 @devices_app.command("new")
 def devices_new(
     device: DeviceOption = "auto",
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write. Default: standard output.", metavar="FILE")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="File to write. Default: standard output.", metavar="FILE"),
+    ] = None,
     force: ForceOption = False,
 ) -> int:
     """Draft an entry for a device that is present, saying of each value where it comes from."""

@@ -33,7 +33,11 @@ def print_json(value: object) -> None:
 
 
 def print_table(
-    title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = (), keep: Sequence[int] = ()
+    title: str,
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    right: Sequence[int] = (),
+    keep: Sequence[int] = (),
 ) -> None:
     """Print a table on standard output.
 

@@ -70,7 +70,13 @@ def check_files(files: Sequence[Path], as_json: bool) -> int:
     if as_json:
         print_json(
             [
-                {"file": str(p.file), "line": p.line, "field": p.field, "severity": p.severity, "message": p.message}
+                {
+                    "file": str(p.file),
+                    "line": p.line,
+                    "field": p.field,
+                    "severity": p.severity,
+                    "message": p.message,
+                }
                 for p in problems
             ]
         )

@@ -53,7 +53,13 @@ def report_everything(
 
 
 def measure_only(
-    device: str, quick: bool, workloads: Sequence[str], output: Path, force: bool, seed: int, entries: Sequence[Path]
+    device: str,
+    quick: bool,
+    workloads: Sequence[str],
+    output: Path,
+    force: bool,
+    seed: int,
+    entries: Sequence[Path],
 ) -> int:
     """Measure into one file."""
     writable_directory(output.parent)

@@ -46,7 +46,14 @@ def _print_device(device: Device) -> None:
 
 def _print_features(predictions: Sequence[Prediction]) -> None:
     rows = [
-        (f"{p.key.workload}/{p.key.variant}", p.key.sweep, f.feature, f.level, f.position, format_value(f.value, f.unit))
+        (
+            f"{p.key.workload}/{p.key.variant}",
+            p.key.sweep,
+            f.feature,
+            f.level,
+            f.position,
+            format_value(f.value, f.unit),
+        )
         for p in predictions
         for f in p.features
     ]
@@ -68,5 +75,13 @@ def _print_occupancy(predictions: Sequence[Prediction]) -> None:
         for p in predictions
         for entry in p.occupancy
     }
-    columns = ("workload", "work-group", "registers", "local memory", "groups a unit", "occupancy", "limited by")
+    columns = (
+        "workload",
+        "work-group",
+        "registers",
+        "local memory",
+        "groups a unit",
+        "occupancy",
+        "limited by",
+    )
     print_table("Occupancy", columns, list(rows), right=(2, 3, 4, 5))

@@ -4,7 +4,14 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
 
 from gpureport.cli.console import err
 from gpureport.workloads.model import Sweep, Workload
@@ -33,7 +40,9 @@ class ProgressBar:
         self._bar.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         """Take the bar away."""
         self._bar.stop()
 
@@ -46,7 +55,10 @@ class ProgressBar:
         if workload.name not in self._seen:
             self._seen.append(workload.name)
         self._bar.update(
-            self._task, completed=len(self._seen) - 1, description=f"{workload.name}: {sweep.title}", refresh=True
+            self._task,
+            completed=len(self._seen) - 1,
+            description=f"{workload.name}: {sweep.title}",
+            refresh=True,
         )
 
     def advance(self, label: str) -> None:  # noqa: ARG002 - the spinner turns; a name that changes 100 times a second is noise

@@ -35,6 +35,4 @@ def print_findings(findings: Sequence[Finding]) -> None:
 def best_basis(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     """Return the findings of calibrated predictions, and those of specifications where there is no calibrated one."""
     calibrated = {(f.workload, f.variant, f.sweep) for f in findings if f.basis == "calibrated"}
-    return tuple(
-        f for f in findings if f.basis == "calibrated" or (f.workload, f.variant, f.sweep) not in calibrated
-    )
+    return tuple(f for f in findings if f.basis == "calibrated" or (f.workload, f.variant, f.sweep) not in calibrated)

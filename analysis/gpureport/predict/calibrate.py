@@ -1,6 +1,6 @@
 """A device with what its primitives measured in place of what its entry says.
 
-Only primitives calibrate, and only the predictions of other workloads: launch cost and launch rate (``launch``),
+Only primitives calibrate, and only the predictions of other workloads: launch cost and rate (``launch``),
 stream bandwidth (``memory/copy``), bandwidth and extent of the caches (``memory/read``), latencies (``memory/latency``).
 """
 
@@ -93,12 +93,16 @@ def _extent(cache: Cache, features: Sequence[CurveFeature]) -> Extent | None:
     """Return where the read curve leaves a device-wide cache, in units of its capacity."""
     if cache.scope != "device":
         return None
-    found = {f.position: f.value / cache.capacity_bytes for f in features if f.feature == "cliff" and f.level == cache.name}
+    found = {
+        f.position: f.value / cache.capacity_bytes for f in features if f.feature == "cliff" and f.level == cache.name
+    }
     if not {"departure", "midpoint", "arrival"} <= found.keys():
         return None
     middle = found["midpoint"]
     return Extent(
-        departure=min(found["departure"], 0.99 * middle), midpoint=middle, arrival=max(found["arrival"], 1.01 * middle)
+        departure=min(found["departure"], 0.99 * middle),
+        midpoint=middle,
+        arrival=max(found["arrival"], 1.01 * middle),
     )
 
 

@@ -100,9 +100,7 @@ def _held_bytes(device: Device, demand: Demand, resident: Occupancy) -> tuple[fl
     return tuple(held)
 
 
-def _memory_time(
-    device: Device, demand: Demand, footprint: float, held: tuple[float, ...]
-) -> tuple[float, str]:
+def _memory_time(device: Device, demand: Demand, footprint: float, held: tuple[float, ...]) -> tuple[float, str]:
     """Return the seconds that global memory traffic takes, and the level that bounds it."""
     again = demand.reused == "kernel"
     units = min(device.compute_units, ceil(demand.groups)) / device.compute_units

@@ -94,7 +94,9 @@ def _amd(rules: AmdOccupancy, wave_width: int, waves_per_group: int, resources: 
         "waves": rules.max_waves_per_simd * rules.simds // waves_per_group,
         # A group of a single wave needs no barrier and is not counted.
         "work-groups": rules.max_groups if waves_per_group > 1 else inf,
-        "registers": waves_per_simd * rules.simds // waves_per_group if resources.registers <= rules.max_vector_registers else 0,
+        "registers": waves_per_simd * rules.simds // waves_per_group
+        if resources.registers <= rules.max_vector_registers
+        else 0,
         "local memory": rules.local_memory_bytes // local if local else inf,
     }
 
@@ -118,8 +120,6 @@ def local_memory_in_use_bytes(architecture: Architecture, resident: Occupancy) -
     rules = architecture.occupancy
     if not isinstance(rules, NvidiaOccupancy) or not rules.carveouts_bytes:
         return 0.0
-    each = _round_up(
-        resident.local_memory_bytes + rules.local_memory_reserved_bytes, rules.local_memory_granule_bytes
-    )
+    each = _round_up(resident.local_memory_bytes + rules.local_memory_reserved_bytes, rules.local_memory_granule_bytes)
     needed = each * max(1, resident.groups_per_compute_unit)
     return next((size for size in rules.carveouts_bytes if size >= needed), rules.carveouts_bytes[-1])

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import exp, log
 
 from gpureport.spec.models import Device, Extent
@@ -54,7 +55,7 @@ def staircase(working_set_bytes: float, levels: Sequence[Level]) -> tuple[float,
         levels: nearest first, the last one memory.
     """
     value, serving = log(levels[0].value), levels[0].name
-    for near, far in zip(levels, levels[1:], strict=False):
+    for near, far in pairwise(levels):
         share = departed(working_set_bytes, near.capacity_bytes, near.extent)
         value += share * (log(far.value) - log(near.value))
         if share > 0.5:

@@ -49,11 +49,18 @@ class _Transpose(Workload):
         load = tuple({"matrices": n, "local": min(256, n * _ROWS), "repeats": repeats} for n in counts)
         full = 2**16 if device.kind != "cpu" else 2**12
         groups = tuple(
-            {"matrices": full, "local": n, "repeats": repeats} for n in grid.WORK_GROUPS_1D if n <= limits.max_work_group
+            {"matrices": full, "local": n, "repeats": repeats}
+            for n in grid.WORK_GROUPS_1D
+            if n <= limits.max_work_group
         )
         return (
             Sweep("matrices", Axis(quantity="work_items", label="work-items"), load, "number of matrices"),
-            Sweep("work_group", Axis(quantity="work_group", label="work-group size"), groups, f"work-group size at {format_count(full)} matrices"),
+            Sweep(
+                "work_group",
+                Axis(quantity="work_group", label="work-group size"),
+                groups,
+                f"work-group size at {format_count(full)} matrices",
+            ),
         )
 
     def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:
@@ -119,7 +126,8 @@ class LocalMemory(_Transpose):
     title = "Bit transpose 32 x 32 through local memory"
     description = (
         "One work-item a row, one-dimensional work-groups; in each of five rounds a row is stored to local memory and "
-        "its partner's read, with a barrier between. Counted: transpositions of a 32 x 32 bit matrix, each on the result of the one before."
+        "its partner's read, with a barrier between. Counted: transpositions of a 32 x 32 bit matrix, each on the "
+        "result of the one before."
     )
     option = "LOCAL_MEMORY"
 
@@ -153,7 +161,8 @@ class Shuffle(_Transpose):
     title = "Bit transpose 32 x 32 by sub-group shuffle"
     description = (
         "One work-item a row; in each of five rounds a row is exchanged with its partner's by a shuffle within the "
-        "sub-group (cl_khr_subgroup_shuffle, cl_intel_subgroups, or PTX shfl.sync on NVIDIA). Counted as in the local-memory variant."
+        "sub-group (cl_khr_subgroup_shuffle, cl_intel_subgroups, or PTX shfl.sync on NVIDIA). Counted: transpositions "
+        "of a 32 x 32 bit matrix, each on the result of the one before."
     )
     option = "TRANSPOSE"
 

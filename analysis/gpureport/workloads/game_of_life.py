@@ -10,7 +10,17 @@ from gpureport.records import Axis, Metric, PointKey
 from gpureport.spec.models import Device
 from gpureport.units import format_bytes
 from gpureport.workloads import grid
-from gpureport.workloads.model import Buffer, Demand, Dispatch, Job, Limits, Parameters, Stream, Sweep, Workload
+from gpureport.workloads.model import (
+    Buffer,
+    Demand,
+    Dispatch,
+    Job,
+    Limits,
+    Parameters,
+    Stream,
+    Sweep,
+    Workload,
+)
 
 
 class _GameOfLife(Workload):
@@ -26,7 +36,11 @@ class _GameOfLife(Workload):
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """The side of a square board, through the caches; and the shape of the work-group."""
         per_cell = 2 * self.element_bytes / self.cells_per_element
-        most = min(limits.max_bytes, 2 * limits.max_buffer_bytes, (16 if limits.quick else 64) * grid.last_cache_bytes(device))
+        most = min(
+            limits.max_bytes,
+            2 * limits.max_buffer_bytes,
+            (16 if limits.quick else 64) * grid.last_cache_bytes(device),
+        )
         sizes = grid.octaves(2**15, most, 1 if limits.quick else 2, grid.cliffs(device), 4 if limits.quick else 6)
         sides = grid.rounded(np.sqrt(sizes / per_cell), grid.multiple(64))
         whole = tuple({"width": side, "height": side, "local_x": self._row(side), "local_y": 1} for side in sides)
@@ -39,8 +53,18 @@ class _GameOfLife(Workload):
             if x * y <= limits.max_work_group
         )
         return (
-            Sweep("grid_size", Axis(quantity="working_set", label="working set, both boards"), whole, "board size"),
-            Sweep("work_group", Axis(quantity="work_group", label="work-group shape"), shapes, f"work-group shape, board {side} x {side}"),
+            Sweep(
+                "grid_size",
+                Axis(quantity="working_set", label="working set, both boards"),
+                whole,
+                "board size",
+            ),
+            Sweep(
+                "work_group",
+                Axis(quantity="work_group", label="work-group shape"),
+                shapes,
+                f"work-group shape, board {side} x {side}",
+            ),
         )
 
     def _row(self, side: int) -> int:
@@ -105,9 +129,7 @@ class _GameOfLife(Workload):
         local = (parameters["local_x"], parameters["local_y"])
         size = (self._elements(parameters), parameters["height"])
         items = tuple(-(-n // group) * group for n, group in zip(size, local, strict=True))
-        return tuple(
-            Dispatch(kernel, items, local, (*pair, *scalars)) for pair in (("a", "b"), ("b", "a"))
-        )
+        return tuple(Dispatch(kernel, items, local, (*pair, *scalars)) for pair in (("a", "b"), ("b", "a")))
 
 
 def _generations(board: NDArray[np.bool_], count: int) -> NDArray[np.bool_]:
@@ -160,8 +182,9 @@ class Packed64(_GameOfLife):
     variant = "packed64"
     title = "Game of Life, 64 cells a word"
     description = (
-        "One bit a cell, one work-item a 64-bit word; neighbours of 64 cells are added at once on bit planes; nine word "
-        "loads and one store; dead beyond the border, bits beyond the last column are masked. Counted: cells advanced by one generation."
+        "One bit a cell, one work-item a 64-bit word; the neighbours of 64 cells are added at once on bit planes; nine "
+        "word loads and one store; dead beyond the border, bits beyond the last column are masked. Counted: cells "
+        "advanced by one generation."
     )
     cells_per_element = 64
     element_bytes = 8
@@ -174,7 +197,9 @@ class Packed64(_GameOfLife):
         contents = rng.integers(0, 2**64, size=min(2**19, self._board_bytes(parameters) // 8), dtype=np.uint64)
         return Job(
             buffers={name: Buffer(self._board_bytes(parameters), contents) for name in ("a", "b")},
-            dispatches=self._dispatches("step_packed64", parameters, np.uint32(words), np.uint32(parameters["height"]), mask),
+            dispatches=self._dispatches(
+                "step_packed64", parameters, np.uint32(words), np.uint32(parameters["height"]), mask
+            ),
         )
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:

@@ -17,7 +17,11 @@ WORK_GROUPS_2D = (
 
 
 def octaves(
-    low: float, high: float, per_octave: int, dense_at: Iterable[float] = (), dense_per_octave: int | None = None
+    low: float,
+    high: float,
+    per_octave: int,
+    dense_at: Iterable[float] = (),
+    dense_per_octave: int | None = None,
 ) -> NDArray[np.float64]:
     """Return sizes from *low* to *high*, *per_octave* to a doubling.
 

@@ -48,7 +48,13 @@ class Groups(Workload):
     def demand(self, parameters: Parameters, device: Device) -> Demand:  # noqa: ARG002
         """Nothing but a comparison for each work-item."""
         items = parameters["groups"] * parameters["local"]
-        return Demand(items, (parameters["local"],), operations={"instruction": 4.0 * items}, chain={"int32": 4.0}, registers=8)
+        return Demand(
+            items,
+            (parameters["local"],),
+            operations={"instruction": 4.0 * items},
+            chain={"int32": 4.0},
+            registers=8,
+        )
 
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:  # noqa: ARG002 - nothing to draw
         """Nobody is marked."""

@@ -10,7 +10,17 @@ from gpureport.records import Axis, Metric, PointKey
 from gpureport.spec.models import Device
 from gpureport.units import format_bytes
 from gpureport.workloads import grid
-from gpureport.workloads.model import Buffer, Demand, Dispatch, Job, Limits, Parameters, Stream, Sweep, Workload
+from gpureport.workloads.model import (
+    Buffer,
+    Demand,
+    Dispatch,
+    Job,
+    Limits,
+    Parameters,
+    Stream,
+    Sweep,
+    Workload,
+)
 
 _WORKING_SET = Axis(quantity="working_set", label="working set")
 _VECTOR_BYTES = 16
@@ -38,7 +48,11 @@ class Read(Workload):
         chunk = shape["local"] * shape["vectors"] * _VECTOR_BYTES
         high = min(limits.max_buffer_bytes, (4 if limits.quick else 16) * grid.last_cache_bytes(device))
         sizes = grid.octaves(
-            2 * chunk, high, 2 if limits.quick else 4, grid.cliffs(device, private=True), 4 if limits.quick else 8
+            2 * chunk,
+            high,
+            2 if limits.quick else 4,
+            grid.cliffs(device, private=True),
+            4 if limits.quick else 8,
         )
         dispatch_s = 250e-6 if gpu else 2e-3
         least = device.memory.bandwidth_bytes_per_s * dispatch_s
@@ -66,7 +80,12 @@ class Read(Workload):
         vectors = read / _VECTOR_BYTES
         loads = parameters["vectors"] * parameters["chunks"]
         stream = Stream(
-            "data", size / _VECTOR_BYTES, _VECTOR_BYTES, _VECTOR_BYTES, passes=read / size, outer_passes=read / size
+            "data",
+            size / _VECTOR_BYTES,
+            _VECTOR_BYTES,
+            _VECTOR_BYTES,
+            passes=read / size,
+            outer_passes=read / size,
         )
         return Demand(
             work_items=parameters["groups"] * parameters["local"],
@@ -96,7 +115,12 @@ class Read(Workload):
                 "folded": Buffer(4 * max(1, written)),
             },
             dispatches=(
-                Dispatch("read_chunks", (items,), (parameters["local"],), ("data", chunks, np.uint32(written), "folded")),
+                Dispatch(
+                    "read_chunks",
+                    (items,),
+                    (parameters["local"],),
+                    ("data", chunks, np.uint32(written), "folded"),
+                ),
             ),
             options=options,
         )
@@ -116,8 +140,6 @@ class Read(Workload):
         """Fold the vectors that each work-item reads."""
         local, vectors, per_group = parameters["local"], parameters["vectors"], parameters["chunks"]
         data = job.buffers["data"].filled().reshape(-1, vectors, local, 4)
-        if local == 1:
-            data = data.reshape(-1, vectors, 1, 4)
         first = np.arange(parameters["groups"])[:, None] * per_group
         chunk = (first + np.arange(per_group)) % len(data)
         folded = np.bitwise_xor.reduce(data[chunk], axis=(1, 2))
@@ -191,7 +213,10 @@ class Latency(Workload):
         count = np.uint32(lines)
         groups = -(-lines // self._LAP_GROUP)
         lap = Dispatch(
-            "lap", (groups * self._LAP_GROUP,), (self._LAP_GROUP,), (f"next{size}", f"order{size}", f"state{size}", count, "sink")
+            "lap",
+            (groups * self._LAP_GROUP,),
+            (self._LAP_GROUP,),
+            (f"next{size}", f"order{size}", f"state{size}", count, "sink"),
         )
         chase = Dispatch("chase", (1,), (1,), (f"next{size}", f"state{size}", np.uint32(parameters["steps"]), count))
         return Job(
@@ -247,7 +272,11 @@ class Copy(Workload):
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """One sweep over the working set (both buffers)."""
-        high = min(limits.max_bytes, 2 * limits.max_buffer_bytes, (8 if limits.quick else 32) * grid.last_cache_bytes(device))
+        high = min(
+            limits.max_bytes,
+            2 * limits.max_buffer_bytes,
+            (8 if limits.quick else 32) * grid.last_cache_bytes(device),
+        )
         sizes = grid.octaves(2**16, high, 1 if limits.quick else 2, grid.cliffs(device), 4 if limits.quick else 6)
         whole = grid.rounded(sizes, grid.multiple(8192))
         points = tuple({"vectors": size // 2 // _VECTOR_BYTES, "local": 256} for size in whole)

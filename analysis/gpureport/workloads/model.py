@@ -31,7 +31,6 @@ class Buffer:
     nbytes: int
     contents: NDArray[np.generic] | None = None
 
-
     def filled(self) -> NDArray[np.generic]:
         """Return what the buffer holds at the start, as one array of the contents' type.
 

@@ -11,7 +11,18 @@ from gpureport.records import Axis, Metric, PointKey
 from gpureport.spec.models import Device
 from gpureport.units import format_bytes, format_count
 from gpureport.workloads import grid
-from gpureport.workloads.model import Argument, Buffer, Demand, Dispatch, Job, Limits, Parameters, Stream, Sweep, Workload
+from gpureport.workloads.model import (
+    Argument,
+    Buffer,
+    Demand,
+    Dispatch,
+    Job,
+    Limits,
+    Parameters,
+    Stream,
+    Sweep,
+    Workload,
+)
 
 _STEP_S = np.float32(1 / 256)
 
@@ -37,8 +48,18 @@ class _Particles(Workload):
         count = grid.multiple(1024)(min(most, max(2.0**20, beyond)))
         groups = tuple({"count": count, "local": n} for n in grid.WORK_GROUPS_1D if n <= limits.max_work_group)
         return (
-            Sweep("particles", Axis(quantity="working_set", label="working set, both buffers"), sizes, "number of particles"),
-            Sweep("work_group", Axis(quantity="work_group", label="work-group size"), groups, f"work-group size at {format_count(count)} particles"),
+            Sweep(
+                "particles",
+                Axis(quantity="working_set", label="working set, both buffers"),
+                sizes,
+                "number of particles",
+            ),
+            Sweep(
+                "work_group",
+                Axis(quantity="work_group", label="work-group size"),
+                groups,
+                f"work-group size at {format_count(count)} particles",
+            ),
         )
 
     def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:
@@ -65,7 +86,12 @@ class _Particles(Workload):
             work_items=count,
             work_group=(parameters["local"],),
             streams=self.streams(count),
-            operations={"fp32": 2.0 * count, "int32": 10.0 * count, "memory": 4.0 * count, "instruction": 30.0 * count},
+            operations={
+                "fp32": 2.0 * count,
+                "int32": 10.0 * count,
+                "memory": 4.0 * count,
+                "instruction": 30.0 * count,
+            },
             chain={"int32": 14.0},
             memory_chain=1.0,
             registers=20,
@@ -118,9 +144,13 @@ class Structs(_Particles):
         contents = np.concatenate([drawn, rng.random(drawn.shape, dtype=np.float32)], axis=1)
         items = -(-count // local) * local
         buffers = {name: Buffer(32 * count, contents) for name in ("a", "b")}
-        return Job(buffers, tuple(
-            Dispatch("step_structs", (items,), (local,), (*pair, np.uint32(count), _STEP_S)) for pair in (("a", "b"), ("b", "a"))
-        ))
+        return Job(
+            buffers,
+            tuple(
+                Dispatch("step_structs", (items,), (local,), (*pair, np.uint32(count), _STEP_S))
+                for pair in (("a", "b"), ("b", "a"))
+            ),
+        )
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
         """The buffer that was written last."""
@@ -163,9 +193,13 @@ class Arrays(_Particles):
         items = -(-count // local) * local
         a: tuple[Argument, ...] = ("positions_a", "velocities_a")
         b: tuple[Argument, ...] = ("positions_b", "velocities_b")
-        return Job(buffers, tuple(
-            Dispatch("step_arrays", (items,), (local,), (*pair, np.uint32(count), _STEP_S)) for pair in ((*a, *b), (*b, *a))
-        ))
+        return Job(
+            buffers,
+            tuple(
+                Dispatch("step_arrays", (items,), (local,), (*pair, np.uint32(count), _STEP_S))
+                for pair in ((*a, *b), (*b, *a))
+            ),
+        )
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
         """The pair that was written last."""
