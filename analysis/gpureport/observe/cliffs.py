@@ -1,0 +1,94 @@
+"""Cliffs: three positions of every step down from plateau to plateau, and the plateaus' own levels."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpureport.observe.crossings import crossing, falling_fit
+from gpureport.observe.staircase import FLATNESS, Plateau, Staircase, beside, centre
+from gpureport.observe.statistics import Estimate
+
+Floats = NDArray[np.float64]
+
+NEAR_UPPER = float(np.log(0.95))
+"""Departure: ln of the share of the upper plateau."""
+NEAR_LOWER = float(np.log(1.05))
+"""Arrival: ln of the share of the lower plateau."""
+
+
+@dataclass(frozen=True)
+class Cliff:
+    """Where a level gives out, in bytes (or whatever the size counts)."""
+
+    departure: Estimate
+    midpoint: Estimate
+    arrival: Estimate
+
+
+def replicated(z: Floats, noise: Floats, replicates: int, seed: int = 0) -> Floats:
+    """Return the curve (row 0) and *replicates* copies with fresh Gaussian noise: a parametric bootstrap.
+
+    Args:
+        z: ln(rate), shape (n,).
+        noise: standard error of each, shape (n,).
+        replicates: number of copies; none for a curve without noise.
+        seed: of the generator, so that a report is the same each time it is made.
+
+    Returns:
+        Shape (1 + replicates, n).
+    """
+    fresh = np.random.default_rng(seed).standard_normal((replicates, len(z)))
+    return np.concatenate([z[None, :], z + noise * fresh])
+
+
+def cliffs(u: Floats, copies: Floats, noise: Floats, shape: Staircase) -> tuple[Cliff, ...]:
+    """Locate every step of the staircase.
+
+    Args:
+        u: ln(size), ascending, shape (n,).
+        copies: ln(rate), the curve in row 0 and its replicates below, shape (rows, n).
+        noise: standard errors, shape (n,).
+        shape: the curve's plateaus.
+    """
+    return tuple(_cliff(u, copies, noise, upper, lower) for upper, lower in pairwise(shape.plateaus))
+
+
+def levels(copies: Floats, noise: Floats, plateaus: tuple[Plateau, ...]) -> tuple[Estimate, ...]:
+    """Return the rate of every plateau, arguments as for :func:`cliffs`."""
+    typical = float(np.median(noise))
+    return tuple(summary(centre(plateau.of(copies), typical)) for plateau in plateaus)
+
+
+def summary(values: Floats, draws: Floats | None = None) -> Estimate:
+    """Return exp of row 0, with the central 95 % of the replicates (or of *draws* in their place)."""
+    value = float(np.exp(values[0]))
+    draws = values[1:] if draws is None else draws[1:]
+    if not len(draws):
+        return Estimate(value)
+    low, high = np.exp(np.quantile(draws, (0.025, 0.975)))
+    return Estimate(value, min(value, float(low)), max(value, float(high)))
+
+
+def _cliff(u: Floats, copies: Floats, noise: Floats, upper: Plateau, lower: Plateau) -> Cliff:
+    """Locate one step: crossings of a monotone fit between the two plateaus."""
+    before, after = beside(u, upper, end=True), beside(u, lower, end=False)
+    typical = float(np.median(noise))
+    top, bottom = centre(before.of(copies), typical), centre(after.of(copies), typical)
+    zone = Plateau(before.start, after.stop)
+    fit = falling_fit(zone.of(copies), 1.0 / np.hypot(zone.of(noise), FLATNESS) ** 2)
+    spread = np.random.default_rng(len(copies)).uniform(size=len(copies))
+
+    def position(target: Floats, *, straight: bool) -> tuple[Floats, Floats]:
+        values, low, high = crossing(zone.of(u), fit, target, straight=straight)
+        return values, low + spread * (high - low)
+
+    departure, departures = position(top + NEAR_UPPER, straight=False)
+    midpoint, midpoints = position((top + bottom) / 2.0, straight=True)
+    arrival, arrivals = position(bottom + NEAR_LOWER, straight=False)
+    return Cliff(
+        departure=summary(departure, departures),
+        midpoint=summary(np.clip(midpoint, departure, np.maximum(departure, arrival)), midpoints),
+        arrival=summary(np.maximum(departure, arrival), arrivals),
+    )

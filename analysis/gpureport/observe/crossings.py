@@ -1,0 +1,69 @@
+"""Where a noisy falling curve crosses a value, and how well a few points can tell."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+_CHUNK = 2_000_000
+"""Numbers held at once by the isotonic regression (16 MB)."""
+
+
+def falling_fit(z: Floats, weight: Floats) -> Floats:
+    """Return the isotonic (never rising) least-squares fit of each row.
+
+    The minimax formula (Robertson, Wright and Dykstra, Order Restricted Statistical Inference, 1988, theorem
+    1.4.4) takes n² numbers a row but has no loop over points, so it serves all rows at once.
+
+    Args:
+        z: shape (rows, n).
+        weight: shape (n,).
+    """
+    n = z.shape[1]
+    rows = max(1, _CHUNK // n**2)
+    total = np.concatenate([[0.0], np.cumsum(weight)])
+    span = np.where(np.tri(n, k=-1, dtype=bool), np.nan, total[None, 1:] - total[:-1, None])
+    return np.concatenate([_minimax(z[i : i + rows] * weight, span) for i in range(0, len(z), rows)])
+
+
+def _minimax(weighted: Floats, span: Floats) -> Floats:
+    """Return min over a <= i of max over b >= i of the mean of points a … b."""
+    total = np.concatenate([np.zeros((len(weighted), 1)), np.cumsum(weighted, axis=1)], axis=1)
+    means = (total[:, None, 1:] - total[:, :-1, None]) / span
+    means = np.where(np.isnan(means), -np.inf, means)
+    best = np.maximum.accumulate(means[:, :, ::-1], axis=2)[:, :, ::-1]
+    outside = np.tri(weighted.shape[1], k=-1, dtype=bool)
+    return np.asarray(np.min(np.where(outside, np.inf, best), axis=1))
+
+
+def crossing(u: Floats, fit: Floats, target: Floats, *, straight: bool) -> tuple[Floats, Floats, Floats]:
+    """Return where each row falls to its target, and the range in which that can be.
+
+    Between two points a monotone curve may run anywhere between its chord and the lines that continue the
+    neighbouring stretches: that range is small where the fall is resolved, and the whole bracket for a step.
+
+    Args:
+        u: positions, ascending, shape (n,).
+        fit: never rising, shape (rows, n).
+        target: shape (rows,).
+        straight: estimate by the chord (at an inflection), not by the middle of the range (at a corner).
+
+    Returns:
+        Estimate, lower and upper end of the range, each of shape (rows,).
+    """
+    row = np.arange(len(fit))
+    j = np.clip(np.argmax(fit <= target[:, None], axis=1), 1, len(u) - 1)
+    reached = fit[:, -1] <= target
+    j = np.where(reached, j, len(u) - 1)
+    above, below = fit[row, j - 1], fit[row, j]
+    slopes = np.diff(fit, axis=1) / np.diff(u)
+    slopes = np.minimum(np.pad(slopes, ((0, 0), (1, 1))), -1e-12)
+    a, b = u[j - 1], u[j]
+    chord = np.clip(a + (above - target) / np.maximum(above - below, 1e-12) * (b - a), a, b)
+    left = np.clip(a + (target - above) / slopes[row, j - 1], a, b)
+    right = np.clip(b + (target - below) / slopes[row, j + 1], a, b)
+    ends = np.sort([left, right], axis=0)
+    low = np.where(ends[0] >= chord, chord, ends[0])
+    high = np.where(ends[1] <= chord, chord, ends[1])
+    nearer = np.where(ends[0] >= chord, ends[0], np.where(ends[1] <= chord, ends[1], low + high - chord))
+    return (chord if straight else (chord + nearer) / 2.0), low, high

@@ -1,0 +1,177 @@
+"""The features of one curve, measured or predicted: the same definitions for both."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gpureport.observe.cliffs import cliffs, levels, replicated
+from gpureport.observe.staircase import Staircase, staircase
+from gpureport.observe.statistics import Estimate
+from gpureport.observe.tapers import flattens, taper
+from gpureport.records import Axis, CurveFeature, Feature, Metric, Position
+
+Floats = NDArray[np.float64]
+
+REPLICATES = 400
+"""Bootstrap copies of a measured curve; the ends of an interval are then known to about 5 % of its width."""
+FEWEST_POINTS = 4
+"""A curve of fewer points has no shape."""
+VARIES = 4.0
+"""A sweep over work-items shows cliffs if its working set grows by more than this factor."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A curve in arrays of shape (n,), ordered by x.
+
+    Attributes:
+        work_items: of each point.
+        working_set: bytes.
+        values: in the metric's unit.
+        times: s of one dispatch.
+        noise: relative standard error of the values; zeros for a predicted curve.
+    """
+
+    work_items: Floats
+    working_set: Floats
+    values: Floats
+    times: Floats
+    noise: Floats
+
+
+def features_of_curve(
+    axis: Axis,
+    metric: Metric,
+    x: ArrayLike,
+    work_items: ArrayLike,
+    working_set: ArrayLike,
+    values: ArrayLike,
+    times: ArrayLike,
+) -> tuple[CurveFeature, ...]:
+    """Return the features of a curve without noise, such as a predicted one; they have no intervals.
+
+    Args:
+        axis: what the sweep varies.
+        metric: what the values are.
+        x: position of each point on the axis, in any order, shape (n,), as are all that follow.
+        work_items: of each point.
+        working_set: bytes of each point.
+        values: unit/s for a rate, s/unit for a time.
+        times: s of one dispatch.
+
+    Returns:
+        Cliffs ``level 1``, ``level 2``, … in bytes, nearest first; the taper of the ``device`` in work-items;
+        plateaus ``level 1``, … (number k precedes cliff k); for a sweep of work-groups the peak.
+    """
+    order = np.argsort(np.asarray(x, dtype=float), kind="stable")
+    items, bytes_, value, time = (
+        np.asarray(column, dtype=float)[order] for column in (work_items, working_set, values, times)
+    )
+    return curve_features(axis, metric, Curve(items, bytes_, value, time, noise=np.zeros(len(order))))[0]
+
+
+def curve_features(axis: Axis, metric: Metric, curve: Curve) -> tuple[tuple[CurveFeature, ...], tuple[str, ...]]:
+    """Return the features of a curve, and in sentences what could not be found and why."""
+    if axis.quantity == "work_group":
+        return (_peak(metric, curve),) if len(curve.values) else (), ()
+    size = curve.working_set if axis.quantity == "working_set" else curve.work_items
+    if len(size) < FEWEST_POINTS or np.any(np.diff(size) <= 0.0):
+        return (), (f"With {len(size)} points of different size, the curve has no shape to find features in.",)
+    return _shape_features(axis, metric, curve, size)
+
+
+def _shape_features(
+    axis: Axis, metric: Metric, curve: Curve, size: Floats
+) -> tuple[tuple[CurveFeature, ...], tuple[str, ...]]:
+    """Return cliffs, taper and plateaus of a sweep over working set or work-items."""
+    rate = np.log(curve.values) if metric.kind == "rate" else -np.log(curve.values)
+    noisy = bool(np.any(curve.noise > 0.0))
+    copies = replicated(rate, curve.noise, REPLICATES if noisy else 0)
+    shape = staircase(np.log(size), rate, curve.noise)
+    found: list[CurveFeature] = []
+    if axis.quantity == "working_set" or _grows(curve.working_set, VARIES):
+        found += _cliff_features(curve, copies, shape)
+    warnings: list[str] = []
+    if _grows(curve.work_items, 2.0) and (metric.kind == "rate" or axis.quantity == "work_items"):
+        throughput = copies if metric.kind == "rate" else copies - copies[:1] + np.log(curve.work_items / curve.times)
+        features, warnings = _taper_features(np.log(curve.work_items), throughput, curve.noise, shape)
+        found += features
+    return (*found, *_plateau_features(metric, copies, curve.noise, shape)), tuple(warnings)
+
+
+def _grows(column: Floats, factor: float) -> bool:
+    """Say whether a column never falls and grows by at least *factor* in all."""
+    return bool(np.all(np.diff(column) >= 0.0) and column[-1] >= factor * column[0])
+
+
+def _cliff_features(curve: Curve, copies: Floats, shape: Staircase) -> list[CurveFeature]:
+    """Return three positions for each cliff, in bytes."""
+    if np.any(np.diff(curve.working_set) <= 0.0):
+        return []
+    features = []
+    for number, cliff in enumerate(cliffs(np.log(curve.working_set), copies, curve.noise, shape), start=1):
+        level = f"level {number}"
+        features += [
+            _feature("cliff", "departure", level, cliff.departure, "B"),
+            _feature("cliff", "midpoint", level, cliff.midpoint, "B"),
+            _feature("cliff", "arrival", level, cliff.arrival, "B"),
+        ]
+    return features
+
+
+def _taper_features(u: Floats, copies: Floats, noise: Floats, shape: Staircase) -> tuple[list[CurveFeature], list[str]]:
+    """Return knee and n90 in work-items, and what is missing."""
+    if not flattens(shape):
+        return [], ["The rate still rises at the largest size: no taper was observed."]
+    found = taper(u, copies, noise, shape)
+    if found is None:
+        return [], []
+    n90 = _feature("taper", "n90", "device", found.n90, "work-items")
+    if found.knee is None:
+        return [n90], ["The time is nowhere independent of the work: the sweep starts too late to show the knee."]
+    return [_feature("taper", "knee", "device", found.knee, "work-items"), n90], []
+
+
+def _plateau_features(metric: Metric, copies: Floats, noise: Floats, shape: Staircase) -> list[CurveFeature]:
+    """Return the level of each plateau in the metric's unit."""
+    if not flattens(shape):
+        return []
+    return [
+        _feature("rate", "plateau", f"level {number}", _in_metric(metric, level), _unit(metric))
+        for number, level in enumerate(levels(copies, noise, shape.plateaus), start=1)
+    ]
+
+
+def _peak(metric: Metric, curve: Curve) -> CurveFeature:
+    """Return the best point of a sweep of work-group shapes."""
+    best = int(np.argmax(curve.values) if metric.kind == "rate" else np.argmin(curve.values))
+    value, error = float(curve.values[best]), float(np.exp(1.96 * curve.noise[best]))
+    estimate = Estimate(value, value / error, value * error) if error > 1.0 else Estimate(value)
+    return _feature("rate", "peak", "device", estimate, _unit(metric))
+
+
+def _in_metric(metric: Metric, rate: Estimate) -> Estimate:
+    """Turn a rate back into a time where the metric is one."""
+    if metric.kind == "rate":
+        return rate
+    if rate.low is None or rate.high is None:
+        return Estimate(1.0 / rate.value)
+    return Estimate(1.0 / rate.value, 1.0 / rate.high, 1.0 / rate.low)
+
+
+def _unit(metric: Metric) -> str:
+    """Return the unit of the metric's values."""
+    return f"{metric.unit}/s" if metric.kind == "rate" else "s"
+
+
+def _feature(feature: Feature, position: Position, level: str, estimate: Estimate, unit: str) -> CurveFeature:
+    return CurveFeature(
+        feature=feature,
+        position=position,
+        level=level,
+        value=estimate.value,
+        unit=unit,
+        ci_low=estimate.low,
+        ci_high=estimate.high,
+    )

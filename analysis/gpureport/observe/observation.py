@@ -1,0 +1,103 @@
+"""From the samples of a sweep to its observation."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpureport.observe.features import Curve, curve_features
+from gpureport.observe.statistics import (
+    ENOUGH_SAMPLES,
+    NORMAL_95,
+    clock_states,
+    curve_noise,
+    drift,
+    median_interval,
+    sampling_noise,
+    strays,
+)
+from gpureport.records import MeasuredPoint, Measurement, Metric, Observation, ObservedPoint
+
+Floats = NDArray[np.float64]
+
+
+def observe(measurement: Measurement) -> Observation | None:
+    """Return what the samples of one sweep show, found without knowing any prediction.
+
+    Args:
+        measurement: the raw samples.
+
+    Returns:
+        Points with intervals, features with intervals, and warnings; ``None`` if nothing was sampled.
+    """
+    points = sorted((point for point in measurement.points if point.samples_s), key=lambda point: point.point.x)
+    if not points:
+        return None
+    samples = [np.array(point.samples_s) for point in points]
+    times = np.array([np.median(part) for part in samples])
+    values = np.array([measurement.metric.value(p.point.work, t) for p, t in zip(points, times, strict=True)])
+    counts = np.array([len(part) for part in samples])
+    shaped = measurement.axis.quantity != "work_group"
+    noise = sampling_noise(samples)
+    if shaped:
+        noise = np.maximum(noise, curve_noise(np.log(values)))
+    stray = strays(np.log(values), noise, counts) if shaped else np.zeros(len(points), dtype=bool)
+    curve = Curve(
+        work_items=np.array([float(point.point.work_items) for point in points])[~stray],
+        working_set=np.array([point.point.working_set_bytes for point in points])[~stray],
+        values=values[~stray],
+        times=times[~stray],
+        noise=noise[~stray],
+    )
+    features, missing = curve_features(measurement.axis, measurement.metric, curve)
+    return Observation(
+        key=measurement.key,
+        metric=measurement.metric,
+        axis=measurement.axis,
+        points=tuple(
+            _observed(point, part, measurement.metric, float(error))
+            for point, part, error in zip(points, samples, noise, strict=True)
+        ),
+        features=features,
+        warnings=(*_warnings(points, samples, stray), *missing),
+    )
+
+
+def _observed(point: MeasuredPoint, samples: Floats, metric: Metric, error: float) -> ObservedPoint:
+    """Return a point's median with its interval; too few samples borrow the scatter of the curve."""
+    median = median_interval(samples)
+    low, high = median.low or median.value, median.high or median.value
+    if len(samples) < ENOUGH_SAMPLES:
+        factor = float(np.exp(NORMAL_95 * error))
+        low, high = min(low, median.value / factor), max(high, median.value * factor)
+    ends = sorted(metric.value(point.point.work, time) for time in (low, high))
+    return ObservedPoint(
+        point=point.point,
+        time_s=median.value,
+        value=metric.value(point.point.work, median.value),
+        ci_low=ends[0],
+        ci_high=ends[1],
+        samples=len(samples),
+    )
+
+
+def _warnings(points: list[MeasuredPoint], samples: list[Floats], stray: NDArray[np.bool_]) -> list[str]:
+    """Return what a reader must know of the samples before trusting the curve."""
+    warnings = []
+    few = sum(len(part) < ENOUGH_SAMPLES for part in samples)
+    if few:
+        warnings.append(
+            f"{few} of {len(points)} points have fewer than {ENOUGH_SAMPLES} samples: "
+            "their intervals rest on the scatter of the whole curve."
+        )
+    if np.any(stray):
+        names = ", ".join(point.point.label for point, odd in zip(points, stray, strict=True) if odd)
+        warnings.append(f"Left out when looking for features, being far from both neighbours: {names}.")
+    ratio = clock_states(samples)
+    if ratio is not None:
+        warnings.append(
+            f"The samples fall into two groups, {ratio:.2f} times apart: the device switched between two "
+            "speeds (clock states), and a median may belong to either."
+        )
+    change = drift(samples, [np.array(point.taken_at_s) for point in points])
+    if change is not None:
+        warnings.append(f"Times drifted by {100 * change:+.0f} % from the first to the last third of the run.")
+    return warnings

@@ -1,0 +1,175 @@
+"""Statistics of samples and of a curve's noise: medians with intervals, strays, clock states, drift."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+NORMAL_95 = 1.96
+"""Half-width of the 95 % interval of a normal distribution, in standard deviations."""
+MAD_TO_SIGMA = 1.4826
+"""Standard deviation of a normal distribution / its median absolute deviation."""
+ENOUGH_SAMPLES = 6
+"""Fewest samples whose range holds the median with 95 % confidence (1 - 2 / 2^6 = 97 %)."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value with its 95 % interval; ``None`` for a curve that has no noise."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+@lru_cache(maxsize=256)
+def _rank(n: int) -> int:
+    """Return the rank r (from 0) so that samples r and n - 1 - r enclose the median in >= 95 % of cases."""
+    tail, r = 0.0, 0
+    while r < n // 2:
+        tail += comb(n, r) / 2.0**n
+        if tail > 0.025:
+            break
+        r += 1
+    return max(r - 1, 0)
+
+
+def median_interval(samples: Floats) -> Estimate:
+    """Return the median and its exact, distribution-free interval from order statistics.
+
+    Args:
+        samples: at least one. With fewer than six, 95 % cannot be had and the interval is the range.
+
+    Returns:
+        The median; the binomial distribution of the number of samples below it gives the interval (David and
+        Nagaraja, Order Statistics, 2003, section 7.1).
+    """
+    ordered = np.sort(samples)
+    rank = _rank(min(len(ordered), 1000)) if len(ordered) <= 1000 else int(len(ordered) / 2 - np.sqrt(len(ordered)))
+    return Estimate(float(np.median(ordered)), float(ordered[rank]), float(ordered[-1 - rank]))
+
+
+def sampling_noise(samples: Sequence[Floats]) -> Floats:
+    """Return the relative standard error of each point's median.
+
+    A point's own scatter is known poorly from a few samples, so it is averaged, in squares, with that of the
+    whole curve. Zero where no point has two samples.
+
+    Args:
+        samples: of each point, positive.
+    """
+    counts = np.array([len(point) for point in samples])
+    spread = [np.log(point / np.median(point)) for point in samples if len(point) > 1]
+    if not spread:
+        return np.zeros(len(counts))
+    pooled = _pooled_sigma(spread)
+    own = np.array(
+        [
+            MAD_TO_SIGMA * np.median(np.abs(np.log(s / np.median(s)))) if len(s) >= ENOUGH_SAMPLES else pooled
+            for s in samples
+        ]
+    )
+    efficiency = np.where(counts > 2, np.sqrt(np.pi / 2.0), 1.0)
+    return np.asarray(efficiency * np.sqrt((own**2 + pooled**2) / 2.0 / counts))
+
+
+def _pooled_sigma(spread: Sequence[Floats]) -> float:
+    """Return the standard deviation of all deviations from their point's median, robustly.
+
+    A median takes away about one of a point's n deviations, hence the factor n / (n - 1).
+    """
+    deviations = np.concatenate([part * np.sqrt(len(part) / (len(part) - 1.0)) for part in spread])
+    share = np.concatenate([part[part != 0.0] for part in spread] or [deviations])
+    return MAD_TO_SIGMA * float(np.median(np.abs(deviations))) if len(share) else 0.0
+
+
+def curve_noise(z: Floats) -> float:
+    """Return the standard deviation of a curve's points about a smooth line, robustly.
+
+    Args:
+        z: ln(value) of the points in order; steps and corners, being few, do not count.
+
+    Returns:
+        From the median absolute second difference, which has 6 times the variance of a point.
+    """
+    if len(z) < 5:
+        return 0.0
+    return float(MAD_TO_SIGMA / np.sqrt(6.0) * np.median(np.abs(np.diff(z, 2))))
+
+
+def strays(z: Floats, noise: Floats, counts: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Mark single points that lie far from neighbours which agree with each other.
+
+    A point with enough samples of its own is believed: all of them are not wrong by chance.
+
+    Args:
+        z: ln(value), shape (n,).
+        noise: standard errors, shape (n,).
+        counts: samples of each point, shape (n,).
+    """
+    marked = np.zeros(len(z), dtype=bool)
+    if len(z) < 5:
+        return marked
+    between = (z[2:] + z[:-2]) / 2.0
+    away = np.abs(z[1:-1] - between)
+    limit = np.maximum(5.0 * noise[1:-1], 0.05)
+    marked[1:-1] = (away > limit) & (np.abs(z[2:] - z[:-2]) < away / 2.0) & (counts[1:-1] < ENOUGH_SAMPLES)
+    marked[1:] &= ~marked[:-1]
+    return marked
+
+
+def clock_states(samples: Sequence[Floats]) -> float | None:
+    """Return the ratio of two speeds between which the device switched, or ``None``.
+
+    Each point's samples are split where their logarithms' gap is widest. Two states are two tight clusters, a
+    fifth of the samples each at least, seen in most of the points and with the same ratio.
+    """
+    ratios = [_two_clusters(np.sort(np.log(point))) for point in samples if len(point) >= ENOUGH_SAMPLES]
+    found = np.array([ratio for ratio in ratios if ratio is not None])
+    if len(found) < 3 or len(found) < len(ratios) / 2.0:
+        return None
+    typical = float(np.median(found))
+    alike = np.abs(found - typical) < max(0.25 * typical, 0.01)
+    return float(np.exp(typical)) if np.sum(alike) > 0.7 * len(found) else None
+
+
+def _two_clusters(ordered: Floats) -> float | None:
+    """Return the distance of two clusters of sorted values, or ``None`` if they are one."""
+    n = len(ordered)
+    least = max(2, int(np.ceil(n / 5)))
+    gaps = np.diff(ordered)[least - 1 : n - least]
+    split = least + int(np.argmax(gaps))
+    lower, upper = ordered[:split], ordered[split:]
+    distance = float(np.median(upper) - np.median(lower))
+    within = max(float(np.subtract(*np.quantile(part, (0.9, 0.1)))) for part in (lower, upper))
+    return distance if distance > 0.03 and float(np.max(gaps)) > 3.0 * within else None
+
+
+def drift(samples: Sequence[Floats], taken_at: Sequence[Floats]) -> float | None:
+    """Return by how much times changed from the first to the last third of the run, or ``None``.
+
+    Points are taken in random order, so what all of them do together over time is drift and not shape.
+
+    Args:
+        samples: of each point, in the order taken.
+        taken_at: when, s.
+
+    Returns:
+        Relative change, e.g. 0.05 for times that grew by 5 %; ``None`` if below 3 % or within the noise.
+    """
+    pairs = [(t, np.log(s / np.median(s))) for s, t in zip(samples, taken_at, strict=True) if len(s) == len(t) > 2]
+    if not pairs:
+        return None
+    when, what = (np.concatenate(part) for part in zip(*pairs, strict=True))
+    early, late = (what[when <= np.quantile(when, 1 / 3)], what[when >= np.quantile(when, 2 / 3)])
+    if min(len(early), len(late)) < 10:
+        return None
+    change = float(np.median(late) - np.median(early))
+    variances = [(MAD_TO_SIGMA * np.median(np.abs(part - np.median(part)))) ** 2 / len(part) for part in (early, late)]
+    error = float(np.sqrt(np.pi / 2.0 * sum(variances)))
+    return float(np.expm1(change)) if abs(change) > max(0.03, 5.0 * error) else None
