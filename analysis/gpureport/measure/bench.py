@@ -106,9 +106,7 @@ class Bench:
                 )
 
     def _prepare(self, point: Point) -> _Ready:
-        program = self._backend.build(
-            self._workload.source, build_options(self._workload, point.job, self._features)
-        )
+        program = self._backend.build(self._workload.source, build_options(self._workload, point.job, self._features))
         buffers = self._buffers(point)
         ready = self._ready.get(id(point))
         if ready is None or ready.buffers != buffers:

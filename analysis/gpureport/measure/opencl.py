@@ -41,6 +41,7 @@ _HOLD_PROBE = 20_000
 _PROBES = 5
 _SHORTEST_HOLD_S = 50e-6
 _LONGEST_HOLD_S = 0.05
+_SLOWEST_ENQUEUE_S = 20e-6  # more than that was compilation or another process, not queueing
 _KERNEL_FACTS = (
     "LOCAL_MEM_SIZE",
     "PRIVATE_MEM_SIZE",
@@ -125,9 +126,7 @@ class OpenCLBackend:
         self._device = _devices()[device.index]
         with _refusals(DeviceError, f"{device.name} cannot be opened"):
             self._context = cl.Context([self._device])
-            self._queue = cl.CommandQueue(
-                self._context, properties=cl.command_queue_properties.PROFILING_ENABLE
-            )
+            self._queue = cl.CommandQueue(self._context, properties=cl.command_queue_properties.PROFILING_ENABLE)
         self._enqueue_s = 5e-6
         self._ids = count()
         self._built: dict[tuple[str, str], ProgramId | BuildError] = {}
@@ -176,9 +175,7 @@ class OpenCLBackend:
                 failure = error
         log = tidy(self._log(program) or str(failure or ""), source)
         if failure is not None:
-            raise BuildError(
-                f"{source} does not build on {self._present.name}: {first_error(log)}", log
-            ) from failure
+            raise BuildError(f"{source} does not build on {self._present.name}: {first_error(log)}", log) from failure
         return _Program(program, options, log)
 
     def _log(self, program: cl.Program) -> str:
@@ -201,9 +198,7 @@ class OpenCLBackend:
         return identity
 
     def _fill(self, memory: cl.Buffer, buffer: Buffer) -> None:
-        contents = (
-            b"" if buffer.contents is None else np.ascontiguousarray(buffer.contents).view(np.uint8).ravel()
-        )
+        contents = b"" if buffer.contents is None else np.ascontiguousarray(buffer.contents).view(np.uint8).ravel()
         if not len(contents):
             whole = buffer.nbytes // _FILL_PATTERN.nbytes * _FILL_PATTERN.nbytes
             if whole:
@@ -240,9 +235,7 @@ class OpenCLBackend:
         self._launches[identity] = _Launch(built, kernel, dispatch)
         return identity
 
-    def _argument(
-        self, argument: Argument, buffers: Mapping[str, BufferId]
-    ) -> cl.Buffer | cl.LocalMemory | np.generic:
+    def _argument(self, argument: Argument, buffers: Mapping[str, BufferId]) -> cl.Buffer | cl.LocalMemory | np.generic:
         if isinstance(argument, str):
             return self._buffers[buffers[argument]]
         return cl.LocalMemory(argument.nbytes) if isinstance(argument, Local) else argument
@@ -275,9 +268,7 @@ class OpenCLBackend:
                 seconds, held = self._run(untimed, timed, hold_s)
         return seconds
 
-    def _run(
-        self, untimed: Sequence[LaunchId], timed: Sequence[LaunchId], hold_s: float
-    ) -> tuple[float, bool]:
+    def _run(self, untimed: Sequence[LaunchId], timed: Sequence[LaunchId], hold_s: float) -> tuple[float, bool]:
         """Return device seconds of *timed*, and whether all was queued before the device came to it."""
         gate = self._enqueue_hold(hold_s) if hold_s else None
         began = time.monotonic()
@@ -286,7 +277,8 @@ class OpenCLBackend:
         first = last = self._enqueue(timed[0])
         for launch in timed[1:]:
             last = self._enqueue(launch)
-        self._enqueue_s = (time.monotonic() - began) / (len(untimed) + len(timed))
+        each_s = (time.monotonic() - began) / (len(untimed) + len(timed))
+        self._enqueue_s = min(each_s, _SLOWEST_ENQUEUE_S)
         held = gate is None or gate.command_execution_status != cl.command_execution_status.COMPLETE
         self._queue.finish()
         return (last.profile.end - first.profile.start) * 1e-9, held

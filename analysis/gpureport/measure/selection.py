@@ -26,9 +26,7 @@ def choose(devices: Sequence[PresentDevice], text: str) -> PresentDevice:
         matches = [device for device in devices if device.index == int(text)]
     else:
         matches = [
-            d
-            for d in devices
-            if text.casefold() in d.name.casefold() or text.casefold() in d.platform.casefold()
+            d for d in devices if text.casefold() in d.name.casefold() or text.casefold() in d.platform.casefold()
         ]
     if len(matches) == 1:
         return matches[0]

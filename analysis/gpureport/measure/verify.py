@@ -10,9 +10,7 @@ from gpureport.records import Verification
 from gpureport.workloads.model import Features, Job, Parameters, Workload
 
 
-def verify(
-    backend: Backend, workload: Workload, features: Features, rng: np.random.Generator
-) -> Verification:
+def verify(backend: Backend, workload: Workload, features: Features, rng: np.random.Generator) -> Verification:
     """Run the workload's verification points and compare what their buffers hold with the reference.
 
     Raises:

@@ -1,0 +1,119 @@
+"""The machine around the device: what a report tells of it, and how much memory is free.
+
+Nothing here names the host, its users or its folders.
+"""
+
+import os
+import platform
+import sys
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+from gpureport.measure import nvidia
+from gpureport.spec.models import PresentDevice
+
+_PACKAGES = (
+    "gpureport",
+    "numpy",
+    "scipy",
+    "pyopencl",
+    "pocl-binary-distribution",
+    "nvidia-ml-py",
+    "pydantic",
+    "ruptures",
+    "weasyprint",
+)
+_CPU_INFO = Path("/proc/cpuinfo")
+_CGROUP = Path("/sys/fs/cgroup")
+
+
+@dataclass(frozen=True)
+class Host:
+    """Facts of the machine, named as the report's ``Machine`` names them."""
+
+    system: str
+    cpu: str
+    cores: int
+    memory_bytes: float
+    python: str
+    packages: dict[str, str]
+
+
+def host() -> Host:
+    """Return the facts of this machine."""
+    import psutil
+
+    return Host(
+        system=_system(),
+        cpu=_cpu(_CPU_INFO),
+        cores=_cores(),
+        memory_bytes=float(min(psutil.virtual_memory().total, _cgroup_limit(_CGROUP))),
+        python=f"{platform.python_implementation()} {platform.python_version()}",
+        packages=_versions(),
+    )
+
+
+def free_memory_bytes(device: PresentDevice) -> float:
+    """Return memory that is free for buffers, in bytes: at most what the device has in all."""
+    if device.kind == "cpu":
+        import psutil
+
+        free: float | None = min(psutil.virtual_memory().available, _cgroup_free(_CGROUP))
+    else:
+        free = nvidia.free_memory_bytes(device)
+    return float(device.global_memory_bytes) if free is None else min(free, device.global_memory_bytes)
+
+
+def _system() -> str:
+    try:
+        name = platform.freedesktop_os_release()["PRETTY_NAME"]
+    except (OSError, KeyError):
+        name = ""
+    return ", ".join(part for part in (name, f"{platform.system()} {platform.release()}", platform.machine()) if part)
+
+
+def _cpu(path: Path) -> str:
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        lines = []
+    models = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(models, platform.processor()) or "not known"
+
+
+def _cores() -> int:
+    """Return the logical cores that this process may use."""
+    if sys.platform == "linux":
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _versions() -> dict[str, str]:
+    versions = {}
+    for name in _PACKAGES:
+        try:
+            versions[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return versions
+
+
+def _cgroup_limit(folder: Path) -> float:
+    """Return the memory limit of a container (cgroup v2, then v1), in bytes; infinite if there is none."""
+    for name in ("memory.max", "memory/memory.limit_in_bytes"):
+        try:
+            return float((folder / name).read_text())
+        except (OSError, ValueError):  # the word "max" is no limit
+            continue
+    return float("inf")
+
+
+def _cgroup_free(folder: Path) -> float:
+    """Return what the limit leaves; file pages that can be dropped count as free."""
+    try:
+        used = float((folder / "memory.current").read_text())
+        stat = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
+        return _cgroup_limit(folder) - used + float(stat.get("inactive_file", 0))
+    except (OSError, ValueError):
+        return _cgroup_limit(folder)

@@ -1,0 +1,105 @@
+"""What NVIDIA's management library says of a device. Optional: whatever fails is simply not known."""
+
+import contextlib
+import importlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import TypeVar
+
+from gpureport.spec.models import PresentDevice
+
+_T = TypeVar("_T")
+_Question = Callable[[ModuleType, object], _T]
+
+
+@dataclass(frozen=True)
+class State:
+    """How a device is running.
+
+    Attributes:
+        clocks_hz: by what they clock, e.g. ``SM clock``.
+        facts: by name, ready to print, e.g. ``power limit``: ``700 W``.
+    """
+
+    clocks_hz: dict[str, float] = field(default_factory=dict)
+    facts: dict[str, str] = field(default_factory=dict)
+
+
+_CLOCKS: dict[str, _Question[float]] = {
+    "SM clock": lambda nvml, handle: nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_SM) * 1e6,
+    "memory clock": lambda nvml, handle: nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_MEM) * 1e6,
+    "highest SM clock": lambda nvml, handle: nvml.nvmlDeviceGetMaxClockInfo(handle, nvml.NVML_CLOCK_SM) * 1e6,
+    "highest memory clock": lambda nvml, handle: nvml.nvmlDeviceGetMaxClockInfo(handle, nvml.NVML_CLOCK_MEM) * 1e6,
+}
+
+_FACTS: dict[str, _Question[str]] = {
+    "power": lambda nvml, handle: f"{nvml.nvmlDeviceGetPowerUsage(handle) / 1000:.0f} W",
+    "power limit": lambda nvml, handle: f"{nvml.nvmlDeviceGetEnforcedPowerLimit(handle) / 1000:.0f} W",
+    "temperature": lambda nvml, handle: f"{nvml.nvmlDeviceGetTemperature(handle, nvml.NVML_TEMPERATURE_GPU)} °C",
+    "ECC": lambda nvml, handle: "on" if nvml.nvmlDeviceGetEccMode(handle)[0] else "off",
+    "MIG": lambda nvml, handle: "on" if nvml.nvmlDeviceGetMigMode(handle)[0] else "off",
+}
+
+
+def free_memory_bytes(device: PresentDevice) -> float | None:
+    """Return the device's free memory in bytes, or ``None`` if it is not known."""
+    with _opened(device) as opened:
+        return opened.ask(_free) if opened else None
+
+
+def state(device: PresentDevice) -> State:
+    """Return clocks, power and temperature now; empty if they are not known."""
+    with _opened(device) as opened:
+        if opened is None:
+            return State()
+        return State(clocks_hz=opened.answers(_CLOCKS), facts=opened.answers(_FACTS))
+
+
+def _free(nvml: ModuleType, handle: object) -> float:
+    return float(nvml.nvmlDeviceGetMemoryInfo(handle).free)
+
+
+@dataclass(frozen=True)
+class _Opened:
+    nvml: ModuleType
+    handle: object
+
+    def ask(self, question: _Question[_T]) -> _T | None:
+        try:
+            return question(self.nvml, self.handle)
+        except self.nvml.NVMLError:
+            return None
+
+    def answers(self, questions: dict[str, _Question[_T]]) -> dict[str, _T]:
+        asked = {name: self.ask(question) for name, question in questions.items()}
+        return {name: answer for name, answer in asked.items() if answer is not None}
+
+
+@contextlib.contextmanager
+def _opened(device: PresentDevice) -> Iterator[_Opened | None]:
+    """Find the device by its PCI address; ``None`` without one, without the library or without its driver."""
+    try:
+        nvml = importlib.import_module("pynvml")
+    except ImportError:
+        yield None
+        return
+    try:
+        nvml.nvmlInit()
+    except nvml.NVMLError:
+        yield None
+        return
+    try:
+        yield _found(nvml, device)
+    finally:
+        with contextlib.suppress(nvml.NVMLError):
+            nvml.nvmlShutdown()
+
+
+def _found(nvml: ModuleType, device: PresentDevice) -> _Opened | None:
+    if device.pci_address is None:
+        return None
+    try:
+        return _Opened(nvml, nvml.nvmlDeviceGetHandleByPciBusId(device.pci_address.encode()))
+    except nvml.NVMLError:
+        return None
