@@ -71,6 +71,11 @@ class Curve:
         return self.calibrated or self.specification
 
     @property
+    def is_work_group(self) -> bool:
+        """Whether the sweep is over work-group shapes, not sizes."""
+        return self.axis.quantity == "work_group"
+
+    @property
     def value_unit(self) -> str:
         """Unit of the curve's values: ``B/s``, ``cells/s``, or ``s``."""
         return f"{self.metric.unit}/s" if self.metric.kind == "rate" else "s"

@@ -141,9 +141,7 @@ def load_report(path: Path) -> Report:
 
 def _check_version(path: Path, version: object) -> None:
     if type(version) is not int or version < 1:
-        raise InputError(
-            f"{path}: schema_version is {version!r}; it should be a number from 1 to {SCHEMA_VERSION}"
-        )
+        raise InputError(f"{path}: schema_version is {version!r}; it should be a number from 1 to {SCHEMA_VERSION}")
     if version > SCHEMA_VERSION:
         raise InputError(
             f"{path}: made by a newer gpureport (schema {version}, this one reads up to {SCHEMA_VERSION}): "
@@ -175,11 +173,7 @@ def _refuse(path: Path, error: ValidationError) -> NoReturn:
     problems = error.errors(include_url=False, include_context=False)
     first = problems[0]
     field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).lstrip(".")
-    what = (
-        "is missing"
-        if first["type"] == "missing"
-        else f"is wrong: {first['msg'][:1].lower()}{first['msg'][1:]}"
-    )
+    what = "is missing" if first["type"] == "missing" else f"is wrong: {first['msg'][:1].lower()}{first['msg'][1:]}"
     more = f" (and {len(problems) - 1} more like it)" if len(problems) > 1 else ""
     raise InputError(f"{path}: {field} {what}{more}") from None
 

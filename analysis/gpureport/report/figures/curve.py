@@ -121,9 +121,7 @@ def _draw_values(axes: "Axes", curve: Curve) -> None:
         x, y = _series(points)
         below = [max(0.0, point.value - point.ci_low) for point in points]
         above = [max(0.0, point.ci_high - point.value) for point in points]
-        axes.errorbar(
-            x, y, yerr=(below, above), fmt="o", color=OBSERVED, markersize=2.8, elinewidth=0.8, zorder=3
-        )
+        axes.errorbar(x, y, yerr=(below, above), fmt="o", color=OBSERVED, markersize=2.8, elinewidth=0.8, zorder=3)
 
 
 def _series(points: Iterable[Point]) -> tuple[list[float], list[float]]:
@@ -138,10 +136,7 @@ def _draw_plateaus(axes: "Axes", curve: Curve) -> None:
     low, high = axes.get_ylim()
     plateaus = [f for f in curve.prediction.features if f.feature == "rate" and low < f.value < high]
     transform = axes.get_yaxis_transform()
-    heights = [
-        float(axes.transAxes.inverted().transform(axes.transData.transform((1, f.value)))[1])
-        for f in plateaus
-    ]
+    heights = [float(axes.transAxes.inverted().transform(axes.transData.transform((1, f.value)))[1]) for f in plateaus]
     for feature, height in zip(plateaus, spread(heights, 0.085), strict=True):
         axes.axhline(feature.value, color=PREDICTED, linewidth=0.5, linestyle=":", zorder=1)
         text = f"{feature.level}\n{format_value(feature.value, feature.unit)}"
@@ -178,9 +173,7 @@ def _draw_strip(strip: "Axes", axes: "Axes", rows: Sequence[_Row], prediction: P
         marks = feature_marks(row.features, row.points)
         for mark in marks:
             _draw_mark(strip, mark, height, row)
-            axes.axvline(
-                mark.main, color=row.colour, linestyle=row.dashes, linewidth=0.5, alpha=0.5, zorder=1
-            )
+            axes.axvline(mark.main, color=row.colour, linestyle=row.dashes, linewidth=0.5, alpha=0.5, zorder=1)
         _label_marks(strip, marks, height, row.colour)
 
 
@@ -194,9 +187,7 @@ def _draw_binding(strip: "Axes", prediction: Prediction) -> None:
         start, end = bounds[indices[0]], bounds[indices[-1] + 1]
         strip.fill_betweenx([-0.4, 0.4], start, end, color="#EEEEEE" if shade % 2 else FAINT, linewidth=0)
         if _fits(strip, start, end, name):
-            strip.text(
-                np.sqrt(start * end), 0, name, ha="center", va="center_baseline", fontsize=SMALL_PT, color=INK
-            )
+            strip.text(np.sqrt(start * end), 0, name, ha="center", va="center_baseline", fontsize=SMALL_PT, color=INK)
 
 
 def _draw_mark(strip: "Axes", mark: Mark, height: int, row: _Row) -> None:
@@ -215,9 +206,7 @@ def _label_marks(strip: "Axes", marks: Sequence[Mark], height: int, colour: str)
         room_right = (ends[index + 1] * gap, min(starts[index + 1], high))
         room_left = (ends[index], starts[index] / gap)
         if _fits(strip, *room_right, mark.text):
-            strip.text(
-                room_right[0], height, mark.text, va="center_baseline", fontsize=SMALL_PT, color=colour
-            )
+            strip.text(room_right[0], height, mark.text, va="center_baseline", fontsize=SMALL_PT, color=colour)
             ends[index + 1] *= float((high / low) ** _width(strip, mark.text)) * gap
         elif _fits(strip, *room_left, mark.text):
             strip.text(
@@ -256,9 +245,7 @@ def feature_marks(features: Iterable[CurveFeature], points: Sequence[Point]) -> 
             high,
             feature,
         )
-    return tuple(
-        sorted((_mark(kind, found) for (kind, _), found in placed.items()), key=lambda mark: mark.main)
-    )
+    return tuple(sorted((_mark(kind, found) for (kind, _), found in placed.items()), key=lambda mark: mark.main))
 
 
 def _mark(kind: str, found: dict[str, tuple[float, float, float, CurveFeature]]) -> Mark:
@@ -275,9 +262,7 @@ def place(value: float, unit: str, points: Sequence[Point]) -> float | None:
     of = {"B": lambda p: p.point.working_set_bytes, "work-items": lambda p: p.point.work_items}.get(unit)
     if of is None or value <= 0:
         return None
-    pairs = sorted(
-        {float(of(point)): point.point.x for point in points if of(point) > 0 and point.point.x > 0}.items()
-    )
+    pairs = sorted({float(of(point)): point.point.x for point in points if of(point) > 0 and point.point.x > 0}.items())
     if len(pairs) < 2 or not pairs[0][0] / 1.1 <= value <= pairs[-1][0] * 1.1:
         return None
     sizes, positions = np.log(np.array(pairs)).T

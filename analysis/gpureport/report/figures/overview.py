@@ -38,9 +38,7 @@ def overview_rows(comparisons: Sequence[Comparison]) -> dict[str, list[Finding]]
     """Group the findings that have a ratio: by variant, or by family where there are too many variants."""
     findings = [c.main for c in comparisons if c.main.ratio and c.main.predicted]
     by_variant = _grouped(findings, lambda finding: f"{finding.workload} / {finding.variant}")
-    rows = (
-        by_variant if len(by_variant) <= MOST_ROWS else _grouped(findings, lambda finding: finding.workload)
-    )
+    rows = by_variant if len(by_variant) <= MOST_ROWS else _grouped(findings, lambda finding: finding.workload)
     farthest = sorted(rows, key=lambda name: max(_distance(finding) for finding in rows[name]), reverse=True)
     kept = set(farthest[:MOST_ROWS])
     return {name: row for name, row in rows.items() if name in kept}

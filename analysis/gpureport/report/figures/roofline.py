@@ -52,12 +52,10 @@ def roofline_dots(curves: Sequence[Curve]) -> tuple[Dot, ...]:
     """Place each variant at the largest size that was observed, or else predicted."""
     dots: dict[str, Dot] = {}
     for curve in curves:
-        if curve.prediction is None or curve.axis.quantity == "work_group" or curve.key.variant in dots:
+        if curve.prediction is None or curve.is_work_group or curve.key.variant in dots:
             continue
         times = {p.point.label: p.time_s for p in curve.observation.points} if curve.observation else {}
-        counted = [
-            p for p in curve.prediction.points if p.operations > 0 and p.memory_bytes > 0 and p.time_s > 0
-        ]
+        counted = [p for p in curve.prediction.points if p.operations > 0 and p.memory_bytes > 0 and p.time_s > 0]
         candidates = [p for p in counted if p.point.label in times] or counted
         if candidates:
             largest = max(candidates, key=lambda p: p.point.working_set_bytes)

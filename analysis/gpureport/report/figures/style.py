@@ -58,7 +58,7 @@ def svg(draw: "Callable[P, Figure]") -> Callable[P, str]:
 
 
 @cache
-def _settings() -> dict[str, Any]:
+def _settings() -> Any:  # noqa: ANN401 - matplotlib types its settings as a union of literals
     """Return the matplotlib settings, with the shipped fonts made known to it."""
     import seaborn as sns
     from matplotlib import font_manager

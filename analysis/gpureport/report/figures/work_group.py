@@ -23,9 +23,7 @@ def work_group_figure(curve: Curve) -> "Figure":
     labels = shown(ranked(curve))
     height = _ROW_IN * (len(labels) + 1) + 0.75
     figure = new_figure(height)
-    axes = figure.subplots(
-        gridspec_kw={"left": 0.16, "right": 0.97, "top": 1 - 0.28 / height, "bottom": 0.42 / height}
-    )
+    axes = figure.subplots(gridspec_kw={"left": 0.16, "right": 0.97, "top": 1 - 0.28 / height, "bottom": 0.42 / height})
     rows = {label: number for number, label in enumerate(labels)}
     styles: tuple[tuple[Prediction | None, dict[str, Any]], ...] = (
         (curve.specification, {"marker": "|", "markersize": 8, "color": PREDICTED, "label": "specification"}),
@@ -52,9 +50,7 @@ def work_group_figure(curve: Curve) -> "Figure":
             elinewidth=0.8,
             color=OBSERVED,
         )
-        handles.append(
-            Line2D([], [], linestyle="", marker="o", markersize=3, color=OBSERVED, label="observed")
-        )
+        handles.append(Line2D([], [], linestyle="", marker="o", markersize=3, color=OBSERVED, label="observed"))
     axes.set_ylim(len(labels) - 0.4, -0.6)
     axes.set_yticks(range(len(labels)), labels)
     axes.set_xlim(left=0)

@@ -1,0 +1,158 @@
+"""From a report to HTML and PDF: the templates filled in, and nothing fetched."""
+
+import base64
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gpureport.data import data_dir
+from gpureport.errors import GpuReportError
+from gpureport.report import tables, words
+from gpureport.report.chapters import Figure, chapters
+from gpureport.report.curves import comparisons, verdicts
+from gpureport.report.document import FILE_NAME, Report, save_report
+from gpureport.report.figures.overview import overview_figure, overview_rows
+from gpureport.report.figures.style import shorten
+from gpureport.units import (
+    format_bandwidth,
+    format_bytes,
+    format_frequency,
+    format_interval,
+    format_ratio,
+    format_value,
+)
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from weasyprint.document import Document
+
+_FONTS = (
+    ("gpureport sans", 400, "Inter-Regular.ttf"),
+    ("gpureport sans", 600, "Inter-SemiBold.ttf"),
+    ("gpureport mono", 400, "JetBrainsMono-Regular.ttf"),
+)
+_VERDICT_ROWS = 14
+_LONG_NAME = 60
+
+
+def write_report(report: Report, directory: Path, pdf: bool = True) -> list[Path]:
+    """Write ``report.json``, ``report.html`` and, unless *pdf* is false, ``report.pdf`` to *directory*.
+
+    Returns:
+        The files written, in that order.
+
+    Raises:
+        GpuReportError: a file cannot be written, or WeasyPrint cannot make the PDF; the files before it are there.
+    """
+    files = [directory / FILE_NAME, directory / "report.html"]
+    html = render_html(report)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        save_report(report, files[0])
+        files[1].write_text(html, encoding="utf-8")
+        if pdf:
+            files.append(directory / "report.pdf")
+            files[2].write_bytes(_pdf(html))
+    except OSError as error:
+        raise GpuReportError(f"{error.filename or directory}: cannot be written ({error.strerror})") from error
+    return files
+
+
+def render_html(report: Report) -> str:
+    """Return the whole document as one HTML file: styles, fonts and figures inside, no script."""
+    template = environment().get_template("report.html.j2")
+    rows = overview_rows(comparisons(report.findings))
+    overview = "Each mark is one value; to the right of 1 more was observed than predicted, to the left less."
+    return template.render(
+        report=report,
+        device=report.device,
+        short_name=shorten(report.device.name, _LONG_NAME),
+        long_name=len(report.device.name) > _LONG_NAME,
+        created=_readable_time(report.created_at),
+        sentences=words.sentences(report),
+        verdicts=verdicts(report),
+        verdict_rows=_VERDICT_ROWS,
+        overview=Figure(overview_figure(rows), overview) if rows else None,
+        chapters=chapters(report),
+    )
+
+
+def render_pdf(report: Report) -> bytes:
+    """Return the whole document as a tagged PDF (PDF/UA-1).
+
+    Raises:
+        GpuReportError: WeasyPrint or Pango cannot be loaded.
+    """
+    return _pdf(render_html(report))
+
+
+def _pdf(html: str) -> bytes:
+    pdf = layout(html).write_pdf(pdf_variant="pdf/ua-1")
+    assert isinstance(pdf, bytes)  # noqa: S101 - no target was given
+    return pdf
+
+
+def layout(html: str) -> "Document":
+    """Lay the document out on pages; only ``data:`` URIs are followed.
+
+    Raises:
+        GpuReportError: WeasyPrint or Pango cannot be loaded.
+    """
+    try:
+        from weasyprint import HTML
+        from weasyprint.urls import URLFetcher
+    except (ImportError, OSError) as error:
+        raise GpuReportError(
+            "no PDF: WeasyPrint cannot load Pango, which the system has to provide "
+            "(Debian and Ubuntu: apt-get install libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0)"
+        ) from error
+    return HTML(string=html, url_fetcher=URLFetcher(allowed_protocols={"data"})).render(pdf_variant="pdf/ua-1")
+
+
+def environment() -> "Environment":
+    """Return the Jinja environment of the templates: escaping everywhere, undefined names refused."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    env = Environment(
+        loader=FileSystemLoader(data_dir("templates")),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    env.globals.update(style=_style(), tables=tables, marks=words.MARKS, feature_text=words.feature_text)
+    env.globals["title_of"] = words.title_of
+    env.filters.update(
+        bandwidth=format_bandwidth,
+        bytes=format_bytes,
+        frequency=format_frequency,
+        ratio=format_ratio,
+        value=format_value,
+        interval=format_interval,
+        picture=_data_uri,
+    )
+    return env
+
+
+def _style() -> str:
+    """Return the style sheet with the fonts in it; safe to stand in a ``style`` element."""
+    from markupsafe import Markup
+
+    templates = data_dir("templates")
+    faces = (
+        f'@font-face{{font-family:"{family}";font-weight:{weight};src:url(data:font/ttf;base64,'
+        f"{base64.b64encode((templates / 'fonts' / name).read_bytes()).decode()})}}"
+        for family, weight, name in _FONTS
+    )
+    return Markup("\n".join(faces) + (templates / "report.css").read_text(encoding="utf-8"))  # noqa: S704 - ours
+
+
+def _data_uri(svg: str) -> str:
+    return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
+
+
+def _readable_time(text: str) -> str:
+    try:
+        return f"{datetime.fromisoformat(text):%-d %B %Y, %H:%M UTC}"
+    except ValueError:
+        return text

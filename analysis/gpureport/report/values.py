@@ -1,0 +1,56 @@
+"""Look a device's value up by the dotted path that its provenance uses, and write it."""
+
+from collections.abc import Mapping
+from numbers import Real
+
+from pydantic import BaseModel
+
+from gpureport.spec.models import Device
+from gpureport.units import format_ratio, format_value
+
+_SUFFIXES = {
+    "_bytes_per_cycle": "B/cycle",
+    "_bytes_per_s": "B/s",
+    "_bytes": "B",
+    "_hz": "Hz",
+    "_s": "s",
+    "_cycles": "cycles",
+    "": "",
+}
+"""How field names end, and the unit that means."""
+
+
+def value_at(device: Device, path: str) -> str:
+    """Write the value at *path*, e.g. ``caches.L2.capacity``; ``–`` where the path leads nowhere.
+
+    Paths leave the unit out of a field's name, and name the members of a list (caches).
+    """
+    node: object = device
+    unit = ""
+    for part in path.split("."):
+        node, unit = _step(node, part)
+    return _written(node, unit)
+
+
+def _step(node: object, part: str) -> tuple[object, str]:
+    if isinstance(node, BaseModel):
+        fields = type(node).model_fields
+        return next(
+            ((getattr(node, part + end), unit) for end, unit in _SUFFIXES.items() if part + end in fields),
+            (None, ""),
+        )
+    if isinstance(node, Mapping):
+        return next((value for key, value in node.items() if str(key) == part), None), ""
+    if isinstance(node, tuple):
+        return next((item for item in node if getattr(item, "name", None) == part), None), ""
+    return None, ""
+
+
+def _written(node: object, unit: str) -> str:
+    if isinstance(node, bool):
+        return "yes" if node else "no"
+    if isinstance(node, int) and not unit:
+        return str(node)
+    if isinstance(node, Real):
+        return format_value(float(node), unit) if unit else format_ratio(float(node))
+    return node if isinstance(node, str) else "–"
