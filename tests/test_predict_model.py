@@ -1,0 +1,191 @@
+"""The model's pieces, each against arithmetic done by hand on a device of round numbers."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpureport.predict import limits_of, predict, traffic
+from gpureport.predict.model import corner, point_time
+from gpureport.predict.occupancy import Resources
+from gpureport.predict.residency import Level, departed, latency_levels, staircase
+from gpureport.spec.models import Extent
+from gpureport.workloads import all_workloads
+from gpureport.workloads.model import Demand, Stream
+from gpureport.workloads.particles import Arrays, Structs
+from tests.toy import MIB, STEP, TOY
+
+FREE = Resources(32)
+
+
+def test_half_used_structs_cost_three_times_their_useful_bytes() -> None:
+    """32 bytes read, 32 written, 32 filled, for 16 + 16 useful ones: a third, as measured on an H200."""
+    streams = Structs().streams(1000)
+
+    assert traffic.requested_bytes(streams) == 32_000
+    assert traffic.outer_bytes(streams, 32) == 64_000
+    assert traffic.memory_bytes(streams, TOY, every_pass=False) == 96_000
+    assert traffic.footprint_bytes(streams, TOY) == 64_000
+
+
+def test_arrays_cost_what_they_use() -> None:
+    """Nothing is wasted where every byte of a record is used."""
+    streams = Arrays().streams(1000)
+
+    assert traffic.memory_bytes(streams, TOY, every_pass=False) == 32_000
+
+
+def test_write_allocation_fetches_what_is_overwritten() -> None:
+    """A CPU's copy moves three bytes for two."""
+    cpu = TOY.model_copy(update={"architecture": TOY.architecture.model_copy(update={"write_allocate": True})})
+
+    assert traffic.memory_bytes(Arrays().streams(1000), cpu, every_pass=False) == 48_000
+
+
+@pytest.mark.parametrize(
+    ("record", "used", "granule", "touched"),
+    [(32, 16, 32, 32), (64, 16, 32, 32), (64, 40, 32, 64), (16, 8, 32, 16), (128, 4, 64, 64), (4, 4, 32, 4)],
+)
+def test_whole_granules_are_touched(record: int, used: int, granule: int, touched: int) -> None:
+    """Records are aligned; a granule shared by records counts once."""
+    assert traffic.touched_bytes(Stream("a", 10, record, used), granule) == 10 * touched
+
+
+def test_corner_is_soft_and_no_less_than_the_largest() -> None:
+    """Two equal ceilings cost 2^(1/p)."""
+    assert corner([1.0, 1.0], 4) == pytest.approx(2**0.25)
+    assert corner([3.0, 0.0], 4) == 3.0
+    assert corner([], 4) == 0.0
+
+
+@pytest.mark.parametrize(("size", "share"), [(0.8, 0.05), (1.0, 0.5), (1.25, 0.95), (0.1, 0.0), (9.0, 1.0)])
+def test_a_curve_departs_and_arrives_where_the_extent_says(size: float, share: float) -> None:
+    """5 % gone at departure, half at the midpoint, 95 % at arrival."""
+    assert departed(size * MIB, MIB, STEP) == pytest.approx(share)
+
+
+@given(st.floats(0.01, 100), st.floats(1.0, 2.0))
+def test_departing_is_monotone(size: float, step: float) -> None:
+    """A larger working set is never served better."""
+    assert departed(size, 1.0, STEP) <= departed(size * step, 1.0, STEP)
+
+
+def test_a_cache_that_holds_nothing_serves_nothing() -> None:
+    """A working set of one byte misses a cache of none."""
+    levels = (Level("L1", 0.0, STEP, 1.0), Level("DRAM", math.inf, STEP, 8.0))
+
+    assert staircase(1.0, levels) == (pytest.approx(8.0), "DRAM")
+
+
+def test_latency_knows_the_near_partition() -> None:
+    """A lone work-item sees half of a two-partition cache near, the rest far."""
+    levels = latency_levels(TOY, [c.capacity_bytes for c in TOY.caches])
+
+    names = [level.name for level in levels]
+    assert names == ["L1", "L2 near", "L2", "DRAM"]
+    assert staircase(8 * MIB, levels) == (pytest.approx(256), "L2 near")
+    assert staircase(45 * MIB, levels)[0] == pytest.approx(512, rel=0.05)
+
+
+def _copy(megabytes: float, **changes: object) -> Demand:
+    count = megabytes * MIB / 32
+    demand = {
+        "work_items": int(count),
+        "work_group": (256,),
+        "streams": (Stream("a", count, 16, 16), Stream("b", count, 16, 16, write=True)),
+        **changes,
+    }
+    return Demand(**demand)
+
+
+def test_memory_bound_time_is_traffic_over_bandwidth() -> None:
+    """1 GiB at 0.9 TB/s, and the launch."""
+    found = point_time(TOY, _copy(1024), FREE)
+
+    assert found.binding == "DRAM"
+    assert found.ceilings_s["DRAM"] == pytest.approx(1024 * MIB / 0.9e12)
+    assert found.time_s == pytest.approx(2e-6 + 1024 * MIB / 0.9e12, rel=0.01)
+
+
+def test_what_fits_the_outer_cache_runs_at_its_rate() -> None:
+    """The next dispatch finds its data in L2, not in L1, which does not outlive a dispatch."""
+    found = point_time(TOY, _copy(16), FREE)
+
+    assert found.level == "L2 near"
+    assert found.ceilings_s["L2"] == pytest.approx(16 * MIB / (32 * 1e9 * 100))
+
+
+def test_instruction_ceilings_count_lanes() -> None:
+    """64 integer lanes on each of 100 units at 1 GHz."""
+    demand = Demand(work_items=2**20, work_group=(256,), operations={"int32": 6.4e9})
+
+    assert point_time(TOY, demand, FREE).ceilings_s["int32"] == pytest.approx(1e-3)
+
+
+def test_few_groups_use_few_units() -> None:
+    """Ten groups leave ninety units idle."""
+    demand = Demand(work_items=2560, work_group=(256,), operations={"int32": 6.4e9})
+
+    assert point_time(TOY, demand, FREE).ceilings_s["int32"] == pytest.approx(1e-2)
+
+
+def test_a_lone_wave_waits_for_its_chain() -> None:
+    """1000 shuffles of 24 cycles, one after the other."""
+    demand = Demand(work_items=32, work_group=(32,), chain={"shuffle": 1000}, reused="never")
+
+    assert point_time(TOY, demand, FREE).ceilings_s["latency"] == pytest.approx(24e-6)
+
+
+def test_tiny_groups_are_bound_by_their_start() -> None:
+    """One group a cycle on the whole device."""
+    demand = Demand(work_items=32 * 10**6, work_group=(32,), operations={"int32": 1.0})
+    found = point_time(TOY, demand, FREE)
+
+    assert (found.binding, found.ceilings_s["groups"]) == ("groups", pytest.approx(1e-3))
+
+
+def test_bank_conflicts_multiply_local_accesses() -> None:
+    """A factor of four takes four times as long."""
+    plain = Demand(work_items=2**20, work_group=(256,), operations={"local": 1e9})
+    conflicting = Demand(work_items=2**20, work_group=(256,), operations={"local": 1e9}, local_conflicts=4.0)
+    once, four = (point_time(TOY, demand, FREE).ceilings_s["local"] for demand in (plain, conflicting))
+
+    assert four == pytest.approx(4 * once)
+
+
+@pytest.mark.parametrize("workload", all_workloads(), ids=lambda workload: workload.name)
+def test_every_workload_is_predicted(workload) -> None:
+    """Times are positive and finite, no dispatch is faster than its largest ceiling, features are named."""
+    predictions = predict(TOY, workload, limits_of(TOY))
+
+    assert predictions
+    for prediction in predictions:
+        for point in prediction.points:
+            assert 0 < max(point.ceilings_s.values()) <= point.time_s < 100
+        assert not any(feature.level.startswith("level ") for feature in prediction.features)
+
+
+def test_the_particle_cliff_lies_where_both_buffers_outgrow_the_cache() -> None:
+    """The midpoint is within a few percent of the extent's, though launch cost bends the curve."""
+    prediction = predict(TOY, Structs(), limits_of(TOY))[0]
+    middle = [f.value for f in prediction.features if (f.feature, f.position) == ("cliff", "midpoint")]
+
+    assert middle == [pytest.approx(64 * MIB, rel=0.1)]
+
+
+def test_the_read_curve_steps_at_both_caches() -> None:
+    """L1 gives out at what local memory leaves of it, L2 at its size."""
+    read = next(w for w in all_workloads() if w.name == "memory/read")
+    prediction = predict(TOY, read, limits_of(TOY))[0]
+    middles = {f.level: f.value for f in prediction.features if f.position == "midpoint"}
+
+    assert middles == {"L1": pytest.approx(248 * 1024, rel=0.03), "L2": pytest.approx(64 * MIB, rel=0.03)}
+
+
+def test_extents_are_ordered() -> None:
+    """A degenerate extent is a sharp step, not a division by zero."""
+    sharp = Extent(departure=1.0, midpoint=1.0, arrival=1.0)
+
+    assert departed(0.999, 1.0, sharp) == 0.0
+    assert departed(1.001, 1.0, sharp) == 1.0

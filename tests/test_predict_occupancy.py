@@ -1,0 +1,75 @@
+"""Occupancy equals the vendors' published rules on cases worked out by hand."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpureport.predict.occupancy import Resources, local_memory_in_use_bytes, occupancy
+from tests.toy import ARCHITECTURE, GEN9_RULES, KIB, RDNA3_RULES, TURING_RULES
+
+TURING = ARCHITECTURE.model_copy(update={"occupancy": TURING_RULES})
+RDNA3 = ARCHITECTURE.model_copy(update={"occupancy": RDNA3_RULES})
+RDNA3_WAVE64 = RDNA3.model_copy(update={"wave_width": 64})
+GEN9 = ARCHITECTURE.model_copy(update={"occupancy": GEN9_RULES, "wave_width": 16, "max_work_group": 256})
+
+
+@pytest.mark.parametrize(
+    ("architecture", "work_group", "registers", "local", "groups", "limiter"),
+    [
+        # Compute capability 9.0: 64 warps, 32 groups, 64 Ki registers in 4 sub-partitions.
+        (ARCHITECTURE, (256,), 32, 0, 8, "waves"),
+        (ARCHITECTURE, (32,), 32, 0, 32, "work-groups"),
+        (ARCHITECTURE, (1024,), 32, 0, 2, "waves"),
+        # 40 registers: 1280 a warp, 12 warps a sub-partition, 48 warps.
+        (ARCHITECTURE, (256,), 40, 0, 6, "registers"),
+        # 33 registers round up to 1280 a warp as well: granules of 256 for a warp are 8 for a work-item.
+        (ARCHITECTURE, (256,), 33, 0, 6, "registers"),
+        (ARCHITECTURE, (1024,), 65, 0, 0, "registers"),
+        (ARCHITECTURE, (256,), 255, 0, 1, "registers"),
+        (ARCHITECTURE, (256,), 256, 0, 0, "registers"),
+        # 227 KiB and the reserve fill the unit; one granule more does not fit.
+        (ARCHITECTURE, (64,), 32, 227 * 1024, 1, "local memory"),
+        (ARCHITECTURE, (64,), 32, 227 * 1024 + 1, 0, "local memory"),
+        (ARCHITECTURE, (64,), 32, 48 * 1024, 4, "local memory"),
+        (ARCHITECTURE, (32, 64), 32, 0, 0, "work-group size"),
+        # Compute capability 7.5: 32 warps, 16 groups, no reserve.
+        (TURING, (1024,), 32, 0, 1, "waves"),
+        (TURING, (64,), 32, 0, 16, "waves"),
+        (TURING, (32,), 32, 0, 16, "work-groups"),
+        (TURING, (256,), 64, 0, 4, "waves"),
+        (TURING, (256,), 32, 32 * 1024, 2, "local memory"),
+        # RDNA3 of 1.5 times the registers, a compute unit of 2 SIMDs: 16 waves a SIMD.
+        (RDNA3, (256,), 96, 0, 4, "waves"),
+        (RDNA3, (256,), 97, 0, 3, "registers"),
+        (RDNA3, (32,), 24, 0, 32, "waves"),
+        (RDNA3, (64,), 24, 0, 16, "waves"),
+        (RDNA3_WAVE64, (64,), 48, 0, 32, "waves"),
+        (RDNA3_WAVE64, (64,), 49, 0, 24, "registers"),
+        (RDNA3, (64,), 24, 33 * 1024, 1, "local memory"),
+        # Gen9: 56 threads of a subslice; 20 KiB takes 32 KiB.
+        (GEN9, (256,), 32, 0, 3, "waves"),
+        (GEN9, (64,), 32, 20 * 1024, 2, "local memory"),
+    ],
+)
+def test_matches_the_rules(architecture, work_group, registers, local, groups, limiter) -> None:
+    """Groups that fit, and what stops one more."""
+    found = occupancy(architecture, work_group, Resources(registers, local))
+
+    assert (found.groups_per_compute_unit, found.limiter) == (groups, limiter)
+
+
+@given(st.integers(1, 255), st.integers(0, 200_000), st.sampled_from([32, 64, 96, 128, 256, 512, 1024]))
+def test_more_resources_never_raise_occupancy(registers: int, local: int, size: int) -> None:
+    """Occupancy falls, or stays, when a kernel needs more."""
+    less = occupancy(ARCHITECTURE, (size,), Resources(registers, local))
+    more = occupancy(ARCHITECTURE, (size,), Resources(registers + 8, local + 128))
+
+    assert 0 <= more.fraction <= less.fraction <= 1
+
+
+@pytest.mark.parametrize(("local", "taken"), [(0, 8), (4096, 64), (48 * 1024, 196)])
+def test_local_memory_takes_a_whole_carveout(local: int, taken: int) -> None:
+    """Eight groups' reserves take 8 KiB, with 4 KiB each 40 KiB round up to 64; four of 49 KiB take 196 KiB."""
+    resident = occupancy(ARCHITECTURE, (256,), Resources(32, local))
+
+    assert local_memory_in_use_bytes(ARCHITECTURE, resident) == taken * KIB

@@ -1,0 +1,124 @@
+"""A small invented GPU with round numbers, so that predictions can be checked by hand."""
+
+from gpureport.spec.models import (
+    AmdOccupancy,
+    Architecture,
+    Cache,
+    Device,
+    Extent,
+    IntelOccupancy,
+    Launch,
+    Memory,
+    NvidiaOccupancy,
+)
+
+KIB, MIB, GIB = 2.0**10, 2.0**20, 2.0**30
+STEP = Extent(departure=0.8, midpoint=1.0, arrival=1.25)
+
+HOPPER_RULES = NvidiaOccupancy(
+    max_waves=64,
+    max_groups=32,
+    registers=65536,
+    register_granule=256,
+    max_registers_per_work_item=255,
+    sub_partitions=4,
+    local_memory_bytes=228 * KIB,
+    local_memory_granule_bytes=128,
+    local_memory_reserved_bytes=1024,
+    carveouts_bytes=tuple(size * KIB for size in (8, 16, 32, 64, 100, 132, 164, 196, 228)),
+)
+TURING_RULES = HOPPER_RULES.model_copy(
+    update={
+        "max_waves": 32,
+        "max_groups": 16,
+        "local_memory_bytes": 64 * KIB,
+        "local_memory_granule_bytes": 256,
+        "local_memory_reserved_bytes": 0,
+        "carveouts_bytes": (32 * KIB, 64 * KIB),
+    }
+)
+RDNA3_RULES = AmdOccupancy(
+    simds=2,
+    max_waves_per_simd=16,
+    vector_registers={32: 1536, 64: 768},
+    vector_register_granule={32: 24, 64: 12},
+    max_vector_registers=256,
+    max_groups=16,
+    local_memory_bytes=64 * KIB,
+    local_memory_granule_bytes=1024,
+)
+GEN9_RULES = IntelOccupancy(
+    threads=56,
+    units_per_subslice=8,
+    local_memory_bytes=64 * KIB,
+    local_memory_sizes_bytes=tuple(2.0**power * KIB for power in range(7)),
+)
+
+ARCHITECTURE = Architecture(
+    id="toy",
+    name="Toy",
+    vendor="NVIDIA",
+    kind="gpu",
+    wave_width=32,
+    max_work_group=1024,
+    occupancy=HOPPER_RULES,
+    schedulers=4,
+    rates_per_cycle={
+        "fp32": 128,
+        "int32": 64,
+        "int32_mul": 64,
+        "shuffle": 32,
+        "local": 32,
+        "memory": 32,
+        "instruction": 128,
+    },
+    latency_cycles={"int32": 4, "shuffle": 24, "local": 29, "barrier": 20},
+    local_memory_banks=32,
+    write_allocate=False,
+    loaded_latency=2.0,
+)
+L1 = Cache(
+    name="L1",
+    capacity_bytes=256 * KIB,
+    scope="compute_unit",
+    line_bytes=128,
+    sector_bytes=32,
+    latency_cycles=32,
+    bandwidth_bytes_per_cycle=128,
+    bandwidth_extent=STEP,
+    latency_extent=STEP,
+    persistent=False,
+    unified_with_local_memory=True,
+)
+L2 = Cache(
+    name="L2",
+    capacity_bytes=64 * MIB,
+    scope="device",
+    line_bytes=128,
+    sector_bytes=32,
+    latency_cycles=256,
+    far_latency_cycles=512,
+    bandwidth_bytes_per_cycle=32,
+    bandwidth_extent=STEP,
+    latency_extent=STEP,
+    persistent=True,
+    partitions=2,
+)
+TOY = Device(
+    id="toy",
+    name="Toy 100",
+    vendor="NVIDIA",
+    kind="gpu",
+    architecture=ARCHITECTURE,
+    compute_units=100,
+    clock_hz=1e9,
+    caches=(L1, L2),
+    memory=Memory(
+        size_bytes=64 * GIB,
+        bandwidth_bytes_per_s=1e12,
+        efficiency=0.9,
+        latency_cycles=800,
+        access_bytes=32,
+    ),
+    launch=Launch(single_s=3e-6, batched_s=2e-6, groups_per_cycle=1.0),
+)
