@@ -122,9 +122,7 @@ def _lines(node: yaml.Node, path: tuple[_Step, ...] = ()) -> Iterator[tuple[tupl
         yield from _lines(value, (*path, step))
 
 
-def _duplicates(
-    node: yaml.Node, path: tuple[_Step, ...] = ()
-) -> Iterator[tuple[tuple[_Step, ...], int, int]]:
+def _duplicates(node: yaml.Node, path: tuple[_Step, ...] = ()) -> Iterator[tuple[tuple[_Step, ...], int, int]]:
     """Yield path, line and first line of keys that appear twice in one mapping."""
     first: dict[_Step, int] = {}
     for step, key, value in _children(node):
@@ -152,9 +150,7 @@ def _validate(document: Document[F], model: type[F], data: object) -> None:
 
 def _unknown_sources(document: Document[F], contents: F) -> list[Problem]:
     """Find references to sources that the file does not list."""
-    used = {"source": contents.source} | {
-        f"{path}.source": leaf.source for path, leaf in contents.leaves().items()
-    }
+    used = {"source": contents.source} | {f"{path}.source": leaf.source for path, leaf in contents.leaves().items()}
     return [
         document.problem(path, f"no source {key!r} under 'sources'{_suggest(key, contents.sources)}", "error")
         for path, key in used.items()
@@ -204,9 +200,7 @@ def _siblings(model: type[BaseModel], where: tuple[_Step, ...]) -> list[str]:
     return sorted(_fields_at(schema, schema["$defs"], where[:-1]))
 
 
-def _fields_at(
-    schema: Mapping[str, Any], definitions: Mapping[str, Any], where: tuple[_Step, ...]
-) -> set[str]:
+def _fields_at(schema: Mapping[str, Any], definitions: Mapping[str, Any], where: tuple[_Step, ...]) -> set[str]:
     """Return the property names that *schema* allows at *where*."""
     if "$ref" in schema:
         return _fields_at(definitions[schema["$ref"].rsplit("/", 1)[-1]], definitions, where)

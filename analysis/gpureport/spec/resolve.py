@@ -75,9 +75,7 @@ def layer(file: ArchitectureFile | DeviceFile) -> dict[str, Value]:
         key = leaf.source or (None if leaf.kind in ("assumed", "queried") else file.source)
         source = file.sources.get(key) if key else None
         kind = leaf.kind or (source.kind if source else "assumed")
-        values[path] = Value(
-            leaf.value, Provenance(kind=kind, source=source.text if source else "", note=leaf.note)
-        )
+        values[path] = Value(leaf.value, Provenance(kind=kind, source=source.text if source else "", note=leaf.note))
     return values
 
 
@@ -104,9 +102,7 @@ def missing(values: Layer, names: tuple[str, ...]) -> Iterator[str]:
         yield from (p for key in _REQUIRED_OF_A_CACHE if (p := f"caches.{name}.{key}") not in values)
 
 
-def resolve(
-    entry_id: str, file: DeviceFile, architecture: ArchitectureFile, overlay: Layer | None = None
-) -> Device:
+def resolve(entry_id: str, file: DeviceFile, architecture: ArchitectureFile, overlay: Layer | None = None) -> Device:
     """Put a device together from its file, its architecture's file and an *overlay* of queried values.
 
     Raises:
@@ -193,9 +189,7 @@ def _memory(values: Layer) -> Memory:
 
 def _launch(values: Layer) -> Launch:
     part = _part(values, "launch.")
-    return Launch(
-        single_s=part["single"], batched_s=part["batched"], groups_per_cycle=part["groups_per_cycle"]
-    )
+    return Launch(single_s=part["single"], batched_s=part["batched"], groups_per_cycle=part["groups_per_cycle"])
 
 
 def _architecture(name: str, file: ArchitectureFile, values: Layer) -> Architecture:

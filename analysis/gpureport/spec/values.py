@@ -24,16 +24,14 @@ T = TypeVar("T")
 class Quantity:
     """Marks a number that is written with a unit (or, for ``count``, without)."""
 
-    def __init__(self, dimension: Dimension, most: float = math.inf) -> None:
-        self.dimension, self.most = dimension, most
+    def __init__(self, dimension: Dimension, *, most: float = math.inf, zero: bool = False) -> None:
+        self.dimension, self.most, self.zero = dimension, most, zero
 
     def __get_pydantic_core_schema__(self, source: type, handler: GetCoreSchemaHandler) -> CoreSchema:
         """Read the text before the number is validated."""
         return core_schema.no_info_before_validator_function(self._read, handler(source))
 
-    def __get_pydantic_json_schema__(
-        self, schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         """Describe what people write."""
         if self.dimension != "count":
             return {"type": "string", "examples": [EXAMPLES[self.dimension]]}
@@ -41,6 +39,8 @@ class Quantity:
         return {**handler(schema), "exclusiveMinimum": 0, **limit}
 
     def _read(self, value: object) -> float:
+        if self.zero and value in ("0 B", "0 KiB"):
+            return 0.0
         try:
             number = parse(value, self.dimension)
         except InputError as error:
@@ -61,7 +61,7 @@ Count = Annotated[int, Quantity("count")]
 Share = Annotated[float, Quantity("count", most=1)]
 Flag = bool
 Counts = dict[int, Count]
-Sizes = tuple[Bytes, ...]
+Sizes = tuple[Annotated[float, Quantity("bytes", zero=True)], ...]
 Scope = Literal["compute_unit", "device"]
 Extents = tuple[Number, Number, Number]
 
@@ -111,9 +111,7 @@ class Leaf(Strict, Generic[T]):
         return names[0] if names else super().model_parametrized_name(params)
 
     @classmethod
-    def __get_pydantic_json_schema__(
-        cls, schema: CoreSchema, handler: GetJsonSchemaHandler, /
-    ) -> JsonSchemaValue:
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler, /) -> JsonSchemaValue:
         """Describe both forms: the bare value and the mapping."""
         mapping = handler.resolve_ref_schema(handler(schema))
         return {"anyOf": [mapping["properties"]["value"], mapping]}

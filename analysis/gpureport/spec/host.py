@@ -1,0 +1,162 @@
+"""What the operating system says of the processor that this runs on."""
+
+import os
+import platform
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gpureport.spec.resolve import Value, assumed, queried
+
+_CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
+_CPUINFO = Path("/proc/cpuinfo")
+_SIZES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+@dataclass(frozen=True)
+class HostCache:
+    """One data or unified cache of the first processor."""
+
+    level: int
+    size_bytes: int
+    shared_by: int
+    """Logical processors that share one instance."""
+    line_bytes: int
+
+
+@dataclass(frozen=True)
+class Host:
+    """The machine; what it does not tell is ``None`` or empty."""
+
+    name: str
+    processors: int
+    """Logical processors that this program may use."""
+    memory_bytes: int
+    clock_hz: float | None = None
+    caches: tuple[HostCache, ...] = field(default=())
+
+
+def read_host(caches: Path = _CACHES, cpuinfo: Path = _CPUINFO) -> Host:
+    """Ask the operating system; the arguments are where Linux says it."""
+    import psutil
+
+    return Host(
+        name=_processor_name(cpuinfo),
+        processors=_usable_processors(),
+        memory_bytes=psutil.virtual_memory().total,
+        clock_hz=_clock_hz(),
+        caches=tuple(_read_caches(caches)),
+    )
+
+
+def host_values(host: Host, compute_units: int | None = None, clock_hz: float | None = None) -> dict[str, Value]:
+    """Return what the host says, as the topmost layer of a CPU's values.
+
+    Args:
+        host: the machine.
+        compute_units: what OpenCL reports of the CPU device, if there is one.
+        clock_hz: the same.
+    """
+    cores = compute_units or host.processors
+    source = "CL_DEVICE_MAX_COMPUTE_UNITS" if compute_units else "operating system, usable processors"
+    bandwidth = min(cores * 12e9, 50e9)
+    values = {
+        "compute_units": queried(cores, source),
+        "clock": _clock(host, clock_hz),
+        "memory.size": queried(float(host.memory_bytes), "operating system, physical memory"),
+        "memory.bandwidth": assumed(bandwidth, f"12 GB/s for each of {cores} cores, at most 50 GB/s"),
+        "launch.groups_per_cycle": assumed(0.025 * cores, f"some 40 cycles a group on each of {cores} cores"),
+    }
+    return values | _cache_values(host, cores)
+
+
+def _clock(host: Host, clock_hz: float | None) -> Value:
+    """Prefer what OpenCL says, then the operating system."""
+    if clock_hz:
+        return queried(clock_hz, "CL_DEVICE_MAX_CLOCK_FREQUENCY")
+    if host.clock_hz:
+        return queried(host.clock_hz, "operating system, processor frequency")
+    return assumed(3e9, "the operating system does not tell; a usual processor")
+
+
+def _cache_values(host: Host, cores: int) -> dict[str, Value]:
+    """Return capacities: of one core's share for L1 and L2, of all instances together for L3."""
+    values: dict[str, Value] = {}
+    for cache in host.caches:
+        path = f"caches.L{cache.level}"
+        source = f"/sys/devices/system/cpu/cpu0/cache, level {cache.level}"
+        if cache.level <= 2:
+            sharers = min(cache.shared_by, max(cores, 1))
+            note = f"{cache.size_bytes >> 10} KiB for {sharers} hardware threads" if sharers > 1 else ""
+            values[f"{path}.capacity"] = queried(cache.size_bytes / sharers, source, note)
+        else:
+            instances = max(1, round(cores / cache.shared_by))
+            note = f"{instances} of {cache.size_bytes >> 10} KiB" if instances > 1 else ""
+            values[f"{path}.capacity"] = queried(float(cache.size_bytes * instances), source, note)
+            values[f"{path}.partitions"] = queried(instances, source)
+    if "caches.L3.capacity" not in values and not host.caches:
+        note = "the operating system does not tell; 2 MiB for each core"
+        values["caches.L3.capacity"] = assumed(float(cores * (2 << 20)), note)
+    return values
+
+
+def _processor_name(cpuinfo: Path) -> str:
+    """Return the processor's model name, or its architecture."""
+    try:
+        lines = cpuinfo.read_text(errors="replace").splitlines()
+    except OSError:
+        lines = []
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next((name for name in names if name), "") or platform.processor() or platform.machine()
+
+
+def _usable_processors() -> int:
+    """Return the processors that this program may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _clock_hz() -> float | None:
+    """Return the highest listed or the current frequency."""
+    import psutil
+
+    try:
+        frequency = psutil.cpu_freq()
+    except (OSError, NotImplementedError, RuntimeError):
+        return None
+    megahertz = max(frequency.max or 0.0, frequency.current or 0.0) if frequency else 0.0
+    return megahertz * 1e6 or None
+
+
+def _read_caches(root: Path) -> list[HostCache]:
+    """Read the data and unified caches under *root*, nearest first; those that cannot be read are left out."""
+    found = []
+    for folder in sorted(root.glob("index*")):
+        try:
+            if (folder / "type").read_text().strip() == "Instruction":
+                continue
+            found.append(_read_cache(folder))
+        except (OSError, ValueError, KeyError):
+            continue
+    return sorted(found, key=lambda cache: cache.level)
+
+
+def _read_cache(folder: Path) -> HostCache:
+    """Read one ``index*`` folder.
+
+    Raises:
+        OSError: a file is missing.
+        ValueError, KeyError: a file does not hold what Linux documents.
+    """
+    text = {name: (folder / name).read_text().strip() for name in ("level", "size", "shared_cpu_list")}
+    line = folder / "coherency_line_size"
+    return HostCache(
+        level=int(text["level"]),
+        size_bytes=int(text["size"][:-1]) * _SIZES[text["size"][-1]],
+        shared_by=_count_list(text["shared_cpu_list"]),
+        line_bytes=int(line.read_text()) if line.exists() else 64,
+    )
+
+
+def _count_list(text: str) -> int:
+    """Count the processors of a list such as ``0-3,8``."""
+    ranges = (part.partition("-") for part in text.split(","))
+    return sum(int(last or first) - int(first) + 1 for first, _, last in ranges)
