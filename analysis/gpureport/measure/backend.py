@@ -92,8 +92,16 @@ class Backend(Protocol):
         """Say what the compiler made of the launch's kernel."""
         ...
 
+    def run(self, launches: Sequence[LaunchId]) -> None:
+        """Run each of *launches* once, in order, and wait for the end.
+
+        Raises:
+            LaunchError: a launch was refused or failed.
+        """
+        ...
+
     def time(self, untimed: Sequence[LaunchId], timed: Sequence[LaunchId]) -> float:
-        """Run *untimed*, then *timed*, back to back in one in-order queue.
+        """Run *untimed*, then *timed*, back to back in one in-order queue; all again if the host was too slow.
 
         Returns:
             Device seconds from the start of the first of *timed* to the end of the last.

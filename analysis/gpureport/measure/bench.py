@@ -5,9 +5,8 @@ from functools import cache
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gpureport.measure.backend import Backend, BufferId, LaunchError, LaunchId
+from gpureport.measure.backend import Backend, BufferId, LaunchError, LaunchId, ProgramId
 from gpureport.measure.pool import BufferPool
 from gpureport.measure.verify import build_options
 from gpureport.records import Compilation, MeasuredPoint, PointKey
@@ -21,24 +20,19 @@ class Point:
     Attributes:
         key: what it is.
         seed: of its random data, which are made again whenever a buffer must be filled.
-        job: without the contents of its buffers.
+        job: without the contents of its buffers, which may be large; ``None`` before its first run.
         dispatches: of one sample.
         cost_s: wall time of taking one sample.
     """
 
     key: PointKey
     seed: int
-    job: Job
+    job: Job | None = None
     dispatches: int = 1
     cost_s: float = 0.0
     samples_s: list[float] = field(default_factory=list)
     taken_at_s: list[float] = field(default_factory=list)
     skipped: str | None = None
-
-    @property
-    def sizes(self) -> dict[str, int]:
-        """Bytes by buffer name."""
-        return {name: buffer.nbytes for name, buffer in self.job.buffers.items()}
 
     def record(self) -> MeasuredPoint:
         """Return what a report keeps."""
@@ -52,18 +46,12 @@ class Point:
         )
 
 
-def new_point(workload: Workload, key: PointKey, seed: int) -> Point:
-    """Return a point that holds no data yet."""
-    job = workload.job(key.parameters, np.random.default_rng(seed))
-    empty = {name: Buffer(buffer.nbytes) for name, buffer in job.buffers.items()}
-    return Point(key, seed, replace(job, buffers=empty))
-
-
 @dataclass(frozen=True)
 class _Ready:
     buffers: dict[str, BufferId]
     before: tuple[LaunchId, ...]
     turn: tuple[LaunchId, ...]
+    group_sizes: tuple[int, ...]
 
 
 class Bench:
@@ -88,42 +76,50 @@ class Bench:
         row = [ready.turn[i % len(ready.turn)] for i in range(dispatches)]
         return self._backend.time((*ready.before, *ready.turn), row) / dispatches
 
-    def compilations(self, point: Point) -> list[Compilation]:
-        """Return what the compiler made of the kernels that the point times."""
-        return [self._backend.compilation(launch) for launch in self._prepare(point).turn]
+    def turn(self, point: Point) -> int:
+        """Return how many dispatches take turns."""
+        return len(self._prepare(point).turn)
 
-    def check_group(self, point: Point) -> None:
-        """Refuse work-groups that are larger than the kernel, as compiled, allows.
+    def compilations(self, point: Point) -> list[Compilation]:
+        """Return what the compiler made of the kernels that the point times.
 
         Raises:
-            LaunchError: they are.
+            DeviceError: the point cannot be made ready, or its work-groups are larger than the compiled kernel allows.
         """
-        for compilation, dispatch in zip(self.compilations(point), point.job.dispatches, strict=True):
-            size, most = prod(dispatch.local_size), compilation.max_work_group
+        ready = self._prepare(point)
+        made = [self._backend.compilation(launch) for launch in ready.turn]
+        for compilation, size in zip(made, ready.group_sizes, strict=True):
+            most = compilation.max_work_group
             if most is not None and size > most:
-                raise LaunchError(
-                    f"work-groups of {size}: the kernel, as compiled, allows {most} work-items in a group"
-                )
+                raise LaunchError(f"work-groups of {size}: the kernel, as compiled, allows {most} work-items")
+        return made
 
     def _prepare(self, point: Point) -> _Ready:
-        program = self._backend.build(self._workload.source, build_options(self._workload, point.job, self._features))
-        buffers = self._buffers(point)
-        ready = self._ready.get(id(point))
-        if ready is None or ready.buffers != buffers:
-
-            def launches(dispatches: tuple[Dispatch, ...]) -> tuple[LaunchId, ...]:
-                return tuple(self._backend.prepare(program, dispatch, buffers) for dispatch in dispatches)
-
-            ready = _Ready(buffers, launches(point.job.before), launches(point.job.dispatches))
-            self._ready[id(point)] = ready
-        return ready
-
-    def _buffers(self, point: Point) -> dict[str, BufferId]:
         @cache
-        def filled() -> Job:
+        def full() -> Job:
             return self._workload.job(point.key.parameters, np.random.default_rng(point.seed))
 
-        def contents(name: str) -> NDArray[np.generic] | None:
-            return filled().buffers[name].contents
+        job = point.job = point.job or _emptied(full())
+        program = self._backend.build(self._workload.source, build_options(self._workload, job, self._features))
+        sizes = {name: buffer.nbytes for name, buffer in job.buffers.items()}
+        buffers = self._pool.acquire(sizes, lambda name: full().buffers[name].contents)
+        ready = self._ready.get(id(point))
+        if ready is None or ready.buffers != buffers:
+            ready = self._ready[id(point)] = self._set_up(program, job, buffers)
+        return ready
 
-        return self._pool.acquire(point.sizes, contents)
+    def _set_up(self, program: ProgramId, job: Job, buffers: dict[str, BufferId]) -> _Ready:
+        def launches(dispatches: tuple[Dispatch, ...]) -> tuple[LaunchId, ...]:
+            return tuple(self._backend.prepare(program, dispatch, buffers) for dispatch in dispatches)
+
+        return _Ready(
+            buffers=buffers,
+            before=launches(job.before),
+            turn=launches(job.dispatches),
+            group_sizes=tuple(prod(dispatch.local_size) for dispatch in job.dispatches),
+        )
+
+
+def _emptied(job: Job) -> Job:
+    empty = {name: Buffer(buffer.nbytes) for name, buffer in job.buffers.items()}
+    return replace(job, buffers=empty)

@@ -16,7 +16,8 @@ class Settings:
 
     Attributes:
         limits: memory, and whether the run is quick.
-        sweep_budget_s: time that a sweep may take, seconds; ``None``: 10 s, 2.5 s when quick.
+        sweep_budget_s: time that running the kernels of a sweep may take, seconds (building them and filling
+            buffers come on top); ``None``: 10 s, 2 s when quick.
         seed: of all random data and orders.
     """
 
@@ -26,10 +27,10 @@ class Settings:
 
     @property
     def budget_s(self) -> float:
-        """Seconds that a sweep may take."""
+        """Seconds that running the kernels of a sweep may take."""
         if self.sweep_budget_s is not None:
             return self.sweep_budget_s
-        return 2.5 if self.limits.quick else 10.0
+        return 2.0 if self.limits.quick else 10.0
 
     @property
     def min_rounds(self) -> int:

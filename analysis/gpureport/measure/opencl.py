@@ -253,6 +253,13 @@ class OpenCLBackend:
             return None
         return answer if isinstance(answer, int) else None
 
+    def run(self, launches: Sequence[LaunchId]) -> None:
+        """Run each of *launches* once, in order."""
+        with _refusals(LaunchError, "a kernel failed"):
+            for launch in launches:
+                self._enqueue(launch)
+            self._queue.finish()
+
     def time(self, untimed: Sequence[LaunchId], timed: Sequence[LaunchId]) -> float:
         """Run both rows and return the device time of the second, in seconds.
 
@@ -262,13 +269,13 @@ class OpenCLBackend:
         """
         hold_s = 0.0 if len(timed) == 1 else _SHORTEST_HOLD_S + 2.0 * len(timed) * self._enqueue_s
         with _refusals(LaunchError, f"{self._launches[timed[0]].dispatch.kernel} failed"):
-            seconds, held = self._run(untimed, timed, hold_s)
+            seconds, held = self._row(untimed, timed, hold_s)
             while not held and hold_s < _LONGEST_HOLD_S:
                 hold_s *= 3.0
-                seconds, held = self._run(untimed, timed, hold_s)
+                seconds, held = self._row(untimed, timed, hold_s)
         return seconds
 
-    def _run(self, untimed: Sequence[LaunchId], timed: Sequence[LaunchId], hold_s: float) -> tuple[float, bool]:
+    def _row(self, untimed: Sequence[LaunchId], timed: Sequence[LaunchId], hold_s: float) -> tuple[float, bool]:
         """Return device seconds of *timed*, and whether all was queued before the device came to it."""
         gate = self._enqueue_hold(hold_s) if hold_s else None
         began = time.monotonic()

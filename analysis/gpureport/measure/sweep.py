@@ -10,13 +10,13 @@ import numpy as np
 from gpureport.errors import DeviceError
 from gpureport.measure import sampling
 from gpureport.measure.backend import Backend, LaunchError
-from gpureport.measure.bench import Bench, Point, new_point
+from gpureport.measure.bench import Bench, Point
 from gpureport.measure.limits import Settings
 from gpureport.measure.pool import BufferPool
 from gpureport.measure.verify import verify
 from gpureport.records import Compilation, Measurement, SweepKey, Verification
-from gpureport.units import format_bytes
-from gpureport.workloads.model import Features, Limits, Sweep, Workload
+from gpureport.units import format_time
+from gpureport.workloads.model import Features, Sweep, Workload
 
 FEWEST_ROUNDS = 3
 """Samples that every point gets; a point for which the time budget does not allow them is skipped."""
@@ -78,16 +78,13 @@ def measure_sweep(
     begun_at, start = datetime.now(UTC), backend.now()
     seeds = rng.integers(2**32, size=len(sweep.points)).tolist()
     points = [
-        new_point(workload, workload.point(parameters, sweep), seed)
-        for parameters, seed in zip(sweep.points, seeds, strict=True)
+        Point(workload.point(parameters, sweep), seed) for parameters, seed in zip(sweep.points, seeds, strict=True)
     ]
-    for point in points:
-        point.skipped = _too_large(point, settings.limits)
-    pool = BufferPool(backend, [p.sizes for p in points if not p.skipped], settings.limits.max_bytes)
-    run = _Run(backend, Bench(backend, workload, features, pool), settings, progress, start)
+    bench = Bench(backend, workload, features, BufferPool(backend, settings.limits))
+    run = _Run(backend, bench, settings, progress, start)
     label = f"{workload.name}: {sweep.title}"
     try:
-        run.pilot([p for p in points if not p.skipped], label)
+        run.pilot(points, label)
         accepted = [p for p in points if not p.skipped]
         run.settle(accepted)
         run.rounds(accepted, rng, label)
@@ -114,50 +111,58 @@ class _Run:
         self._settings = settings
         self._progress = progress
         self._start = start
+        self._spent_s = 0.0
         self.compilations: dict[Compilation, None] = {}
 
     def _elapsed(self) -> float:
         return self._backend.now() - self._start
 
     def _report(self, label: str) -> None:
-        self._progress.advance(label, min(1.0, self._elapsed() / self._settings.budget_s))
+        self._progress.advance(label, min(1.0, self._spent_s / self._settings.budget_s))
 
     def pilot(self, points: Sequence[Point], label: str) -> None:
-        """Run every point, least work first; decide how many dispatches make a sample, or skip it."""
-        committed, s_per_work = 0.0, 0.0
-        for point in sorted(points, key=lambda point: point.key.work):
-            expected = s_per_work * point.key.work * (1 + len(point.job.dispatches))
-            left = self._settings.budget_s - self._elapsed() - committed
-            if s_per_work and (FEWEST_ROUNDS + _PILOT_RUNS) * expected > left:
+        """Run every point, smallest first; decide how many dispatches make a sample, or skip it."""
+        committed_s, s_per_work = 0.0, 0.0
+        for point in sorted(points, key=lambda point: (point.key.working_set_bytes, point.key.work)):
+            expected_s = 2 * s_per_work * point.key.work  # once untimed, once timed
+            left_s = self._settings.budget_s - self._spent_s - committed_s
+            if s_per_work and (FEWEST_ROUNDS + _PILOT_RUNS) * expected_s > left_s:
                 point.skipped = (
-                    f"a sample would take about {expected:.2g} s, for which the sweep's time budget "
-                    f"of {self._settings.budget_s:g} s has no room"
+                    f"one sample would take about {format_time(expected_s)}: too long for what is left "
+                    f"of the sweep's {self._settings.budget_s:g} s"
                 )
                 continue
             try:
                 s_per_work = self._size_sample(point) / point.key.work
-                self.compilations |= dict.fromkeys(self._bench.compilations(point))
             except DeviceError as error:
                 point.skipped = str(error)
-            committed += FEWEST_ROUNDS * point.cost_s
+            committed_s += FEWEST_ROUNDS * point.cost_s
             self._report(label)
 
     def _size_sample(self, point: Point) -> float:
         """Set the point's dispatches and cost; return the time of one dispatch."""
-        length = sampling.sample_length_s(self._backend.device.timer_resolution_s, self._backend.launch_cost_s)
-        turn = len(point.job.dispatches)
-        self._bench.check_group(point)
-        row = sampling.dispatches(length, self._bench.run(point, 1), turn)
-        (seconds, point.cost_s), again = self._timed(point, row), self._timed(point, row)
-        if again[1] < point.cost_s:
-            seconds, point.cost_s = again
-        point.dispatches = sampling.dispatches(length, seconds, turn)
+        tick_s = self._backend.device.timer_resolution_s
+        length_s = sampling.sample_length_s(tick_s, self._backend.launch_cost_s)
+        self.compilations |= dict.fromkeys(self._bench.compilations(point))
+        turn = self._bench.turn(point)
+        row = sampling.dispatches(length_s, self._bench.run(point, 1), turn)
+        seconds, point.cost_s = min(
+            (self._timed(point, row) for _ in range(_PILOT_RUNS - 1)), key=lambda timed: timed[1]
+        )
+        point.dispatches = sampling.dispatches(length_s, seconds, turn)
         return seconds
 
     def _timed(self, point: Point, row: int) -> tuple[float, float]:
         """Return seconds of one dispatch, and the wall time that finding out took."""
         began = self._backend.now()
-        return self._bench.run(point, row), self._backend.now() - began
+        try:
+            seconds = self._bench.run(point, row)
+        finally:
+            took = self._backend.now() - began
+            self._spent_s += took
+        if seconds <= 0:
+            raise LaunchError("the device's timer did not advance while the kernels ran")
+        return seconds, took
 
     def settle(self, points: Sequence[Point]) -> None:
         """Run the costliest point until its time no longer changes: clocks have then risen."""
@@ -183,7 +188,7 @@ class _Run:
 
     def _time_is_up(self, rounds_done: int) -> bool:
         allowed = 1.0 if rounds_done >= FEWEST_ROUNDS else _OVERRUN
-        return self._elapsed() > allowed * self._settings.budget_s
+        return self._spent_s > allowed * self._settings.budget_s
 
     def _sample(self, point: Point) -> None:
         taken_at = self._elapsed()
@@ -195,13 +200,10 @@ class _Run:
     def _try(self, point: Point) -> float:
         """Return seconds of one dispatch; 0 if the device refuses, which skips the point."""
         try:
-            seconds = self._bench.run(point, point.dispatches)
-            if seconds <= 0:
-                raise LaunchError("the device's timer did not advance while the kernels ran")
+            return self._timed(point, point.dispatches)[0]
         except DeviceError as error:
             point.skipped = str(error)
             return 0.0
-        return seconds
 
 
 def _verified(
@@ -213,16 +215,6 @@ def _verified(
     except DeviceError as error:
         return str(error), None
     return (None if verification.passed else f"wrong results: {verification.message}"), verification
-
-
-def _too_large(point: Point, limits: Limits) -> str | None:
-    total, largest = sum(point.sizes.values()), max(point.sizes.values(), default=0)
-    if total > limits.max_bytes:
-        return f"needs {format_bytes(total)}; a run may use {format_bytes(limits.max_bytes)}"
-    if largest > limits.max_buffer_bytes:
-        most = format_bytes(limits.max_buffer_bytes)
-        return f"needs a buffer of {format_bytes(largest)}; the largest may have {most}"
-    return None
 
 
 def _blank(workload: Workload, sweep: Sweep) -> Measurement:

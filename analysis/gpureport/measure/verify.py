@@ -76,7 +76,7 @@ def _check(
         buffers = {name: backend.allocate(buffer) for name, buffer in job.buffers.items()}
         launches = [backend.prepare(program, dispatch, buffers) for dispatch in job.dispatches]
         before = [backend.prepare(program, dispatch, buffers) for dispatch in job.before]
-        backend.time(before, list(islice(cycle(launches), workload.verification_dispatches)))
+        backend.run([*before, *islice(cycle(launches), workload.verification_dispatches)])
         for name, expected in workload.expected(parameters, job, workload.verification_dispatches).items():
             got = backend.read(buffers[name], expected.nbytes).view(expected.dtype)
             problem = difference(got, expected, workload.tolerance)
