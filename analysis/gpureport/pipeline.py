@@ -1,45 +1,33 @@
 """One run, from the device that is present to a report: predict, measure, observe, find; saved after every workload.
 
-Nothing here prints. What the caller shows of the run's progress, it shows through :class:`Watcher`.
+Nothing here prints. What the caller shows of the run's progress, it shows through a :class:`Progress`.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from typing import Protocol
-
-import numpy as np
+from functools import cached_property
+from typing import Literal
 
 from gpureport import __version__
 from gpureport.findings import find
+from gpureport.measure import nvidia
 from gpureport.measure.backend import Backend
-from gpureport.measure.machine import describe_machine
-from gpureport.measure.sweep import SweepSettings, compile_sweep, measure_sweep
-from gpureport.measure.verify import verify
+from gpureport.measure.compiling import compile_sweep
+from gpureport.measure.limits import Settings, features
+from gpureport.measure.machine import Host, host
+from gpureport.measure.sweep import Progress, measure_workload
 from gpureport.observe import observe
 from gpureport.predict import predict, predict_sweep
 from gpureport.predict.calibrate import calibrated
-from gpureport.records import Measurement, Observation, Prediction, SweepKey, Verification
-from gpureport.report.document import Match, Report, Settings, WorkloadInfo
+from gpureport.predict.occupancy import Resources
+from gpureport.records import Compilation, Measurement, Observation, Prediction, SweepKey
+from gpureport.report import document
+from gpureport.report.document import Report
 from gpureport.spec.database import DeviceMatch
-from gpureport.spec.models import Device
-from gpureport.workloads.model import Features, Limits, Sweep, Workload
+from gpureport.workloads.model import Workload
 
-
-class Watcher(Protocol):
-    """Who is told how far the run is."""
-
-    def begin(self, workloads: Sequence[Workload]) -> None:
-        """The run starts."""
-        ...
-
-    def workload(self, workload: Workload, sweep: Sweep) -> None:
-        """A sweep starts."""
-        ...
-
-    def advance(self, label: str) -> None:
-        """A sample was taken."""
-        ...
+Save = Callable[[Report], None]
 
 
 @dataclass(frozen=True)
@@ -49,20 +37,35 @@ class Plan:
     Attributes:
         match: the device as the database knows it.
         workloads: in the order in which they run.
-        limits: how far sweeps may go.
-        features: what the live device offers.
-        settings: as they go into the report.
-        sweep_seconds: time budget of one sweep.
-        point_seconds: longest dispatch that a point may need.
+        settings: how far sweeps may go.
+        asked: what was asked for, as the report keeps it.
     """
 
     match: DeviceMatch
     workloads: tuple[Workload, ...]
-    limits: Limits
-    features: Features
     settings: Settings
-    sweep_seconds: float
-    point_seconds: float
+    asked: document.Settings
+
+
+def run(plan: Plan, backend: Backend, save: Save, progress: Progress) -> Report:
+    """Carry out *plan* on the open device of *backend*.
+
+    *save* is called with every prediction from the specification before the first dispatch, after every workload, and
+    at the end. The specification predictions do not change after the first call.
+    """
+    state = _Run(plan, backend)
+    for workload in plan.workloads:
+        state.predictions += predict(plan.match.device, workload, plan.settings.limits)
+    specified = tuple(state.predictions)
+    save(state.report("partial"))
+    for workload in plan.workloads:
+        if not workload.primitive:
+            state.calibrate(workload, specified)
+        state.measure(workload, progress)
+        save(state.report("partial"))
+    report = state.report("complete")
+    save(report)
+    return report
 
 
 @dataclass
@@ -71,23 +74,58 @@ class _Run:
 
     plan: Plan
     backend: Backend
-    created_at: str
+    created_at: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
     predictions: list[Prediction] = field(default_factory=list)
     measurements: list[Measurement] = field(default_factory=list)
     observations: list[Observation] = field(default_factory=list)
+    clocks: list[document.Clock] = field(default_factory=list)
     skipped: dict[str, str] = field(default_factory=dict)
 
-    def report(self, *, complete: bool) -> Report:
+    def calibrate(self, workload: Workload, specified: Sequence[Prediction]) -> None:
+        """Predict the sweeps of a workload once more, from what primitives measured and from compiled kernels."""
+        present = features(self.backend.device)
+        primitives = [o for o in self.observations if _is_primitive(o.key, self.plan.workloads)]
+        if not primitives or workload.missing(present):
+            return
+        device = calibrated(self.plan.match.device, specified, primitives)
+        for sweep in workload.sweeps(self.plan.match.device, self.plan.settings.limits):
+            compiled = [_resources(facts) for facts in compile_sweep(self.backend, workload, sweep, present)]
+            self.predictions.append(predict_sweep(device, workload, sweep, "calibrated", compiled))
+
+    def measure(self, workload: Workload, progress: Progress) -> None:
+        """Verify and time a workload; observe each of its sweeps."""
+        settings = self.plan.settings
+        sweeps = workload.sweeps(self.plan.match.device, settings.limits)
+        present = features(self.backend.device)
+        for measurement in measure_workload(self.backend, workload, sweeps, present, settings, progress):
+            self.measurements.append(measurement)
+            observation = observe(measurement)
+            if observation is not None:
+                self.observations.append(observation)
+        reasons = {m.skipped for m in self.measurements if _name(m.key) == workload.name}
+        if None not in reasons:
+            self.skipped[workload.name] = next((reason for reason in reasons if reason), "it has no sweeps here")
+        clocks = nvidia.state(self.backend.device).clocks_hz
+        self.clocks += [
+            document.Clock(label=f"{name} after {workload.name}", clock_hz=clock) for name, clock in clocks.items()
+        ]
+
+    def report(self, status: Literal["complete", "partial"]) -> Report:
         """Return the report of what there is."""
         match = self.plan.match
         return Report(
             tool_version=__version__,
             created_at=self.created_at,
-            status="complete" if complete else "partial",
+            status=status,
             device=match.device,
-            match=Match(entry=match.entry_id, how=match.how, draft=match.draft, notes=match.notes),
-            machine=describe_machine(self.backend.device),
-            settings=self.plan.settings,
+            match=document.Match(entry=match.entry_id, how=match.how, draft=match.draft, notes=match.notes),
+            machine=document.Machine(
+                **asdict(self._host),
+                opencl=self.backend.device,
+                clocks=tuple(self.clocks),
+                vendor_facts=nvidia.state(self.backend.device).facts,
+            ),
+            settings=self.plan.asked,
             workloads={w.name: _info(w, self.skipped.get(w.name)) for w in self.plan.workloads},
             predictions=tuple(self.predictions),
             measurements=tuple(self.measurements),
@@ -95,88 +133,39 @@ class _Run:
             findings=find(match.device, self.predictions, self.measurements, self.observations),
         )
 
+    @cached_property
+    def _host(self) -> Host:
+        return host()
 
-def _info(workload: Workload, skipped: str | None) -> WorkloadInfo:
-    what, _, counting = workload.description.rpartition("ounted: ")
-    return WorkloadInfo(
+
+def _name(key: SweepKey) -> str:
+    return f"{key.workload}/{key.variant}"
+
+
+def _is_primitive(key: SweepKey, workloads: Sequence[Workload]) -> bool:
+    return any(workload.primitive for workload in workloads if workload.name == _name(key))
+
+
+def _resources(compilation: Compilation | None) -> Resources | None:
+    """Return what the compiler said of a kernel, if it told the registers."""
+    if compilation is None or compilation.registers_per_work_item is None:
+        return None
+    return Resources(compilation.registers_per_work_item, compilation.local_memory_bytes or 0, compiled=True)
+
+
+def _info(workload: Workload, skipped: str | None) -> document.WorkloadInfo:
+    text, _, counting = workload.description.rpartition("ounted: ")
+    return document.WorkloadInfo(
         family=workload.family,
         variant=workload.variant,
         title=workload.title,
         description=workload.description,
-        counting=counting if what else "",
+        counting=counting if text else "",
         skipped=skipped,
     )
 
 
-def run(plan: Plan, backend: Backend, save: Callable[[Report], None], watcher: Watcher) -> Report:
-    """Carry out *plan* on the open device of *backend*.
-
-    *save* is called with every prediction from the specification before the first dispatch, after every workload, and
-    at the end. The specification predictions do not change after the first call.
-    """
-    state = _Run(plan, backend, datetime.now(UTC).isoformat(timespec="seconds"))
-    for workload in plan.workloads:
-        state.predictions += predict(plan.match.device, workload, plan.limits)
-    specified = tuple(state.predictions)
-    save(state.report(complete=False))
-    watcher.begin(plan.workloads)
-    for workload in plan.workloads:
-        device = plan.match.device
-        if not workload.primitive:
-            primitives = [o for o in state.observations if _is_primitive(o.key, plan.workloads)]
-            device = calibrated(device, specified, primitives)
-        _measure_workload(state, workload, device, watcher)
-        save(state.report(complete=False))
-    report = state.report(complete=True)
-    save(report)
-    return report
-
-
-def _is_primitive(key: SweepKey, workloads: Sequence[Workload]) -> bool:
-    return any(w.primitive for w in workloads if (w.family, w.variant) == (key.workload, key.variant))
-
-
-def _measure_workload(state: _Run, workload: Workload, device: Device, watcher: Watcher) -> None:
-    """Verify, predict once more if primitives have calibrated *device*, then time every sweep of one workload."""
-    plan = state.plan
-    sweeps = workload.sweeps(plan.match.device, plan.limits)
-    reason = workload.missing(plan.features)
-    if reason:
-        state.skipped[workload.name] = reason
-        state.measurements += [_skipped(workload, sweep, reason) for sweep in sweeps]
-        return
-    rng = np.random.default_rng(plan.settings.seed)
-    verification = verify(state.backend, workload, plan.features, rng)
-    settings = SweepSettings(
-        seconds=plan.sweep_seconds,
-        point_seconds=plan.point_seconds,
-        limits=plan.limits,
-        quick=plan.limits.quick,
-    )
-    for sweep in sweeps:
-        if device is not plan.match.device:
-            compiled = compile_sweep(state.backend, workload, sweep, plan.features)
-            state.predictions.append(predict_sweep(device, workload, sweep, "calibrated", compiled))
-        watcher.workload(workload, sweep)
-        measurement = measure_sweep(
-            state.backend, workload, sweep, plan.features, settings, verification, rng, watcher.advance
-        )
-        state.measurements.append(measurement)
-        observation = observe(measurement)
-        if observation:
-            state.observations.append(observation)
-
-
-def _skipped(workload: Workload, sweep: Sweep, reason: str) -> Measurement:
-    key = SweepKey(workload=workload.family, variant=workload.variant, sweep=sweep.name)
-    return Measurement(key=key, metric=workload.metric, axis=sweep.axis, skipped=reason)
-
-
 def wrong_results(report: Report) -> tuple[str, ...]:
     """Return the names of the variants whose results were wrong."""
-    wrong: dict[str, Verification] = {
-        f"{m.key.workload}/{m.key.variant}": m.verification
-        for m in report.measurements
-        if m.verification and not m.verification.passed
-    }
+    wrong = {_name(m.key): None for m in report.measurements if m.verification and not m.verification.passed}
     return tuple(wrong)

@@ -11,18 +11,15 @@ from gpureport.cli.progress import ProgressBar
 from gpureport.cli.rendering import write_documents
 from gpureport.cli.summary import print_findings
 from gpureport.errors import GpuReportError
-from gpureport.measure.machine import measuring_limits
+from gpureport.measure.limits import Settings, run_limits
+from gpureport.measure.machine import free_memory_bytes
 from gpureport.measure.opencl import OpenCLBackend, list_devices
 from gpureport.measure.selection import choose
 from gpureport.pipeline import Plan, run, wrong_results
-from gpureport.report.document import FILE_NAME, Report, Settings, save_report
+from gpureport.report import document
+from gpureport.report.document import FILE_NAME, Report, save_report
 from gpureport.spec.database import load_database
 from gpureport.spec.models import PresentDevice
-from gpureport.workloads.model import Features
-
-_FULL = (6.0, 1.0)
-_QUICK = (1.5, 0.25)
-"""Seconds for one sweep, and for the longest dispatch of one point."""
 
 
 def report_everything(
@@ -77,16 +74,12 @@ def _plan(
     workloads = selected(names)
     database = load_database(tuple(entries))
     present = choose(list_devices(), device)
-    match = database.match(present)
-    seconds, longest = _QUICK if quick else _FULL
+    limits = run_limits(present, free_memory_bytes(present), quick=quick)
     plan = Plan(
-        match=match,
+        match=database.match(present),
         workloads=workloads,
-        limits=measuring_limits(present, quick=quick),
-        features=Features(frozenset(present.extensions), present.vendor, present.kind, present.local_memory_bytes),
-        settings=Settings(quick=quick, seed=seed, workloads=tuple(names)),
-        sweep_seconds=seconds,
-        point_seconds=longest,
+        settings=Settings(limits, seed=seed),
+        asked=document.Settings(quick=quick, seed=seed, workloads=tuple(names)),
     )
     return plan, present
 
@@ -96,7 +89,7 @@ def _measure(plan: Plan, present: PresentDevice, path: Path) -> Report:
     for remark in plan.match.notes:
         note(f"Note: {remark}")
     with ProgressBar() as bar:
-        return run(plan, OpenCLBackend(present.index), lambda report: save_report(report, path), bar)
+        return run(plan, OpenCLBackend(present), lambda report: save_report(report, path), bar)
 
 
 def _close(report: Report) -> int:

@@ -1,8 +1,9 @@
 """Predict a sweep from a device's description: pure functions, no measurement of the workload itself."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import zip_longest
 from typing import Literal
 
 from gpureport.observe import features_of_curve
@@ -16,8 +17,6 @@ from gpureport.workloads.model import Limits, Parameters, Sweep, Workload
 __all__ = ["limits_of", "predict", "predict_sweep"]
 
 Kind = Literal["specification", "calibrated"]
-Compiled = Callable[[Parameters], Resources | None]
-"""What the compiler said of the kernel of a point; ``None`` where it was not compiled or did not tell."""
 
 
 def limits_of(device: Device, *, quick: bool = False) -> Limits:
@@ -37,7 +36,7 @@ def predict(device: Device, workload: Workload, limits: Limits, kind: Kind = "sp
 
 
 def predict_sweep(
-    device: Device, workload: Workload, sweep: Sweep, kind: Kind, compiled: Compiled = lambda _: None
+    device: Device, workload: Workload, sweep: Sweep, kind: Kind, compiled: Sequence[Resources | None] = ()
 ) -> Prediction:
     """Predict one sweep.
 
@@ -46,11 +45,11 @@ def predict_sweep(
         workload: what is swept.
         sweep: its points.
         kind: which of the two predictions this is.
-        compiled: registers and local memory as compiled; the workload's estimate where it returns ``None``.
+        compiled: registers and local memory of each point as compiled; the workload's estimate where they are not known.
     """
     points, occupancies = [], []
-    for parameters in sweep.points:
-        answer = _answer(device, workload, parameters, compiled)
+    for parameters, resources in zip_longest(sweep.points, compiled):
+        answer = _answer(device, workload, parameters, resources)
         key = workload.point(parameters, sweep)
         occupancies.append(answer.occupancy)
         points.append(
@@ -86,9 +85,9 @@ def predict_sweep(
     )
 
 
-def _answer(device: Device, workload: Workload, parameters: Parameters, compiled: Compiled) -> PointTime:
+def _answer(device: Device, workload: Workload, parameters: Parameters, compiled: Resources | None) -> PointTime:
     demand = workload.demand(parameters, device)
-    resources = compiled(parameters) or Resources(demand.registers, demand.local_memory_bytes)
+    resources = compiled or Resources(demand.registers, demand.local_memory_bytes)
     if resources.compiled and not resources.local_memory_bytes:
         resources = replace(resources, local_memory_bytes=demand.local_memory_bytes)
     return point_time(device, demand, resources)

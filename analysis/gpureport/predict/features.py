@@ -22,7 +22,9 @@ def named(
     }
     last = points[-1].level if points else ""
     return tuple(
-        feature if feature.feature == "taper" or feature.position == "peak" else feature.model_copy(update={"level": names.get(feature.level, last)})
+        feature
+        if feature.feature == "taper" or feature.position == "peak"
+        else feature.model_copy(update={"level": names.get(feature.level, last)})
         for feature in features
     )
 
