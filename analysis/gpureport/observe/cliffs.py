@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.observe.crossings import crossing, falling_fit
-from gpureport.observe.staircase import FLATNESS, Plateau, Staircase, beside, centre
+from gpureport.observe.cuts import Plateau
+from gpureport.observe.staircase import FLATNESS, beside, centre
 from gpureport.observe.statistics import Estimate
 
 Floats = NDArray[np.float64]
@@ -43,16 +44,16 @@ def replicated(z: Floats, noise: Floats, replicates: int, seed: int = 0) -> Floa
     return np.concatenate([z[None, :], z + noise * fresh])
 
 
-def cliffs(u: Floats, copies: Floats, noise: Floats, shape: Staircase) -> tuple[Cliff, ...]:
+def cliffs(u: Floats, copies: Floats, noise: Floats, plateaus: tuple[Plateau, ...]) -> tuple[Cliff, ...]:
     """Locate every step of the staircase.
 
     Args:
         u: ln(size), ascending, shape (n,).
         copies: ln(rate), the curve in row 0 and its replicates below, shape (rows, n).
         noise: standard errors, shape (n,).
-        shape: the curve's plateaus.
+        plateaus: the steps between which are the cliffs.
     """
-    return tuple(_cliff(u, copies, noise, upper, lower) for upper, lower in pairwise(shape.plateaus))
+    return tuple(_cliff(u, copies, noise, upper, lower) for upper, lower in pairwise(plateaus))
 
 
 def levels(copies: Floats, noise: Floats, plateaus: tuple[Plateau, ...]) -> tuple[Estimate, ...]:

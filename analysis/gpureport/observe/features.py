@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gpureport.observe.cliffs import cliffs, levels, replicated
-from gpureport.observe.staircase import Staircase, staircase
+from gpureport.observe.cuts import Plateau
+from gpureport.observe.staircase import LEAST_DROP, staircase
 from gpureport.observe.statistics import Estimate
 from gpureport.observe.tapers import flattens, taper
 from gpureport.records import Axis, CurveFeature, Feature, Metric, Position
@@ -88,16 +89,19 @@ def _shape_features(
     rate = np.log(curve.values) if metric.kind == "rate" else -np.log(curve.values)
     noisy = bool(np.any(curve.noise > 0.0))
     copies = replicated(rate, curve.noise, REPLICATES if noisy else 0)
-    shape = staircase(np.log(size), rate, curve.noise)
+    plateaus = staircase(np.log(size), rate, curve.noise)
     found: list[CurveFeature] = []
     if axis.quantity == "working_set" or _grows(curve.working_set, VARIES):
-        found += _cliff_features(curve, copies, shape)
+        found += _cliff_features(curve, copies, plateaus)
     warnings: list[str] = []
     if _grows(curve.work_items, 2.0) and (metric.kind == "rate" or axis.quantity == "work_items"):
         throughput = copies if metric.kind == "rate" else copies - copies[:1] + np.log(curve.work_items / curve.times)
-        features, warnings = _taper_features(np.log(curve.work_items), throughput, curve.noise, shape)
+        features, warnings = _taper_features(np.log(curve.work_items), throughput, curve.noise, plateaus)
         found += features
-    return (*found, *_plateau_features(metric, copies, curve.noise, shape)), tuple(warnings)
+    end = plateaus[-1].stop
+    if end < len(rate) and np.median(rate[end:]) < np.median(plateaus[-1].of(rate)) - LEAST_DROP:
+        warnings.append("The rate still falls at the largest size: the next level was not reached.")
+    return (*found, *_plateau_features(metric, copies, curve.noise, plateaus)), tuple(warnings)
 
 
 def _grows(column: Floats, factor: float) -> bool:
@@ -105,12 +109,12 @@ def _grows(column: Floats, factor: float) -> bool:
     return bool(np.all(np.diff(column) >= 0.0) and column[-1] >= factor * column[0])
 
 
-def _cliff_features(curve: Curve, copies: Floats, shape: Staircase) -> list[CurveFeature]:
+def _cliff_features(curve: Curve, copies: Floats, plateaus: tuple[Plateau, ...]) -> list[CurveFeature]:
     """Return three positions for each cliff, in bytes."""
     if np.any(np.diff(curve.working_set) <= 0.0):
         return []
     features = []
-    for number, cliff in enumerate(cliffs(np.log(curve.working_set), copies, curve.noise, shape), start=1):
+    for number, cliff in enumerate(cliffs(np.log(curve.working_set), copies, curve.noise, plateaus), start=1):
         level = f"level {number}"
         features += [
             _feature("cliff", "departure", level, cliff.departure, "B"),
@@ -120,11 +124,13 @@ def _cliff_features(curve: Curve, copies: Floats, shape: Staircase) -> list[Curv
     return features
 
 
-def _taper_features(u: Floats, copies: Floats, noise: Floats, shape: Staircase) -> tuple[list[CurveFeature], list[str]]:
+def _taper_features(
+    u: Floats, copies: Floats, noise: Floats, plateaus: tuple[Plateau, ...]
+) -> tuple[list[CurveFeature], list[str]]:
     """Return knee and n90 in work-items, and what is missing."""
-    if not flattens(shape):
+    if not flattens(plateaus):
         return [], ["The rate still rises at the largest size: no taper was observed."]
-    found = taper(u, copies, noise, shape)
+    found = taper(u, copies, noise, plateaus)
     if found is None:
         return [], []
     n90 = _feature("taper", "n90", "device", found.n90, "work-items")
@@ -133,13 +139,15 @@ def _taper_features(u: Floats, copies: Floats, noise: Floats, shape: Staircase) 
     return [_feature("taper", "knee", "device", found.knee, "work-items"), n90], []
 
 
-def _plateau_features(metric: Metric, copies: Floats, noise: Floats, shape: Staircase) -> list[CurveFeature]:
+def _plateau_features(
+    metric: Metric, copies: Floats, noise: Floats, plateaus: tuple[Plateau, ...]
+) -> list[CurveFeature]:
     """Return the level of each plateau in the metric's unit."""
-    if not flattens(shape):
+    if not flattens(plateaus):
         return []
     return [
         _feature("rate", "plateau", f"level {number}", _in_metric(metric, level), _unit(metric))
-        for number, level in enumerate(levels(copies, noise, shape.plateaus), start=1)
+        for number, level in enumerate(levels(copies, noise, plateaus), start=1)
     ]
 
 

@@ -18,6 +18,9 @@ from gpureport.records import MeasuredPoint, Measurement, Metric, Observation, O
 
 Floats = NDArray[np.float64]
 
+LEAST_NOISE = 1e-3
+"""Relative error of a median that repeats exactly: timers tick, so equal samples are no proof of exactness."""
+
 
 def observe(measurement: Measurement) -> Observation | None:
     """Return what the samples of one sweep show, found without knowing any prediction.
@@ -36,9 +39,8 @@ def observe(measurement: Measurement) -> Observation | None:
     values = np.array([measurement.metric.value(p.point.work, t) for p, t in zip(points, times, strict=True)])
     counts = np.array([len(part) for part in samples])
     shaped = measurement.axis.quantity != "work_group"
-    noise = sampling_noise(samples)
-    if shaped:
-        noise = np.maximum(noise, curve_noise(np.log(values)))
+    noise = np.maximum(sampling_noise(samples), curve_noise(np.log(values)) if shaped else 0.0)
+    noise = np.maximum(noise, LEAST_NOISE)
     stray = strays(np.log(values), noise, counts) if shaped else np.zeros(len(points), dtype=bool)
     curve = Curve(
         work_items=np.array([float(point.point.work_items) for point in points])[~stray],

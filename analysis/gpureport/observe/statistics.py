@@ -14,6 +14,8 @@ NORMAL_95 = 1.96
 """Half-width of the 95 % interval of a normal distribution, in standard deviations."""
 MAD_TO_SIGMA = 1.4826
 """Standard deviation of a normal distribution / its median absolute deviation."""
+FEWEST_FOR_NOISE = 5
+"""Fewest points of a curve that show its noise."""
 ENOUGH_SAMPLES = 6
 """Fewest samples whose range holds the median with 95 % confidence (1 - 2 / 2^6 = 97 %)."""
 
@@ -29,14 +31,13 @@ class Estimate:
 
 @lru_cache(maxsize=256)
 def _rank(n: int) -> int:
-    """Return the rank r (from 0) so that samples r and n - 1 - r enclose the median in >= 95 % of cases."""
-    tail, r = 0.0, 0
-    while r < n // 2:
-        tail += comb(n, r) / 2.0**n
-        if tail > 0.025:
-            break
-        r += 1
-    return max(r - 1, 0)
+    """Return the largest rank r (from 0) so that samples r and n - 1 - r enclose the median in >= 95 % of cases."""
+    tail = 0
+    for rank in range(n // 2):
+        tail += comb(n, rank)
+        if 40 * tail > 2**n:
+            return max(rank - 1, 0)
+    return 0
 
 
 def median_interval(samples: Floats) -> Estimate:
@@ -50,7 +51,7 @@ def median_interval(samples: Floats) -> Estimate:
         Nagaraja, Order Statistics, 2003, section 7.1).
     """
     ordered = np.sort(samples)
-    rank = _rank(min(len(ordered), 1000)) if len(ordered) <= 1000 else int(len(ordered) / 2 - np.sqrt(len(ordered)))
+    rank = _rank(len(ordered))
     return Estimate(float(np.median(ordered)), float(ordered[rank]), float(ordered[-1 - rank]))
 
 
@@ -61,31 +62,23 @@ def sampling_noise(samples: Sequence[Floats]) -> Floats:
     whole curve. Zero where no point has two samples.
 
     Args:
-        samples: of each point, positive.
+        samples: of each point, positive, in the order taken.
     """
+    steps = [np.abs(np.diff(np.log(point))) for point in samples]
+    pooled = _sigma(np.concatenate(steps))
+    own = np.array([_sigma(step) if len(step) + 1 >= ENOUGH_SAMPLES else pooled for step in steps])
     counts = np.array([len(point) for point in samples])
-    spread = [np.log(point / np.median(point)) for point in samples if len(point) > 1]
-    if not spread:
-        return np.zeros(len(counts))
-    pooled = _pooled_sigma(spread)
-    own = np.array(
-        [
-            MAD_TO_SIGMA * np.median(np.abs(np.log(s / np.median(s)))) if len(s) >= ENOUGH_SAMPLES else pooled
-            for s in samples
-        ]
-    )
-    efficiency = np.where(counts > 2, np.sqrt(np.pi / 2.0), 1.0)
-    return np.asarray(efficiency * np.sqrt((own**2 + pooled**2) / 2.0 / counts))
+    # The median's variance is pi / 2 times the mean's; of one or two samples it is the mean.
+    excess = np.where(counts > 2, np.pi / 2.0, 1.0)
+    return np.asarray(np.sqrt(excess * (own**2 + pooled**2) / 2.0 / counts))
 
 
-def _pooled_sigma(spread: Sequence[Floats]) -> float:
-    """Return the standard deviation of all deviations from their point's median, robustly.
+def _sigma(steps: Floats) -> float:
+    """Return the standard deviation of samples from absolute differences of successive ones.
 
-    A median takes away about one of a point's n deviations, hence the factor n / (n - 1).
+    Unlike the deviation from the median it is unbiased for any number of samples, and drift hardly counts.
     """
-    deviations = np.concatenate([part * np.sqrt(len(part) / (len(part) - 1.0)) for part in spread])
-    share = np.concatenate([part[part != 0.0] for part in spread] or [deviations])
-    return MAD_TO_SIGMA * float(np.median(np.abs(deviations))) if len(share) else 0.0
+    return float(MAD_TO_SIGMA / np.sqrt(2.0) * np.median(steps)) if len(steps) else 0.0
 
 
 def curve_noise(z: Floats) -> float:
@@ -97,7 +90,7 @@ def curve_noise(z: Floats) -> float:
     Returns:
         From the median absolute second difference, which has 6 times the variance of a point.
     """
-    if len(z) < 5:
+    if len(z) < FEWEST_FOR_NOISE:
         return 0.0
     return float(MAD_TO_SIGMA / np.sqrt(6.0) * np.median(np.abs(np.diff(z, 2))))
 
@@ -113,7 +106,7 @@ def strays(z: Floats, noise: Floats, counts: NDArray[np.intp]) -> NDArray[np.boo
         counts: samples of each point, shape (n,).
     """
     marked = np.zeros(len(z), dtype=bool)
-    if len(z) < 5:
+    if len(z) < FEWEST_FOR_NOISE:
         return marked
     between = (z[2:] + z[:-2]) / 2.0
     away = np.abs(z[1:-1] - between)

@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from gpureport.observe.cliffs import summary
 from gpureport.observe.crossings import crossing, falling_fit
-from gpureport.observe.staircase import FLATNESS, LEAST_DROP, SIGNIFICANCE, Plateau, Staircase, centre
+from gpureport.observe.cuts import Plateau
+from gpureport.observe.staircase import FLATNESS, LEAST_DROP, SIGNIFICANCE, centre
 from gpureport.observe.statistics import Estimate
 
 Floats = NDArray[np.float64]
@@ -31,25 +32,25 @@ class Taper:
     n90: Estimate
 
 
-def flattens(shape: Staircase) -> bool:
+def flattens(plateaus: tuple[Plateau, ...]) -> bool:
     """Say whether the curve reaches a plateau: two points of equal rate, or a peak before a cliff."""
-    return len(shape.plateaus[0]) > 1 or len(shape.plateaus) > 1
+    return len(plateaus[0]) > 1 or len(plateaus) > 1
 
 
-def taper(u: Floats, copies: Floats, noise: Floats, shape: Staircase) -> Taper | None:
+def taper(u: Floats, copies: Floats, noise: Floats, plateaus: tuple[Plateau, ...]) -> Taper | None:
     """Find the taper of a curve, at the first plateau that it reaches.
 
     Args:
         u: ln(work-items), never falling, shape (n,).
         copies: ln(rate), the curve in row 0 and its replicates below, shape (rows, n).
         noise: standard errors, shape (n,).
-        shape: the curve's plateaus.
+        plateaus: of the curve; the first one counts.
 
     Returns:
         ``None`` if the curve does not rise by more than 10 % (and the noise), or never flattens.
     """
-    plateau = shape.plateaus[0]
-    if not flattens(shape) or u[plateau.stop - 1] <= u[0]:
+    plateau = plateaus[0]
+    if not flattens(plateaus) or u[plateau.stop - 1] <= u[0]:
         return None
     whole = Plateau(0, plateau.stop)
     level = centre(plateau.of(copies), float(np.median(noise)))
