@@ -234,3 +234,17 @@ class PresentDevice(Record):
     """Warp or wavefront width where an extension tells."""
     compute_capability: str | None = None
     """NVIDIA only, e.g. ``9.0``."""
+
+
+class DeviceMatch(Record):
+    """What the database makes of a device that is present."""
+
+    device: Device
+    """The device to predict for: the entry's figures, corrected by what is there."""
+    entry_id: str | None
+    """``None``: no entry matches, the device is a draft."""
+    how: str
+    """A sentence: by which name or id the entry was found, or what the draft was made from."""
+    draft: bool
+    notes: tuple[str, ...] = ()
+    """Where the device that is present disagrees with its entry."""

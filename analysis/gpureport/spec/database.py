@@ -1,0 +1,139 @@
+"""The database: every device file, found by name or matched to a device that is present."""
+
+import difflib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from gpureport.data import data_dir
+from gpureport.errors import InputError
+from gpureport.spec.files import ArchitectureFile, DeviceFile
+from gpureport.spec.host import Host, host_values, read_host
+from gpureport.spec.models import Device, DeviceMatch, PresentDevice
+from gpureport.spec.reading import read_file
+from gpureport.spec.resolve import Layer, resolve
+
+ARCHITECTURES = "architectures"
+_NOISE = re.compile(r"\((?:r|tm|c)\)|\[0x[0-9a-f]+\]|\b(?:nvidia|amd|intel|geforce|radeon|graphics|series)\b|[^a-z0-9]")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One device file."""
+
+    id: str
+    """Path below ``devices/`` without ``.yaml``: ``nvidia/h200_sxm``."""
+    path: Path
+    file: DeviceFile
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Everything that it is called."""
+        return (self.id, self.id.rsplit("/", 1)[-1], self.file.name, *self.file.opencl.names)
+
+
+@dataclass
+class Database:
+    """Device files by id, and architecture files by name (read when first needed)."""
+
+    entries: dict[str, Entry]
+    architecture_paths: dict[str, Path]
+    _read: dict[str, ArchitectureFile] = field(default_factory=dict)
+
+    @cached_property
+    def host(self) -> Host:
+        """The machine that this runs on."""
+        return read_host()
+
+    def architecture(self, name: str, where: str = "") -> ArchitectureFile:
+        """Return an architecture's file.
+
+        Raises:
+            InputError: there is none of that name (*where* says who asked), or it is wrong.
+        """
+        if name not in self.architecture_paths:
+            near = nearest(name, self.architecture_paths)
+            raise InputError(f"{where}architecture: there is no architecture {name!r}{near}")
+        if name not in self._read:
+            self._read[name] = read_file(self.architecture_paths[name], ArchitectureFile).get()
+        return self._read[name]
+
+    def device(self, entry_id: str, overlay: Layer | None = None) -> Device:
+        """Resolve an entry, with an *overlay* of values queried of the device that is present."""
+        entry = self.entries[entry_id]
+        architecture = self.architecture(entry.file.architecture, f"{entry.path}: ")
+        if not entry.file.host:
+            return resolve(entry.id, entry.file, architecture, overlay)
+        return resolve(entry.id, on_host(entry.file, self.host), architecture, overlay or host_values(self.host))
+
+    def resolve(self, text: str) -> Device:
+        """Find a device by id or name, whole or in part.
+
+        Raises:
+            InputError: no device or several are meant; the sentence lists the nearest.
+        """
+        return self.device(self._find(text))
+
+    def match(self, present: PresentDevice) -> DeviceMatch:
+        """Find the entry of a device that is present, or draft one."""
+        from gpureport.spec.match import match
+
+        return match(self, present)
+
+    def _find(self, text: str) -> str:
+        """Return the id of the one entry that *text* means."""
+        wanted = plain(text)
+        names = {entry.id: [plain(name) for name in entry.names] for entry in self.entries.values()}
+        exact = [entry_id for entry_id, own in names.items() if wanted and wanted in own]
+        found = exact or [e for e, own in names.items() if wanted and any(wanted in name for name in own)]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise InputError(f"{text!r} could be {' or '.join(sorted(found))}; give one of these")
+        near = nearest(text, [name for entry in self.entries.values() for name in entry.names])
+        raise InputError(f"the database has no device {text!r}{near}; 'gpureport devices --known' lists it")
+
+
+def load_database(extra_dirs: Iterable[Path] = ()) -> Database:
+    """Read the device files that are shipped, then those in *extra_dirs*, which win where ids are equal.
+
+    Raises:
+        InputError: a folder is missing, or a file is wrong (one sentence: file, line, field, what would be right).
+    """
+    entries: dict[str, Entry] = {}
+    architectures: dict[str, Path] = {}
+    for root in (data_dir("devices"), *extra_dirs):
+        if not root.is_dir():
+            raise InputError(f"{root}: there is no such folder of device files")
+        for path in sorted(root.rglob("*.yaml")):
+            name = path.relative_to(root).with_suffix("").as_posix()
+            if is_architecture(path):
+                architectures[path.stem] = path
+            else:
+                entries[name] = Entry(name, path, read_file(path, DeviceFile).get())
+    return Database(entries, architectures)
+
+
+def is_architecture(path: Path) -> bool:
+    """Whether a file describes an architecture: it lies in a folder ``architectures``."""
+    return path.resolve().parent.name == ARCHITECTURES
+
+
+def on_host(file: DeviceFile, host: Host) -> DeviceFile:
+    """Return the generic CPU's file for *host*: its name, without the levels that it lacks."""
+    lacking = {"L3": None} if host.caches and all(cache.level < 3 for cache in host.caches) else {}
+    return file.model_copy(update={"name": host.name or file.name, "caches": {**file.caches, **lacking}})
+
+
+def plain(name: str) -> str:
+    """Reduce a name to what tells devices apart: no vendor, brand, trade marks, blanks or punctuation."""
+    return _NOISE.sub("", name.lower()) or re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def nearest(name: str, known: Iterable[str] | Mapping[str, object]) -> str:
+    """Suggest up to three of the *known* names that are like *name*."""
+    lowered = {candidate.lower(): candidate for candidate in known}
+    near = difflib.get_close_matches(name.lower(), lowered, n=3, cutoff=0.5)
+    return f"; the nearest are {', '.join(repr(lowered[n]) for n in near)}" if near else ""

@@ -1,0 +1,176 @@
+"""An entry for a device that has none: what it says of itself, the rest from its architecture's family."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from gpureport.spec.files import ArchitectureFile, DeviceFile
+from gpureport.spec.host import host_values
+from gpureport.spec.models import Device, PresentDevice
+from gpureport.spec.resolve import Value, assumed, queried, resolve
+
+if TYPE_CHECKING:
+    from gpureport.spec.database import Database
+
+Measured = Mapping[str, tuple[float, str, str]]
+"""Measured values by path: value in SI base units, unit as in ``records`` (``B``, ``B/s``, ``cycles``), how."""
+
+GENERIC = "generic_gpu"
+_LEAST_CLOCK_HZ, _ASSUMED_CLOCK_HZ = 50e6, 1e9
+_SCALES = {
+    "B": ((2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB")),
+    "B/s": ((1e9, "GB/s"),),
+    "Hz": ((1e9, "GHz"),),
+    "s": ((1e-6, "us"),),
+}
+_UNITS = {"clock": "Hz", "memory.size": "B", "memory.bandwidth": "B/s"}
+
+
+def family(database: "Database", present: PresentDevice) -> str:
+    """Return the architecture whose patterns fit the device best: exactly, else NVIDIA's next older, else generic."""
+    if present.kind == "cpu":
+        return "x86_64"
+    capability = "sm_" + present.compute_capability.replace(".", "") if present.compute_capability else ""
+    names = [name for name in (capability, present.name) if name]
+    for key in sorted(database.architecture_paths):
+        patterns = database.architecture(key).matches
+        if any(fnmatchcase(name.lower(), pattern.lower()) for name in names for pattern in patterns):
+            return key
+    return _next_older(database, capability) or GENERIC
+
+
+def _next_older(database: "Database", capability: str) -> str | None:
+    """Return the newest NVIDIA architecture that is older than an unknown compute capability."""
+    if not capability:
+        return None
+    known = [
+        (int(number[1]), key)
+        for key in database.architecture_paths
+        for pattern in database.architecture(key).matches
+        if (number := re.fullmatch(r"sm_(\d+)", pattern)) and int(number[1]) <= int(capability[3:])
+    ]
+    return max(known)[1] if known else None
+
+
+def draft_values(present: PresentDevice, architecture: ArchitectureFile) -> dict[str, Value]:
+    """Return what the device says of itself, and assumptions in proportion to its compute units for the rest."""
+    units = present.compute_units * architecture.units_per_opencl_unit
+    doubled = f"{present.compute_units} work-group processors" if units != present.compute_units else ""
+    values = {
+        "compute_units": queried(units, "CL_DEVICE_MAX_COMPUTE_UNITS", doubled),
+        "clock": _clock(present),
+        "memory.size": queried(float(present.global_memory_bytes), "CL_DEVICE_GLOBAL_MEM_SIZE"),
+    }
+    typical = architecture.typical
+    if typical.bandwidth is not None:
+        note = f"{typical.bandwidth.value / 1e9:g} GB/s for each of {units} compute units"
+        values["memory.bandwidth"] = assumed(typical.bandwidth.value * units, note)
+    for level, leaf in typical.capacities.items():
+        values[f"caches.{level}.capacity"] = _capacity(present, architecture, level, leaf.value, units)
+    if present.wave_width:
+        values["wave_width"] = queried(present.wave_width, "sub-group, warp or wavefront width")
+    return values
+
+
+def _clock(present: PresentDevice) -> Value:
+    if present.clock_hz and present.clock_hz >= _LEAST_CLOCK_HZ:
+        return queried(present.clock_hz, "CL_DEVICE_MAX_CLOCK_FREQUENCY")
+    return assumed(_ASSUMED_CLOCK_HZ, "the device does not tell a plausible clock")
+
+
+def _capacity(present: PresentDevice, architecture: ArchitectureFile, level: str, per_unit: float, units: int) -> Value:
+    """Take a device-wide capacity from the query where the vendor reports that level, else from the family."""
+    # NVIDIA and AMD report the sum or the size of their first level instead (AdaptiveCpp/AdaptiveCpp#929).
+    if architecture.vendor == "Intel" and present.global_cache_bytes > 0:
+        return queried(float(present.global_cache_bytes), "CL_DEVICE_GLOBAL_MEM_CACHE_SIZE")
+    note = f"{per_unit / 1024:g} KiB for each of {units} compute units; {level} is not reported by OpenCL"
+    return assumed(per_unit * units, note)
+
+
+def draft_device(database: "Database", present: PresentDevice) -> Device:
+    """Make a device for which the database has no entry; its id is ``draft``."""
+    key = family(database, present)
+    architecture = database.architecture(key)
+    values = draft_values(present, architecture)
+    if key == GENERIC:
+        values["occupancy.local_memory"] = queried(float(present.local_memory_bytes), "CL_DEVICE_LOCAL_MEM_SIZE")
+        values["max_work_group"] = queried(present.max_work_group, "CL_DEVICE_MAX_WORK_GROUP_SIZE")
+    file = DeviceFile(name=present.name, vendor=present.vendor, architecture=key)
+    return resolve("draft", file, architecture, values)
+
+
+def draft_yaml(present: PresentDevice, database: "Database", measured: Measured | None = None) -> str:
+    """Write a commented device file for *present* that validates, saying of each value where it came from.
+
+    Args:
+        present: the device.
+        database: where its architecture is looked up.
+        measured: values by path that replace queried and assumed ones.
+    """
+    key = family(database, present)
+    if present.kind == "cpu":
+        values = host_values(database.host, present.compute_units, present.clock_hz)
+        values["memory.size"] = queried(float(present.global_memory_bytes), "CL_DEVICE_GLOBAL_MEM_SIZE")
+    else:
+        values = draft_values(present, database.architecture(key))
+    leaves = {p: _leaf(p, v) for p, v in values.items() if p in _UNITS or p == "compute_units" or "cache" in p}
+    leaves |= {path: _measured_leaf(*value) for path, value in (measured or {}).items()}
+    return "\n".join(_document(present, key, leaves)) + "\n"
+
+
+def _document(present: PresentDevice, architecture: str, leaves: Mapping[str, str]) -> Iterator[str]:
+    """Yield the lines of the file."""
+    yield "# yaml-language-server: $schema=../device.schema.json"
+    yield "# A draft: 'queried' was asked of the device, 'measured' was measured on it, 'assumed' is a guess."
+    yield "# Replace assumed values by documented ones, and give their source."
+    yield f"name: {json.dumps(present.name)}"
+    yield f"vendor: {json.dumps(present.vendor)}"
+    yield f"architecture: {architecture}"
+    yield "sources:"
+    yield f"  device: {{text: {json.dumps(f'{present.platform}, driver {present.driver}')}, kind: queried}}"
+    for path in ("compute_units", "clock"):
+        yield f"{path}: {leaves[path]}"
+    for group in ("memory", "caches", "launch"):
+        yield from _group(group, {p: leaf for p, leaf in leaves.items() if p.startswith(f"{group}.")})
+    yield "opencl:"
+    yield f"  names: [{json.dumps(present.name)}]"
+    if present.compute_units != 0 and "work-group processors" in leaves["compute_units"]:
+        yield f"  compute_units: {{value: {present.compute_units}, source: device}}"
+    if present.pci_id and re.fullmatch(r"[0-9a-f]{4}:[0-9a-f]{4}", present.pci_id.lower()):
+        yield f"pci_ids: [{json.dumps(present.pci_id.lower())}]"
+
+
+def _group(group: str, leaves: Mapping[str, str]) -> Iterator[str]:
+    """Yield the lines of one group, its levels nested."""
+    if leaves:
+        yield f"{group}:"
+    level = ""
+    for path in sorted(leaves):
+        *between, name = path.split(".")[1:]
+        if between and between[0] != level:
+            level = between[0]
+            yield f"  {level}:"
+        yield f"{'    ' if between else '  '}{name}: {leaves[path]}"
+
+
+def _leaf(path: str, value: Value) -> str:
+    """Write one value as ``{value: …, kind: …, note: …}``."""
+    unit = _UNITS.get(path, "B" if path.endswith("capacity") else "")
+    provenance = value.provenance
+    origin = "source: device, " if provenance.kind == "queried" else ""
+    note = "; ".join(part for part in (provenance.source, provenance.note) if part)
+    return f"{{value: {_text(value.value, unit)}, {origin}kind: {provenance.kind}, note: {json.dumps(note)}}}"
+
+
+def _measured_leaf(value: float, unit: str, how: str) -> str:
+    return f"{{value: {_text(value, unit)}, source: device, kind: measured, note: {json.dumps(how)}}}"
+
+
+def _text(value: float, unit: str) -> str:
+    """Write a quantity in the largest unit that shows it exactly, or to six digits."""
+    for scale, name in _SCALES.get(unit, ()):
+        if unit != "B" or (value / scale).is_integer():
+            return f"{value / scale:.6g} {name}"
+    return f"{value:.0f} B" if unit == "B" else f"{value:.6g} {unit}".strip()

@@ -1,0 +1,56 @@
+"""JSON Schemas of the YAML files, for editors: ``python -m gpureport.spec.schema`` rewrites them."""
+
+import json
+from typing import Any
+
+from gpureport.data import data_dir
+from gpureport.spec.files import ArchitectureFile, DeviceFile
+
+Schema = dict[str, Any]
+
+
+def device_schema() -> Schema:
+    """Return the schema of a device file."""
+    return _titled(DeviceFile.model_json_schema(), "gpureport device")
+
+
+def architecture_schema() -> Schema:
+    """Return the schema of an architecture file."""
+    return _titled(ArchitectureFile.model_json_schema(), "gpureport architecture")
+
+
+def _titled(schema: Schema, title: str) -> Schema:
+    """Name the definitions by their short titles, and the dialect."""
+    names = {key: _title(definition) for key, definition in schema["$defs"].items()}
+    renamed = _renamed({**schema, "title": title}, {f"#/$defs/{k}": f"#/$defs/{v}" for k, v in names.items()})
+    definitions = {names[key]: definition for key, definition in renamed["$defs"].items()}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **renamed,
+        "$defs": dict(sorted(definitions.items())),
+    }
+
+
+def _title(definition: Schema) -> str:
+    """Return a definition's own title, or that of its long form."""
+    return str(definition.get("title") or definition["anyOf"][1]["title"])
+
+
+def _renamed(part: Any, references: dict[str, str]) -> Any:  # noqa: ANN401 - any JSON
+    """Replace references throughout."""
+    if isinstance(part, dict):
+        return {key: _renamed(value, references) for key, value in part.items()}
+    if isinstance(part, list):
+        return [_renamed(item, references) for item in part]
+    return references.get(part, part) if isinstance(part, str) else part
+
+
+def write_schemas() -> None:
+    """Write both schemas beside the device files."""
+    for name, schema in (("device", device_schema()), ("architecture", architecture_schema())):
+        path = data_dir("devices") / f"{name}.schema.json"
+        path.write_text(json.dumps(schema, indent=2, ensure_ascii=False) + "\n")
+
+
+if __name__ == "__main__":
+    write_schemas()
