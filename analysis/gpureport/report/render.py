@@ -13,6 +13,7 @@ from gpureport.report.curves import comparisons, verdicts
 from gpureport.report.document import FILE_NAME, Report, save_report
 from gpureport.report.figures.overview import overview_figure, overview_rows
 from gpureport.report.figures.style import shorten
+from gpureport.report.figures.svg import PAGE_FONT, described
 from gpureport.units import (
     format_bandwidth,
     format_bytes,
@@ -24,11 +25,12 @@ from gpureport.units import (
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
     from weasyprint.document import Document
 
 _FONTS = (
-    ("gpureport sans", 400, "Inter-Regular.ttf"),
-    ("gpureport sans", 600, "Inter-SemiBold.ttf"),
+    (PAGE_FONT, 400, "Inter-Regular.ttf"),
+    (PAGE_FONT, 600, "Inter-SemiBold.ttf"),
     ("gpureport mono", 400, "JetBrainsMono-Regular.ttf"),
 )
 _VERDICT_ROWS = 14
@@ -120,7 +122,7 @@ def environment() -> "Environment":
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    env.globals.update(style=_style(), tables=tables, marks=words.MARKS, feature_text=words.feature_text)
+    env.globals.update(style=_style, fonts=_fonts(), tables=tables, marks=words.MARKS, feature_text=words.feature_text)
     env.globals["title_of"] = words.title_of
     env.filters.update(
         bandwidth=format_bandwidth,
@@ -129,26 +131,34 @@ def environment() -> "Environment":
         ratio=format_ratio,
         value=format_value,
         interval=format_interval,
-        picture=_data_uri,
+        picture=_picture,
     )
     return env
 
 
-def _style() -> str:
-    """Return the style sheet with the fonts in it; safe to stand in a ``style`` element."""
+def _style(name: str) -> "Markup":
+    """Return a style sheet, safe to stand in a ``style`` element."""
     from markupsafe import Markup
 
-    templates = data_dir("templates")
-    faces = (
-        f'@font-face{{font-family:"{family}";font-weight:{weight};src:url(data:font/ttf;base64,'
-        f"{base64.b64encode((templates / 'fonts' / name).read_bytes()).decode()})}}"
+    return Markup((data_dir("templates") / name).read_text(encoding="utf-8"))  # noqa: S704 - our own file
+
+
+def _fonts() -> "Markup":
+    """Return the style rules that bring the shipped fonts."""
+    from markupsafe import Markup
+
+    folder = data_dir("templates") / "fonts"
+    rule = Markup('@font-face{{font-family:"{}";font-weight:{};src:url(data:font/ttf;base64,{})}}\n')
+    return Markup().join(
+        rule.format(Markup(family), weight, base64.b64encode((folder / name).read_bytes()).decode())  # noqa: S704
         for family, weight, name in _FONTS
     )
-    return Markup("\n".join(faces) + (templates / "report.css").read_text(encoding="utf-8"))  # noqa: S704 - ours
 
 
-def _data_uri(svg: str) -> str:
-    return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
+def _picture(figure: Figure) -> "Markup":
+    from markupsafe import Markup
+
+    return Markup(described(figure.svg, figure.caption))  # noqa: S704 - matplotlib escapes what it writes
 
 
 def _readable_time(text: str) -> str:

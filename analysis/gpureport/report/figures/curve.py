@@ -20,9 +20,9 @@ from gpureport.report.figures.style import (
     binary_axis,
     new_figure,
     spread,
-    svg,
     value_axis,
 )
+from gpureport.report.figures.svg import svg
 from gpureport.units import format_bytes, format_value
 
 if TYPE_CHECKING:

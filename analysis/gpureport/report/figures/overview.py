@@ -14,8 +14,8 @@ from gpureport.report.figures.style import (
     PREDICTED,
     new_figure,
     shorten,
-    svg,
 )
+from gpureport.report.figures.svg import svg
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

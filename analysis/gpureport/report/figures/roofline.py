@@ -20,9 +20,9 @@ from gpureport.report.figures.style import (
     new_figure,
     shorten,
     spread,
-    svg,
     tick_text,
 )
+from gpureport.report.figures.svg import svg
 from gpureport.spec.models import Device
 from gpureport.units import format_bandwidth, format_value
 

@@ -1,22 +1,16 @@
-"""How every figure looks: fonts, colours, ticks; and how it becomes SVG text."""
+"""How every figure looks: colours, sizes, ticks."""
 
-import io
 import math
 import re
-import warnings
 from collections.abc import Callable, Sequence
-from functools import cache, wraps
-from typing import TYPE_CHECKING, Any, ParamSpec
+from typing import TYPE_CHECKING
 
-from gpureport.data import data_dir
 from gpureport.records import Verdict
 from gpureport.units import format_value
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-P = ParamSpec("P")
 
 WIDTH_IN = 6.85  # text width of an A4 page with 18 mm margins
 FONT_PT = 7.5
@@ -36,67 +30,6 @@ VERDICT_STYLES = {
     Verdict.ERROR: ("#000000", "X"),
 }
 """Colour and marker of each verdict: never the colour alone."""
-
-
-def svg(draw: "Callable[P, Figure]") -> Callable[P, str]:
-    """Make a function that draws a figure return it as SVG text, the same text for the same input."""
-
-    @wraps(draw)
-    def render(*args: P.args, **kwargs: P.kwargs) -> str:
-        from matplotlib import rc_context
-
-        with rc_context(_settings()), warnings.catch_warnings():
-            # A name in a script that neither font has: boxes are drawn, and the text of the page tells.
-            warnings.filterwarnings("ignore", message="Glyph .* missing from")
-            figure = draw(*args, **kwargs)
-            file = io.StringIO()
-            figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
-        text = file.getvalue()
-        return text[text.index("<svg") :]
-
-    return render
-
-
-@cache
-def _settings() -> Any:  # noqa: ANN401 - matplotlib types its settings as a union of literals
-    """Return the matplotlib settings, with the shipped fonts made known to it."""
-    import seaborn as sns
-    from matplotlib import font_manager
-
-    for path in sorted((data_dir("templates") / "fonts").glob("Inter-*.ttf")):
-        font_manager.fontManager.addfont(path)
-    return {
-        **sns.axes_style("ticks"),
-        "svg.hashsalt": "gpureport",
-        "svg.fonttype": "path",
-        "text.parse_math": False,
-        "font.family": ["Inter", "DejaVu Sans"],
-        "font.size": FONT_PT,
-        "axes.labelsize": FONT_PT,
-        "axes.linewidth": 0.6,
-        "axes.edgecolor": MUTED,
-        "axes.labelcolor": INK,
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-        "text.color": INK,
-        "xtick.color": MUTED,
-        "ytick.color": MUTED,
-        "xtick.labelcolor": INK,
-        "ytick.labelcolor": INK,
-        "xtick.labelsize": SMALL_PT,
-        "ytick.labelsize": SMALL_PT,
-        "xtick.major.width": 0.6,
-        "ytick.major.width": 0.6,
-        "xtick.major.size": 3,
-        "ytick.major.size": 3,
-        "xtick.minor.bottom": False,
-        "ytick.minor.left": False,
-        "legend.frameon": False,
-        "legend.fontsize": SMALL_PT,
-        "lines.linewidth": 1.2,
-        "lines.solid_capstyle": "butt",
-        "figure.facecolor": "white",
-    }
 
 
 def new_figure(height_in: float) -> "Figure":

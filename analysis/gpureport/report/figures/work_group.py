@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 from gpureport.records import ObservedPoint, PredictedPoint, Prediction
 from gpureport.report.curves import Curve
-from gpureport.report.figures.style import FAINT, MUTED, OBSERVED, PREDICTED, new_figure, svg, tick_text
+from gpureport.report.figures.style import FAINT, MUTED, OBSERVED, PREDICTED, new_figure, tick_text
+from gpureport.report.figures.svg import svg
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
