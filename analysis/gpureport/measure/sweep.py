@@ -21,7 +21,7 @@ from gpureport.workloads.model import Features, Sweep, Workload
 FEWEST_ROUNDS = 3
 """Samples that every point gets; a point for which the time budget does not allow them is skipped."""
 
-_PILOT_RUNS = 3
+_LONG_S = 5e-3  # a dispatch of that length needs no second look to size its samples
 _SETTLED = 0.02
 _SETTLING_S = 0.5
 _OVERRUN = 2.0  # times the budget at which even the fewest rounds are cut short
@@ -126,7 +126,7 @@ class _Run:
         for point in sorted(points, key=lambda point: (point.key.working_set_bytes, point.key.work)):
             expected_s = 2 * s_per_work * point.key.work  # once untimed, once timed
             left_s = self._settings.budget_s - self._spent_s - committed_s
-            if s_per_work and (FEWEST_ROUNDS + _PILOT_RUNS) * expected_s > left_s:
+            if s_per_work and (1 + FEWEST_ROUNDS) * expected_s > left_s:
                 point.skipped = (
                     f"one sample would take about {format_time(expected_s)}: too long for what is left "
                     f"of the sweep's {self._settings.budget_s:g} s"
@@ -145,10 +145,12 @@ class _Run:
         length_s = sampling.sample_length_s(tick_s, self._backend.launch_cost_s)
         self.compilations |= dict.fromkeys(self._bench.compilations(point))
         turn = self._bench.turn(point)
-        row = sampling.dispatches(length_s, self._bench.run(point, 1), turn)
-        seconds, point.cost_s = min(
-            (self._timed(point, row) for _ in range(_PILOT_RUNS - 1)), key=lambda timed: timed[1]
-        )
+        seconds = self._bench.run(point, 1)
+        if seconds >= _LONG_S:
+            point.cost_s = 2 * seconds
+            return seconds
+        row = sampling.dispatches(length_s, seconds, turn)
+        seconds, point.cost_s = min((self._timed(point, row) for _ in range(2)), key=lambda timed: timed[1])
         point.dispatches = sampling.dispatches(length_s, seconds, turn)
         return seconds
 
