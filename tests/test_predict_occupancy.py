@@ -72,4 +72,11 @@ def test_local_memory_takes_a_whole_carveout(local: int, taken: int) -> None:
     """Eight groups' reserves take 8 KiB, with 4 KiB each 40 KiB round up to 64; four of 49 KiB take 196 KiB."""
     resident = occupancy(ARCHITECTURE, (256,), Resources(32, local))
 
-    assert local_memory_in_use_bytes(ARCHITECTURE, resident) == taken * KIB
+    assert local_memory_in_use_bytes(ARCHITECTURE, resident, groups=100) == taken * KIB
+
+
+def test_groups_that_do_not_run_take_nothing() -> None:
+    """A lone group reserves one KiB, for which the smallest carve-out is enough, however many would fit."""
+    resident = occupancy(ARCHITECTURE, (1,), Resources(32))
+
+    assert local_memory_in_use_bytes(ARCHITECTURE, resident, groups=0.01) == 8 * KIB

@@ -45,7 +45,7 @@ def predict_sweep(
         workload: what is swept.
         sweep: its points.
         kind: which of the two predictions this is.
-        compiled: registers and local memory of each point as compiled; the workload's estimate where they are not known.
+        compiled: registers and local memory of each point as compiled; the workload's estimate where unknown.
     """
     points, occupancies = [], []
     for parameters, resources in zip_longest(sweep.points, compiled):
@@ -79,7 +79,7 @@ def predict_sweep(
         metric=workload.metric,
         axis=sweep.axis,
         points=tuple(points),
-        features=named(found, points, device),
+        features=named(found, sweep.axis, points, device),
         occupancy=_distinct(occupancies),
         made_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
     )

@@ -1,19 +1,22 @@
 """A device with what its primitives measured in place of what its entry says.
 
 Only primitives calibrate, and only the predictions of other workloads: launch cost and rate (``launch``),
-stream bandwidth (``memory/copy``), bandwidth and extent of the caches (``memory/read``), latencies (``memory/latency``).
+stream bandwidth (``memory/copy``), bandwidth and extent of caches (``memory/read``), latencies (``memory/latency``).
 """
 
 from collections.abc import Iterable, Sequence
 from statistics import median
 
-from gpureport.matching import match_features
-from gpureport.records import CurveFeature, Observation, Prediction, Provenance
+from gpureport.matching import Match, match_features
+from gpureport.records import Observation, Prediction, Provenance
 from gpureport.spec.models import Cache, Device, Extent
 
 
 def calibrated(device: Device, predictions: Iterable[Prediction], observations: Iterable[Observation]) -> Device:
     """Return *device* with measured primitives.
+
+    A figure of the entry is multiplied by observed / predicted of the primitive that shows it, so that what the model
+    already accounts for (launch cost, soft corners) is not counted twice.
 
     Args:
         device: as specified.
@@ -25,108 +28,114 @@ def calibrated(device: Device, predictions: Iterable[Prediction], observations: 
         prediction = by_key.get(str(observation.key))
         if prediction is None:
             continue
-        features = [
-            m.observed for m in match_features(prediction.features, observation.features) if m.predicted and m.observed
-        ]
+        matches = match_features(prediction.features, observation.features)
         match observation.key.workload, observation.key.variant:
             case "launch", _:
-                device = _with_launch(device, observation, features)
+                device = _with_launch(device, prediction, observation, matches)
             case "memory", "copy":
-                device = _with_stream(device, prediction, features)
+                device = _with_stream(device, matches)
             case "memory", "read":
-                device = _with_caches(device, features)
+                device = _with_caches(device, matches)
             case "memory", "latency":
-                device = _with_latencies(device, features)
+                device = _with_latencies(device, matches)
     return device
 
 
-def _measured(device: Device, **facts: str) -> dict[str, Provenance]:
-    """Return the provenance of *device* with *facts* (path with ``__`` for dots → how) marked as measured."""
-    new = {path.replace("__", "."): Provenance(kind="measured", source=how) for path, how in facts.items()}
-    return {**device.provenance, **new}
+def _ratios(matches: Sequence[Match]) -> dict[str, float]:
+    """Return observed / predicted of each plateau that both sides have, by level."""
+    return {
+        m.predicted.level: m.observed.value / m.predicted.value
+        for m in matches
+        if m.predicted and m.observed and m.predicted.feature == "rate"
+    }
 
 
-def _with_launch(device: Device, observation: Observation, features: Sequence[CurveFeature]) -> Device:
+def _measured(device: Device, facts: Iterable[str], how: str) -> dict[str, Provenance]:
+    """Return the provenance of *device* with *facts* (dotted paths) marked as measured by *how*."""
+    return {**device.provenance, **dict.fromkeys(facts, Provenance(kind="measured", source=how))}
+
+
+def _with_launch(device: Device, prediction: Prediction, observation: Observation, matches: Sequence[Match]) -> Device:
     """Take the time of the smallest dispatches, and the rate of the largest."""
-    times = [point.time_s for point in observation.points if point.point.work <= 16]
-    launch = device.launch
+    expected = {point.point.label: point.time_s for point in prediction.points}
+    times = [o.time_s / expected[o.point.label] for o in observation.points if o.point.work <= _FEW_GROUPS]
+    update = {}
     if times:
-        launch = launch.model_copy(update={"batched_s": median(times)})
-    rate = _plateaus(features)
+        update["batched_s"] = device.launch.batched_s * median(times)
+    rate = _ratios(matches)
     if rate:
-        launch = launch.model_copy(update={"groups_per_cycle": max(rate.values()) / device.clock_hz})
-    how = _measured(device, launch="empty kernel (launch/groups)")
-    return device.model_copy(update={"launch": launch, "provenance": how})
+        update["groups_per_cycle"] = device.launch.groups_per_cycle * max(rate.values())
+    how = _measured(device, (f"launch.{name.removesuffix('_s')}" for name in update), "empty kernel (launch/groups)")
+    return device.model_copy(update={"launch": device.launch.model_copy(update=update), "provenance": how})
 
 
-def _with_stream(device: Device, prediction: Prediction, features: Sequence[CurveFeature]) -> Device:
-    """Take the share of the listed bandwidth that the copy's largest working sets reach, in bytes that really move."""
-    value = _plateaus(features).get("DRAM")
-    if value is None:
+_FEW_GROUPS = 8
+"""Dispatches of so few work-groups take as long as one of a single group."""
+
+
+def _with_stream(device: Device, matches: Sequence[Match]) -> Device:
+    """Take the share of the listed bandwidth that the copy's largest working sets reach."""
+    ratio = _ratios(matches).get("DRAM")
+    if ratio is None:
         return device
-    last = prediction.points[-1]
-    efficiency = value * last.memory_bytes / last.point.work / device.memory.bandwidth_bytes_per_s
-    how = _measured(device, memory__efficiency="stream copy (memory/copy)")
-    memory = device.memory.model_copy(update={"efficiency": efficiency})
+    memory = device.memory.model_copy(update={"efficiency": device.memory.efficiency * ratio})
+    how = _measured(device, ["memory.efficiency"], "stream copy (memory/copy)")
     return device.model_copy(update={"memory": memory, "provenance": how})
 
 
-def _with_caches(device: Device, features: Sequence[CurveFeature]) -> Device:
+def _with_caches(device: Device, matches: Sequence[Match]) -> Device:
     """Take bandwidth and extent of each cache whose plateau or cliff was found."""
-    rates = _plateaus(features)
-    caches, facts = [], {}
+    ratios = _ratios(matches)
+    caches, facts = [], []
     for cache in device.caches:
         update: dict[str, float | Extent] = {}
-        if cache.name in rates:
-            per_unit = rates[cache.name] / device.clock_hz / device.compute_units
-            update["bandwidth_bytes_per_cycle"] = per_unit
-            facts[f"caches__{cache.name}__bandwidth"] = "read bandwidth (memory/read)"
-        extent = _extent(cache, features)
+        if cache.name in ratios:
+            update["bandwidth_bytes_per_cycle"] = cache.bandwidth_bytes_per_cycle * ratios[cache.name]
+            facts.append(f"caches.{cache.name}.bandwidth")
+        extent = _extent(cache, matches)
         if extent:
             update["bandwidth_extent"] = extent
-            facts[f"caches__{cache.name}__extent"] = "read bandwidth (memory/read)"
+            facts.append(f"caches.{cache.name}.bandwidth_extent")
         caches.append(cache.model_copy(update=update))
-    return device.model_copy(update={"caches": tuple(caches), "provenance": _measured(device, **facts)})
+    how = _measured(device, facts, "read bandwidth (memory/read)")
+    return device.model_copy(update={"caches": tuple(caches), "provenance": how})
 
 
-def _extent(cache: Cache, features: Sequence[CurveFeature]) -> Extent | None:
-    """Return where the read curve leaves a device-wide cache, in units of its capacity."""
-    if cache.scope != "device":
-        return None
-    found = {
-        f.position: f.value / cache.capacity_bytes for f in features if f.feature == "cliff" and f.level == cache.name
+def _extent(cache: Cache, matches: Sequence[Match]) -> Extent | None:
+    """Return where the read curve leaves a cache, each position moved by observed / predicted."""
+    moved = {
+        m.predicted.position: m.observed.value / m.predicted.value
+        for m in matches
+        if m.predicted and m.observed and m.predicted.feature == "cliff" and m.predicted.level == cache.name
     }
-    if not {"departure", "midpoint", "arrival"} <= found.keys():
+    if not {"departure", "midpoint", "arrival"} <= moved.keys():
         return None
-    middle = found["midpoint"]
+    old = cache.bandwidth_extent
+    middle = old.midpoint * moved["midpoint"]
     return Extent(
-        departure=min(found["departure"], 0.99 * middle),
+        departure=min(old.departure * moved["departure"], 0.99 * middle),
         midpoint=middle,
-        arrival=max(found["arrival"], 1.01 * middle),
+        arrival=max(old.arrival * moved["arrival"], 1.01 * middle),
     )
 
 
-def _with_latencies(device: Device, features: Sequence[CurveFeature]) -> Device:
-    """Take the latency of each level whose plateau was found, in cycles of the listed clock."""
-    cycles = {name: seconds * device.clock_hz for name, seconds in _plateaus(features).items()}
-    caches, facts = [], {}
+def _with_latencies(device: Device, matches: Sequence[Match]) -> Device:
+    """Take the latency of each level whose plateau was found; a far partition's goes by the cache's own name."""
+    ratios = _ratios(matches)
+    caches, facts = [], []
     for cache in device.caches:
-        update = {}
-        near = cycles.get(f"{cache.name} near")
-        if near is not None:
-            update["latency_cycles"] = near
-        if cache.name in cycles:
-            update["far_latency_cycles" if near is not None else "latency_cycles"] = cycles[cache.name]
-        if update:
-            facts[f"caches__{cache.name}__latency"] = "pointer chase (memory/latency)"
+        far = cache.far_latency_cycles
+        names = {"latency_cycles": f"{cache.name} near" if far else cache.name, "far_latency_cycles": cache.name}
+        update = {
+            field: getattr(cache, field) * ratios[level]
+            for field, level in names.items()
+            if level in ratios and getattr(cache, field)
+        }
+        facts += [f"caches.{cache.name}.{field.removesuffix('_cycles')}" for field in update]
         caches.append(cache.model_copy(update=update))
     memory = device.memory
-    if "DRAM" in cycles:
-        memory = memory.model_copy(update={"latency_cycles": cycles["DRAM"]})
-        facts["memory__latency"] = "pointer chase (memory/latency)"
-    how = _measured(device, **facts)
+    if "DRAM" in ratios:
+        memory = memory.model_copy(update={"latency_cycles": memory.latency_cycles * ratios["DRAM"]})
+        facts.append("memory.latency")
+    how = _measured(device, facts, "pointer chase (memory/latency)")
     return device.model_copy(update={"caches": tuple(caches), "memory": memory, "provenance": how})
-
-
-def _plateaus(features: Sequence[CurveFeature]) -> dict[str, float]:
-    return {f.level: f.value for f in features if f.feature == "rate"}

@@ -3,24 +3,24 @@
 from collections.abc import Sequence
 from math import log
 
-from gpureport.records import CurveFeature, PredictedPoint
+from gpureport.records import Axis, CurveFeature, PredictedPoint
 from gpureport.spec.models import Device
 
 
 def named(
-    features: Sequence[CurveFeature], points: Sequence[PredictedPoint], device: Device
+    features: Sequence[CurveFeature], axis: Axis, points: Sequence[PredictedPoint], device: Device
 ) -> tuple[CurveFeature, ...]:
     """Rename the numbered levels of *features*.
 
     A cliff belongs to the cache whose step is nearest to its midpoint (in log); the plateau before it has its name.
-    A plateau that no cliff ends is named by the level that serves the last point.
+    A plateau that no cliff ends is named by what serves (over working sets) or binds (over work-items) the last point.
     """
     names = {
         feature.level: _cache_near(feature.value, device)
         for feature in features
         if feature.feature == "cliff" and feature.position == "midpoint"
     }
-    last = points[-1].level if points else ""
+    last = points[-1].level if axis.quantity == "working_set" else points[-1].binding
     return tuple(
         feature
         if feature.feature == "taper" or feature.position == "peak"

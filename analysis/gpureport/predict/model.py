@@ -92,7 +92,7 @@ def _held_bytes(device: Device, demand: Demand, resident: Occupancy) -> tuple[fl
     for cache in device.caches:
         capacity = cache.capacity_bytes
         if cache.unified_with_local_memory:
-            capacity -= local_memory_in_use_bytes(device.architecture, resident)
+            capacity -= local_memory_in_use_bytes(device.architecture, resident, demand.groups / device.compute_units)
         if cache.scope == "compute_unit" and not demand.shared:
             capacity *= device.compute_units
         lost = demand.reused == "never" or (demand.reused == "dispatch" and not cache.persistent)

@@ -111,8 +111,13 @@ def _intel(rules: IntelOccupancy, waves_per_group: int, resources: Resources) ->
     }
 
 
-def local_memory_in_use_bytes(architecture: Architecture, resident: Occupancy) -> float:
-    """Return the bytes of a unified cache that resident work-groups' local memory takes: a whole carve-out.
+def local_memory_in_use_bytes(architecture: Architecture, resident: Occupancy, groups: float) -> float:
+    """Return the bytes of a unified cache that work-groups' local memory takes: a whole carve-out.
+
+    Args:
+        architecture: gives the rules.
+        resident: how many groups fit a compute unit.
+        groups: how many there are for each compute unit.
 
     The driver takes the smallest carve-out that holds the reserve and the local memory of the groups that are
     resident (CUDA C++ Programming Guide, unified data cache).
@@ -121,5 +126,5 @@ def local_memory_in_use_bytes(architecture: Architecture, resident: Occupancy) -
     if not isinstance(rules, NvidiaOccupancy) or not rules.carveouts_bytes:
         return 0.0
     each = _round_up(resident.local_memory_bytes + rules.local_memory_reserved_bytes, rules.local_memory_granule_bytes)
-    needed = each * max(1, resident.groups_per_compute_unit)
+    needed = each * max(1, min(ceil(groups), resident.groups_per_compute_unit))
     return next((size for size in rules.carveouts_bytes if size >= needed), rules.carveouts_bytes[-1])

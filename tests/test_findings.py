@@ -1,0 +1,171 @@
+"""Matching and verdicts, on small curves made by hand."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpureport.findings import find
+from gpureport.matching import match_features
+from gpureport.predict import limits_of, predict
+from gpureport.predict.calibrate import calibrated
+from gpureport.records import CurveFeature, Measurement, Observation, ObservedPoint, Prediction, Verdict, Verification
+from gpureport.workloads import all_workloads
+from tests.toy import MIB, TOY
+
+READ = next(w for w in all_workloads() if w.name == "memory/read")
+COPY = next(w for w in all_workloads() if w.name == "memory/copy")
+CHASE = next(w for w in all_workloads() if w.name == "memory/latency")
+GROUPS = next(w for w in all_workloads() if w.name == "launch/groups")
+
+
+def _cliff(level: str, midpoint: float) -> CurveFeature:
+    return CurveFeature(feature="cliff", position="midpoint", level=level, value=midpoint, unit="B")
+
+
+def _plateau(level: str, value: float) -> CurveFeature:
+    return CurveFeature(feature="rate", position="plateau", level=level, value=value, unit="B/s")
+
+
+def observed_like(prediction: Prediction, factor: float = 1.0, *, shift: float = 1.0) -> Observation:
+    """Return an observation that differs from a prediction by a factor in value, and in the place of its cliffs."""
+    numbers: dict[str, str] = {}
+    for f in prediction.features:
+        if f.feature == "cliff" or f.position == "plateau":
+            numbers.setdefault(f.level, f"level {len(numbers) + 1}")
+    features = [
+        f.model_copy(
+            update={
+                "level": numbers.get(f.level, f.level),
+                "value": f.value * {"cliff": shift, "rate": factor, "taper": 1.0}[f.feature],
+            }
+        )
+        for f in prediction.features
+    ]
+    points = tuple(
+        ObservedPoint(
+            point=p.point,
+            time_s=p.time_s / factor,
+            value=p.value * factor,
+            ci_low=p.value * factor * 0.99,
+            ci_high=p.value * factor * 1.01,
+            samples=7,
+        )
+        for p in prediction.points
+    )
+    return Observation(
+        key=prediction.key, metric=prediction.metric, axis=prediction.axis, points=points, features=tuple(features)
+    )
+
+
+def test_cliffs_are_matched_in_order_of_size() -> None:
+    """The nearest assignment wins; a cliff too far away answers nothing."""
+    predicted = [_cliff("L1", 1 * MIB), _cliff("L2", 60 * MIB)]
+    observed = [_cliff("level 1", 50 * MIB), _cliff("level 2", 900 * MIB)]
+    matches = match_features(predicted, observed)
+
+    pairs = {(m.predicted.level if m.predicted else None, m.observed.value if m.observed else None) for m in matches}
+    assert pairs == {("L1", None), ("L2", 50 * MIB), (None, 900 * MIB)}
+
+
+def test_a_plateau_goes_with_the_cliff_that_ends_it() -> None:
+    """With the inner cliff unseen, the first observed plateau is still the outer cache's."""
+    predicted = [
+        _cliff("L1", 1 * MIB),
+        _cliff("L2", 60 * MIB),
+        _plateau("L1", 30),
+        _plateau("L2", 9),
+        _plateau("DRAM", 4),
+    ]
+    observed = [_cliff("level 1", 50 * MIB), _plateau("level 1", 8), _plateau("level 2", 4)]
+    matches = match_features(predicted, observed)
+
+    rates = {
+        m.predicted.level: m.observed.value if m.observed else None
+        for m in matches
+        if m.predicted and m.predicted.feature == "rate"
+    }
+    assert rates == {"L1": None, "L2": 8, "DRAM": 4}
+
+
+@given(st.lists(st.floats(1, 1e9), max_size=4), st.lists(st.floats(1, 1e9), max_size=4))
+def test_no_feature_is_lost_or_used_twice(ours: list[float], theirs: list[float]) -> None:
+    """Every feature of either side is in exactly one match."""
+    predicted = [_cliff(f"C{i}", value) for i, value in enumerate(sorted(ours))]
+    observed = [_cliff(f"level {i}", value) for i, value in enumerate(sorted(theirs))]
+    matches = match_features(predicted, observed)
+
+    assert [m.predicted for m in matches if m.predicted] == predicted
+    assert sorted(m.observed.value for m in matches if m.observed) == sorted(theirs)
+
+
+@pytest.mark.parametrize(
+    ("factor", "verdict"), [(1.0, Verdict.AGREES), (0.9, Verdict.AGREES), (0.5, Verdict.OFF), (1.3, Verdict.ERROR)]
+)
+def test_verdicts_of_rates(factor: float, verdict: Verdict) -> None:
+    """Near: agrees. Slow: off. Above what the listed bandwidth allows: an error, never a success."""
+    prediction = predict(TOY, READ, limits_of(TOY))[0]
+    findings = find(TOY, [prediction], [], [observed_like(prediction, factor)])
+    memory = [f for f in findings if (f.feature, f.level) == ("rate", "DRAM")]
+
+    assert [f.verdict for f in memory] == [verdict]
+    assert memory[0].ratio == pytest.approx(factor)
+    assert memory[0].explanation
+
+
+def test_a_whole_curve_off_by_one_factor_is_said_to_be() -> None:
+    """That points to a clock or an efficiency of the entry."""
+    prediction = predict(TOY, READ, limits_of(TOY))[0]
+    findings = find(TOY, [prediction], [], [observed_like(prediction, 0.5)])
+
+    assert any("so does the whole curve, by 0.500" in f.explanation for f in findings)
+
+
+def test_missing_sides_are_named() -> None:
+    """A cliff beyond the sweep's end was not observed; one that nothing causes was not predicted."""
+    prediction = predict(TOY, READ, limits_of(TOY))[0]
+    observation = observed_like(prediction)
+    strange = observation.model_copy(update={"features": (_cliff("level 1", 400 * MIB),)})
+    verdicts = {(f.feature, f.level): f.verdict for f in find(TOY, [prediction], [], [strange])}
+
+    assert verdicts["cliff", "L2"] == Verdict.NOT_OBSERVED
+    assert verdicts["cliff", "level 1"] == Verdict.NOT_PREDICTED
+
+
+def test_wrong_results_are_an_error() -> None:
+    """Nothing was timed, and the finding says why."""
+    prediction = predict(TOY, READ, limits_of(TOY))[0]
+    wrong = Measurement(
+        key=prediction.key,
+        metric=prediction.metric,
+        axis=prediction.axis,
+        verification=Verification(passed=False, cases=("7 x 5",), message="7 x 5: 3 of 35 elements differ"),
+        skipped="wrong results",
+    )
+    (finding,) = find(TOY, [prediction], [wrong], [])
+
+    assert finding.verdict == Verdict.ERROR
+    assert "3 of 35 elements differ" in finding.explanation
+
+
+def test_primitives_that_agree_change_nothing() -> None:
+    """Calibrating with observations equal to the predictions gives the specified device again."""
+    predictions = [predict(TOY, w, limits_of(TOY))[0] for w in (GROUPS, COPY, READ, CHASE)]
+    device = calibrated(TOY, predictions, [observed_like(p) for p in predictions])
+
+    assert device.memory.efficiency == pytest.approx(TOY.memory.efficiency, rel=0.01)
+    assert device.memory.latency_cycles == pytest.approx(800, rel=0.01)
+    assert device.launch.batched_s == pytest.approx(2e-6)
+    for before, after in zip(TOY.caches, device.caches, strict=True):
+        assert after.bandwidth_bytes_per_cycle == pytest.approx(before.bandwidth_bytes_per_cycle, rel=0.01)
+        assert after.latency_cycles == pytest.approx(before.latency_cycles, rel=0.01)
+        assert after.bandwidth_extent.midpoint == pytest.approx(before.bandwidth_extent.midpoint, rel=0.01)
+    assert device.provenance["memory.efficiency"].kind == "measured"
+
+
+def test_calibration_takes_what_was_measured() -> None:
+    """Half the bandwidth, and a cache that gives out early."""
+    copy, read = (predict(TOY, w, limits_of(TOY))[0] for w in (COPY, READ))
+    device = calibrated(TOY, [copy, read], [observed_like(copy, 0.5), observed_like(read, shift=0.8)])
+
+    assert device.memory.efficiency == pytest.approx(0.45, rel=0.01)
+    assert device.caches[1].bandwidth_extent.midpoint == pytest.approx(0.8, rel=0.01)

@@ -1,0 +1,184 @@
+"""What every workload must keep, and the NumPy references against results known otherwise."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpureport.data import data_dir
+from gpureport.errors import InputError
+from gpureport.predict import limits_of
+from gpureport.workloads import all_workloads, grid, select
+from gpureport.workloads.bit_transpose import LocalMemory
+from gpureport.workloads.game_of_life import Bytes, Packed64
+from gpureport.workloads.memory import Latency
+from gpureport.workloads.model import Buffer, Features, Limits, Workload
+from tests.toy import MIB, TOY
+
+WORKLOADS = all_workloads()
+FULL = limits_of(TOY)
+CPU = TOY.model_copy(update={"kind": "cpu"})
+
+
+def _ids(workload: Workload) -> str:
+    return workload.name
+
+
+@given(st.floats(1, 1e6), st.floats(1.5, 1e6), st.integers(1, 8), st.floats(1, 1e9))
+def test_octaves_stay_inside_and_are_dense_where_asked(low: float, ratio: float, step: int, centre: float) -> None:
+    """Sizes ascend, stay within the range, and lie closer around a centre than elsewhere."""
+    sizes = grid.octaves(low, low * ratio, step, (centre,), 2 * step)
+
+    assert np.all(np.diff(sizes) > 0)
+    assert sizes.size == 0 or (low * 0.999 <= sizes[0] and sizes[-1] <= low * ratio * 1.001)
+    inner = sizes[(sizes > centre / 2) & (sizes < centre * 2)]
+    assert inner.size < 2 or np.max(np.diff(np.log2(inner))) < 1.001 / (2 * step)
+
+
+@pytest.mark.parametrize("quick", [False, True])
+@pytest.mark.parametrize("device", [TOY, CPU], ids=["gpu", "cpu"])
+@pytest.mark.parametrize("workload", WORKLOADS, ids=_ids)
+def test_sweeps_respect_the_limits(workload: Workload, device, quick: bool) -> None:
+    """No point needs a larger buffer or work-group than allowed; points differ; x ascends."""
+    limits = Limits(max_bytes=256 * MIB, max_buffer_bytes=128 * MIB, max_work_group=256, quick=quick)
+    for sweep in workload.sweeps(device, limits):
+        keys = [workload.point(parameters, sweep) for parameters in sweep.points]
+        assert len({key.label for key in keys}) == len(keys) > 1
+        assert sorted(key.x for key in keys) == [key.x for key in keys]
+        for parameters, key in zip(sweep.points, keys, strict=True):
+            demand = workload.demand(parameters, device)
+            assert key.work > 0
+            assert key.working_set_bytes <= limits.max_bytes
+            assert np.prod(demand.work_group) <= limits.max_work_group
+            assert demand.work_items == key.work_items
+
+
+@pytest.mark.parametrize("workload", WORKLOADS, ids=_ids)
+def test_sweeps_are_dense_around_the_outer_cache(workload: Workload) -> None:
+    """A sweep over the working set has at least four points in the octave around a predicted cliff."""
+    for sweep in workload.sweeps(TOY, FULL):
+        if sweep.axis.quantity == "working_set":
+            sizes = np.array([workload.point(p, sweep).working_set_bytes for p in sweep.points])
+            assert np.sum((sizes > 64 * MIB / 2**0.5) & (sizes < 64 * MIB * 2**0.5)) >= 4
+
+
+@pytest.mark.parametrize("workload", WORKLOADS, ids=_ids)
+def test_kernels_exist(workload: Workload) -> None:
+    """The source is shipped and defines every kernel that a job launches."""
+    source = (data_dir("kernels_cl") / workload.source).read_text()
+    for parameters in workload.verification():
+        job = workload.verification_job(parameters, np.random.default_rng(0))
+        for dispatch in (*job.before, *job.dispatches):
+            assert f"kernel void {dispatch.kernel}(" in source
+            assert {a for a in dispatch.arguments if isinstance(a, str)} <= job.buffers.keys()
+
+
+@pytest.mark.parametrize("workload", WORKLOADS, ids=_ids)
+def test_the_same_seed_gives_the_same_job(workload: Workload) -> None:
+    """Data are random but reproducible, and never all zero."""
+    parameters = workload.verification()[0]
+    first, second = (workload.verification_job(parameters, np.random.default_rng(7)) for _ in range(2))
+
+    for name, buffer in first.buffers.items():
+        if buffer.contents is not None:
+            np.testing.assert_array_equal(buffer.contents, second.buffers[name].contents)
+
+
+def test_names_are_unique() -> None:
+    """Family and variant identify a workload."""
+    assert len({w.name for w in WORKLOADS}) == len(WORKLOADS)
+
+
+def test_select_takes_families_and_variants() -> None:
+    """Primitives come first, whatever the order asked for; unknown names are refused with the known ones."""
+    names = [w.name for w in select(("particles", "memory/copy"))]
+
+    assert names == ["memory/copy", "particles/structs32", "particles/arrays"]
+    with pytest.raises(InputError, match="no workload is called 'gol'; there are: bit_transpose, bit_transpose/local"):
+        select(("gol",))
+
+
+def test_a_buffer_repeats_its_contents() -> None:
+    """Also when it is no multiple of them."""
+    filled = Buffer(20, np.array([1, 2, 3], dtype=np.uint32)).filled()
+
+    assert filled.tolist() == [1, 2, 3, 1, 2]
+
+
+def _advance(workload: Bytes | Packed64, board: np.ndarray, generations: int) -> np.ndarray:
+    """Advance a board of 0 and 1 by the workload's own reference."""
+    height, width = board.shape
+    parameters = {"width": width, "height": height, "local_x": 8, "local_y": 8}
+    job = workload.job(parameters, np.random.default_rng(0))
+    contents = board.astype(np.uint8)
+    if isinstance(workload, Packed64):
+        padded = np.zeros((height, -(-width // 64) * 64), dtype=np.uint8)
+        padded[:, :width] = board
+        contents = np.packbits(padded, axis=1, bitorder="little").view("<u8").astype(np.uint64)
+    buffers = {name: Buffer(buffer.nbytes, contents) for name, buffer in job.buffers.items()}
+    answer = workload.expected(parameters, type(job)(buffers, job.dispatches), generations)
+    (result,) = answer.values()
+    if isinstance(workload, Packed64):
+        cells = np.unpackbits(result.astype("<u8").view(np.uint8), bitorder="little")
+        return cells.reshape(height, -1)[:, :width]
+    return result.reshape(height, width)
+
+
+@pytest.mark.parametrize("workload", [Bytes(), Packed64()], ids=_ids)
+def test_a_glider_flies(workload) -> None:
+    """After four generations a glider is itself, one cell further along the diagonal, also across words."""
+    board = np.zeros((70, 70), dtype=np.uint8)
+    board[60:63, 61:64] = [[0, 1, 0], [0, 0, 1], [1, 1, 1]]
+
+    np.testing.assert_array_equal(_advance(workload, board, 4), np.roll(board, (1, 1), (0, 1)))
+
+
+@pytest.mark.parametrize("workload", [Bytes(), Packed64()], ids=_ids)
+def test_beyond_the_border_all_is_dead(workload) -> None:
+    """A block in the corner stays, a blinker's row at the edge loses what would lie outside."""
+    board = np.zeros((5, 67), dtype=np.uint8)
+    board[:2, :2] = 1
+    board[4, 64:67] = 1
+    after = _advance(workload, board, 1)
+
+    assert after[:2, :2].all()
+    assert after[3:, 64:67].tolist() == [[0, 1, 0], [0, 1, 0]]
+
+
+def test_the_reference_transposes() -> None:
+    """Bit c of row r becomes bit r of row c."""
+    workload = LocalMemory()
+    parameters = {"matrices": 3, "local": 32, "repeats": 1}
+    job = workload.job(parameters, np.random.default_rng(3))
+    rows = job.buffers["from"].filled().reshape(3, 32)
+    after = workload.expected(parameters, job, 1)["to"].reshape(3, 32)
+
+    for matrix, row, column in [(0, 0, 31), (1, 17, 4), (2, 31, 31), (2, 5, 30)]:
+        assert rows[matrix, row] >> column & 1 == after[matrix, column] >> row & 1
+
+
+def test_the_chase_visits_every_line_once() -> None:
+    """One lap, whole lines apart."""
+    workload = Latency()
+    parameters = {"bytes": 128 * 50, "line": 128, "steps": 1}
+    following = workload.job(parameters, np.random.default_rng(1)).buffers["next6400"].filled()
+    at, seen = 0, set()
+    for _ in range(50):
+        seen.add(at)
+        at = int(following[at])
+
+    assert at == 0
+    assert seen == set(range(0, 1600, 32))
+
+
+def test_shuffle_says_what_is_missing() -> None:
+    """No sub-group shuffle: skipped with the reason; with several, the portable one is used."""
+    shuffle = next(w for w in WORKLOADS if w.variant == "shuffle")
+    none = Features(frozenset(), "x", "gpu", 1)
+    nvidia = Features(frozenset({"cl_nv_device_attribute_query"}), "NVIDIA", "gpu", 1)
+    both = Features(frozenset({"cl_intel_subgroups", "cl_khr_subgroup_shuffle"}), "Intel", "gpu", 1)
+
+    assert "no sub-group shuffle" in (shuffle.missing(none) or "")
+    assert shuffle.missing(nvidia) is None
+    assert shuffle.options(nvidia) == "-DSHUFFLE=3"
+    assert shuffle.options(both) == "-DSHUFFLE=1"
