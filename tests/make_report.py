@@ -125,9 +125,7 @@ def make_device(name: str = "NVIDIA H200 SXM") -> Device:
             "caches.L2.capacity": Provenance(
                 kind="queried", source="CL_DEVICE_GLOBAL_MEM_CACHE_SIZE", note="One list says 50 MB."
             ),
-            "caches.L2.latency": Provenance(
-                kind="spec", source="RRZE-HPC/gpu-benches, gpu-latency, H100 PCIe"
-            ),
+            "caches.L2.latency": Provenance(kind="spec", source="RRZE-HPC/gpu-benches, gpu-latency, H100 PCIe"),
             "clock": Provenance(kind="spec", source="NVIDIA H200 data sheet, 2024-11"),
             "architecture.rates_per_cycle.int32": Provenance(
                 kind="spec", source="CUDA C++ Programming Guide 12.6, arithmetic instructions"
@@ -205,7 +203,7 @@ def _time(ceilings: dict[str, float]) -> float:
 
 
 def _features(
-    metric: Metric, shift: float, level: str, top: float, intervals: bool
+    metric: Metric, shift: float, level: str, top: float, bottom: float, intervals: bool
 ) -> tuple[CurveFeature, ...]:
     rate_unit = f"{metric.unit}/s" if metric.kind == "rate" else "s"
     table = [
@@ -215,7 +213,7 @@ def _features(
         ("taper", "knee", "device", 160e3 * shift, "work-items"),
         ("taper", "n90", "device", 610e3 * shift, "work-items"),
         ("rate", "plateau", level, top, rate_unit),
-        ("rate", "plateau", "DRAM", top * DRAM_RATE / L2_RATE, rate_unit),
+        ("rate", "plateau", "DRAM", bottom, rate_unit),
     ]
     spread = 0.03 if intervals else None
     return tuple(
@@ -293,16 +291,16 @@ class _Builder:
         """Add predictions of both kinds, samples around ``error`` times the model, and what follows."""
         times = [_time(ceilings) for ceilings in model]
         shifts = {"specification": 1.0, "calibrated": 1 + 0.7 * (error - 1)}
-        samples = [
-            np.asarray(time * error * (1 + 0.012 * self.rng.standard_normal(9)), dtype=float)
-            for time in times
-        ]
+        samples = [np.asarray(time * error * (1 + 0.012 * self.rng.standard_normal(9)), dtype=float) for time in times]
         medians = [float(np.median(sample)) for sample in samples]
-        top = max(metric.value(point.work, time) for point, time in zip(points, times, strict=True))
+        values = [metric.value(point.work, time) for point, time in zip(points, times, strict=True)]
+        top, bottom = max(values), values[-1]
         shape = axis.quantity == "work_group"
-        observed_features = () if shape else _features(metric, 1 / error, "L2", top / error, intervals=True)
+        observed_features = (
+            () if shape else _features(metric, 1 / error, "L2", top / error, bottom / error, intervals=True)
+        )
         for kind, shift in shifts.items():
-            features = () if shape else _features(metric, 2 - shift, "L2", top / shift, intervals=False)
+            features = () if shape else _features(metric, 2 - shift, "L2", top / shift, bottom / shift, intervals=False)
             predicted = tuple(
                 PredictedPoint(
                     point=point,
@@ -331,8 +329,7 @@ class _Builder:
                 )
             )
             self.findings += [
-                _finding(key, wanted, found, kind)
-                for wanted, found in zip(features, observed_features, strict=True)
+                _finding(key, wanted, found, kind) for wanted, found in zip(features, observed_features, strict=True)
             ]
         self.measurements.append(
             Measurement(

@@ -11,7 +11,7 @@ from gpureport.report.figures.curve import curve_figure
 from gpureport.report.figures.roofline import roofline_dots, roofline_figure
 from gpureport.report.figures.work_group import work_group_figure
 from gpureport.report.tables import Table, occupancy_table
-from gpureport.report.words import curve_caption, roofline_caption, work_group_caption
+from gpureport.report.words import curve_caption, explanations, roofline_caption, work_group_caption
 
 
 @dataclass(frozen=True)
@@ -119,12 +119,11 @@ def _notes(predictions: Sequence[Prediction]) -> tuple[str, ...]:
 
 
 def _sweep(curve: Curve) -> SweepSection:
-    explanations = (pair.main.explanation for pair in curve.comparisons)
     return SweepSection(
         title=curve.key.sweep.replace("_", " ").capitalize(),
         figure=_figure(curve),
         comparisons=curve.comparisons,
-        explanations=tuple(dict.fromkeys(text for text in explanations if text)),
+        explanations=explanations(curve.comparisons),
         warnings=curve.observation.warnings if curve.observation else (),
         skipped=curve.measurement.skipped if curve.measurement else None,
     )

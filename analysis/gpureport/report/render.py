@@ -33,7 +33,7 @@ _FONTS = (
     (PAGE_FONT, 600, "Inter-SemiBold.ttf"),
     ("gpureport mono", 400, "JetBrainsMono-Regular.ttf"),
 )
-_VERDICT_ROWS = 14
+_VERDICT_ROWS = 12
 _LONG_NAME = 60
 
 
@@ -69,11 +69,11 @@ def render_html(report: Report) -> str:
         report=report,
         device=report.device,
         short_name=shorten(report.device.name, _LONG_NAME),
-        long_name=len(report.device.name) > _LONG_NAME,
+        long_name=_is_long(report),
         created=_readable_time(report.created_at),
         sentences=words.sentences(report),
         verdicts=verdicts(report),
-        verdict_rows=_VERDICT_ROWS,
+        verdict_rows=_verdict_rows(report),
         overview=Figure(overview_figure(rows), overview) if rows else None,
         chapters=chapters(report),
     )
@@ -159,6 +159,16 @@ def _picture(figure: Figure) -> "Markup":
     from markupsafe import Markup
 
     return Markup(described(figure.svg, figure.caption))  # noqa: S704 - matplotlib escapes what it writes
+
+
+def _verdict_rows(report: Report) -> int:
+    """Return how many rows leave page one a single page: every box above them takes the room of two."""
+    boxes = (report.match.draft, report.status == "partial", bool(report.match.notes), _is_long(report))
+    return _VERDICT_ROWS - 2 * sum(boxes)
+
+
+def _is_long(report: Report) -> bool:
+    return len(report.device.name) > _LONG_NAME
 
 
 def _readable_time(text: str) -> str:

@@ -9,8 +9,10 @@ from gpureport.report.document import Report
 from gpureport.report.values import value_at
 from gpureport.units import format_bytes, format_frequency, format_time
 
-_UNKNOWN = "–"
+_UNKNOWN = "\N{EN DASH}"
+_TIMES = " \N{MULTIPLICATION SIGN} "
 _LOG_LINES = 12
+_SHORT = 14
 
 
 @dataclass(frozen=True)
@@ -20,6 +22,14 @@ class Table:
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     numeric: frozenset[str] = frozenset()
+
+    @property
+    def narrow(self) -> frozenset[str]:
+        """Columns whose texts are all short: they are never broken over lines."""
+        cells = zip(*self.rows, strict=True)
+        return frozenset(
+            name for name, texts in zip(self.columns, cells, strict=False) if max(map(len, texts)) <= _SHORT
+        )
 
 
 @dataclass(frozen=True)
@@ -49,7 +59,7 @@ def occupancy_table(curves: Iterable[Curve]) -> Table:
 
 def _occupancy_row(entry: Occupancy) -> tuple[str, ...]:
     return (
-        " × ".join(map(str, entry.work_group)),
+        _TIMES.join(map(str, entry.work_group)),
         str(entry.registers_per_work_item),
         format_bytes(entry.local_memory_bytes),
         str(entry.groups_per_compute_unit),
@@ -87,7 +97,7 @@ def _span(values: Sequence[int]) -> str:
     if not values:
         return _UNKNOWN
     low, high = min(values), max(values)
-    return str(low) if low == high else f"{low}–{high}"
+    return str(low) if low == high else f"{low} to {high}"
 
 
 def verification_table(report: Report) -> Table:
@@ -131,7 +141,7 @@ def environment_table(report: Report) -> Table:
         ("workloads asked for", ", ".join(settings.workloads) or "all"),
         ("command", settings.command or _UNKNOWN),
     ]
-    return Table(("", "value"), tuple(pairs))
+    return Table(("what", "value"), tuple(pairs))
 
 
 def skipped_table(report: Report) -> Table:

@@ -8,6 +8,7 @@ from pydantic import BaseModel
 from gpureport.spec.models import Device
 from gpureport.units import format_ratio, format_value
 
+_UNKNOWN = "\N{EN DASH}"
 _SUFFIXES = {
     "_bytes_per_cycle": "B/cycle",
     "_bytes_per_s": "B/s",
@@ -21,7 +22,7 @@ _SUFFIXES = {
 
 
 def value_at(device: Device, path: str) -> str:
-    """Write the value at *path*, e.g. ``caches.L2.capacity``; ``–`` where the path leads nowhere.
+    """Write the value at *path*, e.g. ``caches.L2.capacity``; a dash where the path leads nowhere.
 
     Paths leave the unit out of a field's name, and name the members of a list (caches).
     """
@@ -53,4 +54,4 @@ def _written(node: object, unit: str) -> str:
         return str(node)
     if isinstance(node, Real):
         return format_value(float(node), unit) if unit else format_ratio(float(node))
-    return node if isinstance(node, str) else "–"
+    return node if isinstance(node, str) else _UNKNOWN

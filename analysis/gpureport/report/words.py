@@ -22,7 +22,7 @@ MARKS = {
 
 _POSITIONS = {
     "departure": "{level} begins to give out",
-    "midpoint": "{level} gives out (half way)",
+    "midpoint": "{level} gives out",
     "arrival": "{level} has given out",
     "knee": "work at the knee",
     "n90": "work for 90 % of the plateau",
@@ -34,9 +34,18 @@ _FACTOR = 2.0
 
 
 def feature_text(feature: CurveFeature | Finding) -> str:
-    """Name a position of a feature: ``L2 gives out (half way)``."""
+    """Name a position of a feature: ``L2 gives out``."""
     text = _POSITIONS[feature.position].format(level=feature.level)
     return text.removesuffix(" in device")
+
+
+def explanations(pairs: Iterable[Comparison]) -> tuple[str, ...]:
+    """Return the findings' explanations, each after the values that it explains."""
+    values: dict[str, list[str]] = {}
+    for pair in pairs:
+        if pair.main.explanation:
+            values.setdefault(pair.main.explanation, []).append(feature_text(pair.main))
+    return tuple(f"{', '.join(names)}: {text}" for text, names in values.items())
 
 
 def title_of(report: Report, workload: str, variant: str) -> str:

@@ -19,6 +19,7 @@ from gpureport.report.figures.style import (
     WIDTH_IN,
     binary_axis,
     new_figure,
+    shorten,
     spread,
     value_axis,
 )
@@ -83,8 +84,8 @@ def curve_figure(curve: Curve) -> "Figure":
     low, high = min(point.point.x for point in points), max(point.point.x for point in points)
     binary_axis(axes, low, high, x_text(curve))
     value_axis(axes, [point.value for point in points], curve.value_unit)
-    axes.set_xlabel(curve.axis.label)
-    axes.set_ylabel(curve.metric.label)
+    axes.set_xlabel(shorten(curve.axis.label, 80))
+    axes.set_ylabel(shorten(curve.metric.label))
     _draw_values(axes, curve)
     _draw_plateaus(axes, curve)
     _draw_strip(strip, axes, rows, curve.prediction)
@@ -95,7 +96,7 @@ def x_text(curve: Curve) -> Callable[[float], str]:
     """Return what writes a power of two on the curve's x axis."""
     if curve.axis.quantity == "working_set":
         return format_bytes
-    return lambda value: f"2{round(np.log2(value))}".translate(_SUPERSCRIPTS).replace("²", "2", 1)
+    return lambda value: "2" + str(round(np.log2(value))).translate(_SUPERSCRIPTS)
 
 
 def _rows(curve: Curve) -> tuple[_Row, ...]:

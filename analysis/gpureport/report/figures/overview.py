@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MOST_ROWS = 14
+MOST_ROWS = 12
 """Of more rows, those farthest from 1 are drawn."""
 
 _ROW_IN = 0.155

@@ -152,7 +152,7 @@ def _draw_dots(axes: "Axes", dots: Sequence[Dot]) -> list["Line2D"]:
         axes.plot([dot.intensity] * 2, heights, color=colour, linewidth=0.8, zorder=3)
         axes.plot(dot.intensity, heights[0], marker=marker, mfc="white", mec=colour, markersize=6, zorder=4)
         filled: dict[str, Any] = {"marker": marker, "color": colour, "markersize": 4.5, "linestyle": ""}
-        handles += axes.plot([], [], label=f"{shorten(dot.name)} ({dot.size})", **filled)
+        handles += axes.plot([], [], label=f"{shorten(dot.name)} ({shorten(dot.size, 16)})", **filled)
         if dot.observed_per_s:
             axes.plot(dot.intensity, heights[1], zorder=5, **filled)
     return handles

@@ -40,8 +40,9 @@ def new_figure(height_in: float) -> "Figure":
 
 
 def shorten(text: str, most: int = 28) -> str:
-    """Cut a name that would not fit into its figure."""
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    """Make a name fit where there is one line for it: cut, and with blanks for what cannot be printed."""
+    printable = "".join(character if character.isprintable() else " " for character in text)
+    return printable if len(printable) <= most else f"{printable[: most - 1]}…"
 
 
 def tick_text(value: float, unit: str) -> str:

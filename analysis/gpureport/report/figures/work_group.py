@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpureport.records import ObservedPoint, PredictedPoint, Prediction
 from gpureport.report.curves import Curve
-from gpureport.report.figures.style import FAINT, MUTED, OBSERVED, PREDICTED, new_figure, tick_text
+from gpureport.report.figures.style import FAINT, MUTED, OBSERVED, PREDICTED, new_figure, shorten, tick_text
 from gpureport.report.figures.svg import svg
 
 if TYPE_CHECKING:
@@ -53,11 +53,11 @@ def work_group_figure(curve: Curve) -> "Figure":
         )
         handles.append(Line2D([], [], linestyle="", marker="o", markersize=3, color=OBSERVED, label="observed"))
     axes.set_ylim(len(labels) - 0.4, -0.6)
-    axes.set_yticks(range(len(labels)), labels)
+    axes.set_yticks(range(len(labels)), [shorten(label, 20) for label in labels])
     axes.set_xlim(left=0)
     axes.xaxis.set_major_formatter(lambda value, _: tick_text(value, curve.value_unit) if value else "0")
-    axes.set_xlabel(curve.metric.label)
-    axes.set_ylabel(curve.axis.label)
+    axes.set_xlabel(shorten(curve.metric.label, 80))
+    axes.set_ylabel(shorten(curve.axis.label))
     axes.grid(axis="y", color=FAINT, linewidth=0.4)
     axes.set_axisbelow(True)
     axes.legend(
