@@ -25,6 +25,7 @@ _SCALES = {
     "Hz": ((1e9, "GHz"),),
     "s": ((1e-6, "us"),),
 }
+_WRITTEN = ("compute_units", "clock", "memory", "caches", "launch")
 _UNITS = {"clock": "Hz", "memory.size": "B", "memory.bandwidth": "B/s"}
 
 
@@ -115,7 +116,7 @@ def draft_yaml(present: PresentDevice, database: "Database", measured: Measured 
         values["memory.size"] = queried(float(present.global_memory_bytes), "CL_DEVICE_GLOBAL_MEM_SIZE")
     else:
         values = draft_values(present, database.architecture(key))
-    leaves = {p: _leaf(p, v) for p, v in values.items() if p in _UNITS or p == "compute_units" or "cache" in p}
+    leaves = {p: _leaf(p, v) for p, v in values.items() if p.split(".")[0] in _WRITTEN}
     leaves |= {path: _measured_leaf(*value) for path, value in (measured or {}).items()}
     return "\n".join(_document(present, key, leaves)) + "\n"
 
@@ -171,6 +172,8 @@ def _measured_leaf(value: float, unit: str, how: str) -> str:
 def _text(value: float, unit: str) -> str:
     """Write a quantity in the largest unit that shows it exactly, or to six digits."""
     for scale, name in _SCALES.get(unit, ()):
-        if unit != "B" or (value / scale).is_integer():
+        if unit != "B":
             return f"{value / scale:.6g} {name}"
+        if (value / scale).is_integer():
+            return f"{value / scale:.0f} {name}"
     return f"{value:.0f} B" if unit == "B" else f"{value:.6g} {unit}".strip()

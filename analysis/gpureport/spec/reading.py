@@ -15,6 +15,7 @@ from gpureport.spec.files import File
 
 F = TypeVar("F", bound=File)
 _MOST_BYTES = 1 << 18
+_LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the same, in C, where it was built
 _Step = str | int
 
 
@@ -90,9 +91,9 @@ def _compose(content: bytes) -> yaml.Node:
     """
     if len(content) > _MOST_BYTES:
         raise ValueError(f"it is larger than {_MOST_BYTES >> 10} KiB")
-    if any(isinstance(token, yaml.AliasToken) for token in yaml.scan(content, yaml.SafeLoader)):
+    if any(isinstance(token, yaml.AliasToken) for token in yaml.scan(content, _LOADER)):
         raise ValueError("aliases (*name) are not supported; write the value out")
-    root = yaml.compose(content, yaml.SafeLoader)
+    root = yaml.compose(content, _LOADER)
     if root is None:
         raise ValueError("it is empty")
     return root
