@@ -40,6 +40,11 @@ class Curve:
     times: Floats
     noise: Floats
 
+    def at(self, chosen: NDArray[np.intp] | NDArray[np.bool_]) -> "Curve":
+        """Return the chosen points."""
+        columns = (self.work_items, self.working_set, self.values, self.times, self.noise)
+        return Curve(*(column[chosen] for column in columns))
+
 
 def features_of_curve(
     axis: Axis,
@@ -76,10 +81,12 @@ def curve_features(axis: Axis, metric: Metric, curve: Curve) -> tuple[tuple[Curv
     """Return the features of a curve, and in sentences what could not be found and why."""
     if axis.quantity == "work_group":
         return (_peak(metric, curve),) if len(curve.values) else (), ()
-    size = curve.working_set if axis.quantity == "working_set" else curve.work_items
-    if len(size) < FEWEST_POINTS or np.any(np.diff(size) <= 0.0):
-        return (), (f"With {len(size)} points of different size, the curve has no shape to find features in.",)
-    return _shape_features(axis, metric, curve, size)
+    size, first = np.unique(
+        curve.working_set if axis.quantity == "working_set" else curve.work_items, return_index=True
+    )
+    if len(size) < FEWEST_POINTS:
+        return (), (f"A curve of {len(size)} sizes is too short to find features in: it takes {FEWEST_POINTS}.",)
+    return _shape_features(axis, metric, curve.at(first), size)
 
 
 def _shape_features(

@@ -43,13 +43,13 @@ def observe(measurement: Measurement) -> Observation | None:
     noise = np.maximum(noise, LEAST_NOISE)
     stray = strays(np.log(values), noise, counts) if shaped else np.zeros(len(points), dtype=bool)
     curve = Curve(
-        work_items=np.array([float(point.point.work_items) for point in points])[~stray],
-        working_set=np.array([point.point.working_set_bytes for point in points])[~stray],
-        values=values[~stray],
-        times=times[~stray],
-        noise=noise[~stray],
+        work_items=np.array([float(point.point.work_items) for point in points]),
+        working_set=np.array([point.point.working_set_bytes for point in points]),
+        values=values,
+        times=times,
+        noise=noise,
     )
-    features, missing = curve_features(measurement.axis, measurement.metric, curve)
+    features, missing = curve_features(measurement.axis, measurement.metric, curve.at(~stray))
     return Observation(
         key=measurement.key,
         metric=measurement.metric,
