@@ -1,0 +1,235 @@
+"""Sweeps on a device whose clock is exact."""
+
+import numpy as np
+import pytest
+
+from tests.fake_backend import FEATURES, LIMITS, CopyWorkload, FakeBackend, Steps
+from gpureport.measure.limits import Settings
+from gpureport.measure.sweep import FEWEST_ROUNDS, measure_sweep, measure_workload
+from gpureport.records import Measurement
+from gpureport.workloads.model import Features, Limits, Sweep
+
+SIZES = (100, 1000, 10_000, 60_000)
+
+
+def measure(
+    backend: FakeBackend,
+    workload: CopyWorkload | None = None,
+    sweep: Sweep | None = None,
+    settings: Settings | None = None,
+    progress: Steps | None = None,
+    seed: int = 1,
+) -> Measurement:
+    workload = workload or CopyWorkload()
+    return measure_sweep(
+        backend,
+        workload,
+        sweep or workload.sweep(*SIZES),
+        FEATURES,
+        settings or Settings(LIMITS),
+        np.random.default_rng(seed),
+        progress or Steps(),
+    )
+
+
+def noisy(seed: int = 0) -> FakeBackend:
+    rng = np.random.default_rng(seed)
+    return FakeBackend(jitter=lambda: rng.choice([1.0, 1.5]))
+
+
+def test_times_are_those_of_the_device() -> None:
+    measured = measure(FakeBackend())
+    assert measured.skipped is None
+    for point, items in zip(measured.points, SIZES, strict=True):
+        assert point.samples_s == pytest.approx([1e-9 * items] * len(point.samples_s))
+
+
+def test_short_dispatches_are_batched_until_a_sample_lasts_long_enough() -> None:
+    points = measure(FakeBackend(), sweep=CopyWorkload().sweep(1100, 51_000, 110_000)).points
+    # 200 us at least; 182 dispatches of 1.1 us, 4 of 51 us, 2 of 110 us
+    assert [p.dispatches_per_sample for p in points] == [182, 4, 2]
+    slow = measure(FakeBackend(seconds=lambda items, _: 1.1e-6 * items), sweep=CopyWorkload().sweep(100, 200)).points
+    assert [(p.dispatches_per_sample, p.method) for p in slow] == [(2, "batch"), (1, "event")]
+
+
+def test_a_slow_timer_or_launch_makes_samples_longer() -> None:
+    backend = FakeBackend(launch_cost_s=100e-6)
+    assert measure(backend, sweep=CopyWorkload().sweep(11_000)).points[0].dispatches_per_sample == 182
+
+
+def test_batches_are_whole_turns() -> None:
+    points = measure(FakeBackend(), CopyWorkload(turns=2), CopyWorkload(turns=2).sweep(70_000)).points
+    assert points[0].dispatches_per_sample == 4  # 3 would be enough
+
+
+def test_a_steady_point_stops_after_the_fewest_samples_a_noisy_one_goes_on() -> None:
+    assert {len(p.samples_s) for p in measure(FakeBackend()).points} == {7}
+    quick = Settings(Limits(2**20, 2**19, 256, quick=True))
+    assert {len(p.samples_s) for p in measure(FakeBackend(), settings=quick).points} == {5}
+    assert {len(p.samples_s) for p in measure(noisy()).points} == {60}
+
+
+def test_rounds_visit_every_point_in_an_order_of_their_own() -> None:
+    backend = noisy()
+    measured = measure(backend)
+    visits = [items for items, _ in backend.log]
+    rounds = [visits[i : i + 4] for i in range(len(visits) - 240, len(visits), 4)]  # 60 rounds, after the pilot
+    assert all(sorted(visited) == list(SIZES) for visited in rounds)
+    assert len({tuple(visited) for visited in rounds}) > 12  # of 24 orders
+    for point in measured.points:
+        assert len(point.taken_at_s) == len(point.samples_s)
+        assert list(point.taken_at_s) == sorted(point.taken_at_s)
+
+
+def test_equal_seeds_give_equal_orders() -> None:
+    logs = []
+    for seed in (3, 3, 4):
+        backend = noisy()
+        measure(backend, seed=seed)
+        logs.append(backend.log)
+    assert logs[0] == logs[1] != logs[2]
+
+
+def test_drift_does_not_look_like_shape() -> None:
+    drifting = FakeBackend(seconds=lambda items, now: 1e-9 * items * (1 + 20 * now))
+    points = measure(drifting).points
+    rates = [np.median(p.samples_s) / p.point.work_items for p in points]
+    assert max(rates) / min(rates) < 1.1
+    assert max(points[0].samples_s) / min(points[0].samples_s) > 1.5
+
+
+def test_the_budget_ends_the_sampling_but_every_point_keeps_the_fewest_samples() -> None:
+    rng = np.random.default_rng(5)
+    backend = FakeBackend(seconds=lambda items, _: 1e-7 * items * rng.uniform(1, 2))
+    measured = measure(backend, settings=Settings(LIMITS, sweep_budget_s=0.3))
+    assert all(FEWEST_ROUNDS <= len(p.samples_s) < 60 for p in measured.points)
+    assert measured.duration_s == backend.clock_s < 0.45
+
+
+def test_points_that_would_take_too_long_are_skipped_unrun() -> None:
+    backend = FakeBackend(seconds=lambda items, _: 1e-6 * items)
+    measured = measure(backend, settings=Settings(LIMITS, sweep_budget_s=0.2))
+    assert [bool(p.skipped) for p in measured.points] == [False, False, False, True]
+    assert measured.points[3].skipped == (
+        "one sample would take about 120 ms: too long for what is left of the sweep's 0.2 s"
+    )
+    assert 60_000 not in {items for items, _ in backend.log}
+
+
+def test_points_that_need_too_much_memory_are_skipped() -> None:
+    tight = Settings(Limits(max_bytes=300_000, max_buffer_bytes=2**19, max_work_group=256))
+    skipped = measure(FakeBackend(), settings=tight).points[3].skipped
+    assert skipped == "needs 469 KiB; a run may use 293 KiB"
+    narrow = Settings(Limits(max_bytes=2**20, max_buffer_bytes=200_000, max_work_group=256))
+    skipped = measure(FakeBackend(), settings=narrow).points[3].skipped
+    assert skipped == "needs a buffer of 234 KiB; the largest may have 195 KiB"
+
+
+def test_a_failed_allocation_skips_its_point_only() -> None:
+    measured = measure(FakeBackend(memory_bytes=300_000))
+    assert [p.skipped for p in measured.points[:3]] == [None] * 3
+    assert measured.points[3].skipped == "no room for a buffer of 240000 bytes: OUT_OF_RESOURCES"
+    assert measured.points[3].samples_s == ()
+
+
+def test_a_failed_launch_skips_its_point_only() -> None:
+    measured = measure(FakeBackend(refused_items=1000))
+    assert [p.skipped for p in measured.points] == [None, "copy failed: OUT_OF_RESOURCES", None, None]
+
+
+def test_a_failed_build_skips_the_points_with_its_options() -> None:
+    sweep = Sweep("group", CopyWorkload.axis, ({"items": 512, "local": 8}, {"items": 512, "local": 16}), "group")
+    measured = measure(FakeBackend(refused_options="-DLOCAL=16"), sweep=sweep)
+    assert measured.skipped is None
+    assert measured.points[1].skipped == ("copy.cl does not build on Fake Device: use of undeclared identifier 'x'")
+    assert [c.options for c in measured.compilation] == ["-DLOCAL=8"]
+
+
+def test_if_nothing_builds_the_sweep_is_skipped() -> None:
+    measured = measure(FakeBackend(refused_options="-DLOCAL=1"))
+    assert measured.skipped == "copy.cl does not build on Fake Device: use of undeclared identifier 'x'"
+    assert all(p.skipped for p in measured.points)
+
+
+def test_work_groups_larger_than_the_compiled_kernel_allows_are_skipped() -> None:
+    sweep = Sweep("group", CopyWorkload.axis, ({"items": 512, "local": 8}, {"items": 512, "local": 128}), "group")
+    measured = measure(FakeBackend(max_work_group=64), sweep=sweep)
+    assert measured.points[1].skipped == "work-groups of 128: the kernel, as compiled, allows 64 work-items"
+
+
+def test_a_timer_that_stands_still_is_a_reason() -> None:
+    measured = measure(FakeBackend(seconds=lambda *_: 0.0))
+    assert measured.skipped == "the device's timer did not advance while the kernels ran"
+
+
+def test_a_sweep_without_points_says_so() -> None:
+    assert measure(FakeBackend(), sweep=CopyWorkload().sweep()).skipped == "the sweep has no points here"
+
+
+def test_ping_pong_starts_from_data_and_each_sample_behind_a_warm_up() -> None:
+    backend = FakeBackend(seconds=lambda *_: 1e-3)
+    workload = CopyWorkload(turns=2)
+    measured = measure(backend, workload, workload.sweep(61))
+    samples = len(measured.points[0].samples_s)
+    timed = len(backend.log)
+    # the first run warms up with a whole turn, all others with one dispatch
+    dispatched = round(backend.clock_s / 1e-3)
+    assert dispatched == timed + 2 + (timed - 1)
+    assert samples == 7
+
+
+def test_nothing_stays_allocated() -> None:
+    backend = FakeBackend()
+    measure(backend)
+    assert backend.buffers == {}
+
+
+def test_progress_ends_within_the_sweep() -> None:
+    steps = Steps()
+    measure(FakeBackend(), progress=steps)
+    assert len(steps.seen) == 4 + 7 * 4
+    assert all(0 <= done <= 1 for _, done in steps.seen)
+    assert [done for _, done in steps.seen] == sorted(done for _, done in steps.seen)
+
+
+def run_workload(backend: FakeBackend, workload: CopyWorkload) -> list[Measurement]:
+    sweeps = (workload.sweep(100, 200), workload.sweep(300))
+    return list(measure_workload(backend, workload, sweeps, FEATURES, Settings(LIMITS), Steps()))
+
+
+def test_a_workload_is_verified_once_and_measured_sweep_by_sweep() -> None:
+    first, second = run_workload(FakeBackend(), CopyWorkload())
+    assert first.verification is not None
+    assert first.verification.passed
+    assert first.verification == second.verification
+    assert [len(m.points) for m in (first, second)] == [2, 1]
+    assert str(first.key) == "test/copy/size"
+
+
+def test_wrong_results_are_never_timed() -> None:
+    backend = FakeBackend(wrong=True)
+    for measured in run_workload(backend, CopyWorkload()):
+        assert measured.verification is not None
+        assert not measured.verification.passed
+        assert measured.skipped is not None
+        assert measured.skipped.startswith("wrong results: items = 7; 1 dispatch: to: 1 of 7 elements differ")
+        assert measured.points == ()
+    assert backend.log == []
+
+
+def test_what_does_not_build_is_skipped_with_its_reason() -> None:
+    measurements = run_workload(FakeBackend(refused_options="-DLOCAL=1"), CopyWorkload())
+    assert {m.skipped for m in measurements} == {
+        "copy.cl does not build on Fake Device: use of undeclared identifier 'x'"
+    }
+    assert {m.verification for m in measurements} == {None}
+
+
+def test_what_the_device_lacks_is_said() -> None:
+    class Missing(CopyWorkload):
+        def missing(self, features: Features) -> str | None:
+            return f"{features.vendor} has no sub-groups"
+
+    backend = FakeBackend()
+    assert {m.skipped for m in run_workload(backend, Missing())} == {"Fake has no sub-groups"}
+    assert backend.built == []
