@@ -18,8 +18,8 @@ FLATNESS = 0.02
 """Plateaus of real devices are flat to about 2 %, however small the noise."""
 LEAST_DROP = float(np.log(1 / 0.9))
 """Smallest step that counts as a cliff: 10 %."""
-SIGNIFICANCE = 4.0
-"""Smallest step in standard errors: about one false step in 10,000 comparisons of Gaussian noise."""
+SIGNIFICANCE = 4.5
+"""Smallest step in standard errors: many places are tried, and the noise itself is only estimated."""
 LONG_SPAN = float(np.log(2.0))
 """A plateau of an octave or more is believed; a shorter one has to show that it is flat."""
 

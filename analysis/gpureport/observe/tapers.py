@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 NINE_TENTHS = float(np.log(0.9))
 """n90: ln of the share of the plateau."""
 FLAT_TIME = float(np.log(1.1))
-"""Times up to 10 % above the first belong to the flat part."""
+"""Times up to 10 % (and twice the noise) above the first belong to the flat part."""
 
 
 @dataclass(frozen=True)
@@ -62,17 +62,18 @@ def taper(u: Floats, copies: Floats, noise: Floats, plateaus: tuple[Plateau, ...
     values, low, high = crossing(-whole.of(u)[::-1], fit, level + NINE_TENTHS, straight=True)
     spread = np.random.default_rng(len(copies)).uniform(size=len(copies))
     n90 = summary(-values, -(low + spread * (high - low)))
-    return Taper(_knee(whole.of(u), whole.of(copies), weight, level), n90)
+    tolerance = FLAT_TIME + 2.0 * float(np.median(noise))
+    return Taper(_knee(whole.of(u), whole.of(copies), weight, level, tolerance), n90)
 
 
-def _knee(u: Floats, rates: Floats, weight: Floats, level: Floats) -> Estimate | None:
+def _knee(u: Floats, rates: Floats, weight: Floats, level: Floats, tolerance: float) -> Estimate | None:
     """Return flat time x peak rate in work-items.
 
     Work-items / rate is the time of one pass, up to the work of a work-item, which cancels.
     """
     times = u - rates
     rising = -falling_fit(-times, weight)
-    flat = rising <= rising[:, :1] + FLAT_TIME
+    flat = rising <= rising[:, :1] + tolerance
     reach = int(np.flatnonzero(flat[0])[-1])
     if u[reach] - u[0] < np.log(2.0) - 1e-9:
         return None

@@ -1,0 +1,176 @@
+"""Cliffs of synthetic curves whose truth is known."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpureport.observe.cliffs import cliffs, levels, replicated
+from gpureport.observe.crossings import crossing, falling_fit
+from gpureport.observe.staircase import staircase
+from gpureport.observe.statistics import curve_noise, sampling_noise, strays
+
+OCTAVE = float(np.log(2.0))
+
+
+@dataclass(frozen=True)
+class Truth:
+    """Logistic steps at *centres* (ln), *drops* deep and *widths* wide."""
+
+    centres: Any
+    drops: Any
+    widths: Any
+
+    def at(self, u: Any) -> Any:
+        """Return ln(rate)."""
+        steps = np.clip((u[:, None] - self.centres) / self.widths * 4, -500, 500)
+        return -np.sum(self.drops / (1 + np.exp(-steps)), axis=1)
+
+
+def random_truth(rng: np.random.Generator, count: int) -> Truth:
+    """Return *count* steps, three to five octaves apart."""
+    gaps = rng.uniform(3, 5, count) * OCTAVE
+    return Truth(np.cumsum(gaps), rng.uniform(0.3, 1.6, count), rng.uniform(0.05, 0.6, count))
+
+
+def sampled(rng: np.random.Generator, truth: Truth, per_octave: int, noise: float, samples: int) -> Any:
+    """Return u, ln(rate) and its standard errors, as an observation derives them from samples with outliers."""
+    end = float(truth.centres[-1]) if len(truth.centres) else 10 * OCTAVE
+    u = np.arange(0.0, end + 4 * OCTAVE, OCTAVE / per_octave) + rng.uniform(0, OCTAVE / per_octave)
+    times = -truth.at(u)[:, None] + noise * rng.standard_normal((len(u), samples))
+    times += (rng.uniform(size=times.shape) < 0.02) * rng.exponential(0.5, times.shape)
+    z = -np.median(times, axis=1)
+    error = np.maximum(sampling_noise(list(np.exp(times))), curve_noise(z))
+    keep = ~strays(z, error, np.full(len(u), samples))
+    return u[keep], z[keep], error[keep]
+
+
+@pytest.mark.parametrize(("per_octave", "noise", "samples"), [(3, 0.005, 7), (4, 0.03, 7), (8, 0.03, 1), (6, 0.08, 20)])
+def test_cliffs_are_counted_located_and_enclosed(per_octave: int, noise: float, samples: int) -> None:
+    """Over random curves of one to four levels: the count, the midpoints, and the coverage of the intervals."""
+    rng = np.random.default_rng(per_octave)
+    right, errors, covered = 0, [], []
+    for trial in range(60):
+        truth = random_truth(rng, trial % 4)
+        u, z, error = sampled(rng, truth, per_octave, noise, samples)
+        plateaus = staircase(u, z, error)
+        right += len(plateaus) == trial % 4 + 1
+        if len(plateaus) != trial % 4 + 1:
+            continue
+        found = cliffs(u, replicated(z, error, 200), error, plateaus)
+        for cliff, centre in zip(found, truth.centres, strict=True):
+            errors.append(abs(np.log(cliff.midpoint.value) - centre))
+            covered.append(cliff.midpoint.low <= np.exp(centre) <= cliff.midpoint.high)
+            assert cliff.departure.value <= cliff.midpoint.value <= cliff.arrival.value
+
+    assert right >= 58
+    assert np.quantile(errors, 0.95) < 0.4 * OCTAVE / per_octave
+    assert np.mean(covered) >= 0.92
+
+
+def test_departure_and_arrival_are_where_the_curve_leaves_and_reaches_its_plateaus() -> None:
+    """A straight ramp in log-log, without noise: 95 % of the upper plateau, half way, 105 % of the lower."""
+    u = np.arange(0.0, 12.0, 0.05)
+    z = np.interp(u, [5.0, 6.0], [0.0, -1.0])
+
+    (cliff,) = cliffs(u, z[None, :], np.zeros(len(u)), staircase(u, z, np.zeros(len(u))))
+
+    assert np.log(cliff.departure.value) == pytest.approx(5.0 - np.log(0.95), abs=0.01)
+    assert np.log(cliff.midpoint.value) == pytest.approx(5.5, abs=0.01)
+    assert np.log(cliff.arrival.value) == pytest.approx(6.0 - np.log(1.05), abs=0.01)
+    assert cliff.midpoint.low is None
+
+
+def test_a_step_between_two_points_is_known_no_better_than_their_distance() -> None:
+    """However little noise there is."""
+    u = np.arange(0.0, 12.0, 0.25)
+    z = np.where(u < 6.1, 0.0, -1.0)
+    noise = np.full(len(u), 1e-4)
+
+    (cliff,) = cliffs(u, replicated(z, noise, 400), noise, staircase(u, z, noise))
+
+    assert np.log(cliff.midpoint.low) == pytest.approx(6.0, abs=0.02)
+    assert np.log(cliff.midpoint.high) == pytest.approx(6.25, abs=0.02)
+    assert cliff.midpoint.value == pytest.approx(np.exp(6.125))
+
+
+@pytest.mark.parametrize("noise", [0.005, 0.03, 0.08])
+@pytest.mark.parametrize("samples", [1, 7])
+def test_a_flat_noisy_curve_has_no_cliff(noise: float, samples: int) -> None:
+    """At most one false cliff in a hundred curves."""
+    rng = np.random.default_rng(9)
+    flat = Truth(np.zeros(0), np.zeros(0), np.ones(0))
+
+    found = [len(staircase(*sampled(rng, flat, 4, noise, samples))) - 1 for _ in range(100)]
+
+    assert sum(found) <= 1
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.03])
+def test_a_curve_that_only_rises_has_no_cliff(noise: float) -> None:
+    """Launch cost and peak rate: rate = w / (1 + w)."""
+    rng = np.random.default_rng(10)
+    u = np.arange(-6.0, 6.0, 0.3)
+    for _ in range(20):
+        z = u - np.log1p(np.exp(u)) + noise * rng.standard_normal(len(u))
+        assert len(staircase(u, z, np.full(len(u), noise))) == 1
+
+
+def test_a_gentle_slope_is_not_a_cliff() -> None:
+    """A fall of 5 % an octave over ten octaves leaves no two plateaus."""
+    u = np.arange(0.0, 10.0 * OCTAVE, 0.2)
+
+    assert len(staircase(u, -0.07 * u, np.zeros(len(u)))) == 1
+
+
+def test_a_small_step_is_not_a_cliff_and_a_larger_one_is() -> None:
+    """The limit is 10 %."""
+    u, noise = np.arange(0.0, 8.0, 0.2), np.full(40, 0.002)
+
+    assert len(staircase(u, np.where(u < 4, 0.0, np.log(0.93)), noise)) == 1
+    assert len(staircase(u, np.where(u < 4, 0.0, np.log(0.85)), noise)) == 2
+
+
+def test_levels_are_the_rates_of_the_plateaus() -> None:
+    """With intervals that shrink with the number of points."""
+    rng = np.random.default_rng(11)
+    u = np.arange(0.0, 12.0, 0.1)
+    noise = np.full(len(u), 0.03)
+    z = np.log(np.where(u < 6, 900.0, 300.0)) + noise * rng.standard_normal(len(u))
+
+    upper, lower = levels(replicated(z, noise, 400), noise, staircase(u, z, noise))
+
+    assert upper.value == pytest.approx(900, rel=0.01)
+    assert lower.value == pytest.approx(300, rel=0.01)
+    assert upper.low is not None
+    assert upper.high is not None
+    assert upper.high / upper.low == pytest.approx(1 + 2 * 1.96 * 0.03 / np.sqrt(60), rel=0.01)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.floats(-3.0, 3.0), min_size=3, max_size=30), st.integers(0, 1000))
+def test_the_falling_fit_is_the_isotonic_regression(values: list[float], seed: int) -> None:
+    """The same as SciPy's, which takes one curve at a time."""
+    from scipy.optimize import isotonic_regression
+
+    weight = np.random.default_rng(seed).uniform(0.5, 2.0, len(values))
+    z = np.array(values)
+
+    expected = isotonic_regression(z, weights=weight, increasing=False).x
+
+    assert falling_fit(z[None, :], weight)[0] == pytest.approx(expected, abs=1e-9)
+
+
+def test_a_crossing_lies_in_its_range() -> None:
+    """Also where the target is never reached: then at the end."""
+    u = np.arange(5.0)
+    fit = np.array([[0.0, 0.0, -0.4, -1.0, -1.0], [0.0, -0.1, -0.2, -0.3, -0.3]])
+
+    value, low, high = crossing(u, fit, np.array([-0.5, -0.5]), straight=True)
+
+    assert value[0] == pytest.approx(2 + 1 / 6)
+    assert np.all((low <= value) & (value <= high))
+    assert value[1] == pytest.approx(4.0)

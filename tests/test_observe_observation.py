@@ -1,0 +1,185 @@
+"""From a measurement's samples to its observation."""
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+import pytest
+
+from gpureport.observe import features_of_curve, observe
+from gpureport.records import Axis, MeasuredPoint, Measurement, Metric, PointKey, SweepKey
+
+RATE = Metric(kind="rate", unit="B", label="bandwidth")
+TIME = Metric(kind="time", unit="loads", label="latency")
+KIB = 1024.0
+
+
+def measurement(
+    metric: Metric,
+    quantity: Literal["working_set", "work_items", "work_group"],
+    sizes: Any,
+    seconds: Callable[[float], float],
+    samples: int = 12,
+    noise: float = 0.01,
+) -> Measurement:
+    """Measure work of one unit a byte, in random order, with Gaussian noise."""
+    rng = np.random.default_rng(0)
+    points = [
+        MeasuredPoint(
+            point=PointKey(label=f"{x:g}", parameters={}, work=x, work_items=256, working_set_bytes=x, x=x),
+            samples_s=tuple(seconds(x) * np.exp(noise * rng.standard_normal(samples))),
+            taken_at_s=tuple(np.sort(rng.uniform(0, 30, samples))),
+        )
+        for x in rng.permutation(sizes)
+    ]
+    return Measurement(
+        key=SweepKey(workload="memory", variant="read", sweep="working_set"),
+        metric=metric,
+        axis=Axis(quantity=quantity, label="size"),
+        points=tuple(points),
+    )
+
+
+SIZES = 4 * KIB * 2.0 ** np.arange(0, 14, 0.25)
+
+
+def cached(x: float) -> float:
+    """1000 GB/s up to 1 MiB, 250 GB/s beyond."""
+    return x / (1e12 if x <= 1024 * KIB else 0.25e12)
+
+
+def test_nothing_sampled_is_nothing_observed() -> None:
+    """A skipped sweep has no points; a point may have no samples."""
+    skipped = measurement(RATE, "working_set", SIZES[:0], cached).model_copy(update={"skipped": "no memory"})
+
+    assert observe(skipped) is None
+    assert observe(measurement(RATE, "working_set", SIZES[:3], cached, samples=0)) is None
+
+
+def test_points_are_medians_in_the_order_of_the_axis() -> None:
+    """Whatever the order in which they were taken; intervals are in the metric's unit."""
+    observation = observe(measurement(RATE, "working_set", SIZES, cached))
+
+    assert observation is not None
+    assert [point.point.x for point in observation.points] == sorted(SIZES)
+    assert all(point.ci_low <= point.value <= point.ci_high for point in observation.points)
+    assert observation.points[0].value == pytest.approx(1e12, rel=0.02)
+    assert observation.points[0].samples == 12
+    assert observation.warnings == ()
+
+
+def test_a_bandwidth_falls_and_a_latency_rises_at_the_same_cliff() -> None:
+    """The cliff lies between 1 MiB and the next point; plateaus are in the metric's unit."""
+    for metric, seconds, plateaus, unit in (
+        (RATE, cached, [1e12, 0.25e12], "B/s"),
+        (TIME, lambda x: x * (2e-9 if x <= 1024 * KIB else 9e-9), [2e-9, 9e-9], "s"),
+    ):
+        observation = observe(measurement(metric, "working_set", SIZES, seconds))
+        assert observation is not None
+        cliff = {f.position: f for f in observation.features if f.feature == "cliff"}
+        rates = [f for f in observation.features if f.feature == "rate"]
+
+        assert cliff.keys() == {"departure", "midpoint", "arrival"}
+        for feature in cliff.values():
+            assert feature.ci_low is not None
+            assert feature.ci_high is not None
+            assert 0.99 < feature.ci_low / (1024 * KIB) <= feature.value / (1024 * KIB) <= 2**0.25
+            assert feature.ci_high <= 2**0.25 * 1.01 * 1024 * KIB
+        assert [f.value for f in rates] == pytest.approx(plateaus, rel=0.01)
+        assert [f.level for f in rates] == ["level 1", "level 2"]
+        assert {f.unit for f in rates} == {unit}
+        assert all(f.ci_low <= f.value <= f.ci_high for f in rates if f.ci_low is not None and f.ci_high)
+
+
+def test_an_observation_is_the_same_each_time() -> None:
+    """The bootstrap has a fixed seed."""
+    measured = measurement(RATE, "working_set", SIZES, cached, noise=0.05)
+
+    assert observe(measured) == observe(measured)
+
+
+def test_predicted_and_measured_curves_share_their_definitions() -> None:
+    """A measured curve with next to no noise has the features of the same curve without any."""
+    measured = measurement(RATE, "working_set", SIZES, cached, noise=1e-5)
+    observation = observe(measured)
+    values = np.array([x / cached(x) for x in SIZES])
+
+    exact = features_of_curve(measured.axis, RATE, SIZES, np.full(len(SIZES), 256), SIZES, values, SIZES / values)
+
+    assert observation is not None
+    assert [f.value for f in observation.features] == pytest.approx([f.value for f in exact], rel=1e-3)
+    assert all(f.ci_low is None for f in exact)
+    assert all(f.ci_low is not None for f in observation.features)
+
+
+@pytest.mark.parametrize(("metric", "best"), [(RATE, 3.0), (TIME, 3.0)])
+def test_the_best_work_group_is_the_peak(metric: Metric, best: float) -> None:
+    """The highest rate or the least time, with its own interval and no other feature."""
+    observation = observe(measurement(metric, "work_group", np.arange(1.0, 7.0), lambda x: x * (1 + (x - best) ** 2)))
+
+    assert observation is not None
+    (peak,) = observation.features
+    assert (peak.feature, peak.position, peak.level) == ("rate", "peak", "device")
+    assert peak.value == pytest.approx(1.0, rel=0.03)
+    assert peak.ci_low is not None
+    assert peak.ci_high is not None
+    assert peak.ci_low < peak.value < peak.ci_high
+
+
+def test_few_samples_are_said_and_widen_the_intervals() -> None:
+    """Two samples say nothing of their median; the scatter of all points does."""
+    observation = observe(measurement(RATE, "working_set", SIZES, cached, samples=2, noise=0.03))
+
+    assert observation is not None
+    assert observation.warnings[0].startswith(f"{len(SIZES)} of {len(SIZES)} points have fewer than 6 samples")
+    width = np.median([np.log(point.ci_high / point.ci_low) for point in observation.points])
+    assert width > 0.06
+
+
+def test_too_short_a_curve_is_said() -> None:
+    """Three points have no shape."""
+    observation = observe(measurement(RATE, "working_set", SIZES[:3], cached))
+
+    assert observation is not None
+    assert observation.features == ()
+    assert "too short" in observation.warnings[-1]
+
+
+def test_a_curve_that_still_falls_at_its_end_is_said() -> None:
+    """The last two points are on their way to the next level."""
+    x_last = SIZES[-2]
+    observation = observe(
+        measurement(RATE, "working_set", SIZES, lambda x: x / 1e12 * (1 if x < x_last else 3 * (x / x_last) ** 2))
+    )
+
+    assert observation is not None
+    assert "next level was not reached" in observation.warnings[-1]
+    assert not [f for f in observation.features if f.feature == "cliff"]
+
+
+def test_clock_states_are_said() -> None:
+    """Every other sample takes 1.5 times as long."""
+    measured = measurement(RATE, "working_set", SIZES, cached)
+    points = tuple(
+        point.model_copy(
+            update={"samples_s": tuple(s * (1.5 if i % 2 else 1.0) for i, s in enumerate(point.samples_s))}
+        )
+        for point in measured.points
+    )
+
+    observation = observe(measured.model_copy(update={"points": points}))
+
+    assert observation is not None
+    assert "1.50 times apart" in observation.warnings[0]
+
+
+def test_a_stray_point_is_named_and_left_out() -> None:
+    """A single sample that was disturbed is no cliff."""
+    odd = SIZES[12]
+    observation = observe(
+        measurement(RATE, "working_set", SIZES, lambda x: cached(x) * (4 if x == odd else 1), samples=1)
+    )
+
+    assert observation is not None
+    assert any(warning.endswith(f"{odd:g}.") for warning in observation.warnings)
+    assert [f.position for f in observation.features if f.feature == "cliff"] == ["departure", "midpoint", "arrival"]

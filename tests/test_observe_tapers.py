@@ -1,0 +1,119 @@
+"""Tapers of synthetic curves whose truth is known."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gpureport.observe import features_of_curve
+from gpureport.observe.features import Curve, curve_features
+from gpureport.records import Axis, Metric
+
+ITEMS = Axis(quantity="work_items", label="work-items")
+BYTES = Axis(quantity="working_set", label="working set")
+RATE = Metric(kind="rate", unit="cells", label="throughput")
+KNEE = 50_000.0
+
+
+def launch_bound(items: Any, sharpness: float = 4.0) -> Any:
+    """Return times of 5 us at least, and of the work at a rate that makes the knee 50,000 work-items."""
+    return 5e-6 * (1 + (items / KNEE) ** sharpness) ** (1 / sharpness)
+
+
+def named(features: Any) -> dict[str, Any]:
+    """Return the features by name."""
+    return {f"{f.feature} {f.position} {f.level}": f for f in features}
+
+
+def noisy(rng: np.random.Generator, items: Any, times: Any, noise: float, bytes_each: float = 1.0) -> Curve:
+    """Return a measured curve of work-items."""
+    values = items / times * np.exp(noise * rng.standard_normal(len(items)))
+    return Curve(items, items * bytes_each, values, items / values, np.full(len(items), noise))
+
+
+def test_knee_and_n90_of_a_curve_without_noise() -> None:
+    """The corner is sharp enough for both to be near the truth."""
+    items = 2.0 ** np.arange(8, 25)
+    times = launch_bound(items)
+
+    found = named(features_of_curve(ITEMS, RATE, items, items, np.ones(17), items / times, times))
+
+    assert found["taper knee device"].value == pytest.approx(KNEE, rel=0.01)
+    # (1 + (k / n)^4)^(-1/4) = 0.9
+    assert found["taper n90 device"].value == pytest.approx(KNEE * (0.9**-4 - 1) ** -0.25, rel=0.06)
+    assert found["taper knee device"].unit == "work-items"
+    assert found["taper n90 device"].ci_low is None
+    assert found["rate plateau level 1"].value == pytest.approx(KNEE / 5e-6, rel=0.01)
+    assert found["rate plateau level 1"].unit == "cells/s"
+
+
+@pytest.mark.parametrize("noise", [0.01, 0.05])
+def test_intervals_of_a_noisy_taper_hold_the_truth(noise: float) -> None:
+    """In nearly all of 40 curves, at two points an octave."""
+    rng = np.random.default_rng(1)
+    items = 2.0 ** np.arange(8, 25, 0.5)
+    held = []
+    for _ in range(40):
+        found = named(curve_features(ITEMS, RATE, noisy(rng, items, launch_bound(items), noise))[0])
+        for name, truth in (("knee", KNEE), ("n90", KNEE * (0.9**-4 - 1) ** -0.25)):
+            feature = found[f"taper {name} device"]
+            held.append(feature.ci_low <= truth <= feature.ci_high)
+            assert feature.value == pytest.approx(truth, rel=0.05 + 5 * noise)
+
+    assert np.mean(held) >= 0.88
+
+
+def test_the_plateau_of_a_taper_is_the_one_before_the_cliff() -> None:
+    """A cache holds 32 MiB at 16 bytes a work-item; beyond it the rate is a third."""
+    items = 2.0 ** np.arange(8, 25, 0.5)
+    times = launch_bound(items) * np.where(items * 16 > 32 * 2**20, 3.0, 1.0)
+
+    found = named(features_of_curve(BYTES, RATE, items * 16, items, items * 16, items / times, times))
+
+    assert found["taper knee device"].value == pytest.approx(KNEE, rel=0.01)
+    assert found["cliff midpoint level 1"].value == pytest.approx(32 * 2**20 * 2**0.25, rel=0.01)
+    assert found["cliff midpoint level 1"].unit == "B"
+    assert found["rate plateau level 2"].value == pytest.approx(KNEE / 5e-6 / 3, rel=0.01)
+
+
+def test_a_curve_that_never_flattens_has_no_taper_and_says_so() -> None:
+    """The sweep ends while the launch cost still rules."""
+    items = 2.0 ** np.arange(4, 14)
+    curve = noisy(np.random.default_rng(2), items, launch_bound(items), 0.01)
+
+    features, warnings = curve_features(ITEMS, RATE, curve)
+
+    assert features == ()
+    assert warnings == ("The rate still rises at the largest size: no taper was observed.",)
+
+
+def test_a_sweep_that_starts_too_late_shows_no_knee_but_n90() -> None:
+    """Its shortest time is no longer that of the launch alone."""
+    items = KNEE * 2.0 ** np.arange(-0.5, 8, 0.5)
+    curve = noisy(np.random.default_rng(3), items, launch_bound(items, 1.5), 0.001)
+
+    features, warnings = curve_features(ITEMS, RATE, curve)
+
+    assert [f.position for f in features] == ["n90", "plateau"]
+    assert "starts too late" in warnings[0]
+
+
+def test_a_curve_that_never_rises_has_no_taper() -> None:
+    """The smallest size already fills the device."""
+    items = 2.0 ** np.arange(10, 24)
+    curve = noisy(np.random.default_rng(4), items, items / 1e9, 0.03)
+
+    features, warnings = curve_features(ITEMS, RATE, curve)
+
+    assert [f.position for f in features] == ["plateau"]
+    assert warnings == ()
+
+
+def test_constant_work_items_have_no_taper() -> None:
+    """What rises with the working set alone is not a taper."""
+    size = 2.0 ** np.arange(10, 24)
+    rate = size / (size + 1e5)
+
+    features = features_of_curve(BYTES, RATE, size, np.full(14, 4096.0), size, rate, 1 / rate)
+
+    assert not [f for f in features if f.feature == "taper"]
