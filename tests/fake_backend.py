@@ -1,4 +1,5 @@
 """A device that does not exist: its clock advances only by what is run on it, so that timing is exact."""
+# ruff: noqa: D102 - see the protocol and the model
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -193,7 +194,7 @@ class CopyWorkload(Workload):
 
     def expected(
         self,
-        parameters: Parameters,
+        parameters: Parameters,  # noqa: ARG002
         job: Job,
         dispatches: int,  # noqa: ARG002
     ) -> Mapping[str, NDArray[np.generic]]:

@@ -1,13 +1,14 @@
 """Sweeps on a device whose clock is exact."""
+# ruff: noqa: D103 - the names of the tests say what they check
 
 import numpy as np
 import pytest
 
-from tests.fake_backend import FEATURES, LIMITS, CopyWorkload, FakeBackend, Steps
 from gpureport.measure.limits import Settings
 from gpureport.measure.sweep import FEWEST_ROUNDS, measure_sweep, measure_workload
 from gpureport.records import Measurement
 from gpureport.workloads.model import Features, Limits, Sweep
+from tests.fake_backend import FEATURES, LIMITS, CopyWorkload, FakeBackend, Steps
 
 SIZES = (100, 1000, 10_000, 60_000)
 

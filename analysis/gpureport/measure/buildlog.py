@@ -14,7 +14,7 @@ _ENTRY = re.compile(r"Compiling entry function '([^']+)'")
 _STACK = re.compile(r"(\d+) bytes stack frame")
 _REGISTERS = re.compile(r"Used (\d+) registers")
 _SHARED = re.compile(r"(\d+)(?:\+(\d+))? bytes smem")
-_TEMPORARY = re.compile(r"[^\s'\"]*tempfile_\w+\.cl")
+_TEMPORARY = re.compile(r"(?<![^\s'\"])[^\s'\"]*tempfile_\w+\.cl")
 _FOLDER = re.compile(r"(?<![\w.])/(?:[^\s:'\"/]+/)+")
 _ERROR = re.compile(r"\b(?:error|undefined|unresolved)\b", re.IGNORECASE)
 
@@ -80,7 +80,7 @@ def tidy(log: str, source: str) -> str:
         log: as the runtime gave it.
         source: name of the file that was built, put in place of a runtime's temporary one.
     """
-    named = _TEMPORARY.sub(source, log.replace("\0", ""))
+    named = _TEMPORARY.sub(source, log.replace("\0", "")[: 2 * MAX_LOG_CHARACTERS])
     return _FOLDER.sub("", named).strip()[:MAX_LOG_CHARACTERS]
 
 

@@ -27,8 +27,8 @@ def dispatches(length_s: float, dispatch_s: float, in_turn: int) -> int:
     if dispatch_s >= length_s:
         return 1
     most = max(1, MAX_DISPATCHES // in_turn)
-    turns = min(ceil(length_s / (dispatch_s * in_turn)), most) if dispatch_s > 0 else most
-    return turns * in_turn
+    turn_s = max(dispatch_s * in_turn, length_s / most)
+    return min(ceil(length_s / turn_s), most) * in_turn
 
 
 def median_interval(samples: Sequence[float]) -> tuple[float, float]:

@@ -1,0 +1,115 @@
+"""Facts of the machine, and what a management library says: through a stand-in for the library."""
+# ruff: noqa: D102, D103, D106 - the names of the tests say what they check
+
+import getpass
+import platform
+import sys
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+import pytest
+
+from gpureport.measure import machine, nvidia
+from tests.fake_backend import PRESENT
+
+GPU = PRESENT.model_copy(update={"pci_address": "0000:9b:00.0"})
+
+
+def test_the_host_is_described_without_saying_whose_it_is() -> None:
+    facts = machine.host()
+    assert facts.cores >= 1
+    assert facts.memory_bytes > 2**28
+    assert facts.packages["gpureport"]
+    assert platform.python_version() in facts.python
+    text = repr(facts)
+    assert str(Path.home()) not in text
+    assert platform.node() not in text.split()
+    assert f"/{getpass.getuser()}" not in text
+
+
+def test_the_cpu_is_read_from_the_system(tmp_path: Path) -> None:
+    info = tmp_path / "cpuinfo"
+    info.write_text("processor : 0\nmodel name\t: AMD EPYC 9654\nmodel name\t: AMD EPYC 9654\n")
+    assert machine._cpu(info) == "AMD EPYC 9654"
+    assert machine._cpu(tmp_path / "missing")
+
+
+def test_a_container_limits_memory(tmp_path: Path) -> None:
+    assert machine._cgroup_free(tmp_path) == float("inf")
+    (tmp_path / "memory.max").write_text("max\n")
+    assert machine._cgroup_limit(tmp_path) == float("inf")
+    (tmp_path / "memory.max").write_text("1000\n")
+    assert machine._cgroup_free(tmp_path) == 1000
+    (tmp_path / "memory.current").write_text("700\n")
+    (tmp_path / "memory.stat").write_text("anon 600\ninactive_file 50\n")
+    assert machine._cgroup_free(tmp_path) == 350
+
+
+def test_free_memory_is_never_more_than_the_device_has() -> None:
+    cpu = PRESENT.model_copy(update={"kind": "cpu", "global_memory_bytes": 1000})
+    assert machine.free_memory_bytes(cpu) == 1000
+
+
+class FakeNvml(ModuleType):
+    """Answers for one device; the rest is not supported."""
+
+    NVML_CLOCK_SM, NVML_CLOCK_MEM, NVML_TEMPERATURE_GPU = 1, 2, 0
+
+    class NVMLError(Exception):
+        pass
+
+    def __init__(self, *, driver: bool = True) -> None:
+        super().__init__("pynvml")
+        self.driver = driver
+        self.open = 0
+
+    def nvmlInit(self) -> None:  # noqa: N802
+        if not self.driver:
+            raise self.NVMLError
+        self.open += 1
+
+    def nvmlShutdown(self) -> None:  # noqa: N802
+        self.open -= 1
+
+    def nvmlDeviceGetHandleByPciBusId(self, place: bytes) -> object:  # noqa: N802
+        if place != b"0000:9b:00.0":
+            raise self.NVMLError
+        return "handle"
+
+    def nvmlDeviceGetMemoryInfo(self, handle: object) -> SimpleNamespace:  # noqa: N802
+        assert handle == "handle"
+        return SimpleNamespace(free=12345)
+
+    def nvmlDeviceGetClockInfo(self, handle: object, clock: int) -> int:  # noqa: ARG002, N802
+        return {1: 1980, 2: 3201}[clock]
+
+    def nvmlDeviceGetPowerUsage(self, handle: object) -> int:  # noqa: ARG002, N802
+        return 118_400
+
+    def __getattr__(self, name: str) -> object:
+        if not name.startswith("nvml"):
+            raise AttributeError(name)
+
+        def refuse(*_: object) -> object:
+            raise self.NVMLError
+
+        return refuse
+
+
+def test_what_the_library_says_is_kept_and_the_rest_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    library = FakeNvml()
+    monkeypatch.setitem(sys.modules, "pynvml", library)
+    state = nvidia.state(GPU)
+    assert state.clocks_hz == {"SM clock": 1.98e9, "memory clock": 3.201e9}
+    assert state.facts == {"power": "118 W"}
+    assert machine.free_memory_bytes(GPU) == 12345
+    assert library.open == 0
+
+
+@pytest.mark.parametrize("case", ["no library", "no driver", "no address", "other device"])
+def test_whatever_is_missing_means_not_known(monkeypatch: pytest.MonkeyPatch, case: str) -> None:
+    device = {"no address": PRESENT, "other device": GPU.model_copy(update={"pci_address": "0000:01:00.0"})}
+    monkeypatch.setitem(sys.modules, "pynvml", None if case == "no library" else FakeNvml(driver=case != "no driver"))
+    assert nvidia.state(device.get(case, GPU)) == nvidia.State()
+    assert nvidia.free_memory_bytes(device.get(case, GPU)) is None
+    assert machine.free_memory_bytes(device.get(case, GPU)) == GPU.global_memory_bytes

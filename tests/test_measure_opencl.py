@@ -1,0 +1,175 @@
+"""The real thing, on whatever OpenCL device is here; PoCL where there is no other."""
+# ruff: noqa: D103 - the names of the tests say what they check
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyopencl as cl
+import pytest
+
+from gpureport.errors import DeviceError
+from gpureport.measure import opencl
+from gpureport.measure.backend import AllocationError, BuildError, LaunchError
+from gpureport.measure.limits import Settings, features
+from gpureport.measure.opencl import OpenCLBackend
+from gpureport.measure.sweep import measure_workload
+from gpureport.records import Measurement
+from gpureport.spec.models import PresentDevice
+from gpureport.workloads.model import Buffer, Dispatch, Limits, Local
+from tests.fake_backend import CopyWorkload, Steps
+
+SOURCE = """
+#include "common/hold.cl"
+kernel void copy(global const uint *from, global uint *to) { size_t i = get_global_id(0); to[i] = from[i]; }
+kernel void count(global uint *counter, uint step) { counter[0] += step; }
+kernel void local_sum(global uint *out, local uint *mine) {
+    local uint fixed[4];
+    mine[get_local_id(0)] = 1; fixed[get_local_id(0) % 4] = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (get_local_id(0) == 0) out[get_group_id(0)] = mine[0] + fixed[0];
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def device() -> PresentDevice:
+    try:
+        return opencl.list_devices()[0]
+    except DeviceError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="module")
+def shared(device: PresentDevice) -> OpenCLBackend:
+    return OpenCLBackend(device)
+
+
+@pytest.fixture
+def backend(shared: OpenCLBackend) -> Iterator[OpenCLBackend]:
+    yield shared
+    shared.clear()
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path: Path = tmp_path_factory.mktemp("kernels") / "test.cl"
+    path.write_text(SOURCE)
+    return str(path)
+
+
+def test_devices_are_plain_data_in_order(device: PresentDevice) -> None:
+    devices = opencl.list_devices()
+    assert [d.index for d in devices] == list(range(len(devices)))
+    assert device.name == device.name.strip("\0 ")
+    assert device.global_memory_bytes >= device.max_allocation_bytes > 0
+    assert device.timer_resolution_s > 0
+    assert PresentDevice.model_validate_json(device.model_dump_json()) == device
+
+
+def test_one_driver_registered_twice_is_listed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    platforms = cl.get_platforms()
+    monkeypatch.setattr(cl, "get_platforms", lambda: [*platforms, *platforms])
+    twice = opencl.list_devices()
+    monkeypatch.undo()
+    assert twice == opencl.list_devices()
+
+
+def test_no_platform_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none() -> None:
+        raise cl.LogicError("clGetPlatformIDs failed: PLATFORM_NOT_FOUND_KHR")
+
+    for answer in (none, list):
+        monkeypatch.setattr(cl, "get_platforms", answer)
+        with pytest.raises(DeviceError, match=r"no OpenCL device found; install .* pip install 'gpureport\[pocl\]'"):
+            opencl.list_devices()
+
+
+@pytest.mark.parametrize("nbytes", [4, 40, 4096, 100_003])
+@pytest.mark.parametrize("words", [1, 7, 1024])
+def test_contents_are_repeated_or_cut_to_fill(backend: OpenCLBackend, nbytes: int, words: int) -> None:
+    contents = np.random.default_rng(0).integers(2**32, size=words, dtype=np.uint32)
+    got = backend.read(backend.allocate(Buffer(nbytes, contents)), nbytes)
+    assert (got == np.resize(contents.view(np.uint8), nbytes)).all()
+
+
+def test_buffers_without_contents_are_not_zero(backend: OpenCLBackend) -> None:
+    assert backend.read(backend.allocate(Buffer(4096)), 4096).all()
+
+
+def test_kernels_run_once_each_and_in_order(backend: OpenCLBackend, source: str) -> None:
+    counter = backend.allocate(Buffer(4, np.zeros(1, np.uint32)))
+    program = backend.build(source, "")
+    launches = [
+        backend.prepare(program, Dispatch("count", (1,), (1,), ("c", np.uint32(step))), {"c": counter})
+        for step in (1, 10)
+    ]
+    backend.run([launches[0], launches[1], launches[0]])
+    assert backend.read(counter, 4).view(np.uint32)[0] == 12
+
+
+def test_times_are_positive_and_grow_with_the_work(backend: OpenCLBackend, source: str) -> None:
+    items = 2**20
+    buffers = {name: backend.allocate(Buffer(4 * items)) for name in ("from", "to")}
+    program = backend.build(source, "")
+    small, large = (
+        backend.prepare(program, Dispatch("copy", (n,), (64,), ("from", "to")), buffers) for n in (64, items)
+    )
+    for launch in (small, large):
+        backend.time([launch], [launch])
+    batched = min(backend.time([small], [small] * 200) / 200 for _ in range(3))
+    assert 0 < batched < min(backend.time([large], [large]) for _ in range(3))
+    assert backend.launch_cost_s > 0
+
+
+def test_builds_are_kept_and_failures_say_the_first_error(backend: OpenCLBackend, tmp_path: Path) -> None:
+    good = tmp_path / "good.cl"
+    good.write_text("#if WIDTH != 8\n#error no width\n#endif\nkernel void f(global int *a) { a[0] = 1; }")
+    assert backend.build(str(good), "-DWIDTH=8") == backend.build(str(good), "-DWIDTH=8")
+    for _ in range(2):
+        with pytest.raises(BuildError, match=r"does not build on .*: .*no width") as caught:
+            backend.build(str(good), "")
+        assert "no width" in caught.value.log
+
+
+def test_what_is_refused_is_a_reason(backend: OpenCLBackend, source: str) -> None:
+    with pytest.raises(AllocationError, match=f"no room for a buffer of {2**50} bytes: "):
+        backend.allocate(Buffer(2**50))
+    program = backend.build(source, "")
+    with pytest.raises(LaunchError, match="absent cannot be launched: "):
+        backend.prepare(program, Dispatch("absent", (1,), (1,), ()), {})
+    buffers = {name: backend.allocate(Buffer(64)) for name in ("from", "to")}
+    size = 2 * backend.device.max_work_group
+    large = backend.prepare(program, Dispatch("copy", (size,), (size,), ("from", "to")), buffers)
+    with pytest.raises(LaunchError, match=r"copy failed: .*INVALID_WORK_GROUP_SIZE"):
+        backend.time([], [large])
+
+
+def test_the_compiler_is_asked_for_local_memory(backend: OpenCLBackend, source: str) -> None:
+    program = backend.build(source, "-DUNUSED")
+    out = backend.allocate(Buffer(64))
+    launch = backend.prepare(program, Dispatch("local_sum", (64,), (32,), ("out", Local(128))), {"out": out})
+    made = backend.compilation(launch)
+    assert made.kernel == "local_sum"
+    assert made.options.startswith("-DUNUSED")
+    assert made.local_memory_bytes is not None
+    assert made.local_memory_bytes >= 128
+    assert made.max_work_group is not None
+    assert made.max_work_group >= 32
+    backend.run([launch])
+    assert backend.read(out, 8).view(np.uint32).tolist() == [1, 1]
+
+
+def test_a_workload_from_verification_to_samples(backend: OpenCLBackend, source: str) -> None:
+    workload = CopyWorkload(turns=2, source=source)
+    settings = Settings(Limits(2**26, 2**25, 64, quick=True), sweep_budget_s=0.3)
+    (measured,) = measure_workload(
+        backend, workload, (workload.sweep(64, 2**16, local=8),), features(backend.device), settings, Steps()
+    )
+    assert measured.verification is not None
+    assert measured.verification.passed, measured.verification.message
+    assert measured.skipped is None
+    assert all(len(p.samples_s) >= 3 and min(p.samples_s) > 0 for p in measured.points)
+    assert measured.points[0].dispatches_per_sample % 2 == 0
+    assert [c.kernel for c in measured.compilation] == ["copy"]
+    assert Measurement.model_validate_json(measured.model_dump_json()).key == measured.key

@@ -1,0 +1,80 @@
+"""Buffers shared by name, on a device of little memory."""
+# ruff: noqa: D103 - the names of the tests say what they check
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from gpureport.measure.backend import AllocationError
+from gpureport.measure.pool import BufferPool
+from gpureport.workloads.model import Limits
+from tests.fake_backend import FakeBackend
+
+
+def limits(most: float, buffer: float | None = None) -> Limits:
+    return Limits(max_bytes=most, max_buffer_bytes=most if buffer is None else buffer, max_work_group=1)
+
+
+def nothing(_: str) -> None:
+    return None
+
+
+def test_a_buffer_that_is_large_enough_serves() -> None:
+    backend = FakeBackend()
+    pool = BufferPool(backend, limits(10_000))
+    first = pool.acquire({"a": 100, "b": 50}, nothing)
+    assert pool.acquire({"a": 40}, nothing) == {"a": first["a"]}
+    assert backend.allocated == [100, 50]
+
+
+def test_growth_at_least_doubles_and_frees_what_was_too_small() -> None:
+    backend = FakeBackend()
+    pool = BufferPool(backend, limits(10_000))
+    for size in (100, 110, 190, 450):
+        pool.acquire({"a": size}, nothing)
+    assert backend.allocated == [100, 200, 450]
+    assert len(backend.buffers) == 1
+
+
+def test_growth_keeps_to_the_limits() -> None:
+    backend = FakeBackend()
+    pool = BufferPool(backend, limits(250, 150))
+    pool.acquire({"a": 100}, nothing)
+    pool.acquire({"a": 101, "b": 120}, nothing)
+    assert backend.allocated == [100, 101, 120]
+
+
+def test_what_was_used_longest_ago_makes_room() -> None:
+    backend = FakeBackend()
+    pool = BufferPool(backend, limits(300))
+    ids = {name: pool.acquire({name: 100}, nothing)[name] for name in "abc"}
+    pool.acquire({"a": 100}, nothing)
+    pool.acquire({"d": 100}, nothing)
+    assert ids["b"] not in backend.buffers
+    assert ids["a"] in backend.buffers
+    assert ids["c"] in backend.buffers
+
+
+def test_other_points_give_way_when_the_device_has_less_than_the_limits_say() -> None:
+    backend = FakeBackend(memory_bytes=250)
+    pool = BufferPool(backend, limits(10_000))
+    pool.acquire({"a": 100, "b": 100}, nothing)
+    pool.acquire({"c": 200}, nothing)
+    assert [a.nbytes for a in backend.buffers.values()] == [200]
+    with pytest.raises(AllocationError, match="no room for a buffer of 300 bytes"):
+        pool.acquire({"d": 300}, nothing)
+
+
+def test_contents_are_made_only_to_fill_and_repeat() -> None:
+    backend = FakeBackend()
+    made: list[str] = []
+
+    def contents(name: str) -> NDArray[np.uint8]:
+        made.append(name)
+        return np.arange(3, dtype=np.uint8)
+
+    pool = BufferPool(backend, limits(10_000))
+    identity = pool.acquire({"a": 7}, contents)["a"]
+    pool.acquire({"a": 5}, contents)
+    assert made == ["a"]
+    assert backend.buffers[identity].tolist() == [0, 1, 2, 0, 1, 2, 0]

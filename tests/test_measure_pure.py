@@ -1,0 +1,220 @@
+"""The parts of the measuring room that need no device: logs, queries, choice, limits, sampling."""
+# ruff: noqa: D103 - the names of the tests say what they check
+
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpureport.errors import DeviceError, InputError
+from gpureport.measure import pci
+from gpureport.measure.buildlog import MAX_LOG_CHARACTERS, KernelUsage, compilation, first_error, tidy, usage
+from gpureport.measure.describe import describe, kind
+from gpureport.measure.limits import Settings, features, run_limits
+from gpureport.measure.sampling import MAX_DISPATCHES, dispatches, is_narrow, median_interval, sample_length_s
+from gpureport.measure.selection import choose
+from gpureport.spec.models import PresentDevice
+from gpureport.workloads.model import Dispatch, Local
+from tests.fake_backend import PRESENT
+
+PTXAS = """
+ptxas info    : 0 bytes gmem, 8 bytes cmem[4]
+ptxas info    : Compiling entry function 'transpose' for 'sm_90'
+ptxas info    : Function properties for helper
+    16 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+ptxas info    : Function properties for transpose
+    40 bytes stack frame, 24 bytes spill stores, 24 bytes spill loads
+ptxas info    : Used 32 registers, used 1 barriers, 40 bytes cumulative stack size, 4096 bytes smem, 368 bytes cmem[0]
+ptxas info    : Compiling entry function 'copy' for 'sm_90'
+ptxas info    : Function properties for copy
+    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+ptxas info    : Used 10 registers, 544 bytes cmem[0]
+ptxas info    : Compiling entry function 'old' for 'sm_61'
+ptxas info    : Used 8 registers, 1024+16 bytes smem, 360 bytes cmem[0]
+"""
+
+
+def test_ptxas_usage_is_read_kernel_by_kernel() -> None:
+    assert usage(PTXAS) == {
+        "transpose": KernelUsage(registers=32, local_memory_bytes=4096, private_bytes=40),
+        "copy": KernelUsage(registers=10, local_memory_bytes=0, private_bytes=0),
+        "old": KernelUsage(registers=8, local_memory_bytes=1040, private_bytes=None),
+    }
+    assert usage("1 warning generated.") == {}
+
+
+def test_log_and_queries_and_local_arguments_make_a_compilation() -> None:
+    dispatch = Dispatch("transpose", (64,), (32,), ("data", Local(512), np.uint32(1)))
+    facts = {"LOCAL_MEM_SIZE": 4096, "PRIVATE_MEM_SIZE": 7, "WORK_GROUP_SIZE": 768}
+    made = compilation(dispatch, "-DX", PTXAS, facts)
+    assert (made.registers_per_work_item, made.local_memory_bytes, made.private_bytes) == (32, 4608, 40)
+    assert (made.max_work_group, made.wave_width, made.options) == (768, None, "-DX")
+    silent = compilation(dispatch, "", "", facts)
+    assert (silent.registers_per_work_item, silent.local_memory_bytes, silent.private_bytes) == (None, 4096, 7)
+
+
+def test_logs_name_no_folder_of_the_machine() -> None:
+    log = (
+        "error: /root/.cache/pocl/tempfile_ab12.cl:3:4: use of undeclared identifier 'x'\nsee /home/me/k/common.h:1\0\n"
+    )
+    assert tidy(log, "life.cl") == "error: life.cl:3:4: use of undeclared identifier 'x'\nsee common.h:1"
+    assert len(tidy("x" * 100_000, "life.cl")) == MAX_LOG_CHARACTERS
+
+
+@pytest.mark.parametrize(
+    ("log", "line"),
+    [
+        ("warning: unused\nerror: life.cl:3: no 'x'\nerror: more", "life.cl:3: no 'x'"),
+        ("life.cl:1:5: error: no 'x'\n", "life.cl:1:5: error: no 'x'"),
+        ("ptxas fatal : Unresolved extern function 'f'", "ptxas fatal : Unresolved extern function 'f'"),
+        ("something went wrong\n", "something went wrong"),
+        ("", "the log is empty"),
+    ],
+)
+def test_the_first_error_is_found(log: str, line: str) -> None:
+    assert first_error(log) == line
+
+
+def asked(**answers: object) -> Callable[[str], object]:
+    return answers.get
+
+
+def test_an_nvidia_device_is_described(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    folder = tmp_path / "0000:9b:02.1"
+    folder.mkdir()
+    (folder / "vendor").write_text("0x10de\n")
+    (folder / "device").write_text("0x2335\n")
+    monkeypatch.setattr(pci.pci_id, "__defaults__", (tmp_path,))
+    present = describe(
+        3,
+        "NVIDIA CUDA\0",
+        "OpenCL 3.0 CUDA",
+        asked(
+            TYPE=4,
+            NAME="NVIDIA H200\0",
+            VENDOR="NVIDIA Corporation",
+            MAX_COMPUTE_UNITS=132,
+            MAX_CLOCK_FREQUENCY=1980,
+            MAX_WORK_ITEM_SIZES=[1024, 1024, 64],
+            PROFILING_TIMER_RESOLUTION=1000,
+            EXTENSIONS="cl_khr_fp64 cl_nv_device_attribute_query ",
+            PCI_DOMAIN_ID_NV=0,
+            PCI_BUS_ID_NV=0x9B,
+            PCI_SLOT_ID_NV=(2 << 3) + 1,
+            WARP_SIZE_NV=32,
+            COMPUTE_CAPABILITY_MAJOR_NV=9,
+            COMPUTE_CAPABILITY_MINOR_NV=0,
+        ),
+    )
+    assert (present.index, present.platform, present.name, present.kind) == (3, "NVIDIA CUDA", "NVIDIA H200", "gpu")
+    assert present.clock_hz == 1.98e9
+    assert present.timer_resolution_s == pytest.approx(1e-6)
+    assert (present.pci_address, present.pci_id) == ("0000:9b:02.1", "10de:2335")
+    assert (present.wave_width, present.compute_capability) == (32, "9.0")
+    assert present.extensions == ("cl_khr_fp64", "cl_nv_device_attribute_query")
+    assert present.max_work_item_sizes == (1024, 1024, 64)
+
+
+def test_an_amd_device_is_described() -> None:
+    place = SimpleNamespace(bus=-125, device=0, function=0)  # a signed byte in the vendor's structure
+    present = describe(0, "AMD", "2.1", asked(TYPE=4, TOPOLOGY_AMD=place, PCIE_ID_AMD=0x744C, WAVEFRONT_WIDTH_AMD=32))
+    assert (present.pci_address, present.pci_id, present.wave_width) == ("0000:83:00.0", "1002:744c", 32)
+    assert present.compute_capability is None
+
+
+def test_queries_that_fail_leave_gaps_and_nothing_else() -> None:
+    present = describe(0, "P", "1", asked())
+    assert (present.name, present.clock_hz, present.pci_id, present.wave_width) == ("", None, None, None)
+    assert kind(asked(TYPE=1 << 4)) is None
+    assert [kind(asked(TYPE=bits)) for bits in (2, 4, 8, 5)] == ["cpu", "gpu", "accelerator", "gpu"]
+
+
+def present(index: int, name: str, **changes: object) -> PresentDevice:
+    return PRESENT.model_copy(update={"index": index, "name": name, **changes})
+
+
+DEVICES = (
+    present(0, "pthread-AMD EPYC", kind="cpu", platform="Portable Computing Language", compute_units=128),
+    present(1, "Small GPU", compute_units=10),
+    present(2, "Large GPU", compute_units=40),
+    present(3, "Board", kind="accelerator", compute_units=1000),
+    present(4, "Pretended GPU", platform="Oclgrind", compute_units=10_000),
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "index"), [("auto", 2), ("1", 1), ("epyc", 0), ("portable", 0), ("small gpu", 1), ("oclgrind", 4)]
+)
+def test_devices_are_chosen(text: str, index: int) -> None:
+    assert choose(DEVICES, text).index == index
+
+
+def test_auto_takes_accelerators_before_cpus() -> None:
+    assert choose((DEVICES[0], DEVICES[3]), "auto").index == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [("9", "matches no device"), ("Radeon", "matches no device"), ("gpu", "matches several devices")],
+)
+def test_a_bad_choice_lists_what_there_is(text: str, problem: str) -> None:
+    with pytest.raises(InputError, match=problem) as caught:
+        choose(DEVICES, text)
+    assert "1 = Small GPU (Fake Platform)" in str(caught.value)
+
+
+def test_memory_limits() -> None:
+    gpu = run_limits(PRESENT, 1e12, quick=True)
+    assert (gpu.max_bytes, gpu.max_buffer_bytes, gpu.quick) == (0.6 * 2**30, 2**28, True)
+    cpu = run_limits(DEVICES[0], 2**28, quick=False)
+    assert (cpu.max_bytes, cpu.max_buffer_bytes) == (0.4 * 2**28, 0.4 * 2**28)
+    with pytest.raises(DeviceError, match="has 10 MiB of memory free; measuring needs 107 MiB"):
+        run_limits(PRESENT, 10 * 2**20, quick=True)
+    assert features(PRESENT).extensions == {"cl_khr_fp64"}
+
+
+def test_budgets() -> None:
+    limits = run_limits(PRESENT, 1e12, quick=True)
+    assert Settings(limits).budget_s < Settings(run_limits(PRESENT, 1e12, quick=False)).budget_s
+    assert Settings(limits, sweep_budget_s=1.5).budget_s == 1.5
+
+
+def test_samples_outlast_tick_and_launch() -> None:
+    assert sample_length_s(1e-9, 1e-6) == 200e-6
+    assert sample_length_s(1e-6, 30e-6) == pytest.approx(600e-6)
+    assert sample_length_s(1e-3, 30e-6) == pytest.approx(20e-3)
+
+
+@given(st.floats(1e-7, 1e-2), st.floats(0, 1), st.integers(1, 4))
+def test_a_sample_is_whole_turns_of_no_more_dispatches_than_needed(length: float, each: float, turn: int) -> None:
+    count = dispatches(length, each, turn)
+    assert 1 <= count <= MAX_DISPATCHES
+    if each >= length:
+        assert count == 1
+    else:
+        assert count % turn == 0
+        assert count * each >= length * (1 - 1e-9) or count > MAX_DISPATCHES - turn
+        assert (count - turn) * each <= length * (1 + 1e-9)
+
+
+def test_intervals_of_the_median_are_those_of_the_tables() -> None:
+    # Conover, table of the sign test: n = 6 … 20 give the ranks 1, 1, 1, 2, 2, …, 6
+    ranks = {5: 1, 6: 1, 8: 1, 9: 2, 12: 3, 15: 4, 17: 5, 20: 6, 60: 22}
+    for n, rank in ranks.items():
+        assert median_interval([float(v) for v in range(n, 0, -1)]) == (rank, n + 1 - rank)
+
+
+@given(st.lists(st.floats(1.0, 2.0), min_size=1, max_size=60))
+def test_the_interval_holds_the_median(samples: list[float]) -> None:
+    low, high = median_interval(samples)
+    assert low <= np.median(samples) <= high
+
+
+def test_narrow_means_within_a_percent() -> None:
+    assert is_narrow([1.0] * 3)
+    assert is_narrow([1.0, 1.01, 1.015, 1.0, 1.005, 1.01, 1.01])
+    assert not is_narrow([1.0, 1.03, 1.0, 1.0, 1.0, 1.03, 1.03])
