@@ -247,8 +247,7 @@ def _scale(value: float, unit: str) -> tuple[float, str]:
 
 def _largest(value: float, scales: tuple[tuple[float, str], ...]) -> tuple[float, str]:
     """Return the largest scale that *value* reaches once rounded, or the smallest of all."""
-    reached = abs(float(f"{value:.3g}"))
-    return next((s for s in scales if reached >= s[0]), scales[-1])
+    return next((s for s in scales if float(f"{abs(value) / s[0]:.3g}") >= 1), scales[-1])
 
 
 def _number(value: float) -> str:

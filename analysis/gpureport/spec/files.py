@@ -38,6 +38,8 @@ from gpureport.spec.values import (
 class CacheFields(Strict):
     """A cache level. Fields may be spread over the architecture's and the device's file; the device's win."""
 
+    short_for = "capacity"
+
     capacity: Leaf[Bytes] | None = None
     """Capacity of one instance."""
     scope: Leaf[Scope] | None = None

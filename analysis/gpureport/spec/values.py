@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from typing import Annotated, Any, Generic, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -70,6 +70,17 @@ class Strict(BaseModel):
     """A part of a file; an unknown field is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    short_for: ClassVar[str | None] = None
+    """The field that a bare value stands for, if one may be written."""
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler, /) -> JsonSchemaValue:
+        """Describe both forms: the bare value and the mapping."""
+        mapping = handler(schema)
+        if cls.short_for is None:
+            return mapping
+        mapping = handler.resolve_ref_schema(mapping)
+        return {"anyOf": [mapping["properties"][cls.short_for], mapping]}
 
     def leaves(self, prefix: str = "") -> dict[str, "Leaf[Any]"]:
         """Return every value in this part by its dotted path: ``caches.L2.capacity``."""
@@ -87,6 +98,8 @@ class Strict(BaseModel):
 
 class Leaf(Strict, Generic[T]):
     """One value and where it comes from."""
+
+    short_for = "value"
 
     value: T
     source: str | None = None
@@ -110,15 +123,11 @@ class Leaf(Strict, Generic[T]):
         names = [name for name, alias in globals().items() if alias == params[0] and name[0].isupper()]
         return names[0] if names else super().model_parametrized_name(params)
 
-    @classmethod
-    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler, /) -> JsonSchemaValue:
-        """Describe both forms: the bare value and the mapping."""
-        mapping = handler.resolve_ref_schema(handler(schema))
-        return {"anyOf": [mapping["properties"]["value"], mapping]}
-
 
 class Source(Strict):
     """A citation, and what kind of values it gives."""
+
+    short_for = "text"
 
     text: str
     kind: SourceKind = "spec"

@@ -1,0 +1,139 @@
+"""Every device and architecture file that is shipped."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from jsonschema import Draft202012Validator
+
+from gpureport.data import data_dir
+from gpureport.spec.check import check_file
+from gpureport.spec.database import Database, is_architecture, load_database
+from gpureport.spec.models import NvidiaOccupancy
+from gpureport.spec.schema import architecture_schema, device_schema
+
+FILES = sorted(data_dir("devices").rglob("*.yaml"))
+ENTRIES = sorted(p.relative_to(data_dir("devices")).with_suffix("").as_posix() for p in FILES if not is_architecture(p))
+
+
+@pytest.fixture(scope="module")
+def database() -> Database:
+    """Read the shipped database once."""
+    return load_database()
+
+
+def _ids(path: Path) -> str:
+    return path.stem
+
+
+@pytest.mark.parametrize("path", FILES, ids=_ids)
+def test_a_shipped_file_has_no_problem(database: Database, path: Path) -> None:
+    """Neither an error nor an implausible or unsourced value."""
+    assert check_file(path, database) == []
+
+
+@pytest.mark.parametrize("path", FILES, ids=_ids)
+def test_editors_agree_with_the_models(path: Path) -> None:
+    """The file names its schema in the first line, and the committed schema accepts it."""
+    name = "architecture" if is_architecture(path) else "device"
+    first = path.read_text().splitlines()[0]
+
+    assert first == f"# yaml-language-server: $schema=../{name}.schema.json"
+    schema: dict[str, Any] = json.loads((path.parent / f"../{name}.schema.json").read_text())
+    assert [e.message for e in Draft202012Validator(schema).iter_errors(yaml.safe_load(path.read_text()))] == []
+
+
+def test_the_committed_schemas_are_current() -> None:
+    """``python -m gpureport.spec.schema`` would change nothing."""
+    for name, schema in (("device", device_schema()), ("architecture", architecture_schema())):
+        Draft202012Validator.check_schema(schema)
+        assert json.loads((data_dir("devices") / f"{name}.schema.json").read_text()) == schema
+
+
+def test_the_schema_refuses_what_the_models_refuse() -> None:
+    """A misspelt field and a number without a unit are marked in the editor."""
+    validator = Draft202012Validator(device_schema())
+    good = {"name": "x", "vendor": "y", "architecture": "z", "clock": {"value": "1 GHz", "note": "n"}}
+
+    assert validator.is_valid(good)
+    assert not validator.is_valid({**good, "clok": "1 GHz"})
+    assert not validator.is_valid({**good, "clock": 1})
+
+
+def test_the_database_has_the_first_devices() -> None:
+    """What the project promises to know."""
+    assert {
+        "nvidia/h200_sxm",
+        "nvidia/a40",
+        "nvidia/rtx_2070",
+        "nvidia/rtx_2060",
+        "nvidia/gtx_1060_6gb",
+        "amd/rx_7900_xt",
+        "amd/rx_570",
+        "intel/hd_520",
+        "intel/hd_630",
+        "cpu/x86_64",
+    } <= set(ENTRIES)
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_a_device_says_where_each_value_came_from(database: Database, entry: str) -> None:
+    """A citation, or a reason for an assumption."""
+    device = database.device(entry)
+
+    assert device.id == entry
+    for path, provenance in device.provenance.items():
+        assert provenance.source or provenance.note, path
+
+
+@pytest.mark.parametrize(
+    ("entry", "tflops"),
+    [
+        ("nvidia/h200_sxm", 66.91),
+        ("nvidia/a40", 37.42),
+        ("nvidia/rtx_2070", 7.465),
+        ("nvidia/rtx_2060", 6.451),
+        ("nvidia/gtx_1060_6gb", 4.375),
+        ("amd/rx_7900_xt", 25.74),
+        ("amd/rx_570", 5.095),
+        ("intel/hd_520", 0.3456),
+        ("intel/hd_630", 0.384),
+    ],
+)
+def test_lanes_clock_and_units_give_the_listed_peak(database: Database, entry: str, tflops: float) -> None:
+    """Listed FP32 peaks (TechPowerUp; without dual issue on RDNA 3) follow from the entry."""
+    assert 2 * database.device(entry).rate_per_s("fp32") / 1e12 == pytest.approx(tflops, rel=2e-3)
+
+
+def test_nvidia_launches_as_many_groups_a_second_as_was_measured(database: Database) -> None:
+    """1.4549e9 groups/s on an A40 (BorisTheBrave/gol)."""
+    a40 = database.device("nvidia/a40")
+
+    assert a40.launch.groups_per_cycle * a40.clock_hz == pytest.approx(1.4549e9, rel=2e-3)
+
+
+def test_nvidia_rules_are_the_vendor_s(database: Database) -> None:
+    """Limits of the occupancy calculator that are easily confused."""
+    expected = {
+        "hopper_90": (64, 32, 128, 1024),
+        "ampere_86": (48, 16, 128, 1024),
+        "ada_89": (48, 24, 128, 1024),
+        "turing_75": (32, 16, 256, 0),
+        "volta_70": (64, 32, 256, 0),
+        "pascal_61": (64, 32, 256, 0),
+    }
+    entries = {database.device(e).architecture.id: database.device(e).architecture for e in ENTRIES}
+    for name, limits in expected.items():
+        if name not in entries:
+            continue
+        rules = entries[name].occupancy
+        assert isinstance(rules, NvidiaOccupancy)
+        granule, reserved = rules.local_memory_granule_bytes, rules.local_memory_reserved_bytes
+        assert (rules.max_waves, rules.max_groups, granule, reserved) == limits
+
+
+def test_pascal_has_no_first_level(database: Database) -> None:
+    """OpenCL global loads bypass it."""
+    assert [cache.name for cache in database.device("nvidia/gtx_1060_6gb").caches] == ["L2"]

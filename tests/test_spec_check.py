@@ -1,0 +1,89 @@
+"""Broken device files: each mistake is one sentence with file, line and what would be right."""
+
+from pathlib import Path
+
+import pytest
+
+from gpureport.errors import InputError
+from gpureport.spec.check import check_file
+from gpureport.spec.database import load_database
+
+BROKEN = Path(__file__).parent / "data" / "devices"
+SENTENCES = {
+    "alias": ": cannot be read as YAML: aliases (*name) are not supported; write the value out",
+    "duplicate_key": ":10: clock: the key appears twice, first in line 7",
+    "empty": ": cannot be read as YAML: it is empty",
+    "fraction": ":6: compute_units: input should be a valid integer, got a number with a fractional part",
+    "list": ":1: must be a mapping of fields to values",
+    "missing_field": ":8: memory.bandwidth: is missing: neither the device nor its architecture has it",
+    "syntax": ":8: is not valid YAML: did not find expected ',' or ']'",
+    "typo": ":8: memory.bandwith: unknown field; did you mean 'bandwidth'?",
+    "unknown_architecture": ":3: architecture: there is no architecture 'turing_57'; the nearest are 'turing_75'",
+    "unknown_source": ":5: source: no source 'sheep' under 'sources'; did you mean 'sheet'?",
+    "unsafe": ":1: is not valid YAML: could not determine a constructor for the tag "
+    "'tag:yaml.org,2002:python/object/apply:os.system'",
+    "wrong_unit": ":8: memory.bandwidth: '448 Gb/s' is in bits; write GB/s for bytes (56 GB/s = 448 Gb/s)",
+}
+
+
+@pytest.mark.parametrize("name", sorted(SENTENCES))
+def test_a_broken_file_gives_its_sentence(name: str) -> None:
+    """Exactly one error, with file and line."""
+    path = BROKEN / f"{name}.yaml"
+
+    assert [str(p) for p in check_file(path) if p.severity == "error"] == [f"{path}{SENTENCES[name]}"]
+
+
+@pytest.mark.parametrize("name", ["wrong_unit", "duplicate_key", "typo", "list", "unsafe"])
+def test_loading_a_folder_gives_the_same_sentence(name: str, tmp_path: Path) -> None:
+    """A bad file in a user's folder is an input error, not a traceback."""
+    path = tmp_path / "mine.yaml"
+    path.write_text((BROKEN / f"{name}.yaml").read_text())
+
+    with pytest.raises(InputError) as caught:
+        load_database([tmp_path])
+
+    assert str(caught.value) == f"{path}{SENTENCES[name]}"
+
+
+def test_a_good_file_has_no_problem() -> None:
+    """The file from which the broken ones were made is right."""
+    assert check_file(BROKEN / "good.yaml") == []
+
+
+def test_implausible_values_are_warnings() -> None:
+    """A lost digit and a cache smaller than the one before it are possible, and said."""
+    problems = check_file(BROKEN / "implausible.yaml")
+
+    assert {p.severity for p in problems} == {"warning"}
+    assert [(p.line, p.field, p.message) for p in problems] == [
+        (7, "clock", "16.2 GHz is implausible; clocks lie between 0.1 and 6 GHz"),
+        (9, "caches.L2.capacity", "L2 is smaller than L1"),
+    ]
+
+
+def test_values_without_a_source_are_listed() -> None:
+    """Each value is named once, as a warning."""
+    problems = check_file(BROKEN / "unsourced.yaml")
+
+    assert {p.severity for p in problems} == {"warning"}
+    assert [p.field for p in problems] == [
+        "compute_units",
+        "clock",
+        "memory.bandwidth",
+        "memory.size",
+        "caches.L2.capacity",
+    ]
+
+
+def test_a_file_that_is_not_there_is_a_problem() -> None:
+    """Nothing is raised."""
+    assert [str(p) for p in check_file(Path("nowhere.yaml"))] == [
+        "nowhere.yaml: cannot be read: No such file or directory"
+    ]
+
+
+def test_a_missing_folder_is_an_input_error(tmp_path: Path) -> None:
+    """A misspelt folder is not an empty database."""
+    with pytest.raises(InputError, match="there is no such folder of device files"):
+        load_database([tmp_path / "nowhere"])

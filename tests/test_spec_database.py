@@ -1,0 +1,259 @@
+"""Finding devices by name, matching present ones, drafting the rest."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpureport.errors import InputError
+from gpureport.spec.check import check_file
+from gpureport.spec.database import Database, load_database
+from gpureport.spec.draft import draft_yaml
+from gpureport.spec.host import Host
+from gpureport.spec.models import PresentDevice
+
+GIB = 1 << 30
+H200: dict[str, Any] = {
+    "index": 0,
+    "platform": "NVIDIA CUDA",
+    "platform_version": "OpenCL 3.0 CUDA",
+    "name": "NVIDIA H200",
+    "vendor": "NVIDIA Corporation",
+    "kind": "gpu",
+    "driver": "580.1",
+    "version": "OpenCL 3.0 CUDA",
+    "compute_units": 132,
+    "clock_hz": 1.98e9,
+    "global_memory_bytes": 143156 << 20,
+    "max_allocation_bytes": 32 * GIB,
+    "global_cache_bytes": 4224 << 10,
+    "cache_line_bytes": 128,
+    "local_memory_bytes": 48 << 10,
+    "max_work_group": 1024,
+    "max_work_item_sizes": (1024, 1024, 64),
+    "timer_resolution_s": 1e-6,
+    "extensions": (),
+    "pci_id": "10de:2335",
+    "wave_width": 32,
+    "compute_capability": "9.0",
+}
+OTHER = {"pci_id": None, "compute_capability": None, "wave_width": None}
+AMD = {**OTHER, "vendor": "Advanced Micro Devices, Inc.", "platform": "AMD Accelerated Parallel Processing"}
+INTEL = {**OTHER, "vendor": "Intel(R) Corporation", "global_memory_bytes": 6 * GIB, "global_cache_bytes": 768 << 10}
+
+
+@pytest.fixture(scope="module")
+def database() -> Database:
+    """Read the shipped database once."""
+    return load_database()
+
+
+def present(**changes: object) -> PresentDevice:
+    """Make an H200, or something else."""
+    return PresentDevice(**{**H200, **changes})
+
+
+@pytest.mark.parametrize(
+    ("text", "entry"),
+    [
+        ("h200", "nvidia/h200_sxm"),
+        ("NVIDIA H200", "nvidia/h200_sxm"),
+        ("nvidia/h200_sxm", "nvidia/h200_sxm"),
+        ("rtx 2070", "nvidia/rtx_2070"),
+        ("GeForce RTX 2060", "nvidia/rtx_2060"),
+        ("GTX 1060", "nvidia/gtx_1060_6gb"),
+        ("RX7900XT", "amd/rx_7900_xt"),
+        ("HD 520", "intel/hd_520"),
+        ("x86-64 CPU", "cpu/x86_64"),
+    ],
+)
+def test_a_device_is_found_by_any_of_its_names(database: Database, text: str, entry: str) -> None:
+    """Id, name, OpenCL name, and parts of them, with or without the vendor."""
+    assert database.resolve(text).id == entry
+
+
+def test_names_that_mean_several_or_none_are_refused(database: Database) -> None:
+    """The sentence lists what could be meant."""
+    with pytest.raises(InputError, match=r"^'hd' could be intel/hd_520 or intel/hd_630; give one of these$"):
+        database.resolve("hd")
+    with pytest.raises(InputError, match=r"has no device 'rtx 2080'; the nearest are 'rtx_2070'"):
+        database.resolve("rtx 2080")
+    with pytest.raises(InputError, match="has no device ''"):
+        database.resolve("")
+
+
+def test_values_keep_where_they_came_from(database: Database) -> None:
+    """Spec, measured, derived and assumed values are told apart, with their citations."""
+    device = database.resolve("h200")
+
+    assert device.provenance["memory.bandwidth"].source == "NVIDIA H200 Tensor Core GPU data sheet"
+    assert "4.89" in device.provenance["memory.bandwidth"].note
+    assert device.provenance["caches.L2.capacity"].kind == "queried"
+    assert device.provenance["caches.L2.latency"].kind == "measured"
+    assert device.provenance["launch.single"].kind == "assumed"
+    assert device.memory.bandwidth_bytes_per_s == 4.8e12
+    assert [(c.name, c.capacity_bytes) for c in device.caches] == [("L1", 256 << 10), ("L2", 60 << 20)]
+
+
+def test_the_present_device_is_matched_by_pci_id_and_name(database: Database) -> None:
+    """Older drivers leave out the vendor; either key is enough."""
+    by_id = database.match(present(name="Graphics Device"))
+    by_name = database.match(present(pci_id=None))
+    older = database.match(present(name="GeForce RTX 2070", compute_units=36, global_memory_bytes=8 * GIB, **OTHER))
+
+    assert (by_id.entry_id, by_id.draft, by_id.notes) == ("nvidia/h200_sxm", False, ())
+    assert "PCI id 10de:2335" in by_id.how
+    assert by_name.entry_id == "nvidia/h200_sxm"
+    assert "OpenCL name NVIDIA H200" in by_name.how
+    assert older.entry_id == "nvidia/rtx_2070"
+
+
+def test_a_slice_is_predicted_as_what_is_there(database: Database) -> None:
+    """Fewer units and less memory are said, and used."""
+    found = database.match(present(compute_units=16, global_memory_bytes=18 * GIB))
+
+    assert found.entry_id == "nvidia/h200_sxm"
+    assert found.device.compute_units == 16
+    assert found.device.memory.size_bytes == 18 * GIB
+    assert found.device.provenance["compute_units"].kind == "queried"
+    assert [note.split(" where ")[0] for note in found.notes] == [
+        "The device reports 16 compute units",
+        "The device reports 18 GiB of memory",
+    ]
+
+
+def test_amd_work_group_processors_count_twice(database: Database) -> None:
+    """ROCm reports 42 for 84 compute units; the shared name and PCI id match no other card."""
+    card = database.match(
+        present(name="gfx1100", compute_units=42, global_memory_bytes=20 * GIB, **{**AMD, "pci_id": "1002:744c"})
+    )
+    sibling = database.match(present(name="gfx1100", compute_units=48, **{**AMD, "pci_id": "1002:744c"}))
+    smaller = database.match(present(name="gfx1100", compute_units=40, **{**AMD, "pci_id": "1002:744c"}))
+
+    assert (card.entry_id, card.device.compute_units, card.notes) == ("amd/rx_7900_xt", 84, ())
+    assert (sibling.entry_id, sibling.device.compute_units) == (None, 96)
+    assert (smaller.entry_id, smaller.device.compute_units) == (None, 80)
+
+
+def test_more_units_than_the_entry_are_another_product(database: Database) -> None:
+    """The RTX 2060 with 12 GB has the name and 34 units."""
+    found = database.match(present(name="NVIDIA GeForce RTX 2060", compute_units=34, **OTHER))
+
+    assert found.draft
+
+
+@pytest.mark.parametrize("name", ["Intel(R) HD Graphics 520", "Intel(R) Graphics Gen9 [0x1916]"])
+def test_intel_is_matched_by_the_id_in_its_name(database: Database, name: str) -> None:
+    """The assumed memory size gives way to the reported one without a note."""
+    found = database.match(present(name=name, compute_units=24, **INTEL))
+
+    assert (found.entry_id, found.notes) == ("intel/hd_520", ())
+    assert found.device.memory.size_bytes == 6 * GIB
+
+
+def test_a_cpu_takes_the_generic_entry_with_the_host_s_sizes() -> None:
+    """OpenCL's compute units and memory win over the host's."""
+    database = load_database()
+    database.host = Host("A processor", 16, 64 * GIB, 3e9)
+    found = database.match(
+        present(name="pthread-A processor", kind="cpu", compute_units=2, global_memory_bytes=4 * GIB, **OTHER)
+    )
+
+    assert (found.entry_id, found.draft) == ("cpu/x86_64", False)
+    assert found.device.name == "A processor"
+    assert found.device.compute_units == 2
+    assert found.device.memory.size_bytes == 4 * GIB
+    assert found.device.architecture.write_allocate
+    assert found.device.provenance["caches.L1.capacity"].kind == "assumed"
+
+
+def test_a_cpu_without_a_third_level_has_none() -> None:
+    """A level that the operating system does not list, while it lists others, is not there."""
+    from gpureport.spec.host import HostCache
+
+    database = load_database()
+    database.host = Host("x", 4, GIB, 1e9, (HostCache(1, 32 << 10, 1, 64), HostCache(2, 1 << 20, 4, 64)))
+
+    assert [cache.name for cache in database.resolve("cpu").caches] == ["L1", "L2"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "architecture"),
+    [
+        ({"name": "NVIDIA GeForce RTX 3090", "pci_id": None, "compute_capability": "8.6"}, "ampere_86"),
+        ({"name": "NVIDIA X", "pci_id": None, "compute_capability": "8.8"}, "ampere_86"),
+        ({"name": "NVIDIA X", "pci_id": None, "compute_capability": "99.0"}, "blackwell_120"),
+        ({"name": "gfx90a:sramecc+:xnack-", **AMD}, "cdna2"),
+        ({"name": "gfx1030", **AMD}, "rdna2"),
+        ({"name": "Intel(R) UHD Graphics 630", **INTEL}, "intel_gen9"),
+        ({"name": "Intel(R) UHD Graphics 770", **INTEL}, "intel_xe_lp"),
+        ({"name": "Mali-G78", "vendor": "ARM", **OTHER}, "generic_gpu"),
+        ({"name": "Mali", "vendor": "ARM", "clock_hz": 0.0, **OTHER}, "generic_gpu"),
+    ],
+)
+def test_an_unknown_device_is_drafted_from_its_family(
+    database: Database, changes: dict[str, Any], architecture: str, tmp_path: Path
+) -> None:
+    """The draft is marked, complete and usable; its YAML validates and gives the same device."""
+    unknown = present(**changes)
+    found = database.match(unknown)
+    path = tmp_path / "draft.yaml"
+    path.write_text(draft_yaml(unknown, database))
+
+    assert (found.draft, found.entry_id, found.device.id) == (True, None, "draft")
+    assert found.device.architecture.id == architecture
+    assert found.device.provenance["memory.bandwidth"].kind == "assumed"
+    assert found.device.provenance["memory.size"].kind == "queried"
+    assert [p for p in check_file(path) if p.severity == "error"] == []
+    written = load_database([tmp_path]).device("draft")
+    assert written.memory.size_bytes == found.device.memory.size_bytes
+    assert written.compute_units == found.device.compute_units
+    assert [c.capacity_bytes for c in written.caches] == pytest.approx(
+        [c.capacity_bytes for c in found.device.caches], abs=1
+    )
+
+
+def test_a_draft_says_what_was_measured(database: Database, tmp_path: Path) -> None:
+    """Measured values replace guesses; a hostile name stays a name."""
+    unknown = present(name='evil": {x: y} # \n', pci_id=None, compute_capability="8.6")
+    measured = {
+        "caches.L2.capacity": (6.0 * 2**20, "B", "cliff of read bandwidth"),
+        "caches.L2.latency": (250.25, "cycles", "pointer chase"),
+        "memory.bandwidth": (650e9, "B/s", "stream copy"),
+    }
+    path = tmp_path / "draft.yaml"
+    path.write_text(draft_yaml(unknown, database, measured))
+    device = load_database([tmp_path]).device("draft")
+
+    assert device.name == unknown.name
+    assert device.provenance["caches.L2.capacity"].kind == "measured"
+    assert device.provenance["caches.L2.latency"].note == "pointer chase"
+    assert device.memory.bandwidth_bytes_per_s == 650e9
+    assert device.caches[-1].latency_cycles == 250.25
+
+
+def test_a_cpu_draft_validates(database: Database, tmp_path: Path) -> None:
+    """The values of this machine are written out."""
+    path = tmp_path / "draft.yaml"
+    path.write_text(draft_yaml(present(name="cpu", kind="cpu", compute_units=2, **OTHER), database))
+
+    assert [p for p in check_file(path) if p.severity == "error"] == []
+    assert load_database([tmp_path]).device("draft").launch.groups_per_cycle == pytest.approx(0.05)
+
+
+def test_a_user_s_file_wins_and_may_bring_its_architecture(tmp_path: Path) -> None:
+    """Files in an extra folder replace shipped ones of the same id."""
+    shipped = load_database()
+    (tmp_path / "nvidia").mkdir()
+    (tmp_path / "architectures").mkdir()
+    text = shipped.entries["nvidia/a40"].path.read_text()
+    (tmp_path / "nvidia" / "a40.yaml").write_text(text.replace("ampere_86", "mine").replace("6 MiB", "7 MiB"))
+    (tmp_path / "architectures" / "mine.yaml").write_text(
+        shipped.architecture_paths["ampere_86"].read_text().replace("name: Ampere", "name: My Ampere")
+    )
+
+    device = load_database([tmp_path]).resolve("A40")
+
+    assert device.architecture.name.startswith("My Ampere")
+    assert device.caches[-1].capacity_bytes == 7 << 20
+    assert check_file(tmp_path / "nvidia" / "a40.yaml") == []

@@ -1,0 +1,79 @@
+"""What the operating system says of the processor."""
+
+from pathlib import Path
+
+import pytest
+
+from gpureport.spec.host import Host, HostCache, host_values, read_host
+
+
+def _cache(root: Path, index: int, **files: str) -> None:
+    folder = root / f"index{index}"
+    folder.mkdir(parents=True)
+    for name, text in files.items():
+        (folder / name).write_text(f"{text}\n")
+
+
+@pytest.fixture
+def sysfs(tmp_path: Path) -> Path:
+    """Lay out a processor as Linux does: two threads a core, L3 for eight processors."""
+    root = tmp_path / "cache"
+    _cache(root, 0, level="1", type="Data", size="48K", shared_cpu_list="0,16", coherency_line_size="64")
+    _cache(root, 1, level="1", type="Instruction", size="32K", shared_cpu_list="0,16")
+    _cache(root, 2, level="2", type="Unified", size="2048K", shared_cpu_list="0,16")
+    _cache(root, 3, level="3", type="Unified", size="32M", shared_cpu_list="0-3,16-19")
+    _cache(root, 4, level="4", type="Unified", size="broken", shared_cpu_list="0")
+    return root
+
+
+def test_caches_are_read_as_linux_lists_them(sysfs: Path, tmp_path: Path) -> None:
+    """Instruction caches and unreadable ones are left out."""
+    cpuinfo = tmp_path / "cpuinfo"
+    cpuinfo.write_text("processor : 0\nmodel name\t: A processor\n")
+
+    host = read_host(sysfs, cpuinfo)
+
+    assert host.name == "A processor"
+    assert host.processors >= 1
+    assert host.memory_bytes > 0
+    assert host.caches == (
+        HostCache(1, 48 << 10, 2, 64),
+        HostCache(2, 2 << 20, 2, 64),
+        HostCache(3, 32 << 20, 8, 64),
+    )
+
+
+def test_capacities_are_those_of_a_compute_unit() -> None:
+    """Private caches are shared out among hardware threads; instances of L3 add up."""
+    caches = (HostCache(1, 48 << 10, 2, 64), HostCache(2, 2 << 20, 2, 64), HostCache(3, 32 << 20, 8, 64))
+    values = host_values(Host("x", 16, 1 << 34, 3.5e9, caches))
+
+    assert values["caches.L1.capacity"].value == 24 << 10
+    assert values["caches.L2.capacity"].value == 1 << 20
+    assert values["caches.L3.capacity"].value == 64 << 20
+    assert values["caches.L3.partitions"].value == 2
+    assert values["caches.L1.capacity"].provenance.kind == "queried"
+    assert values["compute_units"].value == 16
+    assert values["memory.bandwidth"].value == 50e9
+    assert values["memory.bandwidth"].provenance.kind == "assumed"
+
+
+def test_what_opencl_reports_wins_over_the_operating_system() -> None:
+    """A container may see fewer compute units than the host has processors."""
+    values = host_values(Host("x", 16, 1 << 34, 3.5e9), compute_units=2, clock_hz=2.4e9)
+
+    assert values["compute_units"].value == 2
+    assert values["clock"].value == 2.4e9
+    assert values["memory.bandwidth"].value == 24e9
+
+
+def test_without_sysfs_the_last_level_is_assumed(tmp_path: Path) -> None:
+    """A container without /sys still gets a prediction, marked assumed."""
+    host = read_host(tmp_path / "nowhere", tmp_path / "neither")
+    values = host_values(Host("x", 4, 1 << 30))
+
+    assert host.caches == ()
+    assert host.name
+    assert values["caches.L3.capacity"].value == 8 << 20
+    assert values["caches.L3.capacity"].provenance.kind == "assumed"
+    assert values["clock"].provenance.kind == "assumed"

@@ -1,0 +1,156 @@
+"""Quantities in and out of text."""
+
+import math
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpureport import units
+from gpureport.errors import InputError
+
+
+@pytest.mark.parametrize(
+    ("text", "dimension", "value"),
+    [
+        ("6 MiB", "bytes", 6 * 2**20),
+        ("228 KiB", "bytes", 228 * 1024),
+        ("6 MB", "bytes", 6e6),
+        ("141GB", "bytes", 141e9),
+        ("800 GB/s", "bytes/s", 8e11),
+        ("4.8 TB/s", "bytes/s", 4.8e12),
+        ("1.98 GHz", "hertz", 1.98e9),
+        ("2.5 us", "seconds", 2.5e-6),
+        ("2.5 µs", "seconds", 2.5e-6),
+        ("33 cycles", "cycles", 33),
+        ("1 cycle", "cycles", 1),
+        ("64 B/cycle", "bytes/cycle", 64),
+        ("64 B/clk", "bytes/cycle", 64),
+        (132, "count", 132),
+        (0.5, "count", 0.5),
+    ],
+)
+def test_people_s_units_become_si(text: object, dimension: units.Dimension, value: float) -> None:
+    """Each dimension is read exactly."""
+    assert units.parse(text, dimension) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "dimension", "sentence"),
+    [
+        ("800 Gb/s", "bytes/s", "'800 Gb/s' is in bits; write GB/s for bytes (100 GB/s = 800 Gb/s)"),
+        ("6 mb", "bytes", "'6 mb': units are case-sensitive; write 6 MB"),
+        ("6 MIB", "bytes", "'6 MIB': units are case-sensitive; write 6 MiB"),
+        ("6", "bytes", "'6' lacks a unit; write a size in bytes like 6 MiB"),
+        (6, "bytes", "'6' lacks a unit; write a size in bytes like 6 MiB"),
+        ("6 GHz", "bytes", "'6 GHz' is a frequency, not a size in bytes; write a size in bytes like 6 MiB"),
+        ("800 GB", "bytes/s", "'800 GB' is a size in bytes, not a bandwidth; write a bandwidth like 800 GB/s"),
+        ("-6 MiB", "bytes", "'-6 MiB' is not above zero; write a size in bytes like 6 MiB"),
+        ("0 B", "bytes", "'0 B' is not above zero; write a size in bytes like 6 MiB"),
+        ("2,5 us", "seconds", "'2,5 us' is not a number with a unit; write a time like 2.5 us"),
+        ("6 furlongs", "bytes", "'6 furlongs' has the unknown unit 'furlongs'; write a size in bytes like 6 MiB"),
+        (math.nan, "count", "nan is not a number with a unit; write a plain number like 132"),
+        (math.inf, "count", "inf is not a number with a unit; write a plain number like 132"),
+        (True, "count", "true is not a plain number; write a plain number like 132"),
+        (None, "hertz", "nothing is not a frequency; write a frequency like 1.98 GHz"),
+        ([1], "cycles", "[1] is not a number of clock cycles; write a number of clock cycles like 33 cycles"),
+    ],
+)
+def test_traps_are_refused_with_what_would_be_right(text: object, dimension: units.Dimension, sentence: str) -> None:
+    """One sentence says what is wrong and what to write."""
+    with pytest.raises(InputError) as caught:
+        units.parse(text, dimension)
+
+    assert str(caught.value) == sentence
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (6 * 2**20, "B", "6 MiB"),
+        (43.2 * 2**20, "B", "43.2 MiB"),
+        (1023.9 * 2**10, "B", "1 MiB"),
+        (0, "B", "0 B"),
+        (4.395e12, "B/s", "4395 GB/s"),
+        (5e8, "B/s", "0.500 GB/s"),
+        (2.5e-6, "s", "2.50 µs"),
+        (999.7e-9, "s", "1.00 µs"),
+        (141e-9, "s/load", "141 ns/load"),
+        (1.98e9, "Hz", "1.98 GHz"),
+        (1310720, "work-items", "1.31 M work-items"),
+        (100, "work-items", "100 work-items"),
+        (1.2e9, "cells/s", "1.20 Gcell/s"),
+        (3e6, "matrices/s", "3.00 Mmatrix/s"),
+        (1.4549e9, "groups/s", "1.45 Ggroup/s"),
+        (33, "cycles", "33 cycles"),
+        (None, "B", "—"),
+        (math.nan, "s", "—"),
+    ],
+)
+def test_values_are_written_as_people_read_them(value: float | None, unit: str, text: str) -> None:
+    """Each unit of the records has its form."""
+    assert units.format_value(value, unit) == text
+
+
+def test_the_short_forms_agree_with_format_value() -> None:
+    """The named functions are the general one with the unit filled in."""
+    assert units.format_bytes(60 * 2**20) == "60 MiB"
+    assert units.format_bandwidth(8e11) == "800 GB/s"
+    assert units.format_time(0.25) == "250 ms"
+    assert units.format_frequency(9e8) == "900 MHz"
+    assert units.format_rate(1.2e9, "particles/s") == "1.20 Gparticle/s"
+    assert units.format_count(2**20) == "2^20"
+    assert units.format_count(1000) == "1 k"
+    assert units.format_ratio(0.9666) == "0.967"
+    assert units.format_ratio(None) == "—"
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "unit", "text"),
+    [
+        (43.2, 42.81, 43.93, "cells", "43.2 cells (42.8 to 43.9)"),
+        (4.4e12, 4.39e12, 4.41e12, "B/s", "4400 GB/s (4390 to 4410)"),
+        (2.5e-6, 2.49e-6, 2.51e-6, "s", "2.500 µs (2.490 to 2.510)"),
+        (6 * 2**20, None, None, "B", "6 MiB"),
+        (6 * 2**20, 6 * 2**20, 6 * 2**20, "B", "6 MiB"),
+    ],
+)
+def test_an_interval_decides_the_digits(
+    value: float, low: float | None, high: float | None, unit: str, text: str
+) -> None:
+    """Two digits of the interval's width are shown."""
+    assert units.format_interval(value, low, high, unit) == text
+
+
+@given(st.integers(1, 1023), st.sampled_from(["B", "KiB", "MiB", "GiB"]))
+def test_capacities_survive_the_round_trip(number: int, unit: str) -> None:
+    """What is written is read back, up to the three digits shown."""
+    value = units.parse(f"{number} {unit}", "bytes")
+
+    assert units.parse(units.format_bytes(value), "bytes") == value
+
+
+@given(st.floats(1e-9, 9e2))
+def test_times_survive_the_round_trip(seconds: float) -> None:
+    """Three significant digits are kept."""
+    assert units.parse(units.format_time(seconds), "seconds") == pytest.approx(seconds, rel=6e-3)
+
+
+@given(st.text(max_size=20), st.sampled_from(list(units.EXAMPLES)))
+def test_any_text_is_read_or_refused_in_one_line(text: str, dimension: units.Dimension) -> None:
+    """No text brings anything but a positive number or an ``InputError``."""
+    try:
+        value = units.parse(text, dimension)
+    except InputError:
+        return
+
+    assert 0 < value < math.inf
+
+
+def test_formatting_does_not_import_pint() -> None:
+    """Start-up and reports do without pint."""
+    code = "import sys; from gpureport import units; units.format_bytes(1); sys.exit('pint' in sys.modules)"
+
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
