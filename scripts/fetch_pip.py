@@ -26,7 +26,7 @@ STORES = ("/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.cr
 
 def locked_pip(lock: str) -> tuple[str, set[str]]:
     """Return the version of pip in the lock file's text and the SHA-256 digests of its files."""
-    entry = re.search(r"^pip==(\S+).*((?:\\\n.*)*)", lock, re.MULTILINE)
+    entry = re.search(r"^pip==(\S+).*\n((?:\s+--hash.*\n)*)", lock, re.MULTILINE)
     if entry is None:
         sys.exit("the lock file does not name pip")
     return entry[1], set(re.findall(r"--hash=sha256:(\w+)", entry[2]))
