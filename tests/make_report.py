@@ -1,5 +1,7 @@
 """A synthetic but realistic report, built from a small closed-form device: nothing here is measured."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from gpureport.records import (
@@ -396,10 +398,12 @@ VARIANTS = {
 """(family, variant) → title, unit, work, bytes and operations of one work-item, observed / predicted time."""
 
 
-def make_report(*, name: str = "NVIDIA H200 SXM", seed: int = 0, families: int | None = None) -> Report:
-    """Build a full report; *families*: that many copies of one family instead of the real ones."""
+def make_report(
+    *, name: str = "NVIDIA H200 SXM", seed: int = 0, families: int | None = None, only: Sequence[str] = ()
+) -> Report:
+    """Build a full report, or one of the families *only*, or one of as many copies of a family as *families* says."""
     builder = _Builder(seed)
-    variants = dict(VARIANTS)
+    variants = {key: row for key, row in VARIANTS.items() if not only or key[0] in only}
     if families is not None:
         row = VARIANTS["game_of_life", "naive"]
         variants = {(f"family_{i:02d}", "only"): (f"Family {i:02d}", *row[1:]) for i in range(families)}

@@ -141,7 +141,7 @@ def load_report(path: Path) -> Report:
 
 def _check_version(path: Path, version: object) -> None:
     if type(version) is not int or version < 1:
-        raise InputError(f"{path}: schema_version is {version!r}; it should be a number from 1 to {SCHEMA_VERSION}")
+        raise InputError(f"{path}: schema_version is {version!r}, not a number from 1 to {SCHEMA_VERSION}")
     if version > SCHEMA_VERSION:
         raise InputError(
             f"{path}: made by a newer gpureport (schema {version}, this one reads up to {SCHEMA_VERSION}): "

@@ -35,6 +35,7 @@ _FONTS = (
 )
 _VERDICT_ROWS = 12
 _LONG_NAME = 60
+_WORK_ITEMS = " work-items"
 
 
 def write_report(report: Report, directory: Path, pdf: bool = True) -> list[Path]:
@@ -129,9 +130,10 @@ def environment() -> "Environment":
         bytes=format_bytes,
         frequency=format_frequency,
         ratio=format_ratio,
-        value=format_value,
-        interval=format_interval,
+        value=_value,
+        interval=_interval,
         picture=_picture,
+        shorten=shorten,
     )
     return env
 
@@ -153,6 +155,15 @@ def _fonts() -> "Markup":
         rule.format(Markup(family), weight, base64.b64encode((folder / name).read_bytes()).decode())  # noqa: S704
         for family, weight, name in _FONTS
     )
+
+
+def _value(value: float | None, unit: str) -> str:
+    """Write a value for a table, whose rows say that they are about work-items."""
+    return format_value(value, unit).replace(_WORK_ITEMS, "")
+
+
+def _interval(value: float | None, low: float | None, high: float | None, unit: str) -> str:
+    return format_interval(value, low, high, unit).replace(_WORK_ITEMS, "")
 
 
 def _picture(figure: Figure) -> "Markup":

@@ -9,7 +9,7 @@ from gpureport.report.document import Report
 from gpureport.report.values import value_at
 from gpureport.units import format_bytes, format_frequency, format_time
 
-_UNKNOWN = "\N{EN DASH}"
+_UNKNOWN = "—"
 _TIMES = " \N{MULTIPLICATION SIGN} "
 _LOG_LINES = 12
 _SHORT = 14

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from gpureport.spec.models import Device
 from gpureport.units import format_ratio, format_value
 
-_UNKNOWN = "\N{EN DASH}"
+_UNKNOWN = "—"
 _SUFFIXES = {
     "_bytes_per_cycle": "B/cycle",
     "_bytes_per_s": "B/s",

@@ -24,8 +24,8 @@ _POSITIONS = {
     "departure": "{level} begins to give out",
     "midpoint": "{level} gives out",
     "arrival": "{level} has given out",
-    "knee": "work at the knee",
-    "n90": "work for 90 % of the plateau",
+    "knee": "work-items at the knee",
+    "n90": "work-items for 90 % of the plateau",
     "plateau": "plateau in {level}",
     "peak": "best of the sweep",
 }
@@ -117,7 +117,8 @@ def _surprise(report: Report, pairs: Sequence[Comparison]) -> list[str]:
 
 
 def _predicted_cliff(report: Report) -> list[str]:
-    features = [f for p in report.predictions for f in p.features if f.position == "midpoint"]
+    specified = (p for p in report.predictions if p.kind == "specification")
+    features = [f for p in specified for f in p.features if f.position == "midpoint"]
     if not features:
         return []
     last = max(features, key=lambda feature: feature.value)

@@ -1,0 +1,155 @@
+"""The report document: stored whole, read back equal, refused in a sentence."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from gpureport.errors import GpuReportError, InputError
+from gpureport.report.document import SCHEMA_VERSION, Report, load_report, save_report
+from gpureport.report.schema import SCHEMA_PATH, report_schema, schema_text
+from tests.make_report import make_report
+
+
+@pytest.fixture(scope="module")
+def report() -> Report:
+    """Return the full synthetic report."""
+    return make_report()
+
+
+@pytest.fixture
+def data(report: Report) -> dict[str, Any]:
+    """Return the report as its file holds it."""
+    return report.model_dump(mode="json")
+
+
+def refusal(path: Path, text: str) -> str:
+    """Write *text* to *path*, and return the sentence with which it is refused."""
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        load_report(path)
+    return str(caught.value)
+
+
+def test_a_report_survives_the_file(report: Report, tmp_path: Path) -> None:
+    """What is read is what was saved, but for figures cut to nine digits; a second pass changes nothing."""
+    path = tmp_path / "report.json"
+    save_report(report, path)
+    first = load_report(path)
+    save_report(first, tmp_path / "again.json")
+
+    assert first == load_report(tmp_path)
+    assert path.read_bytes() == (tmp_path / "again.json").read_bytes()
+    assert first.findings[0].predicted == pytest.approx(report.findings[0].predicted, rel=1e-8)
+
+
+def test_the_file_has_a_line_for_each_point(report: Report, tmp_path: Path) -> None:
+    """A difference of two reports shows points, not one endless line."""
+    save_report(report, tmp_path / "report.json")
+    lines = (tmp_path / "report.json").read_text().splitlines()
+
+    points = sum(len(m.points) for m in report.measurements)
+    assert sum('"samples_s"' in line for line in lines) == points
+    assert max(map(len, lines)) < 1500
+
+
+def test_a_failed_write_leaves_the_old_file(report: Report, tmp_path: Path) -> None:
+    """A value that JSON does not have is found before the old file is touched."""
+    path = tmp_path / "report.json"
+    save_report(report, path)
+    before = path.read_bytes()
+    broken = report.model_copy(update={"settings": report.settings.model_copy(update={"seed": float("nan")})})
+
+    with pytest.raises(GpuReportError, match="not finite"):
+        save_report(broken, path)
+
+    assert path.read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == ["report.json"]
+
+
+def test_a_folder_that_is_missing_is_named(report: Report, tmp_path: Path) -> None:
+    """The sentence names the file and the reason."""
+    with pytest.raises(GpuReportError, match=r"nowhere/report\.json: cannot be written \(No such file"):
+        save_report(report, tmp_path / "nowhere" / "report.json")
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    """The sentence says what to give instead."""
+    with pytest.raises(InputError, match=r"none\.json: no such file; give a report\.json"):
+        load_report(tmp_path / "none.json")
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ('{"schema_version": 1,\n "device": }', "line 2: not JSON (Expecting value)"),
+        ("[1, 2]", "not a gpureport report (it has no schema_version)"),
+        ('{"name": "x"}', "not a gpureport report (it has no schema_version)"),
+        (
+            '{"schema_version": 7}',
+            f"made by a newer gpureport (schema 7, this one reads up to {SCHEMA_VERSION}): update gpureport",
+        ),
+        ('{"schema_version": true}', f"schema_version is True, not a number from 1 to {SCHEMA_VERSION}"),
+        ('{"schema_version": "1"}', f"schema_version is '1', not a number from 1 to {SCHEMA_VERSION}"),
+        ('{"schema_version": 0}', f"schema_version is 0, not a number from 1 to {SCHEMA_VERSION}"),
+        ('{"schema_version": NaN}', "not a gpureport report (NaN is not a number that JSON has)"),
+        ("[" * 100_000, "not a gpureport report (nested too deeply)"),
+        ('{"schema_version": 1}', "tool_version is missing (and 4 more like it)"),
+    ],
+)
+def test_what_is_no_report_is_refused_in_a_sentence(tmp_path: Path, text: str, sentence: str) -> None:
+    """Each sentence names the file and what is wrong with it."""
+    path = tmp_path / "x.json"
+
+    assert refusal(path, text) == f"{path}{',' if sentence.startswith('line') else ':'} {sentence}"
+
+
+def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
+    """A PDF given by mistake is not a traceback."""
+    (tmp_path / "x.pdf").write_bytes(b"%PDF-1.7\xff\xfe")
+
+    with pytest.raises(InputError, match=r"x\.pdf: not a gpureport report"):
+        load_report(tmp_path / "x.pdf")
+
+
+def test_a_missing_field_is_named_with_its_place(data: dict[str, Any], tmp_path: Path) -> None:
+    """The path leads to the record."""
+    del data["findings"][3]["unit"]
+
+    assert refusal(tmp_path / "x.json", json.dumps(data)).endswith(": findings[3].unit is missing")
+
+
+def test_a_wrong_field_is_named_with_its_place(data: dict[str, Any], tmp_path: Path) -> None:
+    """The sentence says what would be right."""
+    data["device"]["compute_units"] = "many"
+
+    assert "device.compute_units is wrong: input should be a valid integer" in refusal(
+        tmp_path / "x.json", json.dumps(data)
+    )
+
+
+def test_fields_of_a_later_tool_are_ignored(data: dict[str, Any], tmp_path: Path) -> None:
+    """Adding a field does not break an older reader."""
+    data["weather"] = "fine"
+    (tmp_path / "x.json").write_text(json.dumps(data))
+
+    assert load_report(tmp_path / "x.json").tool_version == "0.1.0"
+
+
+def test_the_committed_schema_is_current() -> None:
+    """After a change of the models, run ``python -m gpureport.report.schema``."""
+    assert SCHEMA_PATH.read_text(encoding="utf-8") == schema_text()
+
+
+def test_a_report_obeys_the_schema(report: Report, tmp_path: Path) -> None:
+    """The schema describes what is written; a report without findings' units does not obey it."""
+    save_report(report, tmp_path / "report.json")
+    stored = json.loads((tmp_path / "report.json").read_text())
+    validator = jsonschema.Draft202012Validator(report_schema())
+    validator.check_schema(report_schema())
+
+    assert not list(validator.iter_errors(stored))
+    del stored["findings"][0]["unit"]
+    assert [error.message for error in validator.iter_errors(stored)] == ["'unit' is a required property"]

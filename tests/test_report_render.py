@@ -1,0 +1,316 @@
+"""The document: page one, contents, escaping, no fetches, nothing outside its page."""
+
+import base64
+import io
+import re
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from pypdf import PdfReader
+from pypdf.generic import Destination
+
+from gpureport.data import data_dir
+from gpureport.errors import GpuReportError
+from gpureport.records import Verdict
+from gpureport.report.document import Match, Report, load_report
+from gpureport.report.render import environment, layout, render_html, render_pdf, write_report
+from tests.make_report import make_report
+
+if TYPE_CHECKING:
+    from weasyprint.document import Document
+    from weasyprint.formatting_structure.boxes import Box
+
+HOSTILE = "<script>alert('x')</script>\"&'; } body{display:none} " + "W" * 250
+
+
+def one_family() -> Report:
+    """Return a small report: one family, one variant."""
+    return make_report(families=1)
+
+
+def draft() -> Report:
+    """Return a report of a device that the database lacks, from a run that did not end, with a note."""
+    match = Match(entry=None, how="No entry has this name.", draft=True, notes=("It reports 12 of 132 units.",) * 3)
+    return one_family().model_copy(update={"match": match, "status": "partial"})
+
+
+def hostile() -> Report:
+    """Return a report whose names are long and full of mark-up."""
+    report = make_report(name=HOSTILE, families=1)
+    info = next(iter(report.workloads.values()))
+    wild = info.model_copy(update={"title": HOSTILE, "description": HOSTILE * 2, "counting": "</style><img src=x>"})
+    findings = tuple(f.model_copy(update={"explanation": HOSTILE, "level": "L" * 80}) for f in report.findings)
+    first = report.measurements[0]
+    compiled = first.compilation[0].model_copy(update={"log": HOSTILE, "options": "-D" + "X" * 300})
+    return report.model_copy(
+        update={
+            "workloads": {**report.workloads, "family_00/only": wild},
+            "findings": findings,
+            "measurements": (first.model_copy(update={"compilation": (compiled,)}), *report.measurements[1:]),
+            "settings": report.settings.model_copy(update={"command": HOSTILE}),
+        }
+    )
+
+
+def nothing_measured() -> Report:
+    """Return a report in which every sweep was skipped."""
+    report = one_family()
+    skipped = tuple(
+        m.model_copy(update={"points": (), "compilation": (), "verification": None, "skipped": "The build failed."})
+        for m in report.measurements
+    )
+    return report.model_copy(update={"measurements": skipped, "observations": (), "findings": ()})
+
+
+def empty() -> Report:
+    """Return a report without any workload."""
+    update = dict.fromkeys(("predictions", "measurements", "observations", "findings"), ())
+    return one_family().model_copy(update={**update, "workloads": {}})
+
+
+def wrong() -> Report:
+    """Return a report whose only variant gave wrong results."""
+    report = one_family()
+    first = report.measurements[0]
+    assert first.verification is not None
+    check = first.verification.model_copy(update={"passed": False, "message": "97 x 61: 5 of 5917 cells differ."})
+    measured = first.model_copy(update={"points": (), "verification": check, "skipped": "The results are wrong."})
+    findings = tuple(f.model_copy(update={"verdict": Verdict.ERROR}) for f in report.findings)
+    return report.model_copy(
+        update={"measurements": (measured,), "observations": report.observations[1:], "findings": findings}
+    )
+
+
+def forty() -> Report:
+    """Return the findings of forty workloads, without their curves."""
+    report = make_report(families=40)
+    return report.model_copy(update={"predictions": (), "measurements": (), "observations": report.observations[:1]})
+
+
+SCENARIOS = (one_family, draft, hostile, nothing_measured, empty, wrong, forty)
+
+
+@cache
+def html_of(scenario: str) -> str:
+    """Return the HTML of a scenario, rendered once."""
+    return render_html(globals()[scenario]())
+
+
+@cache
+def pages_of(scenario: str) -> "Document":
+    """Return the laid-out pages of a scenario."""
+    return layout(html_of(scenario))
+
+
+@cache
+def full_pdf() -> PdfReader:
+    """Return the PDF of two families."""
+    return PdfReader(io.BytesIO(render_pdf(make_report(only=("game_of_life", "particles")))))
+
+
+@cache
+def page_texts() -> list[str]:
+    """Return the text of each page of that PDF."""
+    return [page.extract_text() for page in full_pdf().pages]
+
+
+def boxes(box: "Box") -> Iterator["Box"]:
+    """Yield a box and all boxes in it."""
+    yield box
+    for child in getattr(box, "children", ()):
+        yield from boxes(child)
+
+
+@pytest.mark.parametrize("scenario", [function.__name__ for function in SCENARIOS])
+def test_nothing_leaves_its_page(scenario: str) -> None:
+    """Every text, table and picture of every page lies between the page's edges, whatever the report holds."""
+    document = pages_of(scenario)
+
+    for number, page in enumerate(document.pages, start=1):
+        for box in boxes(page._page_box):
+            if type(box).__name__ in ("TextBox", "TableBox", "TableCellBox", "InlineReplacedBox", "BlockReplacedBox"):
+                assert box.position_x >= 0, (number, box)
+                assert box.position_x + box.width <= page.width, (number, box)
+                assert box.position_y + box.height <= page.height, (number, box)
+
+
+@pytest.mark.parametrize("scenario", [function.__name__ for function in SCENARIOS])
+def test_page_one_is_one_page(scenario: str) -> None:
+    """The contents begin on page two."""
+    anchors = [set(page.anchors) for page in pages_of(scenario).pages]
+
+    assert not anchors[0]
+    assert any(str(label) == "Contents" for _, label, *_ in pages_of(scenario).pages[1].bookmarks)
+
+
+@pytest.mark.parametrize("scenario", [function.__name__ for function in SCENARIOS])
+def test_the_page_fetches_nothing(scenario: str) -> None:
+    """No address but fragments and data stands in the document, and no script."""
+    html = html_of(scenario)
+    addresses = re.findall(r'(?:\bsrc|href|action|data)="([^"]*)"|url\(([^)]*)\)', html)
+
+    assert all(a.startswith(("#", "data:")) for pair in addresses for a in pair if a)
+    assert "<script" not in html
+    assert "@import" not in html
+
+
+def test_hostile_names_are_text() -> None:
+    """Mark-up in names, logs, commands and explanations is shown, not obeyed."""
+    html = html_of("hostile")
+
+    assert "&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;" in html
+    assert "</style><img" not in html
+    assert html.count("<style") == 2
+    assert html.count("</style") == 2
+
+
+def test_every_link_of_the_contents_leads_somewhere() -> None:
+    """Chapters, variants and appendices have anchors."""
+    html = html_of("one_family")
+    targets = set(re.findall(r'<a href="#([^"]+)"', html))
+
+    assert len(targets) == 9
+    assert targets <= set(re.findall(r'id="([^"]+)"', html))
+
+
+def test_addresses_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even if an address got into the document, nobody would be asked for it."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("something was fetched")
+
+    monkeypatch.setattr("urllib.request.OpenerDirector.open", refuse)
+    picture = base64.b64encode(b'<svg xmlns="http://www.w3.org/2000/svg"><image href="http://localhost:9/x"/></svg>')
+    body = (
+        '<img src="http://localhost:9/x.png" alt="x"><img src="file:///etc/hostname" alt="x">'
+        '<link rel="stylesheet" href="file:///etc/passwd">'
+        f'<img src="data:image/svg+xml;base64,{picture.decode()}" alt="x">'
+    )
+
+    with pytest.raises(AssertionError):
+        __import__("urllib.request").request.OpenerDirector().open("data:,x")
+    assert layout(f'<html lang="en"><title>x</title>{body}').write_pdf()
+
+
+def test_page_one_answers() -> None:
+    """Device, entry, sentences, verdicts with sign and word, the picture."""
+    text = page_texts()[0]
+
+    for words in (
+        "NVIDIA H200 SXM",
+        "nvidia/h200_sxm",
+        "PCI id 10de:2335",
+        "Of 28 values, 21 agree",
+        "✓ agrees",
+        "△ off",
+    ):
+        assert words in text
+    assert "observed / predicted from the specification" in text.replace("\n", " ")
+    assert "DRAFT" not in text
+
+
+def test_a_draft_says_so_on_page_one() -> None:
+    """So does a partial run, and a device that is not as its entry says."""
+    html = html_of("draft")
+    page_one = html[: html.index('class="contents"')]
+
+    for words in ("DRAFT", "PARTIAL", "No database entry.", "It reports 12 of 132 units."):
+        assert words in page_one
+
+
+def test_wrong_results_are_told() -> None:
+    """In the chapter, in the table of verifications, and as errors on page one."""
+    html = html_of("wrong")
+
+    assert "Wrong results.</strong> 97 x 61: 5 of 5917 cells differ." in html
+    assert "WRONG: 97 x 61" in html
+    assert "✗ error" in html[: html.index('class="contents"')]
+
+
+def test_nothing_measured_is_told() -> None:
+    """With the reason for each sweep, and predictions still drawn."""
+    html = html_of("nothing_measured")
+
+    assert "Nothing was measured: every workload was skipped." in html
+    assert "○ Not measured: The build failed." in html
+    assert html.count("<figure>") == 3
+
+
+def test_the_pdf_has_outline_metadata_and_tags() -> None:
+    """Title, language, chapters in the outline, tags for assistive software."""
+    reader = full_pdf()
+    outline = [item.title for item in reader.outline if isinstance(item, Destination)]
+
+    assert reader.metadata is not None
+    assert reader.metadata.title == "NVIDIA H200 SXM: predicted and observed"
+    assert reader.root_object["/Lang"] == "en-GB"
+    assert reader.root_object["/MarkInfo"]["/Marked"]
+    assert outline[:4] == ["Contents", "Game of Life", "Particles", "Bit-matrix transpose"]
+    assert outline[-1] == "Compiled kernels"
+
+
+def test_the_pdf_brings_its_fonts() -> None:
+    """Only the shipped families are in it, each embedded."""
+    fonts = {
+        str(font.get_object()["/BaseFont"]).split("+")[-1]
+        for page in full_pdf().pages
+        for font in page["/Resources"].get("/Font", {}).values()
+    }
+
+    assert fonts
+    assert all(re.match(r"/?(gpureport|Inter|JetBrains)", name) for name in fonts), fonts
+
+
+def test_figures_can_be_read_and_searched() -> None:
+    """The text of figures is text."""
+    text = page_texts()[2]
+
+    assert "working set (both buffers)" in text
+    assert "L2 52 MiB" in text
+
+
+def test_pages_are_numbered_and_headed() -> None:
+    """Running header from the second page on; page x / y on each."""
+    pages = page_texts()
+
+    assert all(f"{number} / {len(pages)}" in text for number, text in enumerate(pages, start=1))
+    assert all("NVIDIA H200 SXM" in text for text in pages)
+
+
+@pytest.mark.parametrize("template", sorted(path.name for path in data_dir("templates").glob("*.j2")))
+def test_every_template_compiles(template: str) -> None:
+    """No syntax error hides in a branch that no report takes."""
+    assert environment().get_template(template).root_render_func
+
+
+def test_a_report_is_written_as_three_files(tmp_path: Path) -> None:
+    """Into a folder that need not exist; without a PDF if none is wanted."""
+    report = empty()
+
+    written = write_report(report, tmp_path / "a" / "b")
+    assert [path.name for path in written] == ["report.json", "report.html", "report.pdf"]
+    assert written[2].read_bytes().startswith(b"%PDF")
+    assert load_report(written[0]) == report
+    assert len(write_report(report, tmp_path, pdf=False)) == 2
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    """One sentence, not a traceback."""
+    (tmp_path / "file").write_text("")
+
+    with pytest.raises(GpuReportError, match=r"file: cannot be written \(File exists\)"):
+        write_report(empty(), tmp_path / "file", pdf=False)
+
+
+def test_without_pango_json_and_html_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sentence says what the system has to provide."""
+    monkeypatch.setitem(sys.modules, "weasyprint", None)
+
+    with pytest.raises(GpuReportError, match="apt-get install libpango"):
+        write_report(empty(), tmp_path)
+
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["report.html", "report.json"]
