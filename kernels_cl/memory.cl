@@ -1,33 +1,65 @@
 // Memory primitives: what the caches and the memory give to kernels that do nothing else.
 
-// Read bandwidth. A work-group reads CHUNKS consecutive chunks of the data, wrapping at the end; successive groups
-// follow each other through the data, so that a pass ends before the next begins, whichever compute units run them.
-// A chunk is VECTORS vectors for each work-item. COALESCED: neighbouring work-items read neighbouring vectors (GPUs);
-// otherwise each work-item reads its own stretch (CPUs, where one work-item is one loop of a core).
-// The first `written` work-items store what they read, folded: all of them when results are checked, none when timed.
-kernel void read_chunks(global const uint4 *restrict data, uint chunks, uint written, global uint *restrict folded)
+#include "common/work_group.h"
+
+// What one load reads: 16 bytes for each lane of a GPU, a whole cache line on a CPU.
+#if WORDS == 16
+typedef uint16 Vector;
+#else
+typedef uint4 Vector;
+#endif
+
+inline uint folded_vector(Vector v)
 {
-    const uint local_size = get_local_size(0);
-    const uint chunk_vectors = VECTORS * local_size;
+#if WORDS == 16
+    const uint8 a = v.lo ^ v.hi;
+    const uint4 b = a.lo ^ a.hi;
+#else
+    const uint4 b = v;
+#endif
+    return b.x ^ b.y ^ b.z ^ b.w;
+}
+
+// Read bandwidth of what all compute units share. A work-group reads CHUNKS consecutive chunks of the data, wrapping
+// at the end; successive groups follow each other through the data, so that a pass ends before the next begins,
+// whichever compute units run them. A chunk is VECTORS vectors for each work-item; neighbouring work-items read
+// neighbouring vectors.
+// The first `written` work-items store what they read, folded: all of them when results are checked, none when timed.
+kernel void read_shared(global const Vector *restrict data, uint chunks, uint written, global uint *restrict folded)
+{
+    const uint local_size = (uint)get_local_size(0);
     uint chunk = (uint)(((ulong)get_group_id(0) * CHUNKS) % chunks);
-    uint4 sum = (uint4)(0);
+    Vector sum = (Vector)(0);
 #pragma unroll
     for (uint c = 0; c < CHUNKS; ++c) {
-#ifdef COALESCED
-        global const uint4 *p = data + (size_t)chunk * chunk_vectors + get_local_id(0);
-#pragma unroll
+        global const Vector *p = data + (size_t)chunk * VECTORS * local_size + get_local_id(0);
+#pragma unroll 8
         for (uint v = 0; v < VECTORS; ++v)
             sum ^= p[v * local_size];
-#else
-        global const uint4 *p = data + (size_t)chunk * chunk_vectors + get_local_id(0) * VECTORS;
-        for (uint v = 0; v < VECTORS; ++v)
-            sum ^= p[v];
-#endif
         chunk = chunk + 1 == chunks ? 0 : chunk + 1;
     }
     const size_t i = get_global_id(0);
     if (i < written)
-        folded[i] = sum.x ^ sum.y ^ sum.z ^ sum.w;
+        folded[i] = folded_vector(sum);
+}
+
+// Read bandwidth of what each compute unit has for itself: a work-group reads its own region again and again.
+// `zero` is 0, which the compiler does not know: it cannot read once and count the passes.
+WORK_GROUP kernel void read_private(global const Vector *restrict data, uint vectors, uint passes, uint zero,
+                                    uint written, global uint *restrict folded)
+{
+    const uint local_size = (uint)get_local_size(0);
+    global const Vector *region = data + (size_t)get_group_id(0) * vectors;
+    Vector sum = (Vector)(0);
+    for (uint pass = 0; pass < passes; ++pass) {
+#pragma unroll 4
+        for (uint v = (uint)get_local_id(0); v < vectors; v += local_size)
+            sum = sum * 3 + region[v];
+        region += zero;
+    }
+    const size_t i = get_global_id(0);
+    if (i < written)
+        folded[i] = folded_vector(sum);
 }
 
 // Latency of dependent loads. One work-item follows a random cycle through all lines and remembers where it stopped:
@@ -42,16 +74,17 @@ kernel void chase(global const uint *restrict next, global uint *restrict state,
 }
 
 // Untimed: touches every line in the order in which the chase would, beginning where it stands, so that caches hold
-// what they would hold after a whole lap, without waiting for one.
+// what they would hold after a whole lap, without waiting for one. A single work-group, as the chase is: lines also
+// come as near to its compute unit as the chase would bring them.
 kernel void lap(global const uint *restrict next, global const uint *restrict order, global const uint *restrict state,
                 uint lines, global uint *restrict sink)
 {
-    const uint i = (uint)get_global_id(0);
-    if (i >= lines)
-        return;
-    const uint position = (uint)(((ulong)state[1] + i) % lines);
-    if (next[order[position]] == 0xffffffffu) // never: element numbers are smaller
-        sink[0] = i;
+    const uint start = state[1];
+    uint never = 0;
+    for (uint i = (uint)get_local_id(0); i < lines; i += (uint)get_local_size(0))
+        never |= next[order[(start + i) % lines]] == 0xffffffffu; // element numbers are smaller
+    if (never)
+        sink[0] = 1;
 }
 
 // Stream copy: one vector a work-item.

@@ -1,5 +1,7 @@
 // Particles that fly straight and bounce at the borders of the unit square; one work-item each, ping-pong buffers.
 // No contraction to fused multiply-add: results must equal the NumPy reference bit by bit.
+#include "common/work_group.h"
+
 #pragma OPENCL FP_CONTRACT OFF
 
 inline void step(float2 *position, float2 *velocity, float dt)
@@ -18,7 +20,7 @@ typedef struct {
     float4 colour;
 } Particle;
 
-kernel void step_structs(global const Particle *restrict from, global Particle *restrict to, uint count, float dt)
+WORK_GROUP kernel void step_structs(global const Particle *restrict from, global Particle *restrict to, uint count, float dt)
 {
     const size_t i = get_global_id(0);
     if (i >= count)
@@ -31,7 +33,7 @@ kernel void step_structs(global const Particle *restrict from, global Particle *
 }
 
 // The same as a structure of arrays: every byte that moves is used.
-kernel void step_arrays(global const float2 *restrict positions, global const float2 *restrict velocities,
+WORK_GROUP kernel void step_arrays(global const float2 *restrict positions, global const float2 *restrict velocities,
                         global float2 *restrict positions_out, global float2 *restrict velocities_out, uint count,
                         float dt)
 {

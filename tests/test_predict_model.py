@@ -12,7 +12,7 @@ from gpureport.predict.occupancy import Resources
 from gpureport.predict.residency import Level, departed, latency_levels, staircase
 from gpureport.spec.models import Extent
 from gpureport.workloads import all_workloads
-from gpureport.workloads.model import Demand, Stream
+from gpureport.workloads.model import Demand, Stream, Workload
 from gpureport.workloads.particles import Arrays, Structs
 from tests.toy import MIB, STEP, TOY
 
@@ -155,7 +155,7 @@ def test_bank_conflicts_multiply_local_accesses() -> None:
 
 
 @pytest.mark.parametrize("workload", all_workloads(), ids=lambda workload: workload.name)
-def test_every_workload_is_predicted(workload) -> None:
+def test_every_workload_is_predicted(workload: Workload) -> None:
     """Times are positive and finite, no dispatch is faster than its largest ceiling, features are named."""
     predictions = predict(TOY, workload, limits_of(TOY))
 
@@ -174,13 +174,25 @@ def test_the_particle_cliff_lies_where_both_buffers_outgrow_the_cache() -> None:
     assert middle == [pytest.approx(64 * MIB, rel=0.1)]
 
 
-def test_the_read_curve_steps_at_both_caches() -> None:
+@pytest.mark.parametrize(
+    ("name", "level", "size"), [("memory/read_private", "L1", 248 * 1024), ("memory/read", "L2", 64 * MIB)]
+)
+def test_read_curves_step_at_the_caches(name: str, level: str, size: float) -> None:
     """L1 gives out at what local memory leaves of it, L2 at its size."""
-    read = next(w for w in all_workloads() if w.name == "memory/read")
+    read = next(w for w in all_workloads() if w.name == name)
     prediction = predict(TOY, read, limits_of(TOY))[0]
     middles = {f.level: f.value for f in prediction.features if f.position == "midpoint"}
 
-    assert middles == {"L1": pytest.approx(248 * 1024, rel=0.03), "L2": pytest.approx(64 * MIB, rel=0.03)}
+    assert middles == {level: pytest.approx(size, rel=0.05)}
+
+
+def test_columns_touch_a_line_for_each_lane() -> None:
+    """A work-group of one column takes the load/store unit a line at a time."""
+    row = Demand(work_items=2**20, work_group=(32,), operations={"memory": 1e9})
+    column = Demand(work_items=2**20, work_group=(1, 32), operations={"memory": 1e9}, lines_per_access=32.0)
+    one, thirty_two = (point_time(TOY, demand, FREE).ceilings_s["memory"] for demand in (row, column))
+
+    assert thirty_two == pytest.approx(32 * one)
 
 
 def test_extents_are_ordered() -> None:

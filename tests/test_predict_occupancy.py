@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpureport.predict.occupancy import Resources, local_memory_in_use_bytes, occupancy
+from gpureport.spec.models import Architecture
 from tests.toy import ARCHITECTURE, GEN9_RULES, KIB, RDNA3_RULES, TURING_RULES
 
 TURING = ARCHITECTURE.model_copy(update={"occupancy": TURING_RULES})
@@ -51,7 +52,9 @@ GEN9 = ARCHITECTURE.model_copy(update={"occupancy": GEN9_RULES, "wave_width": 16
         (GEN9, (64,), 32, 20 * 1024, 2, "local memory"),
     ],
 )
-def test_matches_the_rules(architecture, work_group, registers, local, groups, limiter) -> None:
+def test_matches_the_rules(
+    architecture: Architecture, work_group: tuple[int, ...], registers: int, local: int, groups: int, limiter: str
+) -> None:
     """Groups that fit, and what stops one more."""
     found = occupancy(architecture, work_group, Resources(registers, local))
 

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from gpureport.data import data_dir
 from gpureport.errors import InputError
-from gpureport.predict import limits_of
+from gpureport.predict import limits_of, predict
+from gpureport.spec.models import Device
 from gpureport.workloads import all_workloads, grid, select
 from gpureport.workloads.bit_transpose import LocalMemory
 from gpureport.workloads.game_of_life import Bytes, Packed64
@@ -38,7 +39,7 @@ def test_octaves_stay_inside_and_are_dense_where_asked(low: float, ratio: float,
 @pytest.mark.parametrize("quick", [False, True])
 @pytest.mark.parametrize("device", [TOY, CPU], ids=["gpu", "cpu"])
 @pytest.mark.parametrize("workload", WORKLOADS, ids=_ids)
-def test_sweeps_respect_the_limits(workload: Workload, device, quick: bool) -> None:
+def test_sweeps_respect_the_limits(workload: Workload, device: Device, quick: bool) -> None:
     """No point needs a larger buffer or work-group than allowed; points differ; x ascends."""
     limits = Limits(max_bytes=256 * MIB, max_buffer_bytes=128 * MIB, max_work_group=256, quick=quick)
     for sweep in workload.sweeps(device, limits):
@@ -54,12 +55,13 @@ def test_sweeps_respect_the_limits(workload: Workload, device, quick: bool) -> N
 
 
 @pytest.mark.parametrize("workload", WORKLOADS, ids=_ids)
-def test_sweeps_are_dense_around_the_outer_cache(workload: Workload) -> None:
-    """A sweep over the working set has at least four points in the octave around a predicted cliff."""
-    for sweep in workload.sweeps(TOY, FULL):
-        if sweep.axis.quantity == "working_set":
-            sizes = np.array([workload.point(p, sweep).working_set_bytes for p in sweep.points])
-            assert np.sum((sizes > 64 * MIB / 2**0.5) & (sizes < 64 * MIB * 2**0.5)) >= 4
+def test_sweeps_are_dense_around_predicted_cliffs(workload: Workload) -> None:
+    """At least four points lie in the octave around the midpoint of every cliff that is predicted."""
+    for prediction in predict(TOY, workload, FULL):
+        sizes = np.array([point.point.working_set_bytes for point in prediction.points])
+        for feature in prediction.features:
+            if feature.position == "midpoint":
+                assert np.sum(np.abs(np.log2(sizes / feature.value)) <= 0.5) >= 4
 
 
 @pytest.mark.parametrize("workload", WORKLOADS, ids=_ids)
@@ -125,7 +127,7 @@ def _advance(workload: Bytes | Packed64, board: np.ndarray, generations: int) ->
 
 
 @pytest.mark.parametrize("workload", [Bytes(), Packed64()], ids=_ids)
-def test_a_glider_flies(workload) -> None:
+def test_a_glider_flies(workload: Bytes | Packed64) -> None:
     """After four generations a glider is itself, one cell further along the diagonal, also across words."""
     board = np.zeros((70, 70), dtype=np.uint8)
     board[60:63, 61:64] = [[0, 1, 0], [0, 0, 1], [1, 1, 1]]
@@ -134,7 +136,7 @@ def test_a_glider_flies(workload) -> None:
 
 
 @pytest.mark.parametrize("workload", [Bytes(), Packed64()], ids=_ids)
-def test_beyond_the_border_all_is_dead(workload) -> None:
+def test_beyond_the_border_all_is_dead(workload: Bytes | Packed64) -> None:
     """A block in the corner stays, a blinker's row at the edge loses what would lie outside."""
     board = np.zeros((5, 67), dtype=np.uint8)
     board[:2, :2] = 1

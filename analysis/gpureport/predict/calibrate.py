@@ -1,7 +1,8 @@
 """A device with what its primitives measured in place of what its entry says.
 
-Only primitives calibrate, and only the predictions of other workloads: launch cost and rate (``launch``),
-stream bandwidth (``memory/copy``), bandwidth and extent of caches (``memory/read``), latencies (``memory/latency``).
+Only primitives calibrate, and only the predictions of other workloads: launch cost and rate (``launch``), stream
+bandwidth (``memory/copy``), bandwidth and extent of the caches (``memory/read``, ``memory/read_private``), latencies
+(``memory/latency``).
 """
 
 from collections.abc import Iterable, Sequence
@@ -34,7 +35,7 @@ def calibrated(device: Device, predictions: Iterable[Prediction], observations: 
                 device = _with_launch(device, prediction, observation, matches)
             case "memory", "copy":
                 device = _with_stream(device, matches)
-            case "memory", "read":
+            case "memory", "read" | "read_private":
                 device = _with_caches(device, matches)
             case "memory", "latency":
                 device = _with_latencies(device, matches)
@@ -97,7 +98,7 @@ def _with_caches(device: Device, matches: Sequence[Match]) -> Device:
             update["bandwidth_extent"] = extent
             facts.append(f"caches.{cache.name}.bandwidth_extent")
         caches.append(cache.model_copy(update=update))
-    how = _measured(device, facts, "read bandwidth (memory/read)")
+    how = _measured(device, facts, "read bandwidth (memory/read, memory/read_private)")
     return device.model_copy(update={"caches": tuple(caches), "provenance": how})
 
 

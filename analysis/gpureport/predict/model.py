@@ -128,7 +128,7 @@ def _operation_times(device: Device, demand: Demand) -> dict[str, float]:
     """Return the seconds each instruction class takes on the compute units that have a group."""
     units = min(device.compute_units, ceil(demand.groups)) / device.compute_units
     rates = device.architecture.rates_per_cycle
-    conflicts = {"local": demand.local_conflicts}
+    conflicts = {"local": demand.local_conflicts, "memory": demand.lines_per_access}
     return {
         name: count * conflicts.get(name, 1.0) / (device.rate_per_s(name) * units)
         for name, count in demand.operations.items()

@@ -14,6 +14,7 @@ def all_workloads() -> tuple[Workload, ...]:
     return (
         launch.Groups(),
         memory.Copy(),
+        memory.ReadPrivate(),
         memory.Read(),
         memory.Latency(),
         game_of_life.Bytes(),

@@ -20,46 +20,52 @@ from gpureport.workloads.model import (
     Stream,
     Sweep,
     Workload,
+    work_group_options,
 )
 
 _WORKING_SET = Axis(quantity="working_set", label="working set")
 _VECTOR_BYTES = 16
 
 
+def _shape(device: Device) -> dict[str, int]:
+    """Return how a read kernel is cut up: a GPU's lanes read 16 bytes each, a CPU's work-item whole lines in a loop."""
+    if device.kind == "cpu":
+        return {"local": 1, "vectors": 64, "chunks": 16, "words": 16}
+    return {"local": 256, "vectors": 2, "chunks": 4, "words": 4}
+
+
+def _loads_in_flight(parameters: Parameters, loads: float) -> float:
+    """Return the dependent rounds of loads: GPU loads are unrolled; a CPU core keeps about ten lines in flight."""
+    return 1.0 if parameters["local"] > 1 else loads / 10
+
+
 class Read(Workload):
-    """Read bandwidth against working set."""
+    """Read bandwidth of what all compute units share."""
 
     family = "memory"
     variant = "read"
-    title = "Read bandwidth against working set"
+    title = "Read bandwidth against working set, shared by all compute units"
     description = (
-        "Work-groups stream through one buffer, pass after pass, each group the part after its predecessor's; every "
-        "compute unit meets all of it. Bytes counted: bytes read by work-items, whichever level serves them."
+        "Work-groups stream through one buffer, pass after pass, each group the part after its predecessor's, so that "
+        "a pass ends before the next begins and every compute unit meets all data. The sweep begins where the compute "
+        "units' own caches can hold no more than a sixteenth. Counted: bytes read, whichever level serves them."
     )
     source = "memory.cl"
     metric = Metric(kind="rate", unit="B", label="read bandwidth")
     primitive = True
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
-        """One sweep over the working set, from a few chunks to many times the last cache."""
-        # A GPU's group is 256 work-items that read coalesced vectors; a CPU's is one work-item that runs a loop.
-        gpu = device.kind != "cpu"
-        shape = {"local": 256, "vectors": 2, "chunks": 4} if gpu else {"local": 1, "vectors": 256, "chunks": 16}
-        chunk = shape["local"] * shape["vectors"] * _VECTOR_BYTES
+        """One sweep over the working set, through the device-wide caches."""
+        shape = _shape(device)
+        chunk = _chunk_bytes(shape)
+        low = max([16 * c.capacity_bytes for c in device.caches if c.scope == "compute_unit"], default=64 * chunk)
         high = min(limits.max_buffer_bytes, (4 if limits.quick else 16) * grid.last_cache_bytes(device))
-        sizes = grid.octaves(
-            2 * chunk,
-            high,
-            2 if limits.quick else 4,
-            grid.cliffs(device, private=True),
-            4 if limits.quick else 8,
-        )
-        dispatch_s = 250e-6 if gpu else 2e-3
-        least = device.memory.bandwidth_bytes_per_s * dispatch_s
-        points = []
-        for size in grid.rounded(sizes, grid.multiple(chunk)):
-            groups = max(1, round(max(1.0, least / size) * size / (chunk * shape["chunks"])))
-            points.append({"bytes": size, "groups": groups, **shape})
+        sizes = grid.octaves(low, high, 2 if limits.quick else 4, grid.cliffs(device), 4 if limits.quick else 8)
+        least = device.memory.bandwidth_bytes_per_s * (250e-6 if device.kind != "cpu" else 2e-3)
+        points = [
+            {"bytes": size, "groups": round(max(size, least) / (chunk * shape["chunks"])), **shape}
+            for size in grid.rounded(sizes, grid.multiple(chunk))
+        ]
         return (Sweep("working_set", _WORKING_SET, tuple(points), "working set"),)
 
     def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:  # noqa: ARG002 - one sweep only
@@ -68,7 +74,7 @@ class Read(Workload):
         return PointKey(
             label=format_bytes(size),
             parameters=dict(parameters),
-            work=_read_bytes(parameters),
+            work=_shared_bytes(parameters),
             work_items=parameters["groups"] * parameters["local"],
             working_set_bytes=size,
             x=size,
@@ -76,79 +82,178 @@ class Read(Workload):
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:  # noqa: ARG002
         """One stream, many passes, found again by the same kernel."""
-        read, size = _read_bytes(parameters), parameters["bytes"]
-        vectors = read / _VECTOR_BYTES
-        loads = parameters["vectors"] * parameters["chunks"]
-        stream = Stream(
-            "data",
-            size / _VECTOR_BYTES,
-            _VECTOR_BYTES,
-            _VECTOR_BYTES,
-            passes=read / size,
-            outer_passes=read / size,
-        )
+        read, size = _shared_bytes(parameters), parameters["bytes"]
+        vector = 4 * parameters["words"]
+        passes = read / size
         return Demand(
             work_items=parameters["groups"] * parameters["local"],
             work_group=(parameters["local"],),
-            streams=(stream,),
-            operations={"int32": 4 * vectors},
-            chain={"int32": 4.0 * loads},
-            # A lone work-item's loop keeps several lines in flight; a GPU's loads are unrolled and independent.
-            memory_chain=1.0 if parameters["local"] > 1 else loads / 32,
+            streams=(Stream("data", size / vector, vector, vector, passes=passes, outer_passes=passes),),
+            operations={"int32": read / 4},
+            memory_chain=_loads_in_flight(parameters, parameters["vectors"] * parameters["chunks"]),
             reused="kernel",
         )
 
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
-        """All work-items store nothing; random data."""
+        """Random data; nothing is stored."""
         return self._job(parameters, rng, written=0)
-
-    def _job(self, parameters: Parameters, rng: np.random.Generator, written: int) -> Job:
-        items = parameters["groups"] * parameters["local"]
-        chunk = parameters["local"] * parameters["vectors"] * _VECTOR_BYTES
-        chunks = np.uint32(parameters["bytes"] // chunk)
-        options = f"-DVECTORS={parameters['vectors']} -DCHUNKS={parameters['chunks']}"
-        if parameters["local"] > 1:
-            options += " -DCOALESCED"
-        return Job(
-            buffers={
-                "data": Buffer(parameters["bytes"], grid.random_words(rng, 2**22)),
-                "folded": Buffer(4 * max(1, written)),
-            },
-            dispatches=(
-                Dispatch(
-                    "read_chunks",
-                    (items,),
-                    (parameters["local"],),
-                    ("data", chunks, np.uint32(written), "folded"),
-                ),
-            ),
-            options=options,
-        )
-
-    def verification(self) -> Sequence[Parameters]:
-        """Working sets that are no power of two and that the groups wrap around, coalesced and not."""
-        return (
-            {"bytes": 7 * 3072, "groups": 5, "local": 96, "vectors": 2, "chunks": 3, "written": 480},
-            {"bytes": 11 * 80, "groups": 7, "local": 1, "vectors": 5, "chunks": 4, "written": 7},
-        )
 
     def verification_job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
         """The same kernel, told to store what it read."""
-        return self._job(parameters, rng, parameters["written"])
+        return self._job(parameters, rng, parameters["groups"] * parameters["local"])
+
+    def _job(self, parameters: Parameters, rng: np.random.Generator, written: int) -> Job:
+        items = parameters["groups"] * parameters["local"]
+        chunks = np.uint32(parameters["bytes"] // _chunk_bytes(parameters))
+        arguments = ("data", chunks, np.uint32(written), "folded")
+        return Job(
+            buffers=_read_buffers(parameters["bytes"], rng, written),
+            dispatches=(Dispatch("read_shared", (items,), (parameters["local"],), arguments),),
+            options=_options(parameters),
+        )
+
+    def verification(self) -> Sequence[Parameters]:
+        """Working sets that are no power of two and that the groups wrap around, for GPUs and for CPUs."""
+        return (
+            {"bytes": 7 * 3072, "groups": 5, "local": 96, "vectors": 2, "chunks": 3, "words": 4},
+            {"bytes": 11 * 320, "groups": 7, "local": 1, "vectors": 5, "chunks": 4, "words": 16},
+        )
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
         """Fold the vectors that each work-item reads."""
-        local, vectors, per_group = parameters["local"], parameters["vectors"], parameters["chunks"]
-        data = job.buffers["data"].filled().reshape(-1, vectors, local, 4)
+        local, per_group = parameters["local"], parameters["chunks"]
+        data = job.buffers["data"].filled().reshape(-1, parameters["vectors"], local, parameters["words"])
         first = np.arange(parameters["groups"])[:, None] * per_group
         chunk = (first + np.arange(per_group)) % len(data)
-        folded = np.bitwise_xor.reduce(data[chunk], axis=(1, 2))
-        return {"folded": np.bitwise_xor.reduce(folded, axis=-1).ravel()}
+        return {"folded": np.bitwise_xor.reduce(data[chunk], axis=(1, 2, 4)).ravel()}
 
 
-def _read_bytes(parameters: Parameters) -> int:
-    per_group = parameters["local"] * parameters["vectors"] * parameters["chunks"] * _VECTOR_BYTES
-    return parameters["groups"] * per_group
+def _chunk_bytes(parameters: Parameters) -> int:
+    return 4 * parameters["words"] * parameters["vectors"] * parameters["local"]
+
+
+def _shared_bytes(parameters: Parameters) -> int:
+    return parameters["groups"] * parameters["chunks"] * _chunk_bytes(parameters)
+
+
+def _options(parameters: Parameters) -> str:
+    """Return the build options of the whole file; kernels that do not use one of them do not mind."""
+    names = {"VECTORS": "vectors", "CHUNKS": "chunks", "WORDS": "words"}
+    options = " ".join(f"-D{macro}={parameters.get(name, 1)}" for macro, name in names.items())
+    return options + work_group_options(parameters.get("local", 1))
+
+
+def _read_buffers(nbytes: int, rng: np.random.Generator, written: int) -> dict[str, Buffer]:
+    return {"data": Buffer(nbytes, grid.random_words(rng, 2**22)), "folded": Buffer(4 * max(1, written))}
+
+
+class ReadPrivate(Workload):
+    """Read bandwidth of what each compute unit has for itself."""
+
+    family = "memory"
+    variant = "read_private"
+    title = "Read bandwidth against working set of each compute unit"
+    description = (
+        "One large work-group for each compute unit reads a region of its own again and again. Working set: of one "
+        "compute unit. Counted: bytes read by all of them, whichever level serves them."
+    )
+    source = "memory.cl"
+    metric = Metric(kind="rate", unit="B", label="read bandwidth")
+    primitive = True
+
+    def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
+        """One sweep over the region of a compute unit; none on devices without caches of compute units."""
+        private = [cache.capacity_bytes for cache in device.caches if cache.scope == "compute_unit"]
+        shared = [cache.capacity_bytes for cache in device.caches if cache.scope == "device"]
+        if not private:
+            return ()
+        shape = {
+            "local": min(1024, limits.max_work_group) if device.kind != "cpu" else 1,
+            "words": _shape(device)["words"],
+        }
+        step = 4 * shape["words"] * shape["local"]
+        # Beyond the private caches, but not beyond this unit's share of the next.
+        room = min([limits.max_buffer_bytes, *(0.6 * size for size in shared)]) / device.compute_units
+        sizes = grid.octaves(
+            max(step, min(private) / 8),
+            max(2 * max(private), min(4 * max(private), room)),
+            2 if limits.quick else 4,
+            grid.cliffs(device, private=True)[: len(private)],
+            4 if limits.quick else 8,
+        )
+        per_pass_s = (
+            device.memory.bandwidth_bytes_per_s / device.compute_units * (2e-3 if device.kind == "cpu" else 5e-4)
+        )
+        points = [
+            {"bytes": size, "passes": max(1, round(4 * per_pass_s / size)), "groups": device.compute_units, **shape}
+            for size in grid.rounded(sizes, grid.multiple(step))
+        ]
+        axis = Axis(quantity="working_set", label="working set of each compute unit")
+        return (Sweep("working_set", axis, tuple(points), "working set of a compute unit"),)
+
+    def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:  # noqa: ARG002
+        """Work is bytes read by all groups; the working set is one group's."""
+        size = parameters["bytes"]
+        return PointKey(
+            label=format_bytes(size),
+            parameters=dict(parameters),
+            work=size * parameters["passes"] * parameters["groups"],
+            work_items=parameters["groups"] * parameters["local"],
+            working_set_bytes=size,
+            x=size,
+        )
+
+    def demand(self, parameters: Parameters, device: Device) -> Demand:  # noqa: ARG002
+        """Each group reads its own region; together the units' caches hold all regions."""
+        size, vector, passes = parameters["bytes"] * parameters["groups"], 4 * parameters["words"], parameters["passes"]
+        items = parameters["groups"] * parameters["local"]
+        loads = size * passes / vector / items
+        return Demand(
+            work_items=items,
+            work_group=(parameters["local"],),
+            streams=(Stream("data", size / vector, vector, vector, passes=passes, outer_passes=passes),),
+            operations={"int32": size * passes / 4},
+            memory_chain=loads / (4 if parameters["local"] > 1 else 10),
+            reused="kernel",
+            shared=False,
+            loaded=False,
+        )
+
+    def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
+        """Random data; nothing is stored."""
+        return self._job(parameters, rng, written=0)
+
+    def verification_job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
+        """The same kernel, told to store what it read."""
+        return self._job(parameters, rng, parameters["groups"] * parameters["local"])
+
+    def _job(self, parameters: Parameters, rng: np.random.Generator, written: int) -> Job:
+        groups, local = parameters["groups"], parameters["local"]
+        vectors = parameters["bytes"] // (4 * parameters["words"])
+        scalars = (np.uint32(vectors), np.uint32(parameters["passes"]), np.uint32(0), np.uint32(written))
+        return Job(
+            buffers=_read_buffers(parameters["bytes"] * groups, rng, written),
+            dispatches=(Dispatch("read_private", (groups * local,), (local,), ("data", *scalars, "folded")),),
+            options=_options(parameters),
+        )
+
+    def verification(self) -> Sequence[Parameters]:
+        """Regions that work-items do not share evenly, for GPUs and for CPUs."""
+        return (
+            {"bytes": 16 * 211, "passes": 3, "groups": 5, "local": 64, "words": 4},
+            {"bytes": 64 * 13, "passes": 4, "groups": 3, "local": 1, "words": 16},
+        )
+
+    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
+        """Multiply by three, add, fold; integers wrap around."""
+        local, words = parameters["local"], parameters["words"]
+        regions = job.buffers["data"].filled().reshape(parameters["groups"], -1, words).astype(np.uint32)
+        sums = np.zeros((parameters["groups"], local, words), dtype=np.uint32)
+        for _ in range(parameters["passes"]):
+            for start in range(0, regions.shape[1], local):
+                part = regions[:, start : start + local]
+                sums[:, : part.shape[1]] = sums[:, : part.shape[1]] * np.uint32(3) + part
+        return {"folded": np.bitwise_xor.reduce(sums, axis=2).ravel()}
 
 
 class Latency(Workload):
@@ -159,13 +264,13 @@ class Latency(Workload):
     title = "Dependent-load latency against working set"
     description = (
         "One work-item follows a random cycle through all lines of a buffer, each load's address depending on the load "
-        "before. An untimed kernel first touches every line in the cycle's order, so that the caches hold what they "
-        "would after a lap. Time counted: one load, with its address arithmetic."
+        "before. An untimed work-group first touches every line in the cycle's order, so that the caches hold what "
+        "they would after a lap. Counted: the time of one load, with its address arithmetic."
     )
     source = "memory.cl"
     metric = Metric(kind="time", unit="loads", label="latency")
     primitive = True
-    _LAP_GROUP: ClassVar[int] = 64
+    _LAP_GROUP: ClassVar[int] = 256
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """One sweep over the working set, from 4 KiB to several times the last cache."""
@@ -192,11 +297,12 @@ class Latency(Workload):
         )
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:  # noqa: ARG002
-        """Nothing but a chain of loads."""
+        """Nothing but a chain of loads, each after two operations that make its address of an element's number."""
         return Demand(
             work_items=1,
             work_group=(1,),
             streams=(Stream("next", parameters["bytes"] / parameters["line"], parameters["line"], 4),),
+            chain={"int32": 2.0 * parameters["steps"]},
             memory_chain=parameters["steps"],
             reused="kernel",
             loaded=False,
@@ -211,13 +317,8 @@ class Latency(Workload):
         following[order] = np.roll(order, -1)
         state = np.array([order[0], 0], dtype=np.uint32)
         count = np.uint32(lines)
-        groups = -(-lines // self._LAP_GROUP)
-        lap = Dispatch(
-            "lap",
-            (groups * self._LAP_GROUP,),
-            (self._LAP_GROUP,),
-            (f"next{size}", f"order{size}", f"state{size}", count, "sink"),
-        )
+        arguments = (f"next{size}", f"order{size}", f"state{size}", count, "sink")
+        lap = Dispatch("lap", (self._LAP_GROUP,), (self._LAP_GROUP,), arguments)
         chase = Dispatch("chase", (1,), (1,), (f"next{size}", f"state{size}", np.uint32(parameters["steps"]), count))
         return Job(
             buffers={
@@ -228,7 +329,7 @@ class Latency(Workload):
             },
             dispatches=(chase,),
             before=(lap,),
-            options="-DVECTORS=1 -DCHUNKS=1",
+            options=_options({}),
         )
 
     verification_dispatches = 3
@@ -264,7 +365,7 @@ class Copy(Workload):
     title = "Stream copy against working set"
     description = (
         "One 16-byte vector a work-item is read from one buffer and written to another, dispatch after dispatch. "
-        "Bytes counted: read plus written (the STREAM convention; lines fetched before being written do not count)."
+        "Counted: bytes read plus written (the STREAM convention; lines fetched before being written do not count)."
     )
     source = "memory.cl"
     metric = Metric(kind="rate", unit="B", label="copy bandwidth")
@@ -319,7 +420,7 @@ class Copy(Workload):
                 "to": Buffer(count * _VECTOR_BYTES),
             },
             dispatches=(Dispatch("copy", (items,), (local,), ("from", "to", np.uint32(count))),),
-            options="-DVECTORS=1 -DCHUNKS=1",
+            options=_options({}),
         )
 
     def verification(self) -> Sequence[Parameters]:

@@ -82,6 +82,11 @@ class Job:
     before: tuple[Dispatch, ...] = ()
 
 
+def work_group_options(local_x: int, local_y: int = 1) -> str:
+    """Return the build options of a work-group that needs to be announced: some drivers refuse large ones otherwise."""
+    return f" -DWORK_GROUP_X={local_x} -DWORK_GROUP_Y={local_y}" if local_x * local_y > 256 else ""
+
+
 @dataclass(frozen=True)
 class Stream:
     """One pass over an array of records.
@@ -119,6 +124,7 @@ class Demand:
         memory_chain: dependent rounds of global loads of one work-item (independent loads count once).
         registers: estimate of 32-bit registers of a work-item, used until the compiler tells.
         local_memory_bytes: of one work-group.
+        lines_per_access: lines that one access of a wave touches; the load/store unit takes them one by one.
         local_conflicts: factor by which bank conflicts multiply local-memory accesses.
         reused: what finds its data again: ``dispatch`` (the next dispatch, ping-pong), ``kernel`` (this dispatch,
             pass after pass), ``never`` (a single pass over fresh data).
@@ -135,6 +141,7 @@ class Demand:
     memory_chain: float = 0.0
     registers: int = 32
     local_memory_bytes: int = 0
+    lines_per_access: float = 1.0
     local_conflicts: float = 1.0
     reused: Literal["dispatch", "kernel", "never"] = "dispatch"
     shared: bool = True

@@ -22,6 +22,7 @@ from gpureport.workloads.model import (
     Stream,
     Sweep,
     Workload,
+    work_group_options,
 )
 
 _STEP_S = np.float32(1 / 256)
@@ -150,6 +151,7 @@ class Structs(_Particles):
                 Dispatch("step_structs", (items,), (local,), (*pair, np.uint32(count), _STEP_S))
                 for pair in (("a", "b"), ("b", "a"))
             ),
+            work_group_options(local),
         )
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
@@ -199,6 +201,7 @@ class Arrays(_Particles):
                 Dispatch("step_arrays", (items,), (local,), (*pair, np.uint32(count), _STEP_S))
                 for pair in ((*a, *b), (*b, *a))
             ),
+            work_group_options(local),
         )
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
