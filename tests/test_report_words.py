@@ -172,6 +172,7 @@ def test_values_are_found_by_the_paths_of_the_provenance(report: Report) -> None
     assert value_at(device, "compute_units") == "132"
     assert value_at(device, "architecture.write_allocate") == "no"
     assert value_at(device, "architecture.name") == "Hopper"
+    assert value_at(device, "caches.L2.latency_extent") == "departure 0.700, midpoint 0.880, arrival 1.25"
     assert value_at(device, "caches.L9.capacity") == value_at(device, "what.ever") == "—"
 
 
@@ -179,7 +180,7 @@ def test_skipped_points_are_grouped_by_reason(report: Report) -> None:
     """A row a reason, with the first and the last point that it struck."""
     first = report.measurements[0]
     points = tuple(
-        MeasuredPoint(point=p.point, skipped="Not enough memory.") if index > 25 else p
+        MeasuredPoint(point=p.point, skipped=f"It would take {index}.5 ms.") if index > 25 else p
         for index, p in enumerate(first.points)
     )
     table = tables.skipped_table(
@@ -188,7 +189,7 @@ def test_skipped_points_are_grouped_by_reason(report: Report) -> None:
 
     assert table.rows == (
         ("transpose/subgroup", "all", "The device offers no cl_khr_subgroup_shuffle."),
-        ("game_of_life/naive/size", "33554432 … 67108864 (3)", "Not enough memory."),
+        ("game_of_life/naive/size", "33554432 … 67108864 (3)", "It would take 26.5 ms."),
     )
 
 

@@ -96,9 +96,9 @@ def _info(report: Report, family: str, variant: str) -> WorkloadInfo:
 
 
 def family_title(family: str, titles: Sequence[str]) -> str:
-    """Return what the variants' titles have in common before a comma, or else the family's name in words."""
+    """Return what several titles have in common before a comma, or else the family's name in words."""
     heads = {re.split(r"[,:(]", title)[0].strip() for title in titles}
-    return heads.pop() if len(heads) == 1 else family.replace("_", " ").capitalize()
+    return heads.pop() if len(titles) > 1 and len(heads) == 1 else family.replace("_", " ").capitalize()
 
 
 def _variant(anchor: str, info: WorkloadInfo, found: Sequence[Curve]) -> VariantSection:

@@ -1,6 +1,7 @@
 """From a report to HTML and PDF: the templates filled in, and nothing fetched."""
 
 import base64
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from markupsafe import Markup
     from weasyprint.document import Document
 
+Content = Mapping[str, object]
+"""What the templates name."""
+
 _FONTS = (
     (PAGE_FONT, 400, "Inter-Regular.ttf"),
     (PAGE_FONT, 600, "Inter-SemiBold.ttf"),
@@ -48,14 +52,14 @@ def write_report(report: Report, directory: Path, pdf: bool = True) -> list[Path
         GpuReportError: a file cannot be written, or WeasyPrint cannot make the PDF; the files before it are there.
     """
     files = [directory / FILE_NAME, directory / "report.html"]
-    html = render_html(report)
+    content = _content(report)
     try:
         directory.mkdir(parents=True, exist_ok=True)
         save_report(report, files[0])
-        files[1].write_text(html, encoding="utf-8")
+        files[1].write_text(_filled(content, _inline), encoding="utf-8")
         if pdf:
             files.append(directory / "report.pdf")
-            files[2].write_bytes(_pdf(html))
+            files[2].write_bytes(_pdf(content))
     except OSError as error:
         raise GpuReportError(f"{error.filename or directory}: cannot be written ({error.strerror})") from error
     return files
@@ -63,21 +67,7 @@ def write_report(report: Report, directory: Path, pdf: bool = True) -> list[Path
 
 def render_html(report: Report) -> str:
     """Return the whole document as one HTML file: styles, fonts and figures inside, no script."""
-    template = environment().get_template("report.html.j2")
-    rows = overview_rows(comparisons(report.findings))
-    overview = "Each mark is one value; to the right of 1 more was observed than predicted, to the left less."
-    return template.render(
-        report=report,
-        device=report.device,
-        short_name=shorten(report.device.name, _LONG_NAME),
-        long_name=_is_long(report),
-        created=_readable_time(report.created_at),
-        sentences=words.sentences(report),
-        verdicts=verdicts(report),
-        verdict_rows=_verdict_rows(report),
-        overview=Figure(overview_figure(rows), overview) if rows else None,
-        chapters=chapters(report),
-    )
+    return _filled(_content(report), _inline)
 
 
 def render_pdf(report: Report) -> bytes:
@@ -86,13 +76,46 @@ def render_pdf(report: Report) -> bytes:
     Raises:
         GpuReportError: WeasyPrint or Pango cannot be loaded.
     """
-    return _pdf(render_html(report))
+    return _pdf(_content(report))
 
 
-def _pdf(html: str) -> bytes:
-    pdf = layout(html).write_pdf(pdf_variant="pdf/ua-1")
+def render_pages(report: Report) -> "Document":
+    """Return the whole document laid out on pages.
+
+    Raises:
+        GpuReportError: WeasyPrint or Pango cannot be loaded.
+    """
+    return layout(_filled(_content(report), _image))
+
+
+def _pdf(content: Content) -> bytes:
+    pdf = layout(_filled(content, _image)).write_pdf(pdf_variant="pdf/ua-1")
     assert isinstance(pdf, bytes)  # noqa: S101 - no target was given
     return pdf
+
+
+def _content(report: Report) -> Content:
+    """Draw the figures and gather what the templates name."""
+    rows = overview_rows(comparisons(report.findings))
+    overview = "Each mark is one value; to the right of 1 more was observed than predicted, to the left less."
+    return {
+        "report": report,
+        "device": report.device,
+        "short_name": shorten(report.device.name, _LONG_NAME),
+        "long_name": _is_long(report),
+        "created": _readable_time(report.created_at),
+        "sentences": words.sentences(report),
+        "verdicts": verdicts(report),
+        "verdict_rows": _verdict_rows(report),
+        "overview": Figure(overview_figure(rows), overview) if rows else None,
+        "chapters": chapters(report),
+    }
+
+
+def _filled(content: Content, picture: Callable[[Figure], "Markup"]) -> str:
+    env = environment()
+    env.filters["picture"] = picture
+    return env.get_template("report.html.j2").render(content)
 
 
 def layout(html: str) -> "Document":
@@ -132,7 +155,7 @@ def environment() -> "Environment":
         ratio=format_ratio,
         value=_value,
         interval=_interval,
-        picture=_picture,
+        picture=_inline,
         shorten=shorten,
     )
     return env
@@ -166,10 +189,19 @@ def _interval(value: float | None, low: float | None, high: float | None, unit: 
     return format_interval(value, low, high, unit).replace(_WORK_ITEMS, "")
 
 
-def _picture(figure: Figure) -> "Markup":
+def _inline(figure: Figure) -> "Markup":
+    """Put the figure into the page itself, where browsers give it the page's fonts."""
     from markupsafe import Markup
 
     return Markup(described(figure.svg, figure.caption))  # noqa: S704 - matplotlib escapes what it writes
+
+
+def _image(figure: Figure) -> "Markup":
+    """Put the figure beside the page: WeasyPrint then leaves it out of the cascade, which is much faster."""
+    from markupsafe import Markup
+
+    data = base64.b64encode(figure.svg.encode()).decode()
+    return Markup('<img src="data:image/svg+xml;base64,{}" alt="{}">').format(data, figure.caption)
 
 
 def _verdict_rows(report: Report) -> int:

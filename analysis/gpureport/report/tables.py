@@ -1,7 +1,9 @@
 """The report's plain tables: occupancy, methods, environment, what was skipped, sources, compilation."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import sqrt
 
 from gpureport.records import MeasuredPoint, Measurement, Occupancy
 from gpureport.report.curves import Curve
@@ -12,7 +14,7 @@ from gpureport.units import format_bytes, format_frequency, format_time
 _UNKNOWN = "—"
 _TIMES = " \N{MULTIPLICATION SIGN} "
 _LOG_LINES = 12
-_SHORT = 14
+_SHORT, _LONG, _LINE = 14, 60, 118  # characters: a short text, as long as matters, a line of a table
 
 
 @dataclass(frozen=True)
@@ -26,10 +28,28 @@ class Table:
     @property
     def narrow(self) -> frozenset[str]:
         """Columns whose texts are all short: they are never broken over lines."""
-        cells = zip(*self.rows, strict=True)
-        return frozenset(
-            name for name, texts in zip(self.columns, cells, strict=False) if max(map(len, texts)) <= _SHORT
-        )
+        return frozenset(name for name, length in zip(self.columns, self._lengths, strict=True) if length <= _SHORT)
+
+    @property
+    def widths(self) -> tuple[float, ...]:
+        """Width of each column in percent: narrow ones as their texts need it, the others share what is left.
+
+        Widths known beforehand spare the layout engine most of its time.
+        """
+        lengths = [min(length, _LONG) for length in self._lengths]
+        needs = [length + 3.0 if length <= _SHORT else 0.0 for length in lengths]
+        wants = [0.0 if need else sqrt(length) for need, length in zip(needs, lengths, strict=True)]
+        left = max(_LINE - sum(needs), _LINE / 2) if any(wants) else 0.0
+        widths = [need or left * want / sum(wants) for need, want in zip(needs, wants, strict=True)]
+        return tuple(100 * width / max(_LINE, sum(widths)) for width in widths)
+
+    @property
+    def _lengths(self) -> list[int]:
+        """Characters of each column's longest text, and of the longest word of its head."""
+        cells = zip(*self.rows, strict=True) if self.rows else ((),) * len(self.columns)
+        return [
+            max(len(text) for text in (*name.split(), *texts)) for name, texts in zip(self.columns, cells, strict=True)
+        ]
 
 
 @dataclass(frozen=True)
@@ -53,13 +73,15 @@ def occupancy_table(curves: Iterable[Curve]) -> Table:
         "limited by",
         "figures",
     )
-    rows = tuple(dict.fromkeys(_occupancy_row(entry) for entry in entries))
+    shapes: dict[tuple[str, ...], dict[str, None]] = {}
+    for entry in entries:
+        shapes.setdefault(_occupancy_figures(entry), {})[_TIMES.join(map(str, entry.work_group))] = None
+    rows = tuple((", ".join(names), *figures) for figures, names in shapes.items())
     return Table(columns, rows, frozenset(columns[1:6]))
 
 
-def _occupancy_row(entry: Occupancy) -> tuple[str, ...]:
+def _occupancy_figures(entry: Occupancy) -> tuple[str, ...]:
     return (
-        _TIMES.join(map(str, entry.work_group)),
         str(entry.registers_per_work_item),
         format_bytes(entry.local_memory_bytes),
         str(entry.groups_per_compute_unit),
@@ -155,11 +177,12 @@ def skipped_table(report: Report) -> Table:
 
 
 def _skipped_points(measurement: Measurement) -> list[tuple[str, str, str]]:
+    """Group the points whose reasons differ in figures only; the first one's reason is given."""
     reasons: dict[str, list[MeasuredPoint]] = {}
     for point in measurement.points:
         if point.skipped:
-            reasons.setdefault(point.skipped, []).append(point)
-    return [(str(measurement.key), _labels(points), reason) for reason, points in reasons.items()]
+            reasons.setdefault(re.sub(r"[\d.]+( .?s\b)?", "#", point.skipped), []).append(point)
+    return [(str(measurement.key), _labels(points), points[0].skipped or "") for points in reasons.values()]
 
 
 def _labels(points: Sequence[MeasuredPoint]) -> str:

@@ -134,7 +134,7 @@ def curve_caption(curve: Curve) -> str:
     if curve.observation:
         legend.append("Points: medians with 95 % intervals.")
     legend.append("The strip marks where caches give out (▼) and where the device is full (▲).")
-    return " ".join([*(text for text in seen if text), *legend])
+    return " ".join([*(text[:1].upper() + text[1:] for text in seen), *legend])
 
 
 def _statement(pair: Comparison) -> str:

@@ -30,7 +30,9 @@ _FEATURES: tuple[tuple[Feature, str, str, str], ...] = (
     ("taper", "^", "#009E73", "tapers: how much work fills the device"),
     ("rate", "o", PREDICTED, "rates: how fast it then runs"),
 )
-_TICKS = (0.1, 0.2, 0.33, 0.5, 0.67, 0.8, 0.9, 1, 1.1, 1.25, 1.5, 2, 3, 5, 10)
+_TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10)
+_FINE_TICKS = (0.33, 0.5, 0.67, 0.8, 0.9, 1, 1.1, 1.25, 1.5, 2, 3)
+_FINE_REACH = 2.5
 _WIDEST = 12.0
 
 
@@ -85,7 +87,7 @@ def overview_figure(rows: dict[str, list[Finding]]) -> "Figure":
 def _scale(axes: "Axes", reach: float, names: Sequence[str]) -> None:
     axes.set_xscale("log")
     axes.set_xlim(1 / reach, reach)
-    ticks = [tick for tick in _TICKS if 1 / reach <= tick <= reach]
+    ticks = [tick for tick in (_FINE_TICKS if reach < _FINE_REACH else _TICKS) if 1 / reach <= tick <= reach]
     axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     axes.set_xticks([], minor=True)
     axes.set_ylim(len(names) - 0.4, -0.6)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 _HEIGHT_IN = 2.7
+_DASHES = ("-", "--", ":", "-.", (0, (6, 2, 1, 2, 1, 2)), (0, (1, 4)))
 _CLASSES = ("instruction", "fp32", "int32", "int32_mul", "shuffle", "local")
 
 
@@ -124,7 +125,7 @@ def _draw_slopes(axes: "Axes", device: Device, roof: float) -> list["Line2D"]:
     slopes += [("memory, attainable", memory.bandwidth_bytes_per_s * memory.efficiency)]
     slopes += [(cache.name, device.level_bandwidth_bytes_per_s(cache)) for cache in reversed(device.caches)]
     start, lines = axes.get_xlim()[0], []
-    for (name, bandwidth), dashes in zip(slopes, cycle(("-", "--", ":", "-.")), strict=False):
+    for (name, bandwidth), dashes in zip(slopes, cycle(_DASHES), strict=False):
         end = roof / bandwidth
         label = f"{name}: {format_bandwidth(bandwidth)}"
         lines += axes.plot(

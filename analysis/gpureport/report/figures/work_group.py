@@ -20,6 +20,7 @@ _ROW_IN = 0.145
 def work_group_figure(curve: Curve) -> "Figure":
     """Draw predicted and observed values of each shape. The curve must have at least one point."""
     from matplotlib.lines import Line2D
+    from matplotlib.ticker import MaxNLocator
 
     labels = shown(ranked(curve))
     height = _ROW_IN * (len(labels) + 1) + 0.75
@@ -55,6 +56,7 @@ def work_group_figure(curve: Curve) -> "Figure":
     axes.set_ylim(len(labels) - 0.4, -0.6)
     axes.set_yticks(range(len(labels)), [shorten(label, 20) for label in labels])
     axes.set_xlim(left=0)
+    axes.xaxis.set_major_locator(MaxNLocator(6))
     axes.xaxis.set_major_formatter(lambda value, _: tick_text(value, curve.value_unit) if value else "0")
     axes.set_xlabel(shorten(curve.metric.label, 80))
     axes.set_ylabel(shorten(curve.axis.label))
