@@ -4,7 +4,6 @@
 //
 // A round with distance d: the row keeps half of its bits (`keep`) and takes the other half from the row d away,
 // rotated by d to the left (lower row of the pair) or to the right (upper row).
-#include "common/work_group.h"
 
 constant uint MASKS[5] = {0x0000ffffu, 0x00ff00ffu, 0x0f0f0f0fu, 0x33333333u, 0x55555555u};
 
@@ -18,7 +17,7 @@ inline uint exchange(uint own, uint other, uint row, uint distance, uint mask)
 
 #ifdef LOCAL_MEMORY
 // Through local memory. Two tiles in turn: one barrier a round is enough.
-WORK_GROUP kernel void transpose(global const uint *restrict from, global uint *restrict to, uint rows, local uint *tiles)
+kernel void transpose(global const uint *restrict from, global uint *restrict to, uint rows, local uint *tiles)
 {
     const size_t i = get_global_id(0);
     const uint lane = (uint)get_local_id(0);
@@ -62,7 +61,7 @@ inline uint shuffle_xor(uint value, uint distance)
 #endif
 
 // Through sub-group shuffles; sub-groups have 32 lanes or a multiple of that.
-SUB_GROUP_32 WORK_GROUP kernel void transpose(global const uint *restrict from, global uint *restrict to, uint rows)
+SUB_GROUP_32 kernel void transpose(global const uint *restrict from, global uint *restrict to, uint rows)
 {
     const size_t i = get_global_id(0);
     const uint row = (uint)get_local_id(0) % 32;

@@ -1,8 +1,7 @@
 // Conway's Game of Life, one generation a dispatch, ping-pong boards. Cells beyond the border are dead.
-#include "common/work_group.h"
 
 // One byte a cell, one work-item a cell.
-WORK_GROUP kernel void step_bytes(global const uchar *restrict from, global uchar *restrict to, uint width, uint height)
+kernel void step_bytes(global const uchar *restrict from, global uchar *restrict to, uint width, uint height)
 {
     const uint x = (uint)get_global_id(0);
     const uint y = (uint)get_global_id(1);
@@ -62,7 +61,7 @@ inline void load_row(global const ulong *restrict board, uint x, int y, uint wor
 
 // One bit a cell, 64 cells a word (bit 0 is the westernmost), one work-item a word: neighbours are counted for 64
 // cells at once by adders on bit planes.
-WORK_GROUP kernel void step_packed64(global const ulong *restrict from, global ulong *restrict to, uint words, uint height,
+kernel void step_packed64(global const ulong *restrict from, global ulong *restrict to, uint words, uint height,
                           ulong last_word)
 {
     const uint x = (uint)get_global_id(0);

@@ -1,7 +1,5 @@
 // Memory primitives: what the caches and the memory give to kernels that do nothing else.
 
-#include "common/work_group.h"
-
 // What one load reads: 16 bytes for each lane of a GPU, a whole cache line on a CPU.
 #if WORDS == 16
 typedef uint16 Vector;
@@ -45,7 +43,7 @@ kernel void read_shared(global const Vector *restrict data, uint chunks, uint wr
 
 // Read bandwidth of what each compute unit has for itself: a work-group reads its own region again and again.
 // `zero` is 0, which the compiler does not know: it cannot read once and count the passes.
-WORK_GROUP kernel void read_private(global const Vector *restrict data, uint vectors, uint passes, uint zero,
+kernel void read_private(global const Vector *restrict data, uint vectors, uint passes, uint zero,
                                     uint written, global uint *restrict folded)
 {
     const uint local_size = (uint)get_local_size(0);

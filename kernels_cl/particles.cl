@@ -1,7 +1,5 @@
 // Particles that fly straight and bounce at the borders of the unit square; one work-item each, ping-pong buffers.
 // No contraction to fused multiply-add: results must equal the NumPy reference bit by bit.
-#include "common/work_group.h"
-
 #pragma OPENCL FP_CONTRACT OFF
 
 inline void step(float2 *position, float2 *velocity, float dt)
@@ -20,7 +18,7 @@ typedef struct {
     float4 colour;
 } Particle;
 
-WORK_GROUP kernel void step_structs(global const Particle *restrict from, global Particle *restrict to, uint count, float dt)
+kernel void step_structs(global const Particle *restrict from, global Particle *restrict to, uint count, float dt)
 {
     const size_t i = get_global_id(0);
     if (i >= count)
@@ -33,7 +31,7 @@ WORK_GROUP kernel void step_structs(global const Particle *restrict from, global
 }
 
 // The same as a structure of arrays: every byte that moves is used.
-WORK_GROUP kernel void step_arrays(global const float2 *restrict positions, global const float2 *restrict velocities,
+kernel void step_arrays(global const float2 *restrict positions, global const float2 *restrict velocities,
                         global float2 *restrict positions_out, global float2 *restrict velocities_out, uint count,
                         float dt)
 {

@@ -152,12 +152,6 @@ def test_if_nothing_builds_the_sweep_is_skipped() -> None:
     assert all(p.skipped for p in measured.points)
 
 
-def test_work_groups_larger_than_the_compiled_kernel_allows_are_skipped() -> None:
-    sweep = Sweep("group", CopyWorkload.axis, ({"items": 512, "local": 8}, {"items": 512, "local": 128}), "group")
-    measured = measure(FakeBackend(max_work_group=64), sweep=sweep)
-    assert measured.points[1].skipped == "work-groups of 128: the kernel, as compiled, allows 64 work-items"
-
-
 def test_a_timer_that_stands_still_is_a_reason() -> None:
     measured = measure(FakeBackend(seconds=lambda *_: 0.0))
     assert measured.skipped == "the device's timer did not advance while the kernels ran"

@@ -169,11 +169,23 @@ def test_values_are_found_by_the_paths_of_the_provenance(report: Report) -> None
     assert value_at(device, "clock") == "1.98 GHz"
     assert value_at(device, "launch.batched") == "2.20 µs"
     assert value_at(device, "architecture.rates_per_cycle.int32") == "64.0"
+    assert value_at(device, "rates.int32") == "64.0"
+    assert value_at(device, "loaded_latency") == "1.90"
     assert value_at(device, "compute_units") == "132"
     assert value_at(device, "architecture.write_allocate") == "no"
     assert value_at(device, "architecture.name") == "Hopper"
     assert value_at(device, "caches.L2.latency_extent") == "departure 0.700, midpoint 0.880, arrival 1.25"
     assert value_at(device, "caches.L9.capacity") == value_at(device, "what.ever") == "—"
+
+
+def test_sources_are_cited_by_number(report: Report) -> None:
+    """A citation that many values share is written once."""
+    rows = {row[0]: row for row in tables.sources_table(report).rows}
+    numbered = dict(enumerate(tables.citations(report), start=1))
+
+    assert rows["clock"][3] == rows["memory.bandwidth"][3]
+    assert numbered[int(rows["clock"][3])] == "NVIDIA H200 data sheet, 2024-11"
+    assert len(numbered) == len(set(numbered.values())) == 5
 
 
 def test_skipped_points_are_grouped_by_reason(report: Report) -> None:

@@ -24,7 +24,7 @@ from gpureport.predict.occupancy import Resources
 from gpureport.records import Compilation, Measurement, Observation, Prediction, SweepKey
 from gpureport.report import document
 from gpureport.report.document import Report
-from gpureport.spec.database import DeviceMatch
+from gpureport.spec.models import DeviceMatch
 from gpureport.workloads.model import Workload
 
 Save = Callable[[Report], None]

@@ -39,7 +39,8 @@ def list_present(as_json: bool, entries: Sequence[Path]) -> int:
 
 def list_known(as_json: bool, entries: Sequence[Path]) -> int:
     """List the database."""
-    devices = load_database(tuple(entries)).devices()
+    database = load_database(tuple(entries))
+    devices = [database.device(name) for name in database.entries]
     if as_json:
         print_json([device.model_dump(mode="json") for device in devices])
         return 0
@@ -93,7 +94,7 @@ def draft_entry(device: str, output: Path | None, force: bool) -> int:
     from gpureport.measure.selection import choose
     from gpureport.spec.draft import draft_yaml
 
-    text = draft_yaml(choose(list_devices(), device))
+    text = draft_yaml(choose(list_devices(), device), load_database())
     if output is None:
         out().out(text, end="")
         return 0

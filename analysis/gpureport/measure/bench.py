@@ -2,11 +2,10 @@
 
 from dataclasses import dataclass, field, replace
 from functools import cache
-from math import prod
 
 import numpy as np
 
-from gpureport.measure.backend import Backend, BufferId, LaunchError, LaunchId, ProgramId
+from gpureport.measure.backend import Backend, BufferId, LaunchId, ProgramId
 from gpureport.measure.pool import BufferPool
 from gpureport.measure.verify import build_options
 from gpureport.records import Compilation, MeasuredPoint, PointKey
@@ -51,7 +50,6 @@ class _Ready:
     buffers: dict[str, BufferId]
     before: tuple[LaunchId, ...]
     turn: tuple[LaunchId, ...]
-    group_sizes: tuple[int, ...]
     filled: bool = False
 
 
@@ -89,15 +87,9 @@ class Bench:
         """Return what the compiler made of the kernels that the point times.
 
         Raises:
-            DeviceError: the point cannot be made ready, or its work-groups are larger than the compiled kernel allows.
+            DeviceError: the point cannot be made ready.
         """
-        ready = self._prepare(point)
-        made = [self._backend.compilation(launch) for launch in ready.turn]
-        for compilation, size in zip(made, ready.group_sizes, strict=True):
-            most = compilation.max_work_group
-            if most is not None and size > most:
-                raise LaunchError(f"work-groups of {size}: the kernel, as compiled, allows {most} work-items")
-        return made
+        return [self._backend.compilation(launch) for launch in self._prepare(point).turn]
 
     def _prepare(self, point: Point) -> _Ready:
         @cache
@@ -121,7 +113,6 @@ class Bench:
             buffers=buffers,
             before=launches(job.before),
             turn=launches(job.dispatches),
-            group_sizes=tuple(prod(dispatch.local_size) for dispatch in job.dispatches),
         )
 
 

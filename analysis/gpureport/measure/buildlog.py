@@ -59,14 +59,16 @@ def compilation(dispatch: Dispatch, options: str, log: str, facts: Mapping[str, 
         log: of the build.
         facts: answers to ``clGetKernelWorkGroupInfo`` by query, named without ``CL_KERNEL_``.
     """
-    told = usage(log).get(dispatch.kernel, KernelUsage())
+    told = usage(log).get(dispatch.kernel)
     arguments = sum(argument.nbytes for argument in dispatch.arguments if isinstance(argument, Local))
+    if told is None:
+        told = KernelUsage(None, max(0, (facts.get("LOCAL_MEM_SIZE") or 0) - arguments))
     return Compilation(
         kernel=dispatch.kernel,
         options=options,
         log=log,
         registers_per_work_item=told.registers,
-        local_memory_bytes=max(told.local_memory_bytes + arguments, facts.get("LOCAL_MEM_SIZE") or 0),
+        local_memory_bytes=told.local_memory_bytes + arguments,
         private_bytes=facts.get("PRIVATE_MEM_SIZE") if told.private_bytes is None else told.private_bytes,
         wave_width=facts.get("PREFERRED_WORK_GROUP_SIZE_MULTIPLE"),
         max_work_group=facts.get("WORK_GROUP_SIZE"),

@@ -274,7 +274,7 @@ class OpenCLBackend:
         hold_s = 0.0 if len(timed) == 1 else _SHORTEST_HOLD_S + 2.0 * len(timed) * self._enqueue_s
         with _refusals(LaunchError, f"{self._launches[timed[0]].dispatch.kernel} failed"):
             seconds, held = self._row(untimed, timed, hold_s)
-            while not held and hold_s < _LONGEST_HOLD_S:
+            while not held and 0.0 < hold_s < _LONGEST_HOLD_S:
                 hold_s *= 3.0
                 seconds, held = self._row(untimed, timed, hold_s)
         return seconds

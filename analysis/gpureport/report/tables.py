@@ -191,12 +191,19 @@ def _labels(points: Sequence[MeasuredPoint]) -> str:
 
 
 def sources_table(report: Report) -> Table:
-    """List the entry's values with where they came from."""
+    """List the entry's values with where they came from; sources by their number in :func:`citations`."""
+    numbers = {source: str(number) for number, source in enumerate(citations(report), start=1)}
     rows = tuple(
-        (path, value_at(report.device, path), origin.kind, origin.source, origin.note)
+        (path, value_at(report.device, path), origin.kind, numbers.get(origin.source, ""), origin.note)
         for path, origin in sorted(report.device.provenance.items())
     )
-    return Table(("value", "is", "kind", "source", "note"), rows, frozenset({"is"}))
+    return Table(("value", "is", "kind", "source", "note"), rows, frozenset({"is", "source"}))
+
+
+def citations(report: Report) -> list[str]:
+    """Return the distinct sources of the entry's values, in the order in which the table names them."""
+    provenance = report.device.provenance
+    return [source for source in dict.fromkeys(provenance[path].source for path in sorted(provenance)) if source]
 
 
 def compilation_table(report: Report) -> Table:

@@ -19,18 +19,25 @@ _SUFFIXES = {
     "": "",
 }
 """How field names end, and the unit that means."""
+_ALIASES = {"rates": "rates_per_cycle", "latencies": "latency_cycles"}
 
 
 def value_at(device: Device, path: str) -> str:
     """Write the value at *path*, e.g. ``caches.L2.capacity``; a dash where the path leads nowhere.
 
-    Paths leave the unit out of a field's name, and name the members of a list (caches).
+    Paths leave the unit out of a field's name, name the members of a list (caches), and lead through the device or
+    else through its architecture.
     """
-    node: object = device
+    text = _written(*_followed(device, path))
+    return _written(*_followed(device.architecture, path)) if text == _UNKNOWN else text
+
+
+def _followed(node: object, path: str) -> tuple[object, str]:
+    """Return what is at the end of *path*, and its unit."""
     unit = ""
     for part in path.split("."):
-        node, unit = _step(node, part)
-    return _written(node, unit)
+        node, unit = _step(node, _ALIASES.get(part, part))
+    return node, unit
 
 
 def _step(node: object, part: str) -> tuple[object, str]:

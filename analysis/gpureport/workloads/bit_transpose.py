@@ -25,7 +25,6 @@ from gpureport.workloads.model import (
     Stream,
     Sweep,
     Workload,
-    work_group_options,
 )
 
 _ROWS = 32
@@ -102,7 +101,7 @@ class _Transpose(Workload):
         return Job(
             buffers={"from": Buffer(4 * rows, grid.random_words(rng, 2**22)), "to": Buffer(4 * rows)},
             dispatches=(Dispatch("transpose", (items,), (local,), self.arguments(parameters)),),
-            options=f"-D{self.option} -DREPEATS={parameters['repeats']}{work_group_options(local)}",
+            options=f"-D{self.option} -DREPEATS={parameters['repeats']}",
         )
 
     def verification(self) -> Sequence[Parameters]:

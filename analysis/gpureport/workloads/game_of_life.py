@@ -20,7 +20,6 @@ from gpureport.workloads.model import (
     Stream,
     Sweep,
     Workload,
-    work_group_options,
 )
 
 
@@ -169,7 +168,6 @@ class Bytes(_GameOfLife):
         return Job(
             buffers={name: Buffer(self._board_bytes(parameters), cells) for name in ("a", "b")},
             dispatches=self._dispatches("step_bytes", parameters, *size),
-            options=work_group_options(parameters["local_x"], parameters["local_y"]),
         )
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
@@ -203,7 +201,6 @@ class Packed64(_GameOfLife):
             dispatches=self._dispatches(
                 "step_packed64", parameters, np.uint32(words), np.uint32(parameters["height"]), mask
             ),
-            options=work_group_options(parameters["local_x"], parameters["local_y"]),
         )
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:

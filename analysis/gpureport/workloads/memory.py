@@ -20,7 +20,6 @@ from gpureport.workloads.model import (
     Stream,
     Sweep,
     Workload,
-    work_group_options,
 )
 
 _WORKING_SET = Axis(quantity="working_set", label="working set")
@@ -139,8 +138,7 @@ def _shared_bytes(parameters: Parameters) -> int:
 def _options(parameters: Parameters) -> str:
     """Return the build options of the whole file; kernels that do not use one of them do not mind."""
     names = {"VECTORS": "vectors", "CHUNKS": "chunks", "WORDS": "words"}
-    options = " ".join(f"-D{macro}={parameters.get(name, 1)}" for macro, name in names.items())
-    return options + work_group_options(parameters.get("local", 1))
+    return " ".join(f"-D{macro}={parameters.get(name, 1)}" for macro, name in names.items())
 
 
 def _read_buffers(nbytes: int, rng: np.random.Generator, written: int) -> dict[str, Buffer]:

@@ -82,11 +82,6 @@ class Job:
     before: tuple[Dispatch, ...] = ()
 
 
-def work_group_options(local_x: int, local_y: int = 1) -> str:
-    """Return the build options of a work-group that needs to be announced: some drivers refuse large ones otherwise."""
-    return f" -DWORK_GROUP_X={local_x} -DWORK_GROUP_Y={local_y}" if local_x * local_y > 256 else ""
-
-
 @dataclass(frozen=True)
 class Stream:
     """One pass over an array of records.

@@ -22,7 +22,6 @@ from gpureport.workloads.model import (
     Stream,
     Sweep,
     Workload,
-    work_group_options,
 )
 
 _STEP_S = np.float32(1 / 256)
@@ -151,7 +150,6 @@ class Structs(_Particles):
                 Dispatch("step_structs", (items,), (local,), (*pair, np.uint32(count), _STEP_S))
                 for pair in (("a", "b"), ("b", "a"))
             ),
-            work_group_options(local),
         )
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
@@ -201,7 +199,6 @@ class Arrays(_Particles):
                 Dispatch("step_arrays", (items,), (local,), (*pair, np.uint32(count), _STEP_S))
                 for pair in ((*a, *b), (*b, *a))
             ),
-            work_group_options(local),
         )
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002

@@ -1,0 +1,91 @@
+"""The wheel: everything that is needed is in it, nothing else, and it works without the checkout."""
+
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+DATA = ("devices", "kernels_cl", "templates")
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the wheel with the locked hatchling, without a network."""
+    folder = tmp_path_factory.mktemp("wheel")
+    line = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(folder)]
+    subprocess.run(line, cwd=ROOT, check=True, capture_output=True)
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def names(wheel: Path) -> set[str]:
+    """Return the names of the files in the wheel."""
+    with zipfile.ZipFile(wheel) as archive:
+        return set(archive.namelist())
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Unpack the wheel into a folder of its own, which is how a wheel of pure Python is installed."""
+    folder = tmp_path_factory.mktemp("site")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder)
+    return folder
+
+
+def run_installed(folder: Path, *arguments: str) -> str:
+    """Run the interpreter on the unpacked wheel, ahead of the checkout, from a neutral folder."""
+    environment = {**os.environ, "PYTHONPATH": str(folder), "NO_COLOR": "1"}
+    line = [sys.executable, *arguments]
+    done = subprocess.run(line, cwd=folder.parent, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def tracked(folder: Path) -> set[str]:
+    """Return the files below a folder, as POSIX paths from it, less what Python leaves behind."""
+    files = (path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    return {path.relative_to(folder).as_posix() for path in files}
+
+
+@pytest.mark.parametrize("folder", DATA)
+def test_every_data_file_is_in_the_wheel(names: set[str], folder: str) -> None:
+    """Devices, kernels and templates lie inside the package."""
+    files = tracked(ROOT / folder)
+    assert files
+    assert {f"gpureport/{folder}/{name}" for name in files} <= names
+
+
+def test_every_module_is_in_the_wheel(names: set[str]) -> None:
+    """So are the modules, the marker of types and the schema of the report."""
+    files = tracked(ROOT / "analysis" / "gpureport")
+    assert "py.typed" in files
+    assert {f"gpureport/{name}" for name in files} <= names
+
+
+def test_nothing_else_is_in_the_wheel(names: set[str]) -> None:
+    """No tests, reports or source root; one package and its metadata."""
+    assert {name.partition("/")[0] for name in names} == {"gpureport", "gpureport-0.1.0.dist-info"}
+    assert not [name for name in names if {"tests", "reports", "analysis"} & set(name.split("/")[:-1])]
+    assert not [name for name in names if name.endswith((".pyc", ".orig", ".log"))]
+
+
+def test_licences_are_in_the_wheel(names: set[str]) -> None:
+    """The licence of the code and those of the fonts travel with them."""
+    licences = {Path(name).name for name in names if ".dist-info/licenses/" in name}
+    fonts = {path.name for path in (ROOT / "templates" / "fonts").glob("LICENSE*")}
+    assert licences == {"LICENSE"} | fonts
+
+
+def test_wheel_runs_without_the_checkout(installed: Path) -> None:
+    """The package, its help and its database come from the wheel."""
+    assert Path(run_installed(installed, "-c", "import gpureport; print(gpureport.__file__)")).is_relative_to(installed)
+    assert "--quick" in run_installed(installed, "-m", "gpureport", "--help")
+    assert "H200" in run_installed(installed, "-m", "gpureport", "devices", "--known")
+    found = run_installed(installed, "-c", "from gpureport.data import data_dir; print(data_dir('kernels_cl'))")
+    assert Path(found.strip()).parent == installed / "gpureport"
