@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from gpureport import __version__
+
 ROOT = Path(__file__).parents[1]
 DATA = ("devices", "kernels_cl", "templates")
 
@@ -47,7 +49,7 @@ def run_installed(folder: Path, *arguments: str) -> str:
     return done.stdout
 
 
-def tracked(folder: Path) -> set[str]:
+def files_below(folder: Path) -> set[str]:
     """Return the files below a folder, as POSIX paths from it, less what Python leaves behind."""
     files = (path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
     return {path.relative_to(folder).as_posix() for path in files}
@@ -56,21 +58,21 @@ def tracked(folder: Path) -> set[str]:
 @pytest.mark.parametrize("folder", DATA)
 def test_every_data_file_is_in_the_wheel(names: set[str], folder: str) -> None:
     """Devices, kernels and templates lie inside the package."""
-    files = tracked(ROOT / folder)
+    files = files_below(ROOT / folder)
     assert files
     assert {f"gpureport/{folder}/{name}" for name in files} <= names
 
 
 def test_every_module_is_in_the_wheel(names: set[str]) -> None:
     """So are the modules, the marker of types and the schema of the report."""
-    files = tracked(ROOT / "analysis" / "gpureport")
+    files = files_below(ROOT / "analysis" / "gpureport")
     assert "py.typed" in files
     assert {f"gpureport/{name}" for name in files} <= names
 
 
 def test_nothing_else_is_in_the_wheel(names: set[str]) -> None:
     """No tests, reports or source root; one package and its metadata."""
-    assert {name.partition("/")[0] for name in names} == {"gpureport", "gpureport-0.1.0.dist-info"}
+    assert {name.partition("/")[0] for name in names} == {"gpureport", f"gpureport-{__version__}.dist-info"}
     assert not [name for name in names if {"tests", "reports", "analysis"} & set(name.split("/")[:-1])]
     assert not [name for name in names if name.endswith((".pyc", ".orig", ".log"))]
 
