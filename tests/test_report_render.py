@@ -127,15 +127,19 @@ def boxes(box: "Box") -> Iterator["Box"]:
 
 @pytest.mark.parametrize("scenario", [function.__name__ for function in SCENARIOS])
 def test_nothing_leaves_its_page(scenario: str) -> None:
-    """Every text, table and picture of every page lies between the page's edges, whatever the report holds."""
-    document = pages_of(scenario)
-
-    for number, page in enumerate(document.pages, start=1):
-        for box in boxes(page._page_box):
-            if type(box).__name__ in ("TextBox", "TableBox", "TableCellBox", "InlineReplacedBox", "BlockReplacedBox"):
-                assert box.position_x >= 0, (number, box)
-                assert box.position_x + box.width <= page.width, (number, box)
+    """Texts, tables and pictures lie between the margins, and texts within their table cells."""
+    for number, page in enumerate(pages_of(scenario).pages, start=1):
+        root = page._page_box
+        for box in boxes(root):
+            kind = type(box).__name__
+            if kind in ("TextBox", "TableBox", "InlineReplacedBox", "BlockReplacedBox"):
+                assert box.position_x >= root.margin_left - 0.5, (number, box)
+                assert box.position_x + box.width <= page.width - root.margin_right + 0.5, (number, box)
                 assert box.position_y + box.height <= page.height, (number, box)
+            if kind == "TableCellBox":
+                edge = box.position_x + box.border_width() + 0.5
+                texts = [inner for inner in boxes(box) if type(inner).__name__ == "TextBox"]
+                assert all(text.position_x + text.width <= edge for text in texts), (number, texts)
 
 
 @pytest.mark.parametrize("scenario", [function.__name__ for function in SCENARIOS])

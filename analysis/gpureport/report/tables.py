@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import sqrt
+from math import ceil, sqrt
 
 from gpureport.records import MeasuredPoint, Measurement, Occupancy
 from gpureport.report.curves import Curve
@@ -15,6 +15,7 @@ _UNKNOWN = "—"
 _TIMES = " \N{MULTIPLICATION SIGN} "
 _LOG_LINES = 12
 _SHORT, _LONG, _LINE = 14, 60, 118  # characters: a short text, as long as matters, a line of a table
+_BOLD = 1.2  # width of a head's characters
 
 
 @dataclass(frozen=True)
@@ -41,14 +42,15 @@ class Table:
         wants = [0.0 if need else sqrt(length) for need, length in zip(needs, lengths, strict=True)]
         left = max(_LINE - sum(needs), _LINE / 2) if any(wants) else 0.0
         widths = [need or left * want / sum(wants) for need, want in zip(needs, wants, strict=True)]
-        return tuple(100 * width / max(_LINE, sum(widths)) for width in widths)
+        return tuple(99.9 * width / max(_LINE, sum(widths)) for width in widths)  # rounding must not exceed 100
 
     @property
     def _lengths(self) -> list[int]:
         """Characters of each column's longest text, and of the longest word of its head."""
         cells = zip(*self.rows, strict=True) if self.rows else ((),) * len(self.columns)
         return [
-            max(len(text) for text in (*name.split(), *texts)) for name, texts in zip(self.columns, cells, strict=True)
+            max([*map(len, texts), *(ceil(_BOLD * len(word)) for word in name.split())])
+            for name, texts in zip(self.columns, cells, strict=True)
         ]
 
 

@@ -25,7 +25,7 @@ _POSITIONS = {
     "midpoint": "{level} gives out",
     "arrival": "{level} has given out",
     "knee": "work-items at the knee",
-    "n90": "work-items for 90 % of the plateau",
+    "n90": "work-items for 90 %",
     "plateau": "plateau in {level}",
     "peak": "best of the sweep",
 }

@@ -75,7 +75,7 @@ def curve_figure(curve: Curve) -> "Figure":
         gridspec_kw={
             "height_ratios": (strip_in, _PLOT_IN),
             "hspace": 0.05,
-            "left": 0.125,
+            "left": 0.16,
             "right": 0.875,
             "top": 0.995,
             "bottom": 0.42 / (_PLOT_IN + strip_in + 0.5),

@@ -25,7 +25,7 @@ def work_group_figure(curve: Curve) -> "Figure":
     labels = shown(ranked(curve))
     height = _ROW_IN * (len(labels) + 1) + 0.75
     figure = new_figure(height)
-    axes = figure.subplots(gridspec_kw={"left": 0.16, "right": 0.97, "top": 1 - 0.28 / height, "bottom": 0.42 / height})
+    axes = figure.subplots(gridspec_kw={"left": 0.16, "right": 0.94, "top": 1 - 0.28 / height, "bottom": 0.42 / height})
     rows = {label: number for number, label in enumerate(labels)}
     styles: tuple[tuple[Prediction | None, dict[str, Any]], ...] = (
         (curve.specification, {"marker": "|", "markersize": 8, "color": PREDICTED, "label": "specification"}),
