@@ -55,8 +55,8 @@ inline void load_row(global const ulong *restrict board, uint x, int y, uint wor
     const ulong before = x > 0 ? p[-1] : 0;
     const ulong after = x + 1 < words ? p[1] : 0;
     *here = p[0] & tail;
-    *west = *here << 1 | before >> 63;
-    *east = *here >> 1 | after << 63;
+    *west = (*here << 1) | (before >> 63);
+    *east = (*here >> 1) | (after << 63);
 }
 
 // One bit a cell, 64 cells a word (bit 0 is the westernmost), one work-item a word: neighbours are counted for 64
@@ -80,6 +80,6 @@ kernel void step_packed64(global const ulong *restrict from, global ulong *restr
     const ulong middle1 = w ^ e, middle2 = w & e;
     const ulong ones = parity(north1, middle1, south1), twos = majority(north1, middle1, south1);
     const ulong exactly_one_two =
-        (north2 ^ south2 ^ middle2 ^ twos) & ~(north2 & south2 | middle2 & twos);
+        (north2 ^ south2 ^ middle2 ^ twos) & ~((north2 & south2) | (middle2 & twos));
     to[(size_t)y * words + x] = exactly_one_two & (ones | here) & tail;
 }

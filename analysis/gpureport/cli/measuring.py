@@ -41,7 +41,7 @@ def report_everything(
     written = [directory / FILE_NAME]
     code = _close(report)
     try:
-        written += write_documents(report, directory, no_pdf=no_pdf)
+        written = write_documents(report, directory, no_pdf=no_pdf)
     except GpuReportError as error:
         note(f"gpureport: {error}")
         code = max(code, error.exit_code)

@@ -26,7 +26,9 @@ def choose(devices: Sequence[PresentDevice], text: str) -> PresentDevice:
         matches = [device for device in devices if device.index == int(text)]
     else:
         matches = [
-            d for d in devices if text.casefold() in d.name.casefold() or text.casefold() in d.platform.casefold()
+            device
+            for device in devices
+            if any(text.casefold() in name.casefold() for name in (device.name, device.platform, device.platform_version))
         ]
     if len(matches) == 1:
         return matches[0]

@@ -179,6 +179,8 @@ class Rates(Strict):
     """4-byte global loads and stores issued."""
     instruction: Leaf[Number]
     """Anything that is issued."""
+    barrier: Leaf[Number] | None = None
+    """Work-items that reach a barrier, where that costs more than waiting (CPU runtimes)."""
 
 
 class Latencies(Strict):

@@ -115,6 +115,7 @@ class _GameOfLife(Workload):
             chain={"int32": 24.0},
             memory_chain=1.0,
             registers=32,
+            branches=True,
             lines_per_access=max(1.0, min(y, device.architecture.wave_width / x)),
         )
 

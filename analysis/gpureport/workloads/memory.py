@@ -34,8 +34,8 @@ def _shape(device: Device) -> dict[str, int]:
 
 
 def _loads_in_flight(parameters: Parameters, loads: float) -> float:
-    """Return the dependent rounds of loads: GPU loads are unrolled; a CPU core keeps about ten lines in flight."""
-    return 1.0 if parameters["local"] > 1 else loads / 10
+    """Return the dependent rounds of loads: a GPU's are unrolled; a CPU's prefetchers keep about 30 lines in flight."""
+    return 1.0 if parameters["local"] > 1 else loads / 30
 
 
 class Read(Workload):
@@ -211,7 +211,7 @@ class ReadPrivate(Workload):
             work_group=(parameters["local"],),
             streams=(Stream("data", size / vector, vector, vector, passes=passes, outer_passes=passes),),
             operations={"int32": size * passes / 4},
-            memory_chain=loads / (4 if parameters["local"] > 1 else 10),
+            memory_chain=loads / (4 if parameters["local"] > 1 else 30),
             reused="kernel",
             shared=False,
             loaded=False,
@@ -296,12 +296,14 @@ class Latency(Workload):
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:  # noqa: ARG002
         """Nothing but a chain of loads, each after two operations that make its address of an element's number."""
+        steps, line = parameters["steps"], parameters["line"]
+        lines = parameters["bytes"] / line
         return Demand(
             work_items=1,
             work_group=(1,),
-            streams=(Stream("next", parameters["bytes"] / parameters["line"], parameters["line"], 4),),
-            chain={"int32": 2.0 * parameters["steps"]},
-            memory_chain=parameters["steps"],
+            streams=(Stream("next", lines, line, 4, passes=steps / lines, outer_passes=steps / lines),),
+            chain={"int32": 2.0 * steps},
+            memory_chain=steps,
             reused="kernel",
             loaded=False,
         )

@@ -120,6 +120,7 @@ class Demand:
         registers: estimate of 32-bit registers of a work-item, used until the compiler tells.
         local_memory_bytes: of one work-group.
         lines_per_access: lines that one access of a wave touches; the load/store unit takes them one by one.
+        branches: whether work-items take different paths; a CPU's compiler then does not run them as vector lanes.
         local_conflicts: factor by which bank conflicts multiply local-memory accesses.
         reused: what finds its data again: ``dispatch`` (the next dispatch, ping-pong), ``kernel`` (this dispatch,
             pass after pass), ``never`` (a single pass over fresh data).
@@ -137,6 +138,7 @@ class Demand:
     registers: int = 32
     local_memory_bytes: int = 0
     lines_per_access: float = 1.0
+    branches: bool = False
     local_conflicts: float = 1.0
     reused: Literal["dispatch", "kernel", "never"] = "dispatch"
     shared: bool = True
