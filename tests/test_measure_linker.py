@@ -3,6 +3,7 @@
 import ctypes
 import os
 import shutil
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -36,6 +37,14 @@ def path_with(folder: Path, *programs: str) -> str:
     return str(folder)
 
 
+def asks_for_executable_stack(library: bytes) -> bool:
+    """Say whether the loader would make the stack executable: no PT_GNU_STACK header, or one with the flag."""
+    (table,) = struct.unpack_from("<Q", library, 32)
+    headers = [struct.unpack_from("<II", library, table + 56 * n) for n in range(library[56])]
+    flags = [flags for kind, flags in headers if kind == 0x6474E551]
+    return not flags or bool(flags[0] & 1)
+
+
 def test_installed_compiler_is_left_to_do_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a compiler nothing changes."""
     path = path_with(tmp_path, "ld", "gcc")
@@ -61,6 +70,7 @@ def test_lent_linker_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pres
     line = [linker, "--hash-style=both", "-m", "elf_x86_64", "-shared", "-o", "answer.so", "answer.so.o", "-lgcc"]
     subprocess.run(line, cwd=tmp_path, check=True)
     assert ctypes.CDLL(str(tmp_path / "answer.so")).answer() == 42
+    assert not asks_for_executable_stack((tmp_path / "answer.so").read_bytes())
 
 
 def test_neither_compiler_nor_tcc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

