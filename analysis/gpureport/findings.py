@@ -21,6 +21,9 @@ from gpureport.units import format_bytes, format_ratio, format_value
 AGREEMENT = 1.2
 """Largest factor between prediction and observation that still counts as agreement: what published analytic models
 reach on average is 13 to 24 % (Hong & Kim 2009, GPUMech 2014, MDM 2020, AMALI 2025)."""
+UNCERTAIN = 1.5
+"""The same where the observation's interval holds the prediction; an interval so wide that it holds anything proves
+nothing."""
 ABOVE_CEILING = 1.05
 """A rate this far above what the hardware can do is an error: clocks above the listed one explain less."""
 
@@ -111,7 +114,8 @@ def _verdict(match: Match, ratio: float | None) -> Verdict:
         return Verdict.NOT_OBSERVED
     low, high = match.observed.ci_low, match.observed.ci_high
     inside = low is not None and high is not None and low <= match.predicted.value <= high
-    return Verdict.AGREES if inside or 1 / AGREEMENT <= ratio <= AGREEMENT else Verdict.OFF
+    limit = UNCERTAIN if inside else AGREEMENT
+    return Verdict.AGREES if 1 / limit <= ratio <= limit else Verdict.OFF
 
 
 def _above_ceiling(match: Match, context: _Context) -> str | None:
@@ -163,7 +167,8 @@ def _explanation(match: Match, ratio: float | None, verdict: Verdict, context: _
     if verdict == Verdict.NOT_OBSERVED:
         return f"{because} {_missing(feature, context)}"
     if verdict == Verdict.NOT_PREDICTED:
-        return f"The samples show it at {format_value(feature.value, feature.unit)}; the model has nothing there. {because}"
+        seen = format_value(feature.value, feature.unit)
+        return f"The samples show it at {seen}; the model has nothing there. {because}"
     if verdict == Verdict.OFF and ratio is not None:
         return f"{because} {_off(feature, ratio, context)}"
     return because
@@ -176,7 +181,8 @@ def _cliff(feature: CurveFeature, context: _Context) -> str:
     near = feature.level.endswith("near")
     size = cache.capacity_bytes / (cache.partitions if near else 1)
     whole = f"{'One partition of ' if near else ''}{cache.name} holds {format_bytes(size)}"
-    return f"{whole}; the {feature.position} {_STANDS[feature.ci_low is None]} {format_ratio(feature.value / size)} of that."
+    stands = _STANDS[feature.ci_low is None]
+    return f"{whole}; the {feature.position} {stands} {format_ratio(feature.value / size)} of that."
 
 
 _STANDS = {True: "is predicted at", False: "lies at"}

@@ -28,7 +28,9 @@ def choose(devices: Sequence[PresentDevice], text: str) -> PresentDevice:
         matches = [
             device
             for device in devices
-            if any(text.casefold() in name.casefold() for name in (device.name, device.platform, device.platform_version))
+            if any(
+                text.casefold() in name.casefold() for name in (device.name, device.platform, device.platform_version)
+            )
         ]
     if len(matches) == 1:
         return matches[0]

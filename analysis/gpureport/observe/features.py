@@ -18,6 +18,10 @@ REPLICATES = 400
 """Bootstrap copies of a measured curve; the ends of an interval are then known to about 5 % of its width."""
 FEWEST_POINTS = 4
 """A curve of fewer points has no shape."""
+HIDDEN = 2.0 ** (1.0 / 3.0)
+"""Time of a dispatch whose work alone takes as long as its latency, in units of either: a corner of p = 3."""
+LEAST_SHARE = 0.2
+"""A smaller share of launch cost hides no cliff."""
 VARIES = 4.0
 """A sweep over work-items shows cliffs if its working set grows by more than this factor."""
 
@@ -98,8 +102,14 @@ def _shape_features(
     copies = replicated(rate, curve.noise, REPLICATES if noisy else 0)
     plateaus = staircase(np.log(size), rate, curve.noise)
     found: list[CurveFeature] = []
+    net = without_launch(curve, plateaus[0]) if axis.quantity == "working_set" and metric.kind == "rate" else curve
+    net_copies, net_plateaus = copies, plateaus
+    if net is not curve:
+        net_rate = np.log(net.values)
+        net_copies = replicated(net_rate, net.noise, REPLICATES if noisy else 0)
+        net_plateaus = staircase(np.log(net.working_set), net_rate, net.noise)
     if axis.quantity == "working_set" or _grows(curve.working_set, VARIES):
-        found += _cliff_features(curve, copies, plateaus)
+        found += _cliff_features(net, net_copies, net_plateaus)
     warnings: list[str] = []
     if _grows(curve.work_items, 2.0) and (metric.kind == "rate" or axis.quantity == "work_items"):
         throughput = copies if metric.kind == "rate" else copies - copies[:1] + np.log(curve.work_items / curve.times)
@@ -108,7 +118,45 @@ def _shape_features(
     end = plateaus[-1].stop
     if end < len(rate) and np.median(rate[end:]) < np.median(plateaus[-1].of(rate)) - LEAST_DROP:
         warnings.append("The rate still falls at the largest size: the next level was not reached.")
-    return (*found, *_plateau_features(metric, copies, curve.noise, plateaus)), tuple(warnings)
+    return (*found, *_plateau_features(metric, net_copies, net.noise, net_plateaus)), tuple(warnings)
+
+
+def without_launch(curve: Curve, plateau: Plateau) -> Curve:
+    """Take the cost of a launch off the times of a curve of growing work, so that it hides no cliff.
+
+    The smallest dispatches take a time t that does not depend on their work: launch cost, which every dispatch pays,
+    and latency, which larger ones hide. Where work would take t by itself, the whole takes 2 t if all of t is launch
+    cost, and 1.26 t if none is (latency joins work with a corner of p = 3); between the two, the share follows. Points
+    that last less than half as long again as the smallest are left out: too little of them is work.
+
+    Args:
+        curve: rates of a sweep over the working set.
+        plateau: the first one of the curve, which says how long work takes by itself.
+
+    Returns:
+        *curve* itself where it shows no such cost, or little else.
+    """
+    beginning = curve.times[curve.work_items <= 2.0 * curve.work_items[0] * (1.0 + 1e-9)]
+    if len(beginning) < 2 or np.ptp(beginning) > 0.1 * beginning[0] or not _grows(curve.work_items, 2.0):
+        return curve
+    flat_s = float(beginning.min())
+    work = curve.values * curve.times
+    knee = flat_s * float(np.median(plateau.of(curve.values)))
+    at_knee_s = float(np.exp(np.interp(np.log(knee), np.log(work), np.log(curve.times))))
+    share = (at_knee_s / flat_s - HIDDEN) / (2.0 - HIDDEN)
+    kept = curve.times > 1.5 * flat_s
+    if share < LEAST_SHARE or np.sum(kept) < 2 * FEWEST_POINTS:
+        return curve
+    launch_s = min(share, 1.0) * flat_s
+    times = curve.times[kept] - launch_s
+    inflated = curve.times[kept] / times
+    return Curve(
+        work_items=curve.work_items[kept],
+        working_set=curve.working_set[kept],
+        values=curve.values[kept] * inflated,
+        times=times,
+        noise=curve.noise[kept] * inflated,
+    )
 
 
 def _grows(column: Floats, factor: float) -> bool:

@@ -34,7 +34,7 @@ def calibrated(device: Device, predictions: Iterable[Prediction], observations: 
             case "launch", _:
                 device = _with_launch(device, prediction, observation, matches)
             case "memory", "copy":
-                device = _with_stream(device, matches)
+                device = _with_stream(device, prediction, observation)
             case "memory", "read" | "read_private":
                 device = _with_caches(device, matches)
             case "memory", "latency":
@@ -74,12 +74,18 @@ _FEW_GROUPS = 8
 """Dispatches of so few work-groups take as long as one of a single group."""
 
 
-def _with_stream(device: Device, matches: Sequence[Match]) -> Device:
-    """Take the share of the listed bandwidth that the copy's largest working sets reach."""
-    ratio = _ratios(matches).get("DRAM")
-    if ratio is None:
+def _with_stream(device: Device, prediction: Prediction, observation: Observation) -> Device:
+    """Take the share of the listed bandwidth that the copy reaches where no cache helps: from four times the last on."""
+    beyond = 4 * max((cache.capacity_bytes for cache in device.caches), default=0.0)
+    expected = {point.point.label: point.time_s for point in prediction.points}
+    ratios = [
+        expected[o.point.label] / o.time_s
+        for o in observation.points
+        if o.point.label in expected and o.point.working_set_bytes >= beyond
+    ]
+    if not ratios:
         return device
-    memory = device.memory.model_copy(update={"efficiency": device.memory.efficiency * ratio})
+    memory = device.memory.model_copy(update={"efficiency": device.memory.efficiency * median(ratios)})
     how = _measured(device, ["memory.efficiency"], "stream copy (memory/copy)")
     return device.model_copy(update={"memory": memory, "provenance": how})
 

@@ -162,7 +162,6 @@ class ReadPrivate(Workload):
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """One sweep over the region of a compute unit; none on devices without caches of compute units."""
         private = [cache.capacity_bytes for cache in device.caches if cache.scope == "compute_unit"]
-        shared = [cache.capacity_bytes for cache in device.caches if cache.scope == "device"]
         if not private:
             return ()
         shape = {
@@ -170,11 +169,9 @@ class ReadPrivate(Workload):
             "words": _shape(device)["words"],
         }
         step = 4 * shape["words"] * shape["local"]
-        # Beyond the private caches, but not beyond this unit's share of the next.
-        room = min([limits.max_buffer_bytes, *(0.6 * size for size in shared)]) / device.compute_units
         sizes = grid.octaves(
             max(step, min(private) / 8),
-            max(2 * max(private), min(4 * max(private), room)),
+            min(4 * max(private), limits.max_buffer_bytes / device.compute_units),
             2 if limits.quick else 4,
             grid.cliffs(device, private=True)[: len(private)],
             4 if limits.quick else 8,
