@@ -52,7 +52,7 @@ kernel void read_private(global const Vector *restrict data, uint vectors, uint 
     for (uint pass = 0; pass < passes; ++pass) {
 #pragma unroll 4
         for (uint v = (uint)get_local_id(0); v < vectors; v += local_size)
-            sum = sum * 3 + region[v];
+            sum += region[v];
         region += zero;
     }
     const size_t i = get_global_id(0);

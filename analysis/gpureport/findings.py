@@ -140,14 +140,12 @@ def _above_ceiling(match: Match, context: _Context) -> str | None:
 def _hard_limit(point: PredictedPoint, device: Device) -> tuple[str, float]:
     """Return the ceiling no kernel passes: instruction rates at full clock, memory at its listed bandwidth.
 
-    Memory counts only where nothing is served by a cache any more: at four times the last cache and beyond.
+    Instructions are counted in GPU machine code, so they bound nothing on a CPU. Memory counts only where nothing is
+    served by a cache any more: at four times the last cache and beyond.
     """
-    memory_levels = {cache.name for cache in device.caches} | {"DRAM"}
-    hard = {
-        name: seconds
-        for name, seconds in point.ceilings_s.items()
-        if name not in memory_levels and name not in {"launch", "latency", "groups"}
-    }
+    soft = {cache.name for cache in device.caches} | {"DRAM", "launch", "latency", "groups"}
+    bounding = () if device.kind == "cpu" else point.ceilings_s.keys() - soft
+    hard = {name: point.ceilings_s[name] for name in bounding}
     last = device.caches[-1].capacity_bytes if device.caches else 0.0
     if point.level == "DRAM" and point.point.working_set_bytes > 4 * last:
         hard["DRAM"] = point.memory_bytes / device.memory.bandwidth_bytes_per_s

@@ -168,6 +168,8 @@ class OpenCLBackend:
         folder = data_dir("kernels_cl")
         if "nvidia" in self._present.platform.casefold():
             options = f"{options} -cl-nv-verbose".strip()
+        elif "portable" in self._present.platform.casefold():
+            options = f"{options} -w".strip()  # PoCL prints the number of warnings to standard error itself
         include = f'"{folder}"' if " " in str(folder) else str(folder)
         program = cl.Program(self._context, (folder / source).read_text(encoding="utf-8"))
         failure: cl.Error | None = None

@@ -75,7 +75,7 @@ _FEW_GROUPS = 8
 
 
 def _with_stream(device: Device, prediction: Prediction, observation: Observation) -> Device:
-    """Take the share of the listed bandwidth that the copy reaches where no cache helps: from four times the last on."""
+    """Take the share of the listed bandwidth that the copy reaches where no cache helps: beyond four times the last."""
     beyond = 4 * max((cache.capacity_bytes for cache in device.caches), default=0.0)
     expected = {point.point.label: point.time_s for point in prediction.points}
     ratios = [

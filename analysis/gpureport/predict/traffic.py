@@ -47,13 +47,14 @@ def memory_bytes(streams: Sequence[Stream], device: Device, *, every_pass: bool)
         streams: the dispatch's traffic.
         device: gives the access granule and whether writes allocate.
         every_pass: whether each pass over the data comes from memory (a kernel that goes round and round over more
-            than the caches hold), or only the first (a stencil, whose other passes caches serve).
+            than the caches hold), or only the first (a stencil, whose other passes caches serve). A pass may be less
+            than all of the data.
     """
     granule = device.memory.access_bytes
     allocate = device.architecture.write_allocate
     return sum(
         (touched_bytes(stream, granule) + fill_bytes(stream, granule, write_allocate=allocate))
-        * (stream.outer_passes if every_pass else 1.0)
+        * (stream.outer_passes if every_pass else min(1.0, stream.outer_passes))
         for stream in streams
     )
 

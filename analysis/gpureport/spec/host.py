@@ -58,12 +58,12 @@ def host_values(host: Host, compute_units: int | None = None, clock_hz: float | 
     """
     cores = compute_units or host.processors
     source = "CL_DEVICE_MAX_COMPUTE_UNITS" if compute_units else "operating system, usable processors"
-    bandwidth = min(cores * 16e9, 200e9)
+    bandwidth = min(cores * 25e9, 200e9)
     values = {
         "compute_units": queried(cores, source),
         "clock": _clock(host, clock_hz),
         "memory.size": queried(float(host.memory_bytes), "operating system, physical memory"),
-        "memory.bandwidth": assumed(bandwidth, f"16 GB/s for each of {cores} cores, at most 200 GB/s"),
+        "memory.bandwidth": assumed(bandwidth, f"25 GB/s for each of {cores} cores, at most 200 GB/s"),
         "launch.groups_per_cycle": assumed(0.025 * cores, f"some 40 cycles a group on each of {cores} cores"),
     }
     return values | _cache_values(host, cores)

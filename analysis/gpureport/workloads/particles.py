@@ -95,6 +95,7 @@ class _Particles(Workload):
             chain={"int32": 14.0},
             memory_chain=1.0,
             registers=20,
+            branches=True,
         )
 
     def verification(self) -> Sequence[Parameters]:
