@@ -10,11 +10,11 @@ from gpureport.predict import limits_of, predict, traffic
 from gpureport.predict.model import corner, point_time
 from gpureport.predict.occupancy import Resources
 from gpureport.predict.residency import Level, departed, latency_levels, staircase
-from gpureport.spec.models import Extent
+from gpureport.spec.models import Cache, Extent
 from gpureport.workloads import all_workloads
 from gpureport.workloads.model import Demand, Stream, Workload
 from gpureport.workloads.particles import Arrays, Structs
-from tests.toy import MIB, STEP, TOY
+from tests.toy import L1, L2, MIB, STEP, TOY
 
 FREE = Resources(32)
 
@@ -180,10 +180,16 @@ def test_the_particle_cliff_lies_where_both_buffers_outgrow_the_cache() -> None:
 def test_read_curves_step_at_the_caches(name: str, level: str, size: float) -> None:
     """L1 gives out at what local memory leaves of it, L2 at its size."""
     read = next(w for w in all_workloads() if w.name == name)
-    prediction = predict(TOY, read, limits_of(TOY))[0]
+    # The private sweep ends within the next cache, so that one must be large for L1's cliff to show.
+    device = TOY if level == "L2" else TOY.model_copy(update={"caches": (L1, _larger(L2))})
+    prediction = predict(device, read, limits_of(device))[0]
     middles = {f.level: f.value for f in prediction.features if f.position == "midpoint"}
 
     assert middles == {level: pytest.approx(size, rel=0.05)}
+
+
+def _larger(cache: Cache) -> Cache:
+    return cache.model_copy(update={"capacity_bytes": 16 * cache.capacity_bytes})
 
 
 def test_columns_touch_a_line_for_each_lane() -> None:

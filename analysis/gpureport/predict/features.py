@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from math import log
+from statistics import mode
 
 from gpureport.records import Axis, CurveFeature, PredictedPoint
 from gpureport.spec.models import Device
@@ -13,20 +14,32 @@ def named(
     """Rename the numbered levels of *features*.
 
     A cliff belongs to the cache whose step is nearest to its midpoint (in log); the plateau before it has its name.
-    A plateau that no cliff ends is named by what serves (over working sets) or binds (over work-items) the last point.
+    A plateau that no cliff ends is named by what serves (over working sets) or binds (over work-items) its points.
     """
     names = {
         feature.level: _cache_near(feature.value, device)
         for feature in features
         if feature.feature == "cliff" and feature.position == "midpoint"
     }
-    last = points[-1].level if axis.quantity == "working_set" else points[-1].binding
+
+    def name(feature: CurveFeature) -> str:
+        return names.get(feature.level) or _at_plateau(feature.value, axis, points)
+
     return tuple(
         feature
         if feature.feature == "taper" or feature.position == "peak"
-        else feature.model_copy(update={"level": names.get(feature.level, last)})
+        else feature.model_copy(update={"level": name(feature)})
         for feature in features
     )
+
+
+_ON_IT = log(1.1)
+
+
+def _at_plateau(value: float, axis: Axis, points: Sequence[PredictedPoint]) -> str:
+    """Return what serves or binds most of the points within 10 % of a plateau's value (the last point if none is)."""
+    near = [point for point in points if abs(log(point.value / value)) < _ON_IT] or [points[-1]]
+    return mode(point.level if axis.quantity == "working_set" else point.binding for point in near)
 
 
 def _cache_near(size_bytes: float, device: Device) -> str:

@@ -169,9 +169,11 @@ class ReadPrivate(Workload):
             "words": _shape(device)["words"],
         }
         step = 4 * shape["words"] * shape["local"]
+        # All regions together stay within the next cache: what lies behind it is not this sweep's matter.
+        room = min([limits.max_buffer_bytes, *(0.6 * c.capacity_bytes for c in device.caches if c.scope == "device")])
         sizes = grid.octaves(
             max(step, min(private) / 8),
-            min(4 * max(private), limits.max_buffer_bytes / device.compute_units),
+            min(4 * max(private), room / device.compute_units),
             2 if limits.quick else 4,
             grid.cliffs(device, private=True)[: len(private)],
             4 if limits.quick else 8,
