@@ -9,10 +9,10 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from gpureport.measure import machine, nvidia
+from gpureport.measure import machine, nvidia, pci
 from tests.fake_backend import PRESENT
 
-GPU = PRESENT.model_copy(update={"pci_address": "0000:9b:00.0"})
+GPU = PRESENT.model_copy(update={"vendor": "NVIDIA Corporation", "pci_address": "0000:9b:00.0"})
 
 
 def test_the_host_is_described_without_saying_whose_it_is() -> None:
@@ -113,3 +113,19 @@ def test_whatever_is_missing_means_not_known(monkeypatch: pytest.MonkeyPatch, ca
     assert nvidia.state(device.get(case, GPU)) == nvidia.State()
     assert nvidia.free_memory_bytes(device.get(case, GPU)) is None
     assert machine.free_memory_bytes(device.get(case, GPU)) == GPU.global_memory_bytes
+
+
+def test_the_only_device_needs_no_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A virtual machine may number its slots otherwise than the driver."""
+    library = FakeNvml()
+    library.nvmlDeviceGetCount = lambda: 1
+    library.nvmlDeviceGetHandleByIndex = lambda index: "handle" if index == 0 else None
+    monkeypatch.setitem(sys.modules, "pynvml", library)
+    assert nvidia.free_memory_bytes(GPU.model_copy(update={"pci_address": "0000:01:00.0"})) == 12345
+    assert nvidia.free_memory_bytes(GPU.model_copy(update={"vendor": "Intel"})) is None
+
+
+def test_a_slot_is_device_and_function_or_device_alone(tmp_path: Path) -> None:
+    assert pci.nvidia_address(0, 0, 6, tmp_path) == "0000:00:00.6"
+    (tmp_path / "0000:00:06.0").mkdir()
+    assert pci.nvidia_address(0, 0, 6, tmp_path) == "0000:00:06.0"

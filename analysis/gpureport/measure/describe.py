@@ -65,8 +65,8 @@ def _number(ask: Ask, query: str) -> int:
 
 def _pci_address(ask: Ask) -> str | None:
     slot = ask("PCI_SLOT_ID_NV")
-    if isinstance(slot, int):  # device and function in one number, as the PCI standard packs them
-        return pci.address(_number(ask, "PCI_DOMAIN_ID_NV"), _number(ask, "PCI_BUS_ID_NV"), slot >> 3, slot & 7)
+    if isinstance(slot, int):
+        return pci.nvidia_address(_number(ask, "PCI_DOMAIN_ID_NV"), _number(ask, "PCI_BUS_ID_NV"), slot)
     topology = ask("TOPOLOGY_AMD")
     parts = [getattr(topology, name, None) for name in ("bus", "device", "function")]
     numbers = [part for part in parts if isinstance(part, int)]

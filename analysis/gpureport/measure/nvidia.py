@@ -97,9 +97,15 @@ def _opened(device: PresentDevice) -> Iterator[_Opened | None]:
 
 
 def _found(nvml: ModuleType, device: PresentDevice) -> _Opened | None:
-    if device.pci_address is None:
+    """Find the device by its address, or because there is no other NVIDIA device."""
+    if "nvidia" not in device.vendor.casefold():
         return None
     try:
-        return _Opened(nvml, nvml.nvmlDeviceGetHandleByPciBusId(device.pci_address.encode()))
+        if device.pci_address is not None:
+            return _Opened(nvml, nvml.nvmlDeviceGetHandleByPciBusId(device.pci_address.encode()))
+    except nvml.NVMLError:
+        pass
+    try:
+        return _Opened(nvml, nvml.nvmlDeviceGetHandleByIndex(0)) if nvml.nvmlDeviceGetCount() == 1 else None
     except nvml.NVMLError:
         return None

@@ -10,6 +10,16 @@ def address(domain: int, bus: int, device: int, function: int = 0) -> str:
     return f"{domain:04x}:{bus:02x}:{device:02x}.{function}"
 
 
+def nvidia_address(domain: int, bus: int, slot: int, devices: Path = DEVICES) -> str:
+    """Return the address of an NVIDIA device from what its OpenCL calls a slot.
+
+    That is device and function in one number, as the PCI standard packs them, or (on virtual machines) the device's
+    number alone: whichever exists.
+    """
+    candidates = [address(domain, bus, slot >> 3, slot & 7), address(domain, bus, slot)]
+    return next((place for place in candidates if (devices / place).exists()), candidates[0])
+
+
 def pci_id(place: str | None, devices: Path = DEVICES) -> str | None:
     """Return ``vendor:device`` in hexadecimal of the device at the address *place*; ``None``: not known."""
     if place is None:

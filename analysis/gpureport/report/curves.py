@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
 
+from gpureport.matching import match_features
 from gpureport.records import (
     Axis,
     Finding,
@@ -114,7 +115,7 @@ def curves(report: Report) -> tuple[Curve, ...]:
             specification=predictions.get((key, "specification")),
             calibrated=predictions.get((key, "calibrated")),
             measurement=measurements.get(key),
-            observation=observations.get(key),
+            observation=_with_names(observations.get(key), predictions.get((key, "specification"))),
             comparisons=comparisons(finding for finding in report.findings if _belongs(finding, key)),
         )
         for key in order
@@ -155,3 +156,11 @@ def verdicts(report: Report) -> tuple[Verdicts, ...]:
 def _main_positions(group: list[Comparison]) -> list[Comparison]:
     """Leave out the lesser positions of a feature, if any of its main one is there."""
     return [comparison for comparison in group if comparison.main.position in MAIN_POSITIONS] or group
+
+
+def _with_names(observation: Observation | None, prediction: Prediction | None) -> Observation | None:
+    """Give observed levels the names of the predicted ones that they answer."""
+    if observation is None or prediction is None:
+        return observation
+    matches = match_features(prediction.features, observation.features)
+    return observation.model_copy(update={"features": tuple(m.observed for m in matches if m.observed)})
