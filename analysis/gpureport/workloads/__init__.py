@@ -1,6 +1,8 @@
-"""Every workload there is, in the order in which they are measured: primitives first."""
+"""Every workload there is: a module of this room that has ``WORKLOADS`` contributes them, and nothing else does."""
 
 from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
 
 from gpureport.errors import InputError
 from gpureport.workloads.model import Workload
@@ -8,22 +10,10 @@ from gpureport.workloads.model import Workload
 
 @cache
 def all_workloads() -> tuple[Workload, ...]:
-    """Return all workloads; those of a family follow each other."""
-    from gpureport.workloads import bit_transpose, game_of_life, launch, memory, particles
-
-    return (
-        launch.Groups(),
-        memory.Copy(),
-        memory.ReadPrivate(),
-        memory.Read(),
-        memory.Latency(),
-        game_of_life.Bytes(),
-        game_of_life.Packed64(),
-        particles.Structs(),
-        particles.Arrays(),
-        bit_transpose.LocalMemory(),
-        bit_transpose.Shuffle(),
-    )
+    """Return all workloads in the order in which they are measured: primitives first, then families by name."""
+    modules = (import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__))
+    workloads: list[Workload] = [w for module in modules for w in getattr(module, "WORKLOADS", ())]
+    return tuple(sorted(workloads, key=lambda workload: not workload.primitive))
 
 
 def select(names: tuple[str, ...]) -> tuple[Workload, ...]:

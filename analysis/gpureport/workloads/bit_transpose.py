@@ -186,3 +186,6 @@ class Shuffle(_Transpose):
     def arguments(self, parameters: Parameters) -> tuple[Argument, ...]:
         """No local memory."""
         return ("from", "to", np.uint32(parameters["matrices"] * _ROWS))
+
+
+WORKLOADS = (LocalMemory(), Shuffle())

@@ -213,3 +213,6 @@ class Packed64(_GameOfLife):
         board[:, :width] = _generations(cells, dispatches)
         packed = np.packbits(board, axis=1, bitorder="little").view("<u8")
         return {"a" if dispatches % 2 == 0 else "b": packed.astype(np.uint64).ravel()}
+
+
+WORKLOADS = (Bytes(), Packed64())

@@ -80,3 +80,6 @@ class Groups(Workload):
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
         """One mark a dispatch."""
         return {"marks": np.array([dispatches], dtype=np.uint32)}
+
+
+WORKLOADS = (Groups(),)

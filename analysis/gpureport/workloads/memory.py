@@ -429,3 +429,6 @@ class Copy(Workload):
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
         """The same bytes."""
         return {"to": job.buffers["from"].filled()}
+
+
+WORKLOADS = (Copy(), ReadPrivate(), Read(), Latency())

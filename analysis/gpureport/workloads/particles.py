@@ -209,3 +209,6 @@ class Arrays(_Particles):
         state = _advanced(np.concatenate([position, velocity], axis=1), dispatches)
         side = "a" if dispatches % 2 == 0 else "b"
         return {f"positions_{side}": state[:, :2].ravel(), f"velocities_{side}": state[:, 2:].ravel()}
+
+
+WORKLOADS = (Structs(), Arrays())
