@@ -242,11 +242,23 @@ def _off(feature: CurveFeature, ratio: float, context: _Context) -> str:
         if cache is not None:
             return f"Observed as if {format_bytes(cache.capacity_bytes * ratio)} of it served the kernel."
     if feature.feature == "taper":
-        return "The latency of a small dispatch or the rate of a full device differs from the entry by this factor."
+        return _off_taper(context)
     slower = ratio < 1 if context.prediction.metric.kind == "rate" else ratio > 1
     speed = "slower" if slower else "faster"
     others = _systematic(context)
     return f"It runs {speed} than the model says{others}."
+
+
+def _off_taper(context: _Context) -> str:
+    """Say which of the three makes a taper differ: the time of little work, the rate of much, or the corner between."""
+    predicted = {point.point.label: point.time_s for point in context.prediction.points}
+    ratios = [o.time_s / predicted[o.point.label] for o in context.observation.points if o.point.label in predicted]
+    if not ratios:
+        return ""
+    return (
+        f"Little work takes {format_ratio(ratios[0])} of the predicted time, much work {format_ratio(ratios[-1])}; "
+        "the rest is the corner between them."
+    )
 
 
 def _systematic(context: _Context) -> str:

@@ -2,7 +2,9 @@
 
 import base64
 from collections.abc import Callable, Mapping
+from contextlib import redirect_stdout
 from datetime import datetime
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +17,7 @@ from gpureport.report.document import FILE_NAME, Report, save_report
 from gpureport.report.figures.overview import overview_figure, overview_rows
 from gpureport.report.figures.style import shorten
 from gpureport.report.figures.svg import PAGE_FONT, described
+from gpureport.text import sentence
 from gpureport.units import (
     format_bandwidth,
     format_bytes,
@@ -118,20 +121,31 @@ def _filled(content: Content, picture: Callable[[Figure], "Markup"]) -> str:
     return env.get_template("report.html.j2").render(content)
 
 
+def pdf_problem() -> str | None:
+    """Return what keeps WeasyPrint from making a PDF here, in a sentence; ``None`` if nothing does."""
+    try:
+        with redirect_stdout(StringIO()):  # on failure WeasyPrint prints how to install it
+            import weasyprint  # noqa: F401
+    except (ImportError, OSError):
+        return (
+            "no PDF: WeasyPrint cannot load Pango, which the system has to provide "
+            "(Debian and Ubuntu: apt-get install libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0)"
+        )
+    return None
+
+
 def layout(html: str) -> "Document":
     """Lay the document out on pages; only ``data:`` URIs are followed.
 
     Raises:
         GpuReportError: WeasyPrint or Pango cannot be loaded.
     """
-    try:
-        from weasyprint import HTML
-        from weasyprint.urls import URLFetcher
-    except (ImportError, OSError) as error:
-        raise GpuReportError(
-            "no PDF: WeasyPrint cannot load Pango, which the system has to provide "
-            "(Debian and Ubuntu: apt-get install libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0)"
-        ) from error
+    problem = pdf_problem()
+    if problem:
+        raise GpuReportError(problem)
+    from weasyprint import HTML
+    from weasyprint.urls import URLFetcher
+
     return HTML(string=html, url_fetcher=URLFetcher(allowed_protocols={"data"})).render(pdf_variant="pdf/ua-1")
 
 
@@ -156,6 +170,7 @@ def environment() -> "Environment":
         value=_value,
         interval=_interval,
         picture=_inline,
+        sentence=sentence,
         shorten=shorten,
     )
     return env

@@ -9,6 +9,7 @@ from gpureport.records import MeasuredPoint, Measurement, Occupancy
 from gpureport.report.curves import Curve
 from gpureport.report.document import Report
 from gpureport.report.values import value_at
+from gpureport.text import sentence
 from gpureport.units import format_bytes, format_frequency, format_time
 
 _UNKNOWN = "—"
@@ -175,7 +176,7 @@ def skipped_table(report: Report) -> Table:
         if measurement.skipped:
             rows.append((str(measurement.key), "all", measurement.skipped))
         rows += _skipped_points(measurement)
-    return Table(("what", "points", "why"), tuple(rows))
+    return Table(("what", "points", "why"), tuple((what, points, sentence(why)) for what, points, why in rows))
 
 
 def _skipped_points(measurement: Measurement) -> list[tuple[str, str, str]]:

@@ -61,10 +61,10 @@ def _distance(finding: Finding) -> float:
 @svg
 def overview_figure(rows: dict[str, list[Finding]]) -> "Figure":
     """Draw observed / predicted of *rows* (at least one) with 95 % intervals."""
-    height = _ROW_IN * len(rows) + 0.72
+    height = _ROW_IN * len(rows) + 0.78
     figure = new_figure(height)
     axes = figure.subplots(
-        gridspec_kw={"left": 0.235, "right": 0.985, "top": 1 - 0.22 / height, "bottom": 0.36 / height}
+        gridspec_kw={"left": 0.235, "right": 0.985, "top": 1 - 0.22 / height, "bottom": 0.42 / height}
     )
     reach = min(_WIDEST, max(1.6, 1.15 * max(_distance(finding) for row in rows.values() for finding in row)))
     _scale(axes, reach, list(rows))
