@@ -1,4 +1,5 @@
 """Commands and their options. Nothing heavy is imported here, so that ``--help`` answers at once."""
+# ruff: noqa: ARG001 - the callback of --version does its work
 
 from pathlib import Path
 from typing import Annotated
@@ -6,6 +7,8 @@ from typing import Annotated
 import typer
 
 from gpureport import __version__
+from gpureport.cli.options import Request
+from gpureport.errors import InputError
 
 app = typer.Typer(
     add_completion=False,
@@ -70,6 +73,23 @@ VersionOption = Annotated[
 ]
 
 
+def _leave_to_subcommand(context: typer.Context) -> int:
+    """Return 0, unless options stand before the subcommand, which would not hear of them.
+
+    Raises:
+        InputError: they do.
+    """
+    sources = {p.opts[0]: context.get_parameter_source(p.name or "") for p in context.command.params}
+    early = [option for option, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
+    if early:
+        name = f"{context.command_path} {context.invoked_subcommand}"
+        raise InputError(
+            f"{', '.join(early)}: means nothing before {context.invoked_subcommand!r}; "
+            f"write options after the command ({name} --help lists those it has)"
+        )
+    return 0
+
+
 @app.callback(invoke_without_command=True)
 def everything(
     context: typer.Context,
@@ -81,7 +101,7 @@ def everything(
     no_pdf: NoPdfOption = False,
     seed: SeedOption = 0,
     devices: DevicesDirOption = None,
-    version: VersionOption = False,  # noqa: ARG001 - its callback does the work
+    version: VersionOption = False,
 ) -> int:
     """Predict, measure, compare, and write report.json, report.html and report.pdf.
 
@@ -89,10 +109,11 @@ def everything(
     results (the report says so); 2 usage or input.
     """
     if context.invoked_subcommand is not None:
-        return 0
+        return _leave_to_subcommand(context)
     from gpureport.cli.measuring import report_everything
 
-    return report_everything(device, quick, workload or [], output, force, no_pdf, seed, devices or [])
+    request = Request(device, quick, tuple(workload or ()), seed, tuple(devices or ()))
+    return report_everything(request, output, force, no_pdf)
 
 
 @app.command()
@@ -106,11 +127,12 @@ def measure(
     force: ForceOption = False,
     seed: SeedOption = 0,
     devices: DevicesDirOption = None,
+    version: VersionOption = False,
 ) -> int:
     """Predict and measure; write report.json only (no Pango needed). `gpureport render` makes the document."""
     from gpureport.cli.measuring import measure_only
 
-    return measure_only(device, quick, workload or [], output, force, seed, devices or [])
+    return measure_only(Request(device, quick, tuple(workload or ()), seed, tuple(devices or ())), output, force)
 
 
 @app.command()
@@ -122,6 +144,7 @@ def render(
     ] = None,
     no_pdf: NoPdfOption = False,
     force: ForceOption = False,
+    version: VersionOption = False,
 ) -> int:
     """Write report.html and report.pdf from a report.json, made here or elsewhere."""
     from gpureport.cli.rendering import render_report
@@ -136,6 +159,7 @@ def predict(
     quick: QuickOption = False,
     as_json: JsonOption = False,
     devices: DevicesDirOption = None,
+    version: VersionOption = False,
 ) -> int:
     """Predict from the database entry alone; needs no OpenCL."""
     from gpureport.cli.predicting import predict_device
@@ -149,10 +173,11 @@ def devices_present(
     known: Annotated[bool, typer.Option("--known", help="List the database instead of what is present.")] = False,
     as_json: JsonOption = False,
     devices: DevicesDirOption = None,
+    version: VersionOption = False,
 ) -> int:
     """List the OpenCL devices present, and the database entry that each matches."""
     if context.invoked_subcommand is not None:
-        return 0
+        return _leave_to_subcommand(context)
     from gpureport.cli.devices import list_known, list_present
 
     return list_known(as_json, devices or []) if known else list_present(as_json, devices or [])
@@ -162,6 +187,7 @@ def devices_present(
 def devices_check(
     files: Annotated[list[Path] | None, typer.Argument(help="Entries to check. Default: all shipped ones.")] = None,
     as_json: JsonOption = False,
+    version: VersionOption = False,
 ) -> int:
     """Check device and architecture files; exit code 2 if one is wrong."""
     from gpureport.cli.devices import check_files
@@ -177,6 +203,7 @@ def devices_new(
         typer.Option("--output", "-o", help="File to write. Default: standard output.", metavar="FILE"),
     ] = None,
     force: ForceOption = False,
+    version: VersionOption = False,
 ) -> int:
     """Draft an entry for a device that is present, saying of each value where it comes from."""
     from gpureport.cli.devices import draft_entry

@@ -1,65 +1,63 @@
 """Where output goes: results to standard output, progress and warnings to standard error."""
 
 import json
+import os
 import sys
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from rich.console import Console
+from rich.console import Console
+
+_UNLIMITED = 100_000
 
 
-def out() -> "Console":
-    """Return the console of results: plain text of full width where standard output is no terminal."""
+class _Console(Console):
+    """A console that goes on in silence once nobody reads it any more (``gpureport devices | head -1``)."""
+
+    def on_broken_pipe(self) -> None:
+        """Send what else there is nowhere, so that the command still ends as it would have."""
+        devnull = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(devnull, (sys.stderr if self.stderr else sys.stdout).fileno())
+        os.close(devnull)
+
+
+def out() -> Console:
+    """Return the console of results."""
     return _console(stderr=False)
 
 
-def err() -> "Console":
+def err() -> Console:
     """Return the console of progress and warnings."""
     return _console(stderr=True)
 
 
-def _console(*, stderr: bool) -> "Console":
-    from rich.console import Console
-
+def _console(*, stderr: bool) -> Console:
+    """Return a console as wide as the terminal or as ``COLUMNS`` says; lines of files and pipes have no end."""
     stream = sys.stderr if stderr else sys.stdout
-    width = None if stream.isatty() else 160
-    return Console(stderr=stderr, width=width, highlight=False, markup=False, emoji=False, soft_wrap=False)
+    limited = "COLUMNS" in os.environ or (stream is not None and stream.isatty())
+    width = None if limited else _UNLIMITED
+    return _Console(stderr=stderr, width=width, highlight=False, markup=False, emoji=False)
 
 
 def print_json(value: object) -> None:
     """Print *value* as JSON on standard output."""
-    sys.stdout.write(json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+    out().out(json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False), highlight=False)
 
 
-def print_table(
-    title: str,
-    columns: Sequence[str],
-    rows: Iterable[Sequence[str]],
-    right: Sequence[int] = (),
-    keep: Sequence[int] = (),
-) -> None:
-    """Print a table on standard output.
+def print_line(line: str) -> None:
+    """Print a line on standard output that the terminal, not we, may break: paths stay whole."""
+    out().print(printable(line), soft_wrap=True)
 
-    Args:
-        title: above it.
-        columns: their headings.
-        rows: their cells; markup in them is not interpreted.
-        right: columns aligned to the right.
-        keep: columns never folded, however narrow the terminal is.
-    """
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
 
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for index, name in enumerate(columns):
-        table.add_column(name, justify="right" if index in right else "left", no_wrap=index in keep, overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
-    out().print(table)
+def print_text(text: str, style: str | None = None) -> None:
+    """Print text on standard output, broken between words."""
+    out().print(printable(text), style=style)
 
 
 def note(sentence: str) -> None:
     """Print a sentence on standard error."""
-    err().print(sentence, soft_wrap=True)
+    err().print(printable(sentence))
+
+
+def printable(text: str) -> str:
+    """Replace what would steer the terminal: names of devices and files are not ours."""
+    spaced = "".join(" " if c in "\n\r\t" else c for c in text)
+    return "".join(c if c.isprintable() or c == "\xa0" else "\N{REPLACEMENT CHARACTER}" for c in spaced)

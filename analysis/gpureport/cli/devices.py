@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from gpureport.cli.console import note, out, print_json, print_table
-from gpureport.cli.options import refuse_overwriting, writable_directory
+from gpureport.cli.console import note, out, print_json, print_line
+from gpureport.cli.options import writable_file
+from gpureport.cli.tables import glued, print_table
 from gpureport.errors import InputError
 from gpureport.spec.check import check_file
 from gpureport.spec.database import load_database
@@ -20,20 +21,8 @@ def list_present(as_json: bool, entries: Sequence[Path]) -> int:
     if as_json:
         print_json([{**p.model_dump(mode="json"), "entry": m.entry_id, "how": m.how} for p, m in found])
         return 0
-    rows = [
-        (
-            str(p.index),
-            p.name,
-            p.kind,
-            str(p.compute_units),
-            format_bytes(p.global_memory_bytes),
-            f"{p.platform}, {p.driver}",
-            m.entry_id or "none (draft)",
-        )
-        for p, m in found
-    ]
-    columns = ("index", "device", "kind", "units", "memory", "platform, driver", "database entry")
-    print_table("OpenCL devices present", columns, rows, right=(0, 3, 4))
+    rows = [(str(p.index), p.name, p.platform, p.driver, m.entry_id or "none (draft)") for p, m in found]
+    print_table("OpenCL devices present", ("index", "device", "platform", "driver", "entry"), rows, right=(0,))
     return 0
 
 
@@ -48,16 +37,15 @@ def list_known(as_json: bool, entries: Sequence[Path]) -> int:
         (
             d.id,
             d.name,
-            d.architecture.name,
             str(d.compute_units),
             format_frequency(d.clock_hz),
-            ", ".join(f"{c.name} {format_bytes(c.capacity_bytes)}" for c in d.caches),
+            ", ".join(glued(f"{c.name} {format_bytes(c.capacity_bytes)}") for c in d.caches),
             format_bandwidth(d.memory.bandwidth_bytes_per_s),
         )
         for d in devices
     ]
-    columns = ("id", "device", "architecture", "units", "clock", "caches", "bandwidth")
-    print_table("Known devices", columns, rows, right=(3, 4, 6))
+    columns = ("id", "device", "units", "clock", "caches", "bandwidth")
+    print_table("Known devices", columns, rows, right=(2, 3, 5))
     return 0
 
 
@@ -83,8 +71,8 @@ def check_files(files: Sequence[Path], as_json: bool) -> int:
         )
         return 2 if wrong else 0
     for problem in problems:
-        out().print(str(problem), soft_wrap=True)
-    out().print(f"{len(chosen)} files, {len(wrong)} errors, {len(problems) - len(wrong)} warnings")
+        print_line(str(problem))
+    print_line(f"{len(chosen)} files, {len(wrong)} errors, {len(problems) - len(wrong)} warnings")
     return 2 if wrong else 0
 
 
@@ -98,8 +86,7 @@ def draft_entry(device: str, output: Path | None, force: bool) -> int:
     if output is None:
         out().out(text, end="")
         return 0
-    writable_directory(output.parent)
-    refuse_overwriting(output, force=force)
+    writable_file(output, force=force)
     try:
         output.write_text(text, encoding="utf-8")
     except OSError as error:

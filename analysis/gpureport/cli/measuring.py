@@ -1,14 +1,13 @@
 """``gpureport`` and ``gpureport measure``."""
 
 import re
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from gpureport.cli.console import note, out
-from gpureport.cli.options import refuse_overwriting, selected, writable_directory
+from gpureport.cli.console import note
+from gpureport.cli.options import Request, refuse_overwriting, selected, separated, writable_directory, writable_file
 from gpureport.cli.progress import ProgressBar
-from gpureport.cli.rendering import write_documents
+from gpureport.cli.rendering import print_written, write_documents
 from gpureport.cli.summary import print_findings
 from gpureport.errors import GpuReportError
 from gpureport.measure.limits import Settings, run_limits
@@ -20,87 +19,83 @@ from gpureport.report import document
 from gpureport.report.document import FILE_NAME, Report, save_report
 from gpureport.spec.database import load_database
 from gpureport.spec.models import PresentDevice
+from gpureport.text import sentence
 
 
-def report_everything(
-    device: str,
-    quick: bool,
-    workloads: Sequence[str],
-    output: Path | None,
-    force: bool,
-    no_pdf: bool,
-    seed: int,
-    entries: Sequence[Path],
-) -> int:
+class InterruptionError(GpuReportError):
+    """The user stopped the run."""
+
+    exit_code = 130
+
+
+def report_everything(request: Request, output: Path | None, force: bool, no_pdf: bool) -> int:
     """Measure and render into one folder."""
-    plan, present = _plan(device, quick, workloads, seed, entries)
+    plan, present = _plan(request)
     directory = output or Path("reports") / f"{_slug(plan.match.device.name)}-{datetime.now(UTC).date().isoformat()}"
-    writable_directory(directory)
     refuse_overwriting(directory / FILE_NAME, force=force)
+    writable_directory(directory)
     report = _measure(plan, present, directory / FILE_NAME)
-    written = [directory / FILE_NAME]
     code = _close(report)
-    try:
-        written = write_documents(report, directory, no_pdf=no_pdf)
-    except GpuReportError as error:
-        note(f"gpureport: {error}")
-        code = max(code, error.exit_code)
-    out().print("Written: " + ", ".join(str(path) for path in written), soft_wrap=True)
+    print_written(write_documents(report, directory, no_pdf=no_pdf))
     return code
 
 
-def measure_only(
-    device: str,
-    quick: bool,
-    workloads: Sequence[str],
-    output: Path,
-    force: bool,
-    seed: int,
-    entries: Sequence[Path],
-) -> int:
+def measure_only(request: Request, output: Path, force: bool) -> int:
     """Measure into one file."""
-    writable_directory(output.parent)
-    refuse_overwriting(output, force=force)
-    plan, present = _plan(device, quick, workloads, seed, entries)
-    report = _measure(plan, present, output)
-    code = _close(report)
-    out().print(f"Written: {output}", soft_wrap=True)
+    plan, present = _plan(request)
+    writable_file(output, force=force)
+    code = _close(_measure(plan, present, output))
+    print_written([output])
     return code
 
 
-def _plan(
-    device: str, quick: bool, names: Sequence[str], seed: int, entries: Sequence[Path]
-) -> tuple[Plan, PresentDevice]:
-    workloads = selected(names)
-    database = load_database(tuple(entries))
-    present = choose(list_devices(), device)
-    limits = run_limits(present, free_memory_bytes(present), quick=quick)
+def _plan(request: Request) -> tuple[Plan, PresentDevice]:
+    workloads = selected(request.workloads)
+    database = load_database(request.entries)
+    present = choose(list_devices(), request.device)
+    limits = run_limits(present, free_memory_bytes(present), quick=request.quick)
     plan = Plan(
         match=database.match(present),
         workloads=workloads,
-        settings=Settings(limits, seed=seed),
-        asked=document.Settings(quick=quick, seed=seed, workloads=tuple(names)),
+        settings=Settings(limits, seed=request.seed),
+        asked=document.Settings(
+            quick=request.quick,
+            seed=request.seed,
+            workloads=separated(request.workloads),
+            command=request.command,
+        ),
     )
     return plan, present
 
 
 def _measure(plan: Plan, present: PresentDevice, path: Path) -> Report:
-    note(f"Device: {plan.match.device.name} ({present.platform}). {plan.match.how}")
+    note(f"Device: {plan.match.device.name} ({present.platform}). {sentence(plan.match.how)}")
     for remark in plan.match.notes:
-        note(f"Note: {remark}")
-    with ProgressBar() as bar:
-        return run(plan, OpenCLBackend(present), lambda report: save_report(report, path), bar)
+        note(f"Note: {sentence(remark)}")
+    saved = False
+
+    def save(report: Report) -> None:
+        nonlocal saved
+        save_report(report, path)
+        saved = True
+
+    try:
+        with ProgressBar("predicting") as bar:
+            return run(plan, OpenCLBackend(present), save, bar)
+    except KeyboardInterrupt:
+        what = f"{path} is valid and holds what was measured until then" if saved else "nothing was written"
+        raise InterruptionError(f"interrupted; {what}") from None
 
 
 def _close(report: Report) -> int:
     """Print the summary; return the exit code that the results call for."""
     print_findings(report.findings)
-    for name, info in report.workloads.items():
-        if info.skipped:
-            note(f"Skipped {name}: {info.skipped}.")
     wrong = wrong_results(report)
+    for name, info in report.workloads.items():
+        if info.skipped and name not in wrong:
+            note(f"Skipped {name}: {sentence(info.skipped)}")
     for name in wrong:
-        note(f"gpureport: {name} gave wrong results and was not timed; the report says which")
+        note(f"gpureport: {name} gave wrong results and was not timed; the report says which.")
     return 1 if wrong else 0
 
 

@@ -1,6 +1,8 @@
 """From what was typed to what is meant."""
 
+import shlex
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,11 +12,57 @@ if TYPE_CHECKING:
     from gpureport.workloads.model import Workload
 
 
+@dataclass(frozen=True)
+class Request:
+    """What is to be measured, as typed.
+
+    Attributes:
+        device: ``auto``, an index, or a part of a name.
+        quick: fewer points and shorter sweeps.
+        workloads: names, each of which may hold several, separated by commas; none: all.
+        seed: of random data and orders.
+        entries: folders of device entries besides the shipped ones.
+    """
+
+    device: str = "auto"
+    quick: bool = False
+    workloads: tuple[str, ...] = ()
+    seed: int = 0
+    entries: tuple[Path, ...] = ()
+
+    @property
+    def command(self) -> str:
+        """The command line that asks for the same, without paths, which say something of this machine only."""
+        options = [
+            *(("--device", self.device) if self.device != "auto" else ()),
+            *(("--quick",) if self.quick else ()),
+            *(("--seed", str(self.seed)) if self.seed else ()),
+            *(part for name in separated(self.workloads) for part in ("--workload", name)),
+        ]
+        return shlex.join(["gpureport", *options])
+
+
+def separated(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the names that ``--workload`` gave, each use of which may hold several, separated by commas.
+
+    Raises:
+        InputError: it was used, but with no name.
+    """
+    single = tuple(name.strip() for text in names for name in text.split(",") if name.strip())
+    if names and not single:
+        raise InputError("--workload: no name given; write one like 'memory' or 'memory/read', or leave it out for all")
+    return single
+
+
 def selected(names: Sequence[str]) -> "tuple[Workload, ...]":
-    """Return the workloads that ``--workload`` names, each use of which may hold several, separated by commas."""
+    """Return the workloads that ``--workload`` names.
+
+    Raises:
+        InputError: there is none of a name.
+    """
     from gpureport.workloads import select
 
-    return select(tuple(name.strip() for text in names for name in text.split(",") if name.strip()))
+    return select(separated(names))
 
 
 def writable_directory(path: Path) -> Path:
@@ -28,10 +76,25 @@ def writable_directory(path: Path) -> Path:
         probe = path / ".gpureport-probe"
         probe.touch()
         probe.unlink()
+    except FileExistsError:
+        raise InputError(f"{path}: is a file, not a folder; choose another with -o") from None
     except OSError as error:
         raise InputError(
             f"{path}: cannot write there ({error.strerror or error}); choose another folder with -o"
         ) from None
+    return path
+
+
+def writable_file(path: Path, *, force: bool) -> Path:
+    """Make the folder of the file *path* and return the latter.
+
+    Raises:
+        InputError: it cannot be written, or exists and *force* is not set.
+    """
+    if path.is_dir():
+        raise InputError(f"{path}: is a folder; name a file in it with -o")
+    refuse_overwriting(path, force=force)
+    writable_directory(path.parent)
     return path
 
 

@@ -1,10 +1,13 @@
 """``gpureport predict``."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 
-from gpureport.cli.console import out, print_json, print_table
+from gpureport.cli.console import print_json, print_line, print_text
 from gpureport.cli.options import selected
+from gpureport.cli.summary import TITLE_NOTE, feature_name, heading, short_unit
+from gpureport.cli.tables import Row, print_table
 from gpureport.predict import limits_of, predict
 from gpureport.records import Prediction
 from gpureport.spec.database import load_database
@@ -14,9 +17,10 @@ from gpureport.units import format_bandwidth, format_bytes, format_frequency, fo
 
 def predict_device(name: str, workloads: Sequence[str], quick: bool, as_json: bool, entries: Sequence[Path]) -> int:
     """Print what the database entry alone promises."""
-    device = load_database(tuple(entries)).resolve(name)
+    chosen = selected(workloads)
+    device = load_database(entries).resolve(name)
     limits = limits_of(device, quick=quick)
-    predictions = [p for workload in selected(workloads) for p in predict(device, workload, limits)]
+    predictions = [p for workload in chosen for p in predict(device, workload, limits)]
     if as_json:
         print_json(
             {
@@ -36,52 +40,41 @@ def _print_device(device: Device) -> None:
         f"{cache.name} {format_bytes(cache.capacity_bytes)}{' a compute unit' if cache.scope == 'compute_unit' else ''}"
         for cache in device.caches
     )
-    out().print(
+    print_text(
         f"{device.name} ({device.id}): {device.compute_units} compute units at {format_frequency(device.clock_hz)}, "
         f"{caches or 'no caches that kernels see'}, {format_bytes(device.memory.size_bytes)} at "
-        f"{format_bandwidth(device.memory.bandwidth_bytes_per_s)}",
-        soft_wrap=True,
+        f"{format_bandwidth(device.memory.bandwidth_bytes_per_s)}"
     )
+    print_line("")
 
 
 def _print_features(predictions: Sequence[Prediction]) -> None:
-    rows = [
-        (
-            f"{p.key.workload}/{p.key.variant}",
-            p.key.sweep,
-            f.feature,
-            f.level,
-            f.position,
-            format_value(f.value, f.unit),
-        )
-        for p in predictions
-        for f in p.features
-    ]
-    columns = ("workload", "sweep", "feature", "level", "position", "predicted")
-    print_table("Predicted from the specification alone", columns, rows, right=(5,))
+    rows: list[Row] = []
+    for p in predictions:
+        rows.append((heading(f"{p.key.workload}/{p.key.variant}", p.key.sweep, p.features),))
+        rows += [(f"  {feature_name(f)}", format_value(f.value, short_unit(f.unit))) for f in p.features]
+    title = f"Predicted from the specification alone ({TITLE_NOTE})"
+    print_table(title, ("feature", "predicted"), rows, right=(1,))
 
 
 def _print_occupancy(predictions: Sequence[Prediction]) -> None:
-    rows = {
-        (
-            f"{p.key.workload}/{p.key.variant}",
-            " x ".join(map(str, entry.work_group)),
-            f"{entry.registers_per_work_item} ({entry.source})",
-            format_bytes(entry.local_memory_bytes),
-            str(entry.groups_per_compute_unit),
-            f"{100 * entry.fraction:.0f} %",
-            entry.limiter,
-        ): None
-        for p in predictions
-        for entry in p.occupancy
-    }
-    columns = (
-        "workload",
-        "work-group",
-        "registers",
-        "local memory",
-        "groups a unit",
-        "occupancy",
-        "limited by",
-    )
-    print_table("Occupancy", columns, list(rows), right=(2, 3, 4, 5))
+    columns = ("work-group", "registers", "local memory", "groups a unit", "occupancy", "limited by")
+    title = "Occupancy, with registers as estimated before compiling"
+    print_table(title, columns, list(_occupancy_rows(predictions)), right=(1, 2, 3, 4))
+
+
+def _occupancy_rows(predictions: Sequence[Prediction]) -> Iterator[Row]:
+    for name, group in groupby(predictions, lambda p: f"{p.key.workload}/{p.key.variant}"):
+        yield (name,)
+        yield from {
+            (
+                "  " + " x ".join(map(str, entry.work_group)),
+                str(entry.registers_per_work_item),
+                format_bytes(entry.local_memory_bytes),
+                str(entry.groups_per_compute_unit),
+                f"{100 * entry.fraction:.0f} %",
+                entry.limiter,
+            ): None
+            for p in group
+            for entry in p.occupancy
+        }

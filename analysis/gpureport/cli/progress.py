@@ -1,28 +1,29 @@
 """A progress bar on standard error; none where that is no terminal."""
 
+import sys
 from types import TracebackType
 from typing import Self
 
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Column
 
 from gpureport.cli.console import err
 
 
 class ProgressBar:
-    """Shows what is measured and how much of its time has gone. A context manager."""
+    """Shows what is being done and, once told, how much of its time has gone. A context manager."""
 
-    def __init__(self) -> None:
-        console = err()
+    def __init__(self, label: str) -> None:
         self._bar = Progress(
             SpinnerColumn(),
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
+            TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis")),
+            BarColumn(bar_width=20, table_column=Column(min_width=6)),
             TimeElapsedColumn(),
-            console=console,
-            disable=not console.is_terminal,
+            console=err(),
+            disable=sys.stderr is None or not sys.stderr.isatty(),
             transient=True,
         )
-        self._task = self._bar.add_task("predicting", total=None)
+        self._task = self._bar.add_task(label, total=None)
 
     def __enter__(self) -> Self:
         """Show the bar."""

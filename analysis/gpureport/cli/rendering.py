@@ -1,9 +1,11 @@
-"""``gpureport render``."""
+"""``gpureport render``, and the documents of a run."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
-from gpureport.cli.console import out
+from gpureport.cli.console import note, print_line
 from gpureport.cli.options import refuse_overwriting, writable_directory
+from gpureport.cli.progress import ProgressBar
 from gpureport.report.document import Report, load_report
 
 
@@ -14,13 +16,21 @@ def render_report(source: Path, output: Path | None, no_pdf: bool, force: bool) 
     if output is not None:
         for name in ("report.html", *(() if no_pdf else ("report.pdf",))):
             refuse_overwriting(directory / name, force=force)
-    written = write_documents(report, directory, no_pdf=no_pdf)
-    out().print("Written: " + ", ".join(str(path) for path in written), soft_wrap=True)
+    print_written(write_documents(report, directory, no_pdf=no_pdf))
     return 0
 
 
 def write_documents(report: Report, directory: Path, *, no_pdf: bool) -> list[Path]:
-    """Write HTML and, unless unwanted, PDF."""
-    from gpureport.report.render import write_report
+    """Write JSON, HTML and PDF; no PDF if it is unwanted, or if the system lacks Pango, which a note then says."""
+    from gpureport.report.render import pdf_problem, write_report
 
-    return write_report(report, directory, pdf=not no_pdf)
+    problem = None if no_pdf else pdf_problem()
+    if problem:
+        note(f"gpureport: {problem}")
+    with ProgressBar("writing the report"):
+        return write_report(report, directory, pdf=not (no_pdf or problem))
+
+
+def print_written(files: Sequence[Path]) -> None:
+    """Say where the files are."""
+    print_line("Written: " + ", ".join(map(str, files)))

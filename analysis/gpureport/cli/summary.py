@@ -1,35 +1,61 @@
 """The table that ends a run."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 
-from gpureport.cli.console import print_table
-from gpureport.records import Finding
+from gpureport.cli.tables import Row, print_table
+from gpureport.records import CurveFeature, Finding
 from gpureport.units import format_interval, format_ratio, format_value
 
-_KEY_POSITIONS = {"midpoint", "n90", "plateau", "peak"}
+_NAMES = {"midpoint": "{level} cliff", "n90": "taper (n90)", "plateau": "{level} rate", "peak": "best rate"}
+_WORKLESS = ("B", "B/s", "s", "Hz")
+TITLE_NOTE = "n90: work-items for 90 % of the plateau"
 
 
 def print_findings(findings: Sequence[Finding]) -> None:
     """Print one row a feature (a cliff by its midpoint, a taper by its n90), each held against its best prediction."""
-    rows = [
-        (
-            f"{f.workload}/{f.variant}",
-            f.sweep,
-            f"{f.feature} {f.level}".strip(),
-            format_value(f.predicted, f.unit),
-            format_interval(f.observed, f.ci_low, f.ci_high, f.unit),
-            format_ratio(f.ratio),
-            str(f.verdict),
-        )
-        for f in best_basis(findings)
-        if f.position in _KEY_POSITIONS
-    ]
     print_table(
-        "Predicted and observed",
-        ("workload", "sweep", "feature", "predicted", "observed (95 % interval)", "ratio", "verdict"),
-        rows,
-        right=(3, 4, 5),
+        f"Predicted and observed ({TITLE_NOTE})",
+        ("feature", "predicted", "observed (95 % interval)", "ratio", "verdict"),
+        list(_rows(findings)),
+        right=(1, 2, 3),
     )
+
+
+def _rows(findings: Sequence[Finding]) -> Iterator[Row]:
+    shown = [f for f in best_basis(findings) if f.position in _NAMES]
+    for (name, sweep), group in groupby(shown, lambda f: (f"{f.workload}/{f.variant}", f.sweep)):
+        of_sweep = list(group)
+        yield (heading(name, sweep, of_sweep),)
+        for f in of_sweep:
+            unit = short_unit(f.unit)
+            predicted = format_value(f.predicted, unit)
+            observed = format_interval(f.observed, f.ci_low, f.ci_high, unit)
+            yield f"  {feature_name(f)}", predicted, observed, format_ratio(f.ratio), str(f.verdict)
+
+
+def heading(name: str, sweep: str, features: Sequence[Finding | CurveFeature]) -> str:
+    """Name a sweep, and the unit of its rates where the rows below leave it out: ``launch/groups, groups (groups/s)``.
+
+    Args:
+        name: of the workload.
+        sweep: of its sweeps.
+        features: those of the rows below.
+    """
+    units = {f.unit: None for f in features if f.feature == "rate" and f.unit != short_unit(f.unit)}
+    return f"{name}, {sweep}" + (f" ({', '.join(units)})" if units else "")
+
+
+def feature_name(feature: Finding | CurveFeature) -> str:
+    """Name a feature by its key position: ``L2 cliff``, ``taper (n90)``, ``DRAM rate``."""
+    other = f"{{level}} {feature.feature} ({feature.position})"
+    return _NAMES.get(feature.position, other).format(level=feature.level).removeprefix("device ")
+
+
+def short_unit(unit: str) -> str:
+    """Leave out what is counted: ``matrices/s`` is ``/s``, ``work-items`` nothing; bytes and seconds stay."""
+    work, per, time = unit.partition("/")
+    return unit if unit in _WORKLESS or work in _WORKLESS else per + time
 
 
 def best_basis(findings: Sequence[Finding]) -> tuple[Finding, ...]:
