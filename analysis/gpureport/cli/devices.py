@@ -72,7 +72,8 @@ def check_files(files: Sequence[Path], as_json: bool) -> int:
         return 2 if wrong else 0
     for problem in problems:
         print_line(str(problem))
-    print_line(f"{len(chosen)} files, {len(wrong)} errors, {len(problems) - len(wrong)} warnings")
+    warnings = len(problems) - len(wrong)
+    print_line(f"{_count(len(chosen), 'file')}, {_count(len(wrong), 'error')}, {_count(warnings, 'warning')}")
     return 2 if wrong else 0
 
 
@@ -93,3 +94,7 @@ def draft_entry(device: str, output: Path | None, force: bool) -> int:
         raise InputError(f"{output}: cannot be written ({error.strerror})") from None
     note(f"Written: {output}. `gpureport devices check {output}` checks it after you edit.")
     return 0
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -83,7 +83,7 @@ def _measure(plan: Plan, present: PresentDevice, path: Path) -> Report:
         with ProgressBar("predicting") as bar:
             return run(plan, OpenCLBackend(present), save, bar)
     except KeyboardInterrupt:
-        what = f"{path} is valid and holds what was measured until then" if saved else "nothing was written"
+        what = f"{path} is marked partial and holds what was measured until then" if saved else "nothing was written"
         raise InterruptionError(f"interrupted; {what}") from None
 
 

@@ -1,0 +1,65 @@
+"""A whole run on the device that does not exist: two workloads that copy, one of them a primitive."""
+
+from collections.abc import Callable
+
+import pytest
+
+from gpureport.cli import measuring
+from gpureport.measure.limits import Settings
+from gpureport.pipeline import Plan
+from gpureport.report import document
+from gpureport.spec.database import load_database
+from gpureport.spec.models import Device
+from gpureport.workloads.model import Demand, Features, Limits, Parameters, Stream, Sweep
+from tests.fake_backend import LIMITS, PRESENT, CopyWorkload, FakeBackend
+
+SIZES = tuple(2**power for power in range(6, 15))
+
+
+class Copy(CopyWorkload):
+    """The primitive."""
+
+    primitive = True
+
+    def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:  # noqa: ARG002
+        """One sweep over sizes."""
+        return (self.sweep(*SIZES),)
+
+    def demand(self, parameters: Parameters, device: Device) -> Demand:  # noqa: ARG002
+        """Read and write each word once."""
+        items = parameters["items"]
+        return Demand(items, (1,), (Stream("from", items, 4, 4), Stream("to", items, 4, 4, write=True)))
+
+
+class Again(Copy):
+    """The same, predicted from what the primitive measured."""
+
+    variant = "again"
+    primitive = False
+
+
+class Missing(Copy):
+    """Needs what the device lacks."""
+
+    variant = "missing"
+
+    def missing(self, features: Features) -> str | None:  # noqa: ARG002
+        """Say what."""
+        return "the device has no such thing"
+
+
+def plan(*workloads: CopyWorkload) -> Plan:
+    """A plan of *workloads* on the fake device."""
+    asked = document.Settings(quick=True, seed=3)
+    return Plan(load_database().match(PRESENT), workloads, Settings(LIMITS, sweep_budget_s=0.01, seed=3), asked)
+
+
+def install(
+    monkeypatch: pytest.MonkeyPatch,
+    make: Callable[[], FakeBackend] = FakeBackend,
+    workloads: tuple[CopyWorkload, ...] = (Copy(), Again()),
+) -> None:
+    """Let the command line find the fake device, and these workloads only."""
+    monkeypatch.setattr(measuring, "list_devices", lambda: (PRESENT,))
+    monkeypatch.setattr(measuring, "OpenCLBackend", lambda present: make())  # noqa: ARG005
+    monkeypatch.setattr(measuring, "selected", lambda names: workloads)  # noqa: ARG005
