@@ -1,0 +1,291 @@
+"""``gpureport`` and ``gpureport measure`` on a device that does not exist: files, sentences, exit codes."""
+# ruff: noqa: D103 - the names of the tests say what they check
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pyopencl as cl
+import pytest
+
+from gpureport.cli import main, measuring
+from gpureport.cli.options import Request
+from gpureport.measure import opencl
+from gpureport.report import render
+from gpureport.report.document import Report, load_report
+from tests.fake_backend import FakeBackend
+from tests.fake_run import Again, Copy, Missing, install
+
+Captured = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(autouse=True)
+def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatch:
+    """Run on the fake device, in an empty folder."""
+    install(monkeypatch)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("COLUMNS", raising=False)
+    return monkeypatch
+
+
+def failure(capsys: Captured) -> str:
+    """Return the one line on standard error; nothing may be on standard output."""
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    assert captured.err.startswith("gpureport: ")
+    return captured.err.removeprefix("gpureport: ").rstrip("\n")
+
+
+def test_everything_ends_in_three_files(capsys: Captured) -> None:
+    assert main(["-o", "out"]) == 0
+
+    files = [Path("out") / name for name in ("report.json", "report.html", "report.pdf")]
+    assert sorted(Path("out").iterdir()) == sorted(files)
+    assert load_report(Path("out")).status == "complete"
+    assert files[1].read_text().startswith("<!DOCTYPE html>")
+    assert files[2].read_bytes().startswith(b"%PDF-")
+    assert f"Written: {', '.join(map(str, files))}\n" in capsys.readouterr().out
+
+
+def test_the_summary_has_predicted_observed_ratio_and_verdict(capsys: Captured) -> None:
+    main(["measure", "-o", "r.json"])
+
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].split() == ["feature", "predicted", "observed", "(95", "%", "interval)", "ratio", "verdict"]
+    assert "test/copy, size" in lines
+    assert "test/again, size" in lines
+    assert any("GB/s" in line and line.split()[-1] in ("agrees", "off", "error") for line in lines)
+    assert lines[-1] == "Written: r.json"
+
+
+def test_measure_needs_neither_pango_nor_matplotlib(fake: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("rendered")
+
+    fake.setattr(render, "write_report", refuse)
+
+    assert main(["measure", "-o", "r.json"]) == 0
+    assert [path.name for path in Path().iterdir()] == ["r.json"]
+
+
+def test_no_pdf_leaves_the_pdf_out() -> None:
+    assert main(["-o", "out", "--no-pdf"]) == 0
+
+    assert sorted(path.name for path in Path("out").iterdir()) == ["report.html", "report.json"]
+
+
+def test_without_pango_the_run_still_succeeds(fake: pytest.MonkeyPatch, capsys: Captured) -> None:
+    fake.setattr(render, "pdf_problem", lambda: "no PDF: install Pango")
+
+    assert main(["-o", "out"]) == 0
+
+    captured = capsys.readouterr()
+    assert "gpureport: no PDF: install Pango\n" in captured.err
+    assert captured.out.endswith("Written: out/report.json, out/report.html\n")
+
+
+def test_the_default_folder_names_device_and_day_and_is_not_overwritten(capsys: Captured) -> None:
+    before = datetime.now(UTC).date()
+    assert main(["--no-pdf"]) == 0
+    days = {before.isoformat(), datetime.now(UTC).date().isoformat()}
+    (folder,) = Path("reports").iterdir()
+    assert folder.name in {f"fake-device-{day}" for day in days}
+    first = (folder / "report.json").read_bytes()
+    capsys.readouterr()
+
+    assert main(["-o", str(folder)]) == 2
+    sentence = "report.json: is already there; use --force to overwrite it, or -o to write elsewhere"
+    assert failure(capsys) == f"{folder}/{sentence}"
+    assert (folder / "report.json").read_bytes() == first
+    assert main(["-o", str(folder), "--no-pdf", "--force", "--seed", "1"]) == 0
+    assert load_report(folder).settings.seed == 1
+
+
+def test_the_report_keeps_what_was_asked_for() -> None:
+    main(["measure", "-o", "r.json", "--quick", "--seed", "3", "-w", "memory, launch", "-w", "particles/arrays"])
+
+    settings = load_report(Path("r.json")).settings
+    assert settings.workloads == ("memory", "launch", "particles/arrays")
+    assert settings.command == (
+        "gpureport --quick --seed 3 --workload memory --workload launch --workload particles/arrays"
+    )
+
+
+def test_the_command_quotes_names_and_leaves_paths_out() -> None:
+    request = Request(device="GPU; rm", entries=(Path("/home/someone"),))
+
+    assert request.command == "gpureport --device 'GPU; rm'"
+
+
+def test_wrong_results_end_with_1_and_a_report_that_says_so(fake: pytest.MonkeyPatch, capsys: Captured) -> None:
+    install(fake, lambda: FakeBackend(wrong=True))
+
+    assert main(["-o", "out", "--no-pdf"]) == 1
+
+    captured = capsys.readouterr()
+    assert "gpureport: test/copy gave wrong results and was not timed; the report says which.\n" in captured.err
+    assert "Written: out/report.json, out/report.html\n" in captured.out
+    report = load_report(Path("out"))
+    assert all(m.verification and not m.verification.passed and not m.points for m in report.measurements)
+    assert "Wrong results." in Path("out/report.html").read_text()
+
+
+def test_a_kernel_that_does_not_build_is_skipped_in_a_sentence(fake: pytest.MonkeyPatch, capsys: Captured) -> None:
+    install(fake, lambda: FakeBackend(refused_options="-DLOCAL=1"), (Copy(),))
+
+    assert main(["-o", "out", "--no-pdf"]) == 0
+
+    reason = "copy.cl does not build on Fake Device: use of undeclared identifier 'x'."
+    assert f"Skipped test/copy: {reason}\n" in capsys.readouterr().err
+    assert reason.replace("'", "&#39;") in Path("out/report.html").read_text()
+
+
+def test_a_variant_that_the_device_lacks_is_skipped_in_a_sentence(fake: pytest.MonkeyPatch, capsys: Captured) -> None:
+    install(fake, FakeBackend, (Copy(), Missing()))
+
+    assert main(["measure", "-o", "r.json"]) == 0
+    assert "Skipped test/missing: The device has no such thing.\n" in capsys.readouterr().err
+
+
+def interrupted(after: int) -> FakeBackend:
+    """A device on which the user presses Ctrl-C during a dispatch."""
+    count = iter(range(10**9))
+
+    def seconds(items: int, _: float) -> float:
+        if next(count) >= after:
+            raise KeyboardInterrupt
+        return 1e-9 * items
+
+    return FakeBackend(seconds=seconds)
+
+
+def dispatches_of_the_first_workload() -> int:
+    """Return how many dispatches the first of the two workloads takes."""
+    count = 0
+
+    def seconds(items: int, _: float) -> float:
+        nonlocal count
+        count += 1
+        return 1e-9 * items
+
+    with pytest.MonkeyPatch.context() as patch:
+        install(patch, lambda: FakeBackend(seconds=seconds), (Copy(),))
+        assert main(["measure", "-o", "alone.json"]) == 0
+    return count
+
+
+def test_an_interrupted_run_leaves_a_partial_report(fake: pytest.MonkeyPatch, capsys: Captured) -> None:
+    first = dispatches_of_the_first_workload()
+    install(fake, lambda: interrupted(first + 5))
+    capsys.readouterr()
+
+    assert main(["measure", "-o", "r.json"]) == 130
+
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last == "gpureport: interrupted; r.json is marked partial and holds what was measured until then"
+    report = load_report(Path("r.json"))
+    assert report.status == "partial"
+    assert [m.key.variant for m in report.measurements] == ["copy"]
+    assert main(["render", "r.json", "--no-pdf"]) == 0
+
+
+def test_an_interruption_before_anything_was_saved_says_so(fake: pytest.MonkeyPatch, capsys: Captured) -> None:
+    def interrupt() -> FakeBackend:
+        raise KeyboardInterrupt
+
+    install(fake, interrupt)
+
+    assert main(["measure", "-o", "r.json"]) == 130
+    assert capsys.readouterr().err.endswith("gpureport: interrupted; nothing was written\n")
+    assert not Path("r.json").exists()
+
+
+def test_an_interruption_outside_a_run_is_one_word(fake: pytest.MonkeyPatch, capsys: Captured) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    fake.setattr(measuring, "list_devices", interrupt)
+
+    assert main([]) == 130
+    assert failure(capsys) == "interrupted"
+
+
+def test_no_opencl_is_a_sentence(fake: pytest.MonkeyPatch, capsys: Captured) -> None:
+    def no_platforms() -> list[cl.Platform]:
+        raise cl.LogicError("clGetPlatformIDs failed: PLATFORM_NOT_FOUND_KHR")
+
+    fake.setattr(cl, "get_platforms", no_platforms)
+    fake.setattr(measuring, "list_devices", opencl.list_devices)
+
+    assert main([]) == 1
+    assert failure(capsys).startswith("no OpenCL device found; install ")
+    assert main(["devices"]) == 1
+    assert failure(capsys).startswith("no OpenCL device found; install ")
+
+
+def test_too_little_memory_is_a_sentence(fake: pytest.MonkeyPatch, capsys: Captured) -> None:
+    fake.setattr(measuring, "free_memory_bytes", lambda present: 50 * 2.0**20)  # noqa: ARG005
+
+    assert main([]) == 1
+    assert failure(capsys) == "Fake Device has 50 MiB of memory free; measuring needs 107 MiB"
+    assert not list(Path().iterdir())
+
+
+def test_an_unknown_device_is_named_and_the_present_ones_are_listed(capsys: Captured) -> None:
+    assert main(["--device", "[red]<script>"]) == 2
+    assert failure(capsys) == (
+        "--device: '[red]<script>' matches no device; use 'auto', an index, or a part of one name of: "
+        "0 = Fake Device (Fake Platform)"
+    )
+    assert not list(Path().iterdir())
+
+
+@pytest.mark.parametrize(
+    ("output", "sentence"),
+    [
+        ("file", "file: is a file, not a folder; choose another with -o"),
+        ("file/below", "file/below: cannot write there (Not a directory); choose another folder with -o"),
+    ],
+)
+def test_a_folder_that_cannot_be_written_fails_before_measuring(
+    fake: pytest.MonkeyPatch, capsys: Captured, output: str, sentence: str
+) -> None:
+    install(fake, lambda: pytest.fail("measured"))
+    Path("file").touch()
+
+    assert main(["-o", output]) == 2
+    assert failure(capsys) == sentence
+    assert main(["measure", "-o", f"{output}/report.json"]) == 2
+    assert failure(capsys) == sentence
+
+
+def test_measure_wants_a_file(capsys: Captured) -> None:
+    Path("folder").mkdir()
+
+    assert main(["measure", "-o", "folder", "--force"]) == 2
+    assert failure(capsys) == "folder: is a folder; name a file in it with -o"
+
+
+def test_names_of_devices_reach_html_escaped(fake: pytest.MonkeyPatch) -> None:
+    def save_hostile(report: Report, path: Path) -> None:
+        device = report.device.model_copy(update={"name": "[red]<script>alert(1)</script>"})
+        saved.append(path)
+        path.write_text(report.model_copy(update={"device": device}).model_dump_json())
+
+    saved: list[Path] = []
+    fake.setattr(measuring, "save_report", save_hostile)
+    main(["measure", "-o", "r.json"])
+
+    assert saved
+    assert main(["render", "r.json", "-o", "out", "--no-pdf"]) == 0
+    page = Path("out/report.html").read_text()
+    assert "<script>" not in page
+    assert "[red]&lt;script&gt;" in page
+
+
+def test_a_workload_that_is_not_primitive_needs_no_other(fake: pytest.MonkeyPatch) -> None:
+    install(fake, FakeBackend, (Again(),))
+
+    assert main(["measure", "-o", "r.json"]) == 0
+    assert json.loads(Path("r.json").read_text())["findings"]

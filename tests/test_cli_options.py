@@ -1,0 +1,83 @@
+"""What is typed: options where they stand, names, help and version of every command."""
+# ruff: noqa: D103 - the names of the tests say what they check
+
+import pytest
+
+from gpureport import __version__
+from gpureport.cli import main
+
+Captured = pytest.CaptureFixture[str]
+COMMANDS: tuple[list[str], ...] = (
+    [],
+    ["measure"],
+    ["render"],
+    ["predict"],
+    ["devices"],
+    ["devices", "check"],
+    ["devices", "new"],
+)
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize("option", ["--help", "-h"])
+def test_every_command_has_help(command: list[str], option: str, capsys: Captured) -> None:
+    assert main([*command, option]) == 0
+    assert capsys.readouterr().out.startswith(" ".join(["Usage: gpureport", *command]))
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_every_command_has_a_version(command: list[str], capsys: Captured) -> None:
+    assert main([*command, "--version"]) == 0
+    assert capsys.readouterr().out == f"gpureport {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "early"),
+    [
+        (["--quick", "devices"], "--quick"),
+        (["--seed", "0", "-o", "x", "measure"], "--output, --seed"),
+        (["devices", "--known", "check"], "--known"),
+    ],
+    ids=" ".join,
+)
+def test_options_before_a_subcommand_are_refused(arguments: list[str], early: str, capsys: Captured) -> None:
+    assert main(arguments) == 2
+    command = " ".join(["gpureport", *(a for a in arguments if a in ("devices", "measure", "check"))])
+    assert capsys.readouterr().err == (
+        f"gpureport: {early}: means nothing before {arguments[-1]!r}; "
+        f"write options after the command ({command} --help lists those it has)\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["-w", ","], "--workload: no name given; write one like 'memory' or 'memory/read', or leave it out for all"),
+        (["nonsense"], "No such command 'nonsense'."),
+        (["--xyz"], "No such option: --xyz"),
+        (["predict"], "Missing argument 'device'."),
+        (["--seed", "-1"], "Invalid value for '--seed': Input should be greater than or equal to 0"),
+    ],
+    ids=" ".join,
+)
+def test_wrong_usage_is_one_sentence(arguments: list[str], sentence: str, capsys: Captured) -> None:
+    assert main(arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err == f"gpureport: {sentence}\n"
+
+
+def test_a_seed_is_a_number(capsys: Captured) -> None:
+    assert main(["--seed", "many"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("gpureport: Invalid value for '--seed': ")
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", [[], ["measure"], ["predict", "a40"]], ids=" ".join)
+def test_an_unknown_workload_is_named_and_the_known_ones_are_listed(command: list[str], capsys: Captured) -> None:
+    assert main([*command, "--workload", "memory,[red]<script>"]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("gpureport: no workload is called '[red]<script>'; there are: bit_transpose, ")
+    assert captured.err.count("\n") == 1
