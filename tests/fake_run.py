@@ -12,6 +12,7 @@ from gpureport.spec.database import load_database
 from gpureport.spec.models import Device
 from gpureport.workloads.model import Demand, Features, Limits, Parameters, Stream, Sweep
 from tests.fake_backend import LIMITS, PRESENT, CopyWorkload, FakeBackend
+from tests.make_report import make_report
 
 SIZES = tuple(2**power for power in range(6, 15))
 
@@ -52,6 +53,12 @@ def plan(*workloads: CopyWorkload) -> Plan:
     """A plan of *workloads* on the fake device."""
     asked = document.Settings(quick=True, seed=3)
     return Plan(load_database().match(PRESENT), workloads, Settings(LIMITS, sweep_budget_s=0.01, seed=3), asked)
+
+
+def empty_report() -> document.Report:
+    """A report of a run without curves, which is soon drawn."""
+    nothing = dict.fromkeys(("predictions", "measurements", "observations", "findings"), ())
+    return make_report(families=1).model_copy(update=nothing)
 
 
 def install(

@@ -46,7 +46,7 @@ def table_lines(columns: Row, rows: Sequence[Row], width: int, right: Sequence[i
     """
     rows = [[printable(glued(cell) if i in right else cell) for i, cell in enumerate(row)] for row in rows]
     widths = _widths([columns, *(row for row in rows if len(row) > 1)], width)
-    lines = _blocks(columns, rows, width) if widths is None else _table(columns, rows, widths, right)
+    lines = _blocks(columns, rows, width) if widths is None else _table(columns, rows, widths, width, right)
     return [line.replace(_GLUE, " ").rstrip() for line in lines]
 
 
@@ -64,11 +64,11 @@ def _widths(rows: Sequence[Row], width: int) -> list[int] | None:
     return widths
 
 
-def _table(columns: Row, rows: Sequence[Row], widths: Sequence[int], right: Sequence[int]) -> Iterator[str]:
+def _table(columns: Row, rows: Sequence[Row], widths: Sequence[int], width: int, right: Sequence[int]) -> Iterator[str]:
     yield from _folded(columns, widths, right)
     yield "─" * (sum(widths) + len(_GAP) * (len(widths) - 1))
     for row in rows:
-        yield from row if len(row) == 1 else _folded(row, widths, right)
+        yield from wrap(row[0], width, subsequent_indent=_GAP) if len(row) == 1 else _folded(row, widths, right)
 
 
 def _folded(row: Row, widths: Sequence[int], right: Sequence[int]) -> Iterator[str]:

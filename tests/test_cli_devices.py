@@ -1,0 +1,186 @@
+"""``gpureport devices`` and ``gpureport predict``: tables, JSON, broken files."""
+# ruff: noqa: D103 - the names of the tests say what they check
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from gpureport.cli import main
+from gpureport.measure import opencl
+from gpureport.spec.models import PresentDevice
+from tests.fake_backend import PRESENT
+
+Captured = pytest.CaptureFixture[str]
+HOSTILE = PRESENT.model_copy(
+    update={"index": 1, "name": "[red]<script>\x1b[31m", "platform": "Intel(R) OpenCL HD Graphics"}
+)
+A40 = PRESENT.model_copy(update={"index": 2, "name": "NVIDIA A40", "platform": "NVIDIA CUDA", "pci_id": "10de:2235"})
+DEVICE = """\
+name: Test device
+vendor: NVIDIA
+architecture: ampere_86
+sources: {sheet: "A data sheet"}
+source: sheet
+compute_units: 84
+clock: 1.74 GHz
+memory: {size: 48 GiB, bandwidth: 696 GB/s}
+caches: {L2: 6 MiB}
+"""
+BROKEN = {
+    "unit": (DEVICE.replace("696 GB/s", "696 GHz"), "memory.bandwidth: '696 GHz' is a frequency, not a bandwidth"),
+    "missing": (DEVICE.replace("vendor: NVIDIA\n", ""), "vendor: is missing"),
+    "twice": (DEVICE + "clock: 2 GHz\n", "clock"),
+}
+
+
+@pytest.fixture(autouse=True)
+def present(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three devices that do not exist."""
+    monkeypatch.setattr(opencl, "list_devices", lambda: (PRESENT, HOSTILE, A40))
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
+def test_present_devices_have_index_platform_driver_and_entry(capsys: Captured) -> None:
+    assert main(["devices"]) == 0
+
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].split() == ["index", "device", "platform", "driver", "entry"]
+    assert lines[3].split() == ["0", "Fake", "Device", "Fake", "Platform", "1.0", "none", "(draft)"]
+    assert lines[4].split()[:2] == ["1", "[red]<script>\N{REPLACEMENT CHARACTER}[31m"]
+    assert lines[5].split() == ["2", "NVIDIA", "A40", "NVIDIA", "CUDA", "1.0", "nvidia/a40"]
+
+
+def test_present_devices_as_json(capsys: Captured) -> None:
+    assert main(["devices", "--json"]) == 0
+
+    captured = capsys.readouterr()
+    devices = json.loads(captured.out)
+    assert captured.err == ""
+    assert [device["entry"] for device in devices] == [None, None, "nvidia/a40"]
+    assert PresentDevice.model_validate(devices[1]) == HOSTILE
+
+
+@pytest.mark.parametrize("columns", [40, 50, 60, 80])
+@pytest.mark.parametrize("command", [["devices"], ["devices", "--known"], ["predict", "h200"]], ids=" ".join)
+def test_tables_are_as_wide_as_the_terminal(
+    command: list[str], columns: int, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+
+    assert main(command) == 0
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= columns
+
+
+def test_known_devices(capsys: Captured) -> None:
+    assert main(["devices", "--known"]) == 0
+    row = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("nvidia/a40"))
+    assert row.split()[-2:] == ["696", "GB/s"]
+    assert "1.74 GHz  L1 128 KiB, L2 6 MiB" in row
+
+    assert main(["devices", "--known", "--json"]) == 0
+    devices = {device["id"]: device for device in json.loads(capsys.readouterr().out)}
+    assert devices["nvidia/a40"]["memory"]["bandwidth_bytes_per_s"] == 695.8e9
+
+
+@pytest.mark.parametrize("text", ["0", "A40", "[red]"])
+def test_a_draft_passes_the_check(text: str, tmp_path: Path, capsys: Captured) -> None:
+    file = tmp_path / "new" / "draft.yaml"
+
+    assert main(["devices", "new", "--device", text, "-o", str(file)]) == 0
+    assert capsys.readouterr().out == ""
+    assert main(["devices", "check", str(file)]) == 0
+    assert capsys.readouterr().out.endswith("1 file, 0 errors, 0 warnings\n")
+
+
+def test_a_draft_on_standard_output_is_the_file(tmp_path: Path, capsys: Captured) -> None:
+    file = tmp_path / "draft.yaml"
+    main(["devices", "new", "--device", "2", "-o", str(file)])
+    capsys.readouterr()
+
+    assert main(["devices", "new", "--device", "2"]) == 0
+    text = capsys.readouterr().out
+    assert text == file.read_text()
+    assert yaml.safe_load(text)["name"] == "NVIDIA A40"
+
+
+def test_a_draft_overwrites_nothing(tmp_path: Path, capsys: Captured) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text("mine")
+
+    assert main(["devices", "new", "--device", "0", "-o", str(file)]) == 2
+    assert capsys.readouterr().err == (
+        f"gpureport: {file}: is already there; use --force to overwrite it, or -o to write elsewhere\n"
+    )
+    assert file.read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", sorted(BROKEN))
+def test_a_broken_file_is_a_sentence_with_its_line(name: str, tmp_path: Path, capsys: Captured) -> None:
+    text, expected = BROKEN[name]
+    file = tmp_path / "broken.yaml"
+    file.write_text(text)
+
+    assert main(["devices", "check", str(file)]) == 2
+    problem, count = capsys.readouterr().out.splitlines()
+    assert problem.startswith(str(file))
+    assert expected in problem
+    assert count == "1 file, 1 error, 0 warnings"
+
+    assert main(["devices", "check", "--json", str(file)]) == 2
+    (entry,) = json.loads(capsys.readouterr().out)
+    assert entry["file"] == str(file)
+    assert entry["severity"] == "error"
+
+    assert main(["predict", "a40", "--devices", str(tmp_path)]) == 2
+    assert capsys.readouterr().err == f"gpureport: {problem}\n"
+
+
+def test_shipped_files_are_right_and_json_stands_alone(capsys: Captured) -> None:
+    assert main(["devices", "check", "--json"]) == 0
+    captured = capsys.readouterr()
+    assert not [entry for entry in json.loads(captured.out) if entry["severity"] == "error"]
+    assert captured.err == ""
+
+
+def test_a_file_that_is_not_there_is_named(capsys: Captured) -> None:
+    assert main(["devices", "check", "nowhere.yaml"]) == 2
+    assert capsys.readouterr().out.startswith("nowhere.yaml: cannot be read")
+
+
+def test_predictions_of_a_folder_of_ones_own(tmp_path: Path, capsys: Captured) -> None:
+    (tmp_path / "mine.yaml").write_text(DEVICE)
+
+    assert main(["predict", "mine", "--devices", str(tmp_path), "-w", "memory/read"]) == 0
+    assert capsys.readouterr().out.startswith("Test device (mine): 84 compute units at 1.74 GHz, ")
+
+
+def test_predictions_as_json(capsys: Captured) -> None:
+    assert main(["predict", "h200", "--json", "-w", "memory/read,launch", "--quick"]) == 0
+
+    captured = capsys.readouterr()
+    answer = json.loads(captured.out)
+    assert captured.err == ""
+    assert answer["device"]["id"] == "nvidia/h200_sxm"
+    assert {p["key"]["workload"] for p in answer["predictions"]} == {"memory", "launch"}
+    assert all(p["kind"] == "specification" for p in answer["predictions"])
+
+
+def test_predictions_have_cliffs_and_occupancy(capsys: Captured) -> None:
+    assert main(["predict", "h200", "-w", "particles/structs32"]) == 0
+
+    out = capsys.readouterr().out
+    assert "particles/structs32, particles (particles/s)\n" in out
+    assert "  L2 cliff " in out
+    assert "limited by" in out
+
+
+@pytest.mark.parametrize("name", ["[red]<script>", "RTX 9999", ""])
+def test_a_device_that_is_not_known_is_named(name: str, capsys: Captured) -> None:
+    assert main(["predict", name]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith(f"gpureport: the database has no device {name!r}")
+    assert captured.err.endswith("'gpureport devices --known' lists it\n")
+    assert captured.err.count("\n") == 1

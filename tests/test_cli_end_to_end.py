@@ -1,0 +1,135 @@
+"""The real thing once, on whatever OpenCL device is here: everything, two halves, and runs that are stopped."""
+# ruff: noqa: D103 - the names of the tests say what they check
+
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from gpureport import data
+from gpureport.cli import main
+from gpureport.errors import DeviceError
+from gpureport.measure import opencl
+from gpureport.report.document import Report, load_report
+
+RUN = (sys.executable, "-m", "gpureport", "measure", "--quick", "--workload", "bit_transpose/local,memory/copy")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def device() -> None:
+    """Skip where there is no device."""
+    try:
+        opencl.list_devices()
+    except DeviceError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a quick run of two small workloads."""
+    path = tmp_path_factory.mktemp("run") / "out"
+    assert main(["--quick", "--workload", "launch,bit_transpose/local", "-o", str(path)]) == 0
+    return path
+
+
+def test_a_quick_run_predicts_measures_finds_and_writes(folder: Path) -> None:
+    report = load_report(folder)
+
+    assert report.status == "complete"
+    assert report.settings.command == "gpureport --quick --workload launch --workload bit_transpose/local"
+    assert {m.key.workload for m in report.measurements} == {"launch", "bit_transpose"}
+    assert all(m.verification and m.verification.passed for m in report.measurements)
+    assert any(f.predicted and f.observed for f in report.findings)
+    assert {p.kind for p in report.predictions} == {"specification", "calibrated"}
+    assert (folder / "report.pdf").read_bytes().startswith(b"%PDF-")
+    assert "Bit" in (folder / "report.html").read_text()
+
+
+def test_predictions_are_older_than_measurements(folder: Path) -> None:
+    report = load_report(folder)
+
+    made = max(p.made_at for p in report.predictions if p.kind == "specification")
+    assert made[:19] <= min(m.started_at for m in report.measurements)[:19]
+
+
+def stopped(path: Path, number: signal.Signals, measured: int) -> tuple[subprocess.Popen[str], Report]:
+    """Start a run, send a signal once it has saved *measured* sweeps, and return what is on disk then."""
+    process = subprocess.Popen([*RUN, "-o", str(path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    until = time.monotonic() + 60
+    while not (path.exists() and len(load_report(path).measurements) >= measured):
+        assert time.monotonic() < until
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(number)
+    return process, load_report(path)
+
+
+def test_a_run_that_is_killed_leaves_what_it_measured(tmp_path: Path) -> None:
+    process, _ = stopped(tmp_path / "report.json", signal.SIGKILL, measured=1)
+    process.communicate(timeout=30)
+
+    assert process.returncode == -signal.SIGKILL
+    report = load_report(tmp_path / "report.json")
+    assert report.status == "partial"
+    assert {m.key.workload for m in report.measurements} == {"memory"}
+    assert {p.key.workload for p in report.predictions if p.kind == "specification"} == {"memory", "bit_transpose"}
+    assert main(["render", str(tmp_path), "--no-pdf"]) == 0
+
+
+def test_control_c_says_where_the_partial_report_is(tmp_path: Path) -> None:
+    path = tmp_path / "report.json"
+    process, _ = stopped(path, signal.SIGINT, measured=0)
+    _, error = process.communicate(timeout=30)
+
+    assert process.returncode == 130
+    assert error.splitlines()[-1] == (
+        f"gpureport: interrupted; {path} is marked partial and holds what was measured until then"
+    )
+    assert "Traceback" not in error
+    assert load_report(path).status == "partial"
+    assert [file.name for file in tmp_path.iterdir()] == ["report.json"]
+
+
+@pytest.fixture
+def kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the kernels that may be spoilt."""
+    copy = tmp_path / "kernels_cl"
+    shutil.copytree(data.data_dir("kernels_cl"), copy)
+    monkeypatch.setattr(opencl, "data_dir", lambda name: copy)  # noqa: ARG005
+    return copy
+
+
+def test_a_kernel_that_does_not_build_is_named_with_its_line(
+    kernels: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = kernels / "bit_transpose.cl"
+    source.write_text(source.read_text() + "\nkernel void broken() { undeclared = 1; }\n")
+
+    assert main(["measure", "--quick", "-w", "bit_transpose/local", "-o", str(tmp_path / "r.json")]) == 0
+
+    captured = capsys.readouterr()
+    assert "Skipped bit_transpose/local: bit_transpose.cl does not build on " in captured.err
+    assert "undeclared" in captured.err
+    assert "Traceback" not in captured.err
+    assert load_report(tmp_path / "r.json").workloads["bit_transpose/local"].skipped
+
+
+def test_a_kernel_with_wrong_results_is_not_timed(
+    kernels: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = kernels / "bit_transpose.cl"
+    right = source.read_text()
+    wrong = right.replace("to[i] = value;", "to[i] = ~value;")
+    assert wrong != right
+    source.write_text(wrong)
+
+    assert main(["measure", "--quick", "-w", "bit_transpose/local", "-o", str(tmp_path / "r.json")]) == 1
+
+    assert "gpureport: bit_transpose/local gave wrong results and was not timed" in capsys.readouterr().err
+    report = load_report(tmp_path / "r.json")
+    assert report.status == "complete"
+    assert all(m.verification and not m.verification.passed and not m.points for m in report.measurements)

@@ -1,0 +1,115 @@
+"""``gpureport render``: from a report to documents, and what is wrong with a report."""
+# ruff: noqa: D103 - the names of the tests say what they check
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gpureport.cli import main
+from gpureport.report.document import SCHEMA_VERSION, save_report
+from tests.fake_run import empty_report
+
+Captured = pytest.CaptureFixture[str]
+WITHOUT_PANGO = """
+import sys
+from cffi import FFI
+load = FFI.dlopen
+def refuse(self, name, *flags):
+    if name and "pango" in name:
+        raise OSError(f"cannot load library {name!r}")
+    return load(self, name, *flags)
+FFI.dlopen = refuse
+from gpureport.cli import main
+sys.exit(main())
+"""
+
+
+@pytest.fixture
+def report(tmp_path: Path) -> Path:
+    """A stored report of a run without curves, which is soon drawn."""
+    path = tmp_path / "report.json"
+    save_report(empty_report(), path)
+    return path
+
+
+def test_html_and_pdf_stand_beside_the_report(report: Path, capsys: Captured) -> None:
+    assert main(["render", str(report)]) == 0
+
+    html, pdf = report.with_name("report.html"), report.with_name("report.pdf")
+    assert capsys.readouterr().out == f"Written: {report}, {html}, {pdf}\n"
+    assert pdf.read_bytes().startswith(b"%PDF-")
+
+
+def test_a_folder_will_do_and_another_takes_the_documents(report: Path) -> None:
+    out = report.parent / "out"
+
+    assert main(["render", str(report.parent), "-o", str(out), "--no-pdf"]) == 0
+    assert sorted(path.name for path in out.iterdir()) == ["report.html", "report.json"]
+
+
+def test_documents_elsewhere_are_not_overwritten(report: Path, tmp_path: Path, capsys: Captured) -> None:
+    page = tmp_path / "out" / "report.html"
+    page.parent.mkdir()
+    page.write_text("mine")
+
+    assert main(["render", str(report), "-o", str(page.parent), "--no-pdf"]) == 2
+    assert capsys.readouterr().err.startswith(f"gpureport: {page}: is already there; use --force")
+    assert page.read_text() == "mine"
+    assert main(["render", str(report), "-o", str(page.parent), "--no-pdf", "--force"]) == 0
+
+
+def changed(report: Path, **fields: object) -> Path:
+    """Change top-level fields of a stored report; ``None`` removes one."""
+    data = {**json.loads(report.read_text()), **fields}
+    report.write_text(json.dumps({name: value for name, value in data.items() if value is not None}))
+    return report
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        (
+            {"schema_version": 999},
+            f"made by a newer gpureport (schema 999, this one reads up to {SCHEMA_VERSION}): update gpureport",
+        ),
+        ({"schema_version": None}, "not a gpureport report (it has no schema_version)"),
+        ({"machine": None}, "machine is missing"),
+    ],
+)
+def test_a_report_that_cannot_be_read_is_one_sentence(
+    report: Path, capsys: Captured, fields: dict[str, object], sentence: str
+) -> None:
+    assert main(["render", str(changed(report, **fields))]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err == f"gpureport: {report}: {sentence}\n"
+
+
+def test_a_report_that_is_not_there_is_one_sentence(tmp_path: Path, capsys: Captured) -> None:
+    assert main(["render", str(tmp_path / "none.json")]) == 2
+    assert capsys.readouterr().err == (
+        f"gpureport: {tmp_path}/none.json: no such file; give a report.json or the folder that holds one\n"
+    )
+
+
+def test_a_folder_that_cannot_be_written_is_one_sentence(report: Path, capsys: Captured) -> None:
+    assert main(["render", str(report), "-o", str(report / "below")]) == 2
+    assert capsys.readouterr().err == (
+        f"gpureport: {report}/below: cannot write there (Not a directory); choose another folder with -o\n"
+    )
+
+
+def test_without_pango_there_is_html_and_a_sentence(report: Path) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", WITHOUT_PANGO, "render", str(report)], capture_output=True, text=True, check=False
+    )
+
+    assert ended.returncode == 0
+    assert ended.stdout == f"Written: {report}, {report.with_name('report.html')}\n"
+    assert ended.stderr.startswith("gpureport: no PDF: WeasyPrint cannot load Pango")
+    assert "apt-get install libpango-1.0-0" in ended.stderr
+    assert ended.stderr.count("\n") == 1
+    assert not report.with_name("report.pdf").exists()

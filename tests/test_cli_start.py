@@ -1,0 +1,139 @@
+"""What the command imports, how fast it starts, and how it behaves in terminals and pipes."""
+# ruff: noqa: D103 - the names of the tests say what they check
+
+import os
+import pty
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from gpureport.report.document import save_report
+from tests.fake_run import empty_report
+
+COMMAND = (sys.executable, "-m", "gpureport")
+COLOUR = re.compile(r"\x1b\[[\d;]*(?:3[0-7]|9[0-7])[\d;]*m")
+SLOW_LIBRARIES = ("matplotlib", "numpy", "pandas", "pint", "pyopencl", "rich", "scipy", "seaborn", "weasyprint")
+
+
+def seconds(*arguments: str) -> float:
+    start = time.monotonic()
+    subprocess.run([*COMMAND, *arguments], check=True, capture_output=True)
+    return time.monotonic() - start
+
+
+def imported(*arguments: str) -> set[str]:
+    """Return the top-level modules that a command imports."""
+    ended = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "gpureport", *arguments], check=True, capture_output=True, text=True
+    )
+    lines = [line for line in ended.stderr.splitlines() if line.startswith("import time:")]
+    return {line.rpartition("|")[2].strip().partition(".")[0] for line in lines}
+
+
+@pytest.mark.parametrize("command", [(), ("predict",)], ids=["gpureport", "predict"])
+def test_help_starts_in_half_a_second(command: tuple[str, ...]) -> None:
+    assert min(seconds(*command, "--help") for _ in range(5)) < 0.5
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("--version",), ("predict", "--help")], ids=" ".join)
+def test_help_imports_nothing_slow(arguments: tuple[str, ...]) -> None:
+    modules = imported(*arguments)
+
+    assert "typer" in modules
+    assert not modules & {*SLOW_LIBRARIES, "yaml"}
+
+
+def test_predicting_needs_neither_opencl_nor_what_renders() -> None:
+    modules = imported("predict", "h200", "--json", "-w", "launch")
+
+    assert "pydantic" in modules
+    assert not modules & {"pyopencl", "weasyprint", "matplotlib", "seaborn", "pandas"}
+
+
+@pytest.mark.parametrize(
+    "arguments", [("--help",), ("devices", "--known"), ("predict", "h200", "--json")], ids=" ".join
+)
+def test_a_closed_pipe_ends_in_silence(arguments: tuple[str, ...]) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        ended = subprocess.run([*COMMAND, *arguments], stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
+    finally:
+        os.close(writing)
+
+    assert ended.stderr == ""
+    assert ended.returncode in (0, 1)
+
+
+def in_terminal(*arguments: str, columns: int, no_colour: bool = False) -> str:
+    """Return what a terminal of that width shows, standard error included."""
+    environment = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "NO_COLOR", "FORCE_COLOR")}
+    environment |= {"TERM": "xterm-256color"} | ({"NO_COLOR": "1"} if no_colour else {})
+    ours, theirs = pty.openpty()
+    size = f"import fcntl,struct,sys,termios;fcntl.ioctl(0,termios.TIOCSWINSZ,struct.pack('4H',24,{columns},0,0))"
+    subprocess.run([sys.executable, "-c", size], stdin=theirs, check=True)
+    process = subprocess.Popen([*COMMAND, *arguments], stdin=theirs, stdout=theirs, stderr=theirs, env=environment)
+    os.close(theirs)
+    shown = b""
+    try:
+        while piece := _read(ours):
+            shown += piece
+    finally:
+        os.close(ours)
+    assert process.wait() == 0
+    return shown.decode().replace("\r\n", "\n")
+
+
+def _read(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, 65536)
+    except OSError:  # Linux says so when the other end was closed
+        return b""
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A stored report of a run without curves, which is soon drawn."""
+    path = tmp_path_factory.mktemp("report") / "report.json"
+    save_report(empty_report(), path)
+    return path
+
+
+def test_a_terminal_shows_progress_and_takes_it_away(report: Path) -> None:
+    shown = in_terminal("render", str(report), "--no-pdf", columns=50)
+
+    assert "writing the report" in shown
+    assert COLOUR.search(shown)
+    assert "Written: " in shown.rpartition("\x1b[2K")[2]
+
+
+def test_no_color_is_respected(report: Path) -> None:
+    shown = in_terminal("render", str(report), "--no-pdf", columns=50, no_colour=True)
+
+    assert "writing the report" in shown
+    assert not COLOUR.search(shown)
+
+
+@pytest.mark.parametrize("variable", ["", "FORCE_COLOR", "TTY_COMPATIBLE"])
+def test_a_pipe_shows_no_progress(report: Path, variable: str) -> None:
+    environment = {**os.environ, **({variable: "1"} if variable else {})}
+    ended = subprocess.run(
+        [*COMMAND, "render", str(report), "--no-pdf"], capture_output=True, text=True, check=True, env=environment
+    )
+
+    assert ended.stderr == ""
+    assert ended.stdout == f"Written: {report}, {report.with_name('report.html')}\n"
+
+
+@pytest.mark.parametrize("columns", [40, 80])
+def test_a_terminal_gets_tables_of_its_width(columns: int) -> None:
+    shown = in_terminal("devices", "--known", columns=columns)
+
+    plain = re.sub(r"\x1b\[[\d;]*m", "", shown)
+    assert "Known devices" in plain
+    assert max(map(len, plain.splitlines())) <= columns
+    assert not COLOUR.search(shown)
