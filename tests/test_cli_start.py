@@ -7,10 +7,13 @@ import re
 import subprocess
 import sys
 import time
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
+from gpureport.cli.progress import ProgressBar
 from gpureport.report.document import save_report
 from tests.fake_run import empty_report
 
@@ -109,6 +112,17 @@ def test_a_terminal_shows_progress_and_takes_it_away(report: Path) -> None:
     assert "writing the report" in shown
     assert COLOUR.search(shown)
     assert "Written: " in shown.rpartition("\x1b[2K")[2]
+
+
+def test_narrow_terminals_cut_the_label_and_not_the_time() -> None:
+    bar = ProgressBar("a label that is longer than the terminal is wide")
+    console = Console(width=40, file=StringIO())
+    console.print(bar.picture())
+
+    (line,) = console.file.getvalue().rstrip("\n").split("\n")  # type: ignore[attr-defined]
+    assert "0:00:00 a label" in line
+    assert line.rstrip().endswith("…")
+    assert len(line) <= 40
 
 
 def test_no_color_is_respected(report: Path) -> None:

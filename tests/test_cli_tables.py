@@ -53,6 +53,10 @@ def test_a_row_of_one_cell_is_a_heading_across_all_columns() -> None:
     assert lines == ["a  b", "────", "a heading that is long", "1  2"]
 
 
+def test_folded_cells_keep_their_indent() -> None:
+    assert table_lines(("a", "b"), (("  taper (n90)", "1"),), 12)[2:] == ["  taper    1", "  (n90)"]
+
+
 def test_glued_text_is_not_folded() -> None:
     rows = (("x", f"{glued('L1 32 KiB')}, {glued('L2 6 MiB')}"),)
 

@@ -4,6 +4,7 @@ import sys
 from types import TracebackType
 from typing import Self
 
+from rich.console import RenderableType
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Column
 
@@ -16,10 +17,11 @@ class ProgressBar:
     def __init__(self, label: str) -> None:
         self._bar = Progress(
             SpinnerColumn(),
-            TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis")),
-            BarColumn(bar_width=20, table_column=Column(min_width=6)),
+            BarColumn(bar_width=16),
             TimeElapsedColumn(),
+            TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True, ratio=1)),
             console=err(),
+            expand=True,
             disable=sys.stderr is None or not sys.stderr.isatty(),
             transient=True,
         )
@@ -35,6 +37,10 @@ class ProgressBar:
     ) -> None:
         """Take the bar away."""
         self._bar.stop()
+
+    def picture(self) -> RenderableType:
+        """Return what the terminal shows."""
+        return self._bar.get_renderable()
 
     def advance(self, label: str, done: float) -> None:
         """Show what is done, and which part of it."""

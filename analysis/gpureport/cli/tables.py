@@ -54,7 +54,7 @@ def _widths(rows: Sequence[Row], width: int) -> list[int] | None:
     """Return the columns' widths: each as wide as its cells, the widest shrunk until all fit; ``None``: none do."""
     columns = list(zip(*rows, strict=True))
     widths = [max(map(cell_len, cells)) for cells in columns]
-    least = [max(cell_len(word) for cell in cells for word in cell.split(" ")) for cells in columns]
+    least = [max(_indent(cell) + max(map(cell_len, cell.split(" "))) for cell in cells) for cells in columns]
     room = width - len(_GAP) * (len(columns) - 1)
     if sum(least) > room:
         return None
@@ -73,9 +73,16 @@ def _table(columns: Row, rows: Sequence[Row], widths: Sequence[int], width: int,
 
 def _folded(row: Row, widths: Sequence[int], right: Sequence[int]) -> Iterator[str]:
     """Yield the lines of one row."""
-    cells = [wrap(cell, width, break_on_hyphens=False) for cell, width in zip(row, widths, strict=True)]
+    cells = [
+        wrap(cell, width, subsequent_indent=" " * _indent(cell), break_on_hyphens=False)
+        for cell, width in zip(row, widths, strict=True)
+    ]
     for parts in zip_longest(*cells, fillvalue=""):
         yield _GAP.join(_padded(part, widths[i], i in right) for i, part in enumerate(parts))
+
+
+def _indent(cell: str) -> int:
+    return len(cell) - len(cell.lstrip(" "))
 
 
 def _padded(text: str, width: int, right: bool) -> str:
