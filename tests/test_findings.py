@@ -95,7 +95,7 @@ def test_no_feature_is_lost_or_used_twice(ours: list[float], theirs: list[float]
     matches = match_features(predicted, observed)
 
     assert [m.predicted for m in matches if m.predicted] == predicted
-    assert sorted(m.observed.value for m in matches if m.observed) == sorted(theirs)
+    assert sorted(m.observed.value for m in matches if m.observed) == pytest.approx(sorted(theirs))
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ def test_a_failed_write_leaves_the_old_file(report: Report, tmp_path: Path) -> N
     path = tmp_path / "report.json"
     save_report(report, path)
     before = path.read_bytes()
-    broken = report.model_copy(update={"settings": report.settings.model_copy(update={"seed": float("nan")})})
+    broken = report.model_copy(update={"findings": (report.findings[0].model_copy(update={"ratio": float("nan")}),)})
 
     with pytest.raises(GpuReportError, match="not finite"):
         save_report(broken, path)

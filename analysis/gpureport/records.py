@@ -9,7 +9,7 @@ units with the unit in the field's name, and is stored in ``report.json`` as it 
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, WrapSerializer
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 
 class Record(BaseModel):
@@ -18,13 +18,13 @@ class Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore", use_attribute_docstrings=True)
 
 
-def _rounded(value: float, handler: SerializerFunctionWrapHandler) -> object:
-    """Store nine significant digits: more than any timer has, and half the bytes of the full repr."""
-    return handler(float(f"{value:.9g}"))
+def _rounded(value: float) -> float:
+    """Keep nine significant digits: more than any timer has; what a report stores is then what was computed with."""
+    return float(f"{value:.9g}")
 
 
-Compact = Annotated[float, WrapSerializer(_rounded)]
-"""A float that is written with nine significant digits."""
+Compact = Annotated[float, AfterValidator(_rounded)]
+"""A float of nine significant digits."""
 
 Feature = Literal["cliff", "taper", "rate"]
 """What a finding is about: where a cache gives out, how much work fills the device, how fast it then runs."""

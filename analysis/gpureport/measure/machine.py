@@ -70,7 +70,9 @@ def _system() -> str:
         name = platform.freedesktop_os_release()["PRETTY_NAME"]
     except (OSError, KeyError):
         name = ""
-    return ", ".join(part for part in (name, f"{platform.system()} {platform.release()}", platform.machine()) if part)
+    # The version alone: what follows it names who built the kernel, and for which of their machines.
+    kernel = f"{platform.system()} {platform.release().partition('-')[0]}"
+    return ", ".join(part for part in (name, kernel, platform.machine()) if part)
 
 
 def _cpu(path: Path) -> str:
