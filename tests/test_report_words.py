@@ -74,7 +74,7 @@ def test_verdicts_put_the_farthest_first(report: Report) -> None:
     alike = [
         pair.main
         for pair in comparisons(report.findings)
-        if (pair.main.variant, pair.main.feature) == (second.main.variant, second.main.feature)
+        if (pair.main.workload, pair.main.feature) == (second.main.workload, second.main.feature)
     ]
     assert rows[1].total == len(alike)
 

@@ -1,0 +1,80 @@
+"""The results kept in the repository: real devices, measured once, that today's code must still understand."""
+
+from pathlib import Path
+
+import pytest
+
+from gpureport.matching import match_features
+from gpureport.observe import observe
+from gpureport.records import Verdict
+from gpureport.report.document import Report, load_report
+from gpureport.report.render import render_html
+
+REPORTS = Path(__file__).parents[1] / "reports"
+PATHS = sorted(REPORTS.glob("*/report.json"))
+
+
+@pytest.fixture(params=PATHS, ids=lambda path: path.parent.name)
+def report(request: pytest.FixtureRequest) -> Report:
+    """Each of them."""
+    return load_report(request.param)
+
+
+def test_there_are_some() -> None:
+    """A GPU and a CPU at least."""
+    kinds = {load_report(path).device.kind for path in PATHS}
+
+    assert {"gpu", "cpu"} <= kinds
+
+
+def test_it_is_complete_and_right(report: Report) -> None:
+    """Nothing was cut off, and every kernel that ran gave the reference's results."""
+    assert report.status == "complete"
+    assert all(m.verification.passed for m in report.measurements if m.verification)
+    assert all(m.skipped or any(point.samples_s for point in m.points) for m in report.measurements)
+
+
+def test_specification_predictions_came_first(report: Report) -> None:
+    """They were made before any sweep began, calibrated ones before their own."""
+    begun = {m.key: m.started_at for m in report.measurements if m.started_at}
+    for prediction in report.predictions:
+        limit = min(begun.values()) if prediction.kind == "specification" else begun.get(prediction.key)
+        assert limit is None or prediction.made_at[:19] <= limit[:19]
+
+
+def test_the_samples_still_show_what_was_found(report: Report) -> None:
+    """Observing the raw samples anew finds the same features at the same places."""
+    stored = {o.key: o for o in report.observations}
+    for measurement in report.measurements:
+        again = observe(measurement)
+        assert (again is None) == (measurement.key not in stored)
+        if again is not None:
+            before = {(f.feature, f.position, f.level): f.value for f in stored[measurement.key].features}
+            after = {(f.feature, f.position, f.level): f.value for f in again.features}
+            assert after == pytest.approx(before, rel=0.01)
+
+
+def test_it_renders(report: Report) -> None:
+    """As HTML, with its device's name."""
+    assert report.device.name in render_html(report)
+
+
+def test_the_caches_of_an_h200_give_out_where_predicted() -> None:
+    """Within a factor of 1.5, for L1 and L2, by latency and by bandwidth."""
+    h200 = load_report(REPORTS / "nvidia-h200")
+    observed = {o.key: o for o in h200.observations}
+    found = set()
+    for prediction in h200.predictions:
+        if (prediction.key.workload, prediction.key.variant) in {("memory", "latency"), ("memory", "read")}:
+            for match in match_features(prediction.features, observed[prediction.key].features):
+                if match.predicted and match.predicted.position == "midpoint":
+                    assert match.observed is not None
+                    assert 1 / 1.5 < match.observed.value / match.predicted.value < 1.5
+                    found.add((prediction.key.variant, match.predicted.level))
+
+    assert found == {("latency", "L1"), ("latency", "L2 near"), ("latency", "L2"), ("read", "L2")}
+
+
+def test_no_rate_of_the_h200_breaks_a_ceiling() -> None:
+    """None is above what the device can do."""
+    assert not [f for f in load_report(REPORTS / "nvidia-h200").findings if f.verdict == Verdict.ERROR]
