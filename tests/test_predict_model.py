@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpureport.predict import limits_of, predict, traffic
+from gpureport.predict import limits_of, predict, predict_sweep, traffic
 from gpureport.predict.model import corner, point_time
 from gpureport.predict.occupancy import Resources
 from gpureport.predict.residency import Level, departed, latency_levels, staircase
@@ -17,6 +17,7 @@ from gpureport.workloads.particles import Arrays, Structs
 from tests.toy import L1, L2, MIB, STEP, TOY
 
 FREE = Resources(32)
+FULL = limits_of(TOY)
 
 
 def test_half_used_structs_cost_three_times_their_useful_bytes() -> None:
@@ -207,3 +208,16 @@ def test_extents_are_ordered() -> None:
 
     assert departed(0.999, 1.0, sharp) == 0.0
     assert departed(1.001, 1.0, sharp) == 1.0
+
+
+def test_local_memory_follows_the_work_group() -> None:
+    """What the compiler said of one group's local memory is not taken for all sizes of groups."""
+    workload = next(w for w in all_workloads() if w.name == "bit_transpose/local")
+    sweep = next(s for s in workload.sweeps(TOY, FULL) if s.name == "work_group")
+    compiled = [Resources(32, 256, compiled=True)] * len(sweep.points)
+    prediction = predict_sweep(TOY, workload, sweep, "calibrated", compiled)
+
+    assert {entry.work_group[0]: entry.local_memory_bytes for entry in prediction.occupancy} == {
+        size: 8 * size for size in (32, 64, 128, 256, 512, 1024)
+    }
+    assert {entry.source for entry in prediction.occupancy} == {"compiled"}

@@ -88,7 +88,8 @@ def predict_sweep(
 def _answer(device: Device, workload: Workload, parameters: Parameters, compiled: Resources | None) -> PointTime:
     demand = workload.demand(parameters, device)
     resources = compiled or Resources(demand.registers, demand.local_memory_bytes)
-    if resources.compiled and not resources.local_memory_bytes:
+    if resources.compiled and demand.local_memory_bytes:
+        # The compiler was asked about one work-group of the sweep; what a group is given depends on its size.
         resources = replace(resources, local_memory_bytes=demand.local_memory_bytes)
     return point_time(device, demand, resources)
 
