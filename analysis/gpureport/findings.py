@@ -141,13 +141,15 @@ def _hard_limit(point: PredictedPoint, device: Device) -> tuple[str, float]:
     """Return the ceiling no kernel passes: instruction rates at full clock, memory at its listed bandwidth.
 
     Instructions are counted in GPU machine code, so they bound nothing on a CPU. Memory counts only where nothing is
-    served by a cache any more: at four times the last cache and beyond.
+    served by a cache any more, at four times the last cache and beyond, and where its bandwidth is not just assumed.
     """
     soft = {cache.name for cache in device.caches} | {"DRAM", "launch", "latency", "groups"}
     bounding = () if device.kind == "cpu" else point.ceilings_s.keys() - soft
     hard = {name: point.ceilings_s[name] for name in bounding}
     last = device.caches[-1].capacity_bytes if device.caches else 0.0
-    if point.level == "DRAM" and point.point.working_set_bytes > 4 * last:
+    origin = device.provenance.get("memory.bandwidth")
+    listed = origin is None or origin.kind != "assumed"
+    if listed and point.level == "DRAM" and point.point.working_set_bytes > 4 * last:
         hard["DRAM"] = point.memory_bytes / device.memory.bandwidth_bytes_per_s
     name = max(hard, key=lambda key: hard[key], default="")
     return name, hard.get(name, 0.0)
@@ -210,6 +212,8 @@ _CEILINGS = {
     "latency": "latency",
     "groups": "the rate at which work-groups start",
     "int32": "integer instructions",
+    "int32_mul": "integer multiplications",
+    "barrier": "barriers",
     "fp32": "floating-point instructions",
     "shuffle": "shuffles",
     "local": "local-memory accesses",

@@ -15,7 +15,7 @@ from gpureport.predict import traffic
 from gpureport.predict.occupancy import Resources, local_memory_in_use_bytes, occupancy
 from gpureport.predict.residency import Level, latency_levels, staircase
 from gpureport.records import Occupancy
-from gpureport.spec.models import Device, Extent
+from gpureport.spec.models import Device, Extent, IntelOccupancy
 from gpureport.workloads.model import Demand
 
 THROUGHPUT_CORNER = 4.0
@@ -149,5 +149,7 @@ def _latency_time(device: Device, demand: Demand, resident: Occupancy, load_cycl
     latencies = device.architecture.latency_cycles
     chain = sum(count * latencies.get(name, 0.0) for name, count in demand.chain.items())
     cycles = demand.memory_chain * load_cycles * loaded + chain
-    slots = max(1, resident.groups_per_compute_unit) * device.compute_units
+    rules = device.architecture.occupancy
+    shared_by = rules.units_per_subslice if isinstance(rules, IntelOccupancy) else 1
+    slots = max(1, resident.groups_per_compute_unit) * device.compute_units / shared_by
     return device.cycles(cycles) * max(1.0, demand.groups / slots)

@@ -147,8 +147,9 @@ class LocalMemory(_Transpose):
 
 
 _SHUFFLES = (
+    # Intel's own first: it lets the kernel ask for 32 lanes, where the compiler might choose 8 or 16.
+    ("cl_intel_required_subgroup_size", "-DSHUFFLE=2"),
     ("cl_khr_subgroup_shuffle", "-DSHUFFLE=1"),
-    ("cl_intel_subgroups", "-DSHUFFLE=2"),
     ("cl_nv_device_attribute_query", "-DSHUFFLE=3"),
 )
 """Back ends in order of preference: an extension that tells of it, and the build option that selects it."""
@@ -170,8 +171,10 @@ class Shuffle(_Transpose):
         """A shuffle of some kind is needed."""
         if any(extension in features.extensions for extension, _ in _SHUFFLES):
             return None
-        names = ", ".join(extension for extension, _ in _SHUFFLES[:2])
-        return f"the device offers no sub-group shuffle ({names}, or NVIDIA's PTX)"
+        return (
+            "the device offers no sub-group shuffle (cl_khr_subgroup_shuffle, cl_intel_subgroups with "
+            "cl_intel_required_subgroup_size, or NVIDIA's PTX)"
+        )
 
     def options(self, features: Features) -> str:
         """The first back end that the device has."""
