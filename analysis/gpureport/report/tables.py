@@ -1,13 +1,13 @@
 """The report's plain tables: occupancy, methods, environment, what was skipped, sources, compilation."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil, sqrt
 
 from gpureport.records import MeasuredPoint, Measurement, Occupancy
 from gpureport.report.curves import Curve
-from gpureport.report.document import Report
+from gpureport.report.document import Clock, Report
 from gpureport.report.values import value_at
 from gpureport.text import sentence
 from gpureport.units import format_bytes, format_frequency, format_time
@@ -137,6 +137,16 @@ def verification_table(report: Report) -> Table:
     return Table(("variant", "cases", "against NumPy"), tuple(rows))
 
 
+def _clock_rows(clocks: Iterable[Clock]) -> Iterator[tuple[str, str]]:
+    """Yield one row a clock, whatever the number of workloads after which it was asked."""
+    asked: dict[str, list[float]] = {}
+    for clock in clocks:
+        asked.setdefault(clock.label.partition(" after ")[0], []).append(clock.clock_hz)
+    for name, values in asked.items():
+        low, high = format_frequency(min(values)), format_frequency(max(values))
+        yield name, low if low == high else f"{low} to {high}"
+
+
 def environment_table(report: Report) -> Table:
     """List machine, device, driver, clocks and versions."""
     machine, present, settings = report.machine, report.machine.opencl, report.settings
@@ -147,7 +157,7 @@ def environment_table(report: Report) -> Table:
         ("device version", present.version),
         ("compute units reported", str(present.compute_units)),
         ("clock reported", format_frequency(present.clock_hz)),
-        *((clock.label, format_frequency(clock.clock_hz)) for clock in machine.clocks),
+        *_clock_rows(machine.clocks),
         *machine.vendor_facts.items(),
         ("global memory", format_bytes(present.global_memory_bytes)),
         ("largest allocation", format_bytes(present.max_allocation_bytes)),
