@@ -1,5 +1,6 @@
 """Memory primitives: read bandwidth and dependent-load latency against working set, and the stream copy."""
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
@@ -38,10 +39,30 @@ def _loads_in_flight(parameters: Parameters, loads: float) -> float:
     return 1.0 if parameters["local"] > 1 else loads / 40
 
 
-class Read(Workload):
-    """Read bandwidth of what all compute units share."""
+class _Reading(Workload):
+    """What read kernels share: they keep what they read only when results are checked."""
 
     family = "memory"
+    source = "memory.cl"
+    metric = Metric(kind="rate", unit="B", label="read bandwidth")
+    primitive = True
+
+    def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
+        """Random data; nothing is stored."""
+        return self._job(parameters, rng, written=0)
+
+    def verification_job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
+        """The same kernel, told to store what it read."""
+        return self._job(parameters, rng, parameters["groups"] * parameters["local"])
+
+    @abstractmethod
+    def _job(self, parameters: Parameters, rng: np.random.Generator, written: int) -> Job:
+        """Make a point ready whose first *written* work-items store what they read."""
+
+
+class Read(_Reading):
+    """Read bandwidth of what all compute units share."""
+
     variant = "read"
     title = "Read bandwidth against working set, shared by all compute units"
     description = (
@@ -49,9 +70,6 @@ class Read(Workload):
         "a pass ends before the next begins and every compute unit meets all data. The sweep begins where the compute "
         "units' own caches can hold no more than a sixteenth. Counted: bytes read, whichever level serves them."
     )
-    source = "memory.cl"
-    metric = Metric(kind="rate", unit="B", label="read bandwidth")
-    primitive = True
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """One sweep over the working set, through the device-wide caches."""
@@ -92,14 +110,6 @@ class Read(Workload):
             memory_chain=_loads_in_flight(parameters, parameters["vectors"] * parameters["chunks"]),
             reused="kernel",
         )
-
-    def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
-        """Random data; nothing is stored."""
-        return self._job(parameters, rng, written=0)
-
-    def verification_job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
-        """The same kernel, told to store what it read."""
-        return self._job(parameters, rng, parameters["groups"] * parameters["local"])
 
     def _job(self, parameters: Parameters, rng: np.random.Generator, written: int) -> Job:
         items = parameters["groups"] * parameters["local"]
@@ -145,19 +155,15 @@ def _read_buffers(nbytes: int, rng: np.random.Generator, written: int) -> dict[s
     return {"data": Buffer(nbytes, grid.random_words(rng, 2**22)), "folded": Buffer(4 * max(1, written))}
 
 
-class ReadPrivate(Workload):
+class ReadPrivate(_Reading):
     """Read bandwidth of what each compute unit has for itself."""
 
-    family = "memory"
     variant = "read_private"
     title = "Read bandwidth against working set of each compute unit"
     description = (
         "One large work-group for each compute unit reads a region of its own again and again. Working set: of one "
         "compute unit. Counted: bytes read by all of them, whichever level serves them."
     )
-    source = "memory.cl"
-    metric = Metric(kind="rate", unit="B", label="read bandwidth")
-    primitive = True
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """One sweep over the region of a compute unit; none on devices without caches of compute units."""
@@ -215,14 +221,6 @@ class ReadPrivate(Workload):
             shared=False,
             loaded=False,
         )
-
-    def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
-        """Random data; nothing is stored."""
-        return self._job(parameters, rng, written=0)
-
-    def verification_job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
-        """The same kernel, told to store what it read."""
-        return self._job(parameters, rng, parameters["groups"] * parameters["local"])
 
     def _job(self, parameters: Parameters, rng: np.random.Generator, written: int) -> Job:
         groups, local = parameters["groups"], parameters["local"]

@@ -5,7 +5,6 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from gpureport.records import Verdict
 from gpureport.units import format_value
 
 if TYPE_CHECKING:
@@ -22,14 +21,6 @@ OBSERVED = "#D55E00"
 ACCENTS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = "os^Dv<>P"
 INK, MUTED, FAINT = "#222222", "#666666", "#DDDDDD"
-VERDICT_STYLES = {
-    Verdict.AGREES: ("#009E73", "o"),
-    Verdict.OFF: ("#D55E00", "D"),
-    Verdict.NOT_OBSERVED: ("#666666", "s"),
-    Verdict.NOT_PREDICTED: ("#666666", "s"),
-    Verdict.ERROR: ("#000000", "X"),
-}
-"""Colour and marker of each verdict: never the colour alone."""
 
 
 def new_figure(height_in: float) -> "Figure":
