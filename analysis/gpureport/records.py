@@ -29,10 +29,10 @@ Compact = Annotated[float, AfterValidator(_rounded)]
 Feature = Literal["cliff", "taper", "rate"]
 """What a finding is about: where a cache gives out, how much work fills the device, how fast it then runs."""
 
-Position = Literal["departure", "midpoint", "arrival", "knee", "n90", "plateau", "peak"]
+Position = Literal["departure", "midpoint", "arrival", "knee", "n90", "plateau", "peak", "case"]
 """Which point of the feature. Cliff: *departure* (95 % of the upper plateau), *midpoint* (half way, in log),
 *arrival* (within 5 % of the lower plateau). Taper: *knee* (flat time x peak rate), *n90* (90 % of the plateau).
-Rate: *plateau* (a level of the curve), *peak* (the best point of a sweep)."""
+Rate: *plateau* (a level of the curve), *peak* (the best point of a sweep), *case* (one of several separate cases)."""
 
 
 class Metric(Record):
@@ -54,8 +54,9 @@ class Metric(Record):
 class Axis(Record):
     """What a sweep varies."""
 
-    quantity: Literal["working_set", "work_items", "work_group"]
-    """``working_set``: x is bytes; ``work_items``: x is a count; ``work_group``: x is the shape's index."""
+    quantity: Literal["working_set", "work_items", "work_group", "case"]
+    """``working_set``: x is bytes; ``work_items``: x is a count; ``work_group``: x is the shape's index; ``case``: x
+    numbers separate cases (an instruction, a stride), each of which is held against its own prediction."""
     label: str
 
 

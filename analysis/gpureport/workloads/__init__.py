@@ -2,7 +2,7 @@
 
 from functools import cache
 from importlib import import_module
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 
 from gpureport.errors import InputError
 from gpureport.workloads.model import Workload
@@ -11,19 +11,19 @@ from gpureport.workloads.model import Workload
 @cache
 def all_workloads() -> tuple[Workload, ...]:
     """Return all workloads in the order in which they are measured: primitives first, then families by name."""
-    modules = (import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__))
+    modules = (import_module(module.name) for module in walk_packages(__path__, f"{__name__}."))
     workloads: list[Workload] = [w for module in modules for w in getattr(module, "WORKLOADS", ())]
     return tuple(sorted(workloads, key=lambda workload: not workload.primitive))
 
 
-def select(names: tuple[str, ...]) -> tuple[Workload, ...]:
-    """Return the workloads named by family or ``family/variant``; all of them for no names.
+def select(names: tuple[str, ...], *, quick: bool = False) -> tuple[Workload, ...]:
+    """Return the workloads named by family or ``family/variant``; for no names all, or the essential ones if *quick*.
 
     Raises:
         InputError: a name fits none.
     """
     if not names:
-        return all_workloads()
+        return tuple(workload for workload in all_workloads() if workload.essential or not quick)
     known = {workload.family for workload in all_workloads()} | {workload.name for workload in all_workloads()}
     for name in names:
         if name not in known:

@@ -123,6 +123,7 @@ class LocalMemory(_Transpose):
     """Rows meet in local memory."""
 
     variant = "local"
+    essential = True
     title = "Bit transpose 32 x 32 through local memory"
     description = (
         "One work-item a row, one-dimensional work-groups; in each of five rounds a row is stored to local memory and "
@@ -159,6 +160,7 @@ class Shuffle(_Transpose):
     """Rows meet by sub-group shuffles."""
 
     variant = "shuffle"
+    essential = True
     title = "Bit transpose 32 x 32 by sub-group shuffle"
     description = (
         "One work-item a row; in each of five rounds a row is exchanged with its partner's by a shuffle within the "

@@ -153,6 +153,7 @@ class Bytes(_GameOfLife):
     """The naive kernel."""
 
     variant = "bytes"
+    essential = True
     title = "Game of Life, one byte a cell"
     description = (
         "One work-item a cell, nine byte loads and one store, boards in turn, random start, dead beyond the border. "
@@ -182,6 +183,7 @@ class Packed64(_GameOfLife):
     """Bit planes in 64-bit words."""
 
     variant = "packed64"
+    essential = True
     title = "Game of Life, 64 cells a word"
     description = (
         "One bit a cell, one work-item a 64-bit word; the neighbours of 64 cells are added at once on bit planes; nine "

@@ -1,19 +1,41 @@
-"""Where the points of a sweep lie: even in log, denser around the sizes at which something should happen."""
+"""Where the points of a sweep lie: sizes even in log, work-group shapes by powers of two."""
 
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.spec.models import Device
+from gpureport.spec.models import Device, Kind
+from gpureport.workloads.model import Limits
 
 WORK_GROUPS_1D = (32, 64, 128, 256, 512, 1024)
-WORK_GROUPS_2D = (
-    *((size, 1) for size in WORK_GROUPS_1D),
-    *((8, 8), (16, 8), (16, 16), (32, 4), (32, 8), (32, 16), (32, 32), (64, 4), (64, 16), (128, 2), (8, 32)),
-    *((4, 64), (1, 64), (1, 256)),
-)
-"""Shapes (x, y) of two-dimensional work-groups that a sweep tries: rows, squares, columns."""
+WORK_GROUPS_2D = ((64, 1), (256, 1), (1024, 1), (8, 8), (16, 16), (32, 32), (64, 4), (4, 64), (1, 256))
+"""A few two-dimensional shapes (x, y): rows, squares, columns."""
+
+
+FINE = 8
+"""Sizes to a doubling that a sweep may visit; :attr:`~.model.Sweep.coarse` says which it visits in any case."""
+
+
+def sizes(low: float, high: float, to: Callable[[float], int]) -> tuple[int, ...]:
+    """Return :data:`FINE` sizes to a doubling from *low* to *high*, made whole by *to*, ascending, without repeats."""
+    return rounded(octaves(low, high, FINE), to)
+
+
+def coarse(limits: Limits) -> int:
+    """Return how many of :func:`sizes` apart those lie that a sweep visits in any case: one or two to a doubling."""
+    return FINE if limits.quick else FINE // 2
+
+
+def shapes(limits: Limits, kind: Kind, *, least: int = 32) -> tuple[tuple[int, int], ...]:
+    """Return the two-dimensional work-group shapes (x, y) that a search tries.
+
+    All pairs of powers of two with *least* work-items or more, up to what the device allows; on a CPU, whose compiler
+    builds every shape anew, and for a quick run a few of them: rows, squares, columns.
+    """
+    few = limits.quick or kind == "cpu"
+    tried = WORK_GROUPS_2D if few else tuple((2**i, 2**j) for i in range(11) for j in range(11))
+    return tuple((x, y) for x, y in tried if least <= x * y <= limits.max_work_group)
 
 
 def octaves(

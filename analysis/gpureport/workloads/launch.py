@@ -18,6 +18,7 @@ class Groups(Workload):
 
     family = "launch"
     variant = "groups"
+    essential = True
     title = "Empty kernel against number of work-groups"
     description = (
         "Work-groups of 64 work-items that do nothing. Few groups show what a dispatch costs; many show how fast the "

@@ -64,6 +64,7 @@ class Read(_Reading):
     """Read bandwidth of what all compute units share."""
 
     variant = "read"
+    essential = True
     title = "Read bandwidth against working set, shared by all compute units"
     description = (
         "Work-groups stream through one buffer, pass after pass, each group the part after its predecessor's, so that "
@@ -159,6 +160,7 @@ class ReadPrivate(_Reading):
     """Read bandwidth of what each compute unit has for itself."""
 
     variant = "read_private"
+    essential = True
     title = "Read bandwidth against working set of each compute unit"
     description = (
         "One large work-group for each compute unit reads a region of its own again and again. Working set: of one "
@@ -256,6 +258,7 @@ class Latency(Workload):
 
     family = "memory"
     variant = "latency"
+    essential = True
     title = "Dependent-load latency against working set"
     description = (
         "One work-item follows a random cycle through all lines of a buffer, each load's address depending on the load "
@@ -359,6 +362,7 @@ class Copy(Workload):
 
     family = "memory"
     variant = "copy"
+    essential = True
     title = "Stream copy against working set"
     description = (
         "One 16-byte vector a work-item is read from one buffer and written to another, dispatch after dispatch. "

@@ -179,12 +179,24 @@ class Features:
 
 @dataclass(frozen=True)
 class Sweep:
-    """The points of one curve."""
+    """The points of one curve.
+
+    Attributes:
+        name: the sweep's, e.g. ``working_set``.
+        axis: what it varies.
+        points: all that may be measured, in the order of the axis; all are predicted.
+        title: for headings.
+        coarse: every so many-th point is measured in any case, those between only where the curve bends.
+        frames: successive dispatches of each point to keep, in the order in which they ran (a frame trace), instead
+            of samples in random order; 0: no trace.
+    """
 
     name: str
     axis: Axis
     points: tuple[Parameters, ...]
     title: str
+    coarse: int = 1
+    frames: int = 0
 
 
 class Workload(ABC):
@@ -204,6 +216,8 @@ class Workload(ABC):
     metric: ClassVar[Metric]
     primitive: ClassVar[bool] = False
     """Whether its measurements may calibrate predictions of other families."""
+    essential: ClassVar[bool] = False
+    """Whether a quick run, too, measures it."""
 
     @property
     def name(self) -> str:

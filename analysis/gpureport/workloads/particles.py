@@ -127,6 +127,7 @@ class Structs(_Particles):
     """As published: 32-byte structs, 16 bytes used."""
 
     variant = "structs32"
+    essential = True
     title = "Particles, 32-byte structs half used"
     description = (
         "Array of 32-byte structs; position and velocity (16 bytes) are read and written, the rest is never touched; "
@@ -164,6 +165,7 @@ class Arrays(_Particles):
     """The control: a structure of arrays."""
 
     variant = "arrays"
+    essential = True
     title = "Particles, structure of arrays"
     description = (
         "Positions and velocities in arrays of their own, 16 bytes a particle, every byte used; otherwise as the "
