@@ -66,6 +66,8 @@ class _Context:
     def predicted_near(self, feature: CurveFeature) -> PredictedPoint:
         """Return the predicted point at a feature's position: by size for cliffs, work for tapers, value for rates."""
         points = self.prediction.points
+        if feature.position == "case":
+            return next(point for point in points if point.point.label == feature.level)
 
         def distance(point: PredictedPoint) -> float:
             size = {
@@ -156,6 +158,8 @@ def _hard_limit(point: PredictedPoint, device: Device) -> tuple[str, float]:
 
 
 def _same_level(feature: CurveFeature, point: ObservedPoint) -> bool:
+    if feature.position == "case":
+        return feature.level == point.point.label
     return abs(log(point.value / feature.value)) < log(AGREEMENT)
 
 
@@ -247,6 +251,8 @@ def _off(feature: CurveFeature, ratio: float, context: _Context) -> str:
             return f"Observed as if {format_bytes(cache.capacity_bytes * ratio)} of it served the kernel."
     if feature.feature == "taper":
         return _off_taper(context)
+    if feature.position == "case":
+        return ""
     slower = ratio < 1 if context.prediction.metric.kind == "rate" else ratio > 1
     speed = "slower" if slower else "faster"
     others = _systematic(context)

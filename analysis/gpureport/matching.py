@@ -51,7 +51,8 @@ def _midpoints(features: Sequence[CurveFeature]) -> list[CurveFeature]:
 def _last_plateau(features: Sequence[CurveFeature]) -> str | None:
     """Return the level of the plateau that no cliff ends (or of the only peak)."""
     ended = {f.level for f in features if f.feature == "cliff"}
-    return next((f.level for f in reversed(features) if f.feature == "rate" and f.level not in ended), None)
+    rates = (f for f in reversed(features) if f.feature == "rate" and f.position != "case")
+    return next((f.level for f in rates if f.level not in ended), None)
 
 
 def _nearest_in_order(ours: Sequence[CurveFeature], theirs: Sequence[CurveFeature]) -> list[tuple[int, int]]:

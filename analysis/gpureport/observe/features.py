@@ -1,5 +1,6 @@
 """The features of one curve, measured or predicted: the same definitions for both."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -79,6 +80,11 @@ def features_of_curve(
         np.asarray(column, dtype=float)[order] for column in (work_items, working_set, values, times)
     )
     return curve_features(axis, metric, Curve(items, bytes_, value, time, noise=np.zeros(len(order))))[0]
+
+
+def case_features(metric: Metric, cases: Iterable[tuple[str, Estimate]]) -> tuple[CurveFeature, ...]:
+    """Return one rate (or time) for each separate case, given as name and value; the name becomes its level."""
+    return tuple(_feature("rate", "case", name, value, _unit(metric)) for name, value in cases)
 
 
 def curve_features(axis: Axis, metric: Metric, curve: Curve) -> tuple[tuple[CurveFeature, ...], tuple[str, ...]]:

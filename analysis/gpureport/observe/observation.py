@@ -3,10 +3,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.observe.features import Curve, curve_features
+from gpureport.observe.features import Curve, case_features, curve_features
 from gpureport.observe.statistics import (
     ENOUGH_SAMPLES,
     NORMAL_95,
+    Estimate,
     clock_states,
     curve_noise,
     drift,
@@ -14,7 +15,7 @@ from gpureport.observe.statistics import (
     sampling_noise,
     strays,
 )
-from gpureport.records import MeasuredPoint, Measurement, Metric, Observation, ObservedPoint
+from gpureport.records import CurveFeature, MeasuredPoint, Measurement, Metric, Observation, ObservedPoint
 
 Floats = NDArray[np.float64]
 
@@ -38,10 +39,18 @@ def observe(measurement: Measurement) -> Observation | None:
     times = np.array([np.median(part) for part in samples])
     values = np.array([measurement.metric.value(p.point.work, t) for p, t in zip(points, times, strict=True)])
     counts = np.array([len(part) for part in samples])
-    shaped = measurement.axis.quantity != "work_group"
+    shaped = measurement.axis.quantity not in ("work_group", "case")
     noise = np.maximum(sampling_noise(samples), curve_noise(np.log(values)) if shaped else 0.0)
     noise = np.maximum(noise, LEAST_NOISE)
     stray = strays(np.log(values), noise, counts) if shaped else np.zeros(len(points), dtype=bool)
+    observed = tuple(
+        _observed(point, part, measurement.metric, float(error))
+        for point, part, error in zip(points, samples, noise, strict=True)
+    )
+    if measurement.axis.quantity == "case":
+        estimates = ((p.point.label, Estimate(p.value, p.ci_low, p.ci_high)) for p in observed)
+        features = case_features(measurement.metric, estimates)
+        return _observation(measurement, observed, features, _warnings(points, samples, stray))
     curve = Curve(
         work_items=np.array([float(point.point.work_items) for point in points]),
         working_set=np.array([point.point.working_set_bytes for point in points]),
@@ -50,16 +59,22 @@ def observe(measurement: Measurement) -> Observation | None:
         noise=noise,
     )
     features, missing = curve_features(measurement.axis, measurement.metric, curve.at(~stray))
+    return _observation(measurement, observed, features, [*_warnings(points, samples, stray), *missing])
+
+
+def _observation(
+    measurement: Measurement,
+    points: tuple[ObservedPoint, ...],
+    features: tuple[CurveFeature, ...],
+    warnings: list[str],
+) -> Observation:
     return Observation(
         key=measurement.key,
         metric=measurement.metric,
         axis=measurement.axis,
-        points=tuple(
-            _observed(point, part, measurement.metric, float(error))
-            for point, part, error in zip(points, samples, noise, strict=True)
-        ),
+        points=points,
         features=features,
-        warnings=(*_warnings(points, samples, stray), *missing),
+        warnings=tuple(warnings),
     )
 
 

@@ -6,11 +6,12 @@ from datetime import UTC, datetime
 from itertools import zip_longest
 from typing import Literal
 
-from gpureport.observe import features_of_curve
+from gpureport.observe import case_features, features_of_curve
+from gpureport.observe.statistics import Estimate
 from gpureport.predict.features import named
 from gpureport.predict.model import PointTime, point_time
 from gpureport.predict.occupancy import Resources
-from gpureport.records import Occupancy, PredictedPoint, Prediction, SweepKey
+from gpureport.records import Axis, CurveFeature, Metric, Occupancy, PredictedPoint, Prediction, SweepKey
 from gpureport.spec.models import Device
 from gpureport.workloads.model import Limits, Parameters, Sweep, Workload
 
@@ -64,15 +65,7 @@ def predict_sweep(
                 memory_bytes=answer.memory_bytes,
             )
         )
-    found = features_of_curve(
-        sweep.axis,
-        workload.metric,
-        [p.point.x for p in points],
-        [p.point.work_items for p in points],
-        [p.point.working_set_bytes for p in points],
-        [p.value for p in points],
-        [p.time_s for p in points],
-    )
+    found = _features(sweep.axis, workload.metric, points)
     return Prediction(
         key=SweepKey(workload=workload.family, variant=workload.variant, sweep=sweep.name),
         kind=kind,
@@ -82,6 +75,20 @@ def predict_sweep(
         features=named(found, sweep.axis, points, device),
         occupancy=_distinct(occupancies),
         made_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
+    )
+
+
+def _features(axis: Axis, metric: Metric, points: Sequence[PredictedPoint]) -> tuple[CurveFeature, ...]:
+    if axis.quantity == "case":
+        return case_features(metric, [(p.point.label, Estimate(p.value)) for p in points])
+    return features_of_curve(
+        axis,
+        metric,
+        [p.point.x for p in points],
+        [p.point.work_items for p in points],
+        [p.point.working_set_bytes for p in points],
+        [p.value for p in points],
+        [p.time_s for p in points],
     )
 
 

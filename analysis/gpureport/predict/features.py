@@ -27,7 +27,7 @@ def named(
 
     return tuple(
         feature
-        if feature.feature == "taper" or feature.position == "peak"
+        if feature.feature == "taper" or feature.position in ("peak", "case")
         else feature.model_copy(update={"level": name(feature)})
         for feature in features
     )
