@@ -1,36 +1,68 @@
 // Particles that fly straight and bounce at the borders of the unit square; one work-item each, ping-pong buffers.
+// Build options: BOUNCE (0 lets them fly through the borders), VECTORS (16-byte vectors of a struct that is moved whole).
 // No contraction to fused multiply-add: results must equal the NumPy reference bit by bit.
 #pragma OPENCL FP_CONTRACT OFF
 
-inline void step(float2 *position, float2 *velocity, float dt)
+#ifndef VECTORS
+#define VECTORS 1
+#endif
+
+inline int outside(float coordinate)
 {
-    *position += *velocity * dt;
-    if (position->x < 0.0f || position->x > 1.0f)
-        velocity->x = -velocity->x;
-    if (position->y < 0.0f || position->y > 1.0f)
-        velocity->y = -velocity->y;
+    return coordinate < 0.0f || coordinate > 1.0f;
 }
 
-// 32 bytes, of which the kernel uses the first 16: as published.
+inline float2 bounced(float2 position, float2 velocity)
+{
+#if BOUNCE
+    if (outside(position.x))
+        velocity.x = -velocity.x;
+    if (outside(position.y))
+        velocity.y = -velocity.y;
+#endif
+    return velocity;
+}
+
+// 32 bytes, of which only the first 16 are touched, member by member.
 typedef struct {
     float2 position;
     float2 velocity;
     float4 colour;
 } Particle;
 
-kernel void step_structs(global const Particle *restrict from, global Particle *restrict to, uint count, float dt)
+// As published: velocities are stored, and those of particles that crossed a border once more in a branch.
+kernel void step_members(global const Particle *restrict from, global Particle *restrict to, uint count, float dt)
 {
     const size_t i = get_global_id(0);
     if (i >= count)
         return;
-    float2 position = from[i].position;
-    float2 velocity = from[i].velocity;
-    step(&position, &velocity, dt);
+    const float2 velocity = from[i].velocity;
+    const float2 position = from[i].position + velocity * dt;
     to[i].position = position;
     to[i].velocity = velocity;
+#if BOUNCE
+    if (outside(position.x))
+        to[i].velocity.x = -velocity.x;
+    if (outside(position.y))
+        to[i].velocity.y = -velocity.y;
+#endif
 }
 
-// The same as a structure of arrays: every byte that moves is used.
+// Structs of VECTORS 16-byte vectors, read and written whole; position and velocity are the first.
+kernel void step_whole(global const float4 *restrict from, global float4 *restrict to, uint count, float dt)
+{
+    const size_t i = get_global_id(0);
+    if (i >= count)
+        return;
+    float4 state = from[VECTORS * i];
+    state.lo += state.hi * dt;
+    state.hi = bounced(state.lo, state.hi);
+    to[VECTORS * i] = state;
+    for (uint rest = 1; rest < VECTORS; ++rest)
+        to[VECTORS * i + rest] = from[VECTORS * i + rest];
+}
+
+// A structure of arrays: every byte that moves is used.
 kernel void step_arrays(global const float2 *restrict positions, global const float2 *restrict velocities,
                         global float2 *restrict positions_out, global float2 *restrict velocities_out, uint count,
                         float dt)
@@ -38,9 +70,8 @@ kernel void step_arrays(global const float2 *restrict positions, global const fl
     const size_t i = get_global_id(0);
     if (i >= count)
         return;
-    float2 position = positions[i];
-    float2 velocity = velocities[i];
-    step(&position, &velocity, dt);
+    const float2 velocity = velocities[i];
+    const float2 position = positions[i] + velocity * dt;
     positions_out[i] = position;
-    velocities_out[i] = velocity;
+    velocities_out[i] = bounced(position, velocity);
 }

@@ -1,0 +1,164 @@
+"""What all particle layouts share: the sweeps, the physics, the ping-pong."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpureport.records import Axis, Metric, PointKey
+from gpureport.spec.models import Device
+from gpureport.units import format_bytes, format_count
+from gpureport.workloads import grid
+from gpureport.workloads.model import (
+    Argument,
+    Demand,
+    Dispatch,
+    Limits,
+    Parameters,
+    Stream,
+    Sweep,
+    Workload,
+)
+
+WORKING_SET = "working set, both buffers"
+STEP_S = np.float32(1 / 256)
+SPEED = np.float32(4)
+"""Largest speed along each axis: the unit square is crossed in 64 steps or more."""
+BOUNCING = 2 * float(SPEED) / 2 * float(STEP_S)
+"""Share of the particles that cross a border in one step: two axes, each at half the largest speed on average."""
+_MOST = 2.0**25
+_TILE = 2**17
+"""Particles drawn; a larger buffer repeats them."""
+
+
+class Particles(Workload):
+    """One layout of the particles in memory, with or without the bounce at the border."""
+
+    family = "particles"
+    source = "particles.cl"
+    metric = Metric(kind="rate", unit="particles", label="particles advanced")
+    verification_dispatches = 3
+    stored_bytes: ClassVar[int]
+    """Bytes that one particle occupies in one buffer set."""
+    accesses: ClassVar[float]
+    """Loads and stores of one work-item."""
+    bounce: ClassVar[bool] = True
+    """Whether velocities change sign at the border."""
+    branches: ClassVar[bool] = False
+    """Whether the bounce is a branch with stores of its own, not a choice between registers."""
+
+    def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
+        """The number of particles, through the caches; and the work-group size, beyond them."""
+        both, most = 2 * self.stored_bytes, self.most(device, limits)
+        usual = min(256, limits.max_work_group)
+        counts = grid.sizes(min(2.0**12, most), most, grid.multiple(256))
+        beyond = grid.multiple(1024)(min(most, max(2.0**20, 4 * grid.last_cache_bytes(device) / both)))
+        few = limits.quick or device.kind == "cpu"
+        tried = grid.WORK_GROUPS_1D[1::2] if few else grid.WORK_GROUPS_1D
+        return (
+            Sweep(
+                "particles",
+                Axis(quantity="working_set", label=WORKING_SET),
+                tuple({"count": count, "local": usual} for count in counts),
+                "number of particles",
+                coarse=grid.coarse(limits),
+            ),
+            Sweep(
+                "work_group",
+                Axis(quantity="work_group", label="work-group size"),
+                tuple({"count": beyond, "local": local} for local in tried if local <= limits.max_work_group),
+                f"work-group size at {format_count(beyond)} particles",
+            ),
+        )
+
+    def most(self, device: Device, limits: Limits) -> float:
+        """Return the most particles of a sweep: a processor and a quick run stop at eight times the last cache."""
+        both = 2 * self.stored_bytes
+        most = min(_MOST, limits.max_bytes / both, limits.max_buffer_bytes / self.stored_bytes)
+        few = limits.quick or device.kind == "cpu"
+        return min(most, 8 * grid.last_cache_bytes(device) / both) if few else most
+
+    def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:
+        """Work is particles."""
+        count, size = parameters["count"], 2 * self.stored_bytes * parameters["count"]
+        label, x = f"{format_count(count)} ({format_bytes(size)})", size
+        if sweep.axis.quantity == "work_group":
+            label, x = str(parameters["local"]), parameters["local"]
+        elif sweep.axis.quantity == "case":
+            x = sweep.points.index(parameters)
+        return PointKey(
+            label=label,
+            parameters=dict(parameters),
+            work=count,
+            work_items=count,
+            working_set_bytes=size,
+            x=x,
+        )
+
+    @abstractmethod
+    def streams(self, count: int) -> tuple[Stream, ...]:
+        """Return the global memory traffic of one step."""
+
+    def lines_per_access(self, device: Device) -> float:  # noqa: ARG002 - neighbours are adjacent in most layouts
+        """Return the lines that one access of a wave touches; 1 where they are no more than its bytes fill."""
+        return 1.0
+
+    def demand(self, parameters: Parameters, device: Device) -> Demand:
+        """A few operations a particle, all independent; the next step finds what this one wrote.
+
+        Multiplication and addition are two operations (they are not fused), and so are the comparisons of each
+        coordinate with both borders.
+        """
+        count = parameters["count"]
+        return Demand(
+            work_items=count,
+            work_group=(parameters["local"],),
+            streams=self.streams(count),
+            operations={
+                "fp32": (8.0 if self.bounce else 4.0) * count,
+                "int32": 10.0 * count,
+                "memory": self.accesses * count,
+                "instruction": (30.0 if self.bounce else 20.0) * count,
+            },
+            chain={"int32": 10.0, "fp32": 4.0 if self.bounce else 2.0},
+            memory_chain=1.0,
+            registers=20,
+            branches=self.branches,
+            lines_per_access=self.lines_per_access(device),
+        )
+
+    def verification(self) -> Sequence[Parameters]:
+        """Counts that fill no work-group: of many groups and of less than one."""
+        return ({"count": 2347, "local": 64}, {"count": 37, "local": 64})
+
+
+def there_and_back(
+    kernel: str, parameters: Parameters, here: Sequence[str], there: Sequence[str]
+) -> tuple[Dispatch, Dispatch]:
+    """Return one step of *kernel* from the buffers *here* to those *there*, and one back."""
+    count, local = parameters["count"], parameters["local"]
+    items = -(-count // local) * local
+
+    def step(buffers: tuple[Argument, ...]) -> Dispatch:
+        return Dispatch(kernel, (items,), (local,), (*buffers, np.uint32(count), STEP_S))
+
+    return step((*here, *there)), step((*there, *here))
+
+
+def drawn(rng: np.random.Generator, count: int) -> NDArray[np.float32]:
+    """Return random positions in the unit square and velocities that reach its border: shape (at most count, 4)."""
+    values = rng.random((min(count, _TILE), 4), dtype=np.float32)
+    values[:, 2:] = (values[:, 2:] - np.float32(0.5)) * (2 * SPEED)
+    return values
+
+
+def advanced(state: NDArray[np.float32], steps: int, *, bounce: bool) -> NDArray[np.float32]:
+    """Advance (count, 4) positions and velocities in single precision, rounding after every operation."""
+    position, velocity = state[:, :2].copy(), state[:, 2:].copy()
+    for _ in range(steps):
+        position += velocity * STEP_S
+        if bounce:
+            velocity[(position < 0) | (position > 1)] *= np.float32(-1)
+    return np.concatenate([position, velocity], axis=1)

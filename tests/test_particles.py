@@ -1,0 +1,171 @@
+"""Particles: the reference against physics known otherwise, the model's traffic, the sweeps, the kernels."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from gpureport.measure.limits import features
+from gpureport.measure.opencl import OpenCLBackend, list_devices
+from gpureport.measure.selection import choose
+from gpureport.measure.verify import verify
+from gpureport.predict import limits_of, predict, traffic
+from gpureport.workloads import select
+from gpureport.workloads.model import Limits, Sweep
+from gpureport.workloads.particles import Arrays, ShortStructs, Structs, WholeStructs
+from gpureport.workloads.particles.family import BOUNCING, STEP_S, Particles, advanced, drawn
+from tests.toy import MIB, TOY
+
+FAMILY = [workload for workload in select(("particles",)) if isinstance(workload, Particles)]
+CPU = TOY.model_copy(update={"kind": "cpu"})
+SMALL = Limits(max_bytes=256 * MIB, max_buffer_bytes=128 * MIB, max_work_group=128)
+
+
+def _sweeps(workload: Particles, limits: Limits, *, cpu: bool = False) -> dict[str, Sweep]:
+    return {sweep.name: sweep for sweep in workload.sweeps(CPU if cpu else TOY, limits)}
+
+
+def _named(variant: str) -> Particles:
+    return next(workload for workload in FAMILY if workload.variant == variant)
+
+
+@pytest.fixture(scope="module")
+def backend() -> Iterator[OpenCLBackend]:
+    """The device that ``--device auto`` would take."""
+    opened = OpenCLBackend(choose(list_devices(), "auto"))
+    yield opened
+    opened.clear()
+
+
+@pytest.mark.parametrize("workload", FAMILY, ids=lambda workload: workload.variant)
+def test_kernels_equal_the_reference_bit_by_bit(backend: OpenCLBackend, workload: Particles) -> None:
+    """Every layout, after three steps, with work-groups that particles do not fill."""
+    verification = verify(backend, workload, features(backend.device), np.random.default_rng(3))
+
+    assert verification.passed, verification.message
+    assert workload.tolerance == 0
+
+
+def test_all_variants_are_found() -> None:
+    """Six layouts; the published one and the best are essential."""
+    assert {workload.variant for workload in FAMILY} == {
+        "structs32",
+        "structs32_straight",
+        "structs32_whole",
+        "structs16",
+        "structs16_straight",
+        "arrays",
+    }
+    assert {workload.variant for workload in FAMILY if workload.essential} == {"structs32", "structs16"}
+
+
+def test_a_particle_bounces() -> None:
+    """It leaves the square by one step, turns, and comes back; without the bounce it flies on."""
+    state = np.array([[0.999, 0.5, 2.0, 0.0], [0.5, 0.001, 0.0, -2.0]], dtype=np.float32)
+    one, two = (advanced(state, steps, bounce=True) for steps in (1, 2))
+    straight = advanced(state, 2, bounce=False)
+
+    assert one[0, 0] > 1
+    assert one[1, 1] < 0
+    np.testing.assert_array_equal(one[:, 2:], [[-2, 0], [0, 2]])
+    np.testing.assert_allclose(two[:, :2], state[:, :2], atol=1e-6)
+    np.testing.assert_array_equal(straight[:, 2:], state[:, 2:])
+    np.testing.assert_allclose(straight[:, :2], state[:, :2] + 2 * STEP_S * state[:, 2:], rtol=1e-6)
+
+
+def test_as_many_bounce_as_the_model_says() -> None:
+    """The share that takes the branch in a step, counted over a few."""
+    state = drawn(np.random.default_rng(1), 2**17)
+    after = advanced(state, 1, bounce=True)
+    turned = np.sum(after[:, 2:] != state[:, 2:]) / len(state)
+
+    assert turned == pytest.approx(BOUNCING, rel=0.1)
+    assert BOUNCING == 1 / 64
+
+
+@pytest.mark.parametrize(
+    ("workload", "requested", "moved"),
+    [(Structs(), 32, 96), (WholeStructs(), 64, 64), (ShortStructs(), 32, 32), (Arrays(), 32, 32)],
+    ids=lambda value: getattr(value, "variant", value),
+)
+def test_whole_structs_ask_for_more_and_move_less(workload: Particles, requested: float, moved: float) -> None:
+    """Bytes a particle asked for, and moved to and from memory: half-written sectors are filled first."""
+    streams = workload.streams(1000)
+
+    assert traffic.requested_bytes(streams) == 1000 * requested
+    assert traffic.memory_bytes(streams, TOY, every_pass=False) == 1000 * moved
+
+
+def test_the_bounce_is_in_the_model() -> None:
+    """Only the published kernel branches; without bounce there is less to compute, and the same to move."""
+    parameters = {"count": 4096, "local": 256}
+    bouncing, straight = (_named(v).demand(parameters, TOY) for v in ("structs32", "structs32_straight"))
+
+    assert bouncing.streams == straight.streams
+    assert bouncing.operations["memory"] == straight.operations["memory"] + 4096 / 64
+    assert bouncing.operations["fp32"] > straight.operations["fp32"]
+    assert [w.variant for w in FAMILY if w.demand(parameters, TOY).branches] == ["structs32"]
+
+
+def test_accesses_to_members_touch_more_lines() -> None:
+    """32 structs of 32 bytes lie in 8 lines; on a processor, and where neighbours are adjacent, nothing is added."""
+    parameters = {"count": 4096, "local": 256}
+
+    assert Structs().demand(parameters, TOY).lines_per_access == 8
+    assert Structs().demand(parameters, CPU).lines_per_access == 1
+    assert ShortStructs().demand(parameters, TOY).lines_per_access == 1
+
+
+@pytest.mark.parametrize("workload", FAMILY, ids=lambda workload: workload.variant)
+def test_a_gpu_sweeps_up_to_2_25_particles(workload: Particles) -> None:
+    """Unless it is a quick run, which ends at eight times the last cache, as a processor's does."""
+    most, quick, cpu = (
+        max(parameters["count"] for parameters in sweeps["particles"].points)
+        for sweeps in (
+            _sweeps(workload, limits_of(TOY)),
+            _sweeps(workload, limits_of(TOY, quick=True)),
+            _sweeps(workload, limits_of(TOY), cpu=True),
+        )
+    )
+
+    assert most == 2**25
+    assert quick == cpu == 8 * 64 * MIB / (2 * workload.stored_bytes)
+
+
+def test_frames_are_traced_at_both_sides_of_the_edge() -> None:
+    """Two working sets are predicted to be served by the last cache, two by memory; the device's limits hold."""
+    frames = _sweeps(Structs(), limits_of(TOY))["frames"]
+    keys = [Structs().point(parameters, frames) for parameters in frames.points]
+    (prediction,) = (p for p in predict(TOY, Structs(), limits_of(TOY)) if p.key.sweep == "frames")
+
+    assert frames.frames == 300
+    assert [key.x for key in keys] == [0, 1, 2, 3]
+    assert [point.level.split()[0] for point in prediction.points] == ["L2", "L2", "DRAM", "DRAM"]
+    assert [feature.level for feature in prediction.features] == [key.label for key in keys]
+    assert keys[-1].working_set_bytes == 8 * 64 * MIB
+    small = _sweeps(Structs(), SMALL)["frames"]
+    assert all(parameters["local"] == 128 and parameters["count"] <= 4 * MIB for parameters in small.points)
+    assert _sweeps(Structs(), SMALL, cpu=True)["frames"].frames == 100
+
+
+def test_frames_are_traced_without_a_cache() -> None:
+    """A device whose caches are not known gets four working sets all the same."""
+    bare = TOY.model_copy(update={"caches": ()})
+    frames = next(sweep for sweep in Structs().sweeps(bare, SMALL) if sweep.name == "frames")
+
+    assert len(frames.points) == 4
+
+
+def test_only_the_published_layout_is_traced() -> None:
+    """The other layouts have two sweeps."""
+    assert [w.variant for w in FAMILY if "frames" in _sweeps(w, SMALL)] == ["structs32"]
+
+
+def test_a_processor_tries_few_work_groups() -> None:
+    """Each is a new build there."""
+    tried = [
+        [parameters["local"] for parameters in _sweeps(Arrays(), limits_of(TOY), cpu=cpu)["work_group"].points]
+        for cpu in (False, True)
+    ]
+
+    assert tried == [[32, 64, 128, 256, 512, 1024], [64, 256, 1024]]
