@@ -12,7 +12,7 @@ from gpureport.spec.models import Device
 from gpureport.workloads import all_workloads, grid, select
 from gpureport.workloads.bit_transpose import LocalMemory
 from gpureport.workloads.game_of_life import Bytes, Packed64
-from gpureport.workloads.memory import Latency
+from gpureport.workloads.memory.latency import Latency
 from gpureport.workloads.model import Buffer, Features, Limits, Workload
 from tests.toy import MIB, TOY
 
@@ -162,7 +162,7 @@ def test_the_reference_transposes() -> None:
 def test_the_chase_visits_every_line_once() -> None:
     """One lap, whole lines apart."""
     workload = Latency()
-    parameters = {"bytes": 128 * 50, "line": 128, "steps": 1}
+    parameters = {"bytes": 128 * 50, "line": 128, "steps": 1, "lap": 32}
     following = workload.job(parameters, np.random.default_rng(1)).buffers["next6400"].filled()
     at, seen = 0, set()
     for _ in range(50):

@@ -86,7 +86,8 @@ def _held_bytes(device: Device, demand: Demand, resident: Occupancy) -> tuple[fl
     """Return what each cache holds of the data that the kernel finds again.
 
     Caches that do not outlive a dispatch hold nothing for data that the next dispatch reuses. Local memory takes
-    its part of a unified cache. Caches of compute units add up only if each unit touches its own part.
+    its part of a unified cache. Caches of compute units that have a work-group add up only if each unit touches its own
+    part.
     """
     held = []
     for cache in device.caches:
@@ -94,7 +95,7 @@ def _held_bytes(device: Device, demand: Demand, resident: Occupancy) -> tuple[fl
         if cache.unified_with_local_memory:
             capacity -= local_memory_in_use_bytes(device.architecture, resident, demand.groups / device.compute_units)
         if cache.scope == "compute_unit" and not demand.shared:
-            capacity *= device.compute_units
+            capacity *= min(device.compute_units, ceil(demand.groups))
         lost = demand.reused == "never" or (demand.reused == "dispatch" and not cache.persistent)
         held.append(0.0 if lost else capacity)
     return tuple(held)

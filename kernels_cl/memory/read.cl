@@ -1,4 +1,4 @@
-// Memory primitives: what the caches and the memory give to kernels that do nothing else.
+// Read bandwidth: what the caches and the memory give to kernels that do nothing else.
 
 // What one load reads: 16 bytes for each lane of a GPU, a whole cache line on a CPU.
 #if WORDS == 16
@@ -44,7 +44,7 @@ kernel void read_shared(global const Vector *restrict data, uint chunks, uint wr
 // Read bandwidth of what each compute unit has for itself: a work-group reads its own region again and again.
 // `zero` is 0, which the compiler does not know: it cannot read once and count the passes.
 kernel void read_private(global const Vector *restrict data, uint vectors, uint passes, uint zero,
-                                    uint written, global uint *restrict folded)
+                         uint written, global uint *restrict folded)
 {
     const uint local_size = (uint)get_local_size(0);
     global const Vector *region = data + (size_t)get_group_id(0) * vectors;
@@ -58,37 +58,4 @@ kernel void read_private(global const Vector *restrict data, uint vectors, uint 
     const size_t i = get_global_id(0);
     if (i < written)
         folded[i] = folded_vector(sum);
-}
-
-// Latency of dependent loads. One work-item follows a random cycle through all lines and remembers where it stopped:
-// state[0] is the element it will read next, state[1] how many steps it has made (modulo the number of lines).
-kernel void chase(global const uint *restrict next, global uint *restrict state, uint steps, uint lines)
-{
-    uint at = state[0];
-    for (uint i = 0; i < steps; ++i)
-        at = next[at];
-    state[0] = at;
-    state[1] = (state[1] + steps) % lines;
-}
-
-// Untimed: touches every line in the order in which the chase would, beginning where it stands, so that caches hold
-// what they would hold after a whole lap, without waiting for one. A single work-group, as the chase is: lines also
-// come as near to its compute unit as the chase would bring them.
-kernel void lap(global const uint *restrict next, global const uint *restrict order, global const uint *restrict state,
-                uint lines, global uint *restrict sink)
-{
-    const uint start = state[1];
-    uint never = 0;
-    for (uint i = (uint)get_local_id(0); i < lines; i += (uint)get_local_size(0))
-        never |= next[order[(start + i) % lines]] == 0xffffffffu; // element numbers are smaller
-    if (never)
-        sink[0] = 1;
-}
-
-// Stream copy: one vector a work-item.
-kernel void copy(global const uint4 *restrict from, global uint4 *restrict to, uint vectors)
-{
-    const size_t i = get_global_id(0);
-    if (i < vectors)
-        to[i] = from[i];
 }

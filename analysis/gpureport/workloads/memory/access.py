@@ -1,0 +1,208 @@
+"""Access patterns: neighbours that read words apart, and words that are not aligned."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpureport.records import Axis, Metric, PointKey
+from gpureport.spec.models import Device
+from gpureport.workloads import grid
+from gpureport.workloads.model import Buffer, Demand, Dispatch, Job, Limits, Parameters, Stream, Sweep, Workload
+
+_STRIDES = (1, 2, 4, 8, 16, 32, 64)
+_OFFSETS = (0, 4, 16, 32, 64, 100)
+_SLACK_BYTES = 128
+
+
+def _beyond_bytes(device: Device, limits: Limits) -> int:
+    """Return a size that no cache holds even in part, whole MiB: 16 (on a CPU 4) times the last cache."""
+    times = 4 if device.kind == "cpu" or limits.quick else 16
+    return grid.multiple(2**20)(min(times * grid.last_cache_bytes(device), 0.75 * limits.max_buffer_bytes))
+
+
+def _work_items(parameters: Parameters) -> int:
+    """Return work-items enough for all words, in whole work-groups."""
+    local = parameters["local"]
+    return -(-parameters["count"] // (local * parameters["per_item"])) * local
+
+
+def _lines(start: int, span: int, line: int) -> int:
+    """Return how many lines *span* bytes touch that begin *start* bytes into one."""
+    return (start % line + span - 1) // line + 1
+
+
+def _line_bytes(device: Device) -> int:
+    return device.caches[0].line_bytes if device.caches else device.memory.access_bytes
+
+
+class _Access(Workload):
+    """What both patterns share: reads that are kept only when results are checked."""
+
+    family = "memory"
+    source = "memory/access.cl"
+    metric = Metric(kind="rate", unit="B", label="useful bandwidth")
+    primitive = True
+
+    def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
+        """Random data; nothing is stored."""
+        return self._job(parameters, rng, written=0)
+
+    def verification_job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
+        """The same kernel, told to store what it read."""
+        return self._job(parameters, rng, _work_items(parameters))
+
+    def _job(self, parameters: Parameters, rng: np.random.Generator, written: int) -> Job:
+        size, pitch = parameters["bytes"], np.uint32(parameters.get("stride", parameters.get("offset", 0)))
+        arguments = ("data", np.uint32(parameters["count"]), pitch, np.uint32(written), "folded")
+        options = {"PER_ITEM": parameters["per_item"], "WIDTH": 4, "WHOLE": 1}
+        if "width" in parameters:
+            options |= {"WIDTH": parameters["width"], "WHOLE": int(parameters["offset"] % parameters["width"] == 0)}
+        return Job(
+            buffers={"data": Buffer(size, grid.random_words(rng, 2**22)), "folded": Buffer(4 * max(1, written))},
+            dispatches=(Dispatch(self.variant, (_work_items(parameters),), (parameters["local"],), arguments),),
+            options=" ".join(f"-D{name}={value}" for name, value in options.items()),
+        )
+
+
+def _folded(words: NDArray[np.uint32], parameters: Parameters) -> NDArray[np.uint32]:
+    """Fold what each work-item reads of *words*, an array of as many elements as are read."""
+    local, per_item = parameters["local"], parameters["per_item"]
+    read = np.zeros(_work_items(parameters) * per_item, dtype=np.uint32)
+    read[: len(words)] = words
+    return np.asarray(np.bitwise_xor.reduce(read.reshape(-1, per_item, local), axis=1)).ravel()
+
+
+class Strided(_Access):
+    """Neighbouring work-items read words that lie apart."""
+
+    variant = "strided"
+    title = "Strided reads beyond all caches"
+    description = (
+        "Work-items read 4-byte words; those of neighbours lie 1 to 64 words apart, in a buffer beyond all caches. "
+        "Memory moves whole sectors or lines, so the useful rate falls with the stride until each word has one to "
+        "itself. Counted: the bytes that were asked for."
+    )
+
+    def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
+        """One case a stride."""
+        size = _beyond_bytes(device, limits)
+        shape = {"bytes": size, "per_item": 1 if device.kind == "cpu" else 4, "local": min(256, limits.max_work_group)}
+        points = tuple({"stride": stride, "count": size // 4 // stride, **shape} for stride in _STRIDES)
+        return (Sweep("stride", Axis(quantity="case", label="words from neighbour to neighbour"), points, "stride"),)
+
+    def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:  # noqa: ARG002 - one sweep only
+        """Work is useful bytes."""
+        stride = parameters["stride"]
+        return PointKey(
+            label="stride 1 word" if stride == 1 else f"stride {stride} words",
+            parameters=dict(parameters),
+            work=4 * parameters["count"],
+            work_items=_work_items(parameters),
+            working_set_bytes=parameters["bytes"],
+            x=1 + _STRIDES.index(stride),
+        )
+
+    def demand(self, parameters: Parameters, device: Device) -> Demand:
+        """Records of *stride* words, of which one is used; a wave's access touches as many lines as it spans."""
+        count, stride = parameters["count"], parameters["stride"]
+        width = device.architecture.wave_width
+        return Demand(
+            work_items=_work_items(parameters),
+            work_group=(parameters["local"],),
+            streams=(Stream("data", count, 4 * stride, 4),),
+            operations={"memory": float(count), "int32": 2.0 * count, "instruction": 6.0 * count},
+            chain={"int32": 8.0},
+            memory_chain=1.0,
+            lines_per_access=min(width, _lines(0, 4 * stride * width, _line_bytes(device))),
+        )
+
+    def verification(self) -> Sequence[Parameters]:
+        """Strides that do not divide the buffer, counts that fill no work-group."""
+        return (
+            {"stride": 1, "count": 1237, "bytes": 4 * 1237, "per_item": 4, "local": 96},
+            {"stride": 33, "count": 211, "bytes": 4 * 33 * 211, "per_item": 1, "local": 32},
+        )
+
+    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
+        """Every so many-th word."""
+        words = job.buffers["data"].filled().astype(np.uint32)[:: parameters["stride"]][: parameters["count"]]
+        return {"folded": _folded(words, parameters)}
+
+
+class Misaligned(_Access):
+    """Contiguous words that begin off alignment."""
+
+    variant = "misaligned"
+    title = "Misaligned reads, beyond the caches and within the last one"
+    description = (
+        "Work-items read neighbouring words of 4 or 16 bytes that begin 0 to 100 bytes off a 128-byte boundary, beyond "
+        "all caches and within a quarter of the last. 16-byte words off a 16-byte boundary are read by vload4, which "
+        "compilers turn into four loads. Counted: bytes read."
+    )
+
+    def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
+        """Cases: every offset, for both widths, in memory and in the last cache."""
+        local = min(256, limits.max_work_group)
+        per_item = 1 if device.kind == "cpu" else 4
+        memory, cached = _beyond_bytes(device, limits), grid.multiple(2**12)(grid.last_cache_bytes(device) / 4)
+        points = tuple(
+            {
+                "offset": offset,
+                "width": width,
+                "count": (size - _SLACK_BYTES) // width,
+                "bytes": size,
+                "per_item": per_item,
+                "local": local,
+                "case": 1 + case,
+            }
+            for case, (size, width, offset) in enumerate(
+                (size, width, offset) for size in (memory, cached) for width in (16, 4) for offset in _OFFSETS
+            )
+        )
+        return (Sweep("offset", Axis(quantity="case", label="width and offset"), points, "offset of the first word"),)
+
+    def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:
+        """Work is bytes read."""
+        within = "memory" if parameters["bytes"] == sweep.points[0]["bytes"] else "last cache"
+        return PointKey(
+            label=f"{parameters['width']} B at +{parameters['offset']} B, {within}",
+            parameters=dict(parameters),
+            work=parameters["width"] * parameters["count"],
+            work_items=_work_items(parameters),
+            working_set_bytes=parameters["bytes"],
+            x=parameters["case"],
+        )
+
+    def demand(self, parameters: Parameters, device: Device) -> Demand:
+        """Every byte is used; what an offset costs is that a wave's access touches one line more, or is split."""
+        count, width, offset = parameters["count"], parameters["width"], parameters["offset"]
+        split = 4 if offset % width else 1
+        lanes, line = device.architecture.wave_width, _line_bytes(device)
+        span = width * (lanes - 1) + width // split
+        touched = [_lines(offset + 4 * part, span, line) for part in range(split)]
+        return Demand(
+            work_items=_work_items(parameters),
+            work_group=(parameters["local"],),
+            streams=(Stream("data", count, width, width),),
+            operations={"memory": float(split * count), "int32": 2.0 * count, "instruction": 8.0 * count},
+            chain={"int32": 8.0},
+            memory_chain=1.0,
+            lines_per_access=sum(touched) / split,
+        )
+
+    def verification(self) -> Sequence[Parameters]:
+        """Whole and split words, aligned and not."""
+        shape = {"count": 517, "bytes": 16 * 517 + _SLACK_BYTES, "per_item": 4, "local": 96, "case": 1}
+        cases = ((16, 16), (16, 100), (4, 4))
+        return tuple({"width": width, "offset": offset, **shape} for width, offset in cases)
+
+    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
+        """The words from the offset on, each folded to 4 bytes."""
+        data = job.buffers["data"].filled().astype(np.uint32)
+        first, words = parameters["offset"] // 4, parameters["width"] // 4
+        read = data[first : first + words * parameters["count"]].reshape(-1, words)
+        return {"folded": _folded(np.bitwise_xor.reduce(read, axis=1), parameters)}
+
+
+WORKLOADS = (Strided(), Misaligned())

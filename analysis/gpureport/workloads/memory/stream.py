@@ -1,0 +1,202 @@
+"""Streams against working set: write, copy, triad."""
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpureport.records import Axis, Metric, PointKey
+from gpureport.spec.models import Device
+from gpureport.units import format_bytes
+from gpureport.workloads import grid
+from gpureport.workloads.model import (
+    Argument,
+    Buffer,
+    Demand,
+    Dispatch,
+    Job,
+    Limits,
+    Parameters,
+    Stream,
+    Sweep,
+    Workload,
+)
+
+_VECTOR_BYTES = 16
+
+
+class _Streaming(Workload):
+    """What all streams share: the sweep, and how the work is cut up."""
+
+    family = "memory"
+    source = "memory/stream.cl"
+    primitive = True
+    read: ClassVar[tuple[str, ...]]
+    """The arrays that are read."""
+    written: ClassVar[str]
+    """The array that is written."""
+
+    def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
+        """One sweep over the working set (all arrays together)."""
+        arrays = len(self.read) + 1
+        far = 8 if limits.quick or device.kind == "cpu" else 16
+        high = min(limits.max_bytes, arrays * limits.max_buffer_bytes, far * grid.last_cache_bytes(device))
+        shape = {"per_item": 1 if device.kind == "cpu" else 2, "local": min(256, limits.max_work_group)}
+        points = tuple(
+            {"vectors": size // arrays // _VECTOR_BYTES, **shape}
+            for size in grid.sizes(2**16, high, grid.multiple(arrays * 4096))
+        )
+        axis = Axis(quantity="working_set", label="working set")
+        return (Sweep("working_set", axis, points, "working set", coarse=grid.coarse(limits)),)
+
+    def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:  # noqa: ARG002 - one sweep only
+        """Work is bytes read and written."""
+        size = (len(self.read) + 1) * _VECTOR_BYTES * parameters["vectors"]
+        return PointKey(
+            label=format_bytes(size),
+            parameters=dict(parameters),
+            work=size,
+            work_items=_work_items(parameters),
+            working_set_bytes=size,
+            x=size,
+        )
+
+    def demand(self, parameters: Parameters, device: Device) -> Demand:  # noqa: ARG002
+        """One pass over each array."""
+        count, items = parameters["vectors"], _work_items(parameters)
+        into = Stream(self.written, count, _VECTOR_BYTES, _VECTOR_BYTES, write=True)
+        return Demand(
+            work_items=items,
+            work_group=(parameters["local"],),
+            streams=(*(Stream(name, count, _VECTOR_BYTES, _VECTOR_BYTES) for name in self.read), into),
+            operations={"memory": (len(self.read) + 1.0) * count, "instruction": 6.0 * items + 6.0 * count},
+            chain={"int32": 8.0},
+            memory_chain=1.0 if self.read else 0.0,
+            registers=16 + 4 * parameters["per_item"] * len(self.read),
+        )
+
+    @abstractmethod
+    def contents(self, rng: np.random.Generator, nbytes: int) -> NDArray[np.generic]:
+        """Return what an array that is read starts from."""
+
+    @abstractmethod
+    def scalars(self, parameters: Parameters, rng: np.random.Generator) -> tuple[Argument, ...]:
+        """Return the kernel's arguments after the arrays."""
+
+    def arrays(self) -> tuple[str, ...]:
+        """Return the kernel's arrays in the order of its arguments."""
+        return (*self.read, self.written)
+
+    def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
+        """Random data in, anything out."""
+        size, local = parameters["vectors"] * _VECTOR_BYTES, parameters["local"]
+        buffers = {name: Buffer(size, self.contents(rng, size)) for name in self.read}
+        arguments = (*self.arrays(), *self.scalars(parameters, rng))
+        return Job(
+            buffers={**buffers, self.written: Buffer(size)},
+            dispatches=(Dispatch(self.variant, (_work_items(parameters),), (local,), arguments),),
+            options=f"-DPER_ITEM={parameters['per_item']}",
+        )
+
+    def verification(self) -> Sequence[Parameters]:
+        """A count that fills no work-group, and a work-group that it does not even begin to fill."""
+        return ({"vectors": 1237, "per_item": 1, "local": 96}, {"vectors": 59, "per_item": 4, "local": 32})
+
+
+def _work_items(parameters: Parameters) -> int:
+    """Return work-items enough for all vectors, in whole work-groups."""
+    local = parameters["local"]
+    return -(-parameters["vectors"] // (local * parameters["per_item"])) * local
+
+
+class Copy(_Streaming):
+    """One array in, one out."""
+
+    variant = "copy"
+    essential = True
+    title = "Stream copy against working set"
+    description = (
+        "16-byte vectors are read from one buffer and written to another, dispatch after dispatch. "
+        "Counted: bytes read plus written (the STREAM convention; lines fetched before being written do not count)."
+    )
+    metric = Metric(kind="rate", unit="B", label="copy bandwidth")
+    read = ("from",)
+    written = "to"
+
+    def contents(self, rng: np.random.Generator, nbytes: int) -> NDArray[np.generic]:
+        """Random words."""
+        return grid.random_words(rng, nbytes)
+
+    def scalars(self, parameters: Parameters, rng: np.random.Generator) -> tuple[Argument, ...]:  # noqa: ARG002
+        """The number of vectors."""
+        return (np.uint32(parameters["vectors"]),)
+
+    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
+        """The same bytes."""
+        return {"to": job.buffers["from"].filled()}
+
+
+class Write(_Streaming):
+    """One array out."""
+
+    variant = "write"
+    title = "Stream write against working set"
+    description = (
+        "16-byte vectors, computed from their number, are written to one buffer, dispatch after dispatch. "
+        "Counted: bytes written (lines fetched before being written do not count)."
+    )
+    metric = Metric(kind="rate", unit="B", label="write bandwidth")
+    read = ()
+    written = "to"
+    _FACTORS = np.array([0x9E3779B1, 0x85EBCA6B, 0xC2B2AE35, 0x27D4EB2F], dtype=np.uint32)
+
+    def contents(self, rng: np.random.Generator, nbytes: int) -> NDArray[np.generic]:
+        """Nothing is read; for completeness, random words."""
+        return grid.random_words(rng, nbytes)
+
+    def scalars(self, parameters: Parameters, rng: np.random.Generator) -> tuple[Argument, ...]:
+        """The number of vectors, and what to add to the pattern."""
+        return (np.uint32(parameters["vectors"]), rng.integers(1, 2**32, dtype=np.uint32))
+
+    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
+        """The pattern; integers wrap around."""
+        seed = cast("np.uint32", job.dispatches[0].arguments[-1])
+        numbers = np.arange(parameters["vectors"], dtype=np.uint32)
+        return {"to": (numbers[:, None] * self._FACTORS + seed).ravel()}
+
+
+class Triad(_Streaming):
+    """Two arrays in, one out."""
+
+    variant = "triad"
+    title = "Stream triad against working set"
+    description = (
+        "a = b + s c in single precision, 16-byte vectors, three buffers, dispatch after dispatch. "
+        "Counted: bytes read plus written (the STREAM convention; lines fetched before being written do not count)."
+    )
+    metric = Metric(kind="rate", unit="B", label="triad bandwidth")
+    read = ("b", "c")
+    written = "a"
+
+    def arrays(self) -> tuple[str, ...]:
+        """As in the formula."""
+        return ("a", "b", "c")
+
+    def contents(self, rng: np.random.Generator, nbytes: int) -> NDArray[np.generic]:
+        """Random whole numbers, so small that sum and product are exact whether or not they are fused."""
+        return rng.integers(1, 2**20, size=max(1, min(nbytes, 2**22) // 4)).astype(np.float32)
+
+    def scalars(self, parameters: Parameters, rng: np.random.Generator) -> tuple[Argument, ...]:
+        """The number of vectors, and s."""
+        return (np.uint32(parameters["vectors"]), np.float32(rng.integers(2, 9)))
+
+    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
+        """With NumPy."""
+        s = cast("np.float32", job.dispatches[0].arguments[-1])
+        b, c = (job.buffers[name].filled().astype(np.float32) for name in self.read)
+        return {"a": b + s * c}
+
+
+WORKLOADS = (Copy(), Write(), Triad())

@@ -1,0 +1,64 @@
+// Streams: write, copy, triad. A work-item handles PER_ITEM vectors of 16 bytes, a work-group's local size apart, so
+// that neighbouring work-items touch neighbouring vectors; all loads are made before the first store.
+
+inline size_t first_vector(void)
+{
+    return (size_t)get_group_id(0) * get_local_size(0) * PER_ITEM + get_local_id(0);
+}
+
+// What `write` stores: different in every word, so that nothing along the way can compress it.
+inline uint4 pattern(uint i, uint seed)
+{
+    return i * (uint4)(0x9e3779b1u, 0x85ebca6bu, 0xc2b2ae35u, 0x27d4eb2fu) + seed;
+}
+
+kernel void write(global uint4 *restrict to, uint vectors, uint seed)
+{
+    const size_t first = first_vector(), step = get_local_size(0);
+#pragma unroll
+    for (uint v = 0; v < PER_ITEM; ++v) {
+        const size_t i = first + v * step;
+        if (i < vectors)
+            to[i] = pattern((uint)i, seed);
+    }
+}
+
+kernel void copy(global const uint4 *restrict from, global uint4 *restrict to, uint vectors)
+{
+    const size_t first = first_vector(), step = get_local_size(0);
+    uint4 held[PER_ITEM];
+#pragma unroll
+    for (uint v = 0; v < PER_ITEM; ++v) {
+        const size_t i = first + v * step;
+        if (i < vectors)
+            held[v] = from[i];
+    }
+#pragma unroll
+    for (uint v = 0; v < PER_ITEM; ++v) {
+        const size_t i = first + v * step;
+        if (i < vectors)
+            to[i] = held[v];
+    }
+}
+
+// a = b + s c
+kernel void triad(global float4 *restrict a, global const float4 *restrict b, global const float4 *restrict c,
+                  uint vectors, float s)
+{
+    const size_t first = first_vector(), step = get_local_size(0);
+    float4 left[PER_ITEM], right[PER_ITEM];
+#pragma unroll
+    for (uint v = 0; v < PER_ITEM; ++v) {
+        const size_t i = first + v * step;
+        if (i < vectors) {
+            left[v] = b[i];
+            right[v] = c[i];
+        }
+    }
+#pragma unroll
+    for (uint v = 0; v < PER_ITEM; ++v) {
+        const size_t i = first + v * step;
+        if (i < vectors)
+            a[i] = left[v] + s * right[v];
+    }
+}

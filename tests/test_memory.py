@@ -1,0 +1,133 @@
+"""Memory primitives: sweeps within the limits, references against results known otherwise, what the model is told."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from gpureport.predict import limits_of, predict, predict_sweep
+from gpureport.spec.models import Device
+from gpureport.workloads.memory import access, latency, read, stream
+from gpureport.workloads.model import Limits, Parameters, Workload
+from tests.toy import KIB, MIB, TOY
+
+FULL = limits_of(TOY)
+TIGHT = Limits(max_bytes=256 * MIB, max_buffer_bytes=128 * MIB, max_work_group=64)
+CPU = TOY.model_copy(update={"kind": "cpu"})
+WORKLOADS = (*access.WORKLOADS, *latency.WORKLOADS, *read.WORKLOADS, *stream.WORKLOADS)
+
+
+@pytest.mark.parametrize("device", [TOY, CPU], ids=["gpu", "cpu"])
+@pytest.mark.parametrize("workload", WORKLOADS, ids=lambda workload: workload.name)
+def test_every_point_stays_within_the_limits(workload: Workload, device: Device) -> None:
+    """Buffers and work-groups are no larger than allowed; labels differ; x ascends; items match the dispatch."""
+    for sweep in workload.sweeps(device, TIGHT):
+        keys = [workload.point(parameters, sweep) for parameters in sweep.points]
+        assert len({key.label for key in keys}) == len(keys) > 1
+        assert all(a.x < b.x for a, b in pairwise(keys))
+        for parameters, key in zip(sweep.points, keys, strict=True):
+            demand = workload.demand(parameters, device)
+            assert demand.work_items == key.work_items
+            assert demand.work_items % np.prod(demand.work_group) == 0
+            assert np.prod(demand.work_group) <= TIGHT.max_work_group
+        for parameters in (sweep.points[0], sweep.points[-1]):
+            job = workload.job(parameters, np.random.default_rng(0))
+            assert max(buffer.nbytes for buffer in job.buffers.values()) <= TIGHT.max_buffer_bytes
+            assert sum(buffer.nbytes for buffer in job.buffers.values()) <= TIGHT.max_bytes + 2**20
+            assert all(d.local_size[0] <= TIGHT.max_work_group for d in (*job.before, *job.dispatches))
+
+
+def test_the_chase_visits_every_line_once() -> None:
+    """One lap, whole lines apart."""
+    parameters = {"bytes": 128 * 50, "line": 128, "steps": 1, "lap": 32}
+    following = latency.Latency().job(parameters, np.random.default_rng(1)).buffers["next6400"].filled()
+    at, seen = 0, set()
+    for _ in range(50):
+        seen.add(at)
+        at = int(following[at])
+
+    assert at == 0
+    assert seen == set(range(0, 1600, 32))
+
+
+def _answer(workload: Workload, parameters: Parameters) -> np.ndarray:
+    job = workload.verification_job(parameters, np.random.default_rng(3))
+    (answer,) = workload.expected(parameters, job, 1).values()
+    return answer
+
+
+def test_the_strided_reference_takes_every_so_many_th_word() -> None:
+    """One word a work-item: the words themselves, zero where a work-item has none."""
+    parameters = {"stride": 5, "count": 7, "bytes": 4 * 35, "per_item": 1, "local": 4}
+    job = access.Strided().verification_job(parameters, np.random.default_rng(3))
+    words = job.buffers["data"].filled()
+
+    assert _answer(access.Strided(), parameters).tolist() == [*words[[0, 5, 10, 15, 20, 25, 30]], 0]
+
+
+def test_the_misaligned_reference_begins_at_the_offset() -> None:
+    """Two 16-byte words of two work-items, 20 bytes in, each folded."""
+    parameters = {"offset": 20, "width": 16, "count": 2, "bytes": 160, "per_item": 1, "local": 2, "case": 1}
+    job = access.Misaligned().verification_job(parameters, np.random.default_rng(3))
+    words = job.buffers["data"].filled()
+
+    assert _answer(access.Misaligned(), parameters).tolist() == [
+        np.bitwise_xor.reduce(words[5:9]),
+        np.bitwise_xor.reduce(words[9:13]),
+    ]
+
+
+def test_strides_cost_whole_sectors() -> None:
+    """Twice the stride, half the useful rate, until each word has a 32-byte sector to itself; then no more."""
+    (prediction,) = predict(TOY, access.Strided(), FULL)
+    rates = [point.value for point in prediction.points]
+
+    assert rates[1] / rates[0] == pytest.approx(1 / 2, rel=0.05)
+    assert rates[3] / rates[0] == pytest.approx(1 / 8, rel=0.05)
+    assert rates[4] / rates[3] == pytest.approx(1.0, rel=0.05)
+
+
+def test_an_offset_costs_a_line_and_a_split_word_four_accesses() -> None:
+    """A wave of 4-byte words spans one line, or two; of 16-byte words four or five, and split by four accesses."""
+    workload = access.Misaligned()
+    (sweep,) = workload.sweeps(TOY, FULL)
+    demands = {(p["width"], p["offset"]): workload.demand(p, TOY) for p in sweep.points}
+
+    assert demands[4, 0].lines_per_access == 1
+    assert demands[4, 4].lines_per_access == 2
+    assert demands[16, 0].lines_per_access == 4
+    assert demands[16, 64].lines_per_access == 5
+    assert demands[16, 4].operations["memory"] == 4 * demands[16, 0].operations["memory"]
+
+
+def test_the_private_sweep_shows_the_cliff_of_the_first_cache() -> None:
+    """The regions of the compute units that read stay in L2 until L1 has given out, and a second sweep has them all."""
+    sweeps = {sweep.name: sweep for sweep in read.ReadPrivate().sweeps(TOY, FULL)}
+    groups = {p["groups"] for p in sweeps["working_set"].points}
+    prediction = predict_sweep(TOY, read.ReadPrivate(), sweeps["working_set"], "specification")
+    (cliff,) = [f for f in prediction.features if f.position == "midpoint"]
+
+    assert groups == {32}
+    assert cliff.level == "L1"
+    assert cliff.value == pytest.approx(248 * KIB, rel=0.1)
+    assert max(p["bytes"] for p in sweeps["working_set"].points) == MIB
+    assert {p["groups"] for p in sweeps["every_unit"].points} == {TOY.compute_units}
+    assert all(p["bytes"] * p["groups"] <= 0.6 * 64 * MIB for p in sweeps["every_unit"].points)
+
+
+def test_few_units_need_no_second_private_sweep() -> None:
+    """Where all compute units' regions fit, one sweep shows both the cliff and the rate."""
+    small = TOY.model_copy(update={"compute_units": 8})
+
+    assert [sweep.name for sweep in read.ReadPrivate().sweeps(small, FULL)] == ["working_set"]
+
+
+@pytest.mark.parametrize(("workload", "arrays"), [(stream.Write(), 1), (stream.Copy(), 2), (stream.Triad(), 3)])
+def test_streams_count_every_array(workload: Workload, arrays: int) -> None:
+    """Far beyond the caches the predicted rate is the memory's, whatever the number of arrays."""
+    prediction = predict(TOY, workload, FULL)[0]
+    last = prediction.points[-1]
+
+    assert last.point.work == pytest.approx(arrays * 16 * last.point.parameters["vectors"])
+    assert last.value == pytest.approx(0.9e12, rel=0.05)
+    assert last.level == "DRAM"
