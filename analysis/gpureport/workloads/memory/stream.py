@@ -44,9 +44,10 @@ class _Streaming(Workload):
         far = 8 if limits.quick or device.kind == "cpu" else 16
         high = min(limits.max_bytes, arrays * limits.max_buffer_bytes, far * grid.last_cache_bytes(device))
         shape = {"per_item": 1 if device.kind == "cpu" else 2, "local": min(256, limits.max_work_group)}
+        step = arrays * _VECTOR_BYTES * shape["per_item"] * shape["local"]  # whole work-groups
         points = tuple(
             {"vectors": size // arrays // _VECTOR_BYTES, **shape}
-            for size in grid.sizes(2**16, high, grid.multiple(arrays * 4096))
+            for size in grid.sizes(2**16, high, grid.multiple(step))
         )
         axis = Axis(quantity="working_set", label="working set")
         return (Sweep("working_set", axis, points, "working set", coarse=grid.coarse(limits)),)
