@@ -6,7 +6,8 @@ from gpureport.errors import InputError
 from gpureport.spec.models import PresentDevice
 
 _KINDS = ("gpu", "accelerator", "cpu")
-_SIMULATORS = ("oclgrind",)
+_PRETENDERS = ("oclgrind", "simulat", "emulat")
+"""In the names of what only pretends to be a device: Oclgrind, FPGA emulators."""
 
 
 def choose(devices: Sequence[PresentDevice], text: str) -> PresentDevice:
@@ -14,14 +15,14 @@ def choose(devices: Sequence[PresentDevice], text: str) -> PresentDevice:
 
     Args:
         devices: as ``list_devices`` returns them.
-        text: ``auto`` (GPU before accelerator before CPU, then the larger units x clock), an index, or a part
-            of the device's or platform's name, in any case.
+        text: ``auto`` (GPU before accelerator before CPU, then the larger units x clock; never a simulator or
+            emulator), an index, or a part of the device's or platform's name, in any case.
 
     Raises:
         InputError: no device or several devices match.
     """
     if text == "auto":
-        return min(devices, key=_preference)
+        return _best(devices)
     if text.isdecimal():
         matches = [device for device in devices if device.index == int(text)]
     else:
@@ -40,9 +41,20 @@ def choose(devices: Sequence[PresentDevice], text: str) -> PresentDevice:
     )
 
 
-def _preference(device: PresentDevice) -> tuple[bool, int, float]:
-    simulated = any(name in device.platform.casefold() for name in _SIMULATORS)
-    return simulated, _KINDS.index(device.kind), -device.compute_units * (device.clock_hz or 1.0)
+def _best(devices: Sequence[PresentDevice]) -> PresentDevice:
+    real = [device for device in devices if not _pretends(device)]
+    if not real:
+        raise InputError(f"--device: 'auto' takes no simulator or emulator; name one of: {_listing(devices)}")
+    return min(real, key=_preference)
+
+
+def _pretends(device: PresentDevice) -> bool:
+    names = f"{device.platform} {device.name}".casefold()
+    return any(word in names for word in _PRETENDERS)
+
+
+def _preference(device: PresentDevice) -> tuple[int, float]:
+    return _KINDS.index(device.kind), -device.compute_units * (device.clock_hz or 1.0)
 
 
 def _listing(devices: Sequence[PresentDevice]) -> str:
