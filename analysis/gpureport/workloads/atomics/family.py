@@ -1,0 +1,133 @@
+"""What all atomic adds share: a grid that is resident as a whole, and how the model sees it."""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpureport.records import Metric, PointKey
+from gpureport.spec.models import Device, IntelOccupancy
+from gpureport.workloads import grid
+from gpureport.workloads.model import Argument, Buffer, Demand, Dispatch, Job, Parameters, Stream, Sweep, Workload
+
+WORDS_APART = 32
+"""Words between the addresses of work-groups: each has a line of its own."""
+_LOCKED_ADD_CYCLES = 20.0
+
+
+class Atomics(Workload):
+    """One way to add up numbers: the grid is resident as a whole, and its work-items add again and again."""
+
+    family = "atomics"
+    source = "atomics.cl"
+    metric = Metric(kind="rate", unit="adds", label="atomic adds")
+    primitive = True
+    kernel: ClassVar[str]
+
+    def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:
+        """Work is the numbers added, however many atomic operations that takes."""
+        return PointKey(
+            label=self.label(parameters),
+            parameters=dict(parameters),
+            work=total_adds(parameters),
+            work_items=parameters["groups"] * parameters["local"],
+            working_set_bytes=4 * self.words(parameters),
+            x=sweep.points.index(parameters),
+        )
+
+    @abstractmethod
+    def label(self, parameters: Parameters) -> str:
+        """Name a case."""
+
+    @abstractmethod
+    def words(self, parameters: Parameters) -> int:
+        """Return the size of the buffer of counters."""
+
+    @abstractmethod
+    def arguments(self, parameters: Parameters) -> tuple[Argument, ...]:
+        """Return the kernel's arguments between the counters and the number of passes."""
+
+    @abstractmethod
+    def addresses(self, parameters: Parameters) -> NDArray[np.int64]:
+        """Return the counter that each work-item adds to in each pass: shape (passes, items)."""
+
+    def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
+        """Counters that start anywhere: sums wrap around."""
+        size = 4 * self.words(parameters)
+        items = parameters["groups"] * parameters["local"]
+        arguments = ("counters", *self.arguments(parameters), np.uint32(parameters["passes"]))
+        return Job(
+            buffers={"counters": Buffer(size, grid.random_words(rng, size))},
+            dispatches=(Dispatch(self.kernel, (items,), (parameters["local"],), arguments),),
+            options=f"-DWORDS_APART={WORDS_APART}",
+        )
+
+    verification_dispatches = 2
+
+    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
+        """Add everything up, modulo 2^32."""
+        items = np.arange(parameters["groups"] * parameters["local"], dtype=np.uint32)
+        passes = np.arange(parameters["passes"], dtype=np.uint32)
+        addends = items * np.uint32(2654435761) + passes[:, None]
+        counters = job.buffers["counters"].filled().astype(np.uint32)
+        np.add.at(counters, self.addresses(parameters), addends * np.uint32(dispatches))
+        return {"counters": counters}
+
+
+def total_adds(parameters: Parameters) -> int:
+    """Return the numbers that one dispatch adds up."""
+    return parameters["passes"] * parameters["groups"] * parameters["local"]
+
+
+def resident_groups(device: Device, local: int) -> int:
+    """Return as many groups as every architecture holds at once: 1024 work-items a compute unit of a GPU.
+
+    A subslice of Intel's holds 56 threads of eight lanes or more; a processor's core takes four groups in turn.
+    """
+    if device.kind == "cpu":
+        return 4 * device.compute_units
+    rules = device.architecture.occupancy
+    units = device.compute_units / (rules.units_per_subslice if isinstance(rules, IntelOccupancy) else 1)
+    items = 256 if isinstance(rules, IntelOccupancy) else 1024
+    return max(1, int(units * items / local))
+
+
+def demand_of(
+    parameters: Parameters,
+    device: Device,
+    *,
+    counters: int,
+    sent: float,
+    operations: Mapping[str, float],
+    serial_cycles: float = 0.0,
+    contended: float = 0.0,
+) -> Demand:
+    """Return the demand of a grid whose groups are all resident.
+
+    Args:
+        parameters: of the point.
+        device: gives the latencies, and whether it is a processor.
+        counters: how many addresses are added to.
+        sent: atomic operations in all.
+        operations: by class, besides the atomic operations.
+        serial_cycles: clock cycles during which work waits for other work, on a GPU.
+        contended: share of the atomic operations whose line another core had last, on a processor.
+    """
+    group_bytes = 4 * parameters["local"] if "local" in operations else 0
+    if device.kind == "cpu":
+        moved = contended * max((cache.latency_cycles for cache in device.caches), default=0.0)
+        serial_cycles = sent / parameters["groups"] * (_LOCKED_ADD_CYCLES + moved)
+    each = Stream("counters", counters, 4, 4, passes=sent / counters, outer_passes=sent / counters)
+    return Demand(
+        work_items=parameters["groups"] * parameters["local"],
+        work_group=(parameters["local"],),
+        streams=(each, Stream("counters", counters, 4, 4, True, each.passes, each.outer_passes)),
+        operations={**operations, "memory": sent},
+        branches=True,  # a processor's compiler makes no vectors of atomic operations
+        # Waiting, in the model's words: a chain of operations of known latency.
+        chain={"int32": serial_cycles / device.architecture.latency_cycles["int32"]},
+        registers=16,
+        local_memory_bytes=group_bytes,
+    )

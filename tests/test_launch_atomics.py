@@ -1,0 +1,193 @@
+"""Launch primitives and atomic adds: points, the model's view of them, the kernels."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from gpureport.measure.limits import features
+from gpureport.measure.opencl import OpenCLBackend, list_devices
+from gpureport.measure.selection import choose
+from gpureport.measure.verify import verify
+from gpureport.predict import limits_of, predict
+from gpureport.predict.model import point_time
+from gpureport.predict.occupancy import Resources, occupancy
+from gpureport.spec.database import load_database
+from gpureport.spec.models import Device
+from gpureport.workloads import select
+from gpureport.workloads.atomics.family import Atomics, resident_groups
+from gpureport.workloads.atomics.grouped import ByGroup, Reduced
+from gpureport.workloads.atomics.spread import Spread
+from gpureport.workloads.launch import Groups, GroupSize, Queued
+from gpureport.workloads.model import Limits, Parameters, Sweep, Workload
+from tests.toy import ARCHITECTURE, GEN9_RULES, MIB, RDNA3_RULES, TOY, TURING_RULES
+
+FAMILIES = select(("launch", "atomics"))
+ATOMICS = (Spread(), ByGroup(), Reduced())
+CPU = TOY.model_copy(update={"kind": "cpu"})
+SMALL = Limits(max_bytes=256 * MIB, max_buffer_bytes=128 * MIB, max_work_group=48)
+
+
+def _sweeps(workload: Workload, device: Device = TOY, limits: Limits | None = None) -> dict[str, Sweep]:
+    return {sweep.name: sweep for sweep in workload.sweeps(device, limits or limits_of(device))}
+
+
+def _ruled(rules: object) -> Device:
+    return TOY.model_copy(update={"architecture": ARCHITECTURE.model_copy(update={"occupancy": rules})})
+
+
+@pytest.fixture(scope="module")
+def backend() -> Iterator[OpenCLBackend]:
+    """The device that ``--device auto`` would take."""
+    opened = OpenCLBackend(choose(list_devices(), "auto"))
+    yield opened
+    opened.clear()
+
+
+@pytest.mark.parametrize("workload", FAMILIES, ids=lambda workload: workload.name)
+def test_kernels_equal_the_reference(backend: OpenCLBackend, workload: Workload) -> None:
+    """No add is lost, whoever adds at the same time; every dispatch runs its last work-item."""
+    verification = verify(backend, workload, features(backend.device), np.random.default_rng(8))
+
+    assert verification.passed, verification.message
+
+
+def test_the_variants_are_found() -> None:
+    """Three of each family; only the first launch primitive is needed by a quick run's calibration."""
+    assert [w.name for w in FAMILIES if w.essential] == ["launch/groups"]
+    assert {w.name for w in FAMILIES} == {
+        "atomics/by_group",
+        "atomics/reduced",
+        "atomics/spread",
+        "launch/group_size",
+        "launch/groups",
+        "launch/queued",
+    }
+
+
+@pytest.mark.parametrize("workload", FAMILIES, ids=lambda workload: workload.name)
+def test_small_work_groups_are_enough(workload: Workload) -> None:
+    """A device that allows few work-items a group still gets points, all within what it allows."""
+    for sweep in _sweeps(workload, limits=SMALL).values():
+        assert sweep.points
+        assert all(parameters["local"] <= 48 for parameters in sweep.points)
+
+
+def test_a_lone_dispatch_is_traced_and_a_row_is_not() -> None:
+    """The same points: one group, one a compute unit, sixteen a compute unit; the work is one dispatch."""
+    sweeps = _sweeps(Queued())
+
+    assert sweeps["alone"].points == sweeps["row"].points
+    assert (sweeps["alone"].frames, sweeps["row"].frames) == (200, 0)
+    keys = [Queued().point(parameters, sweeps["row"]) for parameters in sweeps["row"].points]
+    assert [key.label for key in keys] == ["1 group", "100 groups", "1.6 k groups"]
+    assert {key.work for key in keys} == {1}
+    assert [key.x for key in keys] == [0, 1, 2]
+
+
+def test_the_rate_of_launches_has_every_size_and_number() -> None:
+    """From a thousand to a million groups on a GPU; a processor gets few of them."""
+    sizes = {True: (64, 256, 1024), False: (32, 64, 128, 256, 512, 1024)}
+    for device, powers in ((TOY, (10, 15, 20)), (CPU, (10, 14))):
+        points = _sweeps(GroupSize(), device)["group_size"].points
+        expected = [(2**power, local) for power in powers for local in sizes[device is CPU]]
+        assert [(p["groups"], p["local"]) for p in points] == expected
+
+
+def test_small_groups_are_predicted_to_start_at_the_dispatchers_rate() -> None:
+    """2^20 groups at one a cycle, whether of 32 work-items or of 256."""
+    (prediction,) = predict(TOY, GroupSize(), limits_of(TOY))
+    by_label = {point.point.label: point for point in prediction.points}
+
+    assert by_label["2^20 groups of 32"].binding == by_label["2^20 groups of 256"].binding == "groups"
+    assert by_label["2^20 groups of 32"].value == pytest.approx(1e9, rel=0.02)
+    assert [feature.position for feature in prediction.features] == ["case"] * 18
+
+
+def test_the_curve_of_groups_is_as_before() -> None:
+    """A taper over work-items: one work-group to a million of 64."""
+    sweep = _sweeps(Groups())["groups"]
+    keys = [Groups().point(parameters, sweep) for parameters in sweep.points]
+
+    assert [key.x for key in keys] == [64 * 2**power for power in range(21)]
+    assert [key.work for key in keys] == [2**power for power in range(21)]
+
+
+@pytest.mark.parametrize(
+    "device",
+    [TOY, _ruled(TURING_RULES), _ruled(RDNA3_RULES), _ruled(GEN9_RULES)],
+    ids=["hopper", "turing", "rdna3", "gen9"],
+)
+@pytest.mark.parametrize("workload", ATOMICS, ids=lambda workload: workload.variant)
+def test_the_whole_grid_is_resident(device: Device, workload: Atomics) -> None:
+    """What adds wait for is counted once, not for round after round of work-groups."""
+    limits = Limits(max_bytes=256 * MIB, max_buffer_bytes=128 * MIB, max_work_group=256)
+    rules = device.architecture.occupancy
+    shared_by = getattr(rules, "units_per_subslice", 1)
+    for sweep in _sweeps(workload, device, limits).values():
+        for parameters in sweep.points:
+            demand = workload.demand(parameters, device)
+            resident = occupancy(device.architecture, demand.work_group, Resources(16, demand.local_memory_bytes))
+            assert demand.groups <= resident.groups_per_compute_unit * device.compute_units / shared_by
+
+
+def _time_s(workload: Atomics, parameters: Parameters, device: Device = TOY) -> tuple[float, str]:
+    demand = workload.demand(parameters, device)
+    answer = point_time(device, demand, Resources(demand.registers, demand.local_memory_bytes))
+    return answer.time_s - device.launch.batched_s, answer.binding
+
+
+def test_adds_to_one_address_follow_each_other() -> None:
+    """One a cycle for one address, twice as fast for two; for many the cache's bandwidth counts."""
+    grid = {"passes": 16, "local": 256, "groups": resident_groups(TOY, 256)}
+    adds = 16 * 100 * 1024
+    one, two, many = (_time_s(Spread(), {"addresses": count, **grid}) for count in (1, 2, 2**16))
+
+    assert [binding for _, binding in (one, two, many)] == ["latency", "latency", "L2"]
+    assert one[0] == pytest.approx(adds / 1e9, rel=0.01)
+    assert two[0] == pytest.approx(adds / 2e9, rel=0.01)
+    assert many[0] == pytest.approx(8 * adds / 3.2e12, rel=0.1)
+
+
+def test_all_addresses_are_met_in_time() -> None:
+    """More of them than work-items: each pass goes on where the one before ended; a single pass meets fewer."""
+    grid = {"addresses": 2**20, "local": 256, "groups": resident_groups(TOY, 256)}
+    met = [Spread().demand({"passes": passes, **grid}, TOY).streams[0].elements for passes in (512, 1)]
+
+    assert met == [2**20, 100 * 1024]
+
+
+def test_work_groups_that_send_less_are_faster() -> None:
+    """Adding up a wave, or a work-group, beats adding to one address one by one."""
+    grid = {"passes": 256, "local": 256, "groups": resident_groups(TOY, 256)}
+    one = _time_s(Spread(), {"addresses": 1, **grid})[0]
+
+    assert _time_s(ByGroup(), grid)[1] == "shuffle"
+    assert _time_s(ByGroup(), grid)[0] < one / 100
+    assert _time_s(Reduced(), grid)[0] < one / 100
+
+
+def test_a_processors_locked_adds_are_counted() -> None:
+    """20 cycles each where no other core has the line: four groups in turn on each core of the shipped entry."""
+    device = load_database().device("cpu/x86_64")
+    grid = {"passes": 256, "local": 256, "groups": resident_groups(device, 256)}
+    adds_of_a_core = 4 * 256 * 256
+    free = _time_s(ByGroup(), grid, device)[0]
+    contended = _time_s(Spread(), {"addresses": 1, **grid}, device)[0]
+
+    assert free == pytest.approx(adds_of_a_core * 20 / device.clock_hz, rel=0.05)
+    assert contended > 2 * free
+
+
+@pytest.mark.parametrize("workload", ATOMICS, ids=lambda workload: workload.variant)
+def test_every_add_arrives_somewhere(workload: Atomics) -> None:
+    """The reference's sum over all counters grows by the sum of all numbers, modulo 2^32."""
+    for parameters in workload.verification():
+        job = workload.job(parameters, np.random.default_rng(2))
+        items = parameters["groups"] * parameters["local"]
+        numbers = sum(
+            (item * 2654435761) % 2**32 + turn for item in range(items) for turn in range(parameters["passes"])
+        )
+        before = int(job.buffers["counters"].filled().astype(np.uint64).sum())
+        after = int(workload.expected(parameters, job, 3)["counters"].astype(np.uint64).sum())
+        assert (after - before - 3 * numbers) % 2**32 == 0
