@@ -125,7 +125,6 @@ def demand_of(
         work_group=(parameters["local"],),
         streams=(each, Stream("counters", counters, 4, 4, True, each.passes, each.outer_passes)),
         operations={**operations, "memory": sent},
-        branches=True,  # a processor's compiler makes no vectors of atomic operations
         # Waiting, in the model's words: a chain of operations of known latency.
         chain={"int32": serial_cycles / device.architecture.latency_cycles["int32"]},
         registers=16,
