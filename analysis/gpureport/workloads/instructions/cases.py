@@ -1,0 +1,162 @@
+"""The operations that are measured: what one step of a chain is, on the device and in NumPy."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpureport.spec.models import Device
+
+Words = NDArray[np.uint32]
+Step = Callable[[tuple[Words, ...], Words], tuple[Words, ...]]
+"""From the words of a chain, oldest first, and the operand, to the words after one step; elementwise."""
+Draw = Callable[[np.random.Generator], Words]
+
+TABLE = 1024
+"""Words that chains start from, as many operands."""
+_ROWS, _BANKS = TABLE // 32, 32
+
+_KIN = {"ternary": "int32", "shift": "int32", "ballot": "shuffle", "fp32_three": "fp32"}
+"""The class that stands in where an architecture does not list one."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One operation.
+
+    Attributes:
+        name: the instruction class, as in ``Architecture.rates_per_cycle`` and ``latency_cycles``.
+        states: words of a chain.
+        step: what it computes.
+        initial: draws the words that chains start from, :data:`TABLE` of them.
+        operands: draws the operands, as many.
+        besides: operations of other classes that a step needs, by class.
+        wide: whether a CPU handles a vector of work in each work-item.
+        group: whether work-items need company: whole work-groups also on a CPU.
+        result_mask: the bits of a word that do not depend on the device.
+    """
+
+    name: str
+    states: int
+    step: Step
+    initial: Draw
+    operands: Draw
+    besides: Mapping[str, float] = field(default_factory=dict)
+    wide: bool = True
+    group: bool = False
+    result_mask: int = 0xFFFFFFFF
+
+    def classes(self, device: Device) -> dict[str, float]:
+        """Return the operations of one step by class, each by the nearest class that *device* knows."""
+        return {known(name, device): count for name, count in {self.name: 1.0, **self.besides}.items()}
+
+
+def known(name: str, device: Device) -> str:
+    """Return class *name*, or the one that stands in where the architecture lists neither rate nor latency of it."""
+    listed = device.architecture.rates_per_cycle.keys() | device.architecture.latency_cycles.keys()
+    return name if name in listed else _KIN.get(name, name)
+
+
+def fma(a: NDArray[np.float32], b: NDArray[np.float32], c: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return a * b + c, rounded once.
+
+    The product of two singles is exact in double precision. The sum is rounded to odd there (Boldo and Melquiond,
+    Emulation of a FMA and Correctly Rounded Sums, IEEE Transactions on Computers 57(4), 2008), so that the second
+    rounding, to single precision, cannot go wrong.
+    """
+    product, addend = a.astype(np.float64) * b.astype(np.float64), c.astype(np.float64)
+    total = product + addend
+    back = total - product
+    error = (product - (total - back)) + (addend - back)
+    bits = total.view(np.uint64)
+    # Towards the exact value: away from zero if what was lost has the sum's sign, else towards it.
+    step = np.where((error > 0) == (total > 0), np.uint64(1), np.uint64(2**64 - 1))
+    odd = np.where((error != 0) & (bits & np.uint64(1) == 0), bits + step, bits)
+    return odd.view(np.float64).astype(np.float32)
+
+
+def _real(words: Words) -> NDArray[np.float32]:
+    return words.view(np.float32)
+
+
+def _fma(a: Words, b: Words, c: Words) -> Words:
+    return fma(_real(a), _real(b), _real(c)).view(np.uint32)
+
+
+def _turned(value: Words, by: Words) -> Words:
+    """Rotate to the right."""
+    right = by & np.uint32(31)
+    left = -right & np.uint32(31)
+    return np.asarray(value >> right | value << left, dtype=np.uint32)
+
+
+def _votes(lanes: Words) -> Words:
+    """Return to every lane one bit for each of eight lanes: whether its word is not zero."""
+    bits = (lanes.reshape(-1, 8) != 0).astype(np.uint32) << np.arange(8, dtype=np.uint32)
+    return np.repeat(np.sum(bits, axis=1, dtype=np.uint32), 8)
+
+
+def _any_words(rng: np.random.Generator) -> Words:
+    return rng.integers(0, 2**32, size=TABLE, dtype=np.uint32)
+
+
+def _small_reals(rng: np.random.Generator) -> Words:
+    """Numbers for which x * x + b stays bounded, whatever x of them it starts from."""
+    return rng.uniform(-0.6, 0.2, TABLE).astype(np.float32).view(np.uint32)
+
+
+def _whole_reals(rng: np.random.Generator) -> Words:
+    """Small whole numbers of both signs: millions of products add up exactly."""
+    return (rng.integers(1, 4, TABLE) * rng.choice([-1, 1], TABLE)).astype(np.float32).view(np.uint32)
+
+
+def _eight_masks(rng: np.random.Generator) -> Words:
+    """Eight bits for each of eight lanes, the same for every eight: sub-groups of any size see the same."""
+    return np.tile(rng.integers(1, 2**8, size=8, dtype=np.uint32), TABLE // 8)
+
+
+def _offsets(rng: np.random.Generator) -> Words:  # noqa: ARG001 - drawn like the others
+    """Neighbouring words of the table, in bytes: each lane of a wave its own bank."""
+    return 4 * np.arange(TABLE, dtype=np.uint32)
+
+
+def _rows_in_a_cycle(rng: np.random.Generator) -> Words:
+    """For each word of the table the place, in bytes, of one in the same bank: a random cycle through all rows."""
+    following = np.empty((_ROWS, _BANKS), dtype=np.uint32)
+    for bank in range(_BANKS):
+        order = rng.permutation(_ROWS).astype(np.uint32)
+        following[order, bank] = np.roll(order, -1) * _BANKS + bank
+    return 4 * following.ravel()
+
+
+def _step_local(words: tuple[Words, ...], table: Words) -> tuple[Words, ...]:
+    return (table[words[0] // 4],)
+
+
+ARITHMETIC = (
+    Case("fp32", 1, lambda x, b: (_fma(x[0], x[0], b),), _small_reals, _small_reals),
+    Case("fp32_three", 3, lambda x, _: (_fma(x[1], x[2], x[0]), x[1], x[2]), _whole_reals, _whole_reals),
+    Case("int32", 2, lambda x, _: (x[1], x[0] + x[1]), _any_words, _any_words),
+    Case("int32_mul", 1, lambda x, b: (x[0] * x[0] + b,), _any_words, _any_words),
+    Case("ternary", 3, lambda x, _: (x[1], x[2], x[0] & ~x[2] | x[1] & x[2]), _any_words, _any_words),
+    Case("shift", 2, lambda x, _: (x[1], _turned(x[0], x[1])), _any_words, _any_words),
+    Case("local", 1, _step_local, _offsets, _rows_in_a_cycle, wide=False),
+    Case("barrier", 1, lambda x, _: x, _any_words, _any_words, wide=False, group=True),
+)
+"""What every device has."""
+
+EXCHANGES = (
+    Case("shuffle", 1, lambda x, _: (x[0].reshape(-1, 2, 4)[:, ::-1].ravel(),), _any_words, _any_words, group=True),
+    Case(
+        "ballot",
+        1,
+        lambda x, b: (_votes(x[0] & b),),
+        _eight_masks,
+        _eight_masks,
+        besides={"int32": 1.0},
+        group=True,
+        result_mask=0xFF,
+    ),
+)
+"""What takes lanes of a sub-group."""

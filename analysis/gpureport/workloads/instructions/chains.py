@@ -1,0 +1,138 @@
+"""What rate and latency of instructions share: chains of one operation, their start and their end."""
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from math import ceil
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpureport.records import Axis, PointKey
+from gpureport.spec.models import Device
+from gpureport.workloads.instructions.cases import TABLE, Case
+from gpureport.workloads.model import Buffer, Demand, Dispatch, Job, Limits, Parameters, Sweep, Workload
+
+
+class Chains(Workload):
+    """One sweep whose cases are operations."""
+
+    family = "instructions"
+    source = "instructions.cl"
+    primitive = True
+    essential = True
+    cases: ClassVar[tuple[Case, ...]]
+
+    @abstractmethod
+    def shape(self, case: Case, device: Device, limits: Limits) -> dict[str, int]:
+        """Return how a case is cut up: ``chains``, unrolled ``steps``, ``rounds``, ``groups``, ``local``, ``lanes``."""
+
+    def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
+        """One sweep: each operation a case."""
+        points = tuple({"case": 1 + i, **self.shape(case, device, limits)} for i, case in enumerate(self.cases))
+        return (Sweep("operation", Axis(quantity="case", label="instruction class"), points, "instruction class"),)
+
+    def case(self, parameters: Parameters) -> Case:
+        """Return the operation of a point."""
+        return self.cases[parameters["case"] - 1]
+
+    @abstractmethod
+    def work(self, parameters: Parameters) -> float:
+        """Return what one dispatch counts."""
+
+    def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:  # noqa: ARG002 - one sweep only
+        """Label the point by its instruction class."""
+        return PointKey(
+            label=self.case(parameters).name,
+            parameters=dict(parameters),
+            work=self.work(parameters),
+            work_items=parameters["groups"] * parameters["local"],
+            working_set_bytes=8 * TABLE,
+            x=parameters["case"],
+        )
+
+    def demand(self, parameters: Parameters, device: Device) -> Demand:
+        """Nothing but the operations, and the chains that they form."""
+        case, items = self.case(parameters), parameters["groups"] * parameters["local"]
+        in_a_chain, lanes = float(parameters["steps"] * parameters["rounds"]), parameters["lanes"]
+        classes = case.classes(device)
+        each = in_a_chain * parameters["chains"] * items * lanes
+        return Demand(
+            work_items=items,
+            work_group=(parameters["local"],),
+            operations={name: count * each for name, count in classes.items()},
+            chain={name: count * in_a_chain for name, count in classes.items()},
+            registers=16 + case.states * parameters["chains"],
+            local_memory_bytes=4 * TABLE if case.name == "local" else 0,
+            branches=lanes == 1 and not case.group,
+        )
+
+    def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
+        """Random words; nothing is stored."""
+        return self._job(parameters, rng, written=0)
+
+    def verification_job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
+        """The same kernel, told to store where its chains end."""
+        return self._job(parameters, rng, parameters["groups"] * parameters["local"])
+
+    def _job(self, parameters: Parameters, rng: np.random.Generator, written: int) -> Job:
+        case, local, lanes = self.case(parameters), parameters["local"], parameters["lanes"]
+        names = {name: f"{name} {case.name}" for name in ("initial", "operands")}
+        buffers = {
+            names["initial"]: Buffer(4 * TABLE, case.initial(rng)),
+            names["operands"]: Buffer(4 * TABLE, case.operands(rng)),
+            "folded": Buffer(4 * lanes * max(1, written)),
+        }
+        scalars = (np.uint32(parameters["rounds"]), np.uint32(written))
+        arguments = (names["initial"], names["operands"], *scalars, "folded")
+        chosen = {"CHAINS": parameters["chains"], "STEPS": parameters["steps"], "LANES": lanes}
+        return Job(
+            buffers=buffers,
+            dispatches=(Dispatch("instructions", (parameters["groups"] * local,), (local,), arguments),),
+            options=" ".join([f"-DCASE_{case.name.upper()}", *(f"-D{name}={value}" for name, value in chosen.items())]),
+        )
+
+    def verification(self) -> Sequence[Parameters]:
+        """Every operation in one chain and in several, on words and on vectors of them."""
+        shapes = (
+            {"chains": 1, "steps": 7, "rounds": 3, "groups": 3, "local": 64, "lanes": 1},
+            {"chains": 3, "steps": 4, "rounds": 5, "groups": 2, "local": 32, "lanes": 8},
+        )
+        return tuple(
+            {"case": 1 + i, **shape, "lanes": shape["lanes"] if case.wide else 1}
+            for i, case in enumerate(self.cases)
+            for shape in shapes
+        )
+
+    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
+        """Follow every chain of every work-item, step by step; integers wrap around, multiply-adds round once."""
+        case, lanes = self.case(parameters), parameters["lanes"]
+        initial, operands = (
+            job.buffers[f"{name} {case.name}"].filled().astype(np.uint32) for name in ("initial", "operands")
+        )
+        items = np.arange(parameters["groups"] * parameters["local"])
+        # `local` chases through the operands as one table; for all others each work-item has its own.
+        operand = operands if case.name == "local" else _of_items(operands, items, lanes)
+        total = np.zeros(len(items) * lanes, dtype=np.uint32)
+        for chain in range(parameters["chains"]):
+            starts = (items + 64 * (chain * case.states + state) for state in range(case.states))
+            words = tuple(_of_items(initial, start, lanes) for start in starts)
+            for _ in range(parameters["steps"] * parameters["rounds"]):
+                words = case.step(words, operand)
+            for word in words:
+                total = np.uint32(3) * total ^ (word & np.uint32(case.result_mask))
+        return {"folded": total}
+
+
+def _of_items(table: NDArray[np.uint32], items: NDArray[np.int_], lanes: int) -> NDArray[np.uint32]:
+    """Return what each of *items* finds in a table of vectors of *lanes* words, item after item."""
+    vectors = table.reshape(-1, lanes)
+    return vectors[items % len(vectors)].ravel()
+
+
+def rounds(device: Device, case: Case, seconds: float, operations: float) -> int:
+    """Return how many rounds of so many *operations* take about *seconds*, by the slowest class of a step."""
+    rates = device.architecture.rates_per_cycle
+    listed = [device.rate_per_s(name) / count for name, count in case.classes(device).items() if name in rates]
+    slowest = min(listed, default=device.rate_per_s("shuffle"))
+    return max(1, ceil(seconds * slowest / operations))

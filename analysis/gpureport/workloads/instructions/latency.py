@@ -1,0 +1,72 @@
+"""How long the next instruction waits for the result of the one before, class by class."""
+
+from typing import ClassVar
+
+from gpureport.records import Metric
+from gpureport.spec.models import Device
+from gpureport.workloads import sub_group
+from gpureport.workloads.instructions import rate
+from gpureport.workloads.instructions.cases import ARITHMETIC, EXCHANGES, Case
+from gpureport.workloads.instructions.chains import Chains
+from gpureport.workloads.model import Features, Limits, Parameters
+
+
+class Latency(Chains):
+    """One wave, one chain."""
+
+    variant = "latency"
+    title = "Latency of instructions, by class"
+    description = (
+        "One wave, one chain: every operation needs the result of the one before. For the barrier one work-group of "
+        "several waves. Counted: the time of one operation."
+    )
+    metric = Metric(kind="time", unit="instructions", label="latency")
+    cases: ClassVar[tuple[Case, ...]] = ARITHMETIC
+
+    def shape(self, case: Case, device: Device, limits: Limits) -> dict[str, int]:
+        """As many steps as take about a fifth of a millisecond."""
+        wave = device.architecture.wave_width
+        cpu = device.kind == "cpu"
+        local = wave if case.group or not cpu else 1
+        if case.name == "barrier":
+            local = min(64 if cpu else 256, limits.max_work_group)
+        cycles = max(1.0, device.architecture.latency_cycles.get(case.name, 4.0))
+        steps = 16 if case.name == "barrier" else 240
+        return {
+            "chains": 1,
+            "steps": steps,
+            "rounds": max(1, round(_SECONDS * device.clock_hz / cycles / steps)),
+            "groups": 1,
+            "local": local,
+            "lanes": wave if cpu and case.wide and not case.group else 1,
+        }
+
+    def work(self, parameters: Parameters) -> float:
+        """Count the operations of the chain."""
+        return parameters["steps"] * parameters["rounds"]
+
+
+_SECONDS = 2e-4
+
+
+class SubGroupLatency(Latency):
+    """The same for exchanges within a sub-group."""
+
+    variant = "sub_group_latency"
+    title = "Latency of sub-group exchanges"
+    description = (
+        "One wave, one chain of shuffles (with the lane four away) or of ballots (each after an AND). Counted: the "
+        "time of one exchange, for a ballot with its AND."
+    )
+    cases = EXCHANGES
+
+    def missing(self, features: Features) -> str | None:
+        """Both exchanges are needed."""
+        return rate.missing(features)
+
+    def options(self, features: Features) -> str:
+        """The back end that has both."""
+        return sub_group.options(features, "ballot")
+
+
+WORKLOADS = (Latency(), SubGroupLatency())
