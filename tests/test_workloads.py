@@ -11,7 +11,6 @@ from gpureport.predict import limits_of, predict
 from gpureport.spec.models import Device
 from gpureport.workloads import all_workloads, grid, select
 from gpureport.workloads.bit_transpose import LocalMemory
-from gpureport.workloads.game_of_life import Bytes, Packed64
 from gpureport.workloads.memory.latency import Latency
 from gpureport.workloads.model import Buffer, Features, Limits, Workload
 from tests.toy import MIB, TOY
@@ -105,46 +104,6 @@ def test_a_buffer_repeats_its_contents() -> None:
     filled = Buffer(20, np.array([1, 2, 3], dtype=np.uint32)).filled()
 
     assert filled.tolist() == [1, 2, 3, 1, 2]
-
-
-def _advance(workload: Bytes | Packed64, board: np.ndarray, generations: int) -> np.ndarray:
-    """Advance a board of 0 and 1 by the workload's own reference."""
-    height, width = board.shape
-    parameters = {"width": width, "height": height, "local_x": 8, "local_y": 8}
-    job = workload.job(parameters, np.random.default_rng(0))
-    contents = board.astype(np.uint8)
-    if isinstance(workload, Packed64):
-        padded = np.zeros((height, -(-width // 64) * 64), dtype=np.uint8)
-        padded[:, :width] = board
-        contents = np.packbits(padded, axis=1, bitorder="little").view("<u8").astype(np.uint64)
-    buffers = {name: Buffer(buffer.nbytes, contents) for name, buffer in job.buffers.items()}
-    answer = workload.expected(parameters, type(job)(buffers, job.dispatches), generations)
-    (result,) = answer.values()
-    if isinstance(workload, Packed64):
-        cells = np.unpackbits(result.astype("<u8").view(np.uint8), bitorder="little")
-        return cells.reshape(height, -1)[:, :width]
-    return result.reshape(height, width)
-
-
-@pytest.mark.parametrize("workload", [Bytes(), Packed64()], ids=_ids)
-def test_a_glider_flies(workload: Bytes | Packed64) -> None:
-    """After four generations a glider is itself, one cell further along the diagonal, also across words."""
-    board = np.zeros((70, 70), dtype=np.uint8)
-    board[60:63, 61:64] = [[0, 1, 0], [0, 0, 1], [1, 1, 1]]
-
-    np.testing.assert_array_equal(_advance(workload, board, 4), np.roll(board, (1, 1), (0, 1)))
-
-
-@pytest.mark.parametrize("workload", [Bytes(), Packed64()], ids=_ids)
-def test_beyond_the_border_all_is_dead(workload: Bytes | Packed64) -> None:
-    """A block in the corner stays, a blinker's row at the edge loses what would lie outside."""
-    board = np.zeros((5, 67), dtype=np.uint8)
-    board[:2, :2] = 1
-    board[4, 64:67] = 1
-    after = _advance(workload, board, 1)
-
-    assert after[:2, :2].all()
-    assert after[3:, 64:67].tolist() == [[0, 1, 0], [0, 1, 0]]
 
 
 def test_the_reference_transposes() -> None:

@@ -1,0 +1,287 @@
+"""What all Game of Life kernels share: the sweeps, the boards, the demand of a stencil, the check."""
+
+from collections.abc import Mapping, Sequence
+from math import ceil, isqrt, prod
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpureport.records import Axis, Metric, PointKey
+from gpureport.spec.models import Device
+from gpureport.units import format_bytes
+from gpureport.workloads import grid
+from gpureport.workloads.game_of_life.rules import cells_of, generations, random_cells, stored_of
+from gpureport.workloads.model import (
+    Argument,
+    Buffer,
+    Demand,
+    Dispatch,
+    Job,
+    Limits,
+    Parameters,
+    Stream,
+    Sweep,
+    Workload,
+)
+
+SHAPES = ((64, 1), (256, 1), (8, 8), (16, 16), (32, 8), (128, 4))
+"""Work-group shapes (x, y) that variants without a published map of shapes try."""
+
+_LEAST_BYTES, _MOST_BYTES = 2.0**15, 2.0**34
+_TILE_BYTES = 2**22  # random cells drawn; a larger board repeats them
+_MAP_S = 1.0
+_RUNS_OF_A_SHAPE = 12  # how many streaming times a shape of a map takes: a few samples, most above the streaming time
+
+
+class Board(Workload):
+    """Two boards in turn; each work-item advances a rectangle of cells.
+
+    Subclasses say how cells are stored (:attr:`bits_per_cell`, :attr:`element_bytes`), which rectangle a work-item
+    advances and what it asks of the device; kernels take ``from``, ``to`` and :meth:`scalars`.
+    """
+
+    family = "game_of_life"
+    metric = Metric(kind="rate", unit="cells", label="cells advanced")
+    verification_dispatches = 3
+    kernel: ClassVar[str]
+    bits_per_cell: ClassVar[int]
+    """1, 8 or 32."""
+    element_bytes: ClassVar[int]
+    """Rows are whole elements; what a work-item loads and stores at once."""
+    cells_per_item_x: ClassVar[int] = 1
+    rows_per_item: ClassVar[int] = 1
+    generations: ClassVar[int] = 1
+    """Of one dispatch."""
+    build_options: ClassVar[str] = ""
+    wrapped: ClassVar[bool] = False
+    """Whether opposite borders touch; otherwise all is dead beyond the border."""
+
+    shape: ClassVar[tuple[int, int]] = (256, 1)
+    """Work-group of the sweep over board sizes, where the board is wide enough and the device allows it."""
+    mapped: ClassVar[bool] = False
+    """Whether all shapes of work-groups are tried, instead of :data:`SHAPES`."""
+    published_side: ClassVar[int] = 0
+    """Side of the board that was published: shapes are compared on it where that is quick enough."""
+    side_multiple: ClassVar[int] = 64
+    """Sides of swept boards are multiples of this."""
+    extra_bytes: ClassVar[int] = 0
+    """Of buffers that are no boards."""
+
+    read_bytes: ClassVar[float]
+    """Bytes that one work-item asks of the first cache."""
+    operations: ClassVar[Mapping[str, float]]
+    """Lane operations of one work-item by class."""
+    chain: ClassVar[Mapping[str, float]] = {"int32": 24.0}
+    memory_chain: ClassVar[float] = 1.0
+    registers: ClassVar[int] = 32
+    branches: ClassVar[bool] = True
+
+    # Sizes
+
+    def row_bytes(self, parameters: Parameters) -> int:
+        """Return the bytes from one row to the next."""
+        return ceil(parameters["width"] * self.bits_per_cell / (8 * self.element_bytes)) * self.element_bytes
+
+    def board_bytes(self, parameters: Parameters) -> int:
+        """Return the bytes of one board."""
+        return self.row_bytes(parameters) * parameters["height"]
+
+    def items(self, parameters: Parameters) -> tuple[int, int]:
+        """Return the work-items, columns and rows, that advance a board (without those that fill work-groups)."""
+        return ceil(parameters["width"] / self.cells_per_item_x), ceil(parameters["height"] / self.rows_per_item)
+
+    def geometry(self, parameters: Parameters) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Return the global and the local size of a dispatch."""
+        local = (parameters["local_x"], parameters["local_y"])
+        return tuple(ceil(n / group) * group for n, group in zip(self.items(parameters), local, strict=True)), local
+
+    # Sweeps
+
+    def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
+        """The side of a square board, through the caches; and the shape of the work-group."""
+        most = self._most_bytes(device, limits)
+        sides = grid.sizes(min(_LEAST_BYTES, most), most, self._side)
+        shapes = self.shapes(device, limits)
+        side = self._map_side(device, most, len(shapes))
+        return (
+            Sweep(
+                "grid_size",
+                Axis(quantity="working_set", label="working set, both boards"),
+                tuple(_square(side, *self._fitted(side, limits)) for side in sides),
+                "board size",
+                coarse=grid.coarse(limits),
+            ),
+            Sweep(
+                "work_group",
+                Axis(quantity="work_group", label="work-group shape"),
+                tuple(_square(side, *shape) for shape in shapes),
+                f"work-group shape, board {side} x {side}",
+            ),
+        )
+
+    def shapes(self, device: Device, limits: Limits) -> tuple[tuple[int, int], ...]:
+        """Return the work-group shapes that are compared."""
+        if self.mapped:
+            return grid.shapes(limits, device.kind)
+        return tuple(shape for shape in SHAPES if prod(shape) <= limits.max_work_group)
+
+    def _most_bytes(self, device: Device, limits: Limits) -> float:
+        """Return the largest working set: well beyond the caches; on a CPU, which is slower, not as far."""
+        beyond = {True: 4, False: 8} if device.kind == "cpu" else {True: 16, False: 64}
+        return min(
+            limits.max_bytes - self.extra_bytes,
+            2 * limits.max_buffer_bytes,
+            beyond[limits.quick] * grid.last_cache_bytes(device),
+            _MOST_BYTES,
+        )
+
+    def _side(self, working_set_bytes: float) -> int:
+        """Return the side of two boards that take no more than *working_set_bytes*."""
+        side = isqrt(int(working_set_bytes * 4 / self.bits_per_cell))
+        return max(1, side // self.side_multiple) * self.side_multiple
+
+    def _fitted(self, side: int, limits: Limits) -> tuple[int, int]:
+        """Return :attr:`shape`, shortened for a narrow board and for what the device allows."""
+        columns = ceil(side / self.cells_per_item_x)
+        x = min(self.shape[0], max(32, 1 << (columns - 1).bit_length()), limits.max_work_group)
+        return x, min(self.shape[1], max(1, limits.max_work_group // x))
+
+    def _map_side(self, device: Device, most: float, shapes: int) -> int:
+        """Return the side on which shapes are compared: the published, or one that fits no cache but takes no time.
+
+        On a CPU it may fit a cache, since its caches are large and its runs slow.
+        """
+        published = 2 * self.board_bytes(_square(self.published_side, 1, 1))
+        streamed_s = published / device.memory.bandwidth_bytes_per_s
+        quick = device.kind != "cpu" and shapes * _RUNS_OF_A_SHAPE * streamed_s <= _MAP_S
+        if published and published <= most and quick:
+            return self.published_side
+        return self._side(min(most, 2.0**23 if device.kind == "cpu" else 4 * grid.last_cache_bytes(device)))
+
+    def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:
+        """Work is cells, times the generations of a dispatch."""
+        width, height, size = parameters["width"], parameters["height"], 2 * self.board_bytes(parameters)
+        by_group = sweep.axis.quantity == "work_group"
+        shape = f"{parameters['local_x']} x {parameters['local_y']}"
+        return PointKey(
+            label=shape if by_group else f"{width} x {height} ({format_bytes(size)})",
+            parameters=dict(parameters),
+            work=width * height * self.generations,
+            work_items=prod(self.geometry(parameters)[0]),
+            working_set_bytes=size,
+            x=sweep.points.index(parameters) if by_group else size,
+        )
+
+    # Demand
+
+    def demand(self, parameters: Parameters, device: Device) -> Demand:
+        """A stencil: what work-items ask for, groups fetch with its halo, and memory gives once."""
+        items, group = self.geometry(parameters)
+        busy = self.busy_items(parameters, device.architecture.wave_width)
+        return Demand(
+            work_items=prod(items),
+            work_group=group,
+            streams=self.streams(parameters, device),
+            operations={name: count * busy for name, count in self.operations.items()},
+            chain=self.chain,
+            memory_chain=self.memory_chain,
+            registers=self.registers,
+            branches=self.branches,
+            lines_per_access=self._lines_per_access(parameters, device),
+        )
+
+    def streams(self, parameters: Parameters, device: Device) -> tuple[Stream, ...]:
+        """Return the traffic: reads with the halo of a group, writes in the sectors that a wave reaches."""
+        elements, nbytes = self.board_bytes(parameters) / self.element_bytes, self.element_bytes
+        columns, rows = self.items(parameters)
+        asked = columns * rows * self.read_bytes / self.board_bytes(parameters)
+        return (
+            Stream("from", elements, nbytes, nbytes, passes=asked, outer_passes=self._halo(parameters, device)),
+            Stream("to", elements, nbytes, nbytes, write=True, outer_passes=self._written_sectors(parameters, device)),
+        )
+
+    def _item_row_bytes(self) -> float:
+        return self.cells_per_item_x * self.bits_per_cell / 8
+
+    def _wave(self, parameters: Parameters, wave_width: int) -> tuple[int, int]:
+        """Return the columns and rows of work-items that a wave covers."""
+        columns = min(parameters["local_x"], wave_width)
+        return columns, max(1, min(parameters["local_y"], wave_width // columns))
+
+    def busy_items(self, parameters: Parameters, wave_width: int) -> float:
+        """Return the lanes of all waves that have any cell to advance: idle ones cost as much as busy ones."""
+        wave, items = self._wave(parameters, wave_width), self.items(parameters)
+        waves = prod(ceil(n / side) for n, side in zip(items, wave, strict=True))
+        return float(waves * max(prod(wave), min(wave_width, parameters["local_x"] * parameters["local_y"])))
+
+    def _lines_per_access(self, parameters: Parameters, device: Device) -> float:
+        """Return the lines that an access of a wave touches; a CPU's lanes load one by one."""
+        if device.kind == "cpu":
+            return 1.0
+        columns, rows = self._wave(parameters, device.architecture.wave_width)
+        line = device.caches[0].line_bytes if device.caches else 128
+        return float(rows * ceil(columns * self._item_row_bytes() / line))
+
+    def _halo(self, parameters: Parameters, device: Device) -> float:
+        """Return how often a board crosses the outer caches.
+
+        A group fetches whole sectors: its own rectangle, and around it as many cells as there are generations. A
+        CPU's core works through groups in order, and its cache still holds the rows of the one before.
+        """
+        if device.kind == "cpu":
+            return 1.0
+        sector = device.caches[0].sector_bytes if device.caches else 32
+        row, rows = parameters["local_x"] * self._item_row_bytes(), parameters["local_y"] * self.rows_per_item
+        beside = ceil(self.generations * self.bits_per_cell / 8 / sector)
+        return (rows + 2 * self.generations) / rows * (ceil(row / sector) + 2 * beside) * sector / row
+
+    def _written_sectors(self, parameters: Parameters, device: Device) -> float:
+        """Return the bytes of the sectors that a wave's row reaches, relative to the bytes that it writes."""
+        if device.kind == "cpu":
+            return 1.0
+        sector = device.caches[0].sector_bytes if device.caches else 32
+        row = self._wave(parameters, device.architecture.wave_width)[0] * self._item_row_bytes()
+        return ceil(row / sector) * sector / row
+
+    # Running and checking
+
+    def scalars(self, parameters: Parameters) -> tuple[Argument, ...]:
+        """Return the kernel's arguments behind the two boards: width and height in cells."""
+        return np.uint32(parameters["width"]), np.uint32(parameters["height"])
+
+    def word_scalars(self, parameters: Parameters) -> tuple[np.generic, ...]:
+        """Return for kernels of whole words: words of a row, height, which bits of a row's last word are cells."""
+        words = self.row_bytes(parameters) // self.element_bytes
+        cells = parameters["width"] - (words - 1) * 8 * self.element_bytes // self.bits_per_cell
+        mask = np.array([2 ** (cells * self.bits_per_cell) - 1], dtype=f"u{self.element_bytes}")
+        return np.uint32(words), np.uint32(parameters["height"]), mask[0]
+
+    def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
+        """Random cells, half of them alive, alike on both boards."""
+        size = self.board_bytes(parameters)
+        drawn = random_cells(rng, min(size, _TILE_BYTES), self.bits_per_cell)
+        return Job({name: Buffer(size, drawn) for name in ("a", "b")}, self.dispatches(parameters), self.build_options)
+
+    def dispatches(self, parameters: Parameters) -> tuple[Dispatch, ...]:
+        """Return the two dispatches that take turns: from *a* to *b*, and back."""
+        items, local = self.geometry(parameters)
+        scalars = self.scalars(parameters)
+        return tuple(Dispatch(self.kernel, items, local, (*pair, *scalars)) for pair in (("a", "b"), ("b", "a")))
+
+    def verification(self) -> Sequence[Parameters]:
+        """Odd boards: no side a multiple of a group, a word or a work-item's rectangle; one column; one row; tiny."""
+        boards = ((97, 61, 16, 4), (261, 35, 64, 1), (1, 70, 32, 1), (131, 1, 8, 8), (2, 3, 4, 2))
+        return tuple(dict(zip(("width", "height", "local_x", "local_y"), board, strict=True)) for board in boards)
+
+    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
+        """The board that was written last."""
+        start = job.buffers["a"].filled().view(np.uint8).reshape(parameters["height"], -1)
+        cells = cells_of(start, parameters["width"], self.bits_per_cell)
+        after = generations(cells, dispatches * self.generations, wrapped=self.wrapped)
+        stored = stored_of(after, self.row_bytes(parameters), self.bits_per_cell)
+        return {"a" if dispatches % 2 == 0 else "b": stored.ravel()}
+
+
+def _square(side: int, local_x: int, local_y: int) -> Parameters:
+    return {"width": side, "height": side, "local_x": local_x, "local_y": local_y}

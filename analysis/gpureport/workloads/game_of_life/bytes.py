@@ -1,0 +1,131 @@
+"""Game of Life, one byte a cell: naive, four cells a work-item, wide loads, and a tile in local memory."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from math import prod
+from typing import ClassVar
+
+from gpureport.spec.models import Device
+from gpureport.workloads.game_of_life.board import Board
+from gpureport.workloads.model import Argument, Demand, Local, Parameters
+
+
+class _Bytes(Board):
+    source = "game_of_life/bytes.cl"
+    bits_per_cell = 8
+    element_bytes = 1
+
+
+class Bytes(_Bytes):
+    """The naive kernel."""
+
+    variant = "bytes"
+    essential = True
+    mapped = True
+    kernel = "step_bytes"
+    title = "Game of Life, one byte a cell"
+    description = (
+        "One work-item a cell, nine byte loads and one store, boards in turn, random start, dead beyond the border. "
+        "Counted: cells advanced by one generation."
+    )
+    read_bytes = 9.0
+    # Counted in the machine code for compute capability 9.0.
+    operations: ClassVar[Mapping[str, float]] = {"memory": 10.0, "int32": 25.0, "int32_mul": 12.0, "instruction": 75.0}
+
+
+class Bytes4(_Bytes):
+    """Loads shared by four cells; published as *grouped*."""
+
+    variant = "bytes4"
+    mapped = True
+    kernel = "step_bytes4"
+    title = "Game of Life, one byte a cell, four cells a work-item"
+    description = (
+        "One work-item four cells of a row, whose neighbourhoods overlap: 18 byte loads and four stores instead of 36 "
+        "and four; dead beyond the border. Counted: cells advanced by one generation."
+    )
+    cells_per_item_x = 4
+    read_bytes = 18.0
+    # Beside the loads: six column predicates, nine additions of rows, four of columns and rules, addresses, and a
+    # predicate for each load and store.
+    operations: ClassVar[Mapping[str, float]] = {"memory": 22.0, "int32": 66.0, "int32_mul": 8.0, "instruction": 112.0}
+    registers = 40
+
+
+class BytesWide(_Bytes):
+    """Four cells in one 32-bit word, added as four numbers of eight bits."""
+
+    variant = "bytes_wide"
+    mapped = True
+    kernel = "step_bytes_wide"
+    title = "Game of Life, one byte a cell, 32-bit loads"
+    description = (
+        "One work-item a 32-bit word of four cells: nine word loads and one store; neighbours are added on all four "
+        "bytes of a word at once. Rows are padded to whole words with dead bytes; dead beyond the border. Counted: "
+        "cells advanced by one generation."
+    )
+    element_bytes = 4
+    cells_per_item_x = 4
+    read_bytes = 36.0
+    # Six funnel shifts, four three-input additions, five operations of the rule, masks of borders, addresses.
+    operations: ClassVar[Mapping[str, float]] = {"memory": 10.0, "int32": 52.0, "int32_mul": 12.0, "instruction": 90.0}
+
+    def scalars(self, parameters: Parameters) -> tuple[Argument, ...]:
+        """Words of a row, height, mask of the last word."""
+        return self.word_scalars(parameters)
+
+
+class BytesTile(_Bytes):
+    """Each group's cells and their halo pass through local memory."""
+
+    variant = "bytes_tile"
+    kernel = "step_bytes_tile"
+    title = "Game of Life, one byte a cell, tile in local memory"
+    description = (
+        "One work-item a cell; a group copies its cells and those around them to local memory, waits, and reads its "
+        "nine from there; dead beyond the border. Counted: cells advanced by one generation."
+    )
+    shape = (32, 8)
+    read_bytes = 1.0  # and its part of the halo, see demand
+    # The nine reads from local memory, their sum, the rule and the store; what the copy adds, see demand.
+    operations: ClassVar[Mapping[str, float]] = {
+        "memory": 1.0,
+        "local": 9.0,
+        "int32": 24.0,
+        "int32_mul": 4.0,
+        "barrier": 1.0,
+        "instruction": 46.0,
+    }
+    copied: ClassVar[Mapping[str, float]] = {
+        "memory": 1.0,
+        "local": 1.0,
+        "int32": 10.0,
+        "int32_mul": 3.0,
+        "instruction": 18.0,
+    }
+    """Lane operations of copying one cell to local memory."""
+    chain: ClassVar[Mapping[str, float]] = {"int32": 30.0, "local": 2.0, "barrier": 1.0}
+
+    def demand(self, parameters: Parameters, device: Device) -> Demand:
+        """Each cell of the tile is loaded once, its halo included."""
+        base = super().demand(parameters, device)
+        tile = self._tile_bytes(parameters)
+        loaded = tile / prod(base.work_group)
+        copying = loaded * self.busy_items(parameters, device.architecture.wave_width)
+        read, written = base.streams
+        return replace(
+            base,
+            streams=(replace(read, passes=loaded), written),
+            operations={name: n + self.copied.get(name, 0.0) * copying for name, n in base.operations.items()},
+            local_memory_bytes=tile,
+        )
+
+    def _tile_bytes(self, parameters: Parameters) -> int:
+        return prod(parameters[side] + 2 for side in ("local_x", "local_y"))
+
+    def scalars(self, parameters: Parameters) -> tuple[Argument, ...]:
+        """Width, height, and room for the tile."""
+        return (*super().scalars(parameters), Local(self._tile_bytes(parameters)))
+
+
+WORKLOADS = (Bytes(), Bytes4(), BytesWide(), BytesTile())

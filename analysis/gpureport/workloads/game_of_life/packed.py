@@ -1,0 +1,75 @@
+"""Game of Life, one bit a cell: 8, 32 or 64 cells a word, one work-item a word."""
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from gpureport.workloads.game_of_life.board import Board
+from gpureport.workloads.model import Argument, Parameters
+
+
+class _Packed(Board):
+    """Bit planes in words; the kernel is the same for all words."""
+
+    source = "game_of_life/packed.cl"
+    kernel = "step_packed"
+    bits_per_cell = 1
+    published_side = 65_536
+
+    def scalars(self, parameters: Parameters) -> tuple[Argument, ...]:
+        """Words of a row, height, mask of the last word."""
+        return self.word_scalars(parameters)
+
+
+def _description(bits: int) -> str:
+    return (
+        f"One bit a cell, one work-item a {bits}-bit word; the neighbours of {bits} cells are added at once on bit "
+        "planes; nine word loads and one store; dead beyond the border, bits beyond the last column are masked. "
+        "Counted: cells advanced by one generation."
+    )
+
+
+class Packed8(_Packed):
+    """Eight cells a work-item."""
+
+    variant = "packed8"
+    title = "Game of Life, 8 cells a word"
+    description = _description(8)
+    build_options = "-DBITS=8"
+    element_bytes = 1
+    cells_per_item_x = 8
+    read_bytes = 9.0
+    # As for 32 bits, and masks where a shift would carry bits out of the byte.
+    operations: ClassVar[Mapping[str, float]] = {"memory": 10.0, "int32": 66.0, "int32_mul": 14.0, "instruction": 108.0}
+
+
+class Packed32(_Packed):
+    """32 cells a work-item."""
+
+    variant = "packed32"
+    title = "Game of Life, 32 cells a word"
+    description = _description(32)
+    build_options = "-DBITS=32"
+    element_bytes = 4
+    cells_per_item_x = 32
+    read_bytes = 36.0
+    # 13 three-input bitwise operations of the adders, six funnel shifts, masks of borders, addresses.
+    operations: ClassVar[Mapping[str, float]] = {"memory": 10.0, "int32": 58.0, "int32_mul": 14.0, "instruction": 98.0}
+
+
+class Packed64(_Packed):
+    """64 cells a work-item."""
+
+    variant = "packed64"
+    essential = True
+    mapped = True
+    title = "Game of Life, 64 cells a word"
+    description = _description(64)
+    build_options = "-DBITS=64"
+    element_bytes = 8
+    cells_per_item_x = 64
+    read_bytes = 72.0
+    # Counted in the machine code for compute capability 9.0.
+    operations: ClassVar[Mapping[str, float]] = {"memory": 10.0, "int32": 96.0, "int32_mul": 38.0, "instruction": 187.0}
+
+
+WORKLOADS = (Packed8(), Packed32(), Packed64())

@@ -1,0 +1,227 @@
+"""Game of Life, four bytes a cell, wrapped edges: one work-item a cell, blocks of cells, and only what changed.
+
+As published by J. Guthmann for boards of 20 000 x 20 000 cells.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpureport.spec.models import Device
+from gpureport.workloads.game_of_life.board import Board
+from gpureport.workloads.game_of_life.rules import generations
+from gpureport.workloads.model import Buffer, Dispatch, Job, Limits, Parameters, Stream
+
+_TORUS = "Edges are wrapped, by comparing and selecting. Counted: cells advanced by one generation."
+
+
+class Words(Board):
+    """Every cell written."""
+
+    source = "game_of_life/words.cl"
+    variant = "words"
+    kernel = "step_words"
+    title = "Game of Life, four bytes a cell"
+    description = f"One work-item a cell, two-dimensional dispatch, nine loads and one store, random start. {_TORUS}"
+    bits_per_cell = 32
+    element_bytes = 4
+    wrapped = True
+    mapped = True
+    published_side = 20_000
+    read_bytes = 36.0
+    # Four comparisons and selections, addresses of three rows and nine cells, four three-input additions, the rule.
+    operations: ClassVar[Mapping[str, float]] = {"memory": 10.0, "int32": 42.0, "int32_mul": 8.0, "instruction": 70.0}
+
+
+class WordsLinear(Words):
+    """One-dimensional, as published."""
+
+    variant = "words_linear"
+    mapped = False
+    kernel = "step_words_linear"
+    title = "Game of Life, four bytes a cell, one-dimensional"
+    description = (
+        "One work-item a cell, one-dimensional dispatch, nine loads and one store; the cell's place by division, "
+        "edges wrapped by the remainder of a division, as published. Counted: cells advanced by one generation."
+    )
+    # Six divisions by two divisors. Each divisor: three conversions at a quarter of the rate, and two multiplications;
+    # each division: two multiplications, two corrections of two operations each.
+    operations: ClassVar[Mapping[str, float]] = {"memory": 10.0, "int32": 88.0, "int32_mul": 24.0, "instruction": 115.0}
+    chain: ClassVar[Mapping[str, float]] = {"int32": 60.0, "int32_mul": 8.0}
+
+    def shapes(self, device: Device, limits: Limits) -> tuple[tuple[int, int], ...]:  # noqa: ARG002
+        """Rows alone."""
+        return tuple((2**power, 1) for power in range(5, 11) if 2**power <= limits.max_work_group)
+
+    def geometry(self, parameters: Parameters) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Return all cells in a row, in groups of the work-items of a two-dimensional one."""
+        local = parameters["local_x"] * parameters["local_y"]
+        return (-(-parameters["width"] * parameters["height"] // local) * local,), (local,)
+
+
+class WordsBlocks(Words):
+    """Two by two cells a work-item."""
+
+    variant = "words_blocks"
+    mapped = False
+    kernel = "step_words_blocks"
+    title = "Game of Life, four bytes a cell, 2 x 2 cells a work-item"
+    description = f"One work-item 2 x 2 cells: sixteen loads, shared, and four stores, random start. {_TORUS}"
+    cells_per_item_x = 2
+    rows_per_item = 2
+    read_bytes = 64.0
+    # Six selections for the edges, addresses of four rows and twenty cells, eight sums of three rows, four of three
+    # columns, four rules.
+    operations: ClassVar[Mapping[str, float]] = {"memory": 20.0, "int32": 92.0, "int32_mul": 10.0, "instruction": 136.0}
+    registers = 40
+
+
+_GLIDER = np.array([[0, 1, 0], [0, 0, 1], [1, 1, 1]], dtype=np.uint32)
+
+
+class _Started(Words):
+    """Boards that are set, untimed, before every sample, from a pattern that is repeated in either direction."""
+
+    mapped = False
+    pattern_side: ClassVar[int] = len(_GLIDER)
+    extra_bytes = 2**18
+
+    def pattern(self, rng: np.random.Generator) -> NDArray[np.uint32]:  # noqa: ARG002 - a glider is a glider
+        """Return the cells to start from, shape (:attr:`pattern_side`, :attr:`pattern_side`)."""
+        return _GLIDER
+
+    def period(self, parameters: Parameters) -> tuple[int, int]:
+        """Return how far apart, in x and y, patterns lie: one pattern a board."""
+        return parameters["width"], parameters["height"]
+
+    def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
+        """Both boards start alike; what lies between patterns is dead."""
+        pattern, size = self.pattern(rng), self.board_bytes(parameters)
+        items, local = self.geometry(parameters)
+        scalars = (self.pattern_side, *self.period(parameters), parameters["width"], parameters["height"])
+        return Job(
+            {"pattern": Buffer(pattern.nbytes, pattern), "a": Buffer(size), "b": Buffer(size)},
+            self.dispatches(parameters),
+            before=tuple(
+                Dispatch("start_words", items, local, (board, "pattern", *map(np.uint32, scalars)))
+                for board in ("a", "b")
+            ),
+        )
+
+    def start(self, parameters: Parameters, job: Job) -> NDArray[np.uint32]:
+        """Return what both boards hold after ``job.before``, shape (height, width)."""
+        side = self.pattern_side
+        cells = job.buffers["pattern"].filled().reshape(side, side)
+        period_x, period_y = self.period(parameters)
+        x, y = np.arange(parameters["width"]) % period_x, np.arange(parameters["height"]) % period_y
+        inside = (y < side)[:, None] & (x < side)
+        return np.where(inside, cells[np.minimum(y, side - 1)][:, np.minimum(x, side - 1)], 0).astype(np.uint32)
+
+    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
+        """The board that was written last."""
+        cells = generations(self.start(parameters, job).astype(np.bool_), dispatches, wrapped=True)
+        return {"a" if dispatches % 2 == 0 else "b": cells.astype(np.uint32).ravel()}
+
+
+class WordsGlider(_Started):
+    """The control of the sparse board: all written."""
+
+    variant = "words_glider"
+    title = "Game of Life, four bytes a cell, one glider"
+    description = f"As words, on a board that is dead but for one glider: every cell is written nevertheless. {_TORUS}"
+
+
+class _Changed(_Started):
+    """Writes only what changed: alive or dead now and before make four states of a cell."""
+
+    kernel = "step_words_changed"
+    # As words, a mask for each cell and the comparison of states.
+    operations: ClassVar[Mapping[str, float]] = {"memory": 10.0, "int32": 54.0, "int32_mul": 8.0, "instruction": 84.0}
+
+    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
+        """Both boards, with the states that the kernel leaves unwritten."""
+        source, target = self.start(parameters, job), self.start(parameters, job)
+        for _ in range(dispatches):
+            target = changed(source, target)
+            source, target = target, source
+        return {
+            "a" if dispatches % 2 == 0 else "b": source.ravel(),
+            "b" if dispatches % 2 == 0 else "a": target.ravel(),
+        }
+
+
+def changed(source: NDArray[np.uint32], target: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """Return what *target* holds after one dispatch from *source*; states are now + 2 x before, shape (height, width).
+
+    A cell that was, is and stays the same is not written. The target is one generation older than the source, so that
+    its cell then already lives or is dead as it should; its *before* may be out of date, which makes the next dispatch
+    write the cell once more, in vain, and does no harm.
+    """
+    alive = (source & 1).astype(np.bool_)
+    after = generations(alive, 1, wrapped=True)
+    state = after.astype(np.uint32) | source << 1 & 2
+    return np.where(state == source, target, state).astype(np.uint32)
+
+
+class WordsChangedGlider(_Changed):
+    """Next to nothing written."""
+
+    variant = "words_changed_glider"
+    title = "Game of Life, four bytes a cell, only changes written, one glider"
+    description = (
+        "Four states of a cell, alive or dead now and before; a cell that was, is and stays the same is not written. "
+        f"The board is dead but for one glider. {_TORUS}"
+    )
+
+    def streams(self, parameters: Parameters, device: Device) -> tuple[Stream, ...]:
+        """Both boards are in use, since they take turns, but one is only read."""
+        read, written = super().streams(parameters, device)
+        return read, replace(written, passes=0.0, outer_passes=0.0)
+
+
+class WordsChangedRandom(_Changed):
+    """More than half of all cells written."""
+
+    variant = "words_changed_random"
+    title = "Game of Life, four bytes a cell, only changes written, random board"
+    description = (
+        "Four states of a cell, alive or dead now and before; a cell that was, is and stays the same is not written. "
+        f"The board starts random, again for every sample. {_TORUS}"
+    )
+    written_share: ClassVar[float] = 0.6
+    """Of the cells in the second generation of a random board; follows from the rule alone."""
+
+    pattern_side = 256
+
+    def pattern(self, rng: np.random.Generator) -> NDArray[np.uint32]:
+        """Random states."""
+        return rng.integers(0, 4, size=(self.pattern_side, self.pattern_side), dtype=np.uint32)
+
+    def period(self, parameters: Parameters) -> tuple[int, int]:  # noqa: ARG002
+        """Return the pattern's own size: it fills the board."""
+        return self.pattern_side, self.pattern_side
+
+    def streams(self, parameters: Parameters, device: Device) -> tuple[Stream, ...]:
+        """Nearly every sector is written, and nearly every one in part: memory must fill it."""
+        read, written = super().streams(parameters, device)
+        sector = device.memory.access_bytes
+        partly = replace(
+            written,
+            elements=written.elements * written.record_bytes / sector,
+            record_bytes=sector,
+            used_bytes=round(self.written_share * sector),
+        )
+        return read, partly
+
+
+WORKLOADS = (
+    Words(),
+    WordsLinear(),
+    WordsBlocks(),
+    WordsGlider(),
+    WordsChangedGlider(),
+    WordsChangedRandom(),
+)

@@ -1,0 +1,121 @@
+// Conway's Game of Life, one byte a cell (0 or 1), one generation a dispatch. Cells beyond the border are dead.
+
+// One byte a cell, one work-item a cell.
+kernel void step_bytes(global const uchar *restrict from, global uchar *restrict to, uint width, uint height)
+{
+    const uint x = (uint)get_global_id(0);
+    const uint y = (uint)get_global_id(1);
+    if (x >= width || y >= height)
+        return;
+    const bool west = x > 0, east = x + 1 < width;
+    global const uchar *row = from + (size_t)y * width + x;
+    uint neighbours = 0;
+    if (west)
+        neighbours += row[-1];
+    if (east)
+        neighbours += row[1];
+    if (y > 0) {
+        global const uchar *north = row - width;
+        neighbours += north[0];
+        if (west)
+            neighbours += north[-1];
+        if (east)
+            neighbours += north[1];
+    }
+    if (y + 1 < height) {
+        global const uchar *south = row + width;
+        neighbours += south[0];
+        if (west)
+            neighbours += south[-1];
+        if (east)
+            neighbours += south[1];
+    }
+    to[(size_t)y * width + x] = neighbours == 3 || (neighbours == 2 && row[0]);
+}
+
+// One work-item four cells of a row: each of the eighteen cells around them is loaded once and added to its column.
+kernel void step_bytes4(global const uchar *restrict from, global uchar *restrict to, uint width, uint height)
+{
+    const uint x = 4 * (uint)get_global_id(0);
+    const uint y = (uint)get_global_id(1);
+    if (x >= width || y >= height)
+        return;
+    uint column[6] = {0, 0, 0, 0, 0, 0}; // sums of three rows in columns x - 1 to x + 4
+    uint cell[6] = {0, 0, 0, 0, 0, 0};
+    for (int dy = -1; dy <= 1; ++dy) {
+        if (y + dy >= height) // also for row -1, which is a huge number
+            continue;
+        global const uchar *row = from + (size_t)(y + dy) * width;
+        for (uint i = 0; i < 6; ++i) {
+            const uint at = x + i - 1;
+            const uint loaded = at < width ? row[at] : 0;
+            column[i] += loaded;
+            if (dy == 0)
+                cell[i] = loaded;
+        }
+    }
+    global uchar *out = to + (size_t)y * width;
+    for (uint i = 1; i < 5; ++i) {
+        const uint sum = column[i - 1] + column[i] + column[i + 1];
+        if (x + i - 1 < width)
+            out[x + i - 1] = sum == 3 || (sum == 4 && cell[i]);
+    }
+}
+
+// Four cells of a row in a word and, in the words returned, the cells to the west and to the east of each.
+inline void load_row(global const uint *restrict board, uint x, uint y, uint words, uint height, uint tail, uint *west,
+                     uint *here, uint *east)
+{
+    if (y >= height) { // also for row -1, which is a huge number
+        *west = *here = *east = 0;
+        return;
+    }
+    global const uint *p = board + (size_t)y * words + x;
+    const uint before = x > 0 ? p[-1] : 0;
+    const uint after = x + 1 < words ? p[1] : 0;
+    *here = p[0] & tail;
+    *west = *here << 8 | before >> 24;
+    *east = *here >> 8 | after << 24;
+}
+
+// One work-item a word of four cells: four sums of eight neighbours fit the four bytes of a word. Rows are whole words;
+// `last_word` clears the bytes of a row's last word that are no cells.
+kernel void step_bytes_wide(global const uint *restrict from, global uint *restrict to, uint words, uint height,
+                            uint last_word)
+{
+    const uint x = (uint)get_global_id(0);
+    const uint y = (uint)get_global_id(1);
+    if (x >= words || y >= height)
+        return;
+    const uint tail = x + 1 == words ? last_word : ~0u;
+    uint nw, n, ne, w, here, e, sw, s, se;
+    load_row(from, x, y - 1, words, height, tail, &nw, &n, &ne);
+    load_row(from, x, y, words, height, tail, &w, &here, &e);
+    load_row(from, x, y + 1, words, height, tail, &sw, &s, &se);
+    const uint neighbours = nw + n + ne + w + e + sw + s + se;
+    // Three neighbours, or two and itself: exactly then neighbours | here is 3. A byte that differs from 3 differs by
+    // 1 to 15, so that adding 127 sets its highest bit.
+    const uint differs = (neighbours | here) ^ 0x03030303u;
+    to[(size_t)y * words + x] = (~(differs + 0x7f7f7f7fu) >> 7) & 0x01010101u & tail;
+}
+
+// One work-item a cell; a group's cells and those around them are in `tile`, one row and column more on every side.
+kernel void step_bytes_tile(global const uchar *restrict from, global uchar *restrict to, uint width, uint height,
+                            local uchar *restrict tile)
+{
+    const uint columns = (uint)get_local_size(0), rows = (uint)get_local_size(1), pitch = columns + 2;
+    const uint first_x = (uint)get_group_id(0) * columns, first_y = (uint)get_group_id(1) * rows;
+    const uint local_x = (uint)get_local_id(0), local_y = (uint)get_local_id(1);
+    for (uint j = local_y; j < rows + 2; j += rows)
+        for (uint i = local_x; i < pitch; i += columns) {
+            const uint x = first_x + i - 1, y = first_y + j - 1; // -1 is a huge number
+            tile[j * pitch + i] = x < width && y < height ? from[(size_t)y * width + x] : 0;
+        }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const uint x = first_x + local_x, y = first_y + local_y;
+    if (x >= width || y >= height)
+        return;
+    local const uchar *north = tile + local_y * pitch + local_x, *here = north + pitch, *south = here + pitch;
+    const uint neighbours = north[0] + north[1] + north[2] + here[0] + here[2] + south[0] + south[1] + south[2];
+    to[(size_t)y * width + x] = neighbours == 3 || (neighbours == 2 && here[1]);
+}

@@ -1,0 +1,100 @@
+// Conway's Game of Life, four bytes a cell, one generation a dispatch. Opposite edges touch.
+
+// The places before and after i of n, wrapped.
+inline uint before(uint i, uint n)
+{
+    return i > 0 ? i - 1 : n - 1;
+}
+
+inline uint after(uint i, uint n)
+{
+    return i + 1 < n ? i + 1 : 0;
+}
+
+// One work-item a cell, 0 or 1.
+kernel void step_words(global const uint *restrict from, global uint *restrict to, uint width, uint height)
+{
+    const uint x = (uint)get_global_id(0);
+    const uint y = (uint)get_global_id(1);
+    if (x >= width || y >= height)
+        return;
+    const uint west = before(x, width), east = after(x, width);
+    global const uint *north = from + (size_t)before(y, height) * width;
+    global const uint *here = from + (size_t)y * width;
+    global const uint *south = from + (size_t)after(y, height) * width;
+    const uint neighbours = north[west] + north[x] + north[east] + here[west] + here[east] + south[west] + south[x] +
+                            south[east];
+    to[(size_t)y * width + x] = neighbours == 3 || (neighbours == 2 && here[x]);
+}
+
+// The same in one dimension, with the divisions of the published kernel. The board has less than 2^32 cells.
+kernel void step_words_linear(global const uint *restrict from, global uint *restrict to, uint width, uint height)
+{
+    const uint i = (uint)get_global_id(0);
+    if (i >= width * height)
+        return;
+    const uint x = i % width, y = i / width;
+    const uint west = (x + width - 1) % width, east = (x + 1) % width;
+    const uint north = (y + height - 1) % height * width, here = y * width, south = (y + 1) % height * width;
+    const uint neighbours = from[north + west] + from[north + x] + from[north + east] + from[here + west] +
+                            from[here + east] + from[south + west] + from[south + x] + from[south + east];
+    to[i] = neighbours == 3 || (neighbours == 2 && from[i]);
+}
+
+// One work-item 2 x 2 cells: each of the sixteen cells around them is loaded once.
+kernel void step_words_blocks(global const uint *restrict from, global uint *restrict to, uint width, uint height)
+{
+    const uint x = 2 * (uint)get_global_id(0);
+    const uint y = 2 * (uint)get_global_id(1);
+    if (x >= width || y >= height)
+        return;
+    // The second column or row may lie beyond an odd board: it is then the first one, wrapped, and not written.
+    const uint columns[4] = {before(x, width), x, after(x, width), x + 2 < width ? x + 2 : 0};
+    const uint rows[4] = {before(y, height), y, after(y, height), y + 2 < height ? y + 2 : 0};
+    uint cell[4][4];
+    for (uint j = 0; j < 4; ++j)
+        for (uint i = 0; i < 4; ++i)
+            cell[j][i] = from[(size_t)rows[j] * width + columns[i]];
+    for (uint j = 1; j < 3; ++j) {
+        uint sum[4]; // of three rows
+        for (uint i = 0; i < 4; ++i)
+            sum[i] = cell[j - 1][i] + cell[j][i] + cell[j + 1][i];
+        for (uint i = 1; i < 3; ++i) {
+            const uint nine = sum[i - 1] + sum[i] + sum[i + 1];
+            if (x + i - 1 < width && y + j - 1 < height)
+                to[(size_t)(y + j - 1) * width + x + i - 1] = nine == 3 || (nine == 4 && cell[j][i]);
+        }
+    }
+}
+
+// One work-item a cell; a state is alive now + 2 * alive before. A cell whose state stays the same was, is and will be
+// as it is. It is not written, since `to`, two generations back, holds it already.
+kernel void step_words_changed(global const uint *restrict from, global uint *restrict to, uint width, uint height)
+{
+    const uint x = (uint)get_global_id(0);
+    const uint y = (uint)get_global_id(1);
+    if (x >= width || y >= height)
+        return;
+    const uint west = before(x, width), east = after(x, width);
+    global const uint *north = from + (size_t)before(y, height) * width;
+    global const uint *here = from + (size_t)y * width;
+    global const uint *south = from + (size_t)after(y, height) * width;
+    const uint neighbours = (north[west] & 1) + (north[x] & 1) + (north[east] & 1) + (here[west] & 1) +
+                            (here[east] & 1) + (south[west] & 1) + (south[x] & 1) + (south[east] & 1);
+    const uint state = here[x], alive = state & 1;
+    const uint next = (neighbours == 3 || (neighbours == 2 && alive)) | alive << 1;
+    if (next != state)
+        to[(size_t)y * width + x] = next;
+}
+
+// Sets a board before it is timed: a square pattern at every period in x and y, dead cells between.
+kernel void start_words(global uint *restrict board, global const uint *restrict pattern, uint side,
+                        uint period_x, uint period_y, uint width, uint height)
+{
+    const uint x = (uint)get_global_id(0);
+    const uint y = (uint)get_global_id(1);
+    if (x >= width || y >= height)
+        return;
+    const uint i = x % period_x, j = y % period_y;
+    board[(size_t)y * width + x] = i < side && j < side ? pattern[j * side + i] : 0;
+}

@@ -1,0 +1,282 @@
+"""The Game of Life: its rule, its layouts, the kernels that write only changes, and what its models say."""
+
+from dataclasses import replace
+from math import prod
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from gpureport.predict import limits_of, predict
+from gpureport.spec.models import Device
+from gpureport.workloads import all_workloads
+from gpureport.workloads.game_of_life.board import Board
+from gpureport.workloads.game_of_life.bytes import Bytes, Bytes4, BytesTile, BytesWide
+from gpureport.workloads.game_of_life.packed import Packed8, Packed32, Packed64
+from gpureport.workloads.game_of_life.rules import cells_of, generations, random_cells, stored_of
+from gpureport.workloads.game_of_life.words import (
+    Words,
+    WordsBlocks,
+    WordsChangedGlider,
+    WordsChangedRandom,
+    WordsGlider,
+    WordsLinear,
+    changed,
+)
+from gpureport.workloads.model import Buffer, Limits
+from tests.toy import GIB, TOY
+
+BOARDS = tuple(workload for workload in all_workloads() if isinstance(workload, Board))
+CPU = TOY.model_copy(update={"kind": "cpu"})
+GLIDER = np.array([[0, 1, 0], [0, 0, 1], [1, 1, 1]], dtype=np.bool_)
+SQUARE = {"width": 1024, "height": 1024, "local_x": 256, "local_y": 1}
+
+
+def _ids(workload: Board) -> str:
+    return workload.variant
+
+
+def _board(height: int, width: int, cells: NDArray[np.bool_], y: int, x: int) -> NDArray[np.bool_]:
+    board = np.zeros((height, width), dtype=np.bool_)
+    board[y : y + cells.shape[0], x : x + cells.shape[1]] = cells
+    return board
+
+
+def test_all_published_variants_are_there() -> None:
+    """By the names that reports use."""
+    names = {"words", "words_linear", "words_blocks", "words_glider", "words_changed_glider", "words_changed_random"}
+    names |= {"bytes", "bytes4", "bytes_wide", "bytes_tile", "packed8", "packed32", "packed64"}
+
+    assert names <= {workload.variant for workload in BOARDS}
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_a_glider_flies(wrapped: bool) -> None:
+    """After four generations it is itself, one cell further along the diagonal."""
+    board = _board(70, 70, GLIDER, 60, 61)
+
+    np.testing.assert_array_equal(generations(board, 4, wrapped=wrapped), np.roll(board, (1, 1), (0, 1)))
+
+
+def test_borders_are_dead_or_wrapped() -> None:
+    """A glider flies around a torus; a blinker at a dead edge loses what would lie outside."""
+    board = _board(9, 7, GLIDER, 6, 4)
+    edge = _board(5, 7, np.ones((1, 3), dtype=np.bool_), 4, 3)
+
+    np.testing.assert_array_equal(generations(board, 4 * 9 * 7, wrapped=True), board)
+    assert generations(edge, 1, wrapped=False)[3:, 4].tolist() == [True, True]
+    assert generations(edge, 1, wrapped=True)[[3, 4, 0], 4].tolist() == [True, True, True]
+
+
+def test_on_a_tiny_torus_a_cell_is_its_own_neighbour() -> None:
+    """One row of three living cells: each has itself twice and the others three times as neighbours, and dies."""
+    assert not generations(np.ones((1, 3), dtype=np.bool_), 1, wrapped=True).any()
+
+
+@given(st.integers(1, 70), st.integers(1, 5), st.sampled_from([1, 8, 32]), st.integers(0, 8), st.integers(0, 2**32 - 1))
+def test_cells_survive_being_stored(width: int, height: int, bits: int, spare: int, seed: int) -> None:
+    """Whatever the layout and the padding of rows; padding is zero."""
+    cells = np.random.default_rng(seed).integers(0, 2, (height, width)).astype(np.bool_)
+    row = -(-width * bits // 8) + spare * max(1, bits // 8)
+    stored = stored_of(cells, row, bits)
+
+    assert stored.shape == (height, row)
+    assert np.unpackbits(stored).sum() == cells.sum()
+    np.testing.assert_array_equal(cells_of(stored, width, bits), cells)
+
+
+def test_the_westernmost_cell_is_the_lowest_bit() -> None:
+    """Of a 64-bit word, and of a 32-bit word of four byte cells."""
+    cells = _board(1, 64, np.ones((1, 1), dtype=np.bool_), 0, 9)
+
+    assert stored_of(cells, 8, 1).view("<u8").tolist() == [[1 << 9]]
+    assert stored_of(cells[:, 8:12], 4, 8).view("<u4").tolist() == [[1 << 8]]
+
+
+@pytest.mark.parametrize("bits", [1, 8, 32])
+def test_random_boards_are_half_alive(bits: int) -> None:
+    """And hold nothing but cells."""
+    stored = random_cells(np.random.default_rng(1), 2**16, bits)
+    alive = cells_of(stored.reshape(1, -1), 2**19 // bits, bits)
+
+    assert alive.mean() == pytest.approx(0.5, abs=0.02)
+    assert np.unpackbits(stored).sum() == alive.sum()
+
+
+@given(st.integers(1, 9), st.integers(1, 9), st.integers(1, 12), st.integers(0, 2**32 - 1))
+def test_writing_only_changes_changes_nothing(height: int, width: int, dispatches: int, seed: int) -> None:
+    """The boards' cells are those of the plain rule, from any states, as long as both boards start alike."""
+    source = np.random.default_rng(seed).integers(0, 4, (height, width), dtype=np.uint32)
+    target, plain = source.copy(), (source & 1).astype(np.bool_)
+    for _ in range(dispatches):
+        source, target = changed(source, target), source
+        plain = generations(plain, 1, wrapped=True)
+
+        np.testing.assert_array_equal((source & 1).astype(np.bool_), plain)
+
+
+def test_still_life_is_not_written() -> None:
+    """A block that was and is: its target keeps whatever flag it had."""
+    block = _board(6, 6, np.ones((2, 2), dtype=np.bool_), 2, 2)
+    still, stale = block.astype(np.uint32) * 3, block.astype(np.uint32)
+
+    np.testing.assert_array_equal(changed(still, stale), stale)
+    np.testing.assert_array_equal(changed(stale, np.zeros_like(stale)), still)
+
+
+def test_as_many_cells_change_as_the_model_says() -> None:
+    """The share written in the second generation of a random board, and that hardly a sector is spared."""
+    workload = WordsChangedRandom()
+    board = {"width": 512, "height": 512, "local_x": 64, "local_y": 1}
+    source = workload.start(board, workload.job(board, np.random.default_rng(3)))
+    older, source = source, changed(source, source)
+    marked = np.full_like(older, 9)  # no state: what is left was not written
+    written = changed(source, marked) != 9
+
+    assert written.mean() == pytest.approx(workload.written_share, abs=0.05)
+    assert written.reshape(-1, 8).any(axis=1).mean() > 0.99
+
+
+def test_glider_boards_start_with_one_glider() -> None:
+    """On both boards; random ones start from repeated random states."""
+    board = {"width": 300, "height": 290, "local_x": 64, "local_y": 1}
+    for workload in (WordsGlider(), WordsChangedGlider()):
+        job = workload.job(board, np.random.default_rng(0))
+        assert [dispatch.arguments[0] for dispatch in job.before] == ["a", "b"]
+        np.testing.assert_array_equal(workload.start(board, job) == 1, _board(290, 300, GLIDER, 0, 0))
+    random = WordsChangedRandom()
+    start = random.start(board, random.job(board, np.random.default_rng(0)))
+    np.testing.assert_array_equal(start[256:], start[:34])
+    assert set(np.unique(start)) == {0, 1, 2, 3}
+
+
+@pytest.mark.parametrize("workload", [Bytes(), BytesWide(), Packed8(), Packed32(), Packed64(), Words()], ids=_ids)
+def test_the_check_follows_a_glider(workload: Board) -> None:
+    """Across words, in the workload's own layout, on the board that was written last."""
+    size = {"width": 70, "height": 70, "local_x": 8, "local_y": 8}
+    board = _board(70, 70, GLIDER, 60, 61)
+    job = workload.job(size, np.random.default_rng(0))
+    contents = stored_of(board, workload.row_bytes(size), workload.bits_per_cell)
+    given_board = replace(job, buffers={name: Buffer(contents.size, contents) for name in ("a", "b")})
+
+    (name, result), *rest = workload.expected(size, given_board, 4 // workload.generations).items()
+
+    assert (name, rest) == ("a", [])
+    after = cells_of(np.asarray(result).view(np.uint8).reshape(70, -1), 70, workload.bits_per_cell)
+    np.testing.assert_array_equal(after, np.roll(board, (1, 1), (0, 1)))
+
+
+@pytest.mark.parametrize(("width", "mask"), [(64, 2**64 - 1), (65, 1), (127, 2**63 - 1)])
+def test_the_last_word_is_masked(width: int, mask: int) -> None:
+    """Whole words keep all their bits."""
+    words, height, last = Packed64().word_scalars({"width": width, "height": 5})
+
+    assert (int(words), int(height), int(last)) == (-(-width // 64), 5, mask)
+    assert last.dtype == np.uint64
+    assert int(BytesWide().word_scalars({"width": 7, "height": 1})[2]) == 0x00FFFFFF
+
+
+def test_padding_work_items_count() -> None:
+    """A 100 x 10 board in groups of 64 x 4 launches 128 x 12 items, six groups, and keeps their waves busy."""
+    board = {"width": 100, "height": 10, "local_x": 64, "local_y": 4}
+    demand = Bytes().demand(board, TOY)
+
+    assert demand.work_items == 128 * 12
+    assert demand.groups == 6
+    # A wave is 32 x 1 items: four of them cross a row, and the rows beyond the board return at once.
+    assert demand.operations["instruction"] == 75 * 4 * 32 * 10
+
+
+def test_a_linear_dispatch_pads_once() -> None:
+    """100 x 10 cells in groups of 64 are sixteen groups, not two for each row."""
+    workload = WordsLinear()
+    board = {"width": 100, "height": 10, "local_x": 64, "local_y": 1}
+
+    assert workload.geometry(board) == ((1024,), (64,))
+    assert workload.demand(board, TOY).groups == 16
+
+
+@pytest.mark.parametrize(
+    ("workload", "first", "outer"),
+    [
+        # Asked of L1 per byte of the board; a row of 256 work-items with the rows above and below and one sector of
+        # 32 bytes to either side.
+        (Bytes(), 9.0, 3 * (256 + 64) / 256),
+        (Bytes4(), 4.5, 3 * (1024 + 64) / 1024),
+        (BytesWide(), 9.0, 3 * (1024 + 64) / 1024),
+        (BytesTile(), 258 * 3 / 256, 3 * (256 + 64) / 256),
+        (Packed64(), 9.0, 3 * (2048 + 64) / 2048),
+        (Words(), 9.0, 3 * (1024 + 64) / 1024),
+        (WordsBlocks(), 4.0, 2 * (2048 + 64) / 2048),
+    ],
+    ids=lambda value: value.variant if isinstance(value, Board) else None,
+)
+def test_what_a_stencil_reads(workload: Board, first: float, outer: float) -> None:
+    """Worked out by hand for groups of 256 x 1 on a board that they divide."""
+    read, written = workload.demand({"width": 2**16, "height": 64, "local_x": 256, "local_y": 1}, TOY).streams
+
+    assert read.passes == pytest.approx(first)
+    assert read.outer_passes == pytest.approx(outer)
+    assert (written.passes, written.outer_passes) == (1.0, 1.0)
+    assert read.elements * read.record_bytes == workload.board_bytes({"width": 2**16, "height": 64})
+
+
+def test_columns_waste_sectors() -> None:
+    """A column of work-items touches a line a lane, reads and writes whole sectors for single bytes."""
+    demand = Bytes().demand(SQUARE | {"local_x": 1, "local_y": 256}, TOY)
+    read, written = demand.streams
+
+    assert demand.lines_per_access == 32
+    assert written.outer_passes == 32
+    assert read.outer_passes == pytest.approx(258 / 256 * 3 * 32)
+
+
+def test_a_wave_of_wide_items_touches_several_lines() -> None:
+    """32 words of eight bytes are two lines of 128; of four bytes each, one."""
+    assert Packed64().demand(SQUARE | {"width": 2**16}, TOY).lines_per_access == 2
+    assert Words().demand(SQUARE, TOY).lines_per_access == 1
+    assert WordsBlocks().demand(SQUARE, TOY).lines_per_access == 2
+
+
+def test_what_is_not_written_does_not_move() -> None:
+    """A sparse board's changes are free, a random board's cost the filling of half-written sectors."""
+    all_cells, sparse, random = (
+        predict_one(workload, TOY) for workload in (WordsGlider(), WordsChangedGlider(), WordsChangedRandom())
+    )
+
+    assert sparse.memory_bytes == pytest.approx(all_cells.memory_bytes / 2)
+    assert random.memory_bytes == pytest.approx(all_cells.memory_bytes * 1.5)
+    assert sparse.point.working_set_bytes == all_cells.point.working_set_bytes
+
+
+def predict_one(workload: Board, device: Device):  # type: ignore[no-untyped-def]  # noqa: ANN201, D103
+    return next(iter(predict(device, workload, limits_of(device)))).points[-1]
+
+
+@pytest.mark.parametrize("workload", BOARDS, ids=_ids)
+@pytest.mark.parametrize("device", [TOY, CPU], ids=["gpu", "cpu"])
+def test_sweeps_fit_the_smallest_devices(workload: Board, device: Device) -> None:
+    """A device that allows 64 work-items a group and little memory still gets both sweeps."""
+    limits = Limits(max_bytes=2.0**22, max_buffer_bytes=2.0**21, max_work_group=64)
+    for sweep in workload.sweeps(device, limits):
+        for parameters in sweep.points:
+            job_bytes = 2 * workload.board_bytes(parameters) + workload.extra_bytes
+            assert job_bytes <= limits.max_bytes
+            assert workload.board_bytes(parameters) <= limits.max_buffer_bytes
+            assert prod(workload.geometry(parameters)[1]) <= 64
+
+
+def test_shapes_are_compared_on_the_published_board() -> None:
+    """Where streaming it for every shape takes a moment; else, and on a CPU, on a smaller one."""
+    fast = TOY.model_copy(update={"memory": TOY.memory.model_copy(update={"bandwidth_bytes_per_s": 5e12})})
+    slow = TOY.model_copy(update={"memory": TOY.memory.model_copy(update={"bandwidth_bytes_per_s": 5e10})})
+    limits = Limits(max_bytes=64 * GIB, max_buffer_bytes=32 * GIB, max_work_group=1024)
+    big = fast.model_copy(
+        update={"caches": tuple(c.model_copy(update={"capacity_bytes": 64 * 2.0**20}) for c in fast.caches)}
+    )
+
+    assert "20000 x 20000" in Words().sweeps(big, limits)[1].title
+    assert "20000 x 20000" not in Words().sweeps(slow, limits)[1].title
+    assert "20000 x 20000" not in Words().sweeps(big.model_copy(update={"kind": "cpu"}), limits)[1].title
