@@ -12,15 +12,15 @@ inline int outside(float coordinate)
     return coordinate < 0.0f || coordinate > 1.0f;
 }
 
+// The velocity after a step, without a branch: comparing vectors gives all ones or zero, of which the sign bit is kept.
 inline float2 bounced(float2 position, float2 velocity)
 {
 #if BOUNCE
-    if (outside(position.x))
-        velocity.x = -velocity.x;
-    if (outside(position.y))
-        velocity.y = -velocity.y;
-#endif
+    const int2 crossed = (position < 0.0f) | (position > 1.0f);
+    return as_float2(as_int2(velocity) ^ (crossed & (int2)(INT_MIN)));
+#else
     return velocity;
+#endif
 }
 
 // 32 bytes, of which only the first 16 are touched, member by member.

@@ -160,5 +160,5 @@ def advanced(state: NDArray[np.float32], steps: int, *, bounce: bool) -> NDArray
     for _ in range(steps):
         position += velocity * STEP_S
         if bounce:
-            velocity[(position < 0) | (position > 1)] *= np.float32(-1)
+            np.negative(velocity, out=velocity, where=(position < 0) | (position > 1))
     return np.concatenate([position, velocity], axis=1)
