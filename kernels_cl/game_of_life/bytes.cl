@@ -1,4 +1,5 @@
 // Conway's Game of Life, one byte a cell (0 or 1), one generation a dispatch. Cells beyond the border are dead.
+// A cell lives on if `neighbours | cell` is 3: three neighbours, or two and itself. That way no branch depends on data.
 
 // One byte a cell, one work-item a cell.
 kernel void step_bytes(global const uchar *restrict from, global uchar *restrict to, uint width, uint height)
@@ -30,7 +31,7 @@ kernel void step_bytes(global const uchar *restrict from, global uchar *restrict
         if (east)
             neighbours += south[1];
     }
-    to[(size_t)y * width + x] = neighbours == 3 || (neighbours == 2 && row[0]);
+    to[(size_t)y * width + x] = (neighbours | row[0]) == 3;
 }
 
 // One work-item four cells of a row: each of the eighteen cells around them is loaded once and added to its column.
@@ -56,9 +57,9 @@ kernel void step_bytes4(global const uchar *restrict from, global uchar *restric
     }
     global uchar *out = to + (size_t)y * width;
     for (uint i = 1; i < 5; ++i) {
-        const uint sum = column[i - 1] + column[i] + column[i + 1];
+        const uint neighbours = column[i - 1] + column[i] + column[i + 1] - cell[i];
         if (x + i - 1 < width)
-            out[x + i - 1] = sum == 3 || (sum == 4 && cell[i]);
+            out[x + i - 1] = (neighbours | cell[i]) == 3;
     }
 }
 
@@ -93,8 +94,7 @@ kernel void step_bytes_wide(global const uint *restrict from, global uint *restr
     load_row(from, x, y, words, height, tail, &w, &here, &e);
     load_row(from, x, y + 1, words, height, tail, &sw, &s, &se);
     const uint neighbours = nw + n + ne + w + e + sw + s + se;
-    // Three neighbours, or two and itself: exactly then neighbours | here is 3. A byte that differs from 3 differs by
-    // 1 to 15, so that adding 127 sets its highest bit.
+    // A byte that differs from 3 differs by 1 to 15, so that adding 127 sets its highest bit.
     const uint differs = (neighbours | here) ^ 0x03030303u;
     to[(size_t)y * words + x] = (~(differs + 0x7f7f7f7fu) >> 7) & 0x01010101u & tail;
 }
@@ -117,5 +117,5 @@ kernel void step_bytes_tile(global const uchar *restrict from, global uchar *res
         return;
     local const uchar *north = tile + local_y * pitch + local_x, *here = north + pitch, *south = here + pitch;
     const uint neighbours = north[0] + north[1] + north[2] + here[0] + here[2] + south[0] + south[1] + south[2];
-    to[(size_t)y * width + x] = neighbours == 3 || (neighbours == 2 && here[1]);
+    to[(size_t)y * width + x] = (neighbours | here[1]) == 3;
 }
