@@ -189,6 +189,14 @@ def test_padding_work_items_count() -> None:
     assert demand.operations["instruction"] == 75 * 4 * 32 * 10
 
 
+def test_idle_lanes_of_a_wave_count() -> None:
+    """Groups of 8 x 1 fill a quarter of a wave of 32 lanes; a CPU only works through the items that there are."""
+    board = {"width": 100, "height": 10, "local_x": 8, "local_y": 1}
+
+    assert Bytes().tiling(board, TOY).busy_items == 13 * 10 * 32
+    assert Bytes().tiling(board, CPU).busy_items == 1000
+
+
 def test_a_linear_dispatch_pads_once() -> None:
     """100 x 10 cells in groups of 64 are sixteen groups, not two for each row."""
     workload = WordsLinear()

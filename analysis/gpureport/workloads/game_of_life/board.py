@@ -12,6 +12,7 @@ from gpureport.spec.models import Device
 from gpureport.units import format_bytes
 from gpureport.workloads import grid
 from gpureport.workloads.game_of_life.rules import cells_of, generations, random_cells, stored_of
+from gpureport.workloads.game_of_life.tiling import Tiling
 from gpureport.workloads.model import (
     Argument,
     Buffer,
@@ -96,6 +97,16 @@ class Board(Workload):
         local = (parameters["local_x"], parameters["local_y"])
         return tuple(ceil(n / group) * group for n, group in zip(self.items(parameters), local, strict=True)), local
 
+    def tiling(self, parameters: Parameters, device: Device) -> Tiling:
+        """Return how work-items, waves and groups cover the board."""
+        return Tiling(
+            device,
+            self.items(parameters),
+            (parameters["local_x"], parameters["local_y"]),
+            self.cells_per_item_x * self.bits_per_cell / 8,
+            self.rows_per_item,
+        )
+
     # Sweeps
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
@@ -178,71 +189,29 @@ class Board(Workload):
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         """A stencil: what work-items ask for, groups fetch with its halo, and memory gives once."""
         items, group = self.geometry(parameters)
-        busy = self.busy_items(parameters, device.architecture.wave_width)
+        tiling = self.tiling(parameters, device)
         return Demand(
             work_items=prod(items),
             work_group=group,
             streams=self.streams(parameters, device),
-            operations={name: count * busy for name, count in self.operations.items()},
+            operations={name: count * tiling.busy_items for name, count in self.operations.items()},
             chain=self.chain,
             memory_chain=self.memory_chain,
             registers=self.registers,
             branches=self.branches,
-            lines_per_access=self._lines_per_access(parameters, device),
+            lines_per_access=tiling.lines_per_access,
         )
 
     def streams(self, parameters: Parameters, device: Device) -> tuple[Stream, ...]:
         """Return the traffic: reads with the halo of a group, writes in the sectors that a wave reaches."""
         elements, nbytes = self.board_bytes(parameters) / self.element_bytes, self.element_bytes
-        columns, rows = self.items(parameters)
-        asked = columns * rows * self.read_bytes / self.board_bytes(parameters)
+        tiling = self.tiling(parameters, device)
+        asked = prod(tiling.items) * self.read_bytes / self.board_bytes(parameters)
+        halo = tiling.halo(self.generations, self.generations * self.bits_per_cell / 8)
         return (
-            Stream("from", elements, nbytes, nbytes, passes=asked, outer_passes=self._halo(parameters, device)),
-            Stream("to", elements, nbytes, nbytes, write=True, outer_passes=self._written_sectors(parameters, device)),
+            Stream("from", elements, nbytes, nbytes, passes=asked, outer_passes=halo),
+            Stream("to", elements, nbytes, nbytes, write=True, outer_passes=tiling.written),
         )
-
-    def _item_row_bytes(self) -> float:
-        return self.cells_per_item_x * self.bits_per_cell / 8
-
-    def _wave(self, parameters: Parameters, wave_width: int) -> tuple[int, int]:
-        """Return the columns and rows of work-items that a wave covers."""
-        columns = min(parameters["local_x"], wave_width)
-        return columns, max(1, min(parameters["local_y"], wave_width // columns))
-
-    def busy_items(self, parameters: Parameters, wave_width: int) -> float:
-        """Return the lanes of all waves that have any cell to advance: idle ones cost as much as busy ones."""
-        wave, items = self._wave(parameters, wave_width), self.items(parameters)
-        waves = prod(ceil(n / side) for n, side in zip(items, wave, strict=True))
-        return float(waves * max(prod(wave), min(wave_width, parameters["local_x"] * parameters["local_y"])))
-
-    def _lines_per_access(self, parameters: Parameters, device: Device) -> float:
-        """Return the lines that an access of a wave touches; a CPU's lanes load one by one."""
-        if device.kind == "cpu":
-            return 1.0
-        columns, rows = self._wave(parameters, device.architecture.wave_width)
-        line = device.caches[0].line_bytes if device.caches else 128
-        return float(rows * ceil(columns * self._item_row_bytes() / line))
-
-    def _halo(self, parameters: Parameters, device: Device) -> float:
-        """Return how often a board crosses the outer caches.
-
-        A group fetches whole sectors: its own rectangle, and around it as many cells as there are generations. A
-        CPU's core works through groups in order, and its cache still holds the rows of the one before.
-        """
-        if device.kind == "cpu":
-            return 1.0
-        sector = device.caches[0].sector_bytes if device.caches else 32
-        row, rows = parameters["local_x"] * self._item_row_bytes(), parameters["local_y"] * self.rows_per_item
-        beside = ceil(self.generations * self.bits_per_cell / 8 / sector)
-        return (rows + 2 * self.generations) / rows * (ceil(row / sector) + 2 * beside) * sector / row
-
-    def _written_sectors(self, parameters: Parameters, device: Device) -> float:
-        """Return the bytes of the sectors that a wave's row reaches, relative to the bytes that it writes."""
-        if device.kind == "cpu":
-            return 1.0
-        sector = device.caches[0].sector_bytes if device.caches else 32
-        row = self._wave(parameters, device.architecture.wave_width)[0] * self._item_row_bytes()
-        return ceil(row / sector) * sector / row
 
     # Running and checking
 

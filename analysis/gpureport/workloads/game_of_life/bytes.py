@@ -111,7 +111,7 @@ class BytesTile(_Bytes):
         base = super().demand(parameters, device)
         tile = self._tile_bytes(parameters)
         loaded = tile / prod(base.work_group)
-        copying = loaded * self.busy_items(parameters, device.architecture.wave_width)
+        copying = loaded * self.tiling(parameters, device).busy_items
         read, written = base.streams
         return replace(
             base,
