@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpureport.errors import DeviceError, InputError
+from gpureport.machine_code import Usage
 from gpureport.measure import pci
-from gpureport.measure.buildlog import MAX_LOG_CHARACTERS, KernelUsage, compilation, first_error, tidy, usage
+from gpureport.measure.buildlog import MAX_LOG_CHARACTERS, compilation, first_error, tidy, usage
 from gpureport.measure.describe import describe, kind
 from gpureport.measure.limits import Settings, features, run_limits
 from gpureport.measure.sampling import MAX_DISPATCHES, dispatches, is_narrow, median_interval, sample_length_s
@@ -40,9 +41,9 @@ ptxas info    : Used 8 registers, 1024+16 bytes smem, 360 bytes cmem[0]
 
 def test_ptxas_usage_is_read_kernel_by_kernel() -> None:
     assert usage(PTXAS) == {
-        "transpose": KernelUsage(registers=32, local_memory_bytes=4096, private_bytes=40),
-        "copy": KernelUsage(registers=10, local_memory_bytes=0, private_bytes=0),
-        "old": KernelUsage(registers=8, local_memory_bytes=1040, private_bytes=None),
+        "transpose": Usage("ptxas", registers=32, local_memory_bytes=4096, private_bytes=40, spill_bytes=24),
+        "copy": Usage("ptxas", registers=10, local_memory_bytes=0, private_bytes=0, spill_bytes=0),
+        "old": Usage("ptxas", registers=8, local_memory_bytes=1040),
     }
     assert usage("1 warning generated.") == {}
 

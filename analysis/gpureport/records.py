@@ -178,6 +178,34 @@ class MeasuredPoint(Record):
     """Why there are no samples, in a sentence."""
 
 
+class MachineCode(Record):
+    """What a kernel's compiled code consists of. Counts are static: an instruction of a loop counts once."""
+
+    form: str
+    """What was read: ``PTX`` (NVIDIA's virtual instructions, before ptxas), ``x86-64``, ``AArch64``."""
+    counts: dict[str, int]
+    """Number of instructions by class: ``fp32``, ``int``, ``logic``, ``global load``, ``branch``, …"""
+    global_loads: dict[int, int]
+    """Loads from global memory: number by width in bytes. A processor has but one kind of memory: all loads that go
+    neither to the stack nor to constants beside the code."""
+    global_stores: dict[int, int]
+    loops: bool
+    """Whether a branch leads back: then instructions are executed more often than they are counted."""
+    calls: tuple[str, ...] = ()
+    """Functions that are called; what they consist of is not counted."""
+    vectorised: bool | None = None
+    """Processors only: whether most of what the innermost loops access (or compute, if they access nothing) is taken
+    as vectors."""
+    vector_loops: int = 0
+    """Innermost loops, of a processor's code, that are mostly vectors."""
+    scalar_loops: int = 0
+    """Innermost loops, of a processor's code, that are mostly scalars: remainders of vector loops, too."""
+
+    def __hash__(self) -> int:
+        """Hash what is not a dictionary; equal records have equal hashes."""
+        return hash((self.form, self.loops, self.calls, self.vectorised, sum(self.counts.values())))
+
+
 class Compilation(Record):
     """What the compiler made of a kernel."""
 
@@ -188,9 +216,16 @@ class Compilation(Record):
     local_memory_bytes: int | None = None
     private_bytes: int | None = None
     """Spilled or private memory of one work-item, if the runtime tells."""
+    spill_bytes: int | None = None
+    """Bytes of spilled registers that a work-item stores (as ptxas counts) or keeps in memory (elsewhere)."""
     wave_width: int | None = None
-    """Preferred work-group size multiple: the sub-group width actually used, where the runtime tells."""
+    """The sub-group width actually used, where the code or the runtime tells; else the preferred multiple of
+    work-group sizes."""
     max_work_group: int | None = None
+    told_by: str = ""
+    """Where registers and memory come from: ``ptxas``, ``code object`` or ``runtime``."""
+    code: MachineCode | None = None
+    """The compiled code, where the runtime hands it out in a form that is understood."""
 
 
 class Verification(Record):
@@ -276,6 +311,30 @@ class Finding(Record):
     verdict: Verdict
     explanation: str
     """One or two sentences: what binds there, and why the two differ where they do."""
+
+
+class CodeEvidence(Record):
+    """Global memory traffic of a work-item, as its kernel was compiled and as the model counts it."""
+
+    workload: str
+    """``family/variant``."""
+    kernel: str
+    options: str
+    point: str
+    """The point that the model was asked about, as tables name it."""
+    form: str
+    """See :class:`MachineCode`."""
+    loads_bytes_compiled: Compact | None
+    """Bytes that a work-item loads; ``None`` where static counts do not tell: loops, calls, a processor's vectors."""
+    loads_bytes_model: Compact
+    stores_bytes_compiled: Compact | None
+    stores_bytes_model: Compact
+    vectorised: bool | None
+    spill_bytes: int | None
+    agrees: bool | None
+    """Whether both agree within a few percent; ``None``: not comparable."""
+    remark: str
+    """What a reader should know, in sentences."""
 
 
 class Provenance(Record):

@@ -1,9 +1,10 @@
-"""What a compiler's log says, as data. Pure."""
+"""What a compiler's log, its binary and the runtime say of a kernel, as data. Pure."""
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from gpureport import machine_code
+from gpureport.machine_code import Usage
 from gpureport.records import Compilation
 from gpureport.workloads.model import Dispatch, Local
 
@@ -12,6 +13,7 @@ MAX_LOG_CHARACTERS = 8000
 
 _ENTRY = re.compile(r"Compiling entry function '([^']+)'")
 _STACK = re.compile(r"(\d+) bytes stack frame")
+_SPILLED = re.compile(r"(\d+) bytes spill stores")
 _REGISTERS = re.compile(r"Used (\d+) registers")
 _SHARED = re.compile(r"(\d+)(?:\+(\d+))? bytes smem")
 _TEMPORARY = re.compile(r"(?<![^\s'\"])[^\s'\"]*tempfile_\w+\.cl")
@@ -19,59 +21,65 @@ _FOLDER = re.compile(r"(?<![\w.])/(?:[^\s:'\"/]+/)+")
 _ERROR = re.compile(r"\b(?:error|undefined|unresolved)\b", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class KernelUsage:
-    """What ptxas reports of one kernel: registers and bytes of a work-item, local memory of a group."""
-
-    registers: int | None = None
-    local_memory_bytes: int = 0
-    private_bytes: int | None = None
-
-
-def usage(log: str) -> dict[str, KernelUsage]:
+def usage(log: str) -> dict[str, Usage]:
     """Read the ptxas lines that NVIDIA's ``-cl-nv-verbose`` puts into the build log.
 
     Returns:
         By kernel; empty for a log of another compiler.
     """
     parts = _ENTRY.split(log)[1:]
-    return {name: _kernel_usage(text) for name, text in zip(parts[::2], parts[1::2], strict=True)}
+    return {name: _ptxas(text) for name, text in zip(parts[::2], parts[1::2], strict=True)}
 
 
-def _kernel_usage(text: str) -> KernelUsage:
+def _ptxas(text: str) -> Usage:
     # A function that the kernel calls has properties of its own, in front of the kernel's: the last count.
-    registers = _REGISTERS.findall(text)
-    stacks = _STACK.findall(text)
     shared = _SHARED.search(text)
-    return KernelUsage(
-        registers=int(registers[-1]) if registers else None,
+    return Usage(
+        told_by="ptxas",
+        registers=_last(_REGISTERS, text),
         local_memory_bytes=sum(int(part) for part in shared.groups(default="0")) if shared else 0,
-        private_bytes=int(stacks[-1]) if stacks else None,
+        private_bytes=_last(_STACK, text),
+        spill_bytes=_last(_SPILLED, text),
     )
 
 
-def compilation(dispatch: Dispatch, options: str, log: str, facts: Mapping[str, int | None]) -> Compilation:
-    """Put together what log and runtime say of a dispatch's kernel.
+def _last(pattern: re.Pattern[str], text: str) -> int | None:
+    counts = pattern.findall(text)
+    return int(counts[-1]) if counts else None
+
+
+def compilation(
+    dispatch: Dispatch, options: str, log: str, facts: Mapping[str, int | None], binary: bytes = b""
+) -> Compilation:
+    """Put together what log, binary and runtime say of a dispatch's kernel, believing them in that order.
 
     Args:
         dispatch: its local-memory arguments are added to what the kernel itself declares.
         options: build options.
         log: of the build.
-        facts: answers to ``clGetKernelWorkGroupInfo`` by query, named without ``CL_KERNEL_``.
+        facts: answers to ``clGetKernelWorkGroupInfo`` and ``clGetKernelSubGroupInfo`` by query, named without
+            ``CL_KERNEL_`` and the latter without ``_FOR_NDRANGE``.
+        binary: the program's, or the library that the kernel runs as; empty: not known.
     """
-    told = usage(log).get(dispatch.kernel)
     arguments = sum(argument.nbytes for argument in dispatch.arguments if isinstance(argument, Local))
-    if told is None:
-        told = KernelUsage(None, max(0, (facts.get("LOCAL_MEM_SIZE") or 0) - arguments))
+    told = usage(log).get(dispatch.kernel) or machine_code.usage(binary, dispatch.kernel) or Usage("runtime")
+    fixed = told.local_memory_bytes
+    if fixed is None:
+        fixed = max(0, (facts.get("LOCAL_MEM_SIZE") or 0) - arguments)
     return Compilation(
         kernel=dispatch.kernel,
         options=options,
         log=log,
         registers_per_work_item=told.registers,
-        local_memory_bytes=told.local_memory_bytes + arguments,
+        local_memory_bytes=fixed + arguments,
         private_bytes=facts.get("PRIVATE_MEM_SIZE") if told.private_bytes is None else told.private_bytes,
-        wave_width=facts.get("PREFERRED_WORK_GROUP_SIZE_MULTIPLE"),
+        spill_bytes=told.spill_bytes,
+        wave_width=told.wave_width
+        or facts.get("MAX_SUB_GROUP_SIZE")
+        or facts.get("PREFERRED_WORK_GROUP_SIZE_MULTIPLE"),
         max_work_group=facts.get("WORK_GROUP_SIZE"),
+        told_by=told.told_by,
+        code=machine_code.code(binary, dispatch.kernel),
     )
 
 

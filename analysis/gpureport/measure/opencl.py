@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,7 @@ from gpureport.measure.backend import (
 from gpureport.measure.buildlog import compilation, first_error, tidy
 from gpureport.measure.describe import Ask, describe, kind
 from gpureport.measure.linker import provide_linker
+from gpureport.measure.pocl import KernelLibraries
 from gpureport.records import Compilation
 from gpureport.spec.models import PresentDevice
 from gpureport.workloads.model import Argument, Buffer, Dispatch, Local
@@ -50,6 +52,7 @@ _KERNEL_FACTS = (
     "PREFERRED_WORK_GROUP_SIZE_MULTIPLE",
     "WORK_GROUP_SIZE",
 )
+_SUB_GROUP_FACTS = ("MAX_SUB_GROUP_SIZE",)
 
 
 def list_devices() -> tuple[PresentDevice, ...]:
@@ -126,6 +129,7 @@ class OpenCLBackend:
         """
         self._present = device
         self._device = _devices()[device.index]
+        self._libraries = KernelLibraries() if self._runs_libraries else None
         if self._device.platform.name == _POCL:
             provide_linker()
         with _refusals(DeviceError, f"{device.name} cannot be opened"):
@@ -137,6 +141,7 @@ class OpenCLBackend:
         self._programs: dict[ProgramId, _Program] = {}
         self._buffers: dict[BufferId, cl.Buffer] = {}
         self._launches: dict[LaunchId, _Launch] = {}
+        self._binaries: dict[tuple[_Program, str], bytes] = {}
 
     @property
     def device(self) -> PresentDevice:
@@ -247,10 +252,14 @@ class OpenCLBackend:
         return cl.LocalMemory(argument.nbytes) if isinstance(argument, Local) else argument
 
     def compilation(self, launch: LaunchId) -> Compilation:
-        """Ask the compiler's log and the runtime about the launch's kernel."""
+        """Ask the compiler's log, the program's binary and the runtime about the launch's kernel.
+
+        PoCL has machine code of a kernel only once it was launched; that of the size asked for first is kept.
+        """
         ready = self._launches[launch]
         facts = {query: self._kernel_fact(ready.kernel, query) for query in _KERNEL_FACTS}
-        return compilation(ready.dispatch, ready.program.options, ready.program.log, facts)
+        facts |= {query: self._sub_group_fact(ready, query) for query in _SUB_GROUP_FACTS}
+        return compilation(ready.dispatch, ready.program.options, ready.program.log, facts, self._binary(ready))
 
     def _kernel_fact(self, kernel: cl.Kernel, query: str) -> int | None:
         try:
@@ -259,12 +268,52 @@ class OpenCLBackend:
             return None
         return answer if isinstance(answer, int) else None
 
+    def _sub_group_fact(self, ready: _Launch, query: str) -> int | None:
+        """Ask about a launch's sub-groups; runtimes before OpenCL 2.1 have no such function to call."""
+        local = ready.dispatch.local_size
+        if self._present.platform_version < "OpenCL 2.1" or not local:
+            return None
+        try:
+            query_id = getattr(cl.kernel_sub_group_info, f"{query}_FOR_NDRANGE")
+            answer = ready.kernel.get_sub_group_info(self._device, query_id, list(local))
+        except (cl.Error, AttributeError):
+            return None
+        return answer if isinstance(answer, int) and answer else None
+
+    def _binary(self, ready: _Launch) -> bytes:
+        """Return the library that the launch runs as (PoCL), or its program's binary; nothing if there is none."""
+        kernel = ready.dispatch.kernel if self._libraries else ""
+        key = ready.program, kernel
+        if not self._binaries.get(key):
+            self._binaries[key] = self._read_binary(ready)
+        return self._binaries[key]
+
+    def _read_binary(self, ready: _Launch) -> bytes:
+        if self._libraries:
+            return self._libraries.read(ready.program, ready.dispatch.kernel, ready.dispatch.local_size)
+        try:
+            binaries = cast("list[bytes]", ready.program.program.get_info(cl.program_info.BINARIES))
+        except cl.Error:
+            return b""
+        return binaries[0] if binaries else b""
+
+    @property
+    def _runs_libraries(self) -> bool:
+        return self._device.platform.name == _POCL and self._present.kind == "cpu"
+
+    def _note(self, launches: Sequence[LaunchId]) -> None:
+        """Find out where PoCL keeps what has just run."""
+        if self._libraries:
+            for ready in (self._launches[launch] for launch in dict.fromkeys(launches)):
+                self._libraries.note(ready.program, ready.dispatch.kernel, ready.dispatch.local_size)
+
     def run(self, launches: Sequence[LaunchId]) -> None:
         """Run each of *launches* once, in order."""
         with _refusals(LaunchError, "a kernel failed"):
             for launch in launches:
                 self._enqueue(launch)
             self._queue.finish()
+        self._note(launches)
 
     def time(self, untimed: Sequence[LaunchId], timed: Sequence[LaunchId]) -> float:
         """Run both rows and return the device time of the second, in seconds.
@@ -279,6 +328,7 @@ class OpenCLBackend:
             while not held and 0.0 < hold_s < _LONGEST_HOLD_S:
                 hold_s *= 3.0
                 seconds, held = self._row(untimed, timed, hold_s)
+        self._note([*untimed, *timed])
         return seconds
 
     def _row(self, untimed: Sequence[LaunchId], timed: Sequence[LaunchId], hold_s: float) -> tuple[float, bool]:

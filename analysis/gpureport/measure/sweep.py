@@ -143,9 +143,9 @@ class _Run:
         """Set the point's dispatches and cost; return the time of one dispatch."""
         tick_s = self._backend.device.timer_resolution_s
         length_s = sampling.sample_length_s(tick_s, self._backend.launch_cost_s)
-        self.compilations |= dict.fromkeys(self._bench.compilations(point))
         turn = self._bench.turn(point)
         seconds = self._bench.run(point, 1)
+        self.compilations |= dict.fromkeys(self._bench.compilations(point))  # PoCL's code exists after a launch
         if seconds >= _LONG_S:
             point.cost_s = 2 * seconds
             return seconds

@@ -1,0 +1,139 @@
+"""Compiled code against the model: bytes of global memory that a work-item loads and stores. Pure."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from gpureport.records import CodeEvidence, Compilation, MachineCode, Measurement, PointKey
+from gpureport.spec.models import Device
+from gpureport.units import format_bytes
+from gpureport.workloads.model import Demand, Workload
+
+TOLERANCE = 0.05
+"""Largest relative difference that still agrees."""
+
+_BY_WORK_ITEM = "PTX"  # the form of code in which an instruction is one of a single work-item
+_GUARDS = 1  # the branch past the end of the data
+
+
+def code_evidence(workload: Workload, device: Device, measurements: Sequence[Measurement]) -> tuple[CodeEvidence, ...]:
+    """Set what was compiled beside what the model counts, once for each kernel and set of build options.
+
+    The model is asked about the largest point that ran with those options: borders weigh least there.
+
+    Args:
+        workload: whose measurements they are.
+        device: that the model is asked about.
+        measurements: its sweeps, as measured.
+
+    Returns:
+        One record for each kernel whose code is known; none for points that take turns between different kernels,
+        of which the model knows only the sum.
+    """
+    found: dict[tuple[str, str], CodeEvidence] = {}
+    for measurement in measurements:
+        wanted = {
+            (c.kernel, c.options): (c, c.code)
+            for c in measurement.compilation
+            if c.code is not None and (c.kernel, c.options) not in found
+        }
+        points = sorted((p.point for p in measurement.points if p.samples_s), key=lambda p: p.work_items, reverse=True)
+        for key, point in _runs(workload, points, set(wanted)):
+            found[key] = _compared(workload.name, *wanted[key], point, workload.demand(point.parameters, device))
+    return tuple(found.values())
+
+
+def _runs(
+    workload: Workload, points: Sequence[PointKey], wanted: set[tuple[str, str]]
+) -> Iterator[tuple[tuple[str, str], PointKey]]:
+    """Yield each of the *wanted* pairs of kernel and build options with the first of *points* that ran it."""
+    for point in points:
+        if not wanted:
+            return
+        job = workload.job(point.parameters, np.random.default_rng(0))
+        kernels = {dispatch.kernel for dispatch in job.dispatches}
+        for key in [key for key in wanted if kernels == {key[0]} and _built_with(job.options, key[1])]:
+            wanted.remove(key)
+            yield key, point
+
+
+def _built_with(options: str, all_options: str) -> bool:
+    """Say whether a job's options begin *all_options*, to which the device and the back end may have added."""
+    return f"{all_options} ".startswith(f"{options} ".lstrip())
+
+
+def _compared(name: str, compilation: Compilation, code: MachineCode, point: PointKey, demand: Demand) -> CodeEvidence:
+    model = {write: _per_item(demand, write=write) for write in (False, True)}
+    reason = _incomparable(code)
+    loads, stores = (None, None) if reason else (_bytes(code.global_loads), _bytes(code.global_stores))
+    agrees = None if loads is None or stores is None else _near(loads, model[False]) and _near(stores, model[True])
+    return CodeEvidence(
+        workload=name,
+        kernel=compilation.kernel,
+        options=compilation.options,
+        point=point.label,
+        form=code.form,
+        loads_bytes_compiled=loads,
+        loads_bytes_model=model[False],
+        stores_bytes_compiled=stores,
+        stores_bytes_model=model[True],
+        vectorised=code.vectorised,
+        spill_bytes=compilation.spill_bytes,
+        agrees=agrees,
+        remark=" ".join(_remarks(compilation, code, reason, (loads, model[False]), (stores, model[True]))),
+    )
+
+
+def _per_item(demand: Demand, *, write: bool) -> float:
+    """Return the bytes that the model has a work-item move between registers and the first cache."""
+    streams = (stream for stream in demand.streams if stream.write == write)
+    return sum(s.elements * s.used_bytes * s.passes for s in streams) / demand.work_items
+
+
+def _bytes(accesses: Mapping[int, int]) -> float:
+    return float(sum(width * number for width, number in accesses.items()))
+
+
+def _near(compiled: float, model: float) -> bool:
+    return abs(compiled - model) <= TOLERANCE * max(compiled, model)
+
+
+def _incomparable(code: MachineCode) -> str | None:
+    """Say why static counts do not tell the bytes of a work-item, or return ``None``."""
+    if code.form != _BY_WORK_ITEM:
+        return "A processor's code serves several work-items at once: its accesses are not those of one."
+    if code.calls:
+        return f"It calls {', '.join(code.calls)}, whose accesses are not counted."
+    return "It loops: accesses are executed more often than they are counted." if code.loops else None
+
+
+def _remarks(
+    compilation: Compilation,
+    code: MachineCode,
+    reason: str | None,
+    loads: tuple[float | None, float],
+    stores: tuple[float | None, float],
+) -> Iterator[str]:
+    if reason:
+        yield reason
+    yield from _difference("loads", code, *loads)
+    yield from _difference("stores", code, *stores)
+    if code.vectorised is not None:
+        yield _vectors(code)
+    if compilation.spill_bytes:
+        yield f"Registers spill {format_bytes(compilation.spill_bytes)} a work-item, which the model does not count."
+
+
+def _difference(verb: str, code: MachineCode, compiled: float | None, model: float) -> Iterator[str]:
+    if compiled is None or _near(compiled, model):
+        return
+    yield f"A work-item {verb} {compiled:g} B as compiled, {model:.4g} B in the model."
+    if compiled > model and code.counts.get("branch", 0) > _GUARDS:
+        yield "Branches may skip some of what is compiled."
+
+
+def _vectors(code: MachineCode) -> str:
+    how = "mostly vectors" if code.vectorised else "mostly scalars"
+    if not code.loops:
+        return f"The code has no loop and is {how}."
+    return f"The innermost loops are {how}: {code.vector_loops} of vectors, {code.scalar_loops} of scalars."

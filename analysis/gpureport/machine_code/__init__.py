@@ -1,0 +1,33 @@
+"""The compiled code of kernels: what a program's binary, or the library that PoCL runs, says of them. Pure."""
+
+from functools import lru_cache
+
+from gpureport.machine_code import code_object, cpu, ptx
+from gpureport.machine_code.usage import Usage
+from gpureport.records import MachineCode
+
+__all__ = ["Usage", "code", "usage"]
+
+_PTX = b".entry"
+
+
+@lru_cache(maxsize=256)
+def code(binary: bytes, kernel: str) -> MachineCode | None:
+    """Count the instructions of one kernel of a program.
+
+    Args:
+        binary: PTX text, or an ELF file of a processor's machine code.
+        kernel: its name in the source.
+
+    Returns:
+        ``None`` if the binary is of another kind, or has no such kernel.
+    """
+    if _PTX in binary:
+        return ptx.read(binary.decode("utf-8", "replace"), kernel)
+    return cpu.read(binary, kernel)
+
+
+@lru_cache(maxsize=256)
+def usage(binary: bytes, kernel: str) -> Usage | None:
+    """Return the registers and memory that the binary of an AMD or Intel GPU tells of one kernel, or ``None``."""
+    return code_object.usage(binary, kernel)

@@ -1,0 +1,94 @@
+"""What the program binaries of AMD and Intel GPUs say of their kernels. Pure.
+
+AMD: the metadata of a code object of version 3 or later, MessagePack in a note, with ``.wavefront_size`` and the
+register counts of each kernel (https://llvm.org/docs/AMDGPUUsage.html#code-object-v3-metadata). Intel: the ``.ze_info``
+section of a zebin, YAML, with ``simd_size`` and the spilled bytes of a hardware thread
+(https://github.com/intel/intel-graphics-compiler, IGC/ZEBinWriter/zebin/spec/zeinfo.md).
+"""
+
+from collections.abc import Iterator, Mapping
+
+import msgpack
+import yaml
+
+from gpureport.machine_code import elf
+from gpureport.machine_code.usage import Usage
+
+_NT_AMDGPU_METADATA = 32
+_REGISTER_BYTES = 4
+_TOLD_BY = "code object"
+
+
+def usage(binary: bytes, kernel: str) -> Usage | None:
+    """Return what a program binary says of one kernel.
+
+    Args:
+        binary: an ELF file, or several one after the other (a bundle).
+        kernel: its name in the source.
+
+    Returns:
+        ``None`` if it is neither AMD's nor Intel's, or has no such kernel.
+    """
+    for part in _parts(binary):
+        for metadata in elf.notes(part, "AMDGPU", _NT_AMDGPU_METADATA):
+            found = _named(_unpacked(metadata), "amdhsa.kernels", ".name", kernel)
+            if found:
+                return _amd(found)
+        found = _named(_parsed(elf.section(part, ".ze_info")), "kernels", "name", kernel)
+        if found:
+            return _intel(found.get("execution_env", {}))
+    return None
+
+
+def _parts(binary: bytes) -> Iterator[bytes]:
+    start = binary.find(elf.MAGIC)
+    while start >= 0:
+        yield binary[start:]
+        start = binary.find(elf.MAGIC, start + 1)
+
+
+def _unpacked(metadata: bytes) -> object:
+    try:
+        return msgpack.unpackb(metadata, strict_map_key=False)
+    except (msgpack.UnpackException, ValueError):
+        return None
+
+
+def _parsed(text: bytes) -> object:
+    try:
+        return yaml.safe_load(text)
+    except (yaml.YAMLError, UnicodeDecodeError):
+        return None
+
+
+def _named(document: object, kernels: str, name: str, kernel: str) -> Mapping[str, object] | None:
+    listed = document.get(kernels, ()) if isinstance(document, Mapping) else ()
+    return next((entry for entry in listed if isinstance(entry, Mapping) and entry.get(name) == kernel), None)
+
+
+def _amd(kernel: Mapping[str, object]) -> Usage:
+    spilled = _number(kernel, ".vgpr_spill_count")
+    return Usage(
+        told_by=_TOLD_BY,
+        registers=_number(kernel, ".vgpr_count"),
+        local_memory_bytes=_number(kernel, ".group_segment_fixed_size"),
+        private_bytes=_number(kernel, ".private_segment_fixed_size"),
+        spill_bytes=None if spilled is None else _REGISTER_BYTES * spilled,
+        wave_width=_number(kernel, ".wavefront_size"),
+    )
+
+
+def _intel(environment: object) -> Usage:
+    told = environment if isinstance(environment, Mapping) else {}
+    lanes = _number(told, "simd_size") or 1
+    return Usage(
+        told_by=_TOLD_BY,
+        local_memory_bytes=_number(told, "slm_size") or 0,
+        spill_bytes=(_number(told, "spill_size") or 0) // lanes,
+        wave_width=lanes,
+    )
+
+
+def _number(entry: Mapping[str, object], name: str) -> int | None:
+    value = entry.get(name)
+    return value if isinstance(value, int) else None

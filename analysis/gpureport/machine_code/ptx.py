@@ -1,0 +1,159 @@
+"""PTX text, as NVIDIA's OpenCL hands it out for a program's binary. Pure.
+
+Instructions and their parts as in the PTX ISA, https://docs.nvidia.com/cuda/parallel-thread-execution/. PTX is virtual:
+ptxas turns it into the device's own instructions, a 64-bit addition into two, for example. Memory instructions keep
+their widths.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gpureport.records import MachineCode
+
+_NOISE = re.compile(r"//[^\n]*|/\*.*?\*/|^\s*\.(?:loc|file)\b[^\n]*", re.DOTALL | re.MULTILINE)
+_BODY = re.compile(r"\.(?:entry|func)\b[^{;]*?([A-Za-z_$%][\w$]*)\s*\([^)]*\)[^{;]*\{")
+_BEFORE = re.compile(r"[\s{}]*(?:([\w$]+)\s*:(?!:))?")
+_INSTRUCTION = re.compile(r"(@!?\S+\s+)?([a-z][\w.:]*)\s*(.*)", re.DOTALL)
+_CALLED = re.compile(r"(?:\([^)]*\)\s*,\s*)?([\w$%]+)")
+_VECTOR = re.compile(r"v([248])")
+_TYPE = re.compile(r"(?:bf|tf|[usbf])(\d+)(x2)?")
+_SPACES = ("global", "shared", "local", "param", "const")
+
+_CLASSES = {
+    "logic": "and or xor not cnot lop3",
+    "shift": "shl shr shf bfe bfi",
+    "bit": "prmt popc clz brev bfind fns bmsk szext",
+    "compare": "set setp selp slct testp",
+    "move": "mov cvta isspacep mapa",
+    "convert": "cvt",
+    "special": "rcp sqrt rsqrt sin cos lg2 ex2 tanh",
+    "branch": "bra brx",
+    "call": "call",
+    "exit": "ret exit trap",
+    "barrier": "bar barrier",
+    "fence": "membar fence",
+    "shuffle": "shfl",
+    "vote": "vote match activemask redux elect",
+    "atomic": "atom red",
+    "texture": "tex tld4 suld sust sured",
+}
+_CLASS = {name: kind for kind, names in _CLASSES.items() for name in names.split()}
+_ADD = frozenset(["add", "addc", "sub", "subc", "neg", "abs", "min", "max", "sad", "copysign"])
+_MULTIPLY = frozenset(["mul", "mul24", "mad", "madc", "mad24", "fma", "dp4a", "dp2a"])
+_DIVIDE = frozenset(["div", "rem"])
+
+
+@dataclass(frozen=True)
+class _Statement:
+    label: str | None
+    parts: tuple[str, ...]
+    """The instruction at its dots: ``("ld", "global", "v4", "u32")``; empty after a last label."""
+    operands: str
+
+    @property
+    def type(self) -> str:
+        return next((part for part in reversed(self.parts[1:]) if _TYPE.fullmatch(part)), "")
+
+    @property
+    def space(self) -> str:
+        """The state space; generic addresses, which OpenCL C 1.2 has not, are taken for global ones."""
+        return next((space for part in self.parts for space in _SPACES if part.split("::")[0] == space), "global")
+
+    @property
+    def width(self) -> int:
+        """Bytes of a load or store."""
+        typed = _TYPE.fullmatch(self.type)
+        bits = int(typed[1]) * (2 if typed[2] else 1) if typed else 0
+        return bits // 8 * next((int(v[1]) for part in self.parts if (v := _VECTOR.fullmatch(part))), 1)
+
+
+def read(text: str, kernel: str) -> MachineCode | None:
+    """Count the instructions of one kernel.
+
+    Args:
+        text: a PTX module, of any number of kernels and functions.
+        kernel: whose ``.entry`` is read. Functions that it calls are noted, not counted.
+
+    Returns:
+        ``None`` if the module has no such kernel.
+    """
+    body = _body(_NOISE.sub("", text), kernel)
+    if body is None:
+        return None
+    statements = list(_statements(body))
+    code = [s for s in statements if s.parts]
+    return MachineCode(
+        form="PTX",
+        counts=dict(sorted(Counter(_kind(s) for s in code).items())),
+        global_loads=_widths(code, "global load"),
+        global_stores=_widths(code, "global store"),
+        loops=_leads_back(statements),
+        calls=tuple(dict.fromkeys(_called(s) for s in code if s.parts[0] == "call")),
+    )
+
+
+def _body(text: str, kernel: str) -> str | None:
+    """Return what stands between the braces of a kernel's definition."""
+    found = (match for match in _BODY.finditer(text) if match[1] == kernel and match[0].startswith(".entry"))
+    match = next(found, None)
+    if match is None:
+        return None
+    depth = 1
+    for brace in re.finditer(r"[{}]", text[match.end() :]):
+        depth += 1 if brace[0] == "{" else -1
+        if depth == 0:
+            return text[match.end() : match.end() + brace.start()]
+    return text[match.end() :]
+
+
+def _statements(body: str) -> Iterator[_Statement]:
+    for chunk in body.split(";"):
+        while (before := _BEFORE.match(chunk)) and before.end():
+            chunk = chunk[before.end() :]
+            if before[1]:
+                yield _Statement(before[1], (), "")
+        instruction = _INSTRUCTION.match(chunk)
+        if instruction:
+            yield _Statement(None, tuple(instruction[2].split(".")), instruction[3])
+
+
+def _kind(statement: _Statement) -> str:
+    operation = statement.parts[0]
+    if operation in ("ld", "ldu", "st"):
+        return _memory(statement.space, "store" if operation == "st" else "load")
+    if operation in _ADD | _MULTIPLY | _DIVIDE:
+        return _arithmetic(operation, statement.type)
+    return _CLASS.get(operation, "other")
+
+
+def _memory(space: str, access: str) -> str:
+    return {"param": "parameter", "const": "constant load"}.get(space, f"{space} {access}")
+
+
+def _arithmetic(operation: str, kind: str) -> str:
+    if "f" in kind:
+        return "special" if operation in _DIVIDE else f"fp{re.sub(r'[^0-9].*', '', kind.lstrip('bf'))}"
+    if operation in _DIVIDE:
+        return "int divide"
+    return "int multiply" if operation in _MULTIPLY else "int"
+
+
+def _widths(code: list[_Statement], kind: str) -> dict[int, int]:
+    return dict(sorted(Counter(s.width for s in code if _kind(s) == kind).items()))
+
+
+def _leads_back(statements: list[_Statement]) -> bool:
+    seen: set[str] = set()
+    for statement in statements:
+        if statement.label:
+            seen.add(statement.label)
+        elif statement.parts[0] in ("bra", "brx") and seen & set(re.findall(r"[\w$]+", statement.operands)):
+            return True
+    return False
+
+
+def _called(statement: _Statement) -> str:
+    match = _CALLED.match(statement.operands)
+    return match[1] if match else statement.operands

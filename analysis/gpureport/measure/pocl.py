@@ -1,0 +1,53 @@
+"""Where PoCL keeps the library that a kernel runs as.
+
+PoCL builds one for each size of work-group when it is first launched, as
+``<cache>/<program>/<kernel>/<x>-<y>-<z>[-…]/<kernel>.so``, and loads it into this process. Asking for the program's
+binary instead would build others, for any size, which never run. Linux only: elsewhere nothing is found.
+"""
+
+from collections.abc import Hashable
+from pathlib import Path
+
+_MAPS = Path("/proc/self/maps")
+
+
+class KernelLibraries:
+    """Finds the libraries of programs by what appeared in this process when they first ran."""
+
+    def __init__(self, maps: Path = _MAPS) -> None:
+        self._maps = maps
+        self._folders: dict[Hashable, Path] = {}
+
+    def note(self, program: Hashable, kernel: str, local_size: tuple[int, ...]) -> None:
+        """Remember where *program* keeps its libraries; called after each launch, before another program's."""
+        if program in self._folders:
+            return
+        loaded = {path.parents[2] for path in self._mapped() if _is_of(path, kernel, local_size)}
+        found = loaded - set(self._folders.values()) or loaded
+        if len(found) == 1:
+            self._folders[program] = found.pop()
+
+    def read(self, program: Hashable, kernel: str, local_size: tuple[int, ...]) -> bytes:
+        """Return the library that was last made for a kernel and size of work-group; nothing if there is none."""
+        folder = self._folders.get(program)
+        if folder is None:
+            return b""
+        built = [path for path in folder.glob(f"{kernel}/*/{kernel}.so") if _is_of(path, kernel, local_size)]
+        try:
+            return max(built, key=lambda path: path.stat().st_mtime).read_bytes() if built else b""
+        except OSError:
+            return b""
+
+    def _mapped(self) -> list[Path]:
+        try:
+            lines = self._maps.read_text(encoding="utf-8", errors="replace").splitlines()
+        except OSError:
+            return []
+        names = {line.split(maxsplit=5)[5] for line in lines if line.endswith(".so")}
+        return [Path(name) for name in names]
+
+
+def _is_of(library: Path, kernel: str, local_size: tuple[int, ...]) -> bool:
+    size = "-".join(str(extent) for extent in (*local_size, 1, 1, 1)[:3])
+    folder = library.parent
+    return library.stem == folder.parent.name == kernel and f"{folder.name}-".startswith(f"{size}-")

@@ -1,0 +1,118 @@
+"""What is said of compiled code beside the model."""
+# ruff: noqa: D102, D103 - the names of the tests say what they check
+
+import numpy as np
+import pytest
+
+from gpureport.evidence import code_evidence
+from gpureport.records import CodeEvidence, Compilation, MachineCode, MeasuredPoint, Measurement, SweepKey
+from gpureport.spec.models import Device
+from gpureport.workloads.model import Demand, Dispatch, Job, Parameters, Stream
+from tests.fake_backend import CopyWorkload
+from tests.toy import TOY
+
+COPY = MachineCode(form="PTX", counts={"branch": 1}, global_loads={4: 1}, global_stores={4: 1}, loops=False)
+
+SEVERAL = "A processor's code serves several work-items at once: its accesses are not those of one."
+
+
+class Copies(CopyWorkload):
+    """Copies a word a work-item; build options say how many of its sweep's points share a build."""
+
+    def demand(self, parameters: Parameters, device: Device) -> Demand:  # noqa: ARG002 - the same everywhere
+        items = parameters["items"]
+        streams = (Stream("from", items, 4, 4), Stream("to", items, 4, 4, write=True))
+        return Demand(work_items=items, work_group=(64,), streams=streams)
+
+
+class Two(Copies):
+    """Takes turns between two kernels."""
+
+    def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
+        job = super().job(parameters, rng)
+        return Job(job.buffers, (*job.dispatches, Dispatch("other", (1,), (1,), ())), job.options)
+
+
+def compiled(code: MachineCode | None, options: str = "-DLOCAL=1 -w", spill_bytes: int | None = None) -> Compilation:
+    return Compilation(kernel="copy", options=options, code=code, spill_bytes=spill_bytes)
+
+
+def evidence(
+    *compilations: Compilation, workload: Copies | None = None, points: tuple[Parameters, ...] = ({"items": 512},)
+) -> tuple[CodeEvidence, ...]:
+    workload = workload or Copies()
+    sweep = workload.sweep(1)
+    measured = Measurement(
+        key=SweepKey(workload="test", variant="copy", sweep="size"),
+        metric=workload.metric,
+        axis=workload.axis,
+        points=tuple(MeasuredPoint(point=workload.point(p, sweep), samples_s=(1e-3,)) for p in points),
+        compilation=compilations,
+    )
+    return code_evidence(workload, TOY, (measured, measured))
+
+
+def test_code_that_moves_what_the_model_counts_agrees() -> None:
+    (one,) = evidence(compiled(COPY))
+    assert (one.loads_bytes_compiled, one.loads_bytes_model) == (4, 4)
+    assert (one.stores_bytes_compiled, one.stores_bytes_model) == (4, 4)
+    assert (one.workload, one.kernel, one.form, one.agrees, one.remark) == ("test/copy", "copy", "PTX", True, "")
+
+
+@pytest.mark.parametrize(
+    ("change", "remark"),
+    [
+        ({"global_loads": {4: 1, 8: 2}}, "A work-item loads 20 B as compiled, 4 B in the model."),
+        ({"global_stores": {1: 1}}, "A work-item stores 1 B as compiled, 4 B in the model."),
+        (
+            {"global_loads": {16: 1}, "counts": {"branch": 3}},
+            "A work-item loads 16 B as compiled, 4 B in the model. Branches may skip some of what is compiled.",
+        ),
+    ],
+)
+def test_a_mismatch_is_said(change: dict[str, object], remark: str) -> None:
+    (one,) = evidence(compiled(COPY.model_copy(update=change)))
+    assert one.agrees is False
+    assert one.remark == remark
+
+
+@pytest.mark.parametrize(
+    ("change", "remark"),
+    [
+        ({"loops": True}, "It loops: accesses are executed more often than they are counted."),
+        ({"calls": ("helper",)}, "It calls helper, whose accesses are not counted."),
+        (
+            {"form": "x86-64", "loops": True, "vectorised": False, "vector_loops": 1, "scalar_loops": 2},
+            f"{SEVERAL} The innermost loops are mostly scalars: 1 of vectors, 2 of scalars.",
+        ),
+        (
+            {"form": "AArch64", "vectorised": True},
+            f"{SEVERAL} The code has no loop and is mostly vectors.",
+        ),
+    ],
+)
+def test_static_counts_that_tell_nothing_are_not_compared(change: dict[str, object], remark: str) -> None:
+    (one,) = evidence(compiled(COPY.model_copy(update=change)))
+    assert (one.agrees, one.loads_bytes_compiled, one.loads_bytes_model) == (None, None, 4)
+    assert one.remark == remark
+
+
+def test_spills_are_said() -> None:
+    (one,) = evidence(compiled(COPY, spill_bytes=24))
+    assert one.remark == "Registers spill 24 B a work-item, which the model does not count."
+
+
+def test_each_build_is_held_against_the_largest_point_that_ran_it() -> None:
+    points: tuple[Parameters, ...] = (
+        {"items": 64, "local": 1},
+        {"items": 512, "local": 16},
+        {"items": 128, "local": 1},
+    )
+    found = evidence(compiled(COPY), compiled(COPY, "-DLOCAL=16 -w"), points=points)
+    assert {e.options: e.point for e in found} == {"-DLOCAL=1 -w": "128", "-DLOCAL=16 -w": "512"}
+
+
+def test_nothing_is_said_without_code_or_of_several_kernels_at_once() -> None:
+    assert evidence(compiled(None)) == ()
+    assert evidence(compiled(COPY), workload=Two()) == ()
+    assert evidence(compiled(COPY), points=()) == ()

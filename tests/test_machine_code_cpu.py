@@ -1,0 +1,194 @@
+"""A processor's code: instructions as capstone prints them, loops, whole functions from ELF files."""
+# ruff: noqa: D103 - the names of the tests say what they check
+
+import pytest
+
+from gpureport import machine_code
+from gpureport.machine_code import aarch64, cpu, loops, x86
+from gpureport.machine_code.instructions import Decoder, Instruction
+from tests.elf_files import AARCH64, X86_64, elf
+
+Expected = tuple[str, tuple[int, ...], tuple[int, ...], int]
+"""Class, widths of loads and of stores, how many of these are a vector's."""
+
+X86: dict[tuple[str, str], Expected] = {
+    ("mov", "rax, qword ptr [rdi + 8]"): ("move", (8,), (), 0),
+    ("mov", "dword ptr [rdi + rcx*4], eax"): ("move", (), (4,), 0),
+    ("movzx", "eax, byte ptr [rdi]"): ("move", (1,), (), 0),
+    ("add", "dword ptr [rdi], eax"): ("int", (4,), (4,), 0),
+    ("add", "eax, dword ptr [rdi]"): ("int", (4,), (), 0),
+    ("lock xadd", "dword ptr [rdi], eax"): ("atomic", (4,), (4,), 0),
+    ("cmp", "dword ptr [rdi], 5"): ("compare", (4,), (), 0),
+    ("mov", "qword ptr [rsp + 8], rax"): ("move", (), (), 0),
+    ("push", "rbp"): ("stack", (), (), 0),
+    ("lea", "rax, [rdi + rcx*4]"): ("move", (), (), 0),
+    ("vmovss", "xmm1, dword ptr [rip + 0x1ff0]"): ("vector move", (), (), 0),
+    ("vmovups", "ymm0, ymmword ptr [rdi]"): ("vector move", (32,), (), 1),
+    ("vmovdqu64", "zmmword ptr [rdi], zmm1"): ("vector move", (), (64,), 1),
+    ("vmovsd", "xmm0, qword ptr [rdi]"): ("vector move", (8,), (), 0),
+    ("vpaddd", "ymm0, ymm1, ymmword ptr [rdi]"): ("vector arithmetic", (32,), (), 1),
+    ("vpternlogq", "zmm0, zmm1, zmm2, 0x96"): ("vector arithmetic", (), (), 0),
+    ("vbroadcastss", "ymm0, dword ptr [rdi]"): ("vector move", (4,), (), 1),
+    ("vaddps", "zmm0, zmm1, dword ptr [rdi]{1to16}"): ("vector arithmetic", (4,), (), 1),
+    ("vpmovzxbd", "ymm0, qword ptr [rdi]"): ("vector move", (8,), (), 1),
+    ("vpgatherdd", "ymm0, dword ptr [rdi + ymm1*4], ymm2"): ("vector move", (4,), (), 1),
+    ("vextracti128", "xmmword ptr [rdi], ymm0, 1"): ("vector move", (), (16,), 1),
+    ("vmulss", "xmm0, xmm1, dword ptr [rdi]"): ("scalar fp", (4,), (), 0),
+    ("vfmadd231sd", "xmm0, xmm1, xmm2"): ("scalar fp", (), (), 0),
+    ("vucomiss", "xmm0, xmm1"): ("scalar fp", (), (), 0),
+    ("vfmadd231ps", "ymm0, ymm1, ymm2"): ("vector arithmetic", (), (), 0),
+    ("vpxor", "xmm0, xmm0, xmm0"): ("vector arithmetic", (), (), 0),
+    ("vcvtdq2ps", "ymm0, ymm1"): ("convert", (), (), 0),
+    ("imul", "rax, rcx"): ("int", (), (), 0),
+    ("shl", "rax, 3"): ("logic", (), (), 0),
+    ("popcnt", "rax, rcx"): ("bit", (), (), 0),
+    ("cmovb", "rax, rcx"): ("move", (), (), 0),
+}
+
+ARM: dict[tuple[str, str], Expected] = {
+    ("ldr", "w0, [x1]"): ("move", (4,), (), 0),
+    ("ldr", "x0, [x1, x2, lsl #3]"): ("move", (8,), (), 0),
+    ("ldrb", "w0, [x1]"): ("move", (1,), (), 0),
+    ("ldrsh", "x0, [x1]"): ("move", (2,), (), 0),
+    ("strh", "wzr, [x1]"): ("move", (), (2,), 0),
+    ("ldr", "q0, [x1], #0x10"): ("move", (16,), (), 1),
+    ("ldp", "q0, q1, [x1]"): ("move", (16, 16), (), 2),
+    ("stp", "x0, x1, [x2]"): ("move", (), (8, 8), 0),
+    ("ldur", "s0, [x1, #-4]"): ("move", (4,), (), 0),
+    ("str", "x0, [sp, #8]"): ("stack", (), (), 0),
+    ("ld1", "{v0.16b, v1.16b}, [x0]"): ("move", (16, 16), (), 2),
+    ("st1", "{v0.s}[1], [x0]"): ("move", (), (4,), 0),
+    ("ldadd", "w0, w1, [x2]"): ("atomic", (), (), 0),
+    ("prfm", "pldl1keep, [x0]"): ("other", (), (), 0),
+    ("fadd", "v0.4s, v1.4s, v2.4s"): ("vector arithmetic", (), (), 0),
+    ("zip1", "v0.4s, v1.4s, v2.4s"): ("vector move", (), (), 0),
+    ("fmul", "s0, s1, s2"): ("scalar fp", (), (), 0),
+    ("scvtf", "s0, w1"): ("convert", (), (), 0),
+    ("add", "x0, x1, #4"): ("int", (), (), 0),
+    ("eor", "w0, w1, w2"): ("logic", (), (), 0),
+    ("cmp", "x0, x1"): ("compare", (), (), 0),
+}
+
+
+def check(decode: Decoder, printed: tuple[str, str], expected: Expected) -> None:
+    made = decode(0, *printed)
+    assert made is not None
+    assert (made.kind, made.loads, made.stores, made.vector_accesses) == expected
+
+
+@pytest.mark.parametrize("printed", X86, ids=" ".join)
+def test_x86(printed: tuple[str, str]) -> None:
+    check(x86.decode, printed, X86[printed])
+
+
+@pytest.mark.parametrize("printed", ARM, ids=" ".join)
+def test_aarch64(printed: tuple[str, str]) -> None:
+    check(aarch64.decode, printed, ARM[printed])
+
+
+@pytest.mark.parametrize(
+    ("decode", "mnemonic", "operands", "kind", "target", "falls"),
+    [
+        (x86.decode, "jne", "0x1040", "branch", 0x1040, True),
+        (x86.decode, "jmp", "0x1040", "branch", 0x1040, False),
+        (x86.decode, "jmp", "rax", "branch", None, False),
+        (x86.decode, "call", "0x1040", "call", None, True),
+        (x86.decode, "ret", "", "exit", None, False),
+        (aarch64.decode, "b.ne", "#0x1040", "branch", 0x1040, True),
+        (aarch64.decode, "cbz", "x0, #0x1040", "branch", 0x1040, True),
+        (aarch64.decode, "tbnz", "w0, #3, #0x1040", "branch", 0x1040, True),
+        (aarch64.decode, "b", "#0x1040", "branch", 0x1040, False),
+        (aarch64.decode, "bl", "#0x1040", "call", None, True),
+        (aarch64.decode, "ret", "", "exit", None, False),
+    ],
+)
+def test_control(decode: Decoder, mnemonic: str, operands: str, kind: str, target: int | None, *, falls: bool) -> None:
+    assert decode(0x1000, mnemonic, operands) == Instruction(0x1000, kind, target=target, falls=falls)
+
+
+def test_padding_is_no_instruction() -> None:
+    assert x86.decode(0, "nop", "word ptr [rax + rax]") is None
+    assert aarch64.decode(0, "nop", "") is None
+
+
+def graph(*targets: int | None, ends: tuple[int, ...] = ()) -> list[Instruction]:
+    """One instruction for each target; instructions in *ends* do not fall through."""
+    return [Instruction(i, "int", target=target, falls=i not in ends) for i, target in enumerate(targets)]
+
+
+def inner(*targets: int | None, ends: tuple[int, ...] = ()) -> list[list[int]]:
+    found = loops.innermost(graph(*targets, ends=ends))
+    return sorted([instruction.address for instruction in loop] for loop in found)
+
+
+def test_straight_and_forward_code_has_no_loop() -> None:
+    assert inner() == []
+    assert inner(None, 3, None, None) == []
+
+
+def test_loops_are_found() -> None:
+    assert inner(None, None, 1, None) == [[1, 2]]
+    assert inner(None, 1, None) == [[1]]
+    assert inner(None, 0, None, None, 2) == [[0, 1], [2, 3, 4]]
+
+
+def test_of_nested_loops_the_inner_ones_are_found() -> None:
+    assert inner(None, None, 1, None, 0) == [[1, 2]]
+    assert inner(None, None, 1, None, None, 4, 0) == [[1, 2], [4, 5]]
+
+
+def test_a_block_laid_out_behind_the_loop_belongs_to_it() -> None:
+    # 0: enter; 1: test, to 4 or on; 2: back to 1 or out; 3: end; 4: the block; 5: back into 2.
+    assert inner(None, 4, 1, None, None, 2, ends=(3, 5)) == [[1, 2, 4, 5]]
+
+
+def code(*instructions: tuple[str, tuple[int, ...], int | None]) -> list[Instruction]:
+    return [Instruction(i, kind, loads=loads, target=target) for i, (kind, loads, target) in enumerate(instructions)]
+
+
+def test_accesses_of_the_innermost_loops_decide_what_is_vectorised() -> None:
+    scalar_around = [("move", (8,), None), ("move", (8,), None), ("move", (8,), None)]
+    vectors = cpu.count("x", code(*scalar_around, ("move", (32,), None), ("branch", (), 3)))
+    assert (vectors.vectorised, vectors.vector_loops, vectors.scalar_loops, vectors.loops) == (True, 1, 0, True)
+    mixed = cpu.count("x", code(("move", (32, 32), None), ("branch", (), 0), ("move", (4,), None), ("branch", (), 2)))
+    assert (mixed.vectorised, mixed.vector_loops, mixed.scalar_loops) == (True, 1, 1)
+    scalars = cpu.count("x", code(("vector arithmetic", (), None), ("move", (4,), None), ("branch", (), 0)))
+    assert (scalars.vectorised, scalars.vector_loops, scalars.scalar_loops) == (False, 0, 1)
+
+
+def test_arithmetic_decides_where_nothing_is_accessed() -> None:
+    fma = [("vector arithmetic", (), None)] * 3
+    assert cpu.count("x", code(*fma, ("int", (), None), ("branch", (), 0))).vectorised is True
+    assert cpu.count("x", code(("scalar fp", (), None), ("int", (), None), ("branch", (), 0))).vectorised is False
+    assert cpu.count("x", code(("move", (), None), ("branch", (), 0))).vectorised is None
+
+
+# vmovups ymm0, [rdi]; vmovups [rsi], ymm0; add rdi, 32; add rsi, 32; dec rdx; jne back to the first; ret
+X86_COPY = bytes.fromhex("c5fc1007 c5fc1106 4883c720 4883c620 48ffca 75eb c3")
+# ldr q0, [x0]; fadd v0.4s, v0.4s, v0.4s; str q0, [x1]; subs x2, x2, #4; b.ne back to the first; ret
+ARM_DOUBLE = b"".join(
+    word.to_bytes(4, "little") for word in (0x3DC00000, 0x4E20D400, 0x3D800020, 0xF1001042, 0x54FFFF81, 0xD65F03C0)
+)
+
+
+def test_the_function_of_the_work_group_is_read() -> None:
+    library = elf(X86_64, {"_pocl_kernel_copy": b"\xc3", "_pocl_kernel_copy_workgroup": X86_COPY})
+    made = machine_code.code(library, "copy")
+    assert made is not None
+    assert made.form == "x86-64"
+    assert made.counts == {"branch": 1, "exit": 1, "int": 3, "vector move": 2}
+    assert (made.global_loads, made.global_stores) == ({32: 1}, {32: 1})
+    assert (made.loops, made.vectorised, made.vector_loops, made.scalar_loops) == (True, True, 1, 0)
+
+
+def test_aarch64_functions_are_read() -> None:
+    made = machine_code.code(elf(AARCH64, {"double": ARM_DOUBLE}), "double")
+    assert made is not None
+    assert made.form == "AArch64"
+    assert made.counts == {"branch": 1, "exit": 1, "int": 1, "move": 2, "vector arithmetic": 1}
+    assert (made.global_loads, made.global_stores, made.vectorised) == ({16: 1}, {16: 1}, True)
+
+
+def test_other_processors_and_other_kernels_are_not_read() -> None:
+    assert machine_code.code(elf(243, {"copy": X86_COPY}), "copy") is None
+    assert machine_code.code(elf(X86_64, {"copy": X86_COPY}), "step") is None

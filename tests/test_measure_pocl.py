@@ -1,0 +1,108 @@
+"""Finding the library that PoCL runs for a kernel, on made-up folders and for real."""
+# ruff: noqa: D102, D103 - the names of the tests say what they check
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gpureport.errors import DeviceError
+from gpureport.measure import opencl
+from gpureport.measure.opencl import OpenCLBackend
+from gpureport.measure.pocl import KernelLibraries
+from gpureport.workloads.model import Buffer, Dispatch
+
+
+class Process:
+    """A cache of PoCL's and the list of what is mapped into the process."""
+
+    def __init__(self, folder: Path) -> None:
+        self.cache = folder / "ca che"
+        self.maps = folder / "maps"
+        self.maps.write_text("00400000-00452000 r-xp 00000000 08:02 173521 [stack]\n")
+
+    def load(self, program: str, kernel: str, size: str) -> None:
+        library = self.cache / program / kernel / size / f"{kernel}.so"
+        library.parent.mkdir(parents=True)
+        library.write_text(f"{program} {size}")
+        with self.maps.open("a") as maps:
+            maps.write(f"7f0000-7f1000 r-xp 00001000 08:02 {len(program)}          {library}\n")
+
+
+@pytest.fixture
+def process(tmp_path: Path) -> Process:
+    return Process(tmp_path)
+
+
+def test_what_a_launch_loaded_is_its_programs(process: Process) -> None:
+    libraries = KernelLibraries(process.maps)
+    assert libraries.read("a", "step", (64,)) == b""
+    process.load("AA/X", "step", "64-1-1-goffs0")
+    libraries.note("a", "step", (64,))
+    process.load("BB/Y", "step", "64-1-1-goffs0")
+    process.load("BB/Y", "step", "8-8-1")
+    libraries.note("b", "step", (64,))
+    assert libraries.read("a", "step", (64,)) == b"AA/X 64-1-1-goffs0"
+    assert libraries.read("b", "step", (64,)) == b"BB/Y 64-1-1-goffs0"
+    assert libraries.read("b", "step", (8, 8)) == b"BB/Y 8-8-1"
+    assert libraries.read("b", "step", (6,)) == b""
+    assert libraries.read("b", "copy", (64,)) == b""
+
+
+def test_the_last_of_several_libraries_of_a_size_is_read(process: Process) -> None:
+    process.load("AA/X", "step", "64-1-1-goffs0")
+    process.load("AA/X", "step", "64-1-1-goffs0-smallgrid")
+    os.utime(process.cache / "AA/X/step/64-1-1-goffs0/step.so", (0, 0))
+    libraries = KernelLibraries(process.maps)
+    libraries.note("a", "step", (64, 1, 1))
+    assert libraries.read("a", "step", (64, 1, 1)) == b"AA/X 64-1-1-goffs0-smallgrid"
+
+
+def test_two_candidates_are_none(process: Process) -> None:
+    process.load("AA/X", "step", "64-1-1")
+    process.load("BB/Y", "step", "64-1-1")
+    libraries = KernelLibraries(process.maps)
+    libraries.note("a", "step", (64,))
+    assert libraries.read("a", "step", (64,)) == b""
+
+
+def test_a_system_without_maps_has_no_libraries(process: Process) -> None:
+    libraries = KernelLibraries(process.maps.with_name("absent"))
+    libraries.note("a", "step", (64,))
+    assert libraries.read("a", "step", (64,)) == b""
+
+
+SOURCE = """
+kernel void twice(global const float *restrict from, global float *restrict to)
+{
+    const size_t i = get_global_id(0);
+    to[i] = 2.0f * from[i] + ADDED;
+}
+"""
+
+
+def test_pocl_code_is_read_after_the_first_launch(tmp_path: Path) -> None:
+    try:
+        device = next(d for d in opencl.list_devices() if d.kind == "cpu" and d.platform.startswith("Portable"))
+    except (DeviceError, StopIteration):
+        pytest.skip("no PoCL")
+    source = tmp_path / "twice.cl"
+    source.write_text(SOURCE)
+    backend = OpenCLBackend(device)
+    buffers = {name: backend.allocate(Buffer(4096, np.ones(1024, np.float32))) for name in ("from", "to")}
+    launches = [
+        backend.prepare(
+            backend.build(str(source), options), Dispatch("twice", (1024,), (256,), ("from", "to")), buffers
+        )
+        for options in ("-DADDED=1.0f", "-DADDED=from[i]*from[i]*from[i]")
+    ]
+    assert backend.compilation(launches[0]).code is None
+    backend.run(launches[:1])
+    backend.time([], launches[1:])
+    simple, longer = (backend.compilation(launch).code for launch in launches)
+    assert simple is not None
+    assert longer is not None
+    assert simple.vectorised is True
+    assert simple.loops or simple.global_loads  # a group of 256 may be unrolled
+    assert longer.counts["vector arithmetic"] > simple.counts["vector arithmetic"]
