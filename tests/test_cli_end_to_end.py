@@ -106,13 +106,13 @@ def kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_kernel_that_does_not_build_is_named_with_its_line(
     kernels: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    source = kernels / "bit_transpose.cl"
+    source = kernels / "bit_transpose" / "local.cl"
     source.write_text(source.read_text() + "\nkernel void broken() { undeclared = 1; }\n")
 
     assert main(["measure", "--quick", "-w", "bit_transpose/local", "-o", str(tmp_path / "r.json")]) == 0
 
     captured = capsys.readouterr()
-    assert "Skipped bit_transpose/local: bit_transpose.cl does not build on " in captured.err
+    assert "Skipped bit_transpose/local: bit_transpose/local.cl does not build on " in captured.err
     assert "undeclared" in captured.err
     assert "Traceback" not in captured.err
     assert load_report(tmp_path / "r.json").workloads["bit_transpose/local"].skipped
@@ -121,7 +121,7 @@ def test_a_kernel_that_does_not_build_is_named_with_its_line(
 def test_a_kernel_with_wrong_results_is_not_timed(
     kernels: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    source = kernels / "bit_transpose.cl"
+    source = kernels / "bit_transpose" / "local.cl"
     right = source.read_text()
     wrong = right.replace("to[i] = value;", "to[i] = ~value;")
     assert wrong != right

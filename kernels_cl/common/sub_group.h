@@ -41,7 +41,6 @@ inline uint wave_shuffle_xor(uint value, uint distance)
 #endif
 
 #if defined(SUB_GROUP_KHR) && defined(cl_khr_subgroup_shuffle)
-#pragma OPENCL EXTENSION cl_khr_subgroup_shuffle : enable
 inline uint wave_shuffle_xor(uint value, uint distance)
 {
     return sub_group_shuffle_xor(value, distance);
@@ -49,7 +48,6 @@ inline uint wave_shuffle_xor(uint value, uint distance)
 #endif
 
 #if defined(SUB_GROUP_KHR) && defined(cl_khr_subgroup_ballot)
-#pragma OPENCL EXTENSION cl_khr_subgroup_ballot : enable
 inline uint wave_ballot(int predicate)
 {
     // Chosen by comparisons: indexing the vector by the lane would put it into memory.

@@ -1,0 +1,1 @@
+"""Transposition of bit matrices, many times over: by registers, local memory and sub-group exchanges."""

@@ -1,0 +1,45 @@
+"""Columns collected by sub-group ballots."""
+
+from collections.abc import Mapping
+
+from gpureport.spec.models import Device
+from gpureport.workloads import sub_group
+from gpureport.workloads.bit_transpose.family import COUNTED, ROWS, Transpose, issued
+from gpureport.workloads.model import Features
+
+
+class Ballot(Transpose):
+    """A ballot for each column."""
+
+    variant = "ballot"
+    source = "bit_transpose/ballot.cl"
+    repeats = 301
+    title = "Bit transpose 32 x 32 by sub-group ballot"
+    description = (
+        "One work-item a row; a ballot of one bit of all rows is a row of the transposed matrix, so 32 ballots make "
+        "one transposition, and each lane selects its own without an index. Sub-groups of 64 lanes hold two matrices; "
+        f"where they have 16 or 8 lanes, two or four ballots make a row. {COUNTED[32]}"
+    )
+
+    def missing(self, features: Features) -> str | None:
+        """A ballot of some kind is needed."""
+        return sub_group.missing(features, "ballot")
+
+    def options(self, features: Features) -> str:
+        """Select the device's ballot."""
+        return sub_group.options(features, "ballot")
+
+    def operations(self, device: Device) -> Mapping[str, float]:  # noqa: ARG002
+        """A column: test the bit, vote, compare the lane's number, select."""
+        return {"ballot": 1.0 * ROWS, "int32": 3.0 * ROWS, "instruction": 4.0 * ROWS}
+
+    def chain(self, device: Device) -> Mapping[str, float]:
+        """The ballots need not wait for one another, but each selection for the one before."""
+        needed = self.operations(device)
+        return {
+            "ballot": max(1.0, issued(device, "ballot", needed["ballot"])),
+            "int32": max(ROWS + 1.0, issued(device, "int32", needed["int32"])),
+        }
+
+
+WORKLOADS = (Ballot(),)

@@ -1,0 +1,265 @@
+"""What all bit transpositions share: the tiles, the sweeps, the reference, the frame of the traffic model."""
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpureport.records import Axis, Metric, PointKey
+from gpureport.spec.models import AmdOccupancy, Device, IntelOccupancy, NvidiaOccupancy
+from gpureport.units import format_bytes, format_count
+from gpureport.workloads import grid
+from gpureport.workloads.model import (
+    Argument,
+    Buffer,
+    Demand,
+    Dispatch,
+    Job,
+    Limits,
+    Parameters,
+    Stream,
+    Sweep,
+    Workload,
+)
+
+ROWS = 32
+"""Rows of a tile, each a word of 32 bits."""
+TILE_BYTES = 4 * ROWS
+_MOST_TILES = 2.0**22
+_FEWEST_TILES = 2.0**10
+
+COUNTED = {
+    32: "Counted: transpositions of a 32 x 32 bit matrix, each on the result of the one before.",
+    8: "Counted: transpositions of an 8 x 8 bit matrix, 16 of which lie side by side in a tile of 32 words, each on "
+    "the result of the one before.",
+}
+"""What one unit of work is, by the size of the matrices."""
+
+
+class Transpose(Workload):
+    """One way to transpose all tiles of an array, some number of times over."""
+
+    family = "bit_transpose"
+    metric = Metric(kind="rate", unit="matrices", label="matrices transposed")
+    size: ClassVar[Literal[32, 8]] = 32
+    """Rows and columns of a matrix."""
+    rows_per_item: ClassVar[int] = 1
+    usual_group: ClassVar[int] = 256
+    """Work-items of a group, where nothing else is asked for."""
+    repeats: ClassVar[int] = 1001
+    """Transpositions of a dispatch on a GPU: odd, so that the result differs from the input, and long enough that
+    the launch is a small part."""
+    sweeps_memory: ClassVar[bool] = False
+    """Whether single transpositions are measured, too, over growing arrays."""
+
+    @property
+    def rounds(self) -> int:
+        """Rounds of one transposition."""
+        return self.size.bit_length() - 1
+
+    @property
+    def matrices_per_tile(self) -> int:
+        """Matrices that lie side by side in a tile."""
+        return (ROWS // self.size) ** 2
+
+    def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
+        """The number of tiles, until the device is full and beyond; work-group shapes; arrays beyond the caches."""
+        sweeps = (self._load(device, limits), self._work_groups(device, limits))
+        return (*sweeps, self._memory(device, limits)) if self.sweeps_memory else sweeps
+
+    def _load(self, device: Device, limits: Limits) -> Sweep:
+        """Whole work-groups only: lanes without a row would work all the same."""
+        shape = self.shape(min(self.usual_group, limits.max_work_group))
+        least = prod(shape.values()) * self.rows_per_item // ROWS
+        counts = grid.sizes(least, max(4 * least, _full_tiles(device, self.rows_per_item)), grid.multiple(least))
+        return Sweep(
+            "matrices",
+            Axis(quantity="work_items", label="work-items"),
+            tuple({"tiles": n, **shape, "repeats": self._repeats(device)} for n in counts),
+            "number of matrices",
+            coarse=grid.coarse(limits),
+        )
+
+    def _work_groups(self, device: Device, limits: Limits) -> Sweep:
+        full = 1 << round(np.log2(_full_tiles(device, self.rows_per_item) / 2))
+        full = max(full, limits.max_work_group * self.rows_per_item // ROWS)
+        return Sweep(
+            "work_group",
+            Axis(quantity="work_group", label="work-group size"),
+            tuple({"tiles": full, **shape, "repeats": self._repeats(device)} for shape in self.shapes(device, limits)),
+            f"work-group size at {format_count(full * self.matrices_per_tile)} matrices",
+        )
+
+    def _memory(self, device: Device, limits: Limits) -> Sweep:
+        """Up to 2^22 tiles; a processor and a quick run stop at four times the last cache."""
+        most = min(_MOST_TILES, limits.max_bytes / (2 * TILE_BYTES), limits.max_buffer_bytes / TILE_BYTES)
+        if limits.quick or device.kind == "cpu":
+            most = min(most, 4 * grid.last_cache_bytes(device) / (2 * TILE_BYTES))
+        shape = self.shape(min(self.usual_group, limits.max_work_group))
+        least = prod(shape.values()) * self.rows_per_item // ROWS
+        counts = grid.sizes(min(_FEWEST_TILES, most / 4), most, grid.multiple(least))
+        return Sweep(
+            "once",
+            Axis(quantity="working_set", label="working set, both arrays"),
+            tuple({"tiles": n, **shape, "repeats": 1} for n in counts),
+            "size of the arrays, one transposition a load",
+            coarse=grid.coarse(limits),
+        )
+
+    def _repeats(self, device: Device) -> int:
+        # A CPU has no thousands of lanes among which to divide the time.
+        return self.repeats if device.kind != "cpu" else 33
+
+    def shape(self, items: int) -> dict[str, int]:
+        """Return the parameters of the usual work-group of *items*."""
+        return {"local": items}
+
+    def shapes(self, device: Device, limits: Limits) -> Sequence[Parameters]:
+        """Return the work-groups that a search tries; few on a CPU, which builds the kernel anew for each."""
+        few = limits.quick or device.kind == "cpu"
+        tried = grid.WORK_GROUPS_1D[1::2] if few else grid.WORK_GROUPS_1D
+        return tuple({"local": n} for n in tried if n <= limits.max_work_group)
+
+    def work_group(self, parameters: Parameters) -> tuple[int, ...]:
+        """Return the work-group's shape."""
+        return (parameters["local"],)
+
+    def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:
+        """Work is transpositions of matrices."""
+        tiles = parameters["tiles"]
+        matrices, items, both = tiles * self.matrices_per_tile, self._items(tiles), 2 * TILE_BYTES * tiles
+        shape = " x ".join(str(n) for n in self.work_group(parameters))
+        label, x = {
+            "work_items": (f"{format_count(matrices)} matrices", items),
+            "work_group": (shape, sweep.points.index(parameters)),
+            "working_set": (f"{format_count(matrices)} matrices ({format_bytes(both)})", both),
+        }[sweep.axis.quantity]
+        return PointKey(
+            label=label,
+            parameters=dict(parameters),
+            work=matrices * parameters["repeats"],
+            work_items=items,
+            working_set_bytes=both,
+            x=x,
+        )
+
+    def _items(self, tiles: int) -> int:
+        return tiles * ROWS // self.rows_per_item
+
+    @abstractmethod
+    def operations(self, device: Device) -> Mapping[str, float]:
+        """Return the operations of one work-item for one transposition, by instruction class."""
+
+    @abstractmethod
+    def chain(self, device: Device) -> Mapping[str, float]:
+        """Return those of them that wait for one another."""
+
+    def demand(self, parameters: Parameters, device: Device) -> Demand:
+        """Scale one transposition of one work-item to a dispatch; add the array's way in and out."""
+        tiles, repeats, items = parameters["tiles"], parameters["repeats"], self._items(parameters["tiles"])
+        rows = tiles * ROWS
+        # At most 16 bytes an access; a CPU's work-item reads its rows by itself, not beside others.
+        alone = device.kind == "cpu"
+        accesses = 2.0 * self.rows_per_item / (1 if alone else min(4, self.rows_per_item))
+        totals = {name: count * repeats * items for name, count in self.operations(device).items()}
+        return Demand(
+            work_items=items,
+            work_group=self.work_group(parameters),
+            streams=(Stream("from", rows, 4, 4), Stream("to", rows, 4, 4, write=True)),
+            operations={**totals, "memory": accesses * items},
+            chain={name: count * repeats for name, count in self.chain(device).items()},
+            memory_chain=1.0,
+            registers=20 + 2 * self.rows_per_item,
+            lines_per_access=1.0 if alone else self.lines_per_access(parameters, device),
+        )
+
+    def lines_per_access(self, parameters: Parameters, device: Device) -> float:  # noqa: ARG002
+        """Return the lines that one access of a wave touches: its rows lie one after another."""
+        lanes = device.architecture.wave_width
+        line = device.caches[0].line_bytes if device.caches else device.memory.access_bytes
+        return min(float(lanes), max(1.0, lanes * 4 * self.rows_per_item / line))
+
+    def arguments(self, parameters: Parameters) -> tuple[Argument, ...]:
+        """Return the kernel's arguments."""
+        return ("from", "to", np.uint32(parameters["tiles"]))
+
+    def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
+        """Random matrices, in whole work-groups."""
+        group, nbytes = self.work_group(parameters), TILE_BYTES * parameters["tiles"]
+        groups = -(-self._items(parameters["tiles"]) // prod(group))
+        return Job(
+            buffers={"from": Buffer(nbytes, grid.random_words(rng, 2**22)), "to": Buffer(nbytes)},
+            dispatches=(Dispatch("transpose", (groups * group[0], *group[1:]), group, self.arguments(parameters)),),
+            options=f"-DREPEATS={parameters['repeats']} -DFIRST_ROUND={5 - self.rounds}",
+        )
+
+    def verification(self) -> Sequence[Parameters]:
+        """Numbers of tiles that fill no work-group; an odd and an even number of transpositions."""
+        return (
+            {"tiles": 37, **self.shape(64), "repeats": 3},
+            {"tiles": 5, **self.shape(32), "repeats": 2},
+            {"tiles": 67, **self.shape(128), "repeats": 1},
+        )
+
+    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
+        """Transposed once, or not at all: twice is as before."""
+        rows = job.buffers["from"].filled().astype(np.uint32)
+        return {"to": transposed(rows, self.size) if parameters["repeats"] % 2 else rows}
+
+
+def transposed(words: NDArray[np.uint32], size: int) -> NDArray[np.uint32]:
+    """Transpose bit matrices.
+
+    Args:
+        words: rows of whole tiles, 32 words each; bit c of a word is column c.
+        size: rows and columns of the matrices that lie side by side in a tile, 32 or 8.
+
+    Returns:
+        As many words.
+    """
+    columns = np.arange(ROWS, dtype=np.uint32)
+    bits = words.reshape(-1, size, 1) >> columns & np.uint32(1)
+    apart = bits.reshape(-1, size, ROWS // size, size)
+    turned = apart.transpose(0, 3, 2, 1).reshape(-1, ROWS)
+    return np.asarray(np.bitwise_or.reduce(turned << columns, axis=1), dtype=np.uint32)
+
+
+def issued(device: Device, instruction: str, count: float) -> float:
+    """Return the dependent instructions that take as long as a wave needs to issue *count* independent ones.
+
+    A wave's scheduler starts one of its instructions every wave width / lanes of the scheduler cycles; a CPU core
+    has but one thread of instructions, to which all its pipes belong.
+    """
+    architecture = device.architecture
+    rate, latency = architecture.rates_per_cycle.get(instruction), architecture.latency_cycles.get(instruction)
+    if not rate or not latency:
+        return 0.0
+    schedulers = 1 if device.kind == "cpu" else architecture.schedulers
+    return count * architecture.wave_width * schedulers / rate / latency
+
+
+def exchanges(device: Device) -> float:
+    """Return the integer operations of one row in one round: a rotation and a selection of bits.
+
+    GPUs have an instruction for each, AVX2 three (two shifts and an or; and, and-not, or).
+    """
+    return 6.0 if device.kind == "cpu" else 2.0
+
+
+def _full_tiles(device: Device, rows_per_item: int) -> int:
+    """Return the tiles of a load well beyond the taper: twice what is resident, more where an item holds one row."""
+    rules = device.architecture.occupancy
+    match rules:
+        case NvidiaOccupancy():
+            waves = rules.max_waves
+        case AmdOccupancy():
+            waves = rules.max_waves_per_simd * rules.simds
+        case IntelOccupancy():
+            waves = rules.threads // rules.units_per_subslice
+        case _:
+            return 1024 * device.compute_units
+    resident = device.compute_units * waves * device.architecture.wave_width
+    return max(2, 8 // rows_per_item) * resident * rows_per_item // ROWS

@@ -1,0 +1,51 @@
+"""A whole tile in the registers of one work-item."""
+
+from collections.abc import Mapping
+
+from gpureport.spec.models import Device
+from gpureport.workloads.bit_transpose.family import COUNTED, ROWS, Transpose, exchanges, issued
+
+_ROUTE = (
+    "One work-item holds a whole tile in 32 registers and needs nothing of its neighbours: no local memory, no "
+    "sub-groups. It loads 128 contiguous bytes, 16 at a time, so that neighbours' loads touch different lines."
+)
+
+
+class Registers(Transpose):
+    """Five rounds among 32 registers."""
+
+    variant = "registers"
+    essential = True
+    sweeps_memory = True
+    rows_per_item = ROWS
+    usual_group = 64
+    repeats = 301
+    source = "bit_transpose/registers.cl"
+    title = "Bit transpose 32 x 32 in registers"
+    description = f"{_ROUTE} {COUNTED[32]}"
+
+    def operations(self, device: Device) -> Mapping[str, float]:
+        """A row in a round: rotate, select; its partner is a name on a GPU, a permuted vector on a CPU."""
+        integer = exchanges(device) * ROWS * self.rounds
+        permuted = 3.0 * ROWS if device.kind == "cpu" else 0.0
+        return {"int32": integer, "shuffle": permuted, "instruction": integer + permuted}
+
+    def chain(self, device: Device) -> Mapping[str, float]:
+        """Rows go side by side: what waits is the issue of them all."""
+        return {
+            "int32": max(exchanges(device) * self.rounds, issued(device, "int32", self.operations(device)["int32"]))
+        }
+
+
+class Registers8x8(Registers):
+    """Three rounds instead of five."""
+
+    variant = "registers_8x8"
+    essential = False
+    sweeps_memory = False
+    size = 8
+    title = "Bit transpose 8 x 8 in registers"
+    description = f"{_ROUTE} {COUNTED[8]}"
+
+
+WORKLOADS = (Registers(), Registers8x8())

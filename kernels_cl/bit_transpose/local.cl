@@ -1,0 +1,43 @@
+// Rows meet in local memory: a work-item a row, one barrier a round, the two halves of local memory in turn.
+#include "bit_transpose/rounds.h"
+
+// `other` is where the second half begins.
+//
+// TWO_D: a column of work-items holds whole tiles, one below the other, and columns lie `pitch` words apart in local
+// memory. Consecutive work-items are neighbours in a row, so they are `pitch` words apart: a multiple of the number of
+// banks puts them all into one bank.
+#ifdef TWO_D
+#define COLUMN (uint)get_local_id(0)
+#define ROW (uint)get_local_id(1)
+#define ROWS (uint)get_local_size(1)
+#else
+#define COLUMN 0u
+#define ROW (uint)get_local_id(0)
+#define ROWS (uint)get_local_size(0)
+#endif
+
+kernel void transpose(global const uint *restrict from, global uint *restrict to, uint tiles, uint pitch, uint other,
+                      local uint *words)
+{
+    const size_t group = get_group_id(0);
+    const size_t size = get_local_size(0) * get_local_size(1);
+    const size_t i = group * size + COLUMN * ROWS + ROW;
+    const bool inside = i / 32 < tiles;
+    const uint row = ROW;
+    const uint column = COLUMN * pitch;
+    uint value = inside ? from[i] : 0;
+    uint offset = 0;
+    for (uint r = 0; r < REPEATS; ++r) {
+#pragma unroll
+        for (uint round = FIRST_ROUND; round < 5; ++round) {
+            const uint distance = DISTANCE(round);
+            local uint *tile = words + offset + column;
+            tile[row] = value;
+            barrier(CLK_LOCAL_MEM_FENCE);
+            value = EXCHANGE(value, tile[row ^ distance], UPPER(row, distance), distance, MASKS[round]);
+            offset = other - offset;
+        }
+    }
+    if (inside)
+        to[i] = value;
+}

@@ -1,0 +1,40 @@
+// A whole tile in the registers of one work-item, as two vectors of 16 rows: needs nothing of its neighbours.
+// Vectors, so that compilers for CPUs use vector instructions; those for GPUs take them apart.
+#include "bit_transpose/rounds.h"
+
+#define ALL (~0u)
+constant uint16 EIGHT = (uint16)(0, 0, 0, 0, 0, 0, 0, 0, ALL, ALL, ALL, ALL, ALL, ALL, ALL, ALL);
+constant uint16 FOUR = (uint16)(0, 0, 0, 0, ALL, ALL, ALL, ALL, 0, 0, 0, 0, ALL, ALL, ALL, ALL);
+constant uint16 TWO = (uint16)(0, 0, ALL, ALL, 0, 0, ALL, ALL, 0, 0, ALL, ALL, 0, 0, ALL, ALL);
+constant uint16 ONE = (uint16)(0, ALL, 0, ALL, 0, ALL, 0, ALL, 0, ALL, 0, ALL, 0, ALL, 0, ALL);
+
+// The rounds that stay within 16 rows.
+inline uint16 transpose_half(uint16 rows)
+{
+#if FIRST_ROUND == 0
+    rows = EXCHANGE(rows, rows.s89abcdef01234567, EIGHT, 8, (uint16)MASKS[1]);
+#endif
+    rows = EXCHANGE(rows, rows.s45670123cdef89ab, FOUR, 4, (uint16)MASKS[2]);
+    rows = EXCHANGE(rows, rows.s23016745ab89efcd, TWO, 2, (uint16)MASKS[3]);
+    return EXCHANGE(rows, rows.s1032547698badcfe, ONE, 1, (uint16)MASKS[4]);
+}
+
+kernel void transpose(global const uint16 *restrict from, global uint16 *restrict to, uint tiles)
+{
+    const size_t tile = get_global_id(0);
+    if (tile >= tiles)
+        return;
+    uint16 lower = from[2 * tile];
+    uint16 upper = from[2 * tile + 1];
+    for (uint r = 0; r < REPEATS; ++r) {
+#if FIRST_ROUND == 0
+        const uint16 before = lower;
+        lower = EXCHANGE(lower, upper, (uint16)0, 16, (uint16)MASKS[0]);
+        upper = EXCHANGE(upper, before, (uint16)ALL, 16, (uint16)MASKS[0]);
+#endif
+        lower = transpose_half(lower);
+        upper = transpose_half(upper);
+    }
+    to[2 * tile] = lower;
+    to[2 * tile + 1] = upper;
+}

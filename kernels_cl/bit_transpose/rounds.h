@@ -1,0 +1,19 @@
+// A tile is 32 words, one a row; bit c of a word is column c. Rounds of distance 16, 8, 4, 2 and 1 transpose it as one
+// 32 x 32 matrix; the last three alone transpose each of the 16 matrices of 8 x 8 bits that lie in it side by side.
+//
+// A round of distance d: a row keeps half of its bits and takes the other half from the row d away, rotated by d to
+// the left (lower row of the pair) or to the right (upper row).
+//
+// FIRST_ROUND: 0 for 32 x 32, 2 for 8 x 8. REPEATS: transpositions of a dispatch, each of the result of the one
+// before, so that no compiler can leave one out.
+
+constant uint MASKS[5] = {0x0000ffffu, 0x00ff00ffu, 0x0f0f0f0fu, 0x33333333u, 0x55555555u};
+
+#define DISTANCE(round) (16u >> (round))
+
+// All bits for the upper row of a pair, none for the lower.
+#define UPPER(row, distance) ((row) & (distance) ? ~0u : 0u)
+
+// The row (or vector of rows) after a round: `other` holds the partner, `upper` is UPPER of each row.
+#define EXCHANGE(own, other, upper, distance, mask) \
+    bitselect(rotate(other, (distance) + ((upper) & (32u - 2u * (distance)))), own, (mask) ^ (upper))

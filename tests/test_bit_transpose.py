@@ -1,0 +1,135 @@
+"""Bit transpositions: the reference, the sub-group back ends, the layouts of local memory, the demands."""
+
+from dataclasses import replace
+from math import prod
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpureport.predict import limits_of
+from gpureport.workloads import sub_group
+from gpureport.workloads.bit_transpose import ballot, local, registers, shuffle
+from gpureport.workloads.bit_transpose.family import ROWS, Transpose, issued, transposed
+from gpureport.workloads.bit_transpose.local import Columns, PaddedColumns, bank_conflicts
+from gpureport.workloads.model import Features, Limits
+from tests.toy import TOY
+
+VARIANTS: tuple[Transpose, ...] = (*local.WORKLOADS, *shuffle.WORKLOADS, *ballot.WORKLOADS, *registers.WORKLOADS)
+NONE = Features(frozenset(), "x", "gpu", 1)
+
+
+def _with(*extensions: str) -> Features:
+    return replace(NONE, extensions=frozenset(extensions))
+
+
+@given(st.integers(0, 2), st.integers(0, 31), st.integers(0, 31), st.integers(0, 2**32 - 1))
+def test_the_reference_transposes(tile: int, row: int, column: int, seed: int) -> None:
+    """Bit c of row r becomes bit r of row c; of 8 x 8 matrices, within each of the 16 of a tile."""
+    words = np.random.default_rng(seed).integers(0, 2**32, (3, ROWS), dtype=np.uint32)
+    whole, parts = (transposed(words.ravel(), size).reshape(3, ROWS) for size in (32, 8))
+    bit = words[tile, row] >> np.uint32(column) & 1
+
+    assert whole[tile, column] >> np.uint32(row) & 1 == bit
+    other_row, other_column = row - row % 8 + column % 8, column - column % 8 + row % 8
+    assert parts[tile, other_row] >> np.uint32(other_column) & 1 == bit
+
+
+@pytest.mark.parametrize("workload", VARIANTS, ids=lambda workload: workload.variant)
+def test_twice_is_as_before(workload: Transpose) -> None:
+    """An even number of transpositions changes nothing, an odd one does."""
+    for parameters in workload.verification():
+        job = workload.job(parameters, np.random.default_rng(1))
+        before, after = job.buffers["from"].filled(), workload.expected(parameters, job, 1)["to"]
+
+        assert np.array_equal(before, after) == (parameters["repeats"] % 2 == 0)
+
+
+@pytest.mark.parametrize("workload", VARIANTS, ids=lambda workload: workload.variant)
+def test_dispatches_cover_all_rows_in_whole_groups(workload: Transpose) -> None:
+    """No row is left out, and no more than one work-group is partly idle."""
+    for parameters in workload.verification():
+        (dispatch,) = workload.job(parameters, np.random.default_rng(1)).dispatches
+        items, group = prod(dispatch.global_size), prod(dispatch.local_size)
+
+        assert all(whole % part == 0 for whole, part in zip(dispatch.global_size, dispatch.local_size, strict=True))
+        assert 0 <= items * workload.rows_per_item - parameters["tiles"] * ROWS < group * workload.rows_per_item
+
+
+@pytest.mark.parametrize("workload", VARIANTS, ids=lambda workload: workload.variant)
+def test_loads_fill_whole_groups(workload: Transpose) -> None:
+    """Timed dispatches have no idle work-items, which would work as the others do."""
+    for sweep in workload.sweeps(TOY, limits_of(TOY)):
+        for parameters in sweep.points:
+            (dispatch,) = workload.job(parameters, np.random.default_rng(1)).dispatches
+            assert prod(dispatch.global_size) * workload.rows_per_item == parameters["tiles"] * ROWS
+
+
+def test_shape_searches_keep_matrices_whole() -> None:
+    """Columns of work-items hold 32 rows or a multiple."""
+    limits = Limits(max_bytes=2**28, max_buffer_bytes=2**27, max_work_group=1024)
+    shapes = [tuple(shape.values()) for shape in Columns().shapes(TOY, limits)]
+
+    assert len(shapes) == 21
+    assert (32, 32) in shapes
+    assert (1, 1024) in shapes
+    assert all(y % ROWS == 0 and x * y <= 1024 for x, y in shapes)
+
+
+@pytest.mark.parametrize(
+    ("words", "banks", "factor"),
+    [
+        (range(32), 32, 1.0),
+        ([7] * 32, 32, 1.0),
+        (range(0, 64, 2), 32, 2.0),
+        (range(0, 32 * 32, 32), 32, 32.0),
+        (range(0, 32 * 33, 33), 32, 1.0),
+        (range(64), 32, 1.0),
+        (range(0, 1024, 32), 1, 1.0),
+    ],
+)
+def test_bank_conflicts(words: list[int], banks: int, factor: float) -> None:
+    """Neighbours, one word for all, strides of 2, 32 and 33 words, a wave twice as wide as the banks, no banks."""
+    assert bank_conflicts(words, banks) == factor
+
+
+@pytest.mark.parametrize(("x", "y"), [(1, 32), (2, 32), (8, 32), (16, 64), (32, 32), (4, 256)])
+def test_columns_conflict_unless_padded(x: int, y: int) -> None:
+    """As many lanes meet in a bank as the work-group is wide; padding spreads every shape over all banks."""
+    toy = TOY.model_copy(update={"architecture": TOY.architecture.model_copy(update={"local_memory_banks": 32})})
+    parameters = {"tiles": 1024, "local_x": x, "local_y": y, "repeats": 1}
+    lanes = toy.architecture.wave_width
+
+    assert Columns().demand(parameters, toy).local_conflicts == min(x, lanes)
+    assert PaddedColumns().demand(parameters, toy).local_conflicts == 1.0
+
+
+def test_back_ends_are_found_by_extension() -> None:
+    """Each family of drivers has its own; what none offers is said in a sentence."""
+    shuffled, voted = shuffle.Shuffle(), ballot.Ballot()
+
+    assert "no sub-group shuffle (cl_khr_subgroup_shuffle or cl_intel_subgroups;" in (shuffled.missing(NONE) or "")
+    assert "no sub-group ballot (cl_khr_subgroup_ballot;" in (voted.missing(_with("cl_intel_subgroups")) or "")
+    for vendor in ("nv", "amd"):
+        present = _with(f"cl_{vendor}_device_attribute_query")
+        assert shuffled.missing(present) is voted.missing(present) is None
+        assert shuffled.options(present) == voted.options(present) != ""
+    assert shuffled.options(_with("cl_intel_subgroups")) == "-DSUB_GROUP_INTEL"
+
+
+def test_standard_extensions_come_first() -> None:
+    """Of several back ends the Khronos one is taken; whether a kernel may ask for its width is a matter apart."""
+    several = _with("cl_intel_subgroups", "cl_khr_subgroup_shuffle", "cl_intel_required_subgroup_size")
+
+    assert sub_group.options(several, "shuffle") == "-cl-std=CL3.0 -DSUB_GROUP_KHR -DSUB_GROUP_SIZED"
+    assert sub_group.options(NONE, "shuffle") == ""
+
+
+def test_a_wave_issues_one_instruction_after_the_other() -> None:
+    """Independent instructions wait for the pipe: in cycles, count x lanes of the wave / lanes of its scheduler."""
+    architecture = TOY.architecture
+    cycles = 100 * architecture.wave_width * architecture.schedulers / architecture.rates_per_cycle["int32"]
+
+    assert issued(TOY, "int32", 100) * architecture.latency_cycles["int32"] == pytest.approx(cycles)
+    assert issued(TOY, "unheard of", 100) == 0.0
