@@ -139,11 +139,11 @@ class Board(Workload):
 
     def _most_bytes(self, device: Device, limits: Limits) -> float:
         """Return the largest working set: well beyond the caches; on a CPU, which is slower, not as far."""
-        beyond = {True: 4, False: 8} if device.kind == "cpu" else {True: 16, False: 64}
+        beyond = 4 if device.kind == "cpu" else 16 if limits.quick else 64
         return min(
             limits.max_bytes - self.extra_bytes,
             2 * limits.max_buffer_bytes,
-            beyond[limits.quick] * grid.last_cache_bytes(device),
+            beyond * grid.last_cache_bytes(device),
             _MOST_BYTES,
         )
 
