@@ -1,9 +1,9 @@
 // Instruction primitives: rate and latency of one operation, chosen by a build option CASE_….
 //
 // A work-item carries CHAINS independent chains of STATES words. A step of a chain is one operation on its newest
-// word; older words serve as operands, so that steps cannot be folded into one: each result is used more than once.
-// Many chains show the rate, a single one the latency. LANES words are handled at once where a CPU's compiler would
-// otherwise have to find them itself.
+// word, such that no compiler can fold several steps into one. Many chains show the rate, a single one the latency.
+// LANES words are handled at once where a CPU's compiler would otherwise have to find them itself; they are handled by
+// operators, since built-in functions of vectors may be taken apart again.
 
 #if LANES == 1
 typedef uint Word;
@@ -21,13 +21,21 @@ typedef WIDE(uint, LANES) Word;
 #include "common/sub_group.h"
 #endif
 
-#if defined(CASE_FP32) // multiply-add of two registers: bounded, since it converges
+#if defined(CASE_FP32) // multiply-add of two registers; operands are such that it stays bounded
 #define STATES 1
-#define STEP(x) x[0] = BITS(fma(REAL(x[0]), REAL(x[0]), REAL(operand)))
+#if LANES == 1
+#define STEP(x) x[0] = BITS(fma(REAL(x[0]), REAL(x[0]), REAL(k[0])))
+#else
+#define STEP(x) x[0] = BITS(REAL(x[0]) * REAL(x[0]) + REAL(k[0]))
+#endif
 
 #elif defined(CASE_FP32_THREE) // multiply-add of three registers, different ones in each chain
 #define STATES 3
+#if LANES == 1
 #define STEP(x) x[0] = BITS(fma(REAL(x[1]), REAL(x[2]), REAL(x[0])))
+#else
+#define STEP(x) x[0] = BITS(REAL(x[1]) * REAL(x[2]) + REAL(x[0]))
+#endif
 
 #elif defined(CASE_INT32) // Fibonacci
 #define STATES 2
@@ -35,25 +43,29 @@ typedef WIDE(uint, LANES) Word;
 
 #elif defined(CASE_INT32_MUL)
 #define STATES 1
-#define STEP(x) x[0] = x[0] * x[0] + operand
+#define STEP(x) x[0] = x[0] * x[0] + k[0]
 
-#elif defined(CASE_TERNARY) // the newest word selects between the two before it
-#define STATES 3
-#define STEP(x) { const Word next = bitselect(x[0], x[1], x[2]); x[0] = x[1]; x[1] = x[2]; x[2] = next; }
+#elif defined(CASE_TERNARY) // the word selects between two operands, in the next step between two others
+#define STATES 1
+#define SELECTED(a, b, c) (((b) & (c)) | ((a) & ~(c)))
+#define STEP(x) x[0] = SELECTED(k[2 * (step % 2)], k[2 * (step % 2) + 1], x[0])
 
 #elif defined(CASE_SHIFT) // a funnel shift: the older word turned to the right by the newer
 #define STATES 2
-#if LANES == 1 && defined(__NV_CL_C_VERSION)
+#if LANES > 1
+#define TURNED(value, by) ((value) >> ((by) & 31u) | (value) << (0u - (by) & 31u))
+#elif defined(__NV_CL_C_VERSION)
 inline uint turned(uint value, uint by)
 {
     uint result;
     __asm__("shf.r.wrap.b32 %0, %1, %1, %2;" : "=r"(result) : "r"(value), "r"(by));
     return result;
 }
+#define TURNED(value, by) turned(value, by)
 #else
-#define turned(value, by) rotate(value, 0u - (by))
+#define TURNED(value, by) rotate(value, 0u - (by))
 #endif
-#define STEP(x) { const Word next = turned(x[0], x[1]); x[0] = x[1]; x[1] = next; }
+#define STEP(x) { const Word next = TURNED(x[0], x[1]); x[0] = x[1]; x[1] = next; }
 
 #elif defined(CASE_SHUFFLE)
 #define STATES 1
@@ -61,12 +73,12 @@ inline uint turned(uint value, uint by)
 
 #elif defined(CASE_BALLOT) // operands have bits among the lowest eight only: results do not depend on further lanes
 #define STATES 1
-#define STEP(x) x[0] = wave_ballot((int)(x[0] & operand))
+#define STEP(x) x[0] = wave_ballot((int)(x[0] & k[0]))
 #define RESULT(x) ((x) & 0xffu)
 
-#elif defined(CASE_LOCAL) // a chase: each word is where the next one lies, in bytes, always in the lane's own bank
+#elif defined(CASE_LOCAL) // a chase: each word numbers the next one, always in the lane's own bank
 #define STATES 1
-#define STEP(x) x[0] = *(local const uint *)((local const char *)table + x[0])
+#define STEP(x) x[0] = table[x[0]]
 
 #elif defined(CASE_BARRIER)
 #define STATES 1
@@ -92,7 +104,10 @@ kernel void instructions(global const Word *restrict initial, global const Word 
         table[word] = operands[word];
     barrier(CLK_LOCAL_MEM_FENCE);
 #else
-    const Word operand = operands[i % (TABLE / LANES)];
+    Word k[4];
+#pragma unroll
+    for (uint o = 0; o < 4; ++o)
+        k[o] = operands[(i + 64 * o) % (TABLE / LANES)];
 #endif
     Word x[CHAINS][STATES];
 #pragma unroll

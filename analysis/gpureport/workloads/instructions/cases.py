@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 from gpureport.spec.models import Device
 
 Words = NDArray[np.uint32]
-Step = Callable[[tuple[Words, ...], Words], tuple[Words, ...]]
-"""From the words of a chain, oldest first, and the operand, to the words after one step; elementwise."""
-Draw = Callable[[np.random.Generator], Words]
+Step = Callable[[tuple[Words, ...], tuple[Words, ...], int], tuple[Words, ...]]
+"""From the words of a chain, oldest first, four operands, and the step's number, to the words after that step."""
+Draw = Callable[[np.random.Generator, int], Words]
+"""Draws :data:`TABLE` words for work-items that handle so many at once."""
 
 TABLE = 1024
 """Words that chains start from, as many operands."""
@@ -29,8 +30,8 @@ class Case:
         name: the instruction class, as in ``Architecture.rates_per_cycle`` and ``latency_cycles``.
         states: words of a chain.
         step: what it computes.
-        initial: draws the words that chains start from, :data:`TABLE` of them.
-        operands: draws the operands, as many.
+        initial: draws the words that chains start from.
+        operands: draws the operands.
         besides: operations of other classes that a step needs, by class.
         wide: whether a CPU handles a vector of work in each work-item.
         group: whether work-items need company: whole work-groups also on a CPU.
@@ -97,64 +98,86 @@ def _votes(lanes: Words) -> Words:
     return np.repeat(np.sum(bits, axis=1, dtype=np.uint32), 8)
 
 
-def _any_words(rng: np.random.Generator) -> Words:
+def _any_words(rng: np.random.Generator, lanes: int) -> Words:  # noqa: ARG001 - drawn like the others
     return rng.integers(0, 2**32, size=TABLE, dtype=np.uint32)
 
 
-def _small_reals(rng: np.random.Generator) -> Words:
-    """Numbers for which x * x + b stays bounded, whatever x of them it starts from."""
-    return rng.uniform(-0.6, 0.2, TABLE).astype(np.float32).view(np.uint32)
+def _starts(rng: np.random.Generator, lanes: int) -> Words:
+    """Numbers from which x * x + b stays bounded.
+
+    Compilers may or may not fuse the operators of vectors; with whole numbers that makes no difference.
+    """
+    return _words(rng.uniform(-0.6, 0.2, TABLE) if lanes == 1 else rng.integers(-1, 2, TABLE))
 
 
-def _whole_reals(rng: np.random.Generator) -> Words:
+def _addends(rng: np.random.Generator, lanes: int) -> Words:
+    """The b for them."""
+    return _words(rng.uniform(-0.6, 0.2, TABLE) if lanes == 1 else rng.integers(-2, 0, TABLE))
+
+
+def _whole_reals(rng: np.random.Generator, lanes: int) -> Words:  # noqa: ARG001
     """Small whole numbers of both signs: millions of products add up exactly."""
-    return (rng.integers(1, 4, TABLE) * rng.choice([-1, 1], TABLE)).astype(np.float32).view(np.uint32)
+    return _words(rng.integers(1, 4, TABLE) * rng.choice([-1, 1], TABLE))
 
 
-def _eight_masks(rng: np.random.Generator) -> Words:
+def _words(numbers: NDArray[np.float64] | NDArray[np.int64]) -> Words:
+    return numbers.astype(np.float32).view(np.uint32)
+
+
+def _eight_masks(rng: np.random.Generator, lanes: int) -> Words:  # noqa: ARG001
     """Eight bits for each of eight lanes, the same for every eight: sub-groups of any size see the same."""
     return np.tile(rng.integers(1, 2**8, size=8, dtype=np.uint32), TABLE // 8)
 
 
-def _offsets(rng: np.random.Generator) -> Words:  # noqa: ARG001 - drawn like the others
-    """Neighbouring words of the table, in bytes: each lane of a wave its own bank."""
-    return 4 * np.arange(TABLE, dtype=np.uint32)
+def _neighbours(rng: np.random.Generator, lanes: int) -> Words:  # noqa: ARG001
+    """Neighbouring words of the table: each lane of a wave its own bank."""
+    return np.arange(TABLE, dtype=np.uint32)
 
 
-def _rows_in_a_cycle(rng: np.random.Generator) -> Words:
-    """For each word of the table the place, in bytes, of one in the same bank: a random cycle through all rows."""
+def _rows_in_a_cycle(rng: np.random.Generator, lanes: int) -> Words:  # noqa: ARG001
+    """For each word of the table the number of one in the same bank: a random cycle through all rows."""
     following = np.empty((_ROWS, _BANKS), dtype=np.uint32)
     for bank in range(_BANKS):
         order = rng.permutation(_ROWS).astype(np.uint32)
         following[order, bank] = np.roll(order, -1) * _BANKS + bank
-    return 4 * following.ravel()
+    return following.ravel()
 
 
-def _step_local(words: tuple[Words, ...], table: Words) -> tuple[Words, ...]:
-    return (table[words[0] // 4],)
+def _selected(words: tuple[Words, ...], operands: tuple[Words, ...], step: int) -> tuple[Words, ...]:
+    clear, full = operands[2 * (step % 2)], operands[2 * (step % 2) + 1]
+    return (words[0] & full | ~words[0] & clear,)
 
 
 ARITHMETIC = (
-    Case("fp32", 1, lambda x, b: (_fma(x[0], x[0], b),), _small_reals, _small_reals),
-    Case("fp32_three", 3, lambda x, _: (_fma(x[1], x[2], x[0]), x[1], x[2]), _whole_reals, _whole_reals),
-    Case("int32", 2, lambda x, _: (x[1], x[0] + x[1]), _any_words, _any_words),
-    Case("int32_mul", 1, lambda x, b: (x[0] * x[0] + b,), _any_words, _any_words),
-    Case("ternary", 3, lambda x, _: (x[1], x[2], x[0] & ~x[2] | x[1] & x[2]), _any_words, _any_words),
-    Case("shift", 2, lambda x, _: (x[1], _turned(x[0], x[1])), _any_words, _any_words),
-    Case("local", 1, _step_local, _offsets, _rows_in_a_cycle, wide=False),
-    Case("barrier", 1, lambda x, _: x, _any_words, _any_words, wide=False, group=True),
+    Case("fp32", 1, lambda x, k, _: (_fma(x[0], x[0], k[0]),), _starts, _addends),
+    Case("fp32_three", 3, lambda x, *_: (_fma(x[1], x[2], x[0]), x[1], x[2]), _whole_reals, _whole_reals),
+    Case("int32", 2, lambda x, *_: (x[1], x[0] + x[1]), _any_words, _any_words),
+    Case("int32_mul", 1, lambda x, k, _: (x[0] * x[0] + k[0],), _any_words, _any_words),
+    Case("ternary", 1, _selected, _any_words, _any_words),
+    Case("shift", 2, lambda x, *_: (x[1], _turned(x[0], x[1])), _any_words, _any_words),
+    Case("local", 1, lambda x, table, _: (table[0][x[0]],), _neighbours, _rows_in_a_cycle, wide=False),
+    Case("barrier", 1, lambda x, *_: x, _any_words, _any_words, wide=False, group=True),
 )
 """What every device has."""
 
 EXCHANGES = (
-    Case("shuffle", 1, lambda x, _: (x[0].reshape(-1, 2, 4)[:, ::-1].ravel(),), _any_words, _any_words, group=True),
+    Case(
+        "shuffle",
+        1,
+        lambda x, *_: (x[0].reshape(-1, 2, 4)[:, ::-1].ravel(),),
+        _any_words,
+        _any_words,
+        wide=False,
+        group=True,
+    ),
     Case(
         "ballot",
         1,
-        lambda x, b: (_votes(x[0] & b),),
+        lambda x, k, _: (_votes(x[0] & k[0]),),
         _eight_masks,
         _eight_masks,
         besides={"int32": 1.0},
+        wide=False,
         group=True,
         result_mask=0xFF,
     ),

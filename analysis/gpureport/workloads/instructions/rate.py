@@ -28,7 +28,7 @@ class Rate(Chains):
     def shape(self, case: Case, device: Device, limits: Limits) -> dict[str, int]:
         """Eight chains on a GPU; on a CPU, whose registers are few and whose units are pipelined, as fit."""
         if device.kind == "cpu":
-            chains, steps, seconds = max(1, 12 // case.states), 24, 4e-3
+            chains, steps, seconds = {1: 8, 2: 6}.get(case.states, 4), 24, 2e-3
             local, lanes = (64, 1) if case.group else (1, device.architecture.wave_width if case.wide else 1)
             groups = 8 * device.compute_units
         else:

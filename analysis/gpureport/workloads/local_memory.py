@@ -1,0 +1,161 @@
+"""Local-memory bandwidth by width of an access, and what bank conflicts cost."""
+
+from collections.abc import Mapping, Sequence
+from math import ceil, gcd
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpureport.records import Axis, Metric, PointKey
+from gpureport.spec.models import Device
+from gpureport.workloads.model import Buffer, Demand, Dispatch, Job, Limits, Parameters, Sweep, Workload
+
+_TABLE_BYTES = 4 * 64 * 33
+"""As in the kernel."""
+_CASES = ((4, 1), (8, 1), (16, 1), (4, 2), (4, 4), (4, 8), (4, 16), (4, 32), (4, 33))
+"""Width in bytes, stride in elements."""
+
+
+class Bandwidth(Workload):
+    """Local memory read by all work-items of all compute units at once."""
+
+    family = "local_memory"
+    variant = "bandwidth"
+    title = "Local-memory bandwidth by width and stride"
+    description = (
+        "Work-items that fill every compute unit follow chains through a table in local memory; neighbours read words "
+        "of 4, 8 or 16 bytes side by side, or 4-byte words 2 to 33 words apart. Strides that share a factor with the "
+        "number of banks let work-items wait for each other. Counted: bytes read."
+    )
+    source = "local_memory.cl"
+    metric = Metric(kind="rate", unit="B", label="local-memory bandwidth")
+    primitive = True
+
+    def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
+        """One case for each width and stride."""
+        points = tuple(
+            {"case": 1 + i, "width": width, "stride": stride, **_shape(device, limits, width, stride)}
+            for i, (width, stride) in enumerate(_CASES)
+        )
+        return (Sweep("access", Axis(quantity="case", label="width and stride"), points, "width and stride"),)
+
+    def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:  # noqa: ARG002 - one sweep only
+        """Work is bytes read."""
+        items = parameters["groups"] * parameters["local"]
+        return PointKey(
+            label=f"{parameters['width']} B, stride {parameters['stride']}",
+            parameters=dict(parameters),
+            work=parameters["width"] * _accesses(parameters) * items,
+            work_items=items,
+            working_set_bytes=_TABLE_BYTES,
+            x=parameters["case"],
+        )
+
+    def demand(self, parameters: Parameters, device: Device) -> Demand:
+        """Chains of accesses and the operations that fold their words.
+
+        A GPU's local memory hands out words of its banks: a wide access counts as several. A CPU loads whatever fits
+        a register at once, but cannot load for several work-items together that read where they please.
+        """
+        items, words = parameters["groups"] * parameters["local"], parameters["width"] // 4
+        each, folds = float(_accesses(parameters)), words - 1.0
+        in_a_chain = each / parameters["chains"]
+        units = 1 if device.kind == "cpu" else words
+        return Demand(
+            work_items=items,
+            work_group=(parameters["local"],),
+            operations={"local": each * units * items, "int32": each * folds * items},
+            chain={"local": in_a_chain, "int32": in_a_chain * folds},
+            local_memory_bytes=_TABLE_BYTES,
+            local_conflicts=float(_conflicts(parameters["stride"], device)),
+            branches=True,
+        )
+
+    def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
+        """A random table; nothing is stored."""
+        return self._job(parameters, rng, written=0)
+
+    def verification_job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
+        """The same kernel, told to store where its chains end."""
+        return self._job(parameters, rng, parameters["groups"] * parameters["local"])
+
+    def _job(self, parameters: Parameters, rng: np.random.Generator, written: int) -> Job:
+        width, local = parameters["width"], parameters["local"]
+        contents = f"contents{width}"
+        stride, rounds = np.uint32(parameters["stride"]), np.uint32(parameters["rounds"])
+        options = {"WIDTH": width, "CHAINS": parameters["chains"], "STEPS": parameters["steps"]}
+        return Job(
+            buffers={
+                contents: Buffer(_TABLE_BYTES, _table(rng, width)),
+                "folded": Buffer(4 * max(1, written)),
+            },
+            dispatches=(
+                Dispatch(
+                    "bandwidth",
+                    (parameters["groups"] * local,),
+                    (local,),
+                    (contents, stride, rounds, np.uint32(written), "folded"),
+                ),
+            ),
+            options=" ".join(f"-D{name}={value}" for name, value in options.items()),
+        )
+
+    def verification(self) -> Sequence[Parameters]:
+        """Every width, strides that wrap around the table, work-groups that do not divide it."""
+        shape = {"chains": 3, "steps": 5, "rounds": 4, "groups": 3}
+        cases = ((4, 1, 64), (8, 1, 96), (16, 3, 32), (4, 33, 160))
+        return tuple(
+            {"case": 1, "width": width, "stride": stride, "local": local, **shape} for width, stride, local in cases
+        )
+
+    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
+        """Follow the chains."""
+        width, items = parameters["width"], np.arange(parameters["local"], dtype=np.uint32)
+        table = job.buffers[f"contents{width}"].filled().astype(np.uint32).reshape(-1, width // 4)
+        following = np.bitwise_xor.reduce(table, axis=1)
+        total = np.zeros(len(items), dtype=np.uint32)
+        for chain in range(parameters["chains"]):
+            at = (items * np.uint32(parameters["stride"]) + np.uint32(40 * chain)) % np.uint32(len(table))
+            for _ in range(parameters["steps"] * parameters["rounds"]):
+                at = following[at]
+            total = np.uint32(3) * total ^ at
+        return {"folded": np.tile(total, parameters["groups"])}
+
+
+def _shape(device: Device, limits: Limits, width: int, stride: int) -> dict[str, int]:
+    """Return how a case is cut up, for about a millisecond on a GPU and two on a CPU."""
+    cpu = device.kind == "cpu"
+    # As many groups of 256 as leave no compute unit's last round half empty, whether it holds 4, 6, 8 or 16 of them.
+    groups = (8 if cpu else 48) * device.compute_units
+    shape = {"groups": groups, "local": min(8 if cpu else 256, limits.max_work_group), "chains": 4, "steps": 32}
+    in_a_round = shape["chains"] * shape["steps"] * groups * shape["local"]
+    lanes = device.architecture.wave_width if cpu else width / 4 * _conflicts(stride, device)
+    accesses = (2e-3 if cpu else 1e-3) * device.rate_per_s("local") / lanes
+    return {**shape, "rounds": max(1, ceil(accesses / in_a_round))}
+
+
+def _accesses(parameters: Parameters) -> int:
+    """Return the accesses of one work-item."""
+    return parameters["chains"] * parameters["steps"] * parameters["rounds"]
+
+
+def _conflicts(stride: int, device: Device) -> int:
+    """Return how many work-items of a wave want the same bank, *stride* words apart."""
+    banks = device.architecture.local_memory_banks
+    return min(gcd(stride, banks), device.architecture.wave_width)
+
+
+def _table(rng: np.random.Generator, width: int) -> NDArray[np.uint32]:
+    """Return elements whose words, folded, number the element that lies a random distance further on.
+
+    Returns:
+        Shape (elements, words of an element); all words but the last are random.
+    """
+    elements = _TABLE_BYTES // width
+    following = (np.arange(elements) + rng.integers(1, elements)) % elements
+    words = rng.integers(0, 2**32, size=(elements, width // 4), dtype=np.uint32)
+    words[:, -1] = following ^ np.bitwise_xor.reduce(words[:, :-1], axis=1)
+    return words
+
+
+WORKLOADS = (Bandwidth(),)
