@@ -169,10 +169,17 @@ class Rates(Strict):
     """Lane operations per cycle of one compute unit."""
 
     fp32: Leaf[Number]
+    fp32_three: Leaf[Number] | None = None
+    """Multiply-adds of three different registers, where that is slower."""
     int32: Leaf[Number]
-    """Add, shift and bitwise."""
+    """Additions, and whatever has no class of its own."""
     int32_mul: Leaf[Number]
+    ternary: Leaf[Number] | None = None
+    """Bitwise combinations of three words."""
+    shift: Leaf[Number] | None = None
+    """Shifts, funnel shifts and rotations by a variable distance."""
     shuffle: Leaf[Number]
+    ballot: Leaf[Number] | None = None
     local: Leaf[Number]
     """4-byte accesses of local memory."""
     memory: Leaf[Number]
@@ -180,7 +187,7 @@ class Rates(Strict):
     instruction: Leaf[Number]
     """Anything that is issued."""
     barrier: Leaf[Number] | None = None
-    """Work-items that reach a barrier, where that costs more than waiting (CPU runtimes)."""
+    """Work-items that reach a barrier."""
 
 
 class Latencies(Strict):
@@ -189,7 +196,10 @@ class Latencies(Strict):
     fp32: Leaf[Cycles]
     int32: Leaf[Cycles]
     int32_mul: Leaf[Cycles]
+    ternary: Leaf[Cycles] | None = None
+    shift: Leaf[Cycles] | None = None
     shuffle: Leaf[Cycles]
+    ballot: Leaf[Cycles] | None = None
     local: Leaf[Cycles]
     barrier: Leaf[Cycles]
 

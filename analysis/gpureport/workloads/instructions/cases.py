@@ -1,12 +1,10 @@
 """The operations that are measured: what one step of a chain is, on the device and in NumPy."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-
-from gpureport.spec.models import Device
 
 Words = NDArray[np.uint32]
 Step = Callable[[tuple[Words, ...], tuple[Words, ...], int], tuple[Words, ...]]
@@ -48,14 +46,14 @@ class Case:
     group: bool = False
     result_mask: int = 0xFFFFFFFF
 
-    def classes(self, device: Device) -> dict[str, float]:
-        """Return the operations of one step by class, each by the nearest class that *device* knows."""
-        return {known(name, device): count for name, count in {self.name: 1.0, **self.besides}.items()}
+    def classes(self, listed: Collection[str]) -> dict[str, float]:
+        """Return the operations of one step by class; a class that is not *listed* by the one nearest to it."""
+        wanted = {self.name: 1.0, **self.besides}
+        return {listed_class(name, listed): count for name, count in wanted.items()}
 
 
-def known(name: str, device: Device) -> str:
-    """Return class *name*, or the one that stands in where the architecture lists neither rate nor latency of it."""
-    listed = device.architecture.rates_per_cycle.keys() | device.architecture.latency_cycles.keys()
+def listed_class(name: str, listed: Collection[str]) -> str:
+    """Return instruction class *name*, or the one that stands in if it is not *listed*."""
     return name if name in listed else _KIN.get(name, name)
 
 

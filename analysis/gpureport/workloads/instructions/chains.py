@@ -59,13 +59,13 @@ class Chains(Workload):
         """Nothing but the operations, and the chains that they form."""
         case, items = self.case(parameters), parameters["groups"] * parameters["local"]
         in_a_chain, lanes = float(parameters["steps"] * parameters["rounds"]), parameters["lanes"]
-        classes = case.classes(device)
+        architecture = device.architecture
         each = in_a_chain * parameters["chains"] * items * lanes
         return Demand(
             work_items=items,
             work_group=(parameters["local"],),
-            operations={name: count * each for name, count in classes.items()},
-            chain={name: count * in_a_chain for name, count in classes.items()},
+            operations={name: count * each for name, count in case.classes(architecture.rates_per_cycle).items()},
+            chain={name: count * in_a_chain for name, count in case.classes(architecture.latency_cycles).items()},
             registers=16 + case.states * parameters["chains"],
             local_memory_bytes=4 * TABLE if case.name == "local" else 0,
             branches=lanes == 1 and not case.group,
@@ -139,6 +139,6 @@ def _of_items(table: NDArray[np.uint32], items: NDArray[np.int_], lanes: int) ->
 def rounds(device: Device, case: Case, seconds: float, operations: float) -> int:
     """Return how many rounds of so many *operations* take about *seconds*, by the slowest class of a step."""
     rates = device.architecture.rates_per_cycle
-    listed = [device.rate_per_s(name) / count for name, count in case.classes(device).items() if name in rates]
-    slowest = min(listed, default=device.rate_per_s("shuffle"))
+    each = [device.rate_per_s(name) / count for name, count in case.classes(rates).items() if name in rates]
+    slowest = min(each, default=device.rate_per_s("shuffle"))
     return max(1, ceil(seconds * slowest / operations))
