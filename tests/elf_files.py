@@ -3,8 +3,8 @@
 import struct
 
 X86_64, AARCH64, AMDGPU, INTEL_GT = 62, 183, 224, 205
-TEXT_ADDRESS = 0x1000
-_SYMTAB, _STRTAB, _NOTE, _PROGBITS = 2, 3, 7, 1
+TEXT_ADDRESS, STUBS_ADDRESS = 0x1000, 0x800
+_PROGBITS, _SYMTAB, _STRTAB, _RELA, _NOTE = 1, 2, 3, 4, 7
 
 
 def note(owner: bytes, kind: int, contents: bytes) -> bytes:
@@ -18,7 +18,8 @@ def elf(machine: int, functions: dict[str, bytes] | None = None, **sections: byt
 
     Args:
         machine: its ``e_machine``.
-        functions: machine code by symbol, laid one after the other into ``.text``.
+        functions: machine code by symbol, laid one after the other into ``.text``; the procedure linkage table has a
+            stub of 16 bytes for each, in the same order, after another 16.
         sections: contents of further sections, by name without the dot; ``note`` becomes a note section.
     """
     names, symbols, text = b"\0", struct.pack("<IBBHQQ", 0, 0, 0, 0, 0, 0), b""
@@ -26,10 +27,14 @@ def elf(machine: int, functions: dict[str, bytes] | None = None, **sections: byt
         symbols += struct.pack("<IBBHQQ", len(names), 0x12, 0, 1, TEXT_ADDRESS + len(text), len(code))
         names += name.encode() + b"\0"
         text += code
+    numbers = range(1, 1 + len(functions or {}))
+    relocations = b"".join(struct.pack("<QQq", 0, number << 32 | 7, 0) for number in numbers)
     listed = [
         (".text", _PROGBITS, TEXT_ADDRESS, 0, 0, text),
         (".symtab", _SYMTAB, 0, 3, 24, symbols),
         (".strtab", _STRTAB, 0, 0, 0, names),
+        (".rela.plt", _RELA, 0, 2, 24, relocations),
+        (".plt", _PROGBITS, STUBS_ADDRESS, 0, 0, bytes(16 + 16 * len(numbers))),
         *((f".{name}", _NOTE if name == "note" else _PROGBITS, 0, 0, 0, data) for name, data in sections.items()),
     ]
     header_names = b"\0" + b"".join(name.encode() + b"\0" for name, *_ in listed) + b".shstrtab\0"

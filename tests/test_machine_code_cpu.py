@@ -6,7 +6,7 @@ import pytest
 from gpureport import machine_code
 from gpureport.machine_code import aarch64, cpu, loops, x86
 from gpureport.machine_code.instructions import Decoder, Instruction
-from tests.elf_files import AARCH64, X86_64, elf
+from tests.elf_files import AARCH64, STUBS_ADDRESS, TEXT_ADDRESS, X86_64, elf
 
 Expected = tuple[str, tuple[int, ...], tuple[int, ...], int]
 """Class, widths of loads and of stores, how many of these are a vector's."""
@@ -92,18 +92,23 @@ def test_aarch64(printed: tuple[str, str]) -> None:
         (x86.decode, "jne", "0x1040", "branch", 0x1040, True),
         (x86.decode, "jmp", "0x1040", "branch", 0x1040, False),
         (x86.decode, "jmp", "rax", "branch", None, False),
-        (x86.decode, "call", "0x1040", "call", None, True),
+        (x86.decode, "call", "rax", "call", None, True),
         (x86.decode, "ret", "", "exit", None, False),
         (aarch64.decode, "b.ne", "#0x1040", "branch", 0x1040, True),
         (aarch64.decode, "cbz", "x0, #0x1040", "branch", 0x1040, True),
         (aarch64.decode, "tbnz", "w0, #3, #0x1040", "branch", 0x1040, True),
         (aarch64.decode, "b", "#0x1040", "branch", 0x1040, False),
-        (aarch64.decode, "bl", "#0x1040", "call", None, True),
+        (aarch64.decode, "blr", "x8", "call", None, True),
         (aarch64.decode, "ret", "", "exit", None, False),
     ],
 )
 def test_control(decode: Decoder, mnemonic: str, operands: str, kind: str, target: int | None, *, falls: bool) -> None:
     assert decode(0x1000, mnemonic, operands) == Instruction(0x1000, kind, target=target, falls=falls)
+
+
+def test_calls_say_whom() -> None:
+    assert x86.decode(0, "call", "0x1040") == Instruction(0, "call", callee=0x1040)
+    assert aarch64.decode(0, "bl", "#0x1040") == Instruction(0, "call", callee=0x1040)
 
 
 def test_padding_is_no_instruction() -> None:
@@ -179,6 +184,30 @@ def test_the_function_of_the_work_group_is_read() -> None:
     assert made.counts == {"branch": 1, "exit": 1, "int": 3, "vector move": 2}
     assert (made.global_loads, made.global_stores) == ({32: 1}, {32: 1})
     assert (made.loops, made.vectorised, made.vector_loops, made.scalar_loops) == (True, True, 1, 0)
+
+
+def test_functions_that_are_called_are_read_too() -> None:
+    # call the function 6 bytes on; ret
+    library = elf(X86_64, {"_pocl_kernel_copy_workgroup": bytes.fromhex("e801000000 c3"), "copy": X86_COPY})
+    made = machine_code.code(library, "copy")
+    assert made is not None
+    assert made.counts == {"branch": 1, "call": 1, "exit": 2, "int": 3, "vector move": 2}
+    assert (made.loops, made.vectorised, made.calls) == (True, True, ())
+
+
+def test_stubs_lead_to_functions() -> None:
+    to_second_stub = (STUBS_ADDRESS + 32 - (TEXT_ADDRESS + 5)).to_bytes(4, "little", signed=True)
+    library = elf(X86_64, {"_pocl_kernel_copy_workgroup": b"\xe8" + to_second_stub + b"\xc3", "copy": X86_COPY})
+    made = machine_code.code(library, "copy")
+    assert made is not None
+    assert made.counts == {"branch": 1, "call": 1, "exit": 2, "int": 3, "vector move": 2}
+
+
+def test_functions_that_are_not_there_are_named_if_they_can_be() -> None:
+    library = elf(X86_64, {"_pocl_kernel_copy_workgroup": bytes.fromhex("e800100000 ffd0 c3")})
+    made = machine_code.code(library, "copy")
+    assert made is not None
+    assert made.calls == ("a function",)
 
 
 def test_aarch64_functions_are_read() -> None:

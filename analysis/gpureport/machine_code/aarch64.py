@@ -35,12 +35,13 @@ def decode(address: int, mnemonic: str, operands: str) -> Instruction | None:
 
 
 def _control(address: int, mnemonic: str, operands: str) -> Instruction:
+    place = re.search(r"#(0x[0-9a-f]+|\d+)$", operands)
+    target = int(place[1], 0) if place else None
     if mnemonic in ("bl", "blr"):
-        return Instruction(address, "call")
+        return Instruction(address, "call", callee=target)
     if mnemonic == "ret":
         return Instruction(address, "exit", falls=False)
-    place = re.search(r"#(0x[0-9a-f]+|\d+)$", operands)
-    return Instruction(address, "branch", target=int(place[1], 0) if place else None, falls=mnemonic not in ("b", "br"))
+    return Instruction(address, "branch", target=target, falls=mnemonic not in ("b", "br"))
 
 
 def _memory(address: int, mnemonic: str, operands: str) -> Instruction:

@@ -13,11 +13,12 @@ _DECODERS: dict[str, tuple[str, Decoder]] = {
 }
 _SCALAR = ("scalar fp", "int", "logic", "bit")
 _MOST = 0.5
+_UNKNOWN = "a function"
 _SYMBOLS = ("_pocl_kernel_{}_workgroup", "_pocl_kernel_{}", "{}")
 
 
 def read(binary: bytes, kernel: str) -> MachineCode | None:
-    """Count the instructions that run a work-group of one kernel.
+    """Count the instructions that run a work-group of one kernel, those of functions in the library included.
 
     A loop whose accesses are mostly of 16 bytes and more is a vector loop; of a loop that accesses nothing, the
     arithmetic decides.
@@ -29,16 +30,38 @@ def read(binary: bytes, kernel: str) -> MachineCode | None:
     Returns:
         ``None`` if it has no such function, or is for a processor that is not known here.
     """
-    function = elf.function(binary, tuple(symbol.format(kernel) for symbol in _SYMBOLS))
-    if function is None or function.machine not in _DECODERS:
+    library = elf.library(binary)
+    if library is None or library.machine not in _DECODERS:
         return None
-    form, decode = _DECODERS[function.machine]
-    printed = disassemble(function.machine, function.code, function.address)
-    return count(form, [made for one in printed if (made := decode(*one))])
+    names = (symbol.format(kernel) for symbol in _SYMBOLS)
+    start = next((name for name in names if name in library.functions), None)
+    if start is None:
+        return None
+    form, decode = _DECODERS[library.machine]
+    bodies, outside = _reached(library, start, decode)
+    return count(form, [instruction for body in bodies for instruction in body], outside)
 
 
-def count(form: str, code: list[Instruction]) -> MachineCode:
-    """Count a function's instructions; *form* is what they are called."""
+def _reached(library: elf.Library, start: str, decode: Decoder) -> tuple[list[list[Instruction]], tuple[str, ...]]:
+    """Return the instructions of a function and of those that it calls, and the names of called ones outside."""
+    reached: dict[str, list[Instruction]] = {}
+    outside: dict[str, None] = {}
+    waiting = [start]
+    while waiting:
+        name = waiting.pop()
+        if name not in library.functions:
+            outside[name] = None
+        elif name not in reached:
+            function = library.functions[name]
+            printed = disassemble(library.machine, function.code, function.address)
+            reached[name] = [made for one in printed if (made := decode(*one))]
+            called = {one.callee: None for one in reached[name] if one.kind == "call"}
+            waiting += [library.callees.get(callee, _UNKNOWN) if callee else _UNKNOWN for callee in called]
+    return list(reached.values()), tuple(outside)
+
+
+def count(form: str, code: list[Instruction], calls: tuple[str, ...] = ()) -> MachineCode:
+    """Count instructions; *form* is what they are called, *calls* are functions whose code is elsewhere."""
     inner = loops.innermost(code)
     shares = [share for loop in inner if (share := _vector_share(loop)) is not None]
     overall = _vector_share([instruction for loop in inner or [code] for instruction in loop])
@@ -48,6 +71,7 @@ def count(form: str, code: list[Instruction]) -> MachineCode:
         global_loads=_widths([width for instruction in code for width in instruction.loads]),
         global_stores=_widths([width for instruction in code for width in instruction.stores]),
         loops=bool(inner),
+        calls=calls,
         vectorised=None if overall is None else overall >= _MOST,
         vector_loops=sum(share >= _MOST for share in shares),
         scalar_loops=sum(share < _MOST for share in shares),

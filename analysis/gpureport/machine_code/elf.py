@@ -6,49 +6,80 @@ from dataclasses import dataclass
 
 from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
-from elftools.elf.sections import NoteSection, SymbolTableSection
+from elftools.elf.relocation import RelocationSection
+from elftools.elf.sections import NoteSection, Symbol, SymbolTableSection
 
 MAGIC = b"\x7fELF"
 _BROKEN = (ELFError, ValueError, TypeError, KeyError, AttributeError)  # what pyelftools raises for damaged files
 
+_STUB_BYTES = 16
+_RESERVED_BYTES = {"EM_X86_64": 16, "EM_AARCH64": 32}  # in front of the first stub
+
 
 @dataclass(frozen=True)
 class Function:
-    """A function's machine code.
+    """A function's machine code, and the address of its first byte."""
 
-    Attributes:
-        machine: ELF's name of the instruction set, e.g. ``EM_X86_64``.
-        address: of its first byte.
-    """
-
-    machine: str
     address: int
     code: bytes
 
 
-def function(binary: bytes, names: tuple[str, ...]) -> Function | None:
-    """Return the code of the first of *names* that the ELF file defines; ``None`` if there is none."""
+@dataclass(frozen=True)
+class Library:
+    """The functions of an ELF file.
+
+    Attributes:
+        machine: ELF's name of the instruction set, e.g. ``EM_X86_64``.
+        functions: those that are defined, by name.
+        callees: names of functions by the address that is called: their own, or that of a stub which leads there.
+    """
+
+    machine: str
+    functions: dict[str, Function]
+    callees: dict[int, str]
+
+
+def library(binary: bytes) -> Library | None:
+    """Return the functions of an ELF file; ``None`` if it is none, or is damaged."""
     try:
         file = ELFFile(io.BytesIO(binary))
-        defined = _functions(file)
-        symbol = next((defined[name] for name in names if name in defined), None)
-        if symbol is None:
-            return None
-        address, size, section = symbol
-        start = address - file.get_section(section)["sh_addr"]
-        return Function(file["e_machine"], address, file.get_section(section).data()[start : start + size])
+        functions = _functions(file)
+        named = {function.address: name for name, function in functions.items()}
+        return Library(file["e_machine"], functions, _stubs(file) | named)
     except _BROKEN:
         return None
 
 
-def _functions(file: ELFFile) -> dict[str, tuple[int, int, int]]:
-    """Return address, size and section of each function that is defined."""
+def _functions(file: ELFFile) -> dict[str, Function]:
     return {
-        symbol.name: (symbol["st_value"], symbol["st_size"], symbol["st_shndx"])
-        for section in file.iter_sections()
-        if isinstance(section, SymbolTableSection)
-        for symbol in section.iter_symbols()
+        symbol.name: Function(symbol["st_value"], _contents(file, symbol))
+        for table in file.iter_sections()
+        if isinstance(table, SymbolTableSection)
+        for symbol in table.iter_symbols()
         if symbol["st_info"]["type"] == "STT_FUNC" and isinstance(symbol["st_shndx"], int) and symbol["st_size"]
+    }
+
+
+def _contents(file: ELFFile, symbol: Symbol) -> bytes:
+    section = file.get_section(symbol["st_shndx"])
+    start = symbol["st_value"] - section["sh_addr"]
+    return section.data()[start : start + symbol["st_size"]]
+
+
+def _stubs(file: ELFFile) -> dict[int, str]:
+    """Return which function each entry of the procedure linkage table leads to: one for each of its relocations."""
+    relocations, stubs = file.get_section_by_name(".rela.plt"), file.get_section_by_name(".plt.sec")
+    reserved = 0
+    if stubs is None:
+        stubs, reserved = file.get_section_by_name(".plt"), _RESERVED_BYTES.get(file["e_machine"], 0)
+    if stubs is None or not isinstance(relocations, RelocationSection):
+        return {}
+    symbols = file.get_section(relocations["sh_link"])
+    if not isinstance(symbols, SymbolTableSection):
+        return {}
+    return {
+        stubs["sh_addr"] + reserved + _STUB_BYTES * place: symbols.get_symbol(relocation["r_info_sym"]).name
+        for place, relocation in enumerate(relocations.iter_relocations())
     }
 
 

@@ -19,6 +19,7 @@ class Instruction:
         stores: widths in bytes of what it writes to memory, other than to the stack.
         lanes: its access, however narrow, serves the lanes of a vector: gathered, spread, widened.
         target: where it may branch to.
+        callee: where the function that it calls begins, if that is known.
         falls: whether control may also go on to the next instruction.
     """
 
@@ -28,6 +29,7 @@ class Instruction:
     stores: tuple[int, ...] = ()
     lanes: bool = False
     target: int | None = None
+    callee: int | None = None
     falls: bool = True
 
     @property

@@ -1,6 +1,7 @@
 """The innermost loops of a function. Pure."""
 
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 
 from gpureport.machine_code.instructions import Instruction
 
@@ -11,17 +12,29 @@ _Graph = Mapping[int, frozenset[int]]
 def innermost(code: list[Instruction]) -> list[list[Instruction]]:
     """Return the instructions of each loop that contains no other.
 
-    Loops are the strongly connected parts of the graph of instructions; without the way back to where it is entered,
+    Loops are the strongly connected parts of the graph of basic blocks; without the way back to where it is entered,
     a part falls into the loops inside it.
     """
-    return [[code[node] for node in sorted(loop)] for loop in _loops(_graph(code))]
+    index = {instruction.address: place for place, instruction in enumerate(code)}
+    blocks = _blocks(code, index)
+    return [[one for start in sorted(loop) for one in blocks[start]] for loop in _loops(_graph(blocks, index))]
 
 
-def _graph(code: list[Instruction]) -> _Graph:
-    index = {instruction.address: node for node, instruction in enumerate(code)}
-    following = [{node + 1} if one.falls and node + 1 < len(code) else set() for node, one in enumerate(code)]
-    jumps = [{index[one.target]} if one.target in index else set() for one in code]
-    return {node: frozenset(following[node] | jumps[node]) for node in range(len(code))}
+def _blocks(code: list[Instruction], index: Mapping[int, int]) -> dict[int, list[Instruction]]:
+    """Return the stretches that control enters at their first and leaves at their last instruction, by their place."""
+    targets = {index[one.target] for one in code if one.target is not None and one.target in index}
+    ends = {place + 1 for place, one in enumerate(code) if one.target is not None or not one.falls}
+    starts = sorted(targets | ends | {0, len(code)})
+    return {start: code[start:end] for start, end in pairwise(starts)}
+
+
+def _graph(blocks: Mapping[int, list[Instruction]], index: Mapping[int, int]) -> _Graph:
+    following = {}
+    for start, block in blocks.items():
+        last, after = block[-1], start + len(block)
+        jump = {index[last.target]} if last.target is not None and last.target in index else set()
+        following[start] = frozenset(jump | ({after} & blocks.keys() if last.falls else set()))
+    return following
 
 
 def _loops(graph: _Graph) -> Iterator[frozenset[int]]:

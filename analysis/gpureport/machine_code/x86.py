@@ -44,8 +44,10 @@ def decode(address: int, mnemonic: str, operands: str) -> Instruction | None:
 
 def _control(address: int, name: str, operands: str) -> Instruction:
     target = int(operands, 0) if _NUMBER.fullmatch(operands) else None
-    if name in ("call", "ret"):
-        return Instruction(address, name if name == "call" else "exit", falls=name == "call")
+    if name == "call":
+        return Instruction(address, "call", callee=target)
+    if name == "ret":
+        return Instruction(address, "exit", falls=False)
     return Instruction(address, "branch", target=target, falls=name != "jmp")
 
 
