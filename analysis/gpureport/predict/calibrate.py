@@ -2,15 +2,53 @@
 
 Only primitives calibrate, and only the predictions of other workloads: launch cost and rate (``launch``), stream
 bandwidth (``memory/copy``), bandwidth and extent of the caches (``memory/read``, ``memory/read_private``), latencies
-(``memory/latency``).
+(``memory/latency``), rates and latencies of instructions (``instructions``, ``local_memory``).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
 from statistics import median
+from typing import Literal
 
 from gpureport.matching import Match, match_features
 from gpureport.records import Observation, Prediction, Provenance
 from gpureport.spec.models import Cache, Device, Extent
+from gpureport.workloads.instructions.cases import listed_class
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """What one sweep of a primitive shows.
+
+    Attributes:
+        specified: the device as its entry has it. Figures are relative to it, so that of two sweeps that show the
+            same one the later counts.
+        prediction: of the sweep, from the specification.
+        observation: of the sweep.
+    """
+
+    specified: Device
+    prediction: Prediction
+    observation: Observation
+
+    @cached_property
+    def matches(self) -> tuple[Match, ...]:
+        """Predicted features and the observed ones that answer them."""
+        return match_features(self.prediction.features, self.observation.features)
+
+    @cached_property
+    def ratios(self) -> dict[str, float]:
+        """Observed / predicted of each plateau or case that both sides have, by level."""
+        return {
+            m.predicted.level: m.observed.value / m.predicted.value
+            for m in self.matches
+            if m.predicted and m.observed and m.predicted.feature == "rate"
+        }
+
+    def binding(self, label: str) -> str | None:
+        """Return the ceiling that was to bind the case called *label*."""
+        return next((point.binding for point in self.prediction.points if point.point.label == label), None)
 
 
 def calibrated(device: Device, predictions: Iterable[Prediction], observations: Iterable[Observation]) -> Device:
@@ -24,31 +62,14 @@ def calibrated(device: Device, predictions: Iterable[Prediction], observations: 
         predictions: specification predictions of the primitives (they name the levels).
         observations: of the primitives; others are ignored.
     """
+    specified = device
     by_key = {str(prediction.key): prediction for prediction in predictions}
     for observation in observations:
         prediction = by_key.get(str(observation.key))
-        if prediction is None:
-            continue
-        matches = match_features(prediction.features, observation.features)
-        match observation.key.workload, observation.key.variant:
-            case "launch", _:
-                device = _with_launch(device, prediction, observation, matches)
-            case "memory", "copy":
-                device = _with_stream(device, prediction, observation)
-            case "memory", "read" | "read_private":
-                device = _with_caches(device, matches)
-            case "memory", "latency":
-                device = _with_latencies(device, matches)
+        take = _TAKES.get(f"{observation.key.workload}/{observation.key.variant}")
+        if prediction and take:
+            device = take(device, _Shown(specified, prediction, observation))
     return device
-
-
-def _ratios(matches: Sequence[Match]) -> dict[str, float]:
-    """Return observed / predicted of each plateau that both sides have, by level."""
-    return {
-        m.predicted.level: m.observed.value / m.predicted.value
-        for m in matches
-        if m.predicted and m.observed and m.predicted.feature == "rate"
-    }
 
 
 def _measured(device: Device, facts: Iterable[str], how: str) -> dict[str, Provenance]:
@@ -56,16 +77,15 @@ def _measured(device: Device, facts: Iterable[str], how: str) -> dict[str, Prove
     return {**device.provenance, **dict.fromkeys(facts, Provenance(kind="measured", source=how))}
 
 
-def _with_launch(device: Device, prediction: Prediction, observation: Observation, matches: Sequence[Match]) -> Device:
+def _with_launch(device: Device, shown: _Shown) -> Device:
     """Take the time of the smallest dispatches, and the rate of the largest."""
-    expected = {point.point.label: point.time_s for point in prediction.points}
-    times = [o.time_s / expected[o.point.label] for o in observation.points if o.point.work <= _FEW_GROUPS]
+    expected = {point.point.label: point.time_s for point in shown.prediction.points}
+    times = [o.time_s / expected[o.point.label] for o in shown.observation.points if o.point.work <= _FEW_GROUPS]
     update = {}
     if times:
         update["batched_s"] = device.launch.batched_s * median(times)
-    rate = _ratios(matches)
-    if rate:
-        update["groups_per_cycle"] = device.launch.groups_per_cycle * max(rate.values())
+    if shown.ratios:
+        update["groups_per_cycle"] = device.launch.groups_per_cycle * max(shown.ratios.values())
     how = _measured(device, (f"launch.{name.removesuffix('_s')}" for name in update), "empty kernel (launch/groups)")
     return device.model_copy(update={"launch": device.launch.model_copy(update=update), "provenance": how})
 
@@ -74,13 +94,13 @@ _FEW_GROUPS = 8
 """Dispatches of so few work-groups take as long as one of a single group."""
 
 
-def _with_stream(device: Device, prediction: Prediction, observation: Observation) -> Device:
+def _with_stream(device: Device, shown: _Shown) -> Device:
     """Take the share of the listed bandwidth that the copy reaches where no cache helps: beyond four times the last."""
     beyond = 4 * max((cache.capacity_bytes for cache in device.caches), default=0.0)
-    expected = {point.point.label: point.time_s for point in prediction.points}
+    expected = {point.point.label: point.time_s for point in shown.prediction.points}
     ratios = [
         expected[o.point.label] / o.time_s
-        for o in observation.points
+        for o in shown.observation.points
         if o.point.label in expected and o.point.working_set_bytes >= beyond
     ]
     if not ratios:
@@ -90,16 +110,15 @@ def _with_stream(device: Device, prediction: Prediction, observation: Observatio
     return device.model_copy(update={"memory": memory, "provenance": how})
 
 
-def _with_caches(device: Device, matches: Sequence[Match]) -> Device:
-    """Take bandwidth and extent of each cache whose plateau or cliff was found."""
-    ratios = _ratios(matches)
+def _with_caches(device: Device, shown: _Shown, scope: Literal["compute_unit", "device"]) -> Device:
+    """Take bandwidth and extent of each cache of *scope* whose plateau or cliff was found."""
     caches, facts = [], []
-    for cache in device.caches:
+    for cache, entry in zip(device.caches, shown.specified.caches, strict=True):
         update: dict[str, float | Extent] = {}
-        if cache.name in ratios:
-            update["bandwidth_bytes_per_cycle"] = cache.bandwidth_bytes_per_cycle * ratios[cache.name]
+        if cache.scope == scope and cache.name in shown.ratios:
+            update["bandwidth_bytes_per_cycle"] = entry.bandwidth_bytes_per_cycle * shown.ratios[cache.name]
             facts.append(f"caches.{cache.name}.bandwidth")
-        extent = _extent(cache, matches)
+        extent = _extent(entry, shown.matches) if cache.scope == scope else None
         if extent:
             update["bandwidth_extent"] = extent
             facts.append(f"caches.{cache.name}.bandwidth_extent")
@@ -126,9 +145,9 @@ def _extent(cache: Cache, matches: Sequence[Match]) -> Extent | None:
     )
 
 
-def _with_latencies(device: Device, matches: Sequence[Match]) -> Device:
+def _with_latencies(device: Device, shown: _Shown) -> Device:
     """Take the latency of each level whose plateau was found; a far partition's goes by the cache's own name."""
-    ratios = _ratios(matches)
+    ratios = shown.ratios
     caches, facts = [], []
     for cache in device.caches:
         far = cache.far_latency_cycles
@@ -146,3 +165,52 @@ def _with_latencies(device: Device, matches: Sequence[Match]) -> Device:
         facts.append("memory.latency")
     how = _measured(device, facts, "pointer chase (memory/latency)")
     return device.model_copy(update={"caches": tuple(caches), "memory": memory, "provenance": how})
+
+
+_LABELS = {"4 B, stride 1": "local"}
+"""Cases of ``local_memory`` that show a class's rate; those of ``instructions`` have the class's own name."""
+
+
+def _with_rates(device: Device, shown: _Shown) -> Device:
+    """Take the rate of each instruction class that its case shows: where the class itself was to bind."""
+    old, rates = shown.specified.architecture.rates_per_cycle, {}
+    for label, ratio in shown.ratios.items():
+        name = _LABELS.get(label, label)
+        known = listed_class(name, old)
+        if shown.binding(label) == known:
+            rates[name] = old[known] * ratio
+    architecture = device.architecture.model_copy(
+        update={"rates_per_cycle": {**device.architecture.rates_per_cycle, **rates}}
+    )
+    how = _measured(device, [f"rates.{name}" for name in rates], "chains that fill the device (instructions)")
+    return device.model_copy(update={"architecture": architecture, "provenance": how})
+
+
+def _with_chains(device: Device, shown: _Shown) -> Device:
+    """Take the latency of each instruction class that its case shows: where the chain was to bind."""
+    old = shown.specified.architecture.latency_cycles
+    latencies = {
+        label: old[listed_class(label, old)] * ratio
+        for label, ratio in shown.ratios.items()
+        if listed_class(label, old) in old and shown.binding(label) == "latency"
+    }
+    architecture = device.architecture.model_copy(
+        update={"latency_cycles": {**device.architecture.latency_cycles, **latencies}}
+    )
+    how = _measured(device, [f"latencies.{name}" for name in latencies], "a single chain (instructions)")
+    return device.model_copy(update={"architecture": architecture, "provenance": how})
+
+
+_TAKES: Mapping[str, Callable[[Device, _Shown], Device]] = {
+    "launch/groups": _with_launch,
+    "memory/copy": _with_stream,
+    "memory/read": partial(_with_caches, scope="device"),
+    "memory/read_private": partial(_with_caches, scope="compute_unit"),
+    "memory/latency": _with_latencies,
+    "instructions/rate": _with_rates,
+    "instructions/sub_group_rate": _with_rates,
+    "instructions/latency": _with_chains,
+    "instructions/sub_group_latency": _with_chains,
+    "local_memory/bandwidth": _with_rates,
+}
+"""What each primitive changes."""
