@@ -1,0 +1,77 @@
+"""Local-memory bandwidth: conflicts by stride, the table, the sweep."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpureport.predict import limits_of, predict
+from gpureport.workloads.local_memory import Bandwidth
+from gpureport.workloads.model import Limits
+from tests.toy import MIB, TOY
+
+WORKLOAD = Bandwidth()
+CPU = TOY.model_copy(
+    update={"kind": "cpu", "architecture": TOY.architecture.model_copy(update={"local_memory_banks": 1})}
+)
+
+
+def _conflicts(stride: int) -> float:
+    parameters = {"width": 4, "stride": stride, "groups": 1, "local": 32, "chains": 1, "steps": 1, "rounds": 1}
+    return WORKLOAD.demand(parameters, TOY).local_conflicts
+
+
+@pytest.mark.parametrize(("stride", "factor"), [(1, 1), (2, 2), (3, 1), (8, 8), (24, 8), (32, 32), (33, 1), (64, 32)])
+def test_a_bank_is_shared_by_as_many_as_the_stride_has_in_common_with_the_banks(stride: int, factor: int) -> None:
+    """Thirty-two banks: odd strides are free, 32 words put all lanes into one bank."""
+    assert _conflicts(stride) == factor
+
+
+@given(st.integers(1, 100))
+def test_conflicts_are_what_counting_banks_gives(stride: int) -> None:
+    """The most lanes of a wave that want one bank."""
+    banks = np.arange(32) * stride % 32
+
+    assert _conflicts(stride) == np.bincount(banks).max()
+
+
+def test_predicted_rates_divide_by_the_conflicts() -> None:
+    """128 bytes a cycle and compute unit where there are none, whatever the width."""
+    (prediction,) = predict(TOY, WORKLOAD, limits_of(TOY))
+    rates = {point.point.label: point.value for point in prediction.points}
+
+    assert rates["4 B, stride 1"] == pytest.approx(128 * 100 * 1e9, rel=0.03)
+    assert rates["16 B, stride 1"] == pytest.approx(128 * 100 * 1e9, rel=0.08)
+    assert rates["4 B, stride 33"] == pytest.approx(rates["4 B, stride 1"])
+    assert rates["4 B, stride 1"] / rates["4 B, stride 16"] == pytest.approx(16, rel=0.05)
+    assert {point.binding for point in prediction.points} == {"local"}
+
+
+@pytest.mark.parametrize("width", [4, 8, 16])
+def test_chains_visit_elements_an_even_distance_apart(width: int) -> None:
+    """The folded words number an element further on, always by as much, within the table."""
+    parameters = {"case": 1, "width": width, "stride": 1, "groups": 1, "local": 8, "chains": 1, "steps": 1, "rounds": 1}
+    job = WORKLOAD.job(parameters, np.random.default_rng(2))
+    table = job.buffers[f"contents{width}"].filled().reshape(-1, width // 4)
+    following = np.bitwise_xor.reduce(table, axis=1)
+    distances = (following.astype(np.int64) - np.arange(len(table))) % len(table)
+
+    assert len(table) == 2112 * 4 // width
+    assert following.max() < len(table)
+    assert len(set(distances.tolist())) == 1
+    assert distances[0] != 0
+
+
+@pytest.mark.parametrize("device", [TOY, CPU], ids=["gpu", "cpu"])
+def test_cases_differ_and_fit(device: object) -> None:
+    """Distinct labels, ascending x, work-groups that the device allows; no conflicts where there are no banks."""
+    limits = Limits(max_bytes=256 * MIB, max_buffer_bytes=128 * MIB, max_work_group=64)
+    (sweep,) = WORKLOAD.sweeps(device, limits)  # type: ignore[arg-type]
+    keys = [WORKLOAD.point(parameters, sweep) for parameters in sweep.points]
+
+    assert sweep.axis.quantity == "case"
+    assert len({key.label for key in keys}) == len(keys) == 9
+    assert [key.x for key in keys] == list(range(1, 10))
+    assert all(parameters["local"] <= 64 for parameters in sweep.points)
+    if device is CPU:
+        assert {WORKLOAD.demand(p, CPU).local_conflicts for p in sweep.points} == {1.0}

@@ -1,0 +1,100 @@
+"""What measured primitives change in a device, and what they leave alone."""
+
+import pytest
+
+from gpureport.predict import limits_of, predict_sweep
+from gpureport.predict.calibrate import calibrated
+from gpureport.records import Observation, Prediction
+from gpureport.spec.models import Device
+from gpureport.workloads.instructions.latency import Latency, SubGroupLatency
+from gpureport.workloads.instructions.rate import Rate, SubGroupRate
+from gpureport.workloads.local_memory import Bandwidth
+from gpureport.workloads.memory.read import ReadPrivate
+from gpureport.workloads.model import Workload
+from tests.toy import TOY
+
+
+def _predicted(workload: Workload) -> list[Prediction]:
+    """Predict every sweep of *workload* on the toy."""
+    return [predict_sweep(TOY, workload, s, "specification") for s in workload.sweeps(TOY, limits_of(TOY))]
+
+
+def _observed(prediction: Prediction, factors: dict[str, float]) -> Observation:
+    """Observe what was predicted, the levels named in *factors* by so much more."""
+    features = tuple(
+        f.model_copy(update={"value": f.value * factors.get(f.level, 1.0)}) if f.feature == "rate" else f
+        for f in prediction.features
+    )
+    return Observation(key=prediction.key, metric=prediction.metric, axis=prediction.axis, points=(), features=features)
+
+
+def _with(workload: Workload, factors: dict[str, float]) -> Device:
+    predictions = _predicted(workload)
+    return calibrated(TOY, predictions, [_observed(p, factors) for p in predictions])
+
+
+def test_rates_follow_their_cases() -> None:
+    """Each class by its own case; classes that were to be bound by something else stay; the rest of the device too."""
+    device = _with(Rate(), {"fp32": 0.9, "int32_mul": 0.5, "barrier": 0.1})
+    rates = device.architecture.rates_per_cycle
+
+    assert rates["fp32"] == pytest.approx(0.9 * 128)
+    assert rates["int32_mul"] == pytest.approx(0.5 * 64)
+    assert rates["int32"] == pytest.approx(64)
+    assert "barrier" not in rates
+    assert device.architecture.latency_cycles == TOY.architecture.latency_cycles
+    assert device.provenance["rates.fp32"].kind == "measured"
+    assert "rates.barrier" not in device.provenance
+
+
+def test_a_class_that_the_entry_lacks_is_learnt_from_its_kin() -> None:
+    """The toy has no rate of bitwise operations: predicted as additions, it gets its own when measured."""
+    device = _with(Rate(), {"ternary": 2.0})
+
+    assert "ternary" not in TOY.architecture.rates_per_cycle
+    assert device.architecture.rates_per_cycle["ternary"] == pytest.approx(2 * 64)
+    assert device.architecture.rates_per_cycle["int32"] == pytest.approx(64)
+
+
+def test_latencies_follow_their_cases() -> None:
+    """Chains change latencies, not rates."""
+    device = _with(Latency(), {"local": 1.25, "int32": 1.5})
+
+    assert device.architecture.latency_cycles["local"] == pytest.approx(1.25 * 29)
+    assert device.architecture.latency_cycles["int32"] == pytest.approx(6)
+    assert device.architecture.rates_per_cycle == TOY.architecture.rates_per_cycle
+    assert device.provenance["latencies.local"].kind == "measured"
+
+
+def test_exchanges_calibrate_like_other_instructions() -> None:
+    """Shuffles by rate and by latency."""
+    assert _with(SubGroupRate(), {"shuffle": 0.5}).architecture.rates_per_cycle["shuffle"] == pytest.approx(16)
+    assert _with(SubGroupLatency(), {"shuffle": 0.5}).architecture.latency_cycles["shuffle"] == pytest.approx(12)
+
+
+def test_local_memory_calibrates_its_rate_by_the_plain_case_only() -> None:
+    """What conflicts or wide accesses cost is no rate of the class."""
+    device = _with(Bandwidth(), {"4 B, stride 1": 0.8, "4 B, stride 32": 3.0, "16 B, stride 1": 2.0})
+
+    assert device.architecture.rates_per_cycle == {
+        **TOY.architecture.rates_per_cycle,
+        "local": pytest.approx(0.8 * 32),
+    }
+
+
+def test_the_rate_of_a_private_cache_is_taken_once_and_from_all_units() -> None:
+    """Two sweeps show L1; the one with all compute units at work counts. What lies behind stays."""
+    few, every = _predicted(ReadPrivate())
+    device = calibrated(TOY, [few, every], [_observed(few, {"L1": 0.5, "L2": 0.5}), _observed(every, {"L1": 0.8})])
+
+    assert device.caches[0].bandwidth_bytes_per_cycle == pytest.approx(0.8 * 128)
+    assert device.caches[0].bandwidth_extent.midpoint == pytest.approx(TOY.caches[0].bandwidth_extent.midpoint)
+    assert device.provenance["caches.L1.bandwidth_extent"].kind == "measured"
+    assert device.caches[1] == TOY.caches[1]
+
+
+def test_observations_that_were_not_predicted_change_nothing() -> None:
+    """There is nothing to hold them against."""
+    observation = _observed(_predicted(Rate())[0], {"fp32": 0.5})
+
+    assert calibrated(TOY, [], [observation]) == TOY
