@@ -2,7 +2,7 @@
 #include "bit_transpose/rounds.h"
 #include "common/sub_group.h"
 
-inline void transpose_lanes(private uint *rows, const uint count, uint lane)
+INLINE void transpose_lanes(private uint *rows, const uint count, uint lane)
 {
     const uint lanes = 32 / count;
     uint turned[4] = {0, 0, 0, 0};

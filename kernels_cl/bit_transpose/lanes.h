@@ -4,7 +4,7 @@
 // Include this after `transpose_lanes(rows, count, lane)`, which transposes once.
 // There is a work-item for each row; where a lane holds several, the sub-groups that are left over leave at once.
 
-inline void transpose_tiles(global const uint *restrict from, global uint *restrict to, uint tiles, const uint count)
+INLINE void transpose_tiles(global const uint *restrict from, global uint *restrict to, uint tiles, const uint count)
 {
     const uint lanes = 32 / count;
     const uint item = wave_item();

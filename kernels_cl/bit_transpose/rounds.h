@@ -14,6 +14,14 @@ constant uint MASKS[5] = {0x0000ffffu, 0x00ff00ffu, 0x0f0f0f0fu, 0x33333333u, 0x
 // All bits for the upper row of a pair, none for the lower.
 #define UPPER(row, distance) ((row) & (distance) ? ~0u : 0u)
 
+// Operators, not the built-in rotate() and bitselect(): compilers know these patterns, but some have those built-ins as
+// functions that keep them from using vectors.
+#define ROTATE(value, count) ((value) << (count) | (value) >> (32u - (count)))
+#define SELECT(zeros, ones, mask) (((zeros) & ~(mask)) | ((ones) & (mask)))
+
 // The row (or vector of rows) after a round: `other` holds the partner, `upper` is UPPER of each row.
 #define EXCHANGE(own, other, upper, distance, mask) \
-    bitselect(rotate(other, (distance) + ((upper) & (32u - 2u * (distance)))), own, (mask) ^ (upper))
+    SELECT(ROTATE(other, (distance) + ((upper) & (32u - 2u * (distance)))), own, (mask) ^ (upper))
+
+// For functions whose loops are unrolled, and whose arrays become registers, only where they are called.
+#define INLINE static inline __attribute__((always_inline))

@@ -23,32 +23,32 @@
 #pragma OPENCL EXTENSION cl_intel_subgroups : enable
 #endif
 
-inline uint wave_width(void)
+static inline uint wave_width(void)
 {
     return get_max_sub_group_size();
 }
 
-inline uint wave_item(void)
+static inline uint wave_item(void)
 {
     return get_sub_group_id() * get_max_sub_group_size() + get_sub_group_local_id();
 }
 
 #ifdef SUB_GROUP_INTEL
-inline uint wave_shuffle_xor(uint value, uint distance)
+static inline uint wave_shuffle_xor(uint value, uint distance)
 {
     return intel_sub_group_shuffle_xor(value, distance);
 }
 #endif
 
 #if defined(SUB_GROUP_KHR) && defined(cl_khr_subgroup_shuffle)
-inline uint wave_shuffle_xor(uint value, uint distance)
+static inline uint wave_shuffle_xor(uint value, uint distance)
 {
     return sub_group_shuffle_xor(value, distance);
 }
 #endif
 
 #if defined(SUB_GROUP_KHR) && defined(cl_khr_subgroup_ballot)
-inline uint wave_ballot(int predicate)
+static inline uint wave_ballot(int predicate)
 {
     // Chosen by comparisons: indexing the vector by the lane would put it into memory.
     const uint4 votes = sub_group_ballot(predicate);
@@ -59,24 +59,24 @@ inline uint wave_ballot(int predicate)
 
 #elif defined(SUB_GROUP_NVIDIA)
 
-inline uint wave_width(void)
+static inline uint wave_width(void)
 {
     return 32;
 }
 
-inline uint wave_item(void)
+static inline uint wave_item(void)
 {
     return (uint)((get_local_id(2) * get_local_size(1) + get_local_id(1)) * get_local_size(0) + get_local_id(0));
 }
 
-inline uint wave_shuffle_xor(uint value, uint distance)
+static inline uint wave_shuffle_xor(uint value, uint distance)
 {
     uint other;
     __asm__ volatile("shfl.sync.bfly.b32 %0, %1, %2, 31, 0xffffffff;" : "=r"(other) : "r"(value), "r"(distance));
     return other;
 }
 
-inline uint wave_ballot(int predicate)
+static inline uint wave_ballot(int predicate)
 {
     uint votes;
     __asm__ volatile("{ .reg .pred p; setp.ne.s32 p, %1, 0; vote.sync.ballot.b32 %0, p, 0xffffffff; }"
@@ -87,12 +87,12 @@ inline uint wave_ballot(int predicate)
 
 #elif defined(SUB_GROUP_AMD)
 
-inline uint wave_width(void)
+static inline uint wave_width(void)
 {
     return __builtin_amdgcn_wavefrontsize();
 }
 
-inline uint wave_item(void)
+static inline uint wave_item(void)
 {
     return (uint)((get_local_id(2) * get_local_size(1) + get_local_id(1)) * get_local_size(0) + get_local_id(0));
 }
@@ -100,7 +100,7 @@ inline uint wave_item(void)
 // The pattern is part of the instruction: every distance is an instruction of its own, of which one is left once
 // loops are unrolled. Bits 14 to 10 flip lane numbers, bits 4 to 0 keep the rest of them; it stays within 32 lanes.
 #define SWIZZLE_XOR(value, distance) __builtin_amdgcn_ds_swizzle(value, (distance) << 10 | 0x1f)
-inline uint wave_shuffle_xor(uint value, uint distance)
+static inline uint wave_shuffle_xor(uint value, uint distance)
 {
     switch (distance) {
     case 1: return SWIZZLE_XOR(value, 1);
@@ -112,7 +112,7 @@ inline uint wave_shuffle_xor(uint value, uint distance)
     }
 }
 
-inline uint wave_ballot(int predicate)
+static inline uint wave_ballot(int predicate)
 {
     const ulong votes = __builtin_amdgcn_uicmp((uint)predicate, 0u, 33); // 33: LLVM's "not equal"
     return (uint)(wave_item() & 32 & (wave_width() - 1) ? votes >> 32 : votes);
