@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gpureport.predict import limits_of, predict
 from gpureport.workloads import sub_group
-from gpureport.workloads.instructions.cases import ARITHMETIC, EXCHANGES, Case, fma
+from gpureport.workloads.instructions.cases import ARITHMETIC, EXCHANGES, Case, Words, fma
 from gpureport.workloads.instructions.latency import Latency, SubGroupLatency
 from gpureport.workloads.instructions.rate import Rate, SubGroupRate
 from gpureport.workloads.model import Features, Limits, Workload
@@ -90,7 +90,7 @@ def test_the_chase_keeps_every_lane_in_its_bank_and_visits_all_its_rows() -> Non
 def test_multiply_adds_stay_bounded(lanes: int) -> None:
     """After many steps no chain has left the range in which it began, give or take."""
     case = _case("fp32")
-    words = (case.initial(np.random.default_rng(4), lanes),)
+    words: tuple[Words, ...] = (case.initial(np.random.default_rng(4), lanes),)
     operands = (case.operands(np.random.default_rng(5), lanes),)
     for step in range(200):
         words = case.step(words, operands, step)

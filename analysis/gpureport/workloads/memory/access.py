@@ -21,6 +21,13 @@ def _beyond_bytes(device: Device, limits: Limits) -> int:
     return grid.multiple(2**20)(min(times * grid.last_cache_bytes(device), 0.75 * limits.max_buffer_bytes))
 
 
+def _shape(device: Device, limits: Limits) -> dict[str, int]:
+    """Return how reads are cut up: on a CPU so that a work-group is long enough to be worth its start."""
+    if device.kind == "cpu":
+        return {"per_item": 64, "local": min(64, limits.max_work_group)}
+    return {"per_item": 4, "local": min(256, limits.max_work_group)}
+
+
 def _work_items(parameters: Parameters) -> int:
     """Return work-items enough for all words, in whole work-groups."""
     local = parameters["local"]
@@ -53,15 +60,15 @@ class _Access(Workload):
         return self._job(parameters, rng, _work_items(parameters))
 
     def _job(self, parameters: Parameters, rng: np.random.Generator, written: int) -> Job:
-        size, pitch = parameters["bytes"], np.uint32(parameters.get("stride", parameters.get("offset", 0)))
-        arguments = ("data", np.uint32(parameters["count"]), pitch, np.uint32(written), "folded")
-        options = {"PER_ITEM": parameters["per_item"], "WIDTH": 4, "WHOLE": 1}
-        if "width" in parameters:
-            options |= {"WIDTH": parameters["width"], "WHOLE": int(parameters["offset"] % parameters["width"] == 0)}
+        scalars = (np.uint32(parameters["count"]), np.uint32(written))
+        names = {"PER_ITEM": "per_item", "STRIDE": "stride", "WIDTH": "width", "OFFSET": "offset"}
+        options = {macro: parameters.get(name, 4) for macro, name in names.items()}
+        data = Buffer(parameters["bytes"], grid.random_words(rng, 2**22))
+        items, local = _work_items(parameters), parameters["local"]
         return Job(
-            buffers={"data": Buffer(size, grid.random_words(rng, 2**22)), "folded": Buffer(4 * max(1, written))},
-            dispatches=(Dispatch(self.variant, (_work_items(parameters),), (parameters["local"],), arguments),),
-            options=" ".join(f"-D{name}={value}" for name, value in options.items()),
+            buffers={"data": data, "folded": Buffer(4 * max(1, written))},
+            dispatches=(Dispatch(self.variant, (items,), (local,), ("data", *scalars, "folded")),),
+            options=" ".join(f"-D{macro}={value}" for macro, value in options.items()),
         )
 
 
@@ -87,7 +94,7 @@ class Strided(_Access):
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """One case a stride."""
         size = _beyond_bytes(device, limits)
-        shape = {"bytes": size, "per_item": 1 if device.kind == "cpu" else 4, "local": min(256, limits.max_work_group)}
+        shape = {"bytes": size, **_shape(device, limits)}
         points = tuple({"stride": stride, "count": size // 4 // stride, **shape} for stride in _STRIDES)
         return (Sweep("stride", Axis(quantity="case", label="words from neighbour to neighbour"), points, "stride"),)
 
@@ -143,8 +150,7 @@ class Misaligned(_Access):
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """Cases: every offset, for both widths, in memory and in the last cache."""
-        local = min(256, limits.max_work_group)
-        per_item = 1 if device.kind == "cpu" else 4
+        shape = _shape(device, limits)
         memory, cached = _beyond_bytes(device, limits), grid.multiple(2**12)(grid.last_cache_bytes(device) / 4)
         points = tuple(
             {
@@ -152,9 +158,8 @@ class Misaligned(_Access):
                 "width": width,
                 "count": (size - _SLACK_BYTES) // width,
                 "bytes": size,
-                "per_item": per_item,
-                "local": local,
                 "case": 1 + case,
+                **shape,
             }
             for case, (size, width, offset) in enumerate(
                 (size, width, offset) for size in (memory, cached) for width in (16, 4) for offset in _OFFSETS

@@ -151,7 +151,7 @@ class Write(_Streaming):
     metric = Metric(kind="rate", unit="B", label="write bandwidth")
     read = ()
     written = "to"
-    _FACTORS = np.array([0x9E3779B1, 0x85EBCA6B, 0xC2B2AE35, 0x27D4EB2F], dtype=np.uint32)
+    _FACTORS = np.array([1, 3, 5, 7], dtype=np.uint32)
 
     def contents(self, rng: np.random.Generator, nbytes: int) -> NDArray[np.generic]:
         """Nothing is read; for completeness, random words."""
@@ -165,7 +165,7 @@ class Write(_Streaming):
         """The pattern; integers wrap around."""
         seed = cast("np.uint32", job.dispatches[0].arguments[-1])
         numbers = np.arange(parameters["vectors"], dtype=np.uint32)
-        return {"to": (numbers[:, None] * self._FACTORS + seed).ravel()}
+        return {"to": (seed * self._FACTORS + numbers[:, None]).ravel()}
 
 
 class Triad(_Streaming):
