@@ -41,10 +41,11 @@ class _Streaming(Workload):
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """One sweep over the working set (all arrays together)."""
         arrays = len(self.read) + 1
-        far = 8 if limits.quick or device.kind == "cpu" else 16
-        high = min(limits.max_bytes, arrays * limits.max_buffer_bytes, far * grid.last_cache_bytes(device))
         shape = {"per_item": 1 if device.kind == "cpu" else 2, "local": min(256, limits.max_work_group)}
         step = arrays * _VECTOR_BYTES * shape["per_item"] * shape["local"]  # whole work-groups
+        far = 8 if limits.quick or device.kind == "cpu" else 16
+        most = min(limits.max_bytes, arrays * limits.max_buffer_bytes) - step
+        high = min(most, far * grid.last_cache_bytes(device))
         points = tuple(
             {"vectors": size // arrays // _VECTOR_BYTES, **shape}
             for size in grid.sizes(2**16, high, grid.multiple(step))
