@@ -1,10 +1,11 @@
 // Access patterns: what reading costs when neighbouring work-items do not read neighbouring, aligned words.
 // In both kernels the first `written` work-items store what they read: all of them when results are checked, none when
-// timed. A work-item reads PER_ITEM words, the whole group's apart; only the last group may have to leave some out.
+// timed. A work-item reads PER_ITEM words, the whole group's apart; `groups` work-groups pass over the `count` words of
+// the data, of which the last may have to leave some out, then as many more begin again.
 
 #define READ_ALL(sum, WORD)                                               \
     const uint size = (uint)get_local_size(0);                            \
-    const uint begin = (uint)get_group_id(0) * size * PER_ITEM;           \
+    const uint begin = (uint)get_group_id(0) % groups * size * PER_ITEM;  \
     const uint first = begin + (uint)get_local_id(0);                     \
     if (begin + size * PER_ITEM <= count) {                               \
         _Pragma("unroll") for (uint v = 0; v < PER_ITEM; ++v)             \
@@ -16,7 +17,8 @@
     }
 
 // One 4-byte word of every STRIDE.
-kernel void strided(global const uint *restrict data, uint count, uint written, global uint *restrict folded)
+kernel void strided(global const uint *restrict data, uint count, uint groups, uint written,
+                    global uint *restrict folded)
 {
 #define STRIDED_WORD(i) data[(size_t)(i) * STRIDE]
     uint sum = 0;
@@ -37,7 +39,8 @@ kernel void strided(global const uint *restrict data, uint count, uint written, 
 #define ALIGNED_WORD(i) (data + OFFSET / 4)[i]
 #endif
 
-kernel void misaligned(global const uint *restrict data, uint count, uint written, global uint *restrict folded)
+kernel void misaligned(global const uint *restrict data, uint count, uint groups, uint written,
+                       global uint *restrict folded)
 {
 #if WIDTH == 16
     uint4 words = (uint4)(0);

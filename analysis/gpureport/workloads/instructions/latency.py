@@ -30,7 +30,8 @@ class Latency(Chains):
         local = wave if case.group or not cpu else 1
         if case.name == "barrier":
             local = min(64 if cpu else 256, limits.max_work_group)
-        cycles = max(1.0, device.architecture.latency_cycles.get(case.name, 4.0))
+        latencies = device.architecture.latency_cycles
+        cycles = sum(count * latencies.get(name, 4.0) for name, count in case.classes(latencies).items())
         steps = 16 if case.name == "barrier" else 240
         return {
             "chains": 1,

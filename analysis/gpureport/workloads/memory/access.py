@@ -1,6 +1,7 @@
 """Access patterns: neighbours that read words apart, and words that are not aligned."""
 
 from collections.abc import Mapping, Sequence
+from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,17 +22,21 @@ def _beyond_bytes(device: Device, limits: Limits) -> int:
     return grid.multiple(2**20)(min(times * grid.last_cache_bytes(device), 0.75 * limits.max_buffer_bytes))
 
 
-def _shape(device: Device, limits: Limits) -> dict[str, int]:
-    """Return how reads are cut up: on a CPU so that a work-group is long enough to be worth its start."""
+def _shape(device: Device, limits: Limits, width: int) -> dict[str, int]:
+    """Return how reads of *width* bytes are cut up: work-groups read enough to be worth their start."""
     if device.kind == "cpu":
         return {"per_item": 64, "local": min(64, limits.max_work_group)}
-    return {"per_item": 4, "local": min(256, limits.max_work_group)}
+    return {"per_item": 8 if width == 4 else 4, "local": min(256, limits.max_work_group)}
+
+
+def _groups(parameters: Parameters) -> int:
+    """Return work-groups enough for one pass over all words."""
+    return -(-parameters["count"] // (parameters["local"] * parameters["per_item"]))
 
 
 def _work_items(parameters: Parameters) -> int:
-    """Return work-items enough for all words, in whole work-groups."""
-    local = parameters["local"]
-    return -(-parameters["count"] // (local * parameters["per_item"])) * local
+    """Return the work-items of all passes."""
+    return _groups(parameters) * parameters["local"] * parameters.get("passes", 1)
 
 
 def _lines(start: int, span: int, line: int) -> int:
@@ -60,7 +65,7 @@ class _Access(Workload):
         return self._job(parameters, rng, _work_items(parameters))
 
     def _job(self, parameters: Parameters, rng: np.random.Generator, written: int) -> Job:
-        scalars = (np.uint32(parameters["count"]), np.uint32(written))
+        scalars = (np.uint32(parameters["count"]), np.uint32(_groups(parameters)), np.uint32(written))
         names = {"PER_ITEM": "per_item", "STRIDE": "stride", "WIDTH": "width", "OFFSET": "offset"}
         options = {macro: parameters.get(name, 4) for macro, name in names.items()}
         data = Buffer(parameters["bytes"], grid.random_words(rng, 2**22))
@@ -74,10 +79,10 @@ class _Access(Workload):
 
 def _folded(words: NDArray[np.uint32], parameters: Parameters) -> NDArray[np.uint32]:
     """Fold what each work-item reads of *words*, an array of as many elements as are read."""
-    local, per_item = parameters["local"], parameters["per_item"]
-    read = np.zeros(_work_items(parameters) * per_item, dtype=np.uint32)
+    local, per_item, passes = parameters["local"], parameters["per_item"], parameters.get("passes", 1)
+    read = np.zeros(_groups(parameters) * local * per_item, dtype=np.uint32)
     read[: len(words)] = words
-    return np.asarray(np.bitwise_xor.reduce(read.reshape(-1, per_item, local), axis=1)).ravel()
+    return np.tile(np.bitwise_xor.reduce(read.reshape(-1, per_item, local), axis=1).ravel(), passes)
 
 
 class Strided(_Access):
@@ -94,7 +99,7 @@ class Strided(_Access):
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """One case a stride."""
         size = _beyond_bytes(device, limits)
-        shape = {"bytes": size, **_shape(device, limits)}
+        shape = {"bytes": size, **_shape(device, limits, 4)}
         points = tuple({"stride": stride, "count": size // 4 // stride, **shape} for stride in _STRIDES)
         return (Sweep("stride", Axis(quantity="case", label="words from neighbour to neighbour"), points, "stride"),)
 
@@ -144,22 +149,23 @@ class Misaligned(_Access):
     title = "Misaligned reads, beyond the caches and within the last one"
     description = (
         "Work-items read neighbouring words of 4 or 16 bytes that begin 0 to 100 bytes off a 128-byte boundary, beyond "
-        "all caches and within a quarter of the last. 16-byte words off a 16-byte boundary are read by vload4, which "
-        "compilers turn into four loads. Counted: bytes read."
+        "all caches and, pass after pass, within a quarter of the last. 16-byte words off a 16-byte boundary are read "
+        "by vload4, which compilers turn into four loads. Counted: bytes read."
     )
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """Cases: every offset, for both widths, in memory and in the last cache."""
-        shape = _shape(device, limits)
         memory, cached = _beyond_bytes(device, limits), grid.multiple(2**12)(grid.last_cache_bytes(device) / 4)
+        read = device.memory.bandwidth_bytes_per_s * (2e-3 if device.kind == "cpu" else 2e-4)
         points = tuple(
             {
                 "offset": offset,
                 "width": width,
                 "count": (size - _SLACK_BYTES) // width,
                 "bytes": size,
+                "passes": max(1, ceil(read / size)),
                 "case": 1 + case,
-                **shape,
+                **_shape(device, limits, width),
             }
             for case, (size, width, offset) in enumerate(
                 (size, width, offset) for size in (memory, cached) for width in (16, 4) for offset in _OFFSETS
@@ -173,7 +179,7 @@ class Misaligned(_Access):
         return PointKey(
             label=f"{parameters['width']} B at +{parameters['offset']} B, {within}",
             parameters=dict(parameters),
-            work=parameters["width"] * parameters["count"],
+            work=parameters["width"] * parameters["count"] * parameters["passes"],
             work_items=_work_items(parameters),
             working_set_bytes=parameters["bytes"],
             x=parameters["case"],
@@ -182,6 +188,8 @@ class Misaligned(_Access):
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         """Every byte is used; what an offset costs is that a wave's access touches one line more, or is split."""
         count, width, offset = parameters["count"], parameters["width"], parameters["offset"]
+        passes = float(parameters["passes"])
+        each = passes * count
         split = 4 if offset % width else 1
         lanes, line = device.architecture.wave_width, _line_bytes(device)
         span = width * (lanes - 1) + width // split
@@ -189,16 +197,17 @@ class Misaligned(_Access):
         return Demand(
             work_items=_work_items(parameters),
             work_group=(parameters["local"],),
-            streams=(Stream("data", count, width, width),),
-            operations={"memory": float(split * count), "int32": 2.0 * count, "instruction": 8.0 * count},
+            streams=(Stream("data", count, width, width, passes=passes, outer_passes=passes),),
+            operations={"memory": split * each, "int32": 2.0 * each, "instruction": 8.0 * each},
             chain={"int32": 8.0},
             memory_chain=1.0,
             lines_per_access=sum(touched) / split,
+            reused="dispatch" if passes == 1 else "kernel",
         )
 
     def verification(self) -> Sequence[Parameters]:
         """Whole and split words, aligned and not."""
-        shape = {"count": 517, "bytes": 16 * 517 + _SLACK_BYTES, "per_item": 4, "local": 96, "case": 1}
+        shape = {"count": 517, "bytes": 16 * 517 + _SLACK_BYTES, "per_item": 4, "local": 96, "case": 1, "passes": 3}
         cases = ((16, 16), (16, 100), (4, 4))
         return tuple({"width": width, "offset": offset, **shape} for width, offset in cases)
 
