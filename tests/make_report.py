@@ -1,6 +1,7 @@
 """A synthetic but realistic report, built from a small closed-form device: nothing here is measured."""
 
 from collections.abc import Sequence
+from itertools import product
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from gpureport.records import (
     Verdict,
     Verification,
 )
-from gpureport.report.document import Clock, Machine, Match, Report, Settings, WorkloadInfo
+from gpureport.report.document import Clock, Machine, Match, Report, Settings, Timing, WorkloadInfo
 from gpureport.spec.models import (
     Architecture,
     Cache,
@@ -234,6 +235,13 @@ def _features(
     )
 
 
+def _case(point: PointKey, value: float, unit: str, *, intervals: bool) -> CurveFeature:
+    low, high = (value * 0.97, value * 1.03) if intervals else (None, None)
+    return CurveFeature(
+        feature="rate", position="case", level=point.label, value=value, unit=unit, ci_low=low, ci_high=high
+    )
+
+
 def _finding(key: SweepKey, predicted: CurveFeature, observed: CurveFeature, basis: str) -> Finding:
     ratio = observed.value / predicted.value
     agrees = abs(np.log(ratio)) < 0.1
@@ -289,20 +297,29 @@ class _Builder:
         model: list[dict[str, float]],
         operations: float,
         error: float,
+        samples_each: int = 9,
     ) -> None:
         """Add predictions of both kinds, samples around ``error`` times the model, and what follows."""
         times = [_time(ceilings) for ceilings in model]
         shifts = {"specification": 1.0, "calibrated": 1 + 0.7 * (error - 1)}
-        samples = [np.asarray(time * error * (1 + 0.012 * self.rng.standard_normal(9)), dtype=float) for time in times]
+        samples = [
+            np.asarray(time * error * (1 + 0.012 * self.rng.standard_normal(samples_each)), dtype=float)
+            for time in times
+        ]
         medians = [float(np.median(sample)) for sample in samples]
         values = [metric.value(point.work, time) for point, time in zip(points, times, strict=True)]
         top, bottom = max(values), values[-1]
-        shape = axis.quantity == "work_group"
-        observed_features = (
-            () if shape else _features(metric, 1 / error, "L2", top / error, bottom / error, intervals=True)
-        )
+        rates = f"{metric.unit}/s" if metric.kind == "rate" else "s"
+
+        def features(shift: float, factor: float, intervals: bool) -> tuple[CurveFeature, ...]:
+            if axis.quantity == "working_set":
+                return _features(metric, shift, "L2", top / factor, bottom / factor, intervals=intervals)
+            cases = zip(points, values, strict=True) if axis.quantity == "case" else ()
+            return tuple(_case(point, value / factor, rates, intervals=intervals) for point, value in cases)
+
+        observed_features = features(1 / error, error, intervals=True)
         for kind, shift in shifts.items():
-            features = () if shape else _features(metric, 2 - shift, "L2", top / shift, bottom / shift, intervals=False)
+            predicted_features = features(2 - shift, shift, intervals=False)
             predicted = tuple(
                 PredictedPoint(
                     point=point,
@@ -323,7 +340,7 @@ class _Builder:
                         "metric": metric,
                         "axis": axis,
                         "points": predicted,
-                        "features": features,
+                        "features": predicted_features,
                         "occupancy": [_occupancy(group) for group in (32, 64, 256, 1024)],
                         "notes": ("The launch cost is assumed to be that of other Hopper devices.",),
                         "made_at": "2026-11-21T10:00:00Z",
@@ -331,7 +348,8 @@ class _Builder:
                 )
             )
             self.findings += [
-                _finding(key, wanted, found, kind) for wanted, found in zip(features, observed_features, strict=True)
+                _finding(key, wanted, found, kind)
+                for wanted, found in zip(predicted_features, observed_features, strict=True)
             ]
         self.measurements.append(
             Measurement(
@@ -386,7 +404,12 @@ class _Builder:
         )
 
 
-VARIANTS = {
+Row = tuple[str, str, float, float, float, float]
+
+SHAPES = [(x, y) for x in (1, 8, 32, 64, 256) for y in (1, 4, 16) if 8 <= x * y <= 1024]
+ALL_SHAPES = [(2**i, 2**j) for i in range(11) for j in range(11) if 32 <= 2 ** (i + j) <= 1024]
+
+VARIANTS: dict[tuple[str, str], Row] = {
     ("game_of_life", "naive"): ("Game of Life, one byte a cell", "cells", 16.0, 32.0, 60.0, 1.06),
     ("game_of_life", "packed64"): ("Game of Life, 64 cells a word", "cells", 64.0, 16.0, 20.0, 1.35),
     ("particles", "aos"): ("Particles, array of structs", "particles", 1.0, 64.0, 8.0, 0.97),
@@ -396,6 +419,25 @@ VARIANTS = {
     ("memory", "read"): ("Read bandwidth", "B", 16.0, 16.0, 0.0, 1.04),
 }
 """(family, variant) → title, unit, work, bytes and operations of one work-item, observed / predicted time."""
+
+
+def many_variants(families: int = 10, each: int = 5) -> Report:
+    """Build a report as large as a full run's: *families* of *each* variants, every kind of sweep."""
+    builder = _Builder(seed=1)
+    infos = {}
+    for family, variant in product(range(families), range(each)):
+        key = f"family_{family:02d}", f"variant_{variant}"
+        row = [*VARIANTS.values()][family % len(VARIANTS)]
+        infos["/".join(key)] = _info(*key, f"Family {family}, variant {variant}", row[3])
+        _size_sweep(builder, key, row)
+        _shape_sweep(builder, key, row, ALL_SHAPES)
+        if family == 0:
+            _case_sweep(builder, key, 12)
+        if family == 1:
+            _frame_trace(builder, key)
+    timings = [Timing(stage=stage, workload=name, seconds=0.5) for name in infos for stage in ("verify", "measure")]
+    report = _report(make_device(), builder, infos)
+    return report.model_copy(update={"timings": (Timing(stage="predict", seconds=1.5), *timings)})
 
 
 def make_report(
@@ -408,56 +450,21 @@ def make_report(
         row = VARIANTS["game_of_life", "naive"]
         variants = {(f"family_{i:02d}", "only"): (f"Family {i:02d}", *row[1:]) for i in range(families)}
     infos = {}
-    for (family, variant), (title, unit, work, nbytes, operations, error) in variants.items():
-        infos[f"{family}/{variant}"] = WorkloadInfo(
-            family=family,
-            variant=variant,
-            title=title,
-            description="Random contents on a torus; two buffers change roles after each dispatch.",
-            counting=f"{nbytes:g} bytes a work-item: what is read once and what is written once.",
-        )
-        metric = Metric(kind="rate", unit=unit, label="read bandwidth" if unit == "B" else "updates")
-        points = [_point(int(2 ** (12 + step / 2)), work, nbytes) for step in range(29)]
-        model = [_ceilings(p, p.working_set_bytes, p.work_items * operations, 1.0) for p in points]
-        size = Axis(quantity="working_set", label="working set (both buffers)")
-        builder.sweep(
-            SweepKey(workload=family, variant=variant, sweep="size"),
-            metric,
-            size,
-            points,
-            model,
-            operations,
-            error,
-        )
-        shapes = [(x, y) for x in (1, 8, 32, 64, 256) for y in (1, 4, 16) if 8 <= x * y <= 1024]
-        points = [
-            PointKey(
-                label=f"{x} x {y}",
-                parameters={"local_x": x, "local_y": y},
-                work=work * 2**20,
-                work_items=2**20,
-                working_set_bytes=nbytes * 2**20,
-                x=index,
-            )
-            for index, (x, y) in enumerate(shapes)
-        ]
-        model = [
-            {
-                "groups": 2**20 / (x * y) / 1.65e9,
-                **_ceilings(p, p.working_set_bytes * (4 if x < 8 else 1), p.work_items * operations, 1.0),
-            }
-            for p, (x, y) in zip(points, shapes, strict=True)
-        ]
-        builder.sweep(
-            SweepKey(workload=family, variant=variant, sweep="work_group"),
-            metric,
-            Axis(quantity="work_group", label="work-group"),
-            points,
-            model,
-            operations,
-            error,
-        )
-    device = make_device(name)
+    for key, row in variants.items():
+        infos["/".join(key)] = _info(*key, row[0], row[3])
+        _size_sweep(builder, key, row)
+        _shape_sweep(builder, key, row, SHAPES)
+    subgroup = WorkloadInfo(
+        family="transpose",
+        variant="subgroup",
+        title="Bit-matrix transpose, sub-group shuffle",
+        description="As shuffle, through cl_khr_subgroup_shuffle.",
+        skipped="The device offers no cl_khr_subgroup_shuffle.",
+    )
+    return _report(make_device(name), builder, infos | {"transpose/subgroup": subgroup}, seed)
+
+
+def _report(device: Device, builder: _Builder, infos: dict[str, WorkloadInfo], seed: int = 0) -> Report:
     return Report(
         tool_version="0.1.0",
         created_at="2026-11-21T10:01:40Z",
@@ -465,18 +472,81 @@ def make_report(
         match=Match(entry=device.id, how="PCI id 10de:2335 is listed in nvidia/h200_sxm."),
         machine=make_machine(),
         settings=Settings(seed=seed, command="gpureport --device auto"),
-        workloads=infos
-        | {
-            "transpose/subgroup": WorkloadInfo(
-                family="transpose",
-                variant="subgroup",
-                title="Bit-matrix transpose, sub-group shuffle",
-                description="As shuffle, through cl_khr_subgroup_shuffle.",
-                skipped="The device offers no cl_khr_subgroup_shuffle.",
-            )
-        },
+        workloads=infos,
         predictions=tuple(builder.predictions),
         measurements=tuple(builder.measurements),
         observations=tuple(builder.observations),
         findings=tuple(builder.findings),
     )
+
+
+def _info(family: str, variant: str, title: str, nbytes: float) -> WorkloadInfo:
+    return WorkloadInfo(
+        family=family,
+        variant=variant,
+        title=title,
+        description="Random contents on a torus; two buffers change roles after each dispatch.",
+        counting=f"{nbytes:g} bytes a work-item: what is read once and what is written once.",
+    )
+
+
+def _metric(unit: str) -> Metric:
+    return Metric(kind="rate", unit=unit, label="read bandwidth" if unit == "B" else "updates")
+
+
+def _size_sweep(builder: _Builder, variant: tuple[str, str], row: Row) -> None:
+    _, unit, work, nbytes, operations, error = row
+    points = [_point(int(2 ** (12 + step / 2)), work, nbytes) for step in range(29)]
+    model = [_ceilings(p, p.working_set_bytes, p.work_items * operations, 1.0) for p in points]
+    axis = Axis(quantity="working_set", label="working set (both buffers)")
+    builder.sweep(_key(variant, "size"), _metric(unit), axis, points, model, operations, error)
+
+
+def _shape_sweep(builder: _Builder, variant: tuple[str, str], row: Row, shapes: Sequence[tuple[int, int]]) -> None:
+    _, unit, work, nbytes, operations, error = row
+    points = [
+        PointKey(
+            label=f"{x} x {y}",
+            parameters={"local_x": x, "local_y": y},
+            work=work * 2**20,
+            work_items=2**20,
+            working_set_bytes=nbytes * 2**20,
+            x=index,
+        )
+        for index, (x, y) in enumerate(shapes)
+    ]
+    model = [
+        {
+            "groups": 2**20 / (x * y) / 1.65e9,
+            **_ceilings(p, p.working_set_bytes * (4 if x < 8 else 1), p.work_items * operations, 1.0),
+        }
+        for p, (x, y) in zip(points, shapes, strict=True)
+    ]
+    axis = Axis(quantity="work_group", label="work-group")
+    builder.sweep(_key(variant, "work_group"), _metric(unit), axis, points, model, operations, error)
+
+
+def _case_sweep(builder: _Builder, variant: tuple[str, str], count: int) -> None:
+    points = [_point(2**20, 1.0, 4.0).model_copy(update={"label": f"case {i}", "x": i}) for i in range(count)]
+    model = [_ceilings(p, p.working_set_bytes, p.work_items * 60.0 * (i + 1), 1.0) for i, p in enumerate(points)]
+    axis = Axis(quantity="case", label="instruction")
+    builder.sweep(_key(variant, "rates"), _metric("instructions"), axis, points, model, 60.0, 1.1)
+
+
+def _frame_trace(builder: _Builder, variant: tuple[str, str]) -> None:
+    points = [_point(2**power, 1.0, 32.0).model_copy(update={"x": i}) for i, power in enumerate((16, 18, 20, 22))]
+    model = [_ceilings(p, p.working_set_bytes, p.work_items * 8.0, 1.0) for p in points]
+    builder.sweep(
+        _key(variant, "frames"),
+        _metric("particles"),
+        Axis(quantity="case", label="frame"),
+        points,
+        model,
+        8.0,
+        1.0,
+        300,
+    )
+
+
+def _key(variant: tuple[str, str], sweep: str) -> SweepKey:
+    return SweepKey(workload=variant[0], variant=variant[1], sweep=sweep)

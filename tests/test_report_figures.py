@@ -1,9 +1,11 @@
 """Figures: the same text for the same report, safe to stand in a page, and sensible at the edges."""
 
 import re
+from dataclasses import replace
 from itertools import pairwise
 from xml.etree import ElementTree as ET
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,13 +13,19 @@ from hypothesis import strategies as st
 from gpureport.records import Axis, Metric, Observation, ObservedPoint, PointKey, SweepKey
 from gpureport.report.curves import Curve, comparisons, curves
 from gpureport.report.document import Report
-from gpureport.report.figures.curve import curve_figure, feature_marks, place, x_text
+from gpureport.report.figures.canvas import Canvas, Ink, Pen
+from gpureport.report.figures.cases import case_figure, case_labels
+from gpureport.report.figures.marks import feature_marks, place
 from gpureport.report.figures.overview import MOST_ROWS, overview_figure, overview_rows
+from gpureport.report.figures.panels import in_figures, value_scale
 from gpureport.report.figures.roofline import roofline_dots, roofline_figure
+from gpureport.report.figures.shapes import rated, shape_figure
+from gpureport.report.figures.sizes import MOST_PANELS, heights, size_figure, x_text
 from gpureport.report.figures.style import binary_ticks, decimal_ticks, shorten, spread, tick_text
 from gpureport.report.figures.svg import PAGE_FONT, described
-from gpureport.report.figures.work_group import MOST_SHAPES, ranked, shown, work_group_figure
-from tests.make_report import make_report
+from gpureport.report.figures.traces import binned, trace_figure, traces
+from gpureport.report.pictures import kind_of, pictures
+from tests.make_report import make_report, many_variants
 
 
 @pytest.fixture(scope="module")
@@ -65,15 +73,16 @@ def observed_only(values: list[float], label: str = "4 KiB") -> Curve:
 
 def test_figures_are_deterministic(report: Report, size_curve: Curve) -> None:
     """No date, no random id: the same report gives the same bytes."""
-    assert curve_figure(size_curve) == curve_figure(size_curve)
-    assert roofline_figure(roofline_dots(curves(report)), report.device) == roofline_figure(
-        roofline_dots(curves(report)), report.device
+    assert size_figure([size_curve], ["naive"]) == size_figure([size_curve], ["naive"])
+    assert roofline_figure(roofline_dots(curves(report), report.device), report.device) == roofline_figure(
+        roofline_dots(curves(report), report.device), report.device
     )
 
 
-def test_figures_do_not_meddle_with_the_page(size_curve: Curve, shape_curve: Curve) -> None:
+def test_figures_do_not_meddle_with_the_page(report: Report, shape_curve: Curve) -> None:
     """No style rules, no ids in common, every reference within the figure, the page's own font."""
-    one, two = curve_figure(size_curve), work_group_figure(shape_curve)
+    dots = roofline_dots(curves(report), report.device)
+    one, two = roofline_figure(dots, report.device), shape_figure([shape_curve], ["naive"])
     ids = [set(re.findall(r'\bid="([^"]+)"', svg)) for svg in (one, two)]
     references = set(re.findall(r'(?:href="#|url\(#)([^")]+)', one))
 
@@ -87,36 +96,33 @@ def test_figures_do_not_meddle_with_the_page(size_curve: Curve, shape_curve: Cur
 
 
 def test_a_figure_shows_both_predictions_and_the_observation(size_curve: Curve) -> None:
-    """Rows of the strip, what binds, marks with values, named plateaus."""
-    found = texts(curve_figure(size_curve))
+    """What binds, and marks with their values."""
+    found = texts(size_figure([size_curve], ["naive"]))
 
-    assert {"what binds", "specification", "calibrated", "observed", "launch", "DRAM", "L2"} <= set(found)
+    assert {"naive", "launch", "DRAM"} <= set(found)
     assert "L2 52 MiB" in found
     assert "L2 38.5 MiB" in found
-    assert "fills at 610 k" in found
+    assert "full at 610 k" in found
 
 
 @pytest.mark.parametrize("values", [[5e9], [1e9, 1e9], [1e9, 3e12], [0.0, 2e9], [1e-3, 1e30]])
 def test_curves_of_few_or_odd_points_are_drawn(values: list[float]) -> None:
     """One point, a flat curve, a zero on a logarithmic axis, an absurd range."""
-    assert "observed" in texts(curve_figure(observed_only(values)))
+    assert "observed" in texts(size_figure([observed_only(values)], ["observed"]))
 
 
-def test_untrusted_names_are_text(shape_curve: Curve) -> None:
+def test_untrusted_names_are_text() -> None:
     """A label of mark-up, of another script, or with control characters is text, cut to its place."""
     for label in ("<script>x</script>", "設備" * 40, "a\x07\nb", "$\\frac{$"):
-        curve = observed_only([1e9, 2e9], label)
-        svg = work_group_figure(
-            Curve(curve.key, curve.metric, shape_curve.axis, None, None, None, curve.observation, ())
-        )
+        svg = case_figure([observed_only([1e9, 2e9], label)], ["variant"])
 
         assert "<script" not in svg
-        assert shorten(label, 20) in texts(svg)
+        assert shorten(label, 26) in texts(svg)
 
 
 def test_the_caption_is_what_a_reader_hears(size_curve: Curve) -> None:
     """The caption is the figure's title, escaped."""
-    svg = described(curve_figure(size_curve), 'L2 < "L3"')
+    svg = described(size_figure([size_curve], ["naive"]), 'L2 < "L3"')
     title = ET.fromstring(svg)[0]  # noqa: S314
 
     assert title.tag.endswith("title")
@@ -154,25 +160,132 @@ def test_work_items_are_written_as_powers(size_curve: Curve) -> None:
     assert x_text(size_curve)(2.0**20) == "1 MiB"
 
 
-def test_shapes_are_ranked_and_the_middle_is_left_out() -> None:
-    """The best are on top; of too many, both ends stay."""
-    curve = observed_only([float(value) for value in range(1, 41)])
-    labels = [p.model_copy(update={"point": p.point.model_copy(update={"label": str(i)})})
-              for i, p in enumerate(ranked(curve))]  # fmt: skip
+def test_curves_of_one_kind_share_a_figure() -> None:
+    """Many panels take several figures, of about as many panels each."""
+    found = [curve for curve in curves(many_variants(2, 4)) if kind_of(curve) == "sizes"]
 
-    assert [p.value for p in ranked(curve)][:2] == [40.0, 39.0]
-    assert shown(labels)[0] == "0"
-    assert shown(labels)[-1] == "39"
-    assert len(shown(labels)) == MOST_SHAPES
+    assert len(pictures(found[:MOST_PANELS])) == 1
+    first, second = pictures(found)
+    assert {"variant_0", "variant_1", "variant_2", "variant_3"} <= set(texts(first.svg))
+    assert first.caption != second.caption
+    assert second.caption.startswith("As above: ")
+
+
+def test_what_looks_alike_is_one_element() -> None:
+    """The page's elements do not grow with the points: layout engines take them one by one."""
+    many = curves(many_variants(1, 6))
+    one, six = (size_figure([c for c in many if kind_of(c) == "sizes"][:n], list("abcdef")[:n]) for n in (1, 6))
+
+    assert six.count("<path") == one.count("<path") < 25
+
+
+def test_intervals_stay_within_the_axes(size_curve: Curve) -> None:
+    """Nothing is cut off at the top."""
+    assert size_curve.observation is not None
+    widest = max(point.ci_high for point in size_curve.observation.points)
+
+    assert value_scale(heights(size_curve), "B/s").high > widest
+
+
+def test_a_kind_of_sweep_has_its_figure() -> None:
+    """Maps for two dimensions, curves for one, bars for cases and odd shapes, traces for frames."""
+    kinds = {curve.key.sweep: kind_of(curve) for curve in curves(many_variants(2, 1))}
+    assert kinds == {"size": "sizes", "work_group": "shapes", "rates": "cases", "frames": "traces"}
+
+    flat, odd = (with_shapes(shapes) for shapes in ([(32, 1), (64, 1)], [(24, 3), (32, 2)]))
+    assert kind_of(flat) == "sizes"
+    assert kind_of(odd) == "cases"
+    assert "64" in texts(pictures([flat])[0].svg)
+    assert "24 x 3" in texts(pictures([odd])[0].svg)
+
+
+def with_shapes(shapes: list[tuple[int, int]]) -> Curve:
+    """Return an observed search over *shapes*."""
+    curve = observed_only([float(i + 1) for i in range(len(shapes))])
+    assert curve.observation is not None
+    points = tuple(
+        p.model_copy(
+            update={
+                "point": p.point.model_copy(update={"label": f"{x} x {y}", "parameters": {"local_x": x, "local_y": y}})
+            }
+        )
+        for p, (x, y) in zip(curve.observation.points, shapes, strict=True)
+    )
+    seen = curve.observation.model_copy(update={"points": points})
+    return replace(curve, axis=Axis(quantity="work_group", label="work-group"), observation=seen)
+
+
+def test_maps_show_shares_of_the_best() -> None:
+    """1 for the best shape; a time is turned round."""
+    curve = with_shapes([(32, 1), (16, 2), (8, 4)])
+
+    assert rated(curve) == {(32, 1): pytest.approx(1 / 3), (16, 2): pytest.approx(2 / 3), (8, 4): 1.0}
+    times = replace(curve, metric=Metric(kind="time", unit="loads", label="latency"))
+    assert rated(times)[8, 4] == pytest.approx(1 / 3)
+
+
+def test_cases_keep_the_order_of_the_sweep() -> None:
+    """From top to bottom as measured, not as ranked."""
+    curve = next(c for c in curves(many_variants(1, 1)) if c.key.sweep == "rates")
+
+    assert case_labels(curve) == [f"case {i}" for i in range(12)]
+    assert texts(case_figure([curve], ["fma"])).count("case 3") == 1
+
+
+def test_traces_keep_the_extremes() -> None:
+    """However many dispatches there are, a spike is drawn."""
+    times = np.ones(5000)
+    times[1234] = 7.0
+    at, middle, least, most = binned(np.arange(5000.0), times)
+
+    assert len(at) == len(middle) == len(least) == len(most) < 200
+    assert (middle.max(), least.min(), most.max()) == (1.0, 1.0, 7.0)
+
+
+def test_a_trace_of_one_dispatch_is_drawn() -> None:
+    """And one whose time stamps are missing is laid end to end."""
+    curve = next(c for c in curves(many_variants(2, 1)) if c.key.sweep == "frames")
+    assert curve.measurement is not None
+    points = tuple(
+        point.model_copy(update={"samples_s": point.samples_s[:n], "taken_at_s": ()})
+        for n, point in zip((1, 3, 0), curve.measurement.points, strict=False)
+    )
+    found = traces(replace(curve, measurement=curve.measurement.model_copy(update={"points": points})), "aos")
+
+    assert [len(trace.times_s) for trace in found] == [1, 3]
+    assert found[1].at_s[2] == pytest.approx(sum(points[1].samples_s[:2]))
+    assert any(text.startswith("aos: 65536: ") for text in texts(trace_figure(found)))
+
+
+@given(st.integers(1, 60), st.integers(1, 12))
+def test_parts_are_even_and_complete(count: int, most: int) -> None:
+    """No figure has more panels than it may, none much fewer than another."""
+    parts = list(in_figures(range(count), most))
+
+    assert [item for part in parts for item in part] == list(range(count))
+    assert max(map(len, parts)) <= most
+    assert max(map(len, parts)) - min(map(len, parts)) <= 1
+
+
+def test_a_canvas_joins_what_looks_alike() -> None:
+    """A line style and a shade are one element each, and dots are drawn."""
+    canvas = Canvas(1.0)
+    for x in range(5):
+        canvas.segment((x, 0.5), (x, 0.5), Pen("#112233", 2, round=True))
+        canvas.rectangle((x, 0.1), (x + 0.5, 0.2), Ink("#445566"))
+    axes = canvas.drawn().axes[0]
+
+    assert len(axes.lines) == len(axes.artists) + len(axes.patches) == 1
 
 
 def test_the_roofline_takes_the_largest_size_of_each_variant(report: Report) -> None:
     """Variants without operations have no place on it."""
-    dots = roofline_dots(curves(report))
+    dots = roofline_dots(curves(report), report.device)
 
     assert [dot.name for dot in dots] == ["naive", "packed64", "aos", "soa", "local", "shuffle"]
-    assert dots[0].intensity == pytest.approx(60 / 32)
-    assert dots[0].observed_per_s == pytest.approx(dots[0].predicted_per_s, rel=0.05)
+    assert dots[0].intensity == pytest.approx(60 / 32, rel=0.01)
+    assert {dot.operations for dot in dots} == {"int32"}
+    assert dots[0].observed_per_s == pytest.approx(dots[0].predicted_per_s, rel=0.08)
 
 
 def test_many_workloads_share_rows() -> None:

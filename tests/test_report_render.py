@@ -173,11 +173,11 @@ def test_hostile_names_are_text() -> None:
 
 
 def test_every_link_of_the_contents_leads_somewhere() -> None:
-    """Chapters, variants and appendices have anchors."""
+    """Chapters, their sections and appendices have anchors."""
     html = html_of("one_family")
     targets = set(re.findall(r'<a href="#([^"]+)"', html))
 
-    assert len(targets) == 9
+    assert len(targets) == 10
     assert targets <= set(re.findall(r'id="([^"]+)"', html))
 
 
@@ -230,7 +230,7 @@ def test_wrong_results_are_told() -> None:
     """In the chapter, in the table of verifications, and as errors on page one."""
     html = html_of("wrong")
 
-    assert "Wrong results.</strong> 97 x 61: 5 of 5917 cells differ." in html
+    assert "Wrong results of only.</strong> 97 x 61: 5 of 5917 cells differ." in html
     assert "WRONG: 97 x 61" in html
     assert "✗ error" in html[: html.index('class="contents"')]
 
@@ -240,7 +240,7 @@ def test_nothing_measured_is_told() -> None:
     html = html_of("nothing_measured")
 
     assert "Nothing was measured: every workload was skipped." in html
-    assert "○ Not measured: The build failed." in html
+    assert "○ Not measured: only: The build failed." in html
     assert html.count("<figure>") == 3
 
 

@@ -1,24 +1,27 @@
 """Records put together, summed up in words and tables."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpureport.records import Finding, MeasuredPoint, Verdict
-from gpureport.report import tables
-from gpureport.report.chapters import family_title
+from gpureport.records import CodeEvidence, Finding, MachineCode, MeasuredPoint, Verdict
+from gpureport.report import appendix, compiled, tables
+from gpureport.report.captions import section_title, shape_caption, size_caption
 from gpureport.report.curves import Comparison, comparisons, curves, verdicts
 from gpureport.report.document import Report
 from gpureport.report.values import value_at
 from gpureport.report.words import (
-    curve_caption,
     difference,
     explanations,
+    family_name,
     feature_text,
+    runtime,
     sentences,
-    work_group_caption,
+    with_names,
 )
-from tests.make_report import make_report
+from tests.make_report import make_report, many_variants
 
 
 @pytest.fixture(scope="module")
@@ -135,24 +138,35 @@ def test_what_was_not_observed_is_said(report: Report) -> None:
     missing = tuple(f.model_copy(update=update) for f in report.findings)
     curve = curves(report.model_copy(update={"findings": missing}))[0]
 
-    assert "Predicted but not observed: L2 gives out at 52 MiB." in curve_caption(curve)
+    assert "Predicted but not observed: L2 gives out at 52 MiB." in size_caption([curve])
     assert "not observed" in sentences(report.model_copy(update={"findings": missing}))[0]
 
 
 def test_captions_say_what_to_see(report: Report) -> None:
-    """The curve's features; the best and the worst work-group."""
+    """The curve's features; lines only where they are drawn."""
     size, shape, *_ = curves(report)
 
-    assert "L2 gives out at 49.1 MiB, 6 % below the prediction." in curve_caption(size)
-    assert work_group_caption(shape).startswith("Observed best: 256 x 4 (")
+    assert "L2 gives out at 49.1 MiB, 6 % below the prediction." in size_caption([size])
+    assert "solid: calibrated" in size_caption([size])
+    assert "calibrated" not in size_caption([replace(size, calibrated=None)])
+    assert "dots" not in size_caption([replace(size, observation=None)])
+    assert "dot: best; square: best as predicted" in shape_caption([shape])
+    assert section_title([size]) == "Size: updates against working set (both buffers)"
 
 
-def test_explanations_are_not_repeated(report: Report) -> None:
-    """One sentence for the three positions of a cliff."""
-    pairs = curves(report)[0].comparisons
+def test_only_what_is_off_is_explained_and_once(report: Report) -> None:
+    """A sentence that several variants and values share stands once, after their names."""
+    packed = curves(report)[2]
 
-    assert explanations(pairs)[0].startswith("L2 begins to give out, L2 gives out, L2 has given out, plateau in L2: ")
-    assert len(explanations(pairs)) == 3
+    assert explanations(curves(report)[0].groups) == ()
+    found = explanations(packed.groups)
+    assert found[0] == "packed64, L2 gives out; packed64, plateau in L2: " + packed.comparisons[0].main.explanation
+    assert len(found) == 3
+
+
+def test_of_many_names_only_the_first_are_listed() -> None:
+    """The others are counted."""
+    assert with_names(("abcdefg"[i], "same") for i in range(7)) == ("a; b; c; d; and 3 more: same",)
 
 
 def test_every_position_has_words(report: Report) -> None:
@@ -160,10 +174,19 @@ def test_every_position_has_words(report: Report) -> None:
     assert {feature_text(f) for f in report.findings} >= {"L2 gives out", "work-items at the knee", "plateau in DRAM"}
 
 
-def test_a_family_is_named_by_what_its_variants_share() -> None:
+def test_a_family_is_named_by_what_its_variants_share(report: Report) -> None:
     """The words before the comma, or else the family's own name."""
-    assert family_title("game_of_life", ["Game of Life, naive", "Game of Life, packed"]) == "Game of Life"
-    assert family_title("bit_transpose", ["Local memory", "Shuffle"]) == "Bit transpose"
+    assert family_name(report, "game_of_life") == "Game of Life"
+    assert family_name(report, "bit_transpose") == "Bit transpose"
+
+
+def test_pocl_is_called_by_its_name(report: Report) -> None:
+    """Its platform has a name that few know."""
+    present = report.machine.opencl
+    pocl = present.model_copy(update={"platform": "Portable Computing Language", "driver": "7.1"})
+
+    assert runtime(pocl) == "PoCL 7.1"
+    assert runtime(present) == "NVIDIA CUDA, driver 580.159.04"
 
 
 def test_values_are_found_by_the_paths_of_the_provenance(report: Report) -> None:
@@ -186,8 +209,8 @@ def test_values_are_found_by_the_paths_of_the_provenance(report: Report) -> None
 
 def test_sources_are_cited_by_number(report: Report) -> None:
     """A citation that many values share is written once."""
-    rows = {row[0]: row for row in tables.sources_table(report).rows}
-    numbered = dict(enumerate(tables.citations(report), start=1))
+    rows = {row[0]: row for row in appendix.sources_table(report).rows}
+    numbered = dict(enumerate(appendix.citations(report), start=1))
 
     assert rows["clock"][3] == rows["memory.bandwidth"][3]
     assert numbered[int(rows["clock"][3])] == "NVIDIA H200 data sheet, 2024-11"
@@ -201,7 +224,7 @@ def test_skipped_points_are_grouped_by_reason(report: Report) -> None:
         MeasuredPoint(point=p.point, skipped=f"It would take {index}.5 ms.") if index > 25 else p
         for index, p in enumerate(first.points)
     )
-    table = tables.skipped_table(
+    table = appendix.skipped_table(
         report.model_copy(update={"measurements": (first.model_copy(update={"points": points}),)})
     )
 
@@ -221,20 +244,98 @@ def test_wrong_results_stand_in_the_tables(report: Report) -> None:
     )
     broken = report.model_copy(update={"measurements": (wrong,)})
 
-    assert tables.verification_table(broken).rows[0][2] == "WRONG: 3 cells differ."
-    assert tables.methods_table(broken).rows[0][1:7] == ("0", "0", "—", "—", "—", "WRONG")
+    assert appendix.verification_table(broken).rows[0][3] == "WRONG: 3 cells differ."
+    assert appendix.methods_table(broken).rows[0][1:8] == ("1", "0", "0", "—", "—", "—", "WRONG")
 
 
 def test_long_logs_are_cut(report: Report) -> None:
-    """The first lines are shown, and how many more there are."""
+    """The first lines of what differs in more than figures are shown, and how many more there are."""
     first = report.measurements[0]
-    noisy = first.compilation[0].model_copy(update={"log": "\n".join(f"line {i}" for i in range(30))})
-    outputs = tables.compiler_outputs(
+    noisy = first.compilation[0].model_copy(update={"log": "\n".join(f"warning {i}" for i in range(30))})
+    outputs = compiled.compiler_outputs(
         report.model_copy(update={"measurements": (first.model_copy(update={"compilation": (noisy, noisy)}),)})
     )
 
     assert len(outputs) == 1
-    assert outputs[0].log.splitlines()[-1] == "… 18 more lines in report.json"
+    assert outputs[0].log.splitlines()[-1] == "… 22 more lines in report.json"
+
+
+def test_a_log_without_warnings_is_left_out(report: Report) -> None:
+    """What every build says needs no page."""
+    first = report.measurements[0]
+    calm = first.compilation[0].model_copy(update={"log": "ptxas info: used 32 registers"})
+    quiet = first.model_copy(update={"compilation": (calm,)})
+
+    assert compiled.compiler_outputs(report.model_copy(update={"measurements": (quiet,)})) == []
+
+
+def test_builds_of_one_kernel_are_one_row(report: Report) -> None:
+    """Registers as a range, loads and stores by width, bytes as compiled against the model's."""
+    first = report.measurements[0]
+    code = MachineCode(
+        form="PTX", counts={"int": 9}, global_loads={4: 1, 16: 4}, global_stores={8: 1}, loops=False, calls=()
+    )
+    builds = tuple(
+        first.compilation[0].model_copy(update={"options": f"-DN={n}", "registers_per_work_item": n, "code": code})
+        for n in (20, 40)
+    )
+    evidence = CodeEvidence(
+        workload="game_of_life/naive",
+        kernel=builds[0].kernel,
+        options="-DN=20",
+        point="64",
+        form="PTX",
+        loads_bytes_compiled=68,
+        loads_bytes_model=64,
+        stores_bytes_compiled=None,
+        stores_bytes_model=8,
+        vectorised=None,
+        spill_bytes=0,
+        agrees=False,
+        remark="It loads more.",
+    )
+    update = {"measurements": (first.model_copy(update={"compilation": builds}),), "evidence": (evidence,)}
+    changed = report.model_copy(update=update)
+    (row,) = compiled.compilation_table(changed).rows
+
+    assert row[2:7] == ("PTX", "20 to 40", "0 B", "4 KiB", "32")
+    assert row[7:] == ("4 × 16 B, 1 × 4 B", "1 × 8 B", "68 / 64 B", "— / 8 B")  # noqa: RUF001 - as printed
+    assert compiled.remarks(changed) == (f"game_of_life/naive ({builds[0].kernel}): It loads more.",)
+
+
+def test_occupancy_has_a_row_a_variant(report: Report) -> None:
+    """A column a size of the work-group; what limits is named only where it is not the number of waves."""
+    table = tables.occupancy_table(curves(report))
+
+    assert table.columns[3:] == ("32 items", "64 items", "256 items", "1024 items")
+    assert table.rows[0] == ("naive", "32", "4 KiB", "50% groups", "100%", "100%", "100%")
+    assert len(table.rows) == 7
+
+
+def test_columns_break_where_there_is_no_room() -> None:
+    """A table of many short columns breaks their texts instead of printing them over each other."""
+    few, many = (tables.Table(tuple("abcdefghijkl"[:n]), (("twelve chars",) * n,)) for n in (4, 12))
+
+    assert few.narrow == set("abcd")
+    assert not many.narrow
+
+
+def test_the_time_is_summed_up_by_stage() -> None:
+    """Totals first, then the longest steps."""
+    rows = appendix.timings_table(many_variants(1, 2)).rows
+
+    assert rows[0] == ("predict", "all", "1.50 s")
+    assert ("measure", "all", "1.00 s") in rows
+    assert ("verify", "family_00/variant_0", "500 ms") in rows
+
+
+def test_lists_of_sizes_are_written_out(report: Report) -> None:
+    """Each member with its unit."""
+    rules = report.device.architecture.occupancy.model_copy(update={"carveouts_bytes": (0.0, 8192.0)})
+    architecture = report.device.architecture.model_copy(update={"occupancy": rules})
+    device = report.device.model_copy(update={"architecture": architecture})
+
+    assert value_at(device, "occupancy.carveouts") == "0 B, 8 KiB"
 
 
 @given(st.lists(st.sampled_from([0.5, 0.9, 1.0, 1.3]), min_size=1, max_size=6))

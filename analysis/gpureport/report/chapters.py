@@ -1,49 +1,48 @@
-"""The document as the templates see it: a chapter a workload family, a section a variant, a figure a sweep."""
+"""The document as the templates see it: a chapter a family, a section a kind of sweep, a panel a variant."""
 
-import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from gpureport.records import Prediction, Verification
-from gpureport.report.curves import Comparison, Curve, curves
+from gpureport.records import Verification
+from gpureport.report.captions import roofline_caption, section_title
+from gpureport.report.curves import Curve, Group, curves
 from gpureport.report.document import Report, WorkloadInfo
-from gpureport.report.figures.curve import curve_figure
 from gpureport.report.figures.roofline import roofline_dots, roofline_figure
-from gpureport.report.figures.work_group import work_group_figure
+from gpureport.report.pictures import Figure, kind_of, pictures
 from gpureport.report.tables import Table, occupancy_table
-from gpureport.report.words import curve_caption, explanations, roofline_caption, work_group_caption
+from gpureport.report.words import explanations, family_name, with_names
 
 
 @dataclass(frozen=True)
-class Figure:
-    """A picture and what to see in it."""
+class Variant:
+    """One variant of a family, in words, and whether its results were right."""
 
-    svg: str
-    caption: str
-
-
-@dataclass(frozen=True)
-class SweepSection:
-    """One sweep: its figure (``None`` without any point), and predicted against observed."""
-
-    title: str
-    figure: Figure | None
-    comparisons: tuple[Comparison, ...]
-    explanations: tuple[str, ...]
-    warnings: tuple[str, ...]
-    skipped: str | None
-
-
-@dataclass(frozen=True)
-class VariantSection:
-    """One variant of a family."""
-
-    anchor: str
     info: WorkloadInfo
     verification: Verification | None
-    sweeps: tuple[SweepSection, ...]
-    occupancy: Table
-    notes: tuple[str, ...]
+
+    @property
+    def wrong(self) -> str | None:
+        """What was wrong with its results, if anything was."""
+        check = self.verification
+        return check.message if check and not check.passed else None
+
+
+@dataclass(frozen=True)
+class Section:
+    """All sweeps of one kind in a family: figures, predicted against observed, and what to know of them."""
+
+    anchor: str
+    title: str
+    figures: tuple[Figure, ...]
+    groups: tuple[Group, ...]
+    explanations: tuple[str, ...]
+    warnings: tuple[str, ...]
+    skipped: tuple[str, ...]
+
+    @property
+    def calibrated(self) -> bool:
+        """Whether any of its values has a calibrated prediction."""
+        return any(group.main.calibrated for group in self.groups)
 
 
 @dataclass(frozen=True)
@@ -52,86 +51,73 @@ class Chapter:
 
     anchor: str
     title: str
-    variants: tuple[VariantSection, ...]
+    variants: tuple[Variant, ...]
+    sections: tuple[Section, ...]
     roofline: Figure | None
+    occupancy: Table
+    notes: tuple[str, ...]
 
 
 def chapters(report: Report) -> tuple[Chapter, ...]:
     """Plan and draw all chapters."""
-    by_variant: dict[tuple[str, str], list[Curve]] = {
-        (info.family, info.variant): [] for info in report.workloads.values()
-    }
+    families: dict[str, list[Curve]] = {info.family: [] for info in report.workloads.values()}
     for curve in curves(report):
-        by_variant.setdefault((curve.key.workload, curve.key.variant), []).append(curve)
-    families = dict.fromkeys(family for family, _ in by_variant)
+        families.setdefault(curve.key.workload, []).append(curve)
     return tuple(
-        _chapter(
-            report,
-            number,
-            family,
-            {variant: found for (owner, variant), found in by_variant.items() if owner == family},
-        )
-        for number, family in enumerate(families, start=1)
+        _chapter(report, f"chapter-{number}", family, found)
+        for number, (family, found) in enumerate(families.items(), start=1)
     )
 
 
-def _chapter(report: Report, number: int, family: str, variants: dict[str, list[Curve]]) -> Chapter:
-    infos = {variant: _info(report, family, variant) for variant in variants}
-    dots = roofline_dots([curve for found in variants.values() for curve in found])
-    return Chapter(
-        anchor=f"chapter-{number}",
-        title=family_title(family, [info.title for info in infos.values()]),
-        variants=tuple(
-            _variant(f"chapter-{number}-{index}", infos[variant], found)
-            for index, (variant, found) in enumerate(variants.items(), start=1)
-        ),
-        roofline=Figure(roofline_figure(dots, report.device), roofline_caption(dots)) if dots else None,
-    )
-
-
-def _info(report: Report, family: str, variant: str) -> WorkloadInfo:
-    """Return what the report says of a variant, or just its names."""
-    known = report.workloads.get(f"{family}/{variant}")
-    return known or WorkloadInfo(family=family, variant=variant, title=f"{family}/{variant}", description="")
-
-
-def family_title(family: str, titles: Sequence[str]) -> str:
-    """Return what several titles have in common before a comma, or else the family's name in words."""
-    heads = {re.split(r"[,:(]", title)[0].strip() for title in titles}
-    return heads.pop() if len(titles) > 1 and len(heads) == 1 else family.replace("_", " ").capitalize()
-
-
-def _variant(anchor: str, info: WorkloadInfo, found: Sequence[Curve]) -> VariantSection:
+def _chapter(report: Report, anchor: str, family: str, found: Sequence[Curve]) -> Chapter:
+    infos = [info for info in report.workloads.values() if info.family == family]
+    names = dict.fromkeys([*(info.variant for info in infos), *(curve.key.variant for curve in found)])
+    variants = tuple(_variant(report, family, name, found) for name in names)
+    dots = roofline_dots(found, report.device)
     predictions = [p for curve in found for p in (curve.specification, curve.calibrated) if p]
-    checks = [curve.measurement.verification for curve in found if curve.measurement]
-    return VariantSection(
+    return Chapter(
         anchor=anchor,
-        info=info,
-        verification=next((check for check in checks if check), None),
-        sweeps=tuple(_sweep(curve) for curve in found),
+        title=family_name(report, family),
+        variants=variants,
+        sections=_sections(anchor, variants, found),
+        roofline=Figure(roofline_figure(dots, report.device), roofline_caption(dots)) if dots else None,
         occupancy=occupancy_table(found),
-        notes=_notes(predictions),
+        notes=with_names((p.key.variant, note) for p in predictions for note in p.notes),
     )
 
 
-def _notes(predictions: Sequence[Prediction]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(note for prediction in predictions for note in prediction.notes))
-
-
-def _sweep(curve: Curve) -> SweepSection:
-    return SweepSection(
-        title=curve.key.sweep.replace("_", " ").capitalize(),
-        figure=_figure(curve),
-        comparisons=curve.comparisons,
-        explanations=explanations(curve.comparisons),
-        warnings=curve.observation.warnings if curve.observation else (),
-        skipped=curve.measurement.skipped if curve.measurement else None,
+def _variant(report: Report, family: str, name: str, found: Iterable[Curve]) -> Variant:
+    """Return what the report says of a variant, or just its names."""
+    known = report.workloads.get(f"{family}/{name}")
+    checks = [curve.measurement.verification for curve in found if curve.key.variant == name and curve.measurement]
+    return Variant(
+        info=known or WorkloadInfo(family=family, variant=name, title=f"{family}/{name}", description=""),
+        verification=next((check for check in checks if check), None),
     )
 
 
-def _figure(curve: Curve) -> Figure | None:
-    if not any(point.value > 0 and (curve.is_work_group or point.point.x > 0) for point in curve.points):
-        return None
-    if curve.is_work_group:
-        return Figure(work_group_figure(curve), work_group_caption(curve))
-    return Figure(curve_figure(curve), curve_caption(curve))
+def _sections(anchor: str, variants: Iterable[Variant], found: Iterable[Curve]) -> tuple[Section, ...]:
+    """Put sweeps of one kind together: of one name, axis and unit, that one kind of figure shows."""
+    kinds: dict[tuple[str, ...], list[Curve]] = {}
+    for curve in found:
+        kind = (curve.axis.quantity, curve.axis.label, curve.key.sweep, curve.value_unit, kind_of(curve))
+        kinds.setdefault(kind, []).append(curve)
+    told = {variant.info.variant: variant.info.skipped for variant in variants}
+    return tuple(
+        _section(f"{anchor}-{number}", members, told) for number, members in enumerate(kinds.values(), start=1)
+    )
+
+
+def _section(anchor: str, members: Sequence[Curve], told: dict[str, str | None]) -> Section:
+    groups = tuple(group for curve in members for group in curve.groups)
+    skipped = ((c.key.variant, c.measurement.skipped) for c in members if c.measurement and c.measurement.skipped)
+    warnings = ((c.key.variant, warning) for c in members if c.observation for warning in c.observation.warnings)
+    return Section(
+        anchor=anchor,
+        title=section_title(members),
+        figures=pictures(members),
+        groups=groups,
+        explanations=explanations(groups),
+        warnings=with_names(warnings),
+        skipped=with_names((name, reason) for name, reason in skipped if reason != told.get(name)),
+    )

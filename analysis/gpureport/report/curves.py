@@ -23,7 +23,7 @@ from gpureport.report.document import Report
 SEVERITY = (Verdict.ERROR, Verdict.OFF, Verdict.NOT_OBSERVED, Verdict.NOT_PREDICTED, Verdict.AGREES)
 """Verdicts, the one that a reader should see first in front."""
 
-MAIN_POSITIONS = frozenset({"midpoint", "n90", "plateau", "peak"})
+MAIN_POSITIONS = frozenset({"midpoint", "n90", "plateau", "peak", "case"})
 """The position of each feature that stands for it where there is room for one."""
 
 
@@ -51,6 +51,17 @@ class Comparison:
     def urgency(self) -> tuple[int, float]:
         """Sort key: what a reader should see first comes first."""
         return SEVERITY.index(self.main.verdict), -self.distance
+
+
+@dataclass(frozen=True)
+class Group:
+    """One feature of one curve: its main value, and how many of its values agree with their prediction."""
+
+    name: str
+    """The variant."""
+    main: Comparison
+    agreeing: int
+    total: int
 
 
 @dataclass(frozen=True)
@@ -82,6 +93,22 @@ class Curve:
         return f"{self.metric.unit}/s" if self.metric.kind == "rate" else "s"
 
     @property
+    def groups(self) -> tuple[Group, ...]:
+        """The curve's values, those of one feature and level together, in the order in which they were found."""
+        found: dict[tuple[str, str], list[Comparison]] = {}
+        for pair in self.comparisons:
+            found.setdefault((pair.main.feature, pair.main.level), []).append(pair)
+        return tuple(
+            Group(
+                name=self.key.variant,
+                main=min(_main_positions(pairs), key=lambda pair: pair.urgency),
+                agreeing=sum(pair.main.verdict is Verdict.AGREES for pair in pairs),
+                total=len(pairs),
+            )
+            for pairs in found.values()
+        )
+
+    @property
     def points(self) -> tuple[PredictedPoint | ObservedPoint, ...]:
         """Every predicted and observed point of the curve."""
         records = (self.specification, self.calibrated, self.observation)
@@ -107,6 +134,9 @@ def curves(report: Report) -> tuple[Curve, ...]:
     everything = (*report.predictions, *report.measurements, *report.observations)
     records = {record.key: record for record in reversed(everything)}
     order = dict.fromkeys(record.key for record in everything)
+    findings: dict[tuple[str, str, str], list[Finding]] = {}
+    for finding in report.findings:
+        findings.setdefault((finding.workload, finding.variant, finding.sweep), []).append(finding)
     return tuple(
         Curve(
             key=key,
@@ -116,14 +146,10 @@ def curves(report: Report) -> tuple[Curve, ...]:
             calibrated=predictions.get((key, "calibrated")),
             measurement=measurements.get(key),
             observation=_with_names(observations.get(key), predictions.get((key, "specification"))),
-            comparisons=comparisons(finding for finding in report.findings if _belongs(finding, key)),
+            comparisons=comparisons(findings.get((key.workload, key.variant, key.sweep), ())),
         )
         for key in order
     )
-
-
-def _belongs(finding: Finding, key: SweepKey) -> bool:
-    return (finding.workload, finding.variant, finding.sweep) == (key.workload, key.variant, key.sweep)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Literal, NoReturn
 from pydantic import Field, ValidationError
 
 from gpureport.errors import GpuReportError, InputError
-from gpureport.records import Finding, Measurement, Observation, Prediction, Record
+from gpureport.records import CodeEvidence, Finding, Measurement, Observation, Prediction, Record
 from gpureport.spec.models import Device, PresentDevice
 
 SCHEMA_VERSION = 1
@@ -69,6 +69,16 @@ class Settings(Record):
     command: str = ""
 
 
+class Timing(Record):
+    """Where a run's time went."""
+
+    stage: str
+    """``predict``, ``calibrate`` (build the kernels, predict again), ``verify``, ``measure``, ``observe``, ``save``."""
+    workload: str = ""
+    """``family/variant``; empty for what is done for all at once."""
+    seconds: float
+
+
 class WorkloadInfo(Record):
     """What a variant is, in words."""
 
@@ -101,6 +111,8 @@ class Report(Record):
     measurements: tuple[Measurement, ...] = ()
     observations: tuple[Observation, ...] = ()
     findings: tuple[Finding, ...] = ()
+    timings: tuple[Timing, ...] = ()
+    evidence: tuple[CodeEvidence, ...] = ()
 
 
 def save_report(report: Report, path: Path) -> None:

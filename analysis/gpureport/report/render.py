@@ -8,15 +8,17 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gpureport.advice import advise
 from gpureport.data import data_dir
 from gpureport.errors import GpuReportError
-from gpureport.report import tables, words
-from gpureport.report.chapters import Figure, chapters
+from gpureport.report import appendix, compiled, tables, words
+from gpureport.report.chapters import chapters
 from gpureport.report.curves import comparisons, verdicts
 from gpureport.report.document import FILE_NAME, Report, save_report
 from gpureport.report.figures.overview import overview_figure, overview_rows
-from gpureport.report.figures.style import shorten
+from gpureport.report.figures.style import brief, shorten
 from gpureport.report.figures.svg import PAGE_FONT, described
+from gpureport.report.pictures import Figure
 from gpureport.text import sentence
 from gpureport.units import (
     format_bandwidth,
@@ -42,7 +44,6 @@ _FONTS = (
 )
 _VERDICT_ROWS = 12
 _LONG_NAME = 60
-_WORK_ITEMS = " work-items"
 
 
 def write_report(report: Report, directory: Path, pdf: bool = True) -> list[Path]:
@@ -112,6 +113,8 @@ def _content(report: Report) -> Content:
         "verdict_rows": _verdict_rows(report),
         "overview": Figure(overview_figure(rows), overview) if rows else None,
         "chapters": chapters(report),
+        "advice": advise(report.observations),
+        "runtime": words.runtime(report.machine.opencl),
     }
 
 
@@ -160,8 +163,7 @@ def environment() -> "Environment":
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    env.globals.update(style=_style, fonts=_fonts(), tables=tables, marks=words.MARKS, feature_text=words.feature_text)
-    env.globals["title_of"] = words.title_of
+    env.globals.update(style=_style, fonts=_fonts(), tables=tables, appendix=appendix, compiled=compiled, words=words)
     env.filters.update(
         bandwidth=format_bandwidth,
         bytes=format_bytes,
@@ -196,12 +198,12 @@ def _fonts() -> "Markup":
 
 
 def _value(value: float | None, unit: str) -> str:
-    """Write a value for a table, whose rows say that they are about work-items."""
-    return format_value(value, unit).replace(_WORK_ITEMS, "")
+    """Write a value for a table, where there is little room."""
+    return brief(format_value(value, unit))
 
 
 def _interval(value: float | None, low: float | None, high: float | None, unit: str) -> str:
-    return format_interval(value, low, high, unit).replace(_WORK_ITEMS, "")
+    return brief(format_interval(value, low, high, unit))
 
 
 def _inline(figure: Figure) -> "Markup":

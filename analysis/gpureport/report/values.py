@@ -63,4 +63,6 @@ def _written(node: object, unit: str) -> str:
         return format_value(float(node), unit) if unit else format_ratio(float(node))
     if isinstance(node, BaseModel):
         return ", ".join(f"{name} {_written(value, '')}" for name, value in node)
+    if isinstance(node, tuple) and node:
+        return ", ".join(_written(value, unit) for value in node)
     return node if isinstance(node, str) else _UNKNOWN

@@ -1,14 +1,15 @@
 """What the report says in plain sentences, made from its records."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from statistics import median
 
+from gpureport.advice import WITHIN, FamilyAdvice
 from gpureport.records import CurveFeature, Finding, Verdict
-from gpureport.report.curves import Comparison, Curve, comparisons
+from gpureport.report.curves import Comparison, Group, comparisons
 from gpureport.report.document import Report
-from gpureport.report.figures.roofline import Dot
-from gpureport.report.figures.work_group import MOST_SHAPES, ranked
+from gpureport.spec.models import PresentDevice
 from gpureport.units import format_interval, format_ratio, format_value
 
 MARKS = {
@@ -28,7 +29,10 @@ _POSITIONS = {
     "n90": "work-items for 90 %",
     "plateau": "plateau in {level}",
     "peak": "best of the sweep",
+    "case": "{level}",
 }
+TIMES = " \N{MULTIPLICATION SIGN} "
+_NAMES = 4  # most that are listed in front of one text
 _SAME = 0.005
 _FACTOR = 2.0
 
@@ -39,19 +43,36 @@ def feature_text(feature: CurveFeature | Finding) -> str:
     return text.removesuffix(" in device")
 
 
-def explanations(pairs: Iterable[Comparison]) -> tuple[str, ...]:
-    """Return the findings' explanations, each after the values that it explains."""
-    values: dict[str, list[str]] = {}
-    for pair in pairs:
-        if pair.main.explanation:
-            values.setdefault(pair.main.explanation, []).append(feature_text(pair.main))
-    return tuple(f"{', '.join(names)}: {text}" for text, names in values.items())
+def explanations(groups: Iterable[Group]) -> tuple[str, ...]:
+    """Return what explains the values that are not as predicted, each after the variants and values it explains."""
+    off = (group for group in groups if group.main.main.verdict is not Verdict.AGREES and group.main.main.explanation)
+    return with_names((f"{g.name}, {feature_text(g.main.main)}", g.main.main.explanation) for g in off)
+
+
+def with_names(texts: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    """Return each text once, after the names of all that it is said of: texts are given as name and text."""
+    said: dict[str, dict[str, None]] = {}
+    for name, text in texts:
+        said.setdefault(text, {})[name] = None
+    return tuple(f"{_listed_shortly(list(names))}: {text}" for text, names in said.items())
+
+
+def _listed_shortly(names: Sequence[str]) -> str:
+    more = len(names) - _NAMES
+    return "; ".join(names) if more < 2 else f"{'; '.join(names[:_NAMES])}; and {more} more"
 
 
 def title_of(report: Report, workload: str, variant: str) -> str:
     """Return a variant's title, or its name if the report does not describe it."""
     info = report.workloads.get(f"{workload}/{variant}")
     return info.title if info else f"{workload}/{variant}"
+
+
+def family_name(report: Report, family: str) -> str:
+    """Name a family in words: by what the titles of its variants have in common before a comma, if they do."""
+    titles = [info.title for info in report.workloads.values() if info.family == family]
+    heads = {re.split(r"[,:(]", title)[0].strip() for title in titles}
+    return heads.pop() if len(titles) > 1 and len(heads) == 1 else family.replace("_", " ").capitalize()
 
 
 def difference(ratio: float) -> str:
@@ -125,47 +146,27 @@ def _predicted_cliff(report: Report) -> list[str]:
     return [f"The specification lets {last.level} give out at {format_value(last.value, last.unit)}."]
 
 
-def curve_caption(curve: Curve) -> str:
-    """Say what to see in the figure of a sweep over sizes."""
-    seen = [_statement(pair) for pair in curve.comparisons if pair.main.position in ("midpoint", "n90")]
-    legend = []
-    if curve.specification or curve.calibrated:
-        legend.append("Dashed: predicted from the specification; solid: calibrated.")
-    if curve.observation:
-        legend.append("Points: medians with 95 % intervals.")
-    legend.append("The strip marks where caches give out (▼) and where the device is full (▲).")
-    return " ".join([*(text[:1].upper() + text[1:] for text in seen), *legend])
+def advice_sentence(family: str, advice: FamilyAdvice) -> str:
+    """Say which work-group shapes serve a whole family."""
+    share = f"within {WITHIN:.0%} of the best"
+    shapes = [_shape(shape) for shape in advice.shapes]
+    count = len(advice.variants)
+    if count == 1:
+        return f"{family}: {shapes[0]} is the best of {len(advice.variants[0].shares)} shapes."
+    if len(shapes) == 1:
+        return f"{family}: {shapes[0]} comes {share} for each of {count} searches."
+    return f"{family}: {_listed(shapes)} suffice; one of them comes {share} for each of {count} searches."
 
 
-def _statement(pair: Comparison) -> str:
-    main = pair.main
-    if main.observed is None:
-        return f"Predicted but not observed: {feature_text(main)} at {format_value(main.predicted, main.unit)}."
-    value = format_value(main.observed, main.unit)
-    how = f", {difference(main.ratio)}" if main.ratio else ", not predicted"
-    if main.feature == "cliff":
-        return f"{main.level} gives out at {value}{how}."
-    return f"It takes {value} for 90 % of the plateau{how}."
+def _shape(text: str) -> str:
+    return text.replace(" x ", TIMES)
 
 
-def work_group_caption(curve: Curve) -> str:
-    """Say which work-group shapes are best and worst."""
-    points = ranked(curve)
-    kind = "Observed" if curve.observation and curve.observation.points else "Predicted"
-    best, worst = points[0], points[-1]
-    text = (
-        f"{kind} best: {best.point.label} ({format_value(best.value, curve.value_unit)}); "
-        f"worst: {worst.point.label} ({format_value(worst.value, curve.value_unit)})."
-    )
-    left_out = len(points) - MOST_SHAPES
-    return text + (f" {left_out} shapes in the middle of the ranking are left out." if left_out > 0 else "")
-
-
-def roofline_caption(dots: Sequence[Dot]) -> str:
-    """Say how near its predicted rate each variant runs."""
-    shares = [f"{d.name} reaches {d.observed_per_s / d.predicted_per_s:.0%}" for d in dots if d.observed_per_s]
-    text = "Hollow: predicted; filled: observed, at the largest size. Every operation but memory accesses counts."
-    return f"Of its predicted rate, {_listed(shares)}. {text}" if shares else text
+def runtime(present: PresentDevice) -> str:
+    """Name the OpenCL runtime as people know it, with its version."""
+    if "Portable Computing Language" in present.platform:
+        return f"PoCL {present.driver}"
+    return f"{present.platform}, driver {present.driver}"
 
 
 def _listed(parts: Iterable[str]) -> str:

@@ -31,74 +31,85 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-_HEIGHT_IN = 2.7
+_ROW_IN = 0.135
+_LEAST_IN, _AROUND_IN = 2.7, 0.75
 _DASHES = ("-", "--", ":", "-.", (0, (6, 2, 1, 2, 1, 2)), (0, (1, 4)))
 _CLASSES = ("instruction", "fp32", "int32", "int32_mul", "shuffle", "local")
+"""Classes that compute; ``memory`` is in the intensity, ``barrier`` has no rate."""
 
 
 @dataclass(frozen=True)
 class Dot:
-    """One variant at one size: operations per byte, and operations/s as predicted and as observed."""
+    """One variant at one size: operations per byte, and operations/s as predicted and as observed.
+
+    Only one class of operations counts: the one that would take longest alone. A sum over classes has no ceiling.
+    """
 
     name: str
     size: str
+    operations: str
+    """The class that counts."""
     intensity: float
     predicted_per_s: float
     observed_per_s: float | None
-    classes: frozenset[str]
-    """Instruction classes that the model counted."""
 
 
-def roofline_dots(curves: Sequence[Curve]) -> tuple[Dot, ...]:
+def roofline_dots(curves: Sequence[Curve], device: Device) -> tuple[Dot, ...]:
     """Place each variant at the largest size that was observed, or else predicted."""
     dots: dict[str, Dot] = {}
     for curve in curves:
-        if curve.prediction is None or curve.is_work_group or curve.key.variant in dots:
+        prediction = curve.specification or curve.calibrated
+        if prediction is None or curve.axis.quantity in ("work_group", "case") or curve.key.variant in dots:
             continue
         times = {p.point.label: p.time_s for p in curve.observation.points} if curve.observation else {}
-        counted = [p for p in curve.prediction.points if p.operations > 0 and p.memory_bytes > 0 and p.time_s > 0]
+        counted = [p for p in prediction.points if _busiest(p, device) and p.memory_bytes > 0 and p.time_s > 0]
         candidates = [p for p in counted if p.point.label in times] or counted
         if candidates:
             largest = max(candidates, key=lambda p: p.point.working_set_bytes)
-            dots[curve.key.variant] = _dot(curve.key.variant, largest, times.get(largest.point.label))
+            dots[curve.key.variant] = _dot(curve.key.variant, largest, times.get(largest.point.label), device)
     return tuple(dots.values())
 
 
-def _dot(variant: str, point: PredictedPoint, observed_s: float | None) -> Dot:
+def _busiest(point: PredictedPoint, device: Device) -> str | None:
+    """Return the class of operations that would take longest alone, if the point has any operations."""
+    known = [name for name in _CLASSES if name in point.ceilings_s and name in device.architecture.rates_per_cycle]
+    return max(known, key=lambda name: point.ceilings_s[name], default=None) if point.operations > 0 else None
+
+
+def _dot(variant: str, point: PredictedPoint, observed_s: float | None, device: Device) -> Dot:
+    name = _busiest(point, device) or "instruction"
+    operations = point.ceilings_s[name] * device.rate_per_s(name)
     return Dot(
         name=variant,
         size=point.point.label,
-        intensity=point.operations / point.memory_bytes,
-        predicted_per_s=point.operations / point.time_s,
-        observed_per_s=point.operations / observed_s if observed_s else None,
-        classes=frozenset(point.ceilings_s),
+        operations=name,
+        intensity=operations / point.memory_bytes,
+        predicted_per_s=operations / point.time_s,
+        observed_per_s=operations / observed_s if observed_s else None,
     )
 
 
 @svg
 def roofline_figure(dots: Sequence[Dot], device: Device) -> "Figure":
-    """Draw *dots* (at least one) under the ceilings of memory, caches and the instructions they use."""
-    figure = new_figure(_HEIGHT_IN)
-    axes = figure.subplots(gridspec_kw={"left": 0.125, "right": 0.68, "top": 0.97, "bottom": 0.15})
-    used = frozenset[str]().union(*(dot.classes for dot in dots)) | {"instruction"}
-    rates = {name: device.rate_per_s(name) for name in _CLASSES if name in used & _known(device)}
+    """Draw *dots* (at least one) under the ceilings of memory, caches and the instructions that they count."""
+    rates = {name: device.rate_per_s(name) for name in _CLASSES if name in {dot.operations for dot in dots}}
+    rows = len(dots) + len(device.caches) + 2
+    height = max(_LEAST_IN, rows * _ROW_IN + _AROUND_IN)
+    figure = new_figure(height)
+    axes = figure.subplots(gridspec_kw={"left": 0.105, "right": 0.66, "top": 1 - 0.06 / height, "bottom": 0.4 / height})
     _scale(axes, dots, device, rates)
-    slopes = _draw_slopes(axes, device, max(rates.values(), default=axes.get_ylim()[1]))
+    slopes = _draw_slopes(axes, device, max(rates.values()))
     _draw_rates(axes, rates, device.memory.bandwidth_bytes_per_s)
     axes.legend(
         handles=[*_draw_dots(axes, dots), *slopes],
-        loc="lower left",
-        bbox_to_anchor=(1.0, -0.04),
-        handlelength=2.2,
-        labelspacing=0.45,
+        loc="upper left",
+        bbox_to_anchor=(1.01, 1.02),
+        handlelength=2.4,
+        labelspacing=0.4,
     )
     axes.set_xlabel("operations per byte of memory traffic")
     axes.set_ylabel("operations per second")
     return figure
-
-
-def _known(device: Device) -> frozenset[str]:
-    return frozenset(device.architecture.rates_per_cycle)
 
 
 def _scale(axes: "Axes", dots: Sequence[Dot], device: Device, rates: dict[str, float]) -> None:
@@ -107,7 +118,7 @@ def _scale(axes: "Axes", dots: Sequence[Dot], device: Device, rates: dict[str, f
     values = [value for dot in dots for value in (dot.predicted_per_s, dot.observed_per_s) if value]
     peak = max([*rates.values(), *values])
     intensities = [dot.intensity for dot in dots]
-    x_low, x_high = min(intensities) / 4, max([*intensities, peak / bandwidth]) * 4
+    x_low, x_high = min([*intensities, peak / bandwidth]) / 4, max([*intensities, peak / bandwidth]) * 4
     y_low, y_high = min([*values, x_low * bandwidth]) / 1.5, peak * 1.6
     axes.set_xscale("log")
     axes.set_yscale("log")
@@ -135,25 +146,34 @@ def _draw_slopes(axes: "Axes", device: Device, roof: float) -> list["Line2D"]:
 
 
 def _draw_rates(axes: "Axes", rates: dict[str, float], bandwidth: float) -> None:
-    """Draw the instruction ceilings, each named at the right edge."""
+    """Draw the instruction ceilings, each named above its right end."""
     right = axes.get_xlim()[1]
     to_axes = axes.transData + axes.transAxes.inverted()
-    heights = [float(to_axes.transform((right, rate))[1]) for rate in rates.values()]
-    for (name, rate), height in zip(rates.items(), spread(heights, 0.055), strict=True):
+    heights = [float(to_axes.transform((right, rate))[1]) + 0.022 for rate in rates.values()]
+    for (name, rate), height in zip(rates.items(), spread(heights, 0.05), strict=True):
         axes.plot([rate / bandwidth, right], [rate, rate], color=MUTED, linewidth=0.9)
-        text = f"{'any instruction' if name == 'instruction' else name}: {format_value(rate, 'op/s')}"
-        axes.text(1.02, height, text, transform=axes.transAxes, fontsize=SMALL_PT, color=MUTED, va="center")
+        text = f"{class_text(name)}: {format_value(rate, 'op/s')}"
+        style: dict[str, Any] = {"ha": "right", "va": "center", "fontsize": SMALL_PT, "color": MUTED}
+        axes.text(0.995, height, text, transform=axes.transAxes, **style)
+
+
+def class_text(name: str) -> str:
+    """Name a class of instructions."""
+    return "any instruction" if name == "instruction" else name
 
 
 def _draw_dots(axes: "Axes", dots: Sequence[Dot]) -> list["Line2D"]:
     """Draw each variant: hollow as predicted, filled as observed, joined; return what the legend shows."""
     handles = []
-    for dot, colour, marker in zip(dots, cycle(ACCENTS), cycle(MARKERS), strict=False):
+    for index, dot in enumerate(dots):
+        colour, marker = ACCENTS[index % len(ACCENTS)], MARKERS[index % len(MARKERS)]
         heights = [dot.predicted_per_s, dot.observed_per_s or dot.predicted_per_s]
         axes.plot([dot.intensity] * 2, heights, color=colour, linewidth=0.8, zorder=3)
-        axes.plot(dot.intensity, heights[0], marker=marker, mfc="white", mec=colour, markersize=6, zorder=4)
-        filled: dict[str, Any] = {"marker": marker, "color": colour, "markersize": 4.5, "linestyle": ""}
-        handles += axes.plot([], [], label=f"{shorten(dot.name)} ({shorten(dot.size, 16)})", **filled)
+        style: dict[str, Any] = {"marker": marker, "color": colour, "linestyle": ""}
+        hollow, filled = {"mfc": "white", "markersize": 5, **style}, {"markersize": 4, **style}
+        axes.plot(dot.intensity, heights[0], zorder=4, **hollow)
         if dot.observed_per_s:
             axes.plot(dot.intensity, heights[1], zorder=5, **filled)
+        label = f"{shorten(dot.name, 20)} ({class_text(dot.operations)}, {shorten(dot.size, 16)})"
+        handles += axes.plot([], [], label=label, **(filled if dot.observed_per_s else hollow))
     return handles

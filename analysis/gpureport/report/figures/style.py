@@ -2,18 +2,18 @@
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gpureport.units import format_value
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 WIDTH_IN = 6.85  # text width of an A4 page with 18 mm margins
 FONT_PT = 7.5
 SMALL_PT = 6.5
+TINY_PT = 5.8
 
 # Okabe & Ito, "Color Universal Design" (2008): told apart with every kind of colour blindness.
 PREDICTED = "#0072B2"
@@ -30,15 +30,25 @@ def new_figure(height_in: float) -> "Figure":
     return Figure(figsize=(WIDTH_IN, height_in))
 
 
+def printable(text: str) -> str:
+    """Return *text* with blanks for what cannot be printed."""
+    return "".join(character if character.isprintable() else " " for character in text)
+
+
 def shorten(text: str, most: int = 28) -> str:
     """Make a name fit where there is one line for it: cut, and with blanks for what cannot be printed."""
-    printable = "".join(character if character.isprintable() else " " for character in text)
-    return printable if len(printable) <= most else f"{printable[: most - 1]}…"
+    return printable(text) if len(text) <= most else f"{printable(text)[: most - 1]}…"
+
+
+def brief(text: str) -> str:
+    """Shorten the units that take much room where there is little."""
+    return text.replace(" work-items", " items").replace("instruction", "instr")
 
 
 def tick_text(value: float, unit: str) -> str:
     """Write a tick's value with its unit, without zeros that say nothing: ``10 GB/s``."""
-    return re.sub(r"(\.\d*?)0+(?!\d)", lambda match: match[1].rstrip("."), format_value(value, unit), count=1)
+    text = re.sub(r"(\.\d*?)0+(?!\d)", lambda match: match[1].rstrip("."), format_value(value, unit), count=1)
+    return brief(text)
 
 
 def binary_ticks(low: float, high: float, most: int = 9) -> list[float]:
@@ -57,31 +67,6 @@ def decimal_ticks(low: float, high: float, most: int = 8) -> list[float]:
         if len(candidates) <= most:
             return candidates
     return candidates[:: math.ceil(len(candidates) / most)]
-
-
-def binary_axis(axes: "Axes", low: float, high: float, text: Callable[[float], str]) -> None:
-    """Make the x axis logarithmic to base two, from *low* to *high*, with ticks written by *text*."""
-    axes.set_xscale("log", base=2)
-    axes.set_xlim(low / 1.1, high * 1.1)
-    ticks = binary_ticks(low / 1.1, high * 1.1)
-    axes.set_xticks(ticks, [text(tick) for tick in ticks])
-    axes.set_xticks([], minor=True)
-
-
-def value_axis(axes: "Axes", values: Sequence[float], unit: str) -> None:
-    """Scale the y axis for *values* (all above 0): logarithmic if they span a factor of five, else from 0."""
-    low, high = min(values), max(values)
-    if high > 5 * low:  # below that, a linear axis shows small differences better
-        axes.set_yscale("log")
-        axes.set_ylim(low / 1.25, high * 1.25)
-        ticks = decimal_ticks(low / 1.25, high * 1.25)
-        axes.set_yticks(ticks, [tick_text(tick, unit) for tick in ticks])
-        axes.set_yticks([], minor=True)
-    else:
-        axes.set_ylim(0, high * 1.1)
-        axes.yaxis.set_major_formatter(lambda value, _: tick_text(value, unit) if value else "0")
-    axes.grid(axis="y", color=FAINT, linewidth=0.4)
-    axes.set_axisbelow(True)
 
 
 def spread(positions: Sequence[float], gap: float) -> list[float]:

@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import logging
 import re
 import warnings
 from collections.abc import Callable
@@ -47,12 +48,15 @@ def _settings() -> Any:  # noqa: ANN401 - matplotlib types its settings as a uni
     import seaborn as sns
     from matplotlib import font_manager
 
+    # The second family lacks some weights of the first; it is there for glyphs only.
+    logging.getLogger(font_manager.__name__).setLevel(logging.ERROR)
     for path in sorted((data_dir("templates") / "fonts").glob("Inter-*.ttf")):
         font_manager.fontManager.addfont(path)
     return {
         **sns.axes_style("ticks"),
         "svg.hashsalt": "gpureport",
         "svg.fonttype": "none",
+        "path.simplify": False,  # it would drop dots, which are segments without length
         "text.parse_math": False,
         "font.family": _FAMILIES,
         "font.size": FONT_PT,
@@ -90,12 +94,28 @@ def _inline(document: str) -> str:
     """
     text = document[document.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>", "", text, flags=re.DOTALL)
-    text = re.sub(r'<g id="[^"]*"', "<g", text)
+    text = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
+    text = _ungrouped(re.sub(r'<g id="[^"]*"', "<g", text))
     text = re.sub(r'style="([^"]*)"', _attributes, text)
     text = text.replace(", ".join(map(repr, _FAMILIES)), f"'{PAGE_FONT}', sans-serif")
     text = text.replace("<svg ", '<svg stroke-linejoin="round" stroke-linecap="butt" ', 1)
     prefix = hashlib.sha256(text.encode()).hexdigest()[:8]
     return re.sub(r'(\bid="|href="#|url\(#)', rf"\g<0>{prefix}-", text)
+
+
+def _ungrouped(text: str) -> str:
+    """Leave out groups without attributes: they are half of all elements."""
+    groups: list[bool] = []
+
+    def kept(tag: re.Match[str]) -> str:
+        if tag[0].endswith("/>"):
+            return ""
+        if tag[0] == "</g>":
+            return tag[0] if groups.pop() else ""
+        groups.append(tag[0] != "<g>")
+        return tag[0] if groups[-1] else ""
+
+    return re.sub(r"<g\b[^>]*>|</g>", kept, text)
 
 
 def _attributes(style: re.Match[str]) -> str:

@@ -1,0 +1,113 @@
+"""Captions: what to see in each figure."""
+
+from collections.abc import Sequence
+
+from gpureport.records import Verdict
+from gpureport.report.curves import Curve, Group
+from gpureport.report.figures.roofline import Dot
+from gpureport.report.figures.traces import Trace
+from gpureport.report.words import difference, feature_text
+from gpureport.units import format_value
+
+_FEW = 2  # cliffs and tapers that are told one by one
+
+
+def section_title(members: Sequence[Curve]) -> str:
+    """Name sweeps of one kind: what was measured against what."""
+    first = members[0]
+    labels = {curve.metric.label for curve in members}
+    value = first.metric.label if len(labels) == 1 else "rates" if first.metric.kind == "rate" else "times"
+    name = first.key.sweep.replace("_", " ").capitalize()
+    return f"{name}: {value}" if first.axis.quantity == "case" else f"{name}: {value} against {first.axis.label}"
+
+
+def size_caption(curves: Sequence[Curve]) -> str:
+    """Say what to see in the figure of sweeps over sizes, and which line is which."""
+    binding = not curves[0].is_work_group and any(curve.prediction for curve in curves)
+    shown = ["Above each curve: what binds it"] if binding else []
+    seen = tally(curves)
+    if seen:
+        shown.append("where caches give out (▼) and where it is full (▲), predicted in blue, observed in orange")
+    above = f"{'; '.join(shown)}." if shown else ""
+    return " ".join(text for text in (seen, *_lines(curves), above) if text)
+
+
+def tally(curves: Sequence[Curve]) -> str:
+    """Say how many cliffs and tapers are where they were predicted, and which is farthest off; nothing if none."""
+    groups = [group for curve in curves for group in curve.groups if group.main.main.feature != "rate"]
+    if not groups:
+        return ""
+    agreeing = sum(group.main.main.verdict is Verdict.AGREES for group in groups)
+    worst = min(groups, key=lambda group: group.main.urgency)
+    if len(groups) <= _FEW:
+        return " ".join(_statement(group) for group in groups)
+    counted = f"Of {len(groups)} cliffs and tapers, {agreeing} agree with their prediction."
+    return counted if agreeing == len(groups) else f"{counted} Farthest off, {worst.name}: {_statement(worst)}"
+
+
+def _statement(group: Group) -> str:
+    main = group.main.main
+    if main.observed is None:
+        text = f"predicted but not observed: {feature_text(main)} at {format_value(main.predicted, main.unit)}."
+        return text[:1].upper() + text[1:]
+    value = format_value(main.observed, main.unit)
+    how = f", {difference(main.ratio)}" if main.ratio else ", not predicted"
+    if main.feature == "cliff":
+        return f"{main.level} gives out at {value}{how}."
+    return f"It takes {value} for 90 % of the plateau{how}."
+
+
+def _lines(curves: Sequence[Curve]) -> list[str]:
+    """Say which line is which, of those that are drawn."""
+    lines = [
+        text
+        for text, drawn in (
+            ("dashed: predicted from the specification", any(curve.specification for curve in curves)),
+            ("solid: calibrated", any(curve.calibrated for curve in curves)),
+            ("dots: medians with 95 % intervals", any(curve.observation for curve in curves)),
+        )
+        if drawn
+    ]
+    text = "; ".join(lines)
+    return [f"{text[:1].upper()}{text[1:]}."] if lines else []
+
+
+def case_caption(curves: Sequence[Curve]) -> str:
+    """Say what the bars and ticks are."""
+    parts = ["Bars: observed medians with 95 % intervals"] if any(curve.observation for curve in curves) else []
+    if any(curve.specification for curve in curves):
+        parts.append("blue ticks: predicted from the specification")
+    if any(curve.calibrated for curve in curves):
+        parts.append("dotted ticks: calibrated")
+    text = "; ".join(parts)
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def shape_caption(curves: Sequence[Curve]) -> str:
+    """Say what the maps show."""
+    if not any(curve.observation for curve in curves):
+        return "Predicted rate of each shape as a share of the best, the darker the better; dot: best."
+    square = "; square: best as predicted" if any(curve.prediction for curve in curves) else ""
+    return f"Rate of each shape as a share of the best, the darker the better; dot: best{square}."
+
+
+def trace_caption(found: Sequence[Trace]) -> str:
+    """Say how far the dispatches of the traces spread."""
+    widest = max(found, key=lambda trace: float(trace.times_s.max() / trace.times_s.min()))
+    low, high = (format_value(float(end), "s") for end in (widest.times_s.min(), widest.times_s.max()))
+    count = sum(len(trace.times_s) for trace in found)
+    text = f"{count} successive dispatches; the widest spread is that of {widest.title}, {low} to {high}. "
+    return f"{text}Relative to the median of the trace, which its title gives; line: median; band: least to greatest."
+
+
+def roofline_caption(dots: Sequence[Dot]) -> str:
+    """Say how near its predicted rate the variants run."""
+    shares = {d.name: d.observed_per_s / d.predicted_per_s for d in dots if d.observed_per_s}
+    text = "At the largest size; only the class of operations that takes longest counts, memory accesses do not."
+    if not shares:
+        return f"Hollow: predicted; nothing was observed. {text}"
+    legend = f"Hollow: predicted; filled: observed. {text}"
+    least, most = min(shares, key=shares.__getitem__), max(shares, key=shares.__getitem__)
+    if least == most:
+        return f"{least} reaches {shares[least]:.0%} of its predicted rate. {legend}"
+    return f"From {shares[least]:.0%} ({least}) to {shares[most]:.0%} ({most}) of the predicted rate. {legend}"

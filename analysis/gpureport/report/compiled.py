@@ -1,0 +1,97 @@
+"""What the compilers made of the kernels: registers, memory accesses, bytes against the model's, warnings."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from gpureport.records import CodeEvidence, Compilation
+from gpureport.report.document import Report
+from gpureport.report.tables import UNKNOWN, Table, span
+from gpureport.report.words import TIMES, with_names
+from gpureport.units import format_bytes
+
+_SAYS_SOMETHING = re.compile(r"\b(warning|error|remark)\b", re.IGNORECASE)
+_LOG_LINES, _LOGS = 8, 10
+
+
+@dataclass(frozen=True)
+class CompilerOutput:
+    """What the compiler said of a kernel."""
+
+    title: str
+    log: str
+
+
+def compilation_table(report: Report) -> Table:
+    """List what the compiler made of each variant's kernels; builds with other options are one row, with its range."""
+    kernels: dict[tuple[str, str], list[Compilation]] = {}
+    for measurement in report.measurements:
+        for entry in measurement.compilation:
+            variant = f"{measurement.key.workload}/{measurement.key.variant}"
+            kernels.setdefault((variant, entry.kernel), []).append(entry)
+    evidence = {(found.workload, found.kernel): found for found in reversed(report.evidence)}
+    columns = ("variant", "kernel", "code", "regs", "spilled", "local", "lanes", "loads", "stores", "loaded", "stored")
+    rows = tuple((*key, *_row(found, evidence.get(key))) for key, found in kernels.items())
+    return Table(columns, rows, frozenset(columns[3:]) - {"loads", "stores"})
+
+
+def _row(found: Sequence[Compilation], evidence: CodeEvidence | None) -> tuple[str, ...]:
+    code = next((entry.code for entry in found if entry.code), None)
+    spilled = [entry.private_bytes if entry.spill_bytes is None else entry.spill_bytes for entry in found]
+    return (
+        code.form if code else UNKNOWN,
+        span(_known(entry.registers_per_work_item for entry in found)),
+        _bytes(_known(spilled)),
+        _bytes(_known(entry.local_memory_bytes for entry in found)),
+        span(_known(entry.wave_width for entry in found)),
+        _accesses(code.global_loads if code else {}),
+        _accesses(code.global_stores if code else {}),
+        _both(evidence.loads_bytes_compiled, evidence.loads_bytes_model) if evidence else UNKNOWN,
+        _both(evidence.stores_bytes_compiled, evidence.stores_bytes_model) if evidence else UNKNOWN,
+    )
+
+
+def _known(values: Iterable[int | None]) -> list[int]:
+    return [value for value in values if value is not None]
+
+
+def _bytes(values: Sequence[int]) -> str:
+    if not values:
+        return UNKNOWN
+    low, high = format_bytes(min(values)), format_bytes(max(values))
+    return low if low == high else f"{low} to {high}"
+
+
+def _accesses(by_width: Mapping[int, int]) -> str:
+    """Write the accesses by width, the widest first, each as number and width."""
+    widths = sorted(by_width.items(), reverse=True)
+    return ", ".join(f"{count}{TIMES}{width} B" for width, count in widths) or UNKNOWN
+
+
+def _both(compiled: float | None, model: float) -> str:
+    """Write bytes as compiled and as the model counts them."""
+    return f"{UNKNOWN if compiled is None else f'{compiled:.4g}'} / {model:.4g} B"
+
+
+def remarks(report: Report) -> tuple[str, ...]:
+    """Return what to know of kernels whose code is not as the model counts it, or not made of vectors."""
+    strange = (found for found in report.evidence if found.agrees is False or found.vectorised is False)
+    return with_names((f"{found.workload} ({found.kernel})", found.remark) for found in strange if found.remark)
+
+
+def compiler_outputs(report: Report) -> list[CompilerOutput]:
+    """Return what compilers warned of: of logs that differ in figures only the first, cut to its first lines."""
+    outputs: dict[str, CompilerOutput] = {}
+    for measurement in report.measurements:
+        for entry in measurement.compilation:
+            log = entry.log.strip()
+            if _SAYS_SOMETHING.search(log):
+                title = f"{measurement.key.workload}/{measurement.key.variant}: {entry.kernel} {entry.options}".strip()
+                outputs.setdefault(re.sub(r"\d+", "#", log), CompilerOutput(title, _first_lines(log)))
+    return list(outputs.values())[:_LOGS]
+
+
+def _first_lines(log: str) -> str:
+    lines = log.splitlines()
+    more = len(lines) - _LOG_LINES
+    return "\n".join(lines[:_LOG_LINES] + ([f"… {more} more lines in report.json"] if more > 0 else []))

@@ -1,0 +1,163 @@
+"""Small multiples: panels in rows and columns on common scales, with labels only along the edges."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from math import ceil, log
+from typing import TypeVar
+
+from gpureport.report.figures.canvas import Canvas, Pen, Place
+from gpureport.report.figures.style import (
+    FAINT,
+    MUTED,
+    OBSERVED,
+    PREDICTED,
+    SMALL_PT,
+    WIDTH_IN,
+    binary_ticks,
+    decimal_ticks,
+    shorten,
+    tick_text,
+)
+
+T = TypeVar("T")
+
+SPECIFICATION = Pen(PREDICTED, 0.8, dashes=(4, 2), alpha=0.8)
+CALIBRATED = Pen(PREDICTED, 0.8, alpha=0.8)
+INTERVAL = Pen(OBSERVED, 0.6, order=3)
+DOT = Pen(OBSERVED, 2.6, order=4, round=True)
+
+_GRID = Pen(FAINT, 0.4, order=0.5)
+_EDGE = Pen(MUTED, 0.6, order=1.5)
+_LEFT_IN, _RIGHT_IN, _GAP_IN, _FOOT_IN = 0.9, 0.06, 0.13, 0.4
+
+
+@dataclass(frozen=True)
+class Scale:
+    """One axis: its limits, its ticks and their texts."""
+
+    low: float
+    high: float
+    ticks: tuple[float, ...]
+    texts: tuple[str, ...]
+    logarithmic: bool = True
+
+    def share(self, value: float) -> float:
+        """Return where *value* lies between the limits, 0 to 1; values outside go to the nearer end."""
+        value = min(max(value, self.low), self.high)
+        if self.logarithmic:
+            return log(value / self.low) / log(self.high / self.low)
+        return (value - self.low) / (self.high - self.low)
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One plot on a canvas: its lower left corner and its size in inches, and its scales."""
+
+    canvas: Canvas
+    left_in: float
+    bottom_in: float
+    width_in: float
+    height_in: float
+    x: Scale
+    y: Scale
+
+    @property
+    def right_in(self) -> float:
+        """Its right edge."""
+        return self.left_in + self.width_in
+
+    @property
+    def top_in(self) -> float:
+        """Its upper edge."""
+        return self.bottom_in + self.height_in
+
+    def across(self, x: float) -> float:
+        """Return where *x* lies on the canvas."""
+        return self.left_in + self.width_in * self.x.share(x)
+
+    def up(self, y: float) -> float:
+        """Return where *y* lies on the canvas."""
+        return self.bottom_in + self.height_in * self.y.share(y)
+
+    def at(self, x: float, y: float) -> Place:
+        """Return where a point lies on the canvas."""
+        return self.across(x), self.up(y)
+
+    def line(self, points: Iterable[Place], pen: Pen) -> None:
+        """Draw a line through *points*."""
+        self.canvas.line([self.at(x, y) for x, y in points], pen)
+
+    def frame(self, *, labels: tuple[bool, bool]) -> None:
+        """Draw edges and grid, and the ticks' texts below and to the left where *labels* says so."""
+        self.canvas.line(
+            ((self.left_in, self.top_in), (self.left_in, self.bottom_in), (self.right_in, self.bottom_in)), _EDGE
+        )
+        for tick, text in zip(self.x.ticks, self.x.texts, strict=True):
+            place = (self.across(tick), self.bottom_in)
+            self.canvas.segment(place, (place[0], self.top_in), _GRID)
+            if labels[0]:
+                under = (place[0], place[1] - 0.04)
+                self.canvas.text(under, text, size_pt=SMALL_PT, ha="center", va="top")
+        for tick, text in zip(self.y.ticks, self.y.texts, strict=True):
+            place = (self.left_in, self.up(tick))
+            self.canvas.segment(place, (self.right_in, place[1]), _GRID)
+            if labels[1]:
+                self.canvas.text((place[0] - 0.04, place[1]), text, size_pt=SMALL_PT, ha="right")
+
+
+def columns_of(count: int) -> int:
+    """Return how many panels stand side by side."""
+    return min(count, 3)
+
+
+def panels(
+    titles: Sequence[str], columns: int, plot_in: float, head_in: float, x: Scale, y: Scale, names: tuple[str, str]
+) -> tuple[Canvas, list[Panel]]:
+    """Return a canvas with one framed panel a title, each with *head_in* of room above it; *names* are the axes'."""
+    rows = ceil(len(titles) / columns)
+    canvas = Canvas(rows * (plot_in + head_in) + _FOOT_IN)
+    width = (WIDTH_IN - _LEFT_IN - _RIGHT_IN - _GAP_IN * (columns - 1)) / columns
+    found = []
+    for index, title in enumerate(titles):
+        row, column = divmod(index, columns)
+        left, top = _LEFT_IN + column * (width + _GAP_IN), canvas.height_in - row * (plot_in + head_in) - head_in
+        panel = Panel(canvas, left, top - plot_in, width, plot_in, x, y)
+        panel.frame(labels=(index + columns >= len(titles), column == 0))
+        canvas.text((left, top + head_in - 0.1), shorten(title, round(width * 15)), weight=600)
+        found.append(panel)
+    canvas.text(((_LEFT_IN + WIDTH_IN) / 2, 0.03), shorten(names[0], 90), ha="center", va="bottom")
+    middle = (canvas.height_in + _FOOT_IN - head_in) / 2
+    canvas.text((0.07, middle), shorten(names[1], 50), rotation=90, ha="center", va="center")
+    return canvas, found
+
+
+def size_scale(values: Sequence[float], text: Callable[[float], str], most: int) -> Scale:
+    """Return a logarithmic scale to base two for *values* (all above 0), with at most *most* ticks."""
+    low, high = min(values) / 1.15, max(values) * 1.15
+    ticks = tuple(binary_ticks(low, high, most))
+    return Scale(low, high, ticks, tuple(map(text, ticks)))
+
+
+def value_scale(values: Sequence[float], unit: str, most: int = 5) -> Scale:
+    """Return the scale for *values* (all above 0): logarithmic if they span a factor of five, else from 0."""
+    low, high = min(values), max(values)
+    if high > 5 * low:  # below that, a linear axis shows small differences better
+        low, high = low / 1.25, high * 1.25
+        ticks = decimal_ticks(low, high, most)
+        return Scale(low, high, tuple(ticks), tuple(tick_text(tick, unit) for tick in ticks))
+    return zero_scale(high, unit, most)
+
+
+def zero_scale(high: float, unit: str, most: int = 5) -> Scale:
+    """Return a linear scale from 0 to a little above *high*."""
+    from matplotlib.ticker import MaxNLocator
+
+    ticks = tuple(float(tick) for tick in MaxNLocator(most - 1).tick_values(0, high) if tick <= high * 1.08)
+    return Scale(0.0, high * 1.08, ticks, tuple(tick_text(t, unit) if t else "0" for t in ticks), logarithmic=False)
+
+
+def in_figures(items: Sequence[T], most: int) -> Iterator[tuple[T, ...]]:
+    """Yield *items* in parts of at most *most*, as even as possible."""
+    parts = ceil(len(items) / most)
+    for part in range(parts):
+        yield tuple(items[part * len(items) // parts : (part + 1) * len(items) // parts])

@@ -1,0 +1,113 @@
+"""The figure of sweeps over sizes: a panel a curve, with predicted lines, observed points, and what binds above."""
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby, pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpureport.records import ObservedPoint, PredictedPoint, Prediction
+from gpureport.report.curves import Curve
+from gpureport.report.figures.canvas import Ink
+from gpureport.report.figures.marks import draw_marks, feature_marks, text_in
+from gpureport.report.figures.panels import (
+    CALIBRATED,
+    DOT,
+    INTERVAL,
+    SPECIFICATION,
+    Panel,
+    columns_of,
+    panels,
+    size_scale,
+    value_scale,
+)
+from gpureport.report.figures.style import FAINT, OBSERVED, PREDICTED, TINY_PT
+from gpureport.report.figures.svg import svg
+from gpureport.units import format_bytes
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Point = PredictedPoint | ObservedPoint
+
+MOST_PANELS = 6
+
+_HEAD_IN = 0.44
+_BINDING_IN, _PREDICTED_IN, _OBSERVED_IN = 0.24, 0.145, 0.055  # above the curve
+_PLOT_IN = {1: 2.1, 2: 1.5, 3: 1.05}  # by panels side by side
+_SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+
+
+@svg
+def size_figure(curves: Sequence[Curve], titles: Sequence[str]) -> "Figure":
+    """Draw sweeps of one kind whose x axis is a size; each must have a point with x and value above 0."""
+    columns = columns_of(len(curves))
+    x = size_scale([p.point.x for curve in curves for p in _drawable(curve.points)], x_text(curves[0]), 9 // columns)
+    y = value_scale([value for curve in curves for value in heights(curve)], curves[0].value_unit)
+    names = (curves[0].axis.label, curves[0].metric.label)
+    canvas, found = panels(titles, columns, _PLOT_IN[columns], _HEAD_IN, x, y, names)
+    for panel, curve in zip(found, curves, strict=True):
+        _draw(panel, curve)
+    return canvas.drawn()
+
+
+def x_text(curve: Curve) -> Callable[[float], str]:
+    """Return what writes a power of two on the curve's x axis."""
+    if curve.axis.quantity == "working_set":
+        return format_bytes
+    if curve.is_work_group:
+        return lambda value: str(round(value))
+    return lambda value: "2" + str(round(np.log2(value))).translate(_SUPERSCRIPTS)
+
+
+def heights(curve: Curve) -> list[float]:
+    """Return every value above 0 that is drawn of a curve, the ends of intervals included."""
+    observed = curve.observation.points if curve.observation else ()
+    ends = [end for point in observed for end in (point.ci_low, point.ci_high)]
+    return [value for value in [*(point.value for point in curve.points), *ends] if value > 0]
+
+
+def _drawable(points: Iterable[Point]) -> list[Point]:
+    """Return the points that a logarithmic axis has a place for, in order."""
+    return sorted((p for p in points if p.value > 0 and p.point.x > 0), key=lambda point: point.point.x)
+
+
+def _draw(panel: Panel, curve: Curve) -> None:
+    for prediction, pen in ((curve.specification, SPECIFICATION), (curve.calibrated, CALIBRATED)):
+        if prediction:
+            panel.line([(point.point.x, point.value) for point in _drawable(prediction.points)], pen)
+    if curve.observation:
+        _draw_observed(panel, curve.observation.points)
+    if curve.is_work_group or curve.prediction is None:
+        return
+    _draw_binding(panel, curve.prediction)
+    predicted = curve.specification or curve.calibrated
+    for above_in, colour, record in (
+        (_PREDICTED_IN, PREDICTED, predicted),
+        (_OBSERVED_IN, OBSERVED, curve.observation),
+    ):
+        if record and record.points:
+            draw_marks(panel, feature_marks(record.features, record.points), panel.top_in + above_in, colour)
+
+
+def _draw_observed(panel: Panel, points: Iterable[ObservedPoint]) -> None:
+    """Draw the medians as dots, with their intervals."""
+    for point in points:
+        if point.value > 0 and point.point.x > 0:
+            x, y = point.point.x, point.value
+            panel.line(((x, min(point.ci_low, y)), (x, max(point.ci_high, y))), INTERVAL)
+            panel.line(((x, y), (x, y)), DOT)
+
+
+def _draw_binding(panel: Panel, prediction: Prediction) -> None:
+    """Name above the curve what binds along it, in shades that take turns."""
+    points = [point for point in sorted(prediction.points, key=lambda p: p.point.x) if point.point.x > 0]
+    places = [panel.across(point.point.x) for point in points]
+    bounds = [*places[:1], *((a + b) / 2 for a, b in pairwise(places)), *places[-1:]]
+    height = panel.top_in + _BINDING_IN
+    for shade, (name, group) in enumerate(groupby(range(len(points)), key=lambda i: points[i].binding)):
+        indices = list(group)
+        start, end = bounds[indices[0]], bounds[indices[-1] + 1]
+        panel.canvas.rectangle((start, height - 0.05), (end, height + 0.05), Ink("#EEEEEE" if shade % 2 else FAINT))
+        if start + text_in(name) <= end:
+            panel.canvas.text(((start + end) / 2, height), name, size_pt=TINY_PT, ha="center")

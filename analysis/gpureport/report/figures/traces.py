@@ -1,0 +1,92 @@
+"""The figure of frame traces: the time of successive dispatches, a panel a point."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpureport.records import MeasuredPoint
+from gpureport.report.curves import Curve
+from gpureport.report.figures.canvas import Pen
+from gpureport.report.figures.panels import Scale, columns_of, panels, zero_scale
+from gpureport.report.figures.style import OBSERVED
+from gpureport.report.figures.svg import svg
+from gpureport.units import format_time
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MOST_PANELS = 6
+
+_BINS = 160
+_LEAST_REACH = 0.02  # of the y axis to both sides of the median
+_BAND, _LINE = Pen(OBSERVED, 0.9, alpha=0.3), Pen(OBSERVED, 0.7, order=3)
+_PLOT_IN, _HEAD_IN = 0.95, 0.22
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """One point's dispatches in order, shape (n,): when each was taken and how long it took, in s; n > 0."""
+
+    title: str
+    at_s: Floats
+    times_s: Floats
+
+    @property
+    def median_s(self) -> float:
+        """What the trace varies around."""
+        return float(np.median(self.times_s))
+
+
+def traces(curve: Curve, title: str) -> list[Trace]:
+    """Return the traces of a sweep's points."""
+    points = curve.measurement.points if curve.measurement else ()
+    return [
+        Trace(
+            title=f"{title}: {point.point.label}",
+            at_s=_at(point),
+            times_s=np.asarray(point.samples_s, dtype=float),
+        )
+        for point in points
+        if point.samples_s
+    ]
+
+
+def _at(point: MeasuredPoint) -> Floats:
+    """Return when each dispatch began, or, where that is not known, when the ones before it had ended."""
+    if len(point.taken_at_s) == len(point.samples_s):
+        return np.asarray(point.taken_at_s, dtype=float) - point.taken_at_s[0]
+    return np.cumsum((0.0, *point.samples_s[:-1]), dtype=float)
+
+
+@svg
+def trace_figure(found: Sequence[Trace]) -> "Figure":
+    """Draw the median of each stretch of time with its least and its greatest, relative to the whole trace's median."""
+    columns = columns_of(len(found))
+    x = zero_scale(max(float(trace.at_s.max()) for trace in found) or 1.0, "s")
+    drawn = [binned(trace.at_s, trace.times_s / trace.median_s) for trace in found]
+    reach = max(_LEAST_REACH, *(float(max(middle.max() - 1, 1 - middle.min())) for _, middle, _, _ in drawn))
+    ticks = (1 - reach, 1.0, 1 + reach)
+    y = Scale(1 - 1.5 * reach, 1 + 1.5 * reach, ticks, tuple(f"{tick:.3g}" for tick in ticks), logarithmic=False)
+    titles = [f"{trace.title}: {format_time(trace.median_s)}" for trace in found]
+    names = ("time since the first dispatch", "time / median")
+    canvas, places = panels(titles, columns, _PLOT_IN, _HEAD_IN, x, y, names)
+    for panel, (at, middle, least, most) in zip(places, drawn, strict=True):
+        for time, low, high in zip(at, least, most, strict=True):
+            panel.line(((time, low), (time, high)), _BAND)
+        panel.line(list(zip(at, middle, strict=True)), _LINE)
+    return canvas.drawn()
+
+
+def binned(at_s: Floats, times_s: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return the middle, median, least and greatest of as many stretches as can be told apart, shape (bins,) each."""
+    parts = min(_BINS, len(times_s))
+    places, values = np.array_split(at_s, parts), np.array_split(times_s, parts)
+    columns = [[np.median(part) for part in places], [np.median(part) for part in values]]
+    columns += [[part.min() for part in values], [part.max() for part in values]]
+    at, middle, least, most = (np.array(column, dtype=float) for column in columns)
+    return at, middle, least, most

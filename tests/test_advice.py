@@ -1,0 +1,118 @@
+"""Work-group advice: best, worst, and the smallest set of shapes that serves a family, exactly."""
+
+from itertools import combinations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpureport.advice import WITHIN, advise, shape_of, shape_text, smallest_set
+from gpureport.records import Axis, Metric, Observation, ObservedPoint, PointKey, SweepKey
+
+
+def search(variant: str, values: dict[str, float], kind: str = "rate", quantity: str = "work_group") -> Observation:
+    """Return a search over shapes given as ``64x4``, with their values."""
+    points = []
+    for index, (shape, value) in enumerate(values.items()):
+        x, y = (int(side) for side in shape.split("x"))
+        key = PointKey(
+            label=shape, parameters={"local_x": x, "local_y": y}, work=1, work_items=1, working_set_bytes=1, x=index
+        )
+        points.append(ObservedPoint(point=key, time_s=1, value=value, ci_low=value, ci_high=value, samples=5))
+    return Observation.model_validate(
+        {
+            "key": SweepKey(workload="family", variant=variant, sweep="work_group"),
+            "metric": Metric.model_validate({"kind": kind, "unit": "cells", "label": "cells"}),
+            "axis": Axis.model_validate({"quantity": quantity, "label": "work-group"}),
+            "points": points,
+            "features": (),
+        }
+    )
+
+
+def test_best_worst_and_their_ratio() -> None:
+    """Of one search: by rate, with the values as observed."""
+    (family,) = advise([search("a", {"64x1": 50.0, "16x16": 100.0, "1x256": 20.0})])
+    (found,) = family.variants
+
+    assert (found.best.shape, found.best.value, found.unit) == ("16 x 16", 100.0, "cells/s")
+    assert (found.worst.shape, found.worst.value) == ("1 x 256", 20.0)
+    assert found.gain == pytest.approx(5)
+    assert family.shapes == ("16 x 16",) == (found.use,)
+
+
+def test_of_times_the_least_is_the_best() -> None:
+    """A metric of seconds is turned round."""
+    (family,) = advise([search("a", {"64x1": 2.0, "256x1": 1.0}, kind="time")])
+
+    assert family.variants[0].best.shape == "256"
+    assert family.variants[0].shares == {"64": pytest.approx(0.5), "256": 1.0}
+
+
+def test_one_shape_that_serves_all_is_preferred_to_each_ones_best() -> None:
+    """Within 3 % is as good as the best."""
+    (family,) = advise(
+        [
+            search("a", {"64x1": 100.0, "256x1": 98.0, "1x64": 10.0}),
+            search("b", {"64x1": 60.0, "256x1": 98.0, "1x64": 100.0}),
+        ]
+    )
+
+    assert family.shapes == ("256",)
+    assert [found.best.shape for found in family.variants] == ["64", "1 x 64"]
+
+
+def test_two_shapes_where_one_does_not_suffice() -> None:
+    """Each variant is told which of them to use."""
+    (family,) = advise(
+        [search("a", {"64x1": 100.0, "1x64": 90.0}), search("b", {"64x1": 90.0, "1x64": 100.0})],
+    )
+
+    assert family.shapes == ("1 x 64", "64")
+    assert [found.use for found in family.variants] == ["64", "1 x 64"]
+
+
+def test_among_equally_small_sets_the_best_in_sum_is_taken() -> None:
+    """Both shapes serve both searches; one loses less."""
+    (family,) = advise(
+        [search("a", {"64x1": 100.0, "32x1": 99.0}), search("b", {"64x1": 98.0, "32x1": 98.5, "8x8": 100.0})],
+    )
+
+    assert family.shapes == ("64",)
+
+
+def test_only_searches_over_shapes_count() -> None:
+    """A sweep over sizes, and a search of a single shape, advise nothing."""
+    assert not advise([search("a", {"64x1": 1.0, "8x8": 2.0}, quantity="work_items"), search("b", {"64x1": 1.0})])
+
+
+def test_shapes_are_known_by_their_sides() -> None:
+    """Trailing ones do not count, whatever the label says; without parameters the label stands."""
+    key = PointKey(
+        label="big", parameters={"local_x": 64, "local_y": 1}, work=1, work_items=1, working_set_bytes=1, x=0
+    )
+
+    assert shape_of(key) == (64,)
+    assert shape_of(key.model_copy(update={"parameters": {"local": 64}})) == (64,)
+    assert shape_of(key.model_copy(update={"parameters": {"local_x": 1, "local_y": 8, "local_z": 2}})) == (1, 8, 2)
+    assert shape_text(key.model_copy(update={"parameters": {}})) == "big"
+
+
+searches = st.lists(
+    st.dictionaries(st.sampled_from("abcdef"), st.floats(0.9, 1.0), min_size=1, max_size=6), min_size=1, max_size=5
+)
+
+
+@given(searches)
+def test_no_smaller_set_serves_all(shares: list[dict[str, float]]) -> None:
+    """Checked against every set of shapes there is."""
+    best = [max(found.values()) for found in shares]
+    relative = [{shape: rate / top for shape, rate in found.items()} for found, top in zip(shares, best, strict=True)]
+
+    def serves(shapes: tuple[str, ...]) -> bool:
+        return all(max(found.get(shape, 0.0) for shape in shapes) >= 1 - WITHIN for found in relative)
+
+    chosen = smallest_set(relative)
+
+    assert serves(chosen)
+    assert not any(serves(shapes) for size in range(1, len(chosen)) for shapes in combinations("abcdef", size))
