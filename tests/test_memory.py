@@ -67,7 +67,8 @@ def test_the_strided_reference_takes_every_so_many_th_word() -> None:
 
 def test_the_misaligned_reference_begins_at_the_offset() -> None:
     """Two 16-byte words of two work-items, 20 bytes in, each folded."""
-    parameters = {"offset": 20, "width": 16, "count": 2, "bytes": 160, "per_item": 1, "local": 2, "case": 1, "passes": 1}
+    shape = {"per_item": 1, "local": 2, "case": 1, "passes": 1}
+    parameters = {"offset": 20, "width": 16, "count": 2, "bytes": 160, **shape}
     job = access.Misaligned().verification_job(parameters, np.random.default_rng(3))
     words = job.buffers["data"].filled()
 

@@ -79,9 +79,9 @@ class _Streaming(Workload):
             registers=16 + 4 * parameters["per_item"] * len(self.read),
         )
 
-    @abstractmethod
     def contents(self, rng: np.random.Generator, nbytes: int) -> NDArray[np.generic]:
-        """Return what an array that is read starts from."""
+        """Return what an array that is read starts from: random words."""
+        return grid.random_words(rng, nbytes)
 
     @abstractmethod
     def scalars(self, parameters: Parameters, rng: np.random.Generator) -> tuple[Argument, ...]:
@@ -127,10 +127,6 @@ class Copy(_Streaming):
     read = ("from",)
     written = "to"
 
-    def contents(self, rng: np.random.Generator, nbytes: int) -> NDArray[np.generic]:
-        """Random words."""
-        return grid.random_words(rng, nbytes)
-
     def scalars(self, parameters: Parameters, rng: np.random.Generator) -> tuple[Argument, ...]:  # noqa: ARG002
         """The number of vectors."""
         return (np.uint32(parameters["vectors"]),)
@@ -153,10 +149,6 @@ class Write(_Streaming):
     read = ()
     written = "to"
     _FACTORS = np.array([1, 3, 5, 7], dtype=np.uint32)
-
-    def contents(self, rng: np.random.Generator, nbytes: int) -> NDArray[np.generic]:
-        """Nothing is read; for completeness, random words."""
-        return grid.random_words(rng, nbytes)
 
     def scalars(self, parameters: Parameters, rng: np.random.Generator) -> tuple[Argument, ...]:
         """The number of vectors, and what to add to the pattern."""
