@@ -14,6 +14,7 @@ from gpureport.workloads.bit_transpose import ballot, local, registers, shuffle
 from gpureport.workloads.bit_transpose.family import ROWS, Transpose, issued, transposed
 from gpureport.workloads.bit_transpose.local import Columns, PaddedColumns, bank_conflicts
 from gpureport.workloads.model import Features, Limits
+from tests import sub_group_widths
 from tests.toy import TOY
 
 VARIANTS: tuple[Transpose, ...] = (*local.WORKLOADS, *shuffle.WORKLOADS, *ballot.WORKLOADS, *registers.WORKLOADS)
@@ -61,7 +62,7 @@ def test_dispatches_cover_all_rows_in_whole_groups(workload: Transpose) -> None:
 def test_loads_fill_whole_groups(workload: Transpose) -> None:
     """Timed dispatches have no idle work-items, which would work as the others do."""
     for sweep in workload.sweeps(TOY, limits_of(TOY)):
-        for parameters in sweep.points:
+        for parameters in (sweep.points[0], sweep.points[len(sweep.points) // 3], sweep.points[-1]):
             (dispatch,) = workload.job(parameters, np.random.default_rng(1)).dispatches
             assert prod(dispatch.global_size) * workload.rows_per_item == parameters["tiles"] * ROWS
 
@@ -133,3 +134,11 @@ def test_a_wave_issues_one_instruction_after_the_other() -> None:
 
     assert issued(TOY, "int32", 100) * architecture.latency_cycles["int32"] == pytest.approx(cycles)
     assert issued(TOY, "unheard of", 100) == 0.0
+
+
+@pytest.mark.skipif(not sub_group_widths.LIBRARY.exists(), reason="Intel's runtime has a wheel for x86-64 only")
+@pytest.mark.parametrize("lanes", sub_group_widths.WIDTHS)
+@pytest.mark.parametrize("workload", sub_group_widths.VARIANTS, ids=lambda workload: workload.variant)
+def test_sub_groups_of_every_width_are_right(workload: Transpose, lanes: int) -> None:
+    """Narrow ones hold several rows a lane, wide ones several tiles."""
+    assert sub_group_widths.problems()[workload.variant, lanes] == ""

@@ -8,20 +8,15 @@ constant uint16 FOUR = (uint16)(0, 0, 0, 0, ALL, ALL, ALL, ALL, 0, 0, 0, 0, ALL,
 constant uint16 TWO = (uint16)(0, 0, ALL, ALL, 0, 0, ALL, ALL, 0, 0, ALL, ALL, 0, 0, ALL, ALL);
 constant uint16 ONE = (uint16)(0, ALL, 0, ALL, 0, ALL, 0, ALL, 0, ALL, 0, ALL, 0, ALL, 0, ALL);
 
-// The rows in a given order, named one by one: a checker of uninitialised values stumbles over swizzles of 16.
-#define ORDER(v, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p) \
-    (uint16)(v.s##a, v.s##b, v.s##c, v.s##d, v.s##e, v.s##f, v.s##g, v.s##h, \
-             v.s##i, v.s##j, v.s##k, v.s##l, v.s##m, v.s##n, v.s##o, v.s##p)
-
 // The rounds that stay within 16 rows.
 static inline uint16 transpose_half(uint16 v)
 {
 #if FIRST_ROUND == 0
-    v = EXCHANGE(v, ORDER(v, 8, 9, a, b, c, d, e, f, 0, 1, 2, 3, 4, 5, 6, 7), EIGHT, 8, (uint16)MASKS[1]);
+    v = EXCHANGE(v, v.s89abcdef01234567, EIGHT, 8, (uint16)MASKS[1]);
 #endif
-    v = EXCHANGE(v, ORDER(v, 4, 5, 6, 7, 0, 1, 2, 3, c, d, e, f, 8, 9, a, b), FOUR, 4, (uint16)MASKS[2]);
-    v = EXCHANGE(v, ORDER(v, 2, 3, 0, 1, 6, 7, 4, 5, a, b, 8, 9, e, f, c, d), TWO, 2, (uint16)MASKS[3]);
-    return EXCHANGE(v, ORDER(v, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, b, a, d, c, f, e), ONE, 1, (uint16)MASKS[4]);
+    v = EXCHANGE(v, v.s45670123cdef89ab, FOUR, 4, (uint16)MASKS[2]);
+    v = EXCHANGE(v, v.s23016745ab89efcd, TWO, 2, (uint16)MASKS[3]);
+    return EXCHANGE(v, v.s1032547698badcfe, ONE, 1, (uint16)MASKS[4]);
 }
 
 kernel void transpose(global const uint16 *restrict from, global uint16 *restrict to, uint tiles)
