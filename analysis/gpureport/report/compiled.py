@@ -30,9 +30,9 @@ def compilation_table(report: Report) -> Table:
             variant = f"{measurement.key.workload}/{measurement.key.variant}"
             kernels.setdefault((variant, entry.kernel), []).append(entry)
     evidence = {(found.workload, found.kernel): found for found in reversed(report.evidence)}
-    columns = ("variant", "kernel", "code", "regs", "spilled", "local", "lanes", "loads", "stores", "loaded", "stored")
-    rows = tuple((*key, *_row(found, evidence.get(key))) for key, found in kernels.items())
-    return Table(columns, rows, frozenset(columns[3:]) - {"loads", "stores"})
+    columns = ("variant: kernel", "code", "regs", "spilled", "local", "lanes", "loads", "stores", "loaded", "stored")
+    rows = tuple((": ".join(key), *_row(found, evidence.get(key))) for key, found in kernels.items())
+    return Table(columns, rows, frozenset(columns[2:]) - {"loads", "stores"})
 
 
 def _row(found: Sequence[Compilation], evidence: CodeEvidence | None) -> tuple[str, ...]:

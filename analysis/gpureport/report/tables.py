@@ -11,7 +11,7 @@ from gpureport.units import format_bytes, format_ratio, format_value
 
 UNKNOWN = "—"
 _SIZES = 6  # work-group sizes that an occupancy table has columns for
-_LIMITERS = {"waves": "", "work-groups": "groups", "local memory": "local", "work-group size": "too large"}
+_LIMITERS = {"waves": "", "cores": "", "work-groups": "groups", "local memory": "local", "work-group size": "too large"}
 _SHORT, _LONG, _LINE = 14, 60, 118  # characters: a short text, as long as matters, a line of a table
 _BOLD = 1.2  # width of a head's characters
 
@@ -27,7 +27,7 @@ class Table:
     @property
     def narrow(self) -> frozenset[str]:
         """Columns whose texts are all short: they are never broken over lines, if there is room for that."""
-        if sum(length + 3 for length in self._lengths if length <= _SHORT) > _LINE:
+        if sum(self._characters) > 1.01 * _LINE:
             return frozenset()
         return frozenset(name for name, length in zip(self.columns, self._lengths, strict=True) if length <= _SHORT)
 
@@ -37,12 +37,17 @@ class Table:
 
         Widths known beforehand spare the layout engine most of its time.
         """
+        characters = self._characters
+        return tuple(99.9 * width / max(_LINE, sum(characters)) for width in characters)  # rounding must not exceed 100
+
+    @property
+    def _characters(self) -> list[float]:
+        """Width that each column would like, in characters."""
         lengths = [min(length, _LONG) for length in self._lengths]
         needs = [length + 3.0 if length <= _SHORT else 0.0 for length in lengths]
         wants = [0.0 if need else sqrt(length) for need, length in zip(needs, lengths, strict=True)]
-        left = max(_LINE - sum(needs), _LINE / 2) if any(wants) else 0.0
-        widths = [need or left * want / sum(wants) for need, want in zip(needs, wants, strict=True)]
-        return tuple(99.9 * width / max(_LINE, sum(widths)) for width in widths)  # rounding must not exceed 100
+        left = max(_LINE - sum(needs), _LINE / 4) if any(wants) else 0.0
+        return [need or left * want / sum(wants) for need, want in zip(needs, wants, strict=True)]
 
     @property
     def _lengths(self) -> list[int]:
