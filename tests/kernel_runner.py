@@ -1,14 +1,13 @@
 """Runs workloads' verification points on one OpenCL platform, in a process of its own.
 
 Checkers read their settings when they are loaded, and a runtime may crash. ``python -m tests.kernel_runner PLATFORM
-NAME...`` prints a JSON line for each workload: of a family, of a ``family/variant``, or of a kernel file that ought to
-copy words.
+NAME...`` prints a JSON line for each name, which is a workload's or that of a kernel file that ought to copy words.
 """
 
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -38,13 +37,11 @@ class Outcome:
     """What came of one workload.
 
     Attributes:
-        name: ``family/variant``.
         missing: why it was not run.
         cases: how many points were verified.
         problems: what was wrong with its results, and what the checker found; empty: nothing.
     """
 
-    name: str
     missing: str | None = None
     cases: int = 0
     problems: tuple[str, ...] = ()
@@ -55,19 +52,17 @@ def outcomes(platform: str, names: Sequence[str], environment: Mapping[str, str]
 
     Args:
         platform: part of its name.
-        names: families, variants, or kernel files.
+        names: ``family/variant``, or kernel files.
         environment: variables to set in addition.
     """
     line = [sys.executable, "-m", __name__, platform, *names]
     done = run(line, env={**os.environ, **environment}, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
-    found: dict[str, Outcome] = {}
-    for text in filter(None, done.stdout.splitlines()):
-        read = json.loads(text)
-        found[read["name"]] = Outcome(**{**read, "problems": tuple(read["problems"])})
+    told = [json.loads(text) for text in done.stdout.splitlines() if text.startswith("[")]
+    found = {name: Outcome(**{**fields, "problems": tuple(fields["problems"])}) for name, fields in told}
     if done.returncode:
-        ended = f"the process ended with {done.returncode}: {done.stderr[-2000:]}"
-        last = list(found)[-1] if found else names[0]
-        found[last] = Outcome(last, problems=(ended,))
+        ended = Outcome(problems=(f"the process ended with {done.returncode}: {done.stderr[-2000:]}",))
+        unfinished = set(names) - set(found) | {name for name, _ in told[-1:]}
+        found |= dict.fromkeys(unfinished, ended)
     return found
 
 
@@ -103,25 +98,24 @@ def main() -> None:
     platform, *names = sys.argv[1:]
     device = next(device for device in list_devices() if platform in device.platform)
     backend, present = (Traceable if _simulated() else OpenCLBackend)(device), features(device)
-    for workload in _workloads(names):
-        _tell(Outcome(workload.name, problems=("it was not finished",)))
-        _tell(_outcome(backend, workload, present))
+    for name in names:
+        _tell(name, Outcome(problems=("it was not finished",)))
+        _tell(name, _outcome(backend, _workload(name), present))
 
 
-def _tell(outcome: Outcome) -> None:
-    sys.stdout.write(json.dumps(asdict(outcome)) + "\n")
+def _tell(name: str, outcome: Outcome) -> None:
+    sys.stdout.write(json.dumps([name, asdict(outcome)]) + "\n")
     sys.stdout.flush()
 
 
-def _workloads(names: Sequence[str]) -> Iterator[Workload]:
-    for name in names:
-        yield from (Copy(source=name),) if name.endswith(".cl") else select((name,))
+def _workload(name: str) -> Workload:
+    return Copy(source=name) if name.endswith(".cl") else select((name,))[0]
 
 
 def _outcome(backend: OpenCLBackend, workload: Workload, present: Features) -> Outcome:
     reason = workload.missing(present)
     if reason:
-        return Outcome(workload.name, missing=reason)
+        return Outcome(missing=reason)
     before = len(_log())
     points = _small(workload) if _simulated() else tuple(workload.verification())
     problems = []
@@ -133,7 +127,7 @@ def _outcome(backend: OpenCLBackend, workload: Workload, present: Features) -> O
         else:
             problems += [] if verification.passed else [verification.message]
     report = _log()[before:].strip()
-    return Outcome(workload.name, None, len(points), (*problems, *([report[:2000]] if report else [])))
+    return Outcome(cases=len(points), problems=(*problems, *([report[:2000]] if report else [])))
 
 
 def _simulated() -> bool:

@@ -55,11 +55,15 @@ def wide(workload: Workload) -> bool:
     return re.search(r"\b[a-z]+16\b", (data_dir("kernels_cl") / workload.source).read_text()) is not None
 
 
+def members(family: str) -> list[Workload]:
+    """Return the variants of a family."""
+    return [workload for workload in WORKLOADS if workload.family == family]
+
+
 @cache
 def under_oclgrind(family: str) -> dict[str, Outcome]:
     """Run a family under the checks of oclgrind."""
-    members = [workload for workload in WORKLOADS if workload.family == family]
-    wides, others = ([w.name for w in members if wide(w) == which] for which in (True, False))
+    wides, others = ([w.name for w in members(family) if wide(w) == which] for which in (True, False))
     return oclgrind(wides, {}) | oclgrind(others, {"OCLGRIND_UNINITIALIZED": "1"})
 
 
@@ -70,14 +74,14 @@ def oclgrind(names: Sequence[str], more: Mapping[str, str]) -> dict[str, Outcome
 
 
 @cache
-def on_intel(name: str) -> dict[str, Outcome]:
+def on_intel(family: str) -> dict[str, Outcome]:
     """Run a family on Intel's OpenCL runtime for CPUs; its wheel does not tell the loader where it is."""
     library = Path(sysconfig.get_path("data")) / "lib" / "libintelocl.so"
     assert library.exists(), "intel-opencl-rt is not installed; scripts/setup dev installs it"
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "intel.icd").write_text(f"{library}\n")
         found = {"OCL_ICD_VENDORS": folder, "LD_LIBRARY_PATH": str(library.parent)}
-        return outcomes("Intel(R) OpenCL", (name,), found)
+        return outcomes("Intel(R) OpenCL", [w.name for w in members(family)], found)
 
 
 @pytest.mark.parametrize("workload", WORKLOADS, ids=lambda workload: workload.name)
@@ -94,7 +98,7 @@ def test_results_are_right_on_intel(workload: Workload) -> None:
 
 def check(tool: Callable[[str], dict[str, Outcome]], workload: Workload) -> None:
     """Fail with what the tool found; skip where it lacks something."""
-    outcome = tool(workload.family).get(workload.name, Outcome(workload.name, problems=("it was not come to",)))
+    outcome = tool(workload.family)[workload.name]
     if outcome.missing:
         pytest.skip(outcome.missing)
     assert outcome.problems == (), "\n".join(outcome.problems)
@@ -117,8 +121,16 @@ def test_oclgrind_finds(fault: str, tmp_path: Path) -> None:
 
 
 def test_a_crash_is_a_problem(tmp_path: Path) -> None:
-    """A kernel that brings the process down does not pass for one that was not run."""
-    source = tmp_path / "copy.cl"
-    source.write_text(FAULTY.format("to[i] = from[i]; *(global uint *)(to + (1ul << 40)) = 1;"))
-    (outcome,) = outcomes("Portable", (str(source),), {}).values()
-    assert "the process ended with" in "\n".join(outcome.problems)
+    """A kernel that brings the process down does not pass for one that was not run, nor do those behind it."""
+    source, other = str(tmp_path / "copy.cl"), "launch/groups"
+    Path(source).write_text(FAULTY.format("to[i] = from[i]; *(global uint *)(to + (1ul << 40)) = 1;"))
+    found = outcomes("Portable", (other, source, other.replace("groups", "queued")), {})
+    assert found.pop(other).problems == ()
+    assert len(found) == 2
+    assert all(outcome.problems[0].startswith("the process ended with -") for outcome in found.values())
+
+
+def test_a_platform_that_does_not_come_up_is_a_problem() -> None:
+    """The reason is told for every workload."""
+    (outcome,) = outcomes("Nobody's OpenCL", ("launch/groups",), {}).values()
+    assert "StopIteration" in outcome.problems[0]
