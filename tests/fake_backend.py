@@ -127,6 +127,14 @@ class FakeBackend:
         self.log.append((self._launches[timed[0]][1].global_size[0], len(timed)))
         return self.clock_s - start
 
+    def trace(self, launches: Sequence[LaunchId]) -> list[tuple[float, float]]:
+        begun, stamps = self.clock_s, []
+        for launch in launches:
+            start = self.clock_s
+            self._execute(launch)
+            stamps.append((start - begun, self.clock_s - start))
+        return stamps
+
     def clear(self) -> None:
         self.buffers.clear()
         self._launches.clear()

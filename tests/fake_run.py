@@ -52,7 +52,7 @@ class Missing(Copy):
 def plan(*workloads: CopyWorkload) -> Plan:
     """A plan of *workloads* on the fake device."""
     asked = document.Settings(quick=True, seed=3)
-    return Plan(load_database().match(PRESENT), workloads, Settings(LIMITS, sweep_budget_s=0.01, seed=3), asked)
+    return Plan(load_database().match(PRESENT), workloads, Settings(LIMITS, budget_s=0.01, seed=3), asked)
 
 
 def empty_report() -> document.Report:
@@ -69,4 +69,4 @@ def install(
     """Let the command line find the fake device, and these workloads only."""
     monkeypatch.setattr(measuring, "list_devices", lambda: (PRESENT,))
     monkeypatch.setattr(measuring, "OpenCLBackend", lambda present: make())  # noqa: ARG005
-    monkeypatch.setattr(measuring, "selected", lambda names: workloads)  # noqa: ARG005
+    monkeypatch.setattr(measuring, "selected", lambda names, quick: workloads)  # noqa: ARG005

@@ -289,3 +289,14 @@ def test_a_workload_that_is_not_primitive_needs_no_other(fake: pytest.MonkeyPatc
 
     assert main(["measure", "-o", "r.json"]) == 0
     assert json.loads(Path("r.json").read_text())["findings"]
+
+
+def test_timings_add_up_and_name_the_workloads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    install(monkeypatch)
+    assert main(["measure", "--timings", "-o", str(tmp_path / "r.json")]) == 0
+    printed = capsys.readouterr().out
+    table = printed[printed.index("Where the time went") :]
+    assert "measure" in table
+    assert "fake/copy" in table or "/copy" in table

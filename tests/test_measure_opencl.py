@@ -2,6 +2,7 @@
 # ruff: noqa: D103 - the names of the tests say what they check
 
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from gpureport.measure import opencl
 from gpureport.measure.backend import AllocationError, BuildError, LaunchError
 from gpureport.measure.limits import Settings, features
 from gpureport.measure.opencl import OpenCLBackend
+from gpureport.measure.selection import choose
 from gpureport.measure.sweep import measure_workload
 from gpureport.records import Measurement
 from gpureport.spec.models import PresentDevice
@@ -35,7 +37,7 @@ kernel void local_sum(global uint *out, local uint *mine) {
 @pytest.fixture(scope="module")
 def device() -> PresentDevice:
     try:
-        return opencl.list_devices()[0]
+        return choose(opencl.list_devices(), "auto")
     except DeviceError as error:
         pytest.skip(str(error))
 
@@ -119,6 +121,10 @@ def test_times_are_positive_and_grow_with_the_work(backend: OpenCLBackend, sourc
         backend.time([launch], [launch])
     batched = min(backend.time([small], [small] * 200) / 200 for _ in range(3))
     assert 0 < batched < min(backend.time([large], [large]) for _ in range(3))
+    trace = backend.trace([small, large, small])
+    assert trace[0][0] == 0.0
+    assert all(before[0] + before[1] <= after[0] for before, after in pairwise(trace))
+    assert trace[1][1] > trace[2][1] > 0
     assert backend.launch_cost_s > 0
 
 
@@ -162,7 +168,7 @@ def test_the_compiler_is_asked_for_local_memory(backend: OpenCLBackend, source: 
 
 def test_a_workload_from_verification_to_samples(backend: OpenCLBackend, source: str) -> None:
     workload = CopyWorkload(turns=2, source=source)
-    settings = Settings(Limits(2**26, 2**25, 64, quick=True), sweep_budget_s=0.3)
+    settings = Settings(Limits(2**26, 2**25, 64, quick=True), budget_s=0.3)
     (measured,) = measure_workload(
         backend, workload, (workload.sweep(64, 2**16, local=8),), features(backend.device), settings, Steps()
     )

@@ -15,7 +15,8 @@ from gpureport.machine_code import Usage
 from gpureport.measure import pci
 from gpureport.measure.buildlog import MAX_LOG_CHARACTERS, compilation, first_error, tidy, usage
 from gpureport.measure.describe import describe, kind
-from gpureport.measure.limits import Settings, features, run_limits
+from gpureport.measure.limits import features, run_limits, sweep_budget_s
+from gpureport.measure.refinement import between
 from gpureport.measure.sampling import MAX_DISPATCHES, dispatches, is_narrow, median_interval, sample_length_s
 from gpureport.measure.selection import choose
 from gpureport.spec.models import PresentDevice
@@ -179,9 +180,29 @@ def test_memory_limits() -> None:
 
 
 def test_budgets() -> None:
-    limits = run_limits(PRESENT, 1e12, quick=True)
-    assert Settings(limits).budget_s < Settings(run_limits(PRESENT, 1e12, quick=False)).budget_s
-    assert Settings(limits, sweep_budget_s=1.5).budget_s == 1.5
+    assert sweep_budget_s("gpu", quick=False, spent_s=30.0, sweeps_left=50) == pytest.approx(2.0)
+    assert sweep_budget_s("gpu", quick=True, spent_s=5.0, sweeps_left=20) == pytest.approx(1.0)
+    assert sweep_budget_s("cpu", quick=False, spent_s=0.0, sweeps_left=1) == 10.0
+    assert sweep_budget_s("cpu", quick=False, spent_s=1e3, sweeps_left=10) == 0.5
+
+
+def test_points_are_sought_where_a_curve_bends() -> None:
+    sizes = [2.0 ** (step / 4) for step in range(41)]
+    step = [1.0 if size < 40 else 4.0 for size in sizes]  # between the points 21 and 22
+    known = [time if index % 4 == 0 else None for index, time in enumerate(step)]
+    assert between(sizes, known, 1) == [22]
+    assert set(between(sizes, known, 9)) == {18, 22, 26}
+    for index in (18, 22, 26):
+        known[index] = step[index]
+    assert between(sizes, known, 1) in ([21], [19])
+
+
+def test_no_points_are_sought_on_straight_lines() -> None:
+    sizes = [2.0 ** (step / 4) for step in range(41)]
+    known = [1 / size if index % 4 == 0 else None for index, size in enumerate(sizes)]
+    assert between(sizes, known, 9) == []
+    assert between(sizes, [1.0, *[None] * 39, 5.0], 9) == []
+    assert between([1.0], [1.0], 9) == []
 
 
 def test_samples_outlast_tick_and_launch() -> None:

@@ -1,9 +1,12 @@
 """Sweeps on a device whose clock is exact."""
 # ruff: noqa: D103 - the names of the tests say what they check
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from gpureport.measure.backend import LaunchError
 from gpureport.measure.limits import Settings
 from gpureport.measure.sweep import FEWEST_ROUNDS, measure_sweep, measure_workload
 from gpureport.records import Measurement
@@ -102,14 +105,52 @@ def test_drift_does_not_look_like_shape() -> None:
 def test_the_budget_ends_the_sampling_but_every_point_keeps_the_fewest_samples() -> None:
     rng = np.random.default_rng(5)
     backend = FakeBackend(seconds=lambda items, _: 1e-7 * items * rng.uniform(1, 2))
-    measured = measure(backend, settings=Settings(LIMITS, sweep_budget_s=0.3))
+    measured = measure(backend, settings=Settings(LIMITS, budget_s=0.3))
     assert all(FEWEST_ROUNDS <= len(p.samples_s) < 60 for p in measured.points)
     assert measured.duration_s == backend.clock_s < 0.45
 
 
+def test_a_coarse_sweep_is_refined_where_the_time_jumps() -> None:
+    sizes = sorted({round(2 ** (7 + step / 8)) for step in range(73)})  # 128 to 65 536 words
+    sweep = replace(CopyWorkload().sweep(*sizes), coarse=8)
+    backend = FakeBackend(seconds=lambda items, _: 1e-9 * items * (4 if items > 5000 else 1))
+    measured = [point.point.work_items for point in measure(backend, sweep=sweep).points]
+    assert measured == sorted(measured)
+    assert {*sizes[::8], sizes[-1]} <= set(measured)
+    assert len(measured) <= 2 * len(sizes[::8]) + 2
+    last_below, first_above = max(n for n in measured if n <= 5000), min(n for n in measured if n > 5000)
+    assert first_above / last_below < 1.1  # neighbours of the fine grid
+    straight = measure(FakeBackend(), sweep=sweep).points
+    assert [point.point.work_items for point in straight] == [*sizes[::8]]
+
+
+def test_a_trace_keeps_successive_dispatches_one_by_one() -> None:
+    ramp = FakeBackend(seconds=lambda items, now: 1e-9 * items * (1 + (1 if now < 0.002 else 0)))
+    sweep = replace(CopyWorkload().sweep(30_000, 60_000), frames=40)
+    for point in measure(ramp, sweep=sweep).points:
+        assert point.method == "event"
+        assert len(point.samples_s) == 40
+        steps = np.diff(point.taken_at_s)
+        assert steps == pytest.approx(point.samples_s[:-1])
+
+
+def test_what_was_measured_before_a_refusal_is_kept() -> None:
+    backend = FakeBackend()
+
+    def fails_late(items: int, now: float) -> float:
+        if items == 10_000 and now > 0.005:
+            raise LaunchError("the device is gone")
+        return 1e-9 * items
+
+    backend.seconds = fails_late
+    point = measure(backend).points[2]
+    assert point.skipped == "the device is gone"
+    assert 0 < len(point.samples_s) < 7
+
+
 def test_points_that_would_take_too_long_are_skipped_unrun() -> None:
     backend = FakeBackend(seconds=lambda items, _: 1e-6 * items)
-    measured = measure(backend, settings=Settings(LIMITS, sweep_budget_s=0.2))
+    measured = measure(backend, settings=Settings(LIMITS, budget_s=0.2))
     assert [bool(p.skipped) for p in measured.points] == [False, False, False, True]
     assert measured.points[3].skipped == (
         "one sample would take about 120 ms: too long for what is left of the sweep's 0.2 s"

@@ -174,7 +174,7 @@ def _explanation(match: Match, ratio: float | None, verdict: Verdict, context: _
         seen = format_value(feature.value, feature.unit)
         return f"The samples show it at {seen}; the model has nothing there. {because}"
     if verdict == Verdict.OFF and ratio is not None:
-        return f"{because} {_off(feature, ratio, context)}"
+        return f"{because} {_off(feature, ratio, context)}".rstrip()
     return because
 
 

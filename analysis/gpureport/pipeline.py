@@ -3,8 +3,9 @@
 Nothing here prints. What the caller shows of the run's progress, it shows through a :class:`Progress`.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Literal
@@ -14,7 +15,7 @@ from gpureport.findings import find
 from gpureport.measure import nvidia
 from gpureport.measure.backend import Backend
 from gpureport.measure.compiling import compile_sweep
-from gpureport.measure.limits import Settings, features
+from gpureport.measure.limits import Settings, features, sweep_budget_s
 from gpureport.measure.machine import Host, host
 from gpureport.measure.sweep import Progress, measure_workload
 from gpureport.observe import observe
@@ -25,7 +26,7 @@ from gpureport.records import Compilation, Measurement, Observation, Prediction,
 from gpureport.report import document
 from gpureport.report.document import Report
 from gpureport.spec.models import DeviceMatch
-from gpureport.workloads.model import Workload
+from gpureport.workloads.model import Sweep, Workload
 
 Save = Callable[[Report], None]
 
@@ -54,15 +55,17 @@ def run(plan: Plan, backend: Backend, save: Save, progress: Progress) -> Report:
     at the end. The specification predictions do not change after the first call.
     """
     state = _Run(plan, backend)
-    for workload in plan.workloads:
-        state.predictions += predict(plan.match.device, workload, plan.settings.limits)
+    with state.stage("predict"):
+        for workload in plan.workloads:
+            state.predictions += predict(plan.match.device, workload, plan.settings.limits)
     specified = tuple(state.predictions)
-    save(state.report("partial"))
+    state.save(save)
     for workload in plan.workloads:
         if not workload.primitive:
-            state.calibrate(workload, specified)
+            with state.stage("calibrate", workload):
+                state.calibrate(workload, specified)
         state.measure(workload, progress)
-        save(state.report("partial"))
+        state.save(save)
     report = state.report("complete")
     save(report)
     return report
@@ -80,6 +83,45 @@ class _Run:
     observations: list[Observation] = field(default_factory=list)
     clocks: list[document.Clock] = field(default_factory=list)
     skipped: dict[str, str] = field(default_factory=dict)
+    timings: dict[tuple[str, str], float] = field(default_factory=dict)
+    """Seconds by stage and workload."""
+
+    def __post_init__(self) -> None:
+        """Start the clock, and count what is to be measured."""
+        self._begun_s = self.backend.now()
+        self._sweeps_left = sum(len(self._sweeps(workload)) for workload in self.plan.workloads)
+
+    @contextmanager
+    def stage(self, name: str, workload: Workload | None = None) -> Iterator[None]:
+        """Count the time of what is done inside."""
+        began = self.backend.now()
+        try:
+            yield
+        finally:
+            self._spend(name, workload, self.backend.now() - began)
+
+    def _spend(self, stage: str, workload: Workload | None, seconds: float) -> None:
+        key = stage, workload.name if workload else ""
+        self.timings[key] = self.timings.get(key, 0.0) + seconds
+
+    def save(self, save: Save) -> None:
+        """Save what there is."""
+        with self.stage("save"):
+            save(self.report("partial"))
+
+    def _sweeps(self, workload: Workload) -> tuple[Sweep, ...]:
+        return workload.sweeps(self.plan.match.device, self.plan.settings.limits)
+
+    def _settings(self) -> Settings:
+        """Return the settings of the next sweeps, with their share of the time that is left."""
+        settings = self.plan.settings
+        share_s = sweep_budget_s(
+            self.backend.device.kind,
+            quick=settings.limits.quick,
+            spent_s=self.backend.now() - self._begun_s,
+            sweeps_left=self._sweeps_left,
+        )
+        return replace(settings, budget_s=min(settings.budget_s, share_s))
 
     def calibrate(self, workload: Workload, specified: Sequence[Prediction]) -> None:
         """Predict the sweeps of a workload once more, from what primitives measured and from compiled kernels."""
@@ -88,20 +130,21 @@ class _Run:
         if not primitives or workload.missing(present):
             return
         device = calibrated(self.plan.match.device, specified, primitives)
-        for sweep in workload.sweeps(self.plan.match.device, self.plan.settings.limits):
+        for sweep in self._sweeps(workload):
             compiled = [_resources(facts) for facts in compile_sweep(self.backend, workload, sweep, present)]
             self.predictions.append(predict_sweep(device, workload, sweep, "calibrated", compiled))
 
     def measure(self, workload: Workload, progress: Progress) -> None:
         """Verify and time a workload; observe each of its sweeps."""
-        settings = self.plan.settings
-        sweeps = workload.sweeps(self.plan.match.device, settings.limits)
-        present = features(self.backend.device)
-        for measurement in measure_workload(self.backend, workload, sweeps, present, settings, progress):
-            self.measurements.append(measurement)
-            observation = observe(measurement)
-            if observation is not None:
-                self.observations.append(observation)
+        sweeps, present, began = self._sweeps(workload), features(self.backend.device), self.backend.now()
+        measured = tuple(measure_workload(self.backend, workload, sweeps, present, self._settings(), progress))
+        running_s = sum(measurement.duration_s for measurement in measured)
+        self._spend("measure", workload, running_s)
+        self._spend("verify", workload, self.backend.now() - began - running_s)
+        self._sweeps_left -= len(sweeps)
+        self.measurements += measured
+        with self.stage("observe", workload):
+            self.observations += [observation for each in measured if (observation := observe(each))]
         reasons = {m.skipped for m in self.measurements if _name(m.key) == workload.name}
         if None not in reasons:
             self.skipped[workload.name] = next((reason for reason in reasons if reason), "it has no sweeps here")
@@ -131,6 +174,10 @@ class _Run:
             measurements=tuple(self.measurements),
             observations=tuple(self.observations),
             findings=find(match.device, self.predictions, self.measurements, self.observations),
+            timings=tuple(
+                document.Timing(stage=stage, workload=workload, seconds=round(seconds, 3))
+                for (stage, workload), seconds in self.timings.items()
+            ),
         )
 
     @cached_property

@@ -175,7 +175,7 @@ class MeasuredPoint(Record):
     """``event``: one dispatch between its own device time stamps. ``batch``: many dispatches back to back in one
     in-order queue, first start to last end, divided by their number; then launch cost is part of the time."""
     skipped: str | None = None
-    """Why there are no samples, in a sentence."""
+    """Why there are no samples, or no more than there are, in a sentence."""
 
 
 class MachineCode(Record):

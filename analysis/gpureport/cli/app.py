@@ -40,7 +40,10 @@ DeviceOption = Annotated[
         metavar="DEVICE",
     ),
 ]
-QuickOption = Annotated[bool, typer.Option("--quick", help="Fewer points and shorter sweeps.")]
+QuickOption = Annotated[
+    bool, typer.Option("--quick", help="The essential workloads only, fewer points and shorter sweeps.")
+]
+TimingsOption = Annotated[bool, typer.Option("--timings", help="Say at the end where the time went.")]
 WorkloadOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -100,6 +103,7 @@ def everything(
     force: ForceOption = False,
     no_pdf: NoPdfOption = False,
     seed: SeedOption = 0,
+    timings: TimingsOption = False,
     devices: DevicesDirOption = None,
     version: VersionOption = False,
 ) -> int:
@@ -112,7 +116,7 @@ def everything(
         return _leave_to_subcommand(context)
     from gpureport.cli.measuring import report_everything
 
-    request = Request(device, quick, tuple(workload or ()), seed, tuple(devices or ()))
+    request = Request(device, quick, tuple(workload or ()), seed, tuple(devices or ()), timings)
     return report_everything(request, output, force, no_pdf)
 
 
@@ -126,13 +130,15 @@ def measure(
     workload: WorkloadOption = None,
     force: ForceOption = False,
     seed: SeedOption = 0,
+    timings: TimingsOption = False,
     devices: DevicesDirOption = None,
     version: VersionOption = False,
 ) -> int:
     """Predict and measure; write report.json only (no Pango needed). `gpureport render` makes the document."""
     from gpureport.cli.measuring import measure_only
 
-    return measure_only(Request(device, quick, tuple(workload or ()), seed, tuple(devices or ())), output, force)
+    request = Request(device, quick, tuple(workload or ()), seed, tuple(devices or ()), timings)
+    return measure_only(request, output, force)
 
 
 @app.command()

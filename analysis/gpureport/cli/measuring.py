@@ -1,6 +1,7 @@
 """``gpureport`` and ``gpureport measure``."""
 
 import re
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from gpureport.cli.options import Request, refuse_overwriting, selected, separat
 from gpureport.cli.progress import ProgressBar
 from gpureport.cli.rendering import print_written, write_documents
 from gpureport.cli.summary import print_findings
+from gpureport.cli.timing import print_timings
 from gpureport.errors import GpuReportError
 from gpureport.measure.limits import Settings, run_limits
 from gpureport.measure.machine import free_memory_bytes
@@ -36,7 +38,11 @@ def report_everything(request: Request, output: Path | None, force: bool, no_pdf
     writable_directory(directory)
     report = _measure(plan, present, directory / FILE_NAME)
     code = _close(report)
-    print_written(write_documents(report, directory, no_pdf=no_pdf))
+    began = time.monotonic()
+    written = write_documents(report, directory, no_pdf=no_pdf)
+    if request.timings:
+        print_timings(report.timings, time.monotonic() - began)
+    print_written(written)
     return code
 
 
@@ -44,13 +50,16 @@ def measure_only(request: Request, output: Path, force: bool) -> int:
     """Measure into one file."""
     plan, present = _plan(request)
     writable_file(output, force=force)
-    code = _close(_measure(plan, present, output))
+    report = _measure(plan, present, output)
+    code = _close(report)
+    if request.timings:
+        print_timings(report.timings)
     print_written([output])
     return code
 
 
 def _plan(request: Request) -> tuple[Plan, PresentDevice]:
-    workloads = selected(request.workloads)
+    workloads = selected(request.workloads, quick=request.quick)
     database = load_database(request.entries)
     present = choose(list_devices(), request.device)
     limits = run_limits(present, free_memory_bytes(present), quick=request.quick)

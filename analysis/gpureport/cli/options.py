@@ -22,6 +22,7 @@ class Request:
         workloads: names, each of which may hold several, separated by commas; none: all.
         seed: of random data and orders.
         entries: folders of device entries besides the shipped ones.
+        timings: whether to print where the time went.
     """
 
     device: str = "auto"
@@ -29,6 +30,7 @@ class Request:
     workloads: tuple[str, ...] = ()
     seed: int = 0
     entries: tuple[Path, ...] = ()
+    timings: bool = False
 
     @property
     def command(self) -> str:
@@ -54,15 +56,15 @@ def separated(names: Sequence[str]) -> tuple[str, ...]:
     return single
 
 
-def selected(names: Sequence[str]) -> "tuple[Workload, ...]":
-    """Return the workloads that ``--workload`` names.
+def selected(names: Sequence[str], *, quick: bool) -> "tuple[Workload, ...]":
+    """Return the workloads that ``--workload`` names; if it names none, those of a quick or of a full run.
 
     Raises:
         InputError: there is none of a name.
     """
     from gpureport.workloads import select
 
-    return select(separated(names))
+    return select(separated(names), quick=quick)
 
 
 def writable_directory(path: Path) -> Path:

@@ -17,7 +17,7 @@ from gpureport.units import format_bandwidth, format_bytes, format_frequency, fo
 
 def predict_device(name: str, workloads: Sequence[str], quick: bool, as_json: bool, entries: Sequence[Path]) -> int:
     """Print what the database entry alone promises."""
-    chosen = selected(workloads)
+    chosen = selected(workloads, quick=quick)
     device = load_database(entries).resolve(name)
     limits = limits_of(device, quick=quick)
     predictions = [p for workload in chosen for p in predict(device, workload, limits)]

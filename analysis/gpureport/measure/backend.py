@@ -111,6 +111,17 @@ class Backend(Protocol):
         """
         ...
 
+    def trace(self, launches: Sequence[LaunchId]) -> list[tuple[float, float]]:
+        """Run each of *launches* once, in order, one after the other as it comes.
+
+        Returns:
+            For each, device seconds from the start of the first to its own start, and how long it took.
+
+        Raises:
+            LaunchError: a launch was refused or failed.
+        """
+        ...
+
     def clear(self) -> None:
         """Give back all buffers and forget all launches; programs stay built."""
         ...

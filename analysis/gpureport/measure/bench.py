@@ -22,6 +22,7 @@ class Point:
         job: without the contents of its buffers, which may be large; ``None`` before its first run.
         dispatches: of one sample.
         cost_s: wall time of taking one sample.
+        s_per_work: first estimate of the time of a unit of work, seconds; ``None`` before its pilot run.
     """
 
     key: PointKey
@@ -29,6 +30,7 @@ class Point:
     job: Job | None = None
     dispatches: int = 1
     cost_s: float = 0.0
+    s_per_work: float | None = None
     samples_s: list[float] = field(default_factory=list)
     taken_at_s: list[float] = field(default_factory=list)
     skipped: str | None = None
@@ -37,8 +39,8 @@ class Point:
         """Return what a report keeps."""
         return MeasuredPoint(
             point=self.key,
-            samples_s=() if self.skipped else tuple(self.samples_s),
-            taken_at_s=() if self.skipped else tuple(self.taken_at_s),
+            samples_s=tuple(self.samples_s),
+            taken_at_s=tuple(self.taken_at_s),
             dispatches_per_sample=self.dispatches,
             method="event" if self.dispatches == 1 else "batch",
             skipped=self.skipped,
@@ -78,6 +80,16 @@ class Bench:
         seconds = self._backend.time((*ready.before, *warming), row)
         ready.filled = True
         return seconds / dispatches
+
+    def trace(self, point: Point, dispatches: int) -> list[tuple[float, float]]:
+        """Return when each of a row of dispatches began, and how long it took: device seconds from the first on.
+
+        Raises:
+            DeviceError: as for :meth:`run`.
+        """
+        ready = self._prepare(point)
+        row = [ready.turn[i % len(ready.turn)] for i in range(dispatches)]
+        return self._backend.trace(row)
 
     def turn(self, point: Point) -> int:
         """Return how many dispatches take turns."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from gpureport.errors import DeviceError
-from gpureport.spec.models import PresentDevice
+from gpureport.spec.models import Kind, PresentDevice
 from gpureport.workloads.model import Features, Limits
 
 _SHARE_OF_MEMORY = {"cpu": 0.4, "gpu": 0.6, "accelerator": 0.6}
@@ -16,21 +16,13 @@ class Settings:
 
     Attributes:
         limits: memory, and whether the run is quick.
-        sweep_budget_s: time that running the kernels of a sweep may take, seconds (building them and filling
-            buffers come on top); ``None``: 10 s, 2 s when quick.
+        budget_s: most time that a sweep may take, seconds: building its kernels, filling its buffers, running.
         seed: of all random data and orders.
     """
 
     limits: Limits
-    sweep_budget_s: float | None = None
+    budget_s: float = 10.0
     seed: int = 0
-
-    @property
-    def budget_s(self) -> float:
-        """Seconds that running the kernels of a sweep may take."""
-        if self.sweep_budget_s is not None:
-            return self.sweep_budget_s
-        return 2.0 if self.limits.quick else 10.0
 
     @property
     def min_rounds(self) -> int:
@@ -41,6 +33,27 @@ class Settings:
     def max_rounds(self) -> int:
         """Most samples of a point."""
         return 20 if self.limits.quick else 60
+
+
+RUN_S = {"cpu": 330.0, "gpu": 130.0, "accelerator": 130.0}
+"""What a whole run may take, seconds, while sweeps still get :data:`LEAST_SWEEP_S` each."""
+QUICK_RUN_S = {"cpu": 70.0, "gpu": 25.0, "accelerator": 25.0}
+LONGEST_SWEEP_S, LEAST_SWEEP_S = 10.0, 0.5
+
+
+def sweep_budget_s(kind: Kind, *, quick: bool, spent_s: float, sweeps_left: int) -> float:
+    """Return the seconds that the next sweep may take: an equal share of what is left of the run.
+
+    What a sweep does not need goes to those after it.
+
+    Args:
+        kind: of the device; processors get more time, since each new work-group size is a new build there.
+        quick: a quick run.
+        spent_s: time since the run began.
+        sweeps_left: how many are still to come, the next one included.
+    """
+    whole_s = (QUICK_RUN_S if quick else RUN_S)[kind]
+    return min(LONGEST_SWEEP_S, max(LEAST_SWEEP_S, (whole_s - spent_s) / max(1, sweeps_left)))
 
 
 def run_limits(device: PresentDevice, free_bytes: float, *, quick: bool) -> Limits:

@@ -331,6 +331,17 @@ class OpenCLBackend:
         self._note([*untimed, *timed])
         return seconds
 
+    def trace(self, launches: Sequence[LaunchId]) -> list[tuple[float, float]]:
+        """Run each of *launches* by itself, waiting for its end before the next is queued, as frames are."""
+        stamps = []
+        with _refusals(LaunchError, f"{self._launches[launches[0]].dispatch.kernel} failed"):
+            for launch in launches:
+                event = self._enqueue(launch)
+                self._queue.finish()
+                stamps.append((event.profile.start, event.profile.end))
+        first = stamps[0][0]
+        return [((start - first) * 1e-9, (end - start) * 1e-9) for start, end in stamps]
+
     def _row(self, untimed: Sequence[LaunchId], timed: Sequence[LaunchId], hold_s: float) -> tuple[float, bool]:
         """Return device seconds of *timed*, and whether all was queued before the device came to it."""
         gate = self._enqueue_hold(hold_s) if hold_s else None

@@ -1,0 +1,35 @@
+"""Where a run's time went."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from gpureport.cli.tables import Row, print_table
+from gpureport.report.document import Timing
+
+_LONGEST = 10
+
+
+def print_timings(timings: Sequence[Timing], rendering_s: float | None = None) -> None:
+    """Print the seconds of each stage, and the workloads that took longest.
+
+    Args:
+        timings: of the run.
+        rendering_s: what writing HTML and PDF took, if they were written.
+    """
+    stages: dict[str, float] = defaultdict(float)
+    workloads: dict[str, dict[str, float]] = defaultdict(dict)
+    for timing in timings:
+        stages[timing.stage] += timing.seconds
+        if timing.workload:
+            workloads[timing.workload][timing.stage] = timing.seconds
+    if rendering_s is not None:
+        stages["render"] = rendering_s
+    longest = sorted(workloads, key=lambda name: -sum(workloads[name].values()))[:_LONGEST]
+    rows: list[Row] = [(stage, f"{seconds:.1f} s", "") for stage, seconds in stages.items()]
+    rows += [("all", f"{sum(stages.values()):.1f} s", ""), ("The workloads that took longest",)]
+    rows += [(name, f"{sum(workloads[name].values()):.1f} s", _parts(workloads[name])) for name in longest]
+    print_table("Where the time went", ("stage", "time", "of which"), rows, right=(1,))
+
+
+def _parts(stages: dict[str, float]) -> str:
+    return ", ".join(f"{stage} {seconds:.1f} s" for stage, seconds in stages.items())
