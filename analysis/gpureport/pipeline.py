@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Literal
 
 from gpureport import __version__
+from gpureport.evidence import code_evidence
 from gpureport.findings import find
 from gpureport.measure import nvidia
 from gpureport.measure.backend import Backend
@@ -22,7 +23,7 @@ from gpureport.observe import observe
 from gpureport.predict import predict, predict_sweep
 from gpureport.predict.calibrate import calibrated
 from gpureport.predict.occupancy import Resources
-from gpureport.records import Compilation, Measurement, Observation, Prediction, SweepKey
+from gpureport.records import CodeEvidence, Compilation, Measurement, Observation, Prediction, SweepKey
 from gpureport.report import document
 from gpureport.report.document import Report
 from gpureport.spec.models import DeviceMatch
@@ -81,6 +82,7 @@ class _Run:
     predictions: list[Prediction] = field(default_factory=list)
     measurements: list[Measurement] = field(default_factory=list)
     observations: list[Observation] = field(default_factory=list)
+    evidence: list[CodeEvidence] = field(default_factory=list)
     clocks: list[document.Clock] = field(default_factory=list)
     skipped: dict[str, str] = field(default_factory=dict)
     timings: dict[tuple[str, str], float] = field(default_factory=dict)
@@ -143,6 +145,8 @@ class _Run:
         self._spend("verify", workload, self.backend.now() - began - running_s)
         self._sweeps_left -= len(sweeps)
         self.measurements += measured
+        with self.stage("evidence", workload):
+            self.evidence += code_evidence(workload, self.plan.match.device, measured)
         with self.stage("observe", workload):
             self.observations += [observation for each in measured if (observation := observe(each))]
         reasons = {m.skipped for m in self.measurements if _name(m.key) == workload.name}
@@ -174,6 +178,7 @@ class _Run:
             measurements=tuple(self.measurements),
             observations=tuple(self.observations),
             findings=find(match.device, self.predictions, self.measurements, self.observations),
+            evidence=tuple(self.evidence),
             timings=tuple(
                 document.Timing(stage=stage, workload=workload, seconds=round(seconds, 3))
                 for (stage, workload), seconds in self.timings.items()

@@ -73,7 +73,8 @@ class Timing(Record):
     """Where a run's time went."""
 
     stage: str
-    """``predict``, ``calibrate`` (build the kernels, predict again), ``verify``, ``measure``, ``observe``, ``save``."""
+    """``predict``, ``calibrate`` (build kernels, predict again), ``verify``, ``measure``, ``evidence``, ``observe``,
+    ``save``."""
     workload: str = ""
     """``family/variant``; empty for what is done for all at once."""
     seconds: float
