@@ -187,6 +187,9 @@ class CopyWorkload(Workload):
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         raise NotImplementedError
 
+    def build_options(self, parameters: Parameters) -> str:
+        return f"-DLOCAL={parameters.get('local', 1)}"
+
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
         items, local = parameters["items"], parameters.get("local", 1)
         words = rng.integers(2**32, size=61, dtype=np.uint32)
@@ -194,7 +197,6 @@ class CopyWorkload(Workload):
         return Job(
             buffers={"from": Buffer(4 * items, words), "to": Buffer(4 * items)},
             dispatches=tuple(Dispatch("copy", (items,), (local,), pair) for pair in turns),
-            options=f"-DLOCAL={local}",
         )
 
     def verification(self) -> Sequence[Parameters]:

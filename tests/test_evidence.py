@@ -30,7 +30,7 @@ class Two(Copies):
 
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
         job = super().job(parameters, rng)
-        return Job(job.buffers, (*job.dispatches, Dispatch("other", (1,), (1,), ())), job.options)
+        return Job(job.buffers, (*job.dispatches, Dispatch("other", (1,), (1,), ())))
 
 
 def compiled(code: MachineCode | None, options: str = "-DLOCAL=1 -w", spill_bytes: int | None = None) -> Compilation:

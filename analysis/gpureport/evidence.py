@@ -50,15 +50,21 @@ def _runs(
     for point in points:
         if not wanted:
             return
-        job = workload.job(point.parameters, np.random.default_rng(0))
-        kernels = {dispatch.kernel for dispatch in job.dispatches}
-        for key in [key for key in wanted if kernels == {key[0]} and _built_with(job.options, key[1])]:
+        options = workload.build_options(point.parameters)
+        found = [key for key in wanted if _built_with(options, key[1])]
+        kernels = _kernels(workload, point) if found else set()
+        for key in [key for key in found if kernels == {key[0]}]:
             wanted.remove(key)
             yield key, point
 
 
+def _kernels(workload: Workload, point: PointKey) -> set[str]:
+    job = workload.job(point.parameters, np.random.default_rng(0))
+    return {dispatch.kernel for dispatch in job.dispatches}
+
+
 def _built_with(options: str, all_options: str) -> bool:
-    """Say whether a job's options begin *all_options*, to which the device and the back end may have added."""
+    """Say whether a point's options begin *all_options*, to which the device and the back end may have added."""
     return f"{all_options} ".startswith(f"{options} ".lstrip())
 
 

@@ -6,8 +6,8 @@ from functools import cache
 import numpy as np
 
 from gpureport.measure.backend import Backend, BufferId, LaunchId, ProgramId
+from gpureport.measure.compiling import program_options
 from gpureport.measure.pool import BufferPool
-from gpureport.measure.verify import build_options
 from gpureport.records import Compilation, MeasuredPoint, PointKey
 from gpureport.workloads.model import Buffer, Dispatch, Features, Job, Workload
 
@@ -109,7 +109,8 @@ class Bench:
             return self._workload.job(point.key.parameters, np.random.default_rng(point.seed))
 
         job = point.job = point.job or _emptied(full())
-        program = self._backend.build(self._workload.source, build_options(self._workload, job, self._features))
+        options = program_options(self._workload, point.key.parameters, self._features)
+        program = self._backend.build(self._workload.source, options)
         sizes = {name: buffer.nbytes for name, buffer in job.buffers.items()}
         buffers = self._pool.acquire(sizes, lambda name: full().buffers[name].contents)
         ready = self._ready.get(id(point))

@@ -4,9 +4,13 @@ import numpy as np
 
 from gpureport.errors import DeviceError
 from gpureport.measure.backend import Backend
-from gpureport.measure.verify import build_options
 from gpureport.records import Compilation
-from gpureport.workloads.model import Buffer, Features, Job, Sweep, Workload
+from gpureport.workloads.model import Buffer, Features, Parameters, Sweep, Workload
+
+
+def program_options(workload: Workload, parameters: Parameters, features: Features) -> str:
+    """Return all build options of a point: its own, then those that the device calls for."""
+    return f"{workload.build_options(parameters)} {workload.options(features)}".strip()
 
 
 def compile_sweep(
@@ -14,22 +18,25 @@ def compile_sweep(
 ) -> tuple[Compilation | None, ...]:
     """Build what the sweep needs and return, for each of its points, the facts of the point's first kernel.
 
-    Registers do not depend on sizes, so each set of build options is asked about once. Builds are kept: measuring
-    does not build again. ``None`` where the compiler or the device refused; measuring will say why.
+    Registers do not depend on sizes, so each set of build options is asked about once, at its smallest point. Builds
+    are kept: measuring does not build again. ``None`` where the compiler or the device refused; measuring will say
+    why.
     """
-    facts: dict[str, Compilation | None] = {}
-    options = []
-    for parameters in sweep.points:
-        job = workload.job(parameters, np.random.default_rng(0))
-        options.append(job.options)
-        if job.options not in facts:
-            facts[job.options] = _compile(backend, workload, job, features)
-    return tuple(facts[option] for option in options)
+    options = [program_options(workload, parameters, features) for parameters in sweep.points]
+    smallest: dict[str, Parameters] = {}
+    for each, parameters in sorted(
+        zip(options, sweep.points, strict=True),
+        key=lambda pair: workload.point(pair[1], sweep).working_set_bytes,
+    ):
+        smallest.setdefault(each, parameters)
+    facts = {each: _compile(backend, workload, parameters, each) for each, parameters in smallest.items()}
+    return tuple(facts[each] for each in options)
 
 
-def _compile(backend: Backend, workload: Workload, job: Job, features: Features) -> Compilation | None:
+def _compile(backend: Backend, workload: Workload, parameters: Parameters, options: str) -> Compilation | None:
     try:
-        program = backend.build(workload.source, build_options(workload, job, features))
+        program = backend.build(workload.source, options)
+        job = workload.job(parameters, np.random.default_rng(0))
         buffers = {name: backend.allocate(Buffer(buffer.nbytes)) for name, buffer in job.buffers.items()}
         return backend.compilation(backend.prepare(program, job.dispatches[0], buffers))
     except DeviceError:

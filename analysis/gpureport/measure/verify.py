@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.measure.backend import Backend
+from gpureport.measure.compiling import program_options
 from gpureport.records import Verification
-from gpureport.workloads.model import Features, Job, Parameters, Workload
+from gpureport.workloads.model import Features, Parameters, Workload
 
 
 def verify(backend: Backend, workload: Workload, features: Features, rng: np.random.Generator) -> Verification:
@@ -23,11 +24,6 @@ def verify(backend: Backend, workload: Workload, features: Features, rng: np.ran
         if problem is not None:
             return Verification(passed=False, cases=tuple(cases), message=f"{cases[-1]}: {problem}")
     return Verification(passed=True, cases=tuple(cases))
-
-
-def build_options(workload: Workload, job: Job, features: Features) -> str:
-    """Return the build options of a point: those of its job, then those that the device calls for."""
-    return f"{job.options} {workload.options(features)}".strip()
 
 
 def difference(got: NDArray[np.generic], expected: NDArray[np.generic], tolerance: float) -> str | None:
@@ -71,7 +67,7 @@ def _check(
     rng: np.random.Generator,
 ) -> str | None:
     job = workload.verification_job(parameters, rng)
-    program = backend.build(workload.source, build_options(workload, job, features))
+    program = backend.build(workload.source, program_options(workload, parameters, features))
     try:
         buffers = {name: backend.allocate(buffer) for name, buffer in job.buffers.items()}
         launches = [backend.prepare(program, dispatch, buffers) for dispatch in job.dispatches]

@@ -71,6 +71,10 @@ class Bandwidth(Workload):
             branches=True,
         )
 
+    def build_options(self, parameters: Parameters) -> str:
+        """Width of an access; chains of a work-item; their steps in a round."""
+        return " ".join(f"-D{name.upper()}={parameters[name]}" for name in ("width", "chains", "steps"))
+
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
         """A random table; nothing is stored."""
         return self._job(parameters, rng, written=0)
@@ -83,7 +87,6 @@ class Bandwidth(Workload):
         width, local = parameters["width"], parameters["local"]
         contents = f"contents{width}"
         stride, rounds = np.uint32(parameters["stride"]), np.uint32(parameters["rounds"])
-        options = {"WIDTH": width, "CHAINS": parameters["chains"], "STEPS": parameters["steps"]}
         return Job(
             buffers={
                 contents: Buffer(_TABLE_BYTES, _table(rng, width)),
@@ -97,7 +100,6 @@ class Bandwidth(Workload):
                     (contents, stride, rounds, np.uint32(written), "folded"),
                 ),
             ),
-            options=" ".join(f"-D{name}={value}" for name, value in options.items()),
         )
 
     def verification(self) -> Sequence[Parameters]:

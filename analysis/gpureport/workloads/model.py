@@ -73,12 +73,10 @@ class Job:
             name must always stand for the same contents.
         dispatches: run in turn, again and again (two for ping-pong).
         before: run once, untimed, before every sample (to bring caches into the state that is to be measured).
-        options: build options, e.g. ``-DREPEATS=8``; points with equal options share a build.
     """
 
     buffers: Mapping[str, Buffer]
     dispatches: tuple[Dispatch, ...]
-    options: str = ""
     before: tuple[Dispatch, ...] = ()
 
 
@@ -227,6 +225,10 @@ class Workload(ABC):
     def missing(self, features: Features) -> str | None:  # noqa: ARG002 - most variants need nothing
         """Say in a sentence why the variant cannot run there, or return ``None``."""
         return None
+
+    def build_options(self, parameters: Parameters) -> str:  # noqa: ARG002 - most variants need none
+        """Return the build options of a point, e.g. ``-DREPEATS=8``; points with equal options share a build."""
+        return ""
 
     def options(self, features: Features) -> str:  # noqa: ARG002 - most variants need none
         """Return build options that the live device calls for (e.g. which sub-group back end)."""

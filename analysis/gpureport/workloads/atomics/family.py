@@ -53,6 +53,10 @@ class Atomics(Workload):
     def addresses(self, parameters: Parameters) -> NDArray[np.int64]:
         """Return the counter that each work-item adds to in each pass: shape (passes, items)."""
 
+    def build_options(self, parameters: Parameters) -> str:  # noqa: ARG002
+        """How far counters lie apart."""
+        return f"-DWORDS_APART={WORDS_APART}"
+
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
         """Counters that start anywhere: sums wrap around."""
         size = 4 * self.words(parameters)
@@ -61,7 +65,6 @@ class Atomics(Workload):
         return Job(
             buffers={"counters": Buffer(size, grid.random_words(rng, size))},
             dispatches=(Dispatch(self.kernel, (items,), (parameters["local"],), arguments),),
-            options=f"-DWORDS_APART={WORDS_APART}",
         )
 
     verification_dispatches = 2

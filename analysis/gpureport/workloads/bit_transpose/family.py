@@ -186,6 +186,10 @@ class Transpose(Workload):
         """Return the kernel's arguments."""
         return ("from", "to", np.uint32(parameters["tiles"]))
 
+    def build_options(self, parameters: Parameters) -> str:
+        """Transpositions after each load; the round that begins."""
+        return f"-DREPEATS={parameters['repeats']} -DFIRST_ROUND={5 - self.rounds}"
+
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
         """Random matrices, in whole work-groups."""
         group, nbytes = self.work_group(parameters), TILE_BYTES * parameters["tiles"]
@@ -193,7 +197,6 @@ class Transpose(Workload):
         return Job(
             buffers={"from": Buffer(nbytes, grid.random_words(rng, 2**22)), "to": Buffer(nbytes)},
             dispatches=(Dispatch("transpose", (groups * group[0], *group[1:]), group, self.arguments(parameters)),),
-            options=f"-DREPEATS={parameters['repeats']} -DFIRST_ROUND={5 - self.rounds}",
         )
 
     def verification(self) -> Sequence[Parameters]:

@@ -10,7 +10,7 @@ import numpy as np
 from gpureport.spec.models import Device
 from gpureport.workloads import grid
 from gpureport.workloads.bit_transpose.family import COUNTED, ROWS, Transpose, exchanges
-from gpureport.workloads.model import Argument, Demand, Job, Limits, Local, Parameters
+from gpureport.workloads.model import Argument, Demand, Limits, Local, Parameters
 
 _ROUTE = (
     "in each round a row is stored to local memory and its partner's read, with one barrier between "
@@ -118,10 +118,9 @@ class Columns(LocalMemory):
         """Matrices, rows."""
         return (parameters["local_x"], parameters["local_y"])
 
-    def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
+    def build_options(self, parameters: Parameters) -> str:
         """The same kernel, told of its second dimension."""
-        job = super().job(parameters, rng)
-        return replace(job, options=f"{job.options} -DTWO_D")
+        return f"{super().build_options(parameters)} -DTWO_D"
 
     def lines_per_access(self, parameters: Parameters, device: Device) -> float:
         """A wave's rows lie in as many matrices as the work-group is wide."""

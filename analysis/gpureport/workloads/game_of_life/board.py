@@ -54,7 +54,6 @@ class Board(Workload):
     rows_per_item: ClassVar[int] = 1
     generations: ClassVar[int] = 1
     """Of one dispatch."""
-    build_options: ClassVar[str] = ""
     wrapped: ClassVar[bool] = False
     """Whether opposite borders touch; otherwise all is dead beyond the border."""
 
@@ -230,7 +229,7 @@ class Board(Workload):
         """Random cells, half of them alive, alike on both boards."""
         size = self.board_bytes(parameters)
         drawn = random_cells(rng, min(size, _TILE_BYTES), self.bits_per_cell)
-        return Job({name: Buffer(size, drawn) for name in ("a", "b")}, self.dispatches(parameters), self.build_options)
+        return Job({name: Buffer(size, drawn) for name in ("a", "b")}, self.dispatches(parameters))
 
     def dispatches(self, parameters: Parameters) -> tuple[Dispatch, ...]:
         """Return the two dispatches that take turns: from *a* to *b*, and back."""

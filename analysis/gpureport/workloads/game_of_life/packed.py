@@ -15,6 +15,10 @@ class _Packed(Board):
     bits_per_cell = 1
     published_side = 65_536
 
+    def build_options(self, parameters: Parameters) -> str:  # noqa: ARG002
+        """Bits of a word."""
+        return f"-DBITS={8 * self.element_bytes}"
+
     def scalars(self, parameters: Parameters) -> tuple[Argument, ...]:
         """Words of a row, height, mask of the last word."""
         return self.word_scalars(parameters)
@@ -34,7 +38,6 @@ class Packed8(_Packed):
     variant = "packed8"
     title = "Game of Life, 8 cells a word"
     description = _description(8)
-    build_options = "-DBITS=8"
     element_bytes = 1
     cells_per_item_x = 8
     read_bytes = 9.0
@@ -48,7 +51,6 @@ class Packed32(_Packed):
     variant = "packed32"
     title = "Game of Life, 32 cells a word"
     description = _description(32)
-    build_options = "-DBITS=32"
     element_bytes = 4
     cells_per_item_x = 32
     read_bytes = 36.0
@@ -64,7 +66,6 @@ class Packed64(_Packed):
     mapped = True
     title = "Game of Life, 64 cells a word"
     description = _description(64)
-    build_options = "-DBITS=64"
     element_bytes = 8
     cells_per_item_x = 64
     read_bytes = 72.0

@@ -71,6 +71,11 @@ class Chains(Workload):
             branches=lanes == 1 and not case.group,
         )
 
+    def build_options(self, parameters: Parameters) -> str:
+        """The operation; chains of a work-item; their steps in a round; lanes of a vector."""
+        chosen = (f"-D{name.upper()}={parameters[name]}" for name in ("chains", "steps", "lanes"))
+        return " ".join([f"-DCASE_{self.case(parameters).name.upper()}", *chosen])
+
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
         """Random words; nothing is stored."""
         return self._job(parameters, rng, written=0)
@@ -89,11 +94,9 @@ class Chains(Workload):
         }
         scalars = (np.uint32(parameters["rounds"]), np.uint32(written))
         arguments = (names["initial"], names["operands"], *scalars, "folded")
-        chosen = {"CHAINS": parameters["chains"], "STEPS": parameters["steps"], "LANES": lanes}
         return Job(
             buffers=buffers,
             dispatches=(Dispatch("instructions", (parameters["groups"] * local,), (local,), arguments),),
-            options=" ".join([f"-DCASE_{case.name.upper()}", *(f"-D{name}={value}" for name, value in chosen.items())]),
         )
 
     def verification(self) -> Sequence[Parameters]:

@@ -56,6 +56,11 @@ class _Access(Workload):
     metric = Metric(kind="rate", unit="B", label="useful bandwidth")
     primitive = True
 
+    def build_options(self, parameters: Parameters) -> str:
+        """What the whole file is parametrised by; patterns that do not use one of them do not mind."""
+        names = ("per_item", "stride", "width", "offset")
+        return " ".join(f"-D{name.upper()}={parameters.get(name, 4)}" for name in names)
+
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
         """Random data; nothing is stored."""
         return self._job(parameters, rng, written=0)
@@ -66,14 +71,11 @@ class _Access(Workload):
 
     def _job(self, parameters: Parameters, rng: np.random.Generator, written: int) -> Job:
         scalars = (np.uint32(parameters["count"]), np.uint32(_groups(parameters)), np.uint32(written))
-        names = {"PER_ITEM": "per_item", "STRIDE": "stride", "WIDTH": "width", "OFFSET": "offset"}
-        options = {macro: parameters.get(name, 4) for macro, name in names.items()}
         data = Buffer(parameters["bytes"], grid.random_words(rng, 2**22))
         items, local = _work_items(parameters), parameters["local"]
         return Job(
             buffers={"data": data, "folded": Buffer(4 * max(1, written))},
             dispatches=(Dispatch(self.variant, (items,), (local,), ("data", *scalars, "folded")),),
-            options=" ".join(f"-D{macro}={value}" for macro, value in options.items()),
         )
 
 

@@ -46,6 +46,10 @@ class _Reading(Workload):
     metric = Metric(kind="rate", unit="B", label="read bandwidth")
     primitive = True
 
+    def build_options(self, parameters: Parameters) -> str:
+        """What the whole file is parametrised by; kernels that do not use one of them do not mind."""
+        return " ".join(f"-D{name.upper()}={parameters.get(name, 1)}" for name in ("vectors", "chunks", "words"))
+
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
         """Random data; nothing is stored."""
         return self._job(parameters, rng, written=0)
@@ -117,7 +121,6 @@ class Read(_Reading):
         return Job(
             buffers=_read_buffers(parameters["bytes"], rng, written),
             dispatches=(Dispatch("read_shared", (items,), (parameters["local"],), arguments),),
-            options=_options(parameters),
         )
 
     def verification(self) -> Sequence[Parameters]:
@@ -142,12 +145,6 @@ def _chunk_bytes(parameters: Parameters) -> int:
 
 def _shared_bytes(parameters: Parameters) -> int:
     return parameters["groups"] * parameters["chunks"] * _chunk_bytes(parameters)
-
-
-def _options(parameters: Parameters) -> str:
-    """Return the build options of the whole file; kernels that do not use one of them do not mind."""
-    names = {"VECTORS": "vectors", "CHUNKS": "chunks", "WORDS": "words"}
-    return " ".join(f"-D{macro}={parameters.get(name, 1)}" for macro, name in names.items())
 
 
 def _read_buffers(nbytes: int, rng: np.random.Generator, written: int) -> dict[str, Buffer]:
@@ -243,7 +240,6 @@ class ReadPrivate(_Reading):
         return Job(
             buffers=_read_buffers(parameters["bytes"] * groups, rng, written),
             dispatches=(Dispatch("read_private", (groups * local,), (local,), ("data", *scalars, "folded")),),
-            options=_options(parameters),
         )
 
     def verification(self) -> Sequence[Parameters]:

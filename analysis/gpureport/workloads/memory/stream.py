@@ -91,6 +91,10 @@ class _Streaming(Workload):
         """Return the kernel's arrays in the order of its arguments."""
         return (*self.read, self.written)
 
+    def build_options(self, parameters: Parameters) -> str:
+        """Vectors of a work-item."""
+        return f"-DPER_ITEM={parameters['per_item']}"
+
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
         """Random data in, anything out."""
         size, local = parameters["vectors"] * _VECTOR_BYTES, parameters["local"]
@@ -99,7 +103,6 @@ class _Streaming(Workload):
         return Job(
             buffers={**buffers, self.written: Buffer(size)},
             dispatches=(Dispatch(self.variant, (_work_items(parameters),), (local,), arguments),),
-            options=f"-DPER_ITEM={parameters['per_item']}",
         )
 
     def verification(self) -> Sequence[Parameters]:

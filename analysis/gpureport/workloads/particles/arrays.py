@@ -30,6 +30,10 @@ class Arrays(Particles):
             Stream("velocities_b", count, 8, 8, write=True),
         )
 
+    def build_options(self, parameters: Parameters) -> str:  # noqa: ARG002
+        """Whether particles bounce."""
+        return f"-DBOUNCE={int(self.bounce)}"
+
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
         """Ping-pong between two pairs of arrays."""
         state = drawn(rng, parameters["count"])
@@ -41,7 +45,6 @@ class Arrays(Particles):
                 for name, half in zip((*a, *b), (position, velocity) * 2, strict=True)
             },
             there_and_back("step_arrays", parameters, a, b),
-            f"-DBOUNCE={int(self.bounce)}",
         )
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002

@@ -18,6 +18,10 @@ class _Structs(Particles):
 
     kernel: ClassVar[str]
 
+    def build_options(self, parameters: Parameters) -> str:  # noqa: ARG002
+        """Vectors of a struct; whether particles bounce."""
+        return f"-DVECTORS={self.stored_bytes // 16} -DBOUNCE={int(self.bounce)}"
+
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
         """Ping-pong; both buffers start alike, so that bytes that are never touched are equal."""
         state = drawn(rng, parameters["count"])
@@ -26,7 +30,6 @@ class _Structs(Particles):
         return Job(
             {name: Buffer(self.stored_bytes * parameters["count"], contents) for name in ("a", "b")},
             there_and_back(self.kernel, parameters, ("a",), ("b",)),
-            f"-DVECTORS={self.stored_bytes // 16} -DBOUNCE={int(self.bounce)}",
         )
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002

@@ -1,0 +1,46 @@
+"""What is asked of the compiler before a sweep is timed."""
+# ruff: noqa: D102, D103 - the names of the tests say what they check
+
+import numpy as np
+
+from gpureport.measure.compiling import compile_sweep, program_options
+from gpureport.workloads.model import Features, Job, Parameters, Sweep
+from tests.fake_backend import FEATURES, CopyWorkload, FakeBackend
+
+
+class Counted(CopyWorkload):
+    """Remembers of which points jobs were made."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.made: list[int] = []
+
+    def options(self, features: Features) -> str:
+        return f"-DON_{features.vendor.upper()}"
+
+    def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
+        self.made.append(parameters["items"])
+        return super().job(parameters, rng)
+
+
+def test_a_point_is_built_with_its_own_options_then_the_devices() -> None:
+    assert program_options(Counted(), {"items": 8, "local": 4}, FEATURES) == "-DLOCAL=4 -DON_FAKE"
+    assert program_options(CopyWorkload(), {"items": 8}, FEATURES) == "-DLOCAL=1"
+
+
+def test_each_set_of_options_is_compiled_once_at_its_smallest_point() -> None:
+    workload, backend = Counted(), FakeBackend()
+    eight, four = workload.sweep(64, 32, 128, local=8), workload.sweep(256, 16, local=4)
+    sweep = Sweep("both", workload.axis, (*eight.points, *four.points), "both")
+    facts = compile_sweep(backend, workload, sweep, FEATURES)
+    assert [fact.options if fact else "" for fact in facts] == ["-DLOCAL=8 -DON_FAKE"] * 3 + ["-DLOCAL=4 -DON_FAKE"] * 2
+    assert sorted(workload.made) == [16, 32]
+    assert sorted(backend.allocated) == [64, 64, 128, 128]
+    assert not backend.buffers
+
+
+def test_what_is_refused_is_not_known() -> None:
+    workload = CopyWorkload()
+    sweep = workload.sweep(64, local=8)
+    assert compile_sweep(FakeBackend(refused_options="-DLOCAL=8"), workload, sweep, FEATURES) == (None,)
+    assert compile_sweep(FakeBackend(memory_bytes=100), workload, sweep, FEATURES) == (None,)
