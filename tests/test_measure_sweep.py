@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 from gpureport.measure.backend import LaunchError
+from gpureport.measure.bench import Bench, Point
 from gpureport.measure.limits import Settings
-from gpureport.measure.sweep import FEWEST_ROUNDS, measure_sweep, measure_workload
+from gpureport.measure.rounds import FEWEST_ROUNDS, Rounds
+from gpureport.measure.sweep import measure_sweep, measure_workload
 from gpureport.records import Measurement
 from gpureport.workloads.model import Features, Limits, Sweep
 from tests.fake_backend import FEATURES, LIMITS, CopyWorkload, FakeBackend, Steps
@@ -269,3 +271,34 @@ def test_what_the_device_lacks_is_said() -> None:
     backend = FakeBackend()
     assert {m.skipped for m in run_workload(backend, Missing())} == {"Fake has no sub-groups"}
     assert backend.built == []
+
+
+class Other(CopyWorkload):
+    """Copies, under another name."""
+
+    variant = "other"
+
+
+def test_points_of_several_workloads_take_turns_with_buffers_of_their_own() -> None:
+    backend, settings = FakeBackend(memory_bytes=100_000), Settings(LIMITS)
+    points = [
+        Point(workload, workload.point({"items": items}, workload.sweep(items)), seed)
+        for seed, (workload, items) in enumerate([(CopyWorkload(), 5000), (Other(), 7000)])
+    ]
+    rounds = Rounds(backend, Bench(backend, FEATURES, LIMITS), settings, Steps(), "both")
+    rounds.rounds(rounds.chosen(points, 1), np.random.default_rng(0))
+    assert [len(point.samples_s) for point in points] == [settings.min_rounds] * 2
+    assert sorted(backend.allocated) == [20_000, 20_000, 28_000, 28_000]
+    order = [items for items, _ in backend.log[-2 * settings.min_rounds :]]
+    assert [set(order[i : i + 2]) for i in range(0, len(order), 2)] == [{5000, 7000}] * settings.min_rounds
+
+
+def test_what_is_left_of_the_time_is_judged_by_the_workloads_own_points() -> None:
+    # One workload takes a second for a unit of work that takes another a nanosecond.
+    backend = FakeBackend(seconds=lambda items, _: 1.0 if items == 10 else 1e-9 * items)
+    points = [
+        Point(workload, workload.point({"items": items}, workload.sweep(items)), 0)
+        for workload, items in [(CopyWorkload(), 10), (Other(), 50_000)]
+    ]
+    rounds = Rounds(backend, Bench(backend, FEATURES, LIMITS), Settings(LIMITS, budget_s=5.0), Steps(), "both")
+    assert [point.skipped for point in rounds.chosen(points, 1)] == [None, None]

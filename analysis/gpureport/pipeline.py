@@ -18,7 +18,8 @@ from gpureport.measure.backend import Backend
 from gpureport.measure.compiling import compile_sweep
 from gpureport.measure.limits import Settings, features, sweep_budget_s
 from gpureport.measure.machine import Host, host
-from gpureport.measure.sweep import Progress, measure_workload
+from gpureport.measure.rounds import Progress
+from gpureport.measure.sweep import measure_workload
 from gpureport.observe import observe
 from gpureport.predict import predict, predict_sweep
 from gpureport.predict.calibrate import calibrated

@@ -9,7 +9,7 @@ from gpureport.measure.backend import Backend, BufferId, LaunchId, ProgramId
 from gpureport.measure.compiling import program_options
 from gpureport.measure.pool import BufferPool
 from gpureport.records import Compilation, MeasuredPoint, PointKey
-from gpureport.workloads.model import Buffer, Dispatch, Features, Job, Workload
+from gpureport.workloads.model import Buffer, Dispatch, Features, Job, Limits, Workload
 
 
 @dataclass
@@ -17,6 +17,7 @@ class Point:
     """A point while it is being measured.
 
     Attributes:
+        workload: of which it is a point.
         key: what it is.
         seed: of its random data, which are made again whenever a buffer must be filled.
         job: without the contents of its buffers, which may be large; ``None`` before its first run.
@@ -25,6 +26,7 @@ class Point:
         s_per_work: first estimate of the time of a unit of work, seconds; ``None`` before its pilot run.
     """
 
+    workload: Workload
     key: PointKey
     seed: int
     job: Job | None = None
@@ -56,13 +58,12 @@ class _Ready:
 
 
 class Bench:
-    """Runs points of one workload; buffers and launches are kept from one visit to the next."""
+    """Runs points; buffers and launches are kept from one visit to the next, while there is room."""
 
-    def __init__(self, backend: Backend, workload: Workload, features: Features, pool: BufferPool) -> None:
+    def __init__(self, backend: Backend, features: Features, limits: Limits) -> None:
         self._backend = backend
-        self._workload = workload
         self._features = features
-        self._pool = pool
+        self._pool = BufferPool(backend, limits)
         self._ready: dict[int, _Ready] = {}
 
     def run(self, point: Point, dispatches: int) -> float:
@@ -106,13 +107,15 @@ class Bench:
     def _prepare(self, point: Point) -> _Ready:
         @cache
         def full() -> Job:
-            return self._workload.job(point.key.parameters, np.random.default_rng(point.seed))
+            return point.workload.job(point.key.parameters, np.random.default_rng(point.seed))
 
         job = point.job = point.job or _emptied(full())
-        options = program_options(self._workload, point.key.parameters, self._features)
-        program = self._backend.build(self._workload.source, options)
-        sizes = {name: buffer.nbytes for name, buffer in job.buffers.items()}
-        buffers = self._pool.acquire(sizes, lambda name: full().buffers[name].contents)
+        options = program_options(point.workload, point.key.parameters, self._features)
+        program = self._backend.build(point.workload.source, options)
+        owner = f"{point.workload.name}: "  # workloads share no buffers
+        sizes = {owner + name: buffer.nbytes for name, buffer in job.buffers.items()}
+        held = self._pool.acquire(sizes, lambda name: full().buffers[name.removeprefix(owner)].contents)
+        buffers = {name.removeprefix(owner): identity for name, identity in held.items()}
         ready = self._ready.get(id(point))
         if ready is None or ready.buffers != buffers:
             ready = self._ready[id(point)] = self._set_up(program, job, buffers)
