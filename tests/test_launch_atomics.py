@@ -85,6 +85,16 @@ def test_a_lone_dispatch_is_traced_and_a_row_is_not() -> None:
     assert [key.x for key in keys] == [0, 1, 2]
 
 
+def test_a_lone_dispatch_is_predicted_to_cost_what_a_lone_one_does() -> None:
+    """A trace waits for each dispatch; in a row they cost what they cost in a row."""
+    launch = TOY.launch.model_copy(update={"single_s": 1e-6, "batched_s": 3e-6})
+    device = TOY.model_copy(update={"launch": launch})
+    alone, row = predict(device, Queued(), limits_of(device))
+
+    assert alone.points[0].ceilings_s["launch"] == 1e-6
+    assert row.points[0].ceilings_s["launch"] == 3e-6
+
+
 def test_the_rate_of_launches_has_every_size_and_number() -> None:
     """From a thousand to a million groups on a GPU; a processor gets few of them."""
     sizes = {True: (64, 256, 1024), False: (32, 64, 128, 256, 512, 1024)}

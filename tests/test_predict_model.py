@@ -124,6 +124,19 @@ def test_instruction_ceilings_count_lanes() -> None:
     assert point_time(TOY, demand, FREE).ceilings_s["int32"] == pytest.approx(1e-3)
 
 
+def test_a_processor_takes_branching_work_items_in_turn_but_barriers_always() -> None:
+    """Without vectors, 32 lanes cost 32 times as much; a barrier's rate is one of work-items in any case."""
+    rates = {**TOY.architecture.rates_per_cycle, "barrier": 1.0}
+    cpu = TOY.model_copy(
+        update={"kind": "cpu", "architecture": TOY.architecture.model_copy(update={"rates_per_cycle": rates})}
+    )
+    demand = Demand(work_items=2**20, work_group=(256,), operations={"int32": 6.4e9, "barrier": 1e8}, branches=True)
+    ceilings = point_time(cpu, demand, FREE).ceilings_s
+
+    assert ceilings["int32"] == pytest.approx(32e-3)
+    assert ceilings["barrier"] == pytest.approx(1e-3)
+
+
 def test_few_groups_use_few_units() -> None:
     """Ten groups leave ninety units idle."""
     demand = Demand(work_items=2560, work_group=(256,), operations={"int32": 6.4e9})

@@ -48,6 +48,8 @@ def predict_sweep(
         kind: which of the two predictions this is.
         compiled: registers and local memory of each point as compiled; the workload's estimate where unknown.
     """
+    if sweep.frames:
+        device = _alone(device)
     points, occupancies = [], []
     for parameters, resources in zip_longest(sweep.points, compiled):
         answer = _answer(device, workload, parameters, resources)
@@ -76,6 +78,12 @@ def predict_sweep(
         occupancy=_distinct(occupancies),
         made_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
     )
+
+
+def _alone(device: Device) -> Device:
+    """Return the device as a trace of dispatches meets it: each is waited for before the next."""
+    launch = device.launch.model_copy(update={"batched_s": device.launch.single_s})
+    return device.model_copy(update={"launch": launch})
 
 
 def _features(axis: Axis, metric: Metric, points: Sequence[PredictedPoint]) -> tuple[CurveFeature, ...]:

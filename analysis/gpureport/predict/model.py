@@ -129,11 +129,13 @@ def _operation_times(device: Device, demand: Demand) -> dict[str, float]:
     """Return the seconds each instruction class takes on the compute units that have a group."""
     units = min(device.compute_units, ceil(demand.groups)) / device.compute_units
     rates = device.architecture.rates_per_cycle
-    lanes = 1 if demand.branches and device.kind == "cpu" else device.architecture.wave_width
-    units *= lanes / device.architecture.wave_width
-    conflicts = {"local": demand.local_conflicts, "memory": demand.lines_per_access}
+    factors = {"local": demand.local_conflicts, "memory": demand.lines_per_access}
+    if demand.branches and device.kind == "cpu":
+        # One work-item after the other instead of a vector of them; at a barrier that is so in any case.
+        scalar = device.architecture.wave_width
+        factors = {name: scalar * factors.get(name, 1.0) for name in demand.operations.keys() - {"barrier"}}
     return {
-        name: count * conflicts.get(name, 1.0) / (device.rate_per_s(name) * units)
+        name: count * factors.get(name, 1.0) / (device.rate_per_s(name) * units)
         for name, count in demand.operations.items()
         if name in rates
     }

@@ -37,11 +37,15 @@ class _Streaming(Workload):
     """The arrays that are read."""
     written: ClassVar[str]
     """The array that is written."""
+    per_item: ClassVar[int] = 1
+    """Vectors of a work-item: one, as in the tools whose figures are compared with."""
+    local: ClassVar[int] = 256
+    """Work-items of a group."""
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """One sweep over the working set (all arrays together)."""
         arrays = len(self.read) + 1
-        shape = {"per_item": 1 if device.kind == "cpu" else 2, "local": min(256, limits.max_work_group)}
+        shape = {"per_item": self.per_item, "local": min(self.local, limits.max_work_group)}
         step = arrays * _VECTOR_BYTES * shape["per_item"] * shape["local"]  # whole work-groups
         far = 8 if limits.quick or device.kind == "cpu" else 16
         most = min(limits.max_bytes, arrays * limits.max_buffer_bytes) - step
