@@ -37,7 +37,7 @@ typedef WIDE(uint, LANES) Word;
 #define STEP(x) x[0] = BITS(REAL(x[1]) * REAL(x[2]) + REAL(x[0]))
 #endif
 
-#elif defined(CASE_INT32) // Fibonacci
+#elif defined(CASE_ADD) // Fibonacci
 #define STATES 2
 #define STEP(x) { const Word next = x[0] + x[1]; x[0] = x[1]; x[1] = next; }
 

@@ -120,6 +120,19 @@ def test_a_whole_curve_off_by_one_factor_is_said_to_be() -> None:
     assert any("so does the whole curve, by 0.500" in f.explanation for f in findings)
 
 
+def test_integers_that_may_be_additions_may_run_on_two_pipes() -> None:
+    """What one pipe cannot do is an error, unless a compiler may have spread it over two."""
+    listed = {**TOY.architecture.rates_per_cycle, "add": 128.0}
+    two = TOY.model_copy(update={"architecture": TOY.architecture.model_copy(update={"rates_per_cycle": listed})})
+    verdicts = {}
+    for name, device in (("one", TOY), ("two", two)):
+        (prediction,) = predict(device, Rate(), limits_of(device))
+        found = find(device, [prediction], [], [observed_like(prediction, 1.8)])
+        verdicts[name] = next(f.verdict for f in found if f.level == "ternary")
+
+    assert verdicts == {"one": Verdict.ERROR, "two": Verdict.OFF}
+
+
 def test_missing_sides_are_named() -> None:
     """A cliff beyond the sweep's end was not observed; one that nothing causes was not predicted."""
     prediction = predict(TOY, READ, limits_of(TOY))[0]

@@ -55,7 +55,7 @@ def _words(*values: int) -> np.ndarray:
 
 def test_steps_are_the_operations_that_they_are_named_after() -> None:
     """By hand, on single words."""
-    assert _case("int32").step((_words(2**32 - 1), _words(3)), (), 0)[1].tolist() == [2]
+    assert _case("add").step((_words(2**32 - 1), _words(3)), (), 0)[1].tolist() == [2]
     assert _case("int32_mul").step((_words(2**16 + 1),), (_words(7),), 0)[0].tolist() == [2**17 + 8]
     assert _case("shift").step((_words(0b1011), _words(33)), (), 0)[1].tolist() == [0b101 | 1 << 31]
     assert _case("shift").step((_words(0b1011), _words(32)), (), 0)[1].tolist() == [0b1011]
@@ -120,8 +120,8 @@ def test_predicted_rates_are_those_of_the_architecture() -> None:
     rates = {point.point.label: point.value for point in prediction.points}
 
     assert rates["fp32"] == pytest.approx(12.8e12, rel=0.02)
-    assert rates["int32"] == pytest.approx(6.4e12, rel=0.02)
-    assert rates["ternary"] == rates["int32"]
+    assert rates["add"] == pytest.approx(6.4e12, rel=0.02)
+    assert rates["ternary"] == rates["add"]
     assert rates["local"] == pytest.approx(3.2e12, rel=0.05)
     assert [f.level for f in prediction.features] == [c.name for c in ARITHMETIC]
 
@@ -131,7 +131,7 @@ def test_predicted_latencies_are_those_of_the_architecture() -> None:
     (plain,), (exchanges,) = predict(TOY, Latency(), FULL), predict(TOY, SubGroupLatency(), FULL)
     latencies = {point.point.label: point.value for point in (*plain.points, *exchanges.points)}
 
-    assert latencies["int32"] == pytest.approx(4e-9, rel=0.05)
+    assert latencies["add"] == pytest.approx(4e-9, rel=0.05)
     assert latencies["local"] == pytest.approx(29e-9, rel=0.05)
     assert latencies["barrier"] == pytest.approx(20e-9, rel=0.05)
     assert latencies["ballot"] == pytest.approx((24 + 4) * 1e-9, rel=0.05)

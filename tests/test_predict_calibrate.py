@@ -14,9 +14,9 @@ from gpureport.workloads.model import Workload
 from tests.toy import TOY
 
 
-def _predicted(workload: Workload) -> list[Prediction]:
-    """Predict every sweep of *workload* on the toy."""
-    return [predict_sweep(TOY, workload, s, "specification") for s in workload.sweeps(TOY, limits_of(TOY))]
+def _predicted(workload: Workload, device: Device = TOY) -> list[Prediction]:
+    """Predict every sweep of *workload*."""
+    return [predict_sweep(device, workload, s, "specification") for s in workload.sweeps(device, limits_of(device))]
 
 
 def _observed(prediction: Prediction, factors: dict[str, float]) -> Observation:
@@ -28,9 +28,9 @@ def _observed(prediction: Prediction, factors: dict[str, float]) -> Observation:
     return Observation(key=prediction.key, metric=prediction.metric, axis=prediction.axis, points=(), features=features)
 
 
-def _with(workload: Workload, factors: dict[str, float]) -> Device:
-    predictions = _predicted(workload)
-    return calibrated(TOY, predictions, [_observed(p, factors) for p in predictions])
+def _with(workload: Workload, factors: dict[str, float], device: Device = TOY) -> Device:
+    predictions = _predicted(workload, device)
+    return calibrated(device, predictions, [_observed(p, factors) for p in predictions])
 
 
 def test_rates_follow_their_cases() -> None:
@@ -56,9 +56,20 @@ def test_a_class_that_the_entry_lacks_is_learnt_from_its_kin() -> None:
     assert device.architecture.rates_per_cycle["int32"] == pytest.approx(64)
 
 
+def test_integers_follow_additions_unless_these_have_two_pipes() -> None:
+    """Where additions are a class of their own, bitwise operations say what one pipe does."""
+    listed = {**TOY.architecture.rates_per_cycle, "add": 128.0}
+    two = TOY.model_copy(update={"architecture": TOY.architecture.model_copy(update={"rates_per_cycle": listed})})
+
+    assert _with(Rate(), {"add": 0.9}).architecture.rates_per_cycle["int32"] == pytest.approx(0.9 * 64)
+    rates = _with(Rate(), {"add": 0.9, "ternary": 0.8}, two).architecture.rates_per_cycle
+    assert rates["add"] == pytest.approx(0.9 * 128)
+    assert rates["int32"] == pytest.approx(0.8 * 64)
+
+
 def test_latencies_follow_their_cases() -> None:
     """Chains change latencies, not rates."""
-    device = _with(Latency(), {"local": 1.25, "int32": 1.5})
+    device = _with(Latency(), {"local": 1.25, "add": 1.5})
 
     assert device.architecture.latency_cycles["local"] == pytest.approx(1.25 * 29)
     assert device.architecture.latency_cycles["int32"] == pytest.approx(6)

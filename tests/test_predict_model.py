@@ -1,6 +1,7 @@
 """The model's pieces, each against arithmetic done by hand on a device of round numbers."""
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -122,6 +123,22 @@ def test_instruction_ceilings_count_lanes() -> None:
     demand = Demand(work_items=2**20, work_group=(256,), operations={"int32": 6.4e9})
 
     assert point_time(TOY, demand, FREE).ceilings_s["int32"] == pytest.approx(1e-3)
+
+
+def test_classes_of_one_pipe_wait_for_each_other() -> None:
+    """Votes and logic at 64 lanes each, both of one pipe: together they take twice as long, other classes do not."""
+    rates = {**TOY.architecture.rates_per_cycle, "ballot": 64.0}
+    architecture = TOY.architecture.model_copy(update={"rates_per_cycle": rates, "pipes": {"ALU": ("int32", "ballot")}})
+    device = TOY.model_copy(update={"architecture": architecture})
+    demand = Demand(work_items=2**20, work_group=(256,), operations={"int32": 6.4e9, "ballot": 6.4e9, "fp32": 1.0})
+    found = point_time(device, demand, FREE)
+
+    assert (found.binding, found.ceilings_s["ALU"]) == ("ALU", pytest.approx(2e-3))
+    assert found.ceilings_s["int32"] == found.ceilings_s["ballot"] == pytest.approx(1e-3)
+    assert found.time_s == pytest.approx(2e-3, rel=0.01)
+    alone = point_time(device, replace(demand, operations={"int32": 6.4e9}), FREE)
+    assert alone.binding == "int32"
+    assert "ALU" not in alone.ceilings_s
 
 
 def test_a_processor_takes_branching_work_items_in_turn_but_barriers_always() -> None:

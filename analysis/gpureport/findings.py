@@ -147,7 +147,11 @@ def _hard_limit(point: PredictedPoint, device: Device) -> tuple[str, float]:
     """
     soft = {cache.name for cache in device.caches} | {"DRAM", "launch", "latency", "groups"}
     bounding = () if device.kind == "cpu" else point.ceilings_s.keys() - soft
-    hard = {name: point.ceilings_s[name] for name in bounding}
+    rates = device.architecture.rates_per_cycle
+    hard = {name: point.ceilings_s[name] for name in bounding if name in rates}
+    if "int32" in hard and "add" in rates:
+        # Integers in general may be additions, which compilers may spread over two pipes.
+        hard["int32"] *= min(1.0, rates["int32"] / rates["add"])
     last = device.caches[-1].capacity_bytes if device.caches else 0.0
     origin = device.provenance.get("memory.bandwidth")
     listed = origin is None or origin.kind != "assumed"
@@ -216,6 +220,12 @@ _CEILINGS = {
     "latency": "latency",
     "groups": "the rate at which work-groups start",
     "int32": "integer instructions",
+    "add": "integer additions",
+    "ternary": "bitwise instructions",
+    "shift": "shifts",
+    "ballot": "ballots",
+    "ALU": "the pipe of integer instructions",
+    "VALU": "the vector pipe",
     "int32_mul": "integer multiplications",
     "barrier": "barriers",
     "fp32": "floating-point instructions",

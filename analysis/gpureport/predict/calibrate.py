@@ -5,7 +5,7 @@ bandwidth (``memory/copy``), bandwidth and extent of the caches (``memory/read``
 (``memory/latency``), rates and latencies of instructions (``instructions``, ``local_memory``).
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from statistics import median
@@ -171,14 +171,24 @@ _LABELS = {"4 B, stride 1": "local"}
 """Cases of ``local_memory`` that show a class's rate; those of ``instructions`` have the class's own name."""
 
 
+def _shown_by(label: str, listed: Collection[str]) -> tuple[str, ...]:
+    """Return the classes that a case shows: its own; and ``int32``, if it is what stands for integers in general.
+
+    That is the addition, or, where additions have a class of their own since they run on two pipes, the bitwise
+    operation.
+    """
+    name = _LABELS.get(label, label)
+    return (name, "int32") if name == ("ternary" if "add" in listed else "add") else (name,)
+
+
 def _with_rates(device: Device, shown: _Shown) -> Device:
     """Take the rate of each instruction class that its case shows: where the class itself was to bind."""
-    old, rates = shown.specified.architecture.rates_per_cycle, {}
+    old = shown.specified.architecture.rates_per_cycle
+    rates: dict[str, float] = {}
     for label, ratio in shown.ratios.items():
-        name = _LABELS.get(label, label)
-        known = listed_class(name, old)
-        if shown.binding(label) == known:
-            rates[name] = old[known] * ratio
+        names = _shown_by(label, old)
+        if shown.binding(label) == listed_class(names[0], old):
+            rates |= {name: old[listed_class(name, old)] * ratio for name in names}
     architecture = device.architecture.model_copy(
         update={"rates_per_cycle": {**device.architecture.rates_per_cycle, **rates}}
     )
@@ -190,9 +200,10 @@ def _with_chains(device: Device, shown: _Shown) -> Device:
     """Take the latency of each instruction class that its case shows: where the chain was to bind."""
     old = shown.specified.architecture.latency_cycles
     latencies = {
-        label: old[listed_class(label, old)] * ratio
+        name: old[listed_class(name, old)] * ratio
         for label, ratio in shown.ratios.items()
-        if listed_class(label, old) in old and shown.binding(label) == "latency"
+        for name in _shown_by(label, old)
+        if listed_class(name, old) in old and shown.binding(label) == "latency"
     }
     architecture = device.architecture.model_copy(
         update={"latency_cycles": {**device.architecture.latency_cycles, **latencies}}

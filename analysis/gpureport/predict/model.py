@@ -2,7 +2,7 @@
 
 ::
 
-    T = launch + corner_3( corner_4(groups, operations by class, memory), latency )
+    T = launch + corner_3( corner_4(groups, operations by pipe or class, memory), latency )
 
 Every ceiling is the time that the dispatch would take if nothing else limited it.
 """
@@ -64,13 +64,14 @@ def point_time(device: Device, demand: Demand, resources: Resources) -> PointTim
     footprint = traffic.footprint_bytes(demand.streams, device)
     held = _held_bytes(device, demand, resident)
     load_cycles, level = staircase(footprint, latency_levels(device, held))
-    throughput = _operation_times(device, demand) | {"groups": _group_time(device, demand)}
+    by_class = _operation_times(device, demand)
+    throughput = _pipe_times(device, by_class) | {"groups": _group_time(device, demand)}
     if demand.streams:
         memory_s, bound = _memory_time(device, demand, footprint, held)
         throughput[bound] = memory_s
     latency_s = _latency_time(device, demand, resident, load_cycles)
     work_s = corner((corner(throughput.values(), THROUGHPUT_CORNER), latency_s), LATENCY_CORNER)
-    ceilings = {"launch": device.launch.batched_s, "latency": latency_s, **throughput}
+    ceilings = {"launch": device.launch.batched_s, "latency": latency_s, **by_class, **throughput}
     return PointTime(
         time_s=device.launch.batched_s + work_s,
         ceilings_s=ceilings,
@@ -139,6 +140,16 @@ def _operation_times(device: Device, demand: Demand) -> dict[str, float]:
         for name, count in demand.operations.items()
         if name in rates
     }
+
+
+def _pipe_times(device: Device, by_class: Mapping[str, float]) -> dict[str, float]:
+    """Add up the times of classes that one pipe executes; the sum has the pipe's name."""
+    times = dict(by_class)
+    for pipe, members in device.architecture.pipes.items():
+        used = [name for name in members if times.get(name)]
+        if len(used) > 1:
+            times[pipe] = sum(times.pop(name) for name in used)
+    return times
 
 
 def _group_time(device: Device, demand: Demand) -> float:

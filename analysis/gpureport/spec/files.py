@@ -25,6 +25,7 @@ from gpureport.spec.values import (
     Flag,
     Hertz,
     Leaf,
+    Names,
     Number,
     Scope,
     Seconds,
@@ -172,7 +173,9 @@ class Rates(Strict):
     fp32_three: Leaf[Number] | None = None
     """Multiply-adds of three different registers, where that is slower."""
     int32: Leaf[Number]
-    """Additions, and whatever has no class of its own."""
+    """Whatever integer operation has no class of its own."""
+    add: Leaf[Number] | None = None
+    """Additions alone, where compilers may spread them over more pipes than one."""
     int32_mul: Leaf[Number]
     ternary: Leaf[Number] | None = None
     """Bitwise combinations of three words."""
@@ -195,6 +198,7 @@ class Latencies(Strict):
 
     fp32: Leaf[Cycles]
     int32: Leaf[Cycles]
+    add: Leaf[Cycles] | None = None
     int32_mul: Leaf[Cycles]
     ternary: Leaf[Cycles] | None = None
     shift: Leaf[Cycles] | None = None
@@ -234,6 +238,8 @@ class ArchitectureFile(File):
     occupancy: Rules
     rates: Rates
     latencies: Latencies
+    pipes: dict[str, Leaf[Names]] = Field(default_factory=dict)
+    """Instruction classes that one pipe executes, one after the other, by the pipe's name."""
 
 
 class OpenclFields(Strict):

@@ -154,11 +154,14 @@ class Architecture(Record):
     rates_per_cycle: dict[str, float]
     """Lane operations per cycle of one compute unit, by instruction class.
 
-    ``fp32``, ``int32`` (additions, and whatever has no class of its own), ``int32_mul``, ``shuffle``, ``local``
-    (4-byte local-memory accesses), ``memory`` (4-byte global loads and stores issued), ``instruction`` (anything);
-    where known ``fp32_three`` (multiply-adds of three different registers), ``ternary`` (bitwise, of three words),
-    ``shift`` (and rotations), ``ballot``, ``barrier`` (work-items that reach one).
+    ``fp32``, ``int32`` (whatever has no class of its own), ``int32_mul``, ``shuffle``, ``local`` (4-byte local-memory
+    accesses), ``memory`` (4-byte global loads and stores issued), ``instruction`` (anything); where known ``add``
+    (additions alone, where compilers may spread them over two pipes), ``fp32_three`` (multiply-adds of three different
+    registers), ``ternary`` (bitwise, of three words), ``shift`` (and rotations), ``ballot``, ``barrier`` (work-items
+    that reach one).
     """
+    pipes: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """Instruction classes that one pipe executes, by the pipe's name: they wait for each other."""
     latency_cycles: dict[str, float]
     """Dependent-issue latency by instruction class (as in ``rates_per_cycle``, plus ``barrier``)."""
     local_memory_banks: int

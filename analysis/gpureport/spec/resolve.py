@@ -204,6 +204,7 @@ def _architecture(name: str, file: ArchitectureFile, values: Layer) -> Architect
         schedulers=values["schedulers"].value,
         rates_per_cycle=_part(values, "rates."),
         latency_cycles=_part(values, "latencies."),
+        pipes=_part(values, "pipes."),
         local_memory_banks=values["local_memory_banks"].value,
         write_allocate=values["write_allocate"].value,
         loaded_latency=values["loaded_latency"].value,

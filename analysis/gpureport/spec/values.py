@@ -63,6 +63,7 @@ Flag = bool
 Counts = dict[int, Count]
 Sizes = tuple[Annotated[float, Quantity("bytes", zero=True)], ...]
 Scope = Literal["compute_unit", "device"]
+Names = tuple[str, ...]
 Extents = tuple[Number, Number, Number]
 
 

@@ -16,7 +16,7 @@ TABLE = 1024
 """Words that chains start from, as many operands."""
 _ROWS, _BANKS = TABLE // 32, 32
 
-_KIN = {"ternary": "int32", "shift": "int32", "ballot": "shuffle", "fp32_three": "fp32"}
+_KIN = {"add": "int32", "ternary": "int32", "shift": "int32", "ballot": "shuffle", "fp32_three": "fp32"}
 """The class that stands in where an architecture does not list one."""
 
 
@@ -149,7 +149,7 @@ def _selected(words: tuple[Words, ...], operands: tuple[Words, ...], step: int) 
 ARITHMETIC = (
     Case("fp32", 1, lambda x, k, _: (_fma(x[0], x[0], k[0]),), _starts, _addends),
     Case("fp32_three", 3, lambda x, *_: (_fma(x[1], x[2], x[0]), x[1], x[2]), _whole_reals, _whole_reals),
-    Case("int32", 2, lambda x, *_: (x[1], x[0] + x[1]), _any_words, _any_words),
+    Case("add", 2, lambda x, *_: (x[1], x[0] + x[1]), _any_words, _any_words),
     Case("int32_mul", 1, lambda x, k, _: (x[0] * x[0] + k[0],), _any_words, _any_words),
     Case("ternary", 1, _selected, _any_words, _any_words),
     Case("shift", 2, lambda x, *_: (x[1], _turned(x[0], x[1])), _any_words, _any_words),
