@@ -62,7 +62,6 @@ class Packed64(_Packed):
     """64 cells a work-item."""
 
     variant = "packed64"
-    essential = True
     mapped = True
     title = "Game of Life, 64 cells a word"
     description = _description(64)

@@ -1,0 +1,175 @@
+// Conway's Game of Life at the speed of memory, one generation a dispatch. A work-item advances a strip of ROWS rows,
+// WORDS words of 32 bits wide: it asks for all rows at once, so that memory is kept busy, and sums each row's cells with
+// their western and eastern neighbours once for all three rows that need the sum. Cells beyond the border are dead.
+//
+// BITS: bits of a cell, 8 (a byte that is 0 or 1) or 1; the westernmost cell is in the lowest bits.
+// EXCHANGE: neighbouring work-items tell each other their outer words through local memory. Loading them would touch as
+// many lines as loading the whole row, although they are already there: on a GPU that costs a tenth of the speed.
+// Rows are whole vectors.
+
+// UP and DOWN move the words of a vector up or down by one.
+#if WORDS == 4
+typedef uint4 Vector;
+#define FIRST s0
+#define LAST s3
+#define UP(first, v) (Vector)(first, v.s012)
+#define DOWN(v, last) (Vector)(v.s123, last)
+#define FROM_ARRAY(array) vload4(0, array)
+#else
+typedef uint16 Vector;
+#define FIRST s0
+#define LAST sf
+#define UP(first, v) (Vector)(first, v.s01234567, v.s89ab, v.scd, v.se)
+#define DOWN(v, last) (Vector)(v.s12345678, v.s9abc, v.sde, v.sf, last)
+#define FROM_ARRAY(array) vload16(0, array)
+#endif
+
+// The words of a row with the word before and the word after.
+typedef struct {
+    Vector here;
+    uint before, after;
+} Row;
+
+// The cells to the west and to the east of each.
+static inline Vector west(Row row)
+{
+    return row.here << BITS | UP(row.before, row.here) >> (32 - BITS);
+}
+
+static inline Vector east(Row row)
+{
+    return row.here >> BITS | DOWN(row.here, row.after) << (32 - BITS);
+}
+
+#if BITS == 8
+// Four cells a word; sums of nine cells fit a byte.
+typedef struct {
+    Vector here, around; // each cell, and its neighbours within the row
+} Sums;
+
+static inline Sums sums_of(Row row)
+{
+    const Sums sums = {row.here, west(row) + east(row)};
+    return sums;
+}
+
+static inline Vector advanced(Sums north, Sums middle, Sums south)
+{
+    const Vector neighbours = (north.here + north.around) + (south.here + south.around) + middle.around;
+    // A byte that differs from 3 differs by 1 to 15, so that adding 127 sets its highest bit.
+    const Vector differs = (neighbours | middle.here) ^ 0x03030303u;
+    return (~(differs + 0x7f7f7f7fu) >> 7) & 0x01010101u;
+}
+#else
+// 32 cells a word; a sum is two bit planes.
+typedef struct {
+    Vector here, ones, twos; // each cell, and the sum of it and its neighbours within the row
+} Sums;
+
+static inline Vector parity(Vector a, Vector b, Vector c)
+{
+    return a ^ b ^ c;
+}
+
+static inline Vector majority(Vector a, Vector b, Vector c)
+{
+    return (a & b) | (c & (a | b));
+}
+
+static inline Sums sums_of(Row row)
+{
+    const Vector w = west(row), e = east(row);
+    const Sums sums = {row.here, parity(w, row.here, e), majority(w, row.here, e)};
+    return sums;
+}
+
+// Of nine cells, the middle one included, three are alive, or four of which the middle one is one.
+static inline Vector advanced(Sums north, Sums middle, Sums south)
+{
+    const Vector ones = parity(north.ones, middle.ones, south.ones);
+    const Vector carry = majority(north.ones, middle.ones, south.ones);
+    const Vector odd = parity(north.twos, middle.twos, south.twos);
+    const Vector many = majority(north.twos, middle.twos, south.twos);
+    const Vector one_two = (odd ^ carry) & ~many;         // two or three cells
+    const Vector two_twos = ~(odd ^ carry) & (many ^ odd); // four or five cells
+    return (ones & one_two) | (~ones & two_twos & middle.here);
+}
+#endif
+
+// Which bits of the vector at x are cells of a board.
+static inline Vector on_board(uint x, uint width)
+{
+    uint words[WORDS];
+    for (uint i = 0; i < WORDS; ++i) {
+        const uint column = (x * WORDS + i) * (32 / BITS);
+        const uint bits = (width - min(width, column)) * BITS;
+        words[i] = bits >= 32 ? ~0u : (1u << bits) - 1;
+    }
+    return FROM_ARRAY(words);
+}
+
+kernel void step_strips(global const Vector *restrict from, global Vector *restrict to, uint vectors, uint height,
+                        uint width
+#if EXCHANGE
+                        ,
+                        local uint *restrict first_words, local uint *restrict last_words
+#endif
+)
+{
+    const uint x = (uint)get_global_id(0);
+    const uint first = (uint)get_global_id(1) * ROWS;
+    // Beyond the last column are bits that are no cells.
+    const bool tail = (x + 1) * (WORDS * 32 / BITS) > width, next_tail = (x + 2) * (WORDS * 32 / BITS) > width;
+    const Vector cells = tail ? on_board(x, width) : (Vector)(~0u);
+
+    Row rows[ROWS + 2];
+#pragma unroll
+    for (uint i = 0; i < ROWS + 2; ++i) {
+        const uint y = first + i - 1; // -1 is a huge number
+        rows[i].here = (Vector)(0);
+        rows[i].before = rows[i].after = 0;
+        if (x < vectors && y < height) {
+            global const Vector *p = from + (size_t)y * vectors + x;
+            rows[i].here = *p;
+            if (tail)
+                rows[i].here &= cells;
+            if ((!EXCHANGE || get_local_id(0) == 0) && x > 0)
+                rows[i].before = ((global const uint *)p)[-1];
+            if ((!EXCHANGE || get_local_id(0) + 1 == get_local_size(0)) && x + 1 < vectors) {
+                rows[i].after = ((global const uint *)p)[WORDS];
+                if (next_tail)
+                    rows[i].after &= on_board(x + 1, width).FIRST;
+            }
+        }
+    }
+#if EXCHANGE
+    const uint item = (uint)(get_local_id(1) * get_local_size(0) + get_local_id(0));
+    const uint items = (uint)(get_local_size(0) * get_local_size(1));
+#pragma unroll
+    for (uint i = 0; i < ROWS + 2; ++i) {
+        first_words[i * items + item] = rows[i].here.FIRST;
+        last_words[i * items + item] = rows[i].here.LAST;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll
+    for (uint i = 0; i < ROWS + 2; ++i) {
+        if (get_local_id(0) > 0)
+            rows[i].before = last_words[i * items + item - 1];
+        if (get_local_id(0) + 1 < get_local_size(0))
+            rows[i].after = first_words[i * items + item + 1];
+    }
+#endif
+    if (x >= vectors)
+        return;
+
+    Sums north = sums_of(rows[0]), middle = sums_of(rows[1]);
+#pragma unroll
+    for (uint i = 0; i < ROWS; ++i) {
+        const Sums south = sums_of(rows[i + 2]);
+        const Vector now = advanced(north, middle, south);
+        if (first + i < height)
+            to[(size_t)(first + i) * vectors + x] = tail ? now & cells : now;
+        north = middle;
+        middle = south;
+    }
+}
