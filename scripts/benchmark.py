@@ -1,0 +1,76 @@
+"""How close the best kernels come to what the device can do: each beside a stream copy, sample by sample.
+
+``scripts/benchmark`` runs it. Every row is verified, then timed with a copy of the same working set, taking turns; its
+share is that of the best copy of the whole run.
+"""
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+from benchmark_rows import ROWS, Row
+from benchmark_table import COLUMNS, best_copy, table
+from benchmark_timing import Run, measured
+
+from gpureport.cli.console import note, print_text
+from gpureport.cli.options import separated
+from gpureport.cli.progress import ProgressBar
+from gpureport.cli.tables import print_table
+from gpureport.errors import GpuReportError, InputError
+from gpureport.measure.limits import Settings, run_limits
+from gpureport.measure.machine import free_memory_bytes
+from gpureport.measure.opencl import OpenCLBackend, list_devices
+from gpureport.measure.selection import choose
+from gpureport.spec.database import load_database
+from gpureport.text import sentence
+from gpureport.units import format_value, parse
+
+BUDGET_S = {"gpu": 3.0, "accelerator": 3.0, "cpu": 6.0}
+"""What a row may take, seconds."""
+
+
+def _chosen(names: Sequence[str]) -> tuple[Row, ...]:
+    """Return the rows whose label or workload contains one of *names*; all for none.
+
+    Raises:
+        InputError: none does.
+    """
+    found = tuple(r for r in ROWS if not names or any(name in f"{r.label} {r.workload}" for name in names))
+    if not found:
+        known = ", ".join(dict.fromkeys(row.workload for row in ROWS))
+        raise InputError(f"--row: no row contains {', '.join(names)}; there are: {known}")
+    return found
+
+
+def main(
+    device: Annotated[str, typer.Option("--device", "-d", help="As for gpureport.")] = "auto",
+    row: Annotated[list[str] | None, typer.Option("--row", "-r", help="Part of a row's name; repeatable.")] = None,
+    budget: Annotated[float | None, typer.Option("--budget", help="Seconds for each row.")] = None,
+    working_set: Annotated[str | None, typer.Option("--working-set", help="Another size, e.g. 64 MiB.")] = None,
+) -> None:
+    """Print how close the best kernels come to the device's copy rate, and to what was published."""
+    rows = _chosen(separated(row or ()))
+    present = choose(list_devices(), device)
+    match = load_database().match(present)
+    limits = run_limits(present, free_memory_bytes(present), quick=False)
+    settings = Settings(limits, budget_s=budget or BUDGET_S[present.kind])
+    size = parse(working_set, "bytes") if working_set else None
+    note(f"Device: {match.device.name} ({present.platform} {present.driver})")
+    with ProgressBar("benchmark") as bar:
+        run = Run(OpenCLBackend(present), match.device, settings, bar, size)
+        outcomes = [measured(run, each) for each in rows]
+    print_table("Speed", COLUMNS, table(outcomes, match.device), right=(2, 3, 4, 5))
+    for outcome in outcomes:
+        if outcome.reason:
+            print_text(f"Not timed: {outcome.row.label}: {sentence(outcome.reason)}")
+    if best := best_copy(outcomes):
+        print_text(f"Best copy of the run: {format_value(best, 'B/s')}, read and written; shares are held against it.")
+
+
+if __name__ == "__main__":
+    try:
+        typer.run(main)
+    except GpuReportError as error:
+        sys.stderr.write(f"benchmark: {error}\n")
+        sys.exit(error.exit_code)

@@ -1,0 +1,120 @@
+"""What the benchmark compares: kernels, sizes, and what is asked of each."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+_H200 = "nvidia/h200_sxm"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A kernel, a size, and what is asked of it.
+
+    Attributes:
+        label: in the table.
+        workload: ``family/variant``.
+        sweep: whose points say how the kernel is cut up.
+        counts: bytes (or operations) that the kernel must move (or do) for each unit of its work.
+        size: parameters on a GPU; elsewhere, and where empty, a working set beyond the caches.
+        part: of a cache that is filled instead, as (number of the cache, part).
+        case: label of the point, where points are cases.
+        shares: of the copy rate that are needed, by kind of device.
+        published: rates that other tools reach, by entry of the database: gpu-benches' gpu-stream, gpu-l2-cache and
+            gpu-cache (CUDA), clpeak.
+        modelled: whether the traffic model says what is needed.
+        best_of: of the rows of this name only the best must reach what is needed.
+        unit: of the rate.
+    """
+
+    label: str
+    workload: str
+    sweep: str
+    counts: float
+    size: Mapping[str, int] = field(default_factory=dict)
+    part: tuple[int, float] | None = None
+    case: str = ""
+    shares: Mapping[str, float] = field(default_factory=dict)
+    published: Mapping[str, float] = field(default_factory=dict)
+    modelled: bool = False
+    best_of: str = ""
+    unit: str = "B/s"
+
+    @property
+    def beside_copy(self) -> bool:
+        """Whether the row is limited by memory."""
+        return self.part is None and not self.case
+
+
+_BOARD = {"width": 65_536, "height": 65_536}
+_GENERATIONS = "several generations a pass"
+
+ROWS = (
+    Row(
+        "Game of Life, a byte a cell",
+        "game_of_life/bytes_strips",
+        "grid_size",
+        2,
+        _BOARD,
+        shares={"gpu": 0.95, "cpu": 0.85},
+    ),
+    Row(
+        "Game of Life, a bit a cell",
+        "game_of_life/packed_strips",
+        "grid_size",
+        0.25,
+        _BOARD,
+        shares={"gpu": 0.95, "cpu": 0.85},
+    ),
+    *(
+        Row(
+            f"Game of Life, a bit a cell, {n} generations a pass",
+            f"game_of_life/packed_steps{n}",
+            "grid_size",
+            0.25,
+            _BOARD,
+            shares={"gpu": 1 / 0.7},
+            best_of=_GENERATIONS,
+        )
+        for n in (2, 4, 8)
+    ),
+    Row("particles, 16-byte structs", "particles/structs16", "particles", 32, {"count": 2**25}, shares={"gpu": 0.97}),
+    Row(
+        "particles, 32-byte structs half used", "particles/structs32", "particles", 32, {"count": 2**25}, modelled=True
+    ),
+    *(
+        Row(
+            f"transpose 32 x 32, once a load, {variant}",
+            f"bit_transpose/{variant}",
+            "once",
+            256,
+            {"tiles": 2**22},
+            shares={"gpu": 0.95},
+            best_of="transpose",
+        )
+        for variant in ("vector", "shuffle", "registers", "local")
+    ),
+    *(
+        Row(f"stream {variant}", f"memory/{variant}", "working_set", 1, published={_H200: rate})
+        for variant, rate in (("write", 4.67e12), ("read", 4.45e12), ("copy", 4.26e12), ("triad", 4.47e12))
+    ),
+    Row("read from the last cache", "memory/read", "working_set", 1, part=(-1, 1 / 3), published={_H200: 9.6e12}),
+    Row("read from the first cache", "memory/read_private", "every_unit", 1, part=(0, 1 / 4), published={_H200: 33e12}),
+    Row(
+        "multiply-add, two operations",
+        "instructions/rate",
+        "operation",
+        2,
+        case="fp32",
+        published={_H200: 65.4e12},
+        unit="op/s",
+    ),
+    Row(
+        "integer multiply-add, two operations",
+        "instructions/rate",
+        "operation",
+        2,
+        case="int32_mul",
+        published={_H200: 33.1e12},
+        unit="op/s",
+    ),
+)

@@ -1,0 +1,174 @@
+"""One row of the benchmark on a device: verified, then timed in turns with a copy of its working set."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+import numpy as np
+from benchmark_rows import Row
+
+from gpureport.errors import DeviceError
+from gpureport.measure.backend import Backend
+from gpureport.measure.bench import Bench, Point
+from gpureport.measure.limits import Settings, features
+from gpureport.measure.rounds import Progress, Rounds
+from gpureport.measure.sampling import median_interval
+from gpureport.measure.verify import verify
+from gpureport.predict.model import point_time
+from gpureport.predict.occupancy import Resources
+from gpureport.spec.models import Device
+from gpureport.workloads import select
+from gpureport.workloads.model import Parameters, Sweep, Workload
+
+_CPU_BEYOND = 4.0  # a processor's working sets, as multiples of its last cache
+
+
+@dataclass(frozen=True)
+class Run:
+    """What all rows of a run share; *working_set* replaces the rows' sizes."""
+
+    backend: Backend
+    device: Device
+    settings: Settings
+    progress: Progress
+    working_set: float | None = None
+
+
+@dataclass(frozen=True)
+class Timed:
+    """A point, its samples in seconds, and the rate that they mean."""
+
+    point: Point
+    counts: float
+
+    @property
+    def time_s(self) -> float:
+        """Median time of one dispatch."""
+        return median(self.point.samples_s)
+
+    @property
+    def rate(self) -> float:
+        """Bytes or operations in a second."""
+        return self.point.key.work * self.counts / self.time_s
+
+    @property
+    def spread(self) -> float:
+        """Half of the median's 95 % interval, as a part of the median."""
+        low, high = median_interval(self.point.samples_s)
+        return (high - low) / 2 / self.time_s
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a row: why there is no time, or the time, with that of the copy beside it."""
+
+    row: Row
+    reason: str = ""
+    timed: Timed | None = None
+    copy: Timed | None = None
+    model: float | None = None
+    """Share of the copy beside it that the model expects."""
+
+
+def measured(run: Run, row: Row) -> Outcome:
+    """Verify and time a row, taking turns with a copy."""
+    (workload,) = select((row.workload,))
+    try:
+        reason = _obstacle(run, workload)
+        return Outcome(row, reason) if reason else _timed(run, row, workload)
+    except DeviceError as error:
+        return Outcome(row, str(error))
+
+
+def _obstacle(run: Run, workload: Workload) -> str | None:
+    """Return why the workload must not be timed: the device lacks something, or its results are wrong."""
+    present = features(run.backend.device)
+    missing = workload.missing(present)
+    if missing:
+        return missing
+    verification = verify(run.backend, workload, present, np.random.default_rng(run.settings.seed))
+    return None if verification.passed else f"wrong results: {verification.message}"
+
+
+def _timed(run: Run, row: Row, workload: Workload) -> Outcome:
+    point = point_of(run, row, workload)
+    beside = copy_of(run, point.key.working_set_bytes) if row.beside_copy else None
+    points = [point, beside] if beside else [point]
+    _take(run, row.label, points)
+    reason = next((each.skipped for each in points if each.skipped), None)
+    if reason:
+        return Outcome(row, reason)
+    model = modelled(run, point) * row.counts / modelled(run, beside) if row.modelled and beside else None
+    return Outcome(row, "", Timed(point, row.counts), Timed(beside, 1) if beside else None, model)
+
+
+def _take(run: Run, label: str, points: Sequence[Point]) -> None:
+    """Take samples of *points* in turns."""
+    bench = Bench(run.backend, features(run.backend.device), run.settings.limits)
+    rounds = Rounds(run.backend, bench, run.settings, run.progress, label)
+    try:
+        accepted = [point for point in rounds.chosen(points, 1) if not point.skipped]
+        rounds.settle(accepted)
+        rounds.rounds(accepted, np.random.default_rng(run.settings.seed))
+    finally:
+        run.backend.clear()
+
+
+def point_of(run: Run, row: Row, workload: Workload) -> Point:
+    """Return the row's point: of its sweep the one nearest to its size, with the parameters that it names."""
+    sweep = _sweep(run, workload, row.sweep)
+    if row.case:
+        chosen = next(p for p in sweep.points if workload.point(p, sweep).label == row.case)
+    elif row.size and run.device.kind != "cpu" and not run.working_set:
+        chosen = {
+            **_nearest(workload, sweep, _working_set(workload, sweep, {**sweep.points[-1], **row.size})),
+            **row.size,
+        }
+    elif row.part:
+        number, part = row.part
+        chosen = _nearest(workload, sweep, part * run.device.caches[number].capacity_bytes)
+    else:
+        chosen = _nearest(workload, sweep, _beyond(run, workload, sweep))
+    return Point(workload, workload.point(chosen, sweep), run.settings.seed)
+
+
+def _beyond(run: Run, workload: Workload, sweep: Sweep) -> float:
+    """Return a working set that no cache holds: on a GPU the sweep's largest."""
+    if run.working_set:
+        return run.working_set
+    if run.device.kind == "cpu" and run.device.caches:
+        return _CPU_BEYOND * run.device.caches[-1].capacity_bytes
+    return _working_set(workload, sweep, sweep.points[-1])
+
+
+def _sweep(run: Run, workload: Workload, name: str) -> Sweep:
+    """Return the workload's sweep of a name; its first where the device gives no reason for that one."""
+    sweeps = {sweep.name: sweep for sweep in workload.sweeps(run.device, run.settings.limits)}
+    if not sweeps:
+        raise DeviceError(f"{workload.name} has no sweep on {run.device.name}")
+    return sweeps.get(name, next(iter(sweeps.values())))
+
+
+def _working_set(workload: Workload, sweep: Sweep, parameters: Parameters) -> float:
+    return workload.point(parameters, sweep).working_set_bytes
+
+
+def _nearest(workload: Workload, sweep: Sweep, nbytes: float) -> Parameters:
+    return min(sweep.points, key=lambda p: abs(np.log(_working_set(workload, sweep, p) / nbytes)))
+
+
+def copy_of(run: Run, nbytes: float) -> Point:
+    """Return a copy of that working set, in whole work-groups."""
+    (copy,) = select(("memory/copy",))
+    sweep = _sweep(run, copy, "working_set")
+    chosen = _nearest(copy, sweep, nbytes)
+    step = chosen["local"] * chosen["per_item"]
+    vectors = max(1, round(chosen["vectors"] * nbytes / _working_set(copy, sweep, chosen) / step)) * step
+    return Point(copy, copy.point({**chosen, "vectors": vectors}, sweep), run.settings.seed)
+
+
+def modelled(run: Run, point: Point) -> float:
+    """Return units of work a second as the specification has it."""
+    demand = point.workload.demand(point.key.parameters, run.device)
+    resources = Resources(demand.registers, demand.local_memory_bytes)
+    return point.key.work / point_time(run.device, demand, resources).time_s

@@ -1,0 +1,169 @@
+"""The benchmark of the development tools: its rows, its verdicts, and a short run on the CPU."""
+# ruff: noqa: D103 - the names of the tests say what they check
+
+import sys
+from dataclasses import replace
+from importlib import import_module
+from math import prod
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from gpureport.errors import InputError
+from gpureport.measure.limits import Settings
+from gpureport.spec.database import load_database
+from gpureport.spec.models import Device
+from gpureport.workloads import select
+from gpureport.workloads.model import Limits, Workload
+from tests.fake_backend import FakeBackend, Steps
+
+SCRIPTS = str(Path(__file__).parents[1] / "scripts")
+
+
+@pytest.fixture(scope="module")
+def script() -> Any:
+    """The script's module; the others of it are its neighbours."""
+    sys.path.insert(0, SCRIPTS)
+    yield import_module("benchmark")
+    sys.path.remove(SCRIPTS)
+
+
+@pytest.fixture(scope="module")
+def timing(script: ModuleType) -> ModuleType:  # noqa: ARG001 - it makes the import possible
+    return import_module("benchmark_timing")
+
+
+@pytest.fixture(scope="module")
+def tables(script: ModuleType) -> ModuleType:  # noqa: ARG001
+    return import_module("benchmark_table")
+
+
+@pytest.fixture(scope="module")
+def h200() -> Device:
+    return load_database().resolve("nvidia/h200_sxm")
+
+
+@pytest.fixture
+def run(timing: ModuleType, h200: Device) -> Any:
+    limits = Limits(max_bytes=85e9, max_buffer_bytes=36e9, max_work_group=1024)
+    return timing.Run(FakeBackend(), h200, Settings(limits), Steps())
+
+
+def row(script: ModuleType, label: str) -> Any:
+    return next(row for row in script.ROWS if label in row.label)
+
+
+def workload(name: str) -> Workload:
+    (found,) = select((name,))
+    return found
+
+
+def parameters(timing: ModuleType, run: Any, row: Any) -> dict[str, int]:
+    return dict(timing.point_of(run, row, workload(row.workload)).key.parameters)
+
+
+def test_sizes_on_a_gpu_are_those_that_rows_name(script: ModuleType, timing: ModuleType, run: Any) -> None:
+    sized = [row for row in script.ROWS if row.size]
+    assert len(sized) >= 11
+    for each in sized:
+        assert parameters(timing, run, each).items() >= each.size.items()
+
+
+def test_every_other_row_has_a_point_and_caches_are_filled_in_part(
+    script: ModuleType, timing: ModuleType, run: Any
+) -> None:
+    last, first = run.device.caches[-1].capacity_bytes, run.device.caches[0].capacity_bytes
+    assert parameters(timing, run, row(script, "last cache"))["bytes"] == pytest.approx(last / 3, rel=0.1)
+    assert parameters(timing, run, row(script, "first cache"))["bytes"] == pytest.approx(first / 4, rel=0.1)
+    for label, case in (("multiply-add, two", "fp32"), ("integer multiply-add", "int32_mul")):
+        each = row(script, label)
+        assert timing.point_of(run, each, workload(each.workload)).key.label == case
+    for label in ("write", "read", "copy", "triad"):
+        each = row(script, f"stream {label}")
+        assert timing.point_of(run, each, workload(each.workload)).key.working_set_bytes > 7 * last
+
+
+def test_a_processor_takes_four_times_its_last_cache(script: ModuleType, timing: ModuleType, run: Any) -> None:
+    processor = run.device.model_copy(update={"kind": "cpu"})
+    there = replace(run, device=processor)
+    for each in (row for row in script.ROWS if row.beside_copy):
+        size = timing.point_of(there, each, workload(each.workload)).key.working_set_bytes
+        assert size == pytest.approx(4 * processor.caches[-1].capacity_bytes, rel=0.1), each.label
+
+
+def outcome(script: ModuleType, timing: ModuleType, label: str, share: float, **more: Any) -> Any:
+    """What came of a row that reaches *share* of a copy of 1 GB/s."""
+    each = row(script, label)
+    kernel, copy = workload(each.workload), workload("memory/copy")
+
+    def timed(of: Workload, counts: float, rate: float) -> Any:
+        key = timing.Point(of, None, 0)
+        key.key = type("Key", (), {"work": 1e6, "label": "some"})
+        key.samples_s = [1e6 * counts / rate * factor for factor in (1.5, 1, 0.5)]
+        return timing.Timed(key, counts)
+
+    return timing.Outcome(each, "", timed(kernel, each.counts, share * 1e9), timed(copy, 1, 1e9), **more)
+
+
+@pytest.mark.parametrize(("label", "share", "met"), [("a byte", 0.951, True), ("a byte", 0.949, False)])
+def test_shares_are_of_the_best_copy(
+    label: str, share: float, met: bool, script: ModuleType, timing: ModuleType, tables: ModuleType, h200: Device
+) -> None:
+    one = outcome(script, timing, label, share)
+    assert tables.verdict(one, [one], h200) == ("≥ 95% of the best copy", met)
+    faster = replace(one, copy=replace(one.copy, counts=1.1))
+    assert tables.verdict(one, [one, faster], h200)[1] is False
+
+
+def test_several_generations_need_less_than_the_time_of_one(
+    script: ModuleType, timing: ModuleType, tables: ModuleType, h200: Device
+) -> None:
+    two, four = (outcome(script, timing, f"{n} generations", share) for n, share in ((2, 1.2), (4, 1.44)))
+    assert tables.verdict(two, [two, four], h200)[1] is None
+    assert tables.verdict(four, [two, four], h200) == ("≥ 143% of the best copy", True)
+
+
+def test_what_the_model_expects_is_held_against_the_copy_beside(
+    script: ModuleType, timing: ModuleType, tables: ModuleType, h200: Device
+) -> None:
+    for share, met in ((0.349, True), (0.351, False), (0.316, False)):
+        one = outcome(script, timing, "half used", share, model=1 / 3)
+        assert tables.verdict(one, [one], h200)[1] is met
+
+
+def test_published_rates_bind_only_where_they_were_published(
+    script: ModuleType, timing: ModuleType, tables: ModuleType, h200: Device
+) -> None:
+    near, far = (outcome(script, timing, "stream write", rate) for rate in (4670 * 0.981, 4670 * 0.979))
+    assert tables.verdict(near, [near], h200) == ("≥ 98% of 4670 GB/s", True)
+    assert tables.verdict(far, [far], h200)[1] is False
+    assert tables.verdict(far, [far], h200.model_copy(update={"id": "nvidia/other"})) == ("", None)
+
+
+def test_the_model_has_half_used_structs_at_a_third_of_a_copy(script: ModuleType, timing: ModuleType, run: Any) -> None:
+    each = row(script, "half used")
+    point = timing.point_of(run, each, workload(each.workload))
+    beside = timing.copy_of(run, point.key.working_set_bytes)
+    assert beside.key.working_set_bytes == pytest.approx(2**31, rel=1e-4)
+    assert beside.key.parameters["vectors"] % prod(beside.key.parameters[n] for n in ("local", "per_item")) == 0
+    share = timing.modelled(run, point) * each.counts / timing.modelled(run, beside)
+    assert share == pytest.approx(1 / 3, rel=0.05)
+
+
+def test_a_short_run_on_the_cpu(script: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+    script.main("Portable", ["structs16", "vector", "int32_mul", "integer"], 0.3, "1 MiB")
+    printed = capsys.readouterr().out.splitlines()
+    (particles,) = (line for line in printed if line.startswith("particles, 16-byte"))
+    assert "1 MiB" in particles
+    assert particles.count("%") == 3
+    (unavailable,) = (line for line in printed if line.startswith("Not timed"))
+    assert "sub-group shuffle" in unavailable
+    assert any("int32_mul" in line and "op/s" in line for line in printed)
+    assert printed[-1].startswith("Best copy of the run: ")
+
+
+def test_a_row_that_does_not_exist_is_refused(script: ModuleType) -> None:
+    with pytest.raises(InputError, match="no row contains nothing; there are: game_of_life/bytes_strips, "):
+        script.main("auto", ["nothing"], None, None)
