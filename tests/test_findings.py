@@ -10,6 +10,7 @@ from gpureport.predict import limits_of, predict
 from gpureport.predict.calibrate import calibrated
 from gpureport.records import CurveFeature, Measurement, Observation, ObservedPoint, Prediction, Verdict, Verification
 from gpureport.workloads import all_workloads
+from gpureport.workloads.instructions.rate import Rate
 from tests.toy import MIB, TOY
 
 READ = next(w for w in all_workloads() if w.name == "memory/read")

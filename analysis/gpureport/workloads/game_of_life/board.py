@@ -70,8 +70,8 @@ class Board(Workload):
 
     read_bytes: ClassVar[float]
     """Bytes that one work-item asks of the first cache."""
-    operations: ClassVar[Mapping[str, float]]
-    """Lane operations of one work-item by class."""
+    operations: ClassVar[Mapping[str, float]] = {}
+    """Lane operations of one work-item by class, where they do not depend on the point."""
     chain: ClassVar[Mapping[str, float]] = {"int32": 24.0}
     memory_chain: ClassVar[float] = 1.0
     registers: ClassVar[int] = 32
