@@ -15,7 +15,7 @@ from gpureport.predict.occupancy import Resources, occupancy
 from gpureport.spec.database import load_database
 from gpureport.spec.models import Device
 from gpureport.workloads import select
-from gpureport.workloads.atomics.family import Atomics, resident_groups
+from gpureport.workloads.atomics.family import Atomics, resident_groups, waiting_cycles
 from gpureport.workloads.atomics.grouped import ByGroup, Reduced
 from gpureport.workloads.atomics.spread import Spread
 from gpureport.workloads.launch import Groups, GroupSize, Queued
@@ -148,7 +148,7 @@ def _time_s(workload: Atomics, parameters: Parameters, device: Device = TOY) -> 
 
 
 def test_adds_to_one_address_follow_each_other() -> None:
-    """One a cycle for one address, twice as fast for two; for many the cache's bandwidth counts."""
+    """One a cycle for one address, twice as fast for two; for very many the cache's bandwidth counts."""
     grid = {"passes": 16, "local": 256, "groups": resident_groups(TOY, 256)}
     adds = 16 * 100 * 1024
     one, two, many = (_time_s(Spread(), {"addresses": count, **grid}) for count in (1, 2, 2**16))
@@ -157,6 +157,22 @@ def test_adds_to_one_address_follow_each_other() -> None:
     assert one[0] == pytest.approx(adds / 1e9, rel=0.01)
     assert two[0] == pytest.approx(adds / 2e9, rel=0.01)
     assert many[0] == pytest.approx(8 * adds / 3.2e12, rel=0.1)
+
+
+def test_addresses_of_one_slice_do_not_add_up() -> None:
+    """A sector's eight words at once, whether one sector or the eight of 256 bytes; then slice by slice."""
+    grid = {"passes": 512, "local": 256, "groups": resident_groups(TOY, 256)}
+    adds = 512 * 100 * 1024
+    rates = {count: adds / _time_s(Spread(), {"addresses": count, **grid})[0] for count in (8, 16, 64, 128)}
+
+    assert [rates[count] for count in (8, 16, 64)] == pytest.approx([8e9] * 3, rel=0.01)
+    assert rates[128] == pytest.approx(16e9, rel=0.01)
+
+
+def test_counters_of_groups_share_a_slice_in_pairs() -> None:
+    """They lie a line apart: eight of them are four slices', one add a cycle each."""
+    assert waiting_cycles(TOY, 800, 8, apart=32) == 200
+    assert waiting_cycles(TOY, 800, 1, apart=32) == 800
 
 
 def test_all_addresses_are_met_in_time() -> None:

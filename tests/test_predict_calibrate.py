@@ -8,6 +8,7 @@ from gpureport.records import Observation, Prediction
 from gpureport.spec.models import Device
 from gpureport.workloads.instructions.latency import Latency, SubGroupLatency
 from gpureport.workloads.instructions.rate import Rate, SubGroupRate
+from gpureport.workloads.launch import Queued
 from gpureport.workloads.local_memory import Bandwidth
 from gpureport.workloads.memory.read import ReadPrivate
 from gpureport.workloads.model import Workload
@@ -102,6 +103,16 @@ def test_the_rate_of_a_private_cache_is_taken_once_and_from_all_units() -> None:
     assert device.caches[0].bandwidth_extent.midpoint == pytest.approx(TOY.caches[0].bandwidth_extent.midpoint)
     assert device.provenance["caches.L1.bandwidth_extent"].kind == "measured"
     assert device.caches[1] == TOY.caches[1]
+
+
+def test_a_lone_dispatch_and_one_in_a_row_are_two_figures() -> None:
+    """Traces are predicted by the one, everything else by the other."""
+    alone, row = _predicted(Queued())
+    device = calibrated(TOY, [alone, row], [_observed(alone, {"1 group": 1.5}), _observed(row, {"1 group": 2.0})])
+
+    assert device.launch.single_s == pytest.approx(1.5 * TOY.launch.single_s)
+    assert device.launch.batched_s == TOY.launch.batched_s
+    assert device.provenance["launch.single"].kind == "measured"
 
 
 def test_observations_that_were_not_predicted_change_nothing() -> None:

@@ -90,6 +90,16 @@ def _with_launch(device: Device, shown: _Shown) -> Device:
     return device.model_copy(update={"launch": device.launch.model_copy(update=update), "provenance": how})
 
 
+def _with_lone_launch(device: Device, shown: _Shown) -> Device:
+    """Take the time of a single group's dispatch that is waited for."""
+    ratio = shown.ratios.get("1 group")
+    if ratio is None or shown.observation.key.sweep != "alone":
+        return device
+    launch = device.launch.model_copy(update={"single_s": shown.specified.launch.single_s * ratio})
+    how = _measured(device, ["launch.single"], "empty kernel, alone (launch/queued)")
+    return device.model_copy(update={"launch": launch, "provenance": how})
+
+
 _FEW_GROUPS = 8
 """Dispatches of so few work-groups take as long as one of a single group."""
 
@@ -214,6 +224,7 @@ def _with_chains(device: Device, shown: _Shown) -> Device:
 
 _TAKES: Mapping[str, Callable[[Device, _Shown], Device]] = {
     "launch/groups": _with_launch,
+    "launch/queued": _with_lone_launch,
     "memory/copy": _with_stream,
     "memory/read": partial(_with_caches, scope="device"),
     "memory/read_private": partial(_with_caches, scope="compute_unit"),

@@ -129,6 +129,7 @@ class Queued(_Empty):
     """An empty kernel, each dispatch waited for, or many in a row."""
 
     variant = "queued"
+    primitive = True
     title = "Empty kernel, alone and in a row"
     description = (
         "Dispatches that do nothing: alone, each between its own time stamps and waited for before the next is queued; "

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from math import ceil
 from typing import ClassVar
 
 import numpy as np
@@ -15,6 +16,8 @@ from gpureport.workloads.model import Argument, Buffer, Demand, Dispatch, Job, P
 WORDS_APART = 32
 """Words between the addresses of work-groups: each has a line of its own."""
 _LOCKED_ADD_CYCLES = 20.0
+_SLICE_BYTES = 256
+"""Neighbouring bytes that one slice of the second-level cache serves."""
 
 
 class Atomics(Workload):
@@ -95,6 +98,20 @@ def resident_groups(device: Device, local: int) -> int:
     units = device.compute_units / (rules.units_per_subslice if isinstance(rules, IntelOccupancy) else 1)
     items = 256 if isinstance(rules, IntelOccupancy) else 1024
     return max(1, int(units * items / local))
+
+
+def waiting_cycles(device: Device, sent: float, counters: int, apart: int = 1) -> float:
+    """Return the clock cycles for which atomic adds wait for each other on a GPU.
+
+    Args:
+        device: gives the cache's sectors.
+        sent: atomic adds, evenly spread over the counters.
+        counters: how many there are.
+        apart: words from one to the next.
+    """
+    sector = next((c.sector_bytes for c in device.caches if c.scope == "device"), device.memory.access_bytes)
+    together = min(counters, max(1, sector // (4 * apart)))
+    return sent / together / ceil(4 * apart * counters / _SLICE_BYTES)
 
 
 def demand_of(

@@ -1,14 +1,21 @@
 """Atomic adds of which work-groups make few: an address each, or a reduction in local memory first."""
 
 from collections.abc import Sequence
-from math import ceil, log2
+from math import ceil, inf, log2
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.records import Axis
 from gpureport.spec.models import Device
-from gpureport.workloads.atomics.family import WORDS_APART, Atomics, demand_of, resident_groups, total_adds
+from gpureport.workloads.atomics.family import (
+    WORDS_APART,
+    Atomics,
+    demand_of,
+    resident_groups,
+    total_adds,
+    waiting_cycles,
+)
 from gpureport.workloads.model import Argument, Demand, Limits, Local, Parameters, Sweep
 
 
@@ -41,8 +48,9 @@ class ByGroup(_BySize):
     title = "Global atomic adds, one address a work-group"
     description = (
         "All work-items of a work-group add to one address, in a line of its own, as compilers can see. Assumed: the "
-        "lanes of a wave are added up first by shuffles, and one add a wave is sent; adds to one address follow each "
-        "other, one a clock cycle."
+        "lanes of a wave are added up first by shuffles (NVIDIA's compute capability 8.0 and later have an instruction "
+        "for it, whose rate is not known), and one add a wave is sent; adds to one address follow each other, one a "
+        "clock cycle."
     )
     kernel = "add_by_group"
 
@@ -58,7 +66,7 @@ class ByGroup(_BySize):
             device,
             counters=parameters["groups"],
             sent=waves,
-            serial_cycles=waves / parameters["groups"],
+            serial_cycles=waiting_cycles(device, waves, parameters["groups"], WORDS_APART),
             operations={"int32": (2 + rounds) * adds, "shuffle": rounds * adds},
         )
 
@@ -88,18 +96,23 @@ class Reduced(_BySize):
     kernel = "add_reduced"
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
-        """A halving is two loads, a store and a barrier; together the halvings store once more for each work-item."""
+        """A halving is two loads, a store and a barrier; together the halvings store once more for each work-item.
+
+        What waits: the new half, its bounds, a load, the sum, and a barrier, which the group's last work-item reaches
+        only when all others have issued theirs.
+        """
         adds, local, passes = total_adds(parameters), parameters["local"], parameters["passes"]
         rounds = ceil(log2(local)) if local > 1 else 0
         latency = device.architecture.latency_cycles
-        halving_cycles = sum(latency.get(name, 0.0) for name in ("local", "int32", "barrier"))
+        arrivals = local / device.architecture.rates_per_cycle.get("barrier", inf)
+        halving_cycles = 5 * latency["int32"] + latency.get("local", 0.0) + latency.get("barrier", 0.0) + arrivals
         sent = passes * parameters["groups"]
         return demand_of(
             parameters,
             device,
             counters=1,
             sent=sent,
-            serial_cycles=max(sent, passes * (rounds + 1) * halving_cycles),
+            serial_cycles=max(waiting_cycles(device, sent, 1), passes * (rounds + 1) * halving_cycles),
             contended=1.0,
             operations={"int32": (4.0 + 2 * rounds) * adds, "local": 4.0 * adds, "barrier": (rounds + 1) * adds},
         )

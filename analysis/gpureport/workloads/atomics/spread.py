@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from gpureport.records import Axis
 from gpureport.spec.models import Device
 from gpureport.units import format_count
-from gpureport.workloads.atomics.family import Atomics, demand_of, resident_groups, total_adds
+from gpureport.workloads.atomics.family import Atomics, demand_of, resident_groups, total_adds, waiting_cycles
 from gpureport.workloads.model import Argument, Demand, Limits, Parameters, Sweep
 
 _POWERS = (0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20)
@@ -22,7 +22,8 @@ class Spread(Atomics):
     description = (
         "Neighbouring work-items add to neighbouring addresses, and all over again after so many of them: one address "
         "for all, one for each lane of a wave, up to 4 MiB of them. Compilers cannot see which work-items meet. "
-        "Assumed: adds to one address follow each other, one a clock cycle; the others take the cache's bandwidth."
+        "Assumed: adds to one address follow each other, one a clock cycle, and so do those to the sectors of one "
+        "slice of the cache, 256 bytes; the others take the cache's bandwidth."
     )
     kernel = "add_spread"
 
@@ -54,7 +55,7 @@ class Spread(Atomics):
             device,
             counters=met,
             sent=adds,
-            serial_cycles=adds / met,
+            serial_cycles=waiting_cycles(device, adds, met),
             contended=1 / min(addresses, 16),
             operations={"int32": 5.0 * adds},
         )

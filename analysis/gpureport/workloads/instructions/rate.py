@@ -20,8 +20,8 @@ class Rate(Chains):
     title = "Rate of instructions, by class"
     description = (
         "Every compute unit is full of work-items, each with several independent chains of one operation. Counted: "
-        "instructions times lanes; a multiply-add is one. Additions may be spread over two pipes: NVIDIA compilers write "
-        "every other one as a multiply-add by one. Bitwise operations and shifts have one pipe only."
+        "instructions times lanes; a multiply-add is one. Additions may be spread over two pipes: NVIDIA compilers "
+        "write every other one as a multiply-add by one. Bitwise operations and shifts have one pipe only."
     )
     metric = Metric(kind="rate", unit="instructions", label="instruction rate")
     cases: ClassVar[tuple[Case, ...]] = ARITHMETIC
