@@ -169,7 +169,7 @@ def test_certificates_are_checked_where_there_are_any(
     assert trust().verify_mode == ssl.CERT_REQUIRED
 
 
-@pytest.mark.parametrize("script", ["report", "setup", "test", "lock"])
+@pytest.mark.parametrize("script", ["report", "setup", "test", "lock", "benchmark"])
 def test_scripts_are_plain_shell(script: str) -> None:
     """The shell reads them, and they may be run."""
     path = ROOT / "scripts" / script
