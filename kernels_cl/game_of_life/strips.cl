@@ -14,14 +14,14 @@ typedef uint4 Vector;
 #define LAST s3
 #define UP(first, v) (Vector)(first, v.s012)
 #define DOWN(v, last) (Vector)(v.s123, last)
-#define FROM_ARRAY(array) vload4(0, array)
+#define NUMBERS (Vector)(0, 1, 2, 3)
 #else
 typedef uint16 Vector;
 #define FIRST s0
 #define LAST sf
 #define UP(first, v) (Vector)(first, v.s01234567, v.s89ab, v.scd, v.se)
 #define DOWN(v, last) (Vector)(v.s12345678, v.s9abc, v.sde, v.sf, last)
-#define FROM_ARRAY(array) vload16(0, array)
+#define NUMBERS (Vector)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
 #endif
 
 // The words of a row with the word before and the word after.
@@ -99,13 +99,9 @@ static inline Vector advanced(Sums north, Sums middle, Sums south)
 // Which bits of the vector at x are cells of a board.
 static inline Vector on_board(uint x, uint width)
 {
-    uint words[WORDS];
-    for (uint i = 0; i < WORDS; ++i) {
-        const uint column = (x * WORDS + i) * (32 / BITS);
-        const uint bits = (width - min(width, column)) * BITS;
-        words[i] = bits >= 32 ? ~0u : (1u << bits) - 1;
-    }
-    return FROM_ARRAY(words);
+    const Vector columns = (x * WORDS + NUMBERS) * (32 / BITS);
+    const Vector bits = (width - min((Vector)(width), columns)) * BITS;
+    return bits >= 32 ? (Vector)(~0u) : ((Vector)(1u) << bits) - 1;
 }
 
 kernel void step_strips(global const Vector *restrict from, global Vector *restrict to, uint vectors, uint height,
@@ -118,10 +114,8 @@ kernel void step_strips(global const Vector *restrict from, global Vector *restr
 {
     const uint x = (uint)get_global_id(0);
     const uint first = (uint)get_global_id(1) * ROWS;
-    // Beyond the last column are bits that are no cells.
-    const bool tail = (x + 1) * (WORDS * 32 / BITS) > width, next_tail = (x + 2) * (WORDS * 32 / BITS) > width;
-    const Vector cells = tail ? on_board(x, width) : (Vector)(~0u);
-
+    const bool westmost = !EXCHANGE || get_local_id(0) == 0;
+    const bool eastmost = !EXCHANGE || get_local_id(0) + 1 == get_local_size(0);
     Row rows[ROWS + 2];
 #pragma unroll
     for (uint i = 0; i < ROWS + 2; ++i) {
@@ -131,15 +125,21 @@ kernel void step_strips(global const Vector *restrict from, global Vector *restr
         if (x < vectors && y < height) {
             global const Vector *p = from + (size_t)y * vectors + x;
             rows[i].here = *p;
-            if (tail)
-                rows[i].here &= cells;
-            if ((!EXCHANGE || get_local_id(0) == 0) && x > 0)
+            if (westmost && x > 0)
                 rows[i].before = ((global const uint *)p)[-1];
-            if ((!EXCHANGE || get_local_id(0) + 1 == get_local_size(0)) && x + 1 < vectors) {
+            if (eastmost && x + 1 < vectors)
                 rows[i].after = ((global const uint *)p)[WORDS];
-                if (next_tail)
-                    rows[i].after &= on_board(x + 1, width).FIRST;
-            }
+        }
+    }
+    // Beyond the last column are bits that are no cells.
+    Vector cells = (Vector)(~0u);
+    if ((x + 2) * (WORDS * 32 / BITS) > width) {
+        const uint next = on_board(x + 1, width).FIRST;
+        cells = on_board(x, width);
+#pragma unroll
+        for (uint i = 0; i < ROWS + 2; ++i) {
+            rows[i].here &= cells;
+            rows[i].after &= next;
         }
     }
 #if EXCHANGE
@@ -153,9 +153,9 @@ kernel void step_strips(global const Vector *restrict from, global Vector *restr
     barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll
     for (uint i = 0; i < ROWS + 2; ++i) {
-        if (get_local_id(0) > 0)
+        if (!westmost)
             rows[i].before = last_words[i * items + item - 1];
-        if (get_local_id(0) + 1 < get_local_size(0))
+        if (!eastmost)
             rows[i].after = first_words[i * items + item + 1];
     }
 #endif
@@ -166,9 +166,8 @@ kernel void step_strips(global const Vector *restrict from, global Vector *restr
 #pragma unroll
     for (uint i = 0; i < ROWS; ++i) {
         const Sums south = sums_of(rows[i + 2]);
-        const Vector now = advanced(north, middle, south);
         if (first + i < height)
-            to[(size_t)(first + i) * vectors + x] = tail ? now & cells : now;
+            to[(size_t)(first + i) * vectors + x] = advanced(north, middle, south) & cells;
         north = middle;
         middle = south;
     }
