@@ -23,7 +23,7 @@ kernel void transpose(global const uint *restrict from, global uint *restrict to
             } else {
                 other = wave_shuffle_xor(value, distance);
             }
-            value = EXCHANGE(value, other, UPPER(row, distance), distance, MASKS[round]);
+            value = EXCHANGE_ROW(value, other, UPPER(row, distance), distance, MASKS[round]);
         }
     }
     if (inside)

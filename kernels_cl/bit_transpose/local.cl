@@ -34,7 +34,7 @@ kernel void transpose(global const uint *restrict from, global uint *restrict to
             local uint *tile = words + offset + column;
             tile[row] = value;
             barrier(CLK_LOCAL_MEM_FENCE);
-            value = EXCHANGE(value, tile[row ^ distance], UPPER(row, distance), distance, MASKS[round]);
+            value = EXCHANGE_ROW(value, tile[row ^ distance], UPPER(row, distance), distance, MASKS[round]);
             offset = other - offset;
         }
     }

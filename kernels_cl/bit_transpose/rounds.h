@@ -20,8 +20,22 @@ constant uint MASKS[5] = {0x0000ffffu, 0x00ff00ffu, 0x0f0f0f0fu, 0x33333333u, 0x
 #define SELECT(zeros, ones, mask) (((zeros) & ~(mask)) | ((ones) & (mask)))
 
 // The row (or vector of rows) after a round: `other` holds the partner, `upper` is UPPER of each row.
-#define EXCHANGE(own, other, upper, distance, mask) \
-    SELECT(ROTATE(other, (distance) + ((upper) & (32u - 2u * (distance)))), own, (mask) ^ (upper))
+#define TURNED(other, upper, distance) ROTATE(other, (distance) + ((upper) & (32u - 2u * (distance))))
+#define EXCHANGE(own, other, upper, distance, mask) SELECT(TURNED(other, upper, distance), own, (mask) ^ (upper))
+
+// The same for a single row. NVIDIA's compiler makes several instructions of SELECT where it has one.
+#ifdef __NV_CL_C_VERSION
+static inline uint select_bits(uint zeros, uint ones, uint mask)
+{
+    uint result;
+    __asm__("lop3.b32 %0, %1, %2, %3, 0xca;" : "=r"(result) : "r"(mask), "r"(ones), "r"(zeros));
+    return result;
+}
+#define EXCHANGE_ROW(own, other, upper, distance, mask) \
+    select_bits(TURNED(other, upper, distance), own, (mask) ^ (upper))
+#else
+#define EXCHANGE_ROW EXCHANGE
+#endif
 
 // For functions whose loops are unrolled, and whose arrays become registers, only where they are called.
 #define INLINE static inline __attribute__((always_inline))

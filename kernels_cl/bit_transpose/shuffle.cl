@@ -14,7 +14,7 @@ INLINE void transpose_lanes(private uint *rows, const uint count, uint lane)
             others[k] = distance < lanes ? wave_shuffle_xor(rows[k], distance % lanes) : rows[k ^ (distance / lanes)];
 #pragma unroll
         for (uint k = 0; k < count; ++k)
-            rows[k] = EXCHANGE(rows[k], others[k], UPPER(k * lanes + lane, distance), distance, MASKS[round]);
+            rows[k] = EXCHANGE_ROW(rows[k], others[k], UPPER(k * lanes + lane, distance), distance, MASKS[round]);
     }
 }
 

@@ -21,7 +21,9 @@ kernel void transpose(global const uint4 *restrict from, global uint4 *restrict 
                 others[k] = distance >= 4 ? wave_shuffle_xor(rows[k], distance / 4) : rows[k ^ distance % 4];
 #pragma unroll
             for (uint k = 0; k < 4; ++k)
-                rows[k] = EXCHANGE(rows[k], others[k], UPPER(first + k, distance), distance, MASKS[round]);
+                // Written so that compilers see: it is the same for all four rows, or known beforehand.
+                rows[k] = EXCHANGE_ROW(rows[k], others[k], UPPER(distance < 4 ? k : first, distance), distance,
+                                       MASKS[round]);
         }
     }
     if (inside)

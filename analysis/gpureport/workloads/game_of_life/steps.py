@@ -13,7 +13,7 @@ from gpureport.workloads.model import Argument, Demand, Limits, Parameters, Stre
 
 _WORDS = 4
 _RING = _WORDS + 1
-_ROUNDS = 3
+_ROUNDS = 2
 _RESIDENT = 256  # work-items of a compute unit, when each keeps sums of many rows in registers
 _SHORTEST = 8  # rows of a strip, in units of the generations: more would be read beside it than in it
 
@@ -25,7 +25,7 @@ class _Steps(Board):
     kernel = "step_steps"
     bits_per_cell = 1
     element_bytes = 4 * _WORDS
-    shape = (128, 1)
+    shape = (256, 1)
     published_side = 65_536
     read_bytes = 0.0  # it depends on the length of a strip, see streams
     branches = False
@@ -40,10 +40,10 @@ class _Steps(Board):
         )
 
     def _strip(self, parameters: Parameters, device: Device) -> int:
-        """Return the rows of a strip: few rounds of resident work-items, since each strip reads rows of others."""
+        """Return the rows of a strip, an even number: few rounds of work-items, since each strip reads rows of others."""
         resident = device.compute_units * (_RESIDENT if device.kind != "cpu" else 1)
         columns = self.row_bytes(parameters) // self.element_bytes
-        return max(_SHORTEST * self.generations, ceil(columns * parameters["height"] / (_ROUNDS * resident)))
+        return max(_SHORTEST * self.generations, 2 * ceil(columns * parameters["height"] / (_ROUNDS * resident) / 2))
 
     def items(self, parameters: Parameters) -> tuple[int, int]:
         """One column of work-items a vector, one row of them a strip."""
