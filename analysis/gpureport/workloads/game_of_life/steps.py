@@ -40,7 +40,7 @@ class _Steps(Board):
         )
 
     def _strip(self, parameters: Parameters, device: Device) -> int:
-        """Return the rows of a strip, an even number: few rounds of work-items, since each strip reads rows of others."""
+        """Return the rows of a strip, an even number: few rounds of work-items, since strips read rows of others."""
         resident = device.compute_units * (_RESIDENT if device.kind != "cpu" else 1)
         columns = self.row_bytes(parameters) // self.element_bytes
         return max(_SHORTEST * self.generations, 2 * ceil(columns * parameters["height"] / (_ROUNDS * resident) / 2))
