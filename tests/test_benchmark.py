@@ -74,9 +74,11 @@ def test_sizes_on_a_gpu_are_those_that_rows_name(script: ModuleType, timing: Mod
 def test_every_other_row_has_a_point_and_caches_are_filled_in_part(
     script: ModuleType, timing: ModuleType, run: Any
 ) -> None:
-    last, first = run.device.caches[-1].capacity_bytes, run.device.caches[0].capacity_bytes
-    assert parameters(timing, run, row(script, "last cache"))["bytes"] == pytest.approx(last / 3, rel=0.1)
-    assert parameters(timing, run, row(script, "first cache"))["bytes"] == pytest.approx(first / 4, rel=0.1)
+    last = run.device.caches[-1].capacity_bytes
+    for label, capacity in (("last cache", last), ("first cache", run.device.caches[0].capacity_bytes)):
+        each = row(script, label)
+        filled = parameters(timing, run, each)["bytes"]
+        assert 0.75 * each.part[1] * capacity < filled < 0.75 * capacity
     for label, case in (("multiply-add, two", "fp32"), ("integer multiply-add", "int32_mul")):
         each = row(script, label)
         assert timing.point_of(run, each, workload(each.workload)).key.label == case

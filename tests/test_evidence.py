@@ -72,8 +72,10 @@ def test_code_that_moves_what_the_model_counts_agrees() -> None:
         (
             {"global_loads": {16: 1}, "global_stores": {1: 1}, "counts": {"branch": 3}},
             False,
-            "A work-item loads 16 B as compiled, 4 B in the model. Branches may skip some of what is compiled. "
-            "A work-item stores 1 B as compiled, 4 B in the model.",
+            (
+                "A work-item loads 16 B as compiled, 4 B in the model. Branches may skip some of what is compiled. "
+                "A work-item stores 1 B as compiled, 4 B in the model."
+            ),
         ),
     ],
 )
