@@ -128,7 +128,7 @@ def test_wrong_results_end_with_1_and_a_report_that_says_so(fake: pytest.MonkeyP
     assert "Written: out/report.json, out/report.html\n" in captured.out
     report = load_report(Path("out"))
     assert all(m.verification and not m.verification.passed and not m.points for m in report.measurements)
-    assert "Wrong results." in Path("out/report.html").read_text()
+    assert "Wrong results of " in Path("out/report.html").read_text()
 
 
 def test_a_kernel_that_does_not_build_is_skipped_in_a_sentence(fake: pytest.MonkeyPatch, capsys: Captured) -> None:
