@@ -79,5 +79,5 @@ def test_an_unknown_workload_is_named_and_the_known_ones_are_listed(command: lis
     assert main([*command, "--workload", "memory,[red]<script>"]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert captured.err.startswith("gpureport: no workload is called '[red]<script>'; there are: bit_transpose, ")
+    assert captured.err.startswith("gpureport: no workload is called '[red]<script>'; there are: atomics, ")
     assert captured.err.count("\n") == 1

@@ -39,7 +39,7 @@ os.environ["CUDA_CACHE_DISABLE"] = "1"
 import pyopencl as cl
 
 _POCL = "Portable Computing Language"
-_FILL_PATTERN = np.array([0x9E3779B9], np.uint32)
+_FILL_PATTERN = np.full(2**18, 0x9E3779B9, np.uint32)
 _HOLD_SOURCE = "common/hold.cl"
 _HOLD_PROBE = 20_000
 _PROBES = 5
@@ -209,13 +209,9 @@ class OpenCLBackend:
         return identity
 
     def _fill(self, memory: cl.Buffer, buffer: Buffer) -> None:
-        contents = b"" if buffer.contents is None else np.ascontiguousarray(buffer.contents).view(np.uint8).ravel()
-        if not len(contents):
-            whole = buffer.nbytes // _FILL_PATTERN.nbytes * _FILL_PATTERN.nbytes
-            if whole:
-                cl.enqueue_fill_buffer(self._queue, memory, _FILL_PATTERN, 0, whole)
-            self._queue.finish()
-            return
+        # Copies that double what is there, for the pattern, too: drivers fill gigabytes in minutes.
+        given = _FILL_PATTERN if buffer.contents is None or not buffer.contents.size else buffer.contents
+        contents = np.ascontiguousarray(given).view(np.uint8).ravel()
         filled = min(len(contents), buffer.nbytes)
         cl.enqueue_copy(self._queue, memory, contents[:filled])
         while filled < buffer.nbytes:
@@ -377,8 +373,9 @@ class OpenCLBackend:
 
     @cached_property
     def _hold_state(self) -> cl.Buffer:
-        memory = cl.Buffer(self._context, cl.mem_flags.READ_WRITE, _FILL_PATTERN.nbytes)
-        self._fill(memory, Buffer(_FILL_PATTERN.nbytes))
+        state = Buffer(_FILL_PATTERN.itemsize)
+        memory = cl.Buffer(self._context, cl.mem_flags.READ_WRITE, state.nbytes)
+        self._fill(memory, state)
         return memory
 
     @cached_property

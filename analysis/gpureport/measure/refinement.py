@@ -24,11 +24,12 @@ def between(positions: Sequence[float], times: Sequence[float | None], most: int
     y = [log(time) for time in times if time is not None]
     widths = [after - before for before, after in pairwise(x)]
     slopes = [(y[i + 1] - y[i]) / width for i, width in enumerate(widths)]
-    strays = {}
+    rewards = {}
     for gap, width in enumerate(widths):
         first, last = known[gap], known[gap + 1]
         neighbours = [slopes[other] for other in (gap - 1, gap + 1) if 0 <= other < len(slopes)]
         stray = max((abs(slopes[gap] - slope) for slope in neighbours), default=0.0) * width / 2
         if last - first > 1 and stray > BEND:
-            strays[(first + last) // 2] = stray
-    return sorted(strays, key=lambda index: -strays[index])[:most]
+            # A jump makes its neighbours look bent as well: the gap that it crosses goes first.
+            rewards[(first + last) // 2] = stray + abs(slopes[gap]) * width / 4
+    return sorted(rewards, key=lambda index: -rewards[index])[:most]

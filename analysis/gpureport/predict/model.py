@@ -79,7 +79,7 @@ def point_time(device: Device, demand: Demand, resources: Resources) -> PointTim
         level=level,
         occupancy=resident,
         operations=sum(n for name, n in demand.operations.items() if name not in _MEMORY_CLASSES),
-        memory_bytes=traffic.memory_bytes(demand.streams, device, every_pass=False),
+        memory_bytes=traffic.memory_bytes(demand.streams, device, every_pass=demand.reused == "kernel"),
     )
 
 

@@ -27,5 +27,7 @@ def select(names: tuple[str, ...], *, quick: bool = False) -> tuple[Workload, ..
     known = {workload.family for workload in all_workloads()} | {workload.name for workload in all_workloads()}
     for name in names:
         if name not in known:
-            raise InputError(f"no workload is called {name!r}; there are: {', '.join(sorted(known))}")
+            family = name.partition("/")[0]
+            near = sorted(n for n in known if n.startswith(f"{family}/")) or sorted(w.family for w in all_workloads())
+            raise InputError(f"no workload is called {name!r}; there are: {', '.join(dict.fromkeys(near))}")
     return tuple(w for w in all_workloads() if w.family in names or w.name in names)
