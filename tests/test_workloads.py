@@ -96,7 +96,9 @@ def test_select_takes_families_and_variants() -> None:
     assert names[0] == "memory/copy"
     assert {"bit_transpose/local", "bit_transpose/shuffle"} < set(names[1:])
     assert all(name.startswith("bit_transpose/") for name in names[1:])
-    with pytest.raises(InputError, match=r"no workload is called 'gol'; there are: atomics, bit_transpose, game_of_life, "):
+    with pytest.raises(
+        InputError, match=r"no workload is called 'gol'; there are: atomics, bit_transpose, game_of_life, "
+    ):
         select(("gol",))
 
 

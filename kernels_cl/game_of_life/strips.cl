@@ -1,28 +1,18 @@
-// Conway's Game of Life at the speed of memory, one generation a dispatch. A work-item advances a strip of ROWS rows,
-// WORDS words of 32 bits wide: it asks for all rows at once, so that memory is kept busy, and sums each row's cells with
-// their western and eastern neighbours once for all three rows that need the sum. Cells beyond the border are dead.
+// Conway's Game of Life at the speed of memory, one generation a dispatch. A work-item advances a strip of ROWS rows and
+// sums each row's cells with their western and eastern neighbours once for all three rows that need the sum. Cells
+// beyond the border are dead. Rows are whole vectors.
 //
 // BITS: bits of a cell, 8 (a byte that is 0 or 1) or 1; the westernmost cell is in the lowest bits.
-// EXCHANGE: neighbouring work-items tell each other their outer words through local memory. Loading them would touch as
-// many lines as loading the whole row, although they are already there: on a GPU that costs a tenth of the speed.
-// Rows are whole vectors.
+// WORDS: of 32 bits, of a vector: 8 for processors, 4 for GPUs.
+// SPAN: vectors of a work-item, on processors.
 
-// UP and DOWN move the words of a vector up or down by one.
-#if WORDS == 4
-typedef uint4 Vector;
-#define FIRST s0
-#define LAST s3
-#define UP(first, v) (Vector)(first, v.s012)
-#define DOWN(v, last) (Vector)(v.s123, last)
-#define NUMBERS (Vector)(0, 1, 2, 3)
+#if WORDS == 8
+#include "game_of_life/strips_cpu.h"
 #else
-typedef uint16 Vector;
-#define FIRST s0
-#define LAST sf
-#define UP(first, v) (Vector)(first, v.s01234567, v.s89ab, v.scd, v.se)
-#define DOWN(v, last) (Vector)(v.s12345678, v.s9abc, v.sde, v.sf, last)
-#define NUMBERS (Vector)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
-#endif
+// A work-item of a GPU advances one vector of each row. It asks for all rows at once, so that memory is kept busy.
+// Neighbouring work-items tell each other their outer words through local memory: loading them would touch as many
+// lines as loading the whole row, although they are already there, and costs a tenth of the speed.
+typedef uint4 Vector;
 
 // The words of a row with the word before and the word after.
 typedef struct {
@@ -33,12 +23,12 @@ typedef struct {
 // The cells to the west and to the east of each.
 static inline Vector west(Row row)
 {
-    return row.here << BITS | UP(row.before, row.here) >> (32 - BITS);
+    return row.here << BITS | (Vector)(row.before, row.here.s012) >> (32 - BITS);
 }
 
 static inline Vector east(Row row)
 {
-    return row.here >> BITS | DOWN(row.here, row.after) << (32 - BITS);
+    return row.here >> BITS | (Vector)(row.here.s123, row.after) << (32 - BITS);
 }
 
 #if BITS == 8
@@ -99,23 +89,18 @@ static inline Vector advanced(Sums north, Sums middle, Sums south)
 // Which bits of the vector at x are cells of a board.
 static inline Vector on_board(uint x, uint width)
 {
-    const Vector columns = (x * WORDS + NUMBERS) * (32 / BITS);
+    const Vector columns = (x * WORDS + (Vector)(0, 1, 2, 3)) * (32 / BITS);
     const Vector bits = (width - min((Vector)(width), columns)) * BITS;
     return bits >= 32 ? (Vector)(~0u) : ((Vector)(1u) << bits) - 1;
 }
 
 kernel void step_strips(global const Vector *restrict from, global Vector *restrict to, uint vectors, uint height,
-                        uint width
-#if EXCHANGE
-                        ,
-                        local uint *restrict first_words, local uint *restrict last_words
-#endif
-)
+                        uint width, local uint *restrict first_words, local uint *restrict last_words)
 {
     const uint x = (uint)get_global_id(0);
     const uint first = (uint)get_global_id(1) * ROWS;
-    const bool westmost = !EXCHANGE || get_local_id(0) == 0;
-    const bool eastmost = !EXCHANGE || get_local_id(0) + 1 == get_local_size(0);
+    const bool westmost = get_local_id(0) == 0;
+    const bool eastmost = get_local_id(0) + 1 == get_local_size(0);
     Row rows[ROWS + 2];
 #pragma unroll
     for (uint i = 0; i < ROWS + 2; ++i) {
@@ -134,7 +119,7 @@ kernel void step_strips(global const Vector *restrict from, global Vector *restr
     // Beyond the last column are bits that are no cells.
     Vector cells = (Vector)(~0u);
     if ((x + 2) * (WORDS * 32 / BITS) > width) {
-        const uint next = on_board(x + 1, width).FIRST;
+        const uint next = on_board(x + 1, width).s0;
         cells = on_board(x, width);
 #pragma unroll
         for (uint i = 0; i < ROWS + 2; ++i) {
@@ -142,13 +127,12 @@ kernel void step_strips(global const Vector *restrict from, global Vector *restr
             rows[i].after &= next;
         }
     }
-#if EXCHANGE
     const uint item = (uint)(get_local_id(1) * get_local_size(0) + get_local_id(0));
     const uint items = (uint)(get_local_size(0) * get_local_size(1));
 #pragma unroll
     for (uint i = 0; i < ROWS + 2; ++i) {
-        first_words[i * items + item] = rows[i].here.FIRST;
-        last_words[i * items + item] = rows[i].here.LAST;
+        first_words[i * items + item] = rows[i].here.s0;
+        last_words[i * items + item] = rows[i].here.s3;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll
@@ -158,7 +142,6 @@ kernel void step_strips(global const Vector *restrict from, global Vector *restr
         if (!eastmost)
             rows[i].after = first_words[i * items + item + 1];
     }
-#endif
     if (x >= vectors)
         return;
 
@@ -172,3 +155,4 @@ kernel void step_strips(global const Vector *restrict from, global Vector *restr
         middle = south;
     }
 }
+#endif
