@@ -32,6 +32,9 @@ from gpureport.workloads.model import Sweep, Workload
 
 Save = Callable[[Report], None]
 
+_WEIGHT = 3.0
+"""Shares of time for a primitive that calibrates."""
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -115,16 +118,20 @@ class _Run:
     def _sweeps(self, workload: Workload) -> tuple[Sweep, ...]:
         return workload.sweeps(self.plan.match.device, self.plan.settings.limits)
 
-    def _settings(self) -> Settings:
-        """Return the settings of the next sweeps, with their share of the time that is left."""
+    def _settings(self, workload: Workload) -> Settings:
+        """Return the settings of a workload's sweeps, with their share of the time that is left.
+
+        Primitives that every run measures get more of it: all that is calibrated rests on them.
+        """
         settings = self.plan.settings
+        weight = _WEIGHT if workload.primitive and workload.essential else 1.0
         share_s = sweep_budget_s(
             self.backend.device.kind,
             quick=settings.limits.quick,
             spent_s=self.backend.now() - self._begun_s,
             sweeps_left=self._sweeps_left,
         )
-        return replace(settings, budget_s=min(settings.budget_s, share_s))
+        return replace(settings, budget_s=min(settings.budget_s, weight * share_s))
 
     def calibrate(self, workload: Workload, specified: Sequence[Prediction]) -> None:
         """Predict the sweeps of a workload once more, from what primitives measured and from compiled kernels."""
@@ -140,7 +147,7 @@ class _Run:
     def measure(self, workload: Workload, progress: Progress) -> None:
         """Verify and time a workload; observe each of its sweeps."""
         sweeps, present, began = self._sweeps(workload), features(self.backend.device), self.backend.now()
-        measured = tuple(measure_workload(self.backend, workload, sweeps, present, self._settings(), progress))
+        measured = tuple(measure_workload(self.backend, workload, sweeps, present, self._settings(workload), progress))
         running_s = sum(measurement.duration_s for measurement in measured)
         self._spend("measure", workload, running_s)
         self._spend("verify", workload, self.backend.now() - began - running_s)

@@ -1,4 +1,4 @@
-// Conway's Game of Life at the speed of memory, one generation a dispatch. A work-item advances a strip of ROWS rows and
+// Conway's Game of Life at the speed of memory, one generation a dispatch. A work-item advances a strip of ROWS rows; it
 // sums each row's cells with their western and eastern neighbours once for all three rows that need the sum. Cells
 // beyond the border are dead. Rows are whole vectors.
 //

@@ -1,6 +1,6 @@
-"""Game of Life at the speed of memory: strips of eight rows a work-item, one byte or one bit a cell."""
+"""Game of Life at the speed of memory: strips of several rows a work-item, one byte or one bit a cell."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import ceil
 from typing import ClassVar
 
@@ -9,93 +9,163 @@ from gpureport.workloads.game_of_life.board import Board
 from gpureport.workloads.game_of_life.tiling import Tiling
 from gpureport.workloads.model import Argument, Demand, Limits, Local, Parameters, Stream, Sweep
 
-_ROWS = 8
+_PAGE_BYTES = 4096
+
+
+@dataclass(frozen=True)
+class _Form:
+    """How a board is cut up: vectors of a row, rows of a strip, vectors of a work-item in each row."""
+
+    words: int
+    rows: int
+    span: int = 1
+
+    @property
+    def exchanges(self) -> bool:
+        """Whether work-items tell each other the words at their edges."""
+        return self.span == 1
+
+    @property
+    def vector_bytes(self) -> int:
+        """Bytes of a vector."""
+        return 4 * self.words
+
+
+_GPU, _CPU = _Form(words=4, rows=8), _Form(words=8, rows=4, span=16)
+
+
+def _form(parameters: Parameters) -> _Form:
+    return _CPU if parameters.get("words") == _CPU.words else _GPU
 
 
 class _Strips(Board):
-    """Vectors of ``words`` 32-bit words: 16 bytes a lane of a GPU, 64 bytes a work-item of a CPU.
+    """Vectors of 16 bytes a lane of a GPU; of 32 bytes, many in a row, a work-item of a CPU.
 
-    Work-items of a GPU exchange the words at their edges through local memory; those of a CPU, which run one after the
-    other, load them.
+    Work-items of a GPU exchange the words at their edges through local memory; those of a CPU load each row thrice,
+    one place apart.
     """
 
     source = "game_of_life/strips.cl"
     kernel = "step_strips"
     essential = True
     element_bytes = 64
-    rows_per_item = _ROWS
     shape = (128, 1)
     published_side = 65_536
-    read_bytes = 16.0 * (_ROWS + 2)
+    read_bytes = 0.0  # it depends on the form, see streams
     registers = 96
     branches = False
-    sum_operations: ClassVar[float]
-    """Integer operations that sum a word of a row with its neighbours."""
-    rule_operations: ClassVar[float]
+    sum_operations: ClassVar[tuple[float, float]]
+    """Integer operations that sum a word of a row with its neighbours, on a GPU and on a CPU."""
+    rule_operations: ClassVar[tuple[float, float]]
     """Those that make a word of the next generation of three sums."""
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
-        """The usual ones, cut into vectors for the device."""
-        words = 16 if device.kind == "cpu" else 4
-        return tuple(
-            replace(sweep, points=tuple({**point, "words": words} for point in sweep.points))
-            for sweep in super().sweeps(device, limits)
-        )
+        """The usual ones, cut up for the device."""
+        form = _CPU if device.kind == "cpu" else _GPU
+        usual = super().sweeps(device, limits)
+        return tuple(replace(sweep, points=self._cut(sweep, form, limits)) for sweep in usual)
+
+    def _cut(self, sweep: Sweep, form: _Form, limits: Limits) -> tuple[Parameters, ...]:
+        """Return a sweep's points in a form, without those whose rows, with what fills them up, need too much."""
+        points = [{**point, "words": form.words} for point in sweep.points]
+        if form is _CPU and sweep.axis.quantity != "work_group":
+            points = [{**point, "local_x": self._row_of_items(point)} for point in points]
+        most = min(limits.max_bytes / 2, limits.max_buffer_bytes)
+        return tuple(point for point in points if self.board_bytes(point) <= most)
+
+    def _row_of_items(self, parameters: Parameters) -> int:
+        """Return a group's work-items that cover a row: idle ones cost a CPU time, too."""
+        return int(min(parameters["local_x"], 1 << (self.items(parameters)[0] - 1).bit_length()))
+
+    def row_bytes(self, parameters: Parameters) -> int:
+        """Return the bytes from one row to the next; never whole pages on a CPU.
+
+        Its first cache would keep all rows of a strip in the same few places.
+        """
+        size = super().row_bytes(parameters)
+        padded = _form(parameters) is _CPU and size % _PAGE_BYTES == 0
+        return size + self.element_bytes if padded else size
 
     def items(self, parameters: Parameters) -> tuple[int, int]:
-        """One column of work-items a vector, one row of them eight rows."""
-        return self._vectors(parameters), ceil(parameters["height"] / _ROWS)
+        """One column of work-items a span of vectors, one row of them a strip."""
+        form = _form(parameters)
+        return ceil(self._vectors(parameters) / form.span), ceil(parameters["height"] / form.rows)
 
     def _vectors(self, parameters: Parameters) -> int:
-        return self.row_bytes(parameters) // (4 * parameters["words"])
+        return self.row_bytes(parameters) // _form(parameters).vector_bytes
 
     def tiling(self, parameters: Parameters, device: Device) -> Tiling:
-        """Vectors of eight rows."""
-        group = (parameters["local_x"], parameters["local_y"])
-        return Tiling(device, self.items(parameters), group, 4 * parameters["words"], _ROWS)
+        """Strips of vectors."""
+        form, group = _form(parameters), (parameters["local_x"], parameters["local_y"])
+        return Tiling(device, self.items(parameters), group, form.span * form.vector_bytes, form.rows)
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
-        """Ten rows are loaded and summed for eight that are written; sums are shared by the rows that need them."""
+        """Two rows more are loaded and summed than are written; sums are shared by the rows that need them."""
         base = super().demand(parameters, device)
-        busy, words = self.tiling(parameters, device).busy_items, parameters["words"]
-        integer = words * (self.sum_operations * (_ROWS + 2) + self.rule_operations * _ROWS)
-        addresses = 6.0 * (_ROWS + 2) + 3.0 * _ROWS
-        local = 4.0 * (_ROWS + 2) if words == 4 else 0.0  # two words of each row to local memory, two from there
-        per_item = {
-            "memory": 2.0 * _ROWS + 2,
-            "int32": integer + addresses,
-            "instruction": integer + 1.5 * addresses + local + 2.0 * _ROWS + 2,
-            **({"local": local, "barrier": 1.0} if local else {}),
-        }
+        busy, form = self.tiling(parameters, device).busy_items, _form(parameters)
+        per_item = self._lanes(form) if form.exchanges else self._loop(form)
         return replace(
             base,
             operations={name: count * busy for name, count in per_item.items()},
-            chain={"int32": 8.0 * words + 2.0 * _ROWS, **({"local": 2.0, "barrier": 1.0} if local else {})},
-            local_memory_bytes=self._local_bytes(parameters) if local else 0,
+            chain={"int32": 8.0 * form.words + 2.0 * form.rows, "local": 2.0, "barrier": 1.0}
+            if form.exchanges
+            else {"int32": 24.0},  # of a vector; the next does not wait for it
+            local_memory_bytes=self._local_bytes(parameters) if form.exchanges else 0,
         )
 
+    def _integer(self, form: _Form) -> float:
+        """Return the operations of a vector of all rows."""
+        which = 0 if form.exchanges else 1
+        return form.words * (
+            self.sum_operations[which] * (form.rows + 2) + self.rule_operations[which] * form.rows
+        )
+
+    def _lanes(self, form: _Form) -> dict[str, float]:
+        """Return the operations of a GPU's work-item by class."""
+        integer, addresses = self._integer(form), 6.0 * (form.rows + 2) + 3.0 * form.rows
+        local = 4.0 * (form.rows + 2)  # two words of each row to local memory, two from there
+        memory = 2.0 * form.rows + 2
+        return {
+            "memory": memory,
+            "int32": integer + addresses,
+            "instruction": integer + 1.5 * addresses + local + memory,
+            "local": local,
+            "barrier": 1.0,
+        }
+
+    def _loop(self, form: _Form) -> dict[str, float]:
+        """Return those of a CPU's: vector instructions count once a word; so do some 24 of the loop, which take turns."""
+        memory = form.words * (3.0 * (form.rows + 2) + form.rows)
+        integer = self._integer(form)
+        vector = {"memory": memory, "int32": integer, "instruction": integer + memory + 24.0 * form.words}
+        return {name: count * form.span for name, count in vector.items()}
+
     def streams(self, parameters: Parameters, device: Device) -> tuple[Stream, ...]:
-        """Each row is loaded by the work-items of its strip, and by those above and below at the edge."""
+        """Each row is loaded by the work-items of its strip, and by those above and below; thrice by those of a CPU."""
         read, written = super().streams(parameters, device)
-        return replace(read, passes=(_ROWS + 2) / _ROWS), written
+        form = _form(parameters)
+        loads = 1 if form.exchanges else 3
+        return replace(read, passes=loads * (form.rows + 2) / form.rows), written
 
     def _local_bytes(self, parameters: Parameters) -> int:
-        return 2 * 4 * (_ROWS + 2) * parameters["local_x"] * parameters["local_y"]
+        return 2 * 4 * (_GPU.rows + 2) * parameters["local_x"] * parameters["local_y"]
 
     def build_options(self, parameters: Parameters) -> str:
         """The form of cells and vectors."""
-        words = parameters["words"]
-        return f"-DBITS={self.bits_per_cell} -DROWS={_ROWS} -DWORDS={words} -DEXCHANGE={int(words == 4)}"
+        form = _form(parameters)
+        return f"-DBITS={self.bits_per_cell} -DROWS={form.rows} -DWORDS={form.words} -DSPAN={form.span}"
 
     def scalars(self, parameters: Parameters) -> tuple[Argument, ...]:
         """Vectors of a row, height and width; where words are exchanged, room for the first and the last of each."""
         vectors, (width, height) = self._vectors(parameters), super().scalars(parameters)
         half = Local(self._local_bytes(parameters) // 2)
-        return (type(height)(vectors), height, width, *((half, half) if parameters["words"] == 4 else ()))
+        return (type(height)(vectors), height, width, *((half, half) if _form(parameters).exchanges else ()))
 
     def verification(self) -> tuple[Parameters, ...]:
-        """The odd boards, cut for GPUs and for CPUs."""
-        return tuple({**board, "words": words} for board in super().verification() for words in (4, 16))
+        """The odd boards, cut for GPUs and for CPUs; for these also rows of a page, of several spans."""
+        boards = super().verification()
+        page = {"width": 4090 * 8 // self.bits_per_cell, "height": 13, "local_x": 8, "local_y": 2}
+        return (*({**b, "words": _GPU.words} for b in boards), *({**b, "words": _CPU.words} for b in (*boards, page)))
 
 
 class BytesStrips(_Strips):
