@@ -1,5 +1,6 @@
 """Game of Life at the speed of memory: strips of several rows a work-item, one byte or one bit a cell."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import ceil
 from typing import ClassVar
@@ -31,7 +32,7 @@ class _Form:
         return 4 * self.words
 
 
-_GPU, _CPU = _Form(words=4, rows=8), _Form(words=8, rows=4, span=16)
+_GPU, _CPU = _Form(words=4, rows=8), _Form(words=8, rows=4, span=32)
 
 
 def _form(parameters: Parameters) -> _Form:
@@ -54,10 +55,8 @@ class _Strips(Board):
     read_bytes = 0.0  # it depends on the form, see streams
     registers = 96
     branches = False
-    sum_operations: ClassVar[tuple[float, float]]
-    """Integer operations that sum a word of a row with its neighbours, on a GPU and on a CPU."""
-    rule_operations: ClassVar[tuple[float, float]]
-    """Those that make a word of the next generation of three sums."""
+    operations_of_a_word: ClassVar[Mapping[_Form, tuple[float, float]]]
+    """Integer operations that sum a word of a row with its neighbours; those that make a new word of three sums."""
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """The usual ones, cut up for the device."""
@@ -115,10 +114,8 @@ class _Strips(Board):
 
     def _integer(self, form: _Form) -> float:
         """Return the operations of a vector of all rows."""
-        which = 0 if form.exchanges else 1
-        return form.words * (
-            self.sum_operations[which] * (form.rows + 2) + self.rule_operations[which] * form.rows
-        )
+        to_sum, to_rule = self.operations_of_a_word[form]
+        return form.words * (to_sum * (form.rows + 2) + to_rule * form.rows)
 
     def _lanes(self, form: _Form) -> dict[str, float]:
         """Return the operations of a GPU's work-item by class."""
@@ -134,7 +131,7 @@ class _Strips(Board):
         }
 
     def _loop(self, form: _Form) -> dict[str, float]:
-        """Return those of a CPU's: vector instructions count once a word; so do some 24 of the loop, which take turns."""
+        """Return those of a CPU's; an instruction counts once a word of a vector, as do 24 of each turn of the loop."""
         memory = form.words * (3.0 * (form.rows + 2) + form.rows)
         integer = self._integer(form)
         vector = {"memory": memory, "int32": integer, "instruction": integer + memory + 24.0 * form.words}
@@ -174,14 +171,15 @@ class BytesStrips(_Strips):
     variant = "bytes_strips"
     title = "Game of Life, one byte a cell, strips"
     description = (
-        "The fastest kernel of bytes: a work-item asks for ten rows of 16 bytes at once (64 on a CPU), sums each row's "
-        "cells with their neighbours once, and writes eight; work-items side by side exchange the words at their edges "
-        "through local memory; dead beyond the border. Counted: cells advanced by one generation."
+        "The fastest kernel of bytes: a work-item asks for ten rows of 16 bytes at once, sums each row's cells with "
+        "their neighbours once, and writes eight; work-items side by side exchange the words at their edges through "
+        "local memory. On a CPU it writes four rows, 1024 bytes long, and loads them thrice, a cell apart; rows of "
+        "whole pages are a line longer there. Dead beyond the border. Counted: cells advanced by one generation."
     )
     bits_per_cell = 8
-    # Two shifts across words and an addition; then three additions, the test for three, and its bit.
-    sum_operations = 3.0
-    rule_operations = 7.0
+    # GPU: two shifts across words and an addition; then three additions, the test for three, and its bit. CPU: two
+    # additions; then one and a half, since pairs of rows share one, a subtraction, and five for the test and its bit.
+    operations_of_a_word: ClassVar[Mapping[_Form, tuple[float, float]]] = {_GPU: (3.0, 7.0), _CPU: (2.0, 7.5)}
 
 
 class PackedStrips(_Strips):
@@ -191,12 +189,13 @@ class PackedStrips(_Strips):
     title = "Game of Life, one bit a cell, strips"
     description = (
         "The fastest kernel of bits for one generation: as the strips of bytes, with 128 cells a row of a work-item "
-        "(512 on a CPU), summed on bit planes; dead beyond the border. Counted: cells advanced by one generation."
+        "(8192 on a CPU), summed on bit planes; dead beyond the border. Counted: cells advanced by one generation."
     )
     bits_per_cell = 1
-    # Two shifts across words, parity and majority; then four of sums and carries, and the rule.
-    sum_operations = 4.0
-    rule_operations = 9.0
+    # GPU: two shifts across words, parity and majority; then four of sums and carries, and the rule. CPU, with two
+    # inputs: six of shifts across words, five of the sum; then eight of two sums, a part shared by pairs of rows, and
+    # seven of the rule.
+    operations_of_a_word: ClassVar[Mapping[_Form, tuple[float, float]]] = {_GPU: (4.0, 9.0), _CPU: (11.0, 15.0)}
 
 
 WORKLOADS = (BytesStrips(), PackedStrips())
