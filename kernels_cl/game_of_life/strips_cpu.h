@@ -109,16 +109,15 @@ static inline Sums sums_at_border(global const uint *p, Cells cells)
 {
     const Vector here = *(global const Vector *)p & cells.here;
     const uint before = cells.west ? p[-1] : 0, after = cells.east ? p[WORDS] & cells.east : 0;
-    const Vector up = (Vector)(before, here.s0123, here.s45, here.s6);
-    const Vector down = (Vector)(here.s1234, here.s56, here.s7, after);
+    const Vector up = (Vector)(before, here.s0, here.s1, here.s2, here.s3, here.s4, here.s5, here.s6);
+    const Vector down = (Vector)(here.s1, here.s2, here.s3, here.s4, here.s5, here.s6, here.s7, after);
     return sums_of(here << BITS | up >> (32 - BITS), here, here >> BITS | down << (32 - BITS));
 }
 
 // Advances a vector of ROWS rows, `first` the number of the uppermost. `inside`: these and all around are cells.
 // Two copies of it must be compiled.
-static inline __attribute__((always_inline)) void advance(global const uint *restrict from, global uint *restrict to,
-                                                          size_t pitch, uint first, uint height, Cells cells,
-                                                          bool inside)
+static inline __attribute__((always_inline)) void advance(global const uint *from, global uint *to, size_t pitch,
+                                                          uint first, uint height, Cells cells, bool inside)
 {
     const Sums none = sums_of(0, 0, 0);
     Sums north = inside ? sums_inside(from - pitch) : first > 0 ? sums_at_border(from - pitch, cells) : none;
