@@ -16,6 +16,7 @@ from gpureport.workloads.game_of_life.board import Board
 from gpureport.workloads.game_of_life.bytes import Bytes, Bytes4, BytesTile, BytesWide
 from gpureport.workloads.game_of_life.packed import Packed8, Packed32, Packed64
 from gpureport.workloads.game_of_life.rules import cells_of, generations, random_cells, stored_of
+from gpureport.workloads.game_of_life.strips import BytesStrips
 from gpureport.workloads.game_of_life.words import (
     Words,
     WordsBlocks,
@@ -229,6 +230,22 @@ def test_what_a_stencil_reads(workload: Board, first: float, outer: float) -> No
     assert read.outer_passes == pytest.approx(outer)
     assert (written.passes, written.outer_passes) == (1.0, 1.0)
     assert read.elements * read.record_bytes == workload.board_bytes({"width": 2**16, "height": 64})
+
+
+def test_strips_of_a_cpu_load_three_vectors_of_each_row() -> None:
+    """Six rows for four; vectors count, not those that a work-item's span would have beyond the end of a row."""
+    board = {"width": 960, "height": 64, "local_x": 1, "local_y": 1, "words": 8}
+    demand = BytesStrips().demand(board, CPU)
+
+    assert demand.streams[0].passes == 3 * 6 / 4
+    assert demand.operations["memory"] == 960 * 64 / 4 * (3 * 6 / 4 + 1)
+    assert demand.work_items == 16
+
+
+@pytest.mark.parametrize(("words", "width", "nbytes"), [(8, 8192, 8256), (8, 8128, 8128), (4, 8192, 8192)])
+def test_rows_of_whole_pages_are_a_line_longer_on_a_cpu(words: int, width: int, nbytes: int) -> None:
+    """So that the rows of a strip do not share the few places of one set of its first cache."""
+    assert BytesStrips().row_bytes({"width": width, "height": 4, "words": words}) == nbytes
 
 
 def test_columns_waste_sectors() -> None:

@@ -11,6 +11,7 @@ from gpureport.workloads.game_of_life.tiling import Tiling
 from gpureport.workloads.model import Argument, Demand, Limits, Local, Parameters, Stream, Sweep
 
 _PAGE_BYTES = 4096
+_SCALARS = 24.0  # instructions of a turn of a CPU's loop that handle no vectors
 
 
 @dataclass(frozen=True)
@@ -101,11 +102,14 @@ class _Strips(Board):
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         """Two rows more are loaded and summed than are written; sums are shared by the rows that need them."""
         base = super().demand(parameters, device)
-        busy, form = self.tiling(parameters, device).busy_items, _form(parameters)
-        per_item = self._lanes(form) if form.exchanges else self._loop(form)
+        form = _form(parameters)
+        if form.exchanges:
+            busy, operations = self.tiling(parameters, device).busy_items, self._lanes(form)
+        else:
+            busy, operations = self._vectors(parameters) * self.items(parameters)[1], self._turn(form)
         return replace(
             base,
-            operations={name: count * busy for name, count in per_item.items()},
+            operations={name: count * busy for name, count in operations.items()},
             chain={"int32": 8.0 * form.words + 2.0 * form.rows, "local": 2.0, "barrier": 1.0}
             if form.exchanges
             else {"int32": 24.0},  # of a vector; the next does not wait for it
@@ -130,12 +134,11 @@ class _Strips(Board):
             "barrier": 1.0,
         }
 
-    def _loop(self, form: _Form) -> dict[str, float]:
-        """Return those of a CPU's; an instruction counts once a word of a vector, as do 24 of each turn of the loop."""
+    def _turn(self, form: _Form) -> dict[str, float]:
+        """Return those of a turn of a CPU's loop; an instruction, scalar ones too, counts once a word of a vector."""
         memory = form.words * (3.0 * (form.rows + 2) + form.rows)
         integer = self._integer(form)
-        vector = {"memory": memory, "int32": integer, "instruction": integer + memory + 24.0 * form.words}
-        return {name: count * form.span for name, count in vector.items()}
+        return {"memory": memory, "int32": integer, "instruction": integer + memory + _SCALARS * form.words}
 
     def streams(self, parameters: Parameters, device: Device) -> tuple[Stream, ...]:
         """Each row is loaded by the work-items of its strip, and by those above and below; thrice by those of a CPU."""
