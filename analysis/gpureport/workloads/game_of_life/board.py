@@ -68,8 +68,8 @@ class Board(Workload):
     extra_bytes: ClassVar[int] = 0
     """Of buffers that are no boards."""
 
-    read_bytes: ClassVar[float]
-    """Bytes that one work-item asks of the first cache."""
+    read_bytes: ClassVar[float] = 0.0
+    """Bytes that one work-item asks of the first cache, where they do not depend on the point; see :meth:`passes`."""
     operations: ClassVar[Mapping[str, float]] = {}
     """Lane operations of one work-item by class, where they do not depend on the point."""
     chain: ClassVar[Mapping[str, float]] = {"int32": 24.0}
@@ -205,12 +205,15 @@ class Board(Workload):
         """Return the traffic: reads with the halo of a group, writes in the sectors that a wave reaches."""
         elements, nbytes = self.board_bytes(parameters) / self.element_bytes, self.element_bytes
         tiling = self.tiling(parameters, device)
-        asked = prod(tiling.items) * self.read_bytes / self.board_bytes(parameters)
         halo = tiling.halo(self.generations, self.generations * self.bits_per_cell / 8)
         return (
-            Stream("from", elements, nbytes, nbytes, passes=asked, outer_passes=halo),
+            Stream("from", elements, nbytes, nbytes, passes=self.passes(parameters), outer_passes=halo),
             Stream("to", elements, nbytes, nbytes, write=True, outer_passes=tiling.written),
         )
+
+    def passes(self, parameters: Parameters) -> float:
+        """Return how often work-items, all together, ask the first cache for the board."""
+        return prod(self.items(parameters)) * self.read_bytes / self.board_bytes(parameters)
 
     # Running and checking
 

@@ -86,7 +86,6 @@ class BytesTile(_Bytes):
         "nine from there; dead beyond the border. Counted: cells advanced by one generation."
     )
     shape = (32, 8)
-    read_bytes = 1.0  # and its part of the halo, see demand
     # The nine reads from local memory, their sum, the rule and the store; what the copy adds, see demand.
     operations: ClassVar[Mapping[str, float]] = {
         "memory": 1.0,
@@ -107,18 +106,18 @@ class BytesTile(_Bytes):
     chain: ClassVar[Mapping[str, float]] = {"int32": 30.0, "local": 2.0, "barrier": 1.0}
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
-        """Each cell of the tile is loaded once, its halo included."""
+        """Each cell of the tile is copied once, its halo included."""
         base = super().demand(parameters, device)
-        tile = self._tile_bytes(parameters)
-        loaded = tile / prod(base.work_group)
-        copying = loaded * self.tiling(parameters, device).busy_items
-        read, written = base.streams
+        copying = self.passes(parameters) * self.tiling(parameters, device).busy_items
         return replace(
             base,
-            streams=(replace(read, passes=loaded), written),
             operations={name: n + self.copied.get(name, 0.0) * copying for name, n in base.operations.items()},
-            local_memory_bytes=tile,
+            local_memory_bytes=self._tile_bytes(parameters),
         )
+
+    def passes(self, parameters: Parameters) -> float:
+        """The tile of a group, halo included, is loaded for the group's own cells."""
+        return self._tile_bytes(parameters) / (parameters["local_x"] * parameters["local_y"])
 
     def _tile_bytes(self, parameters: Parameters) -> int:
         return prod(parameters[side] + 2 for side in ("local_x", "local_y"))

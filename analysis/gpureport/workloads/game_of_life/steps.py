@@ -9,7 +9,7 @@ import numpy as np
 from gpureport.spec.models import Device
 from gpureport.workloads.game_of_life.board import Board
 from gpureport.workloads.game_of_life.tiling import Tiling
-from gpureport.workloads.model import Argument, Demand, Limits, Parameters, Stream, Sweep
+from gpureport.workloads.model import Argument, Demand, Limits, Parameters, Sweep
 
 _WORDS = 4
 _RING = _WORDS + 1
@@ -27,7 +27,6 @@ class _Steps(Board):
     element_bytes = 4 * _WORDS
     shape = (256, 1)
     published_side = 65_536
-    read_bytes = 0.0  # it depends on the length of a strip, see streams
     branches = False
     operations_of_a_word: ClassVar[float] = 11.0
     moves_of_a_word: ClassVar[float] = 3.0
@@ -75,11 +74,10 @@ class _Steps(Board):
             registers=min(255, 40 + _RING * (1 + 5 * self.generations)),
         )
 
-    def streams(self, parameters: Parameters, device: Device) -> tuple[Stream, ...]:
+    def passes(self, parameters: Parameters) -> float:
         """A strip reads as many rows above and below it as there are generations."""
-        read, written = super().streams(parameters, device)
         rows = self._rows(parameters)
-        return replace(read, passes=(rows + 2 * self.generations) / rows), written
+        return (rows + 2 * self.generations) / rows
 
     def build_options(self, parameters: Parameters) -> str:  # noqa: ARG002 - the same for all points
         """Generations and words."""

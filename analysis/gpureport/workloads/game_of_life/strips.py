@@ -5,10 +5,12 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import ClassVar
 
+import numpy as np
+
 from gpureport.spec.models import Device
 from gpureport.workloads.game_of_life.board import Board
 from gpureport.workloads.game_of_life.tiling import Tiling
-from gpureport.workloads.model import Argument, Demand, Limits, Local, Parameters, Stream, Sweep
+from gpureport.workloads.model import Argument, Demand, Limits, Local, Parameters, Sweep
 
 _PAGE_BYTES = 4096
 _SCALARS = 24.0  # instructions of a turn of a CPU's loop that handle no vectors
@@ -53,7 +55,6 @@ class _Strips(Board):
     element_bytes = 64
     shape = (128, 1)
     published_side = 65_536
-    read_bytes = 0.0  # it depends on the form, see streams
     registers = 96
     branches = False
     operations_of_a_word: ClassVar[Mapping[_Form, tuple[float, float]]]
@@ -140,12 +141,10 @@ class _Strips(Board):
         integer = self._integer(form)
         return {"memory": memory, "int32": integer, "instruction": integer + memory + _SCALARS * form.words}
 
-    def streams(self, parameters: Parameters, device: Device) -> tuple[Stream, ...]:
+    def passes(self, parameters: Parameters) -> float:
         """Each row is loaded by the work-items of its strip, and by those above and below; thrice by those of a CPU."""
-        read, written = super().streams(parameters, device)
         form = _form(parameters)
-        loads = 1 if form.exchanges else 3
-        return replace(read, passes=loads * (form.rows + 2) / form.rows), written
+        return (1 if form.exchanges else 3) * (form.rows + 2) / form.rows
 
     def _local_bytes(self, parameters: Parameters) -> int:
         return 2 * 4 * (_GPU.rows + 2) * parameters["local_x"] * parameters["local_y"]
@@ -159,7 +158,7 @@ class _Strips(Board):
         """Vectors of a row, height and width; where words are exchanged, room for the first and the last of each."""
         vectors, (width, height) = self._vectors(parameters), super().scalars(parameters)
         half = Local(self._local_bytes(parameters) // 2)
-        return (type(height)(vectors), height, width, *((half, half) if _form(parameters).exchanges else ()))
+        return (np.uint32(vectors), height, width, *((half, half) if _form(parameters).exchanges else ()))
 
     def verification(self) -> tuple[Parameters, ...]:
         """The odd boards, cut for GPUs and for CPUs; for these also rows of a page, of several spans."""
