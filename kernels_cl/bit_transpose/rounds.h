@@ -6,6 +6,7 @@
 //
 // FIRST_ROUND: 0 for 32 x 32, 2 for 8 x 8. REPEATS: transpositions of a dispatch, each of the result of the one
 // before, so that no compiler can leave one out.
+#include "common/logic.h"
 
 constant uint MASKS[5] = {0x0000ffffu, 0x00ff00ffu, 0x0f0f0f0fu, 0x33333333u, 0x55555555u};
 
@@ -23,19 +24,15 @@ constant uint MASKS[5] = {0x0000ffffu, 0x00ff00ffu, 0x0f0f0f0fu, 0x33333333u, 0x
 #define TURNED(other, upper, distance) ROTATE(other, (distance) + ((upper) & (32u - 2u * (distance))))
 #define EXCHANGE(own, other, upper, distance, mask) SELECT(TURNED(other, upper, distance), own, (mask) ^ (upper))
 
-// The same for a single row. NVIDIA's compiler makes several instructions of SELECT where it has one.
-#ifdef __NV_CL_C_VERSION
+// The same for a single row.
 static inline uint select_bits(uint zeros, uint ones, uint mask)
 {
     uint result;
-    __asm__("lop3.b32 %0, %1, %2, %3, 0xca;" : "=r"(result) : "r"(mask), "r"(ones), "r"(zeros));
+    LOGIC(result, SELECT(zeros, ones, mask), 0xca, mask, ones, zeros);
     return result;
 }
 #define EXCHANGE_ROW(own, other, upper, distance, mask) \
     select_bits(TURNED(other, upper, distance), own, (mask) ^ (upper))
-#else
-#define EXCHANGE_ROW EXCHANGE
-#endif
 
 // For functions whose loops are unrolled, and whose arrays become registers, only where they are called.
 #define INLINE static inline __attribute__((always_inline))

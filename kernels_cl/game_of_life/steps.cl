@@ -1,28 +1,17 @@
 // Conway's Game of Life, one bit a cell, STEPS generations a dispatch (temporal blocking): memory is read and written
 // once for all of them. Cells beyond the border are dead. Rows are whole vectors; bits beyond the last column are zero.
 //
-// A work-item goes down a strip of WORDS words of 32 cells. Generations follow each other in a pipeline:
-// as soon as a generation has three rows, the next one has its middle row. The cells beyond the strip's edges that
-// matter, 16 to the west and 16 to the east, share one word more: its upper half continues the strip to the west, its
-// lower half to the east, so that the words form a ring. Nonsense spreads from the middle of that word by one cell a
-// generation and never gets out of it, since STEPS is at most 16. 2 STEPS more rows are read than written.
+// A work-item goes down a strip of four words of 32 cells. Generations follow each other in a pipeline: as soon as a
+// generation has three rows, the next one has its middle row. The cells beyond the strip's edges that matter, 16 to the
+// west and 16 to the east, share one word more: its upper half continues the strip to the west, its lower half to the
+// east, so that the words form a ring. Nonsense spreads from the middle of that word by one cell a generation and never
+// gets out of it, since STEPS is at most 16. 2 STEPS more rows are read than written.
+#include "common/logic.h"
 
+#define WORDS 4
 #define RING (WORDS + 1)
 
-#if WORDS == 4
 typedef uint4 Vector;
-#else
-typedef uint2 Vector;
-#endif
-
-// An operation of three inputs. NVIDIA's compiler does not always find that its one instruction does it; `table` is
-// what that instruction is told: the result where a is 0xf0, b 0xcc and c 0xaa.
-#ifdef __NV_CL_C_VERSION
-#define LOGIC(result, expression, table, a, b, c) \
-    __asm__("lop3.b32 %0, %1, %2, %3, " #table ";" : "=r"(result) : "r"(a), "r"(b), "r"(c))
-#else
-#define LOGIC(result, expression, table, a, b, c) result = expression
-#endif
 
 static inline uint parity(uint a, uint b, uint c)
 {
@@ -92,10 +81,8 @@ static inline void strip(global const uint *restrict from, global uint *restrict
             uint row[RING];
             row[0] = ahead.here.s0;
             row[1] = ahead.here.s1;
-#if WORDS == 4
             row[2] = ahead.here.s2;
             row[3] = ahead.here.s3;
-#endif
             row[WORDS] = ((ahead.before & 0xffff0000u) | (ahead.after & 0xffffu)) & cells[WORDS];
             if (bordered)
 #pragma unroll
@@ -131,11 +118,7 @@ static inline void strip(global const uint *restrict from, global uint *restrict
             }
             if (y - STEPS >= first && y - STEPS < end) {
                 global Vector *p = (global Vector *)to + (size_t)(y - STEPS) * vectors + x;
-#if WORDS == 4
                 *p = (uint4)(row[0], row[1], row[2], row[3]);
-#else
-                *p = (uint2)(row[0], row[1]);
-#endif
             }
         }
 }

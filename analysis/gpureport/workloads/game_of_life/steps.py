@@ -80,8 +80,8 @@ class _Steps(Board):
         return (rows + 2 * self.generations) / rows
 
     def build_options(self, parameters: Parameters) -> str:  # noqa: ARG002 - the same for all points
-        """Generations and words."""
-        return f"-DSTEPS={self.generations} -DWORDS={_WORDS}"
+        """Generations."""
+        return f"-DSTEPS={self.generations}"
 
     def scalars(self, parameters: Parameters) -> tuple[Argument, ...]:
         """Vectors of a row, height, width, rows of a strip."""
