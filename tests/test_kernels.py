@@ -1,6 +1,6 @@
 """Every shipped kernel against its NumPy reference, on a real OpenCL runtime."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -8,19 +8,10 @@ import pytest
 from numpy.typing import NDArray
 
 from gpureport.measure.limits import features
-from gpureport.measure.opencl import OpenCLBackend, list_devices
-from gpureport.measure.selection import choose
+from gpureport.measure.opencl import OpenCLBackend
 from gpureport.measure.verify import verify
 from gpureport.workloads import all_workloads
 from gpureport.workloads.model import Job, Parameters, Workload
-
-
-@pytest.fixture(scope="module")
-def backend() -> Iterator[OpenCLBackend]:
-    """The device that ``--device auto`` would take."""
-    opened = OpenCLBackend(choose(list_devices(), "auto"))
-    yield opened
-    opened.clear()
 
 
 @pytest.mark.parametrize("workload", all_workloads(), ids=lambda workload: workload.name)

@@ -1,13 +1,10 @@
 """Launch primitives and atomic adds: points, the model's view of them, the kernels."""
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 
 from gpureport.measure.limits import features
-from gpureport.measure.opencl import OpenCLBackend, list_devices
-from gpureport.measure.selection import choose
+from gpureport.measure.opencl import OpenCLBackend
 from gpureport.measure.verify import verify
 from gpureport.predict import limits_of, predict
 from gpureport.predict.model import point_time
@@ -34,14 +31,6 @@ def _sweeps(workload: Workload, device: Device = TOY, limits: Limits | None = No
 
 def _ruled(rules: object) -> Device:
     return TOY.model_copy(update={"architecture": ARCHITECTURE.model_copy(update={"occupancy": rules})})
-
-
-@pytest.fixture(scope="module")
-def backend() -> Iterator[OpenCLBackend]:
-    """The device that ``--device auto`` would take."""
-    opened = OpenCLBackend(choose(list_devices(), "auto"))
-    yield opened
-    opened.clear()
 
 
 @pytest.mark.parametrize("workload", FAMILIES, ids=lambda workload: workload.name)

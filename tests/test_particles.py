@@ -1,13 +1,10 @@
 """Particles: the reference against physics known otherwise, the model's traffic, the sweeps, the kernels."""
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 
 from gpureport.measure.limits import features
-from gpureport.measure.opencl import OpenCLBackend, list_devices
-from gpureport.measure.selection import choose
+from gpureport.measure.opencl import OpenCLBackend
 from gpureport.measure.verify import verify
 from gpureport.predict import limits_of, predict, traffic
 from gpureport.workloads import select
@@ -27,14 +24,6 @@ def _sweeps(workload: Particles, limits: Limits, *, cpu: bool = False) -> dict[s
 
 def _named(variant: str) -> Particles:
     return next(workload for workload in FAMILY if workload.variant == variant)
-
-
-@pytest.fixture(scope="module")
-def backend() -> Iterator[OpenCLBackend]:
-    """The device that ``--device auto`` would take."""
-    opened = OpenCLBackend(choose(list_devices(), "auto"))
-    yield opened
-    opened.clear()
 
 
 @pytest.mark.parametrize("workload", FAMILY, ids=lambda workload: workload.variant)

@@ -10,7 +10,6 @@ from gpureport.errors import InputError
 from gpureport.predict import limits_of, predict
 from gpureport.spec.models import Device
 from gpureport.workloads import all_workloads, grid, select
-from gpureport.workloads.memory.latency import Latency
 from gpureport.workloads.model import Buffer, Limits, Workload
 from tests.toy import MIB, TOY
 
@@ -107,17 +106,3 @@ def test_a_buffer_repeats_its_contents() -> None:
     filled = Buffer(20, np.array([1, 2, 3], dtype=np.uint32)).filled()
 
     assert filled.tolist() == [1, 2, 3, 1, 2]
-
-
-def test_the_chase_visits_every_line_once() -> None:
-    """One lap, whole lines apart."""
-    workload = Latency()
-    parameters = {"bytes": 128 * 50, "line": 128, "steps": 1, "lap": 32}
-    following = workload.job(parameters, np.random.default_rng(1)).buffers["next6400"].filled()
-    at, seen = 0, set()
-    for _ in range(50):
-        seen.add(at)
-        at = int(following[at])
-
-    assert at == 0
-    assert seen == set(range(0, 1600, 32))
