@@ -98,7 +98,7 @@ ROWS = (
         for variant, rate in (("write", 4.67e12), ("read", 4.45e12), ("copy", 4.26e12), ("triad", 4.47e12))
     ),
     Row("read from the last cache", "memory/read", "working_set", 1, part=(-1, 1 / 3), published={_H200: 9.6e12}),
-    Row("read from the first cache", "memory/read_private", "every_unit", 1, part=(0, 5 / 8), published={_H200: 33e12}),
+    Row("read from the first cache", "memory/read_private", "every_unit", 1, part=(0, 3 / 4), published={_H200: 33e12}),
     Row(
         "multiply-add, two operations",
         "instructions/rate",

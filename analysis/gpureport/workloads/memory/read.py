@@ -200,7 +200,8 @@ class ReadPrivate(_Reading):
         few = _regions(device, limits, shape, min(private) / 8, min(far, room / groups), groups)
         sweeps = [Sweep("working_set", _OF_A_UNIT, few, "working set of a compute unit", coarse=grid.coarse(limits))]
         if groups < device.compute_units:
-            most = min(max(private) / 2, 0.6 * room / device.compute_units)
+            # Longer loops cost less a byte, until a cache begins to give out.
+            most = min(0.75 * max(private), 0.6 * room / device.compute_units)
             every = _regions(device, limits, shape, min(private) / 8, most, device.compute_units)
             title = "working set of a compute unit, all of them at work"
             sweeps.append(Sweep("every_unit", _OF_A_UNIT, every, title, coarse=grid.coarse(limits)))
