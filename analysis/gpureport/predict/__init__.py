@@ -9,13 +9,13 @@ from typing import Literal
 from gpureport.observe import case_features, features_of_curve
 from gpureport.observe.statistics import Estimate
 from gpureport.predict.features import named
-from gpureport.predict.model import PointTime, point_time
+from gpureport.predict.model import point_time
 from gpureport.predict.occupancy import Resources
 from gpureport.records import Axis, CurveFeature, Metric, Occupancy, PredictedPoint, Prediction, SweepKey
 from gpureport.spec.models import Device
-from gpureport.workloads.model import Limits, Parameters, Sweep, Workload
+from gpureport.workloads.model import Demand, Limits, Parameters, Sweep, Workload
 
-__all__ = ["limits_of", "predict", "predict_sweep"]
+__all__ = ["asked", "limits_of", "predict", "predict_sweep"]
 
 Kind = Literal["specification", "calibrated"]
 
@@ -48,11 +48,9 @@ def predict_sweep(
         kind: which of the two predictions this is.
         compiled: registers and local memory of each point as compiled; the workload's estimate where unknown.
     """
-    if sweep.frames:
-        device = _alone(device)
     points, occupancies = [], []
     for parameters, resources in zip_longest(sweep.points, compiled):
-        answer = _answer(device, workload, parameters, resources)
+        answer = point_time(*asked(device, workload, sweep, parameters, resources))
         key = workload.point(parameters, sweep)
         occupancies.append(answer.occupancy)
         points.append(
@@ -80,6 +78,18 @@ def predict_sweep(
     )
 
 
+def asked(
+    device: Device, workload: Workload, sweep: Sweep, parameters: Parameters, compiled: Resources | None
+) -> tuple[Device, Demand, Resources]:
+    """Return what the model is asked about one point of *sweep*: the arguments of ``model.point_time``."""
+    demand = workload.demand(parameters, device)
+    resources = compiled or Resources(demand.registers, demand.local_memory_bytes)
+    if resources.compiled and demand.local_memory_bytes:
+        # The compiler was asked about one work-group of the sweep; what a group is given depends on its size.
+        resources = replace(resources, local_memory_bytes=demand.local_memory_bytes)
+    return _alone(device) if sweep.frames else device, demand, resources
+
+
 def _alone(device: Device) -> Device:
     """Return the device as a trace of dispatches meets it: each is waited for before the next."""
     launch = device.launch.model_copy(update={"batched_s": device.launch.single_s})
@@ -98,15 +108,6 @@ def _features(axis: Axis, metric: Metric, points: Sequence[PredictedPoint]) -> t
         [p.value for p in points],
         [p.time_s for p in points],
     )
-
-
-def _answer(device: Device, workload: Workload, parameters: Parameters, compiled: Resources | None) -> PointTime:
-    demand = workload.demand(parameters, device)
-    resources = compiled or Resources(demand.registers, demand.local_memory_bytes)
-    if resources.compiled and demand.local_memory_bytes:
-        # The compiler was asked about one work-group of the sweep; what a group is given depends on its size.
-        resources = replace(resources, local_memory_bytes=demand.local_memory_bytes)
-    return point_time(device, demand, resources)
 
 
 def _distinct(occupancies: list[Occupancy]) -> tuple[Occupancy, ...]:
