@@ -13,7 +13,7 @@ from pydantic_core import ErrorDetails
 from gpureport.errors import InputError
 from gpureport.spec.files import File
 
-F = TypeVar("F", bound=File)
+F = TypeVar("F", bound=BaseModel)
 _MOST_BYTES = 1 << 18
 _LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the same, in C, where it was built
 _Step = str | int
@@ -144,12 +144,13 @@ def _validate(document: Document[F], model: type[F], data: object) -> None:
     except ValidationError as error:
         document.problems += [_field_problem(document, model, details) for details in error.errors()]
         return
-    document.problems += _unknown_sources(document, contents)
+    if isinstance(contents, File):
+        document.problems += _unknown_sources(document, contents)
     if not any(problem.severity == "error" for problem in document.problems):
         document.contents = contents
 
 
-def _unknown_sources(document: Document[F], contents: F) -> list[Problem]:
+def _unknown_sources(document: Document[F], contents: File) -> list[Problem]:
     """Find references to sources that the file does not list."""
     used = {"source": contents.source} | {f"{path}.source": leaf.source for path, leaf in contents.leaves().items()}
     return [
@@ -198,7 +199,7 @@ def _line(lines: Mapping[tuple[_Step, ...], int], path: tuple[_Step, ...]) -> in
 def _siblings(model: type[BaseModel], where: tuple[_Step, ...]) -> list[str]:
     """Return the fields that the parent of *where* may have."""
     schema = model.model_json_schema()
-    return sorted(_fields_at(schema, schema["$defs"], where[:-1]))
+    return sorted(_fields_at(schema, schema.get("$defs", {}), where[:-1]))
 
 
 def _fields_at(schema: Mapping[str, Any], definitions: Mapping[str, Any], where: tuple[_Step, ...]) -> set[str]:

@@ -1,0 +1,233 @@
+"""Results that others published: compact YAML records, turned into the records that measurements are kept in.
+
+A record (``reports/published/<name>.yaml``) cites its source and holds series; a series is one curve of a workload of
+this project, as medians. So the model is held against data that no one here made, by the same code.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from gpureport.errors import InputError
+from gpureport.predict.occupancy import Resources
+from gpureport.records import Axis, MeasuredPoint, Measurement, Metric, SweepKey
+from gpureport.spec.reading import Document, read_file
+from gpureport.spec.values import Strict
+from gpureport.workloads import all_workloads, select
+from gpureport.workloads.model import Parameters, Sweep, Workload
+
+Quantity = Literal["working_set", "work_items", "work_group", "case"]
+
+LABELS: dict[Quantity, str] = {
+    "working_set": "working set",
+    "work_items": "work-items",
+    "work_group": "work-group",
+    "case": "case",
+}
+VALUES: dict[str, tuple[str, float]] = {
+    "time_s": ("", 1.0),
+    "time_ms": ("", 1e-3),
+    "time_us": ("", 1e-6),
+    "time_ns": ("", 1e-9),
+    "GB_per_s": ("B", 1e9),
+    "ns_per_load": ("loads", 1e-9),
+}
+"""Columns that say what was measured: the metric's unit that they need (none for the time of a dispatch), and what
+one of them is in SI units."""
+RESOURCES = ("registers", "local_memory")
+"""Columns of what a work-item and a work-group take of a compute unit."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """One published curve.
+
+    Attributes:
+        workload: the one that does what the published kernel did.
+        sweep: its points as published.
+        compiled: registers and local memory of each point, where they were published.
+        measurement: the medians, one sample a point.
+        conditions: what a reader should know of this series.
+    """
+
+    workload: Workload
+    sweep: Sweep
+    compiled: tuple[Resources | None, ...]
+    measurement: Measurement
+    conditions: str
+
+
+@dataclass(frozen=True)
+class Published:
+    """What someone published of one device.
+
+    Attributes:
+        id: name of the file, without suffix.
+        title: of this record.
+        citation: who published it, and where.
+        url: the same for browsers.
+        device: entry of the database, e.g. ``nvidia/a40``.
+        notes: what was left out, and what is assumed, in sentences.
+        series: the curves.
+    """
+
+    id: str
+    title: str
+    citation: str
+    url: str
+    device: str
+    notes: tuple[str, ...]
+    series: tuple[Series, ...]
+
+
+class _SeriesFields(Strict):
+    """One series as it is written."""
+
+    workload: str
+    sweep: str
+    axis: Quantity
+    label: str = ""
+    conditions: str = ""
+    fixed: dict[str, int] = Field(default_factory=dict)
+    columns: tuple[str, ...]
+    rows: tuple[tuple[float, ...], ...] = Field(min_length=1)
+
+
+class _RecordFields(Strict):
+    """A file as it is written."""
+
+    title: str
+    citation: str
+    url: str = Field(pattern="^https://")
+    device: str = Field(pattern="^[a-z]+/[a-z0-9_]+$")
+    notes: tuple[str, ...] = ()
+    series: tuple[_SeriesFields, ...] = Field(min_length=1)
+
+
+def load(path: Path) -> Published:
+    """Read one record.
+
+    Raises:
+        InputError: it is wrong; one sentence names file, line and field, and says what would be right.
+    """
+    document = read_file(path, _RecordFields)
+    fields = document.get()
+    return Published(
+        id=path.stem,
+        title=fields.title,
+        citation=fields.citation,
+        url=fields.url,
+        device=fields.device,
+        notes=fields.notes,
+        series=tuple(_Reader(document, number, one).series() for number, one in enumerate(fields.series)),
+    )
+
+
+def load_all(folder: Path) -> tuple[Published, ...]:
+    """Read the records of a folder, by name.
+
+    Raises:
+        InputError: the folder is missing, or a record is wrong.
+    """
+    if not folder.is_dir():
+        raise InputError(f"{folder}: there is no such folder of published results")
+    return tuple(load(path) for path in sorted(folder.glob("*.yaml")))
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Turns the fields of one series into its records; every mistake has its line."""
+
+    document: Document[_RecordFields]
+    number: int
+    fields: _SeriesFields
+
+    def series(self) -> Series:
+        """Return the series."""
+        workload, value = self._workload(), self._value_column()
+        unit, scale = VALUES[value]
+        if unit and unit != workload.metric.unit:
+            raise self._error("columns", f"{workload.name} does not count {unit}, as {value!r} does; give its time_us")
+        rows = [self._row(number) for number in range(len(self.fields.rows))]
+        sweep = self._sweep(tuple(self._parameters(row) for row in rows))
+        points = tuple(
+            self._point(workload, sweep, number, row[value] * scale, unit) for number, row in enumerate(rows)
+        )
+        return Series(
+            workload=workload,
+            sweep=sweep,
+            compiled=tuple(self._resources(row) for row in rows),
+            measurement=Measurement(
+                key=SweepKey(workload=workload.family, variant=workload.variant, sweep=sweep.name),
+                metric=workload.metric,
+                axis=sweep.axis,
+                points=points,
+            ),
+            conditions=self.fields.conditions,
+        )
+
+    def _workload(self) -> Workload:
+        name = self.fields.workload
+        found = [workload for workload in all_workloads() if workload.name == name]
+        if found:
+            return found[0]
+        try:
+            select((name,))
+        except InputError as error:
+            raise self._error("workload", str(error)) from None
+        raise self._error("workload", f"{name!r} is a family; name a variant, such as {select((name,))[0].name!r}")
+
+    def _value_column(self) -> str:
+        columns = self.fields.columns
+        found = [name for name in columns if name in VALUES]
+        if len(found) != 1:
+            raise self._error("columns", f"one column must say what was measured: one of {', '.join(VALUES)}")
+        twice = [name for name in {*columns, *self.fields.fixed} if [*columns, *self.fields.fixed].count(name) > 1]
+        if twice:
+            raise self._error("columns", f"{min(twice)!r} is given twice")
+        return found[0]
+
+    def _row(self, number: int) -> dict[str, float]:
+        """Return a row's values by column, with those that are the same in all rows."""
+        row, columns = self.fields.rows[number], self.fields.columns
+        if len(row) != len(columns):
+            raise self._error(f"rows.{number}", f"has {len(row)} values for {len(columns)} columns")
+        wrong = [name for name, value in zip(columns, row, strict=True) if name not in VALUES and value % 1]
+        if wrong:
+            raise self._error(f"rows.{number}", f"{wrong[0]!r} must be a whole number")
+        if min(row) < 0 or any(value <= 0 for name, value in zip(columns, row, strict=True) if name in VALUES):
+            raise self._error(f"rows.{number}", "values must be above zero")
+        return self.fields.fixed | dict(zip(columns, row, strict=True))
+
+    def _parameters(self, row: dict[str, float]) -> Parameters:
+        return {name: int(value) for name, value in row.items() if name not in VALUES and name not in RESOURCES}
+
+    def _sweep(self, points: tuple[Parameters, ...]) -> Sweep:
+        axis = Axis(quantity=self.fields.axis, label=self.fields.label or LABELS[self.fields.axis])
+        return Sweep(self.fields.sweep, axis, points, self.fields.conditions or axis.label)
+
+    def _resources(self, row: dict[str, float]) -> Resources | None:
+        if not any(name in row for name in RESOURCES):
+            return None
+        if "registers" not in row:
+            raise self._error("columns", "'local_memory' needs 'registers' beside it")
+        return Resources(int(row["registers"]), int(row.get("local_memory", 0)), compiled=True)
+
+    def _point(self, workload: Workload, sweep: Sweep, number: int, value: float, unit: str) -> MeasuredPoint:
+        """Return one point; a rate becomes the time of a dispatch by the workload's own counting."""
+        try:
+            point = workload.point(sweep.points[number], sweep)
+        except KeyError as error:
+            raise self._error("columns", f"{workload.name} needs the parameter {error}") from None
+        time_s = value if not unit else _time_s(workload.metric, point.work, value)
+        return MeasuredPoint(point=point, samples_s=(time_s,))
+
+    def _error(self, field: str, message: str) -> InputError:
+        return InputError(str(self.document.problem(f"series.{self.number}.{field}", message, "error")))
+
+
+def _time_s(metric: Metric, work: float, value: float) -> float:
+    """Undo :meth:`Metric.value`: return the time of a dispatch from work/s or from s a unit of work."""
+    return work / value if metric.kind == "rate" else value * work
