@@ -7,7 +7,7 @@ _PACKAGE = Path(__file__).parent
 _CHECKOUT = _PACKAGE.parents[1]
 
 
-def data_dir(name: Literal["devices", "kernels_cl", "templates"]) -> Path:
+def data_dir(name: Literal["devices", "kernels_cl", "templates", "reports"]) -> Path:
     """Return the folder *name*.
 
     Raises:

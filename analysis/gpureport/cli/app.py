@@ -173,6 +173,50 @@ def predict(
     return predict_device(device, workload or [], quick, as_json, devices or [])
 
 
+@app.command()
+def validate(
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            help="Results: report.json files, or folders that hold some. Default: the project's reports.",
+            metavar="[PATH]...",
+        ),
+    ] = None,
+    workload: WorkloadOption = None,
+    times: Annotated[
+        bool, typer.Option("--times", help="Times only: no cliffs, tapers and plateaus; several times faster.")
+    ] = False,
+    every: Annotated[bool, typer.Option("--all", help="List every feature as well.")] = False,
+    worst: Annotated[
+        int,
+        typer.Option(
+            "--worst", help="List the N sweeps with the largest errors, and what binds them.", min=0, metavar="N"
+        ),
+    ] = 0,
+    json_file: Annotated[
+        Path | None,
+        typer.Option("--json", help="Write every point and feature, predicted and observed, as JSON.", metavar="FILE"),
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit code 1 if a target is missed.")] = False,
+    devices: DevicesDirOption = None,
+    version: VersionOption = False,
+) -> int:
+    """Hold the model and the database as they are now against results that are kept, measured or published."""
+    from gpureport.cli.validating import Validation, validate_results
+
+    asked = Validation(
+        paths=tuple(paths or ()),
+        workloads=tuple(workload or ()),
+        times_only=times,
+        every_feature=every,
+        worst=worst,
+        json_file=json_file,
+        strict=strict,
+        entries=tuple(devices or ()),
+    )
+    return validate_results(asked)
+
+
 @devices_app.callback(invoke_without_command=True)
 def devices_present(
     context: typer.Context,
