@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import exp, log
 
+from gpureport.predict.propagation import clamped, exp, log
 from gpureport.spec.models import Device, Extent
 
 
@@ -41,7 +41,7 @@ def departed(working_set_bytes: float, capacity_bytes: float, extent: Extent) ->
         share = 0.5 + (position - middle) / max(middle - start, 1e-9) * (0.5 - _DEPARTED)
     else:
         share = 0.5 + (position - middle) / max(end - middle, 1e-9) * (_ARRIVED - 0.5)
-    return min(1.0, max(0.0, share))
+    return clamped(share, 0.0, 1.0)
 
 
 def staircase(working_set_bytes: float, levels: Sequence[Level]) -> tuple[float, str]:
