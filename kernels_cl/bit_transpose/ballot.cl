@@ -11,7 +11,7 @@ INLINE void transpose_lanes(private uint *rows, const uint count, uint lane)
         uint votes = 0;
 #pragma unroll
         for (uint k = 0; k < count; ++k)
-            votes |= wave_ballot(rows[k] >> column & 1) << k * lanes;
+            votes |= wave_ballot(rows[k] & 1u << column) << k * lanes;
         // `column / lanes` is known when compiled: no register is chosen by an index.
         turned[column / lanes] = lane == column % lanes ? votes : turned[column / lanes];
     }

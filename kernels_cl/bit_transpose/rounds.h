@@ -1,7 +1,7 @@
 // A tile is 32 words, one a row; bit c of a word is column c. Rounds of distance 16, 8, 4, 2 and 1 transpose it as one
 // 32 x 32 matrix; the last three alone transpose each of the 16 matrices of 8 x 8 bits that lie in it side by side.
 //
-// A round of distance d: a row keeps half of its bits and takes the other half from the row d away, rotated by d to
+// A round of distance d: a row keeps half of its bits and takes the other half from the row d away, moved by d to
 // the left (lower row of the pair) or to the right (upper row).
 //
 // FIRST_ROUND: 0 for 32 x 32, 2 for 8 x 8. REPEATS: transpositions of a dispatch, each of the result of the one
@@ -17,22 +17,23 @@ constant uint MASKS[5] = {0x0000ffffu, 0x00ff00ffu, 0x0f0f0f0fu, 0x33333333u, 0x
 
 // Operators, not the built-in rotate() and bitselect(): compilers know these patterns, but some have those built-ins as
 // functions that keep them from using vectors.
-#define ROTATE(value, count) ((value) << (count) | (value) >> (32u - (count)))
 #define SELECT(zeros, ones, mask) (((zeros) & ~(mask)) | ((ones) & (mask)))
 
-// The row (or vector of rows) after a round: `other` holds the partner, `upper` is UPPER of each row.
-#define TURNED(other, upper, distance) ROTATE(other, (distance) + ((upper) & (32u - 2u * (distance))))
-#define EXCHANGE(own, other, upper, distance, mask) SELECT(TURNED(other, upper, distance), own, (mask) ^ (upper))
+// A vector of rows after a round: `other` holds the partners, `upper` is UPPER of each row. Shifts are enough: bits that
+// a rotation would bring round are those that the row keeps.
+#define EXCHANGE(own, other, upper, distance, mask) \
+    SELECT((other) << ((distance) & ~(upper)) >> ((distance) & (upper)), own, (mask) ^ (upper))
 
-// The same for a single row.
 static inline uint select_bits(uint zeros, uint ones, uint mask)
 {
     uint result;
     LOGIC(result, SELECT(zeros, ones, mask), 0xca, mask, ones, zeros);
     return result;
 }
+
+// The same for a single row: where only the lane knows whether it is an upper one, a rotation is one instruction, not two.
 #define EXCHANGE_ROW(own, other, upper, distance, mask) \
-    select_bits(TURNED(other, upper, distance), own, (mask) ^ (upper))
+    select_bits(rotate_left(other, (distance) + ((upper) & (32u - 2u * (distance)))), own, (mask) ^ (upper))
 
 // For functions whose loops are unrolled, and whose arrays become registers, only where they are called.
 #define INLINE static inline __attribute__((always_inline))
