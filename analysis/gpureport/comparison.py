@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from math import exp, log
 from statistics import median
 from typing import Literal, get_args
 
@@ -91,7 +90,7 @@ class Comparison:
         ratio = self.ratio
         if ratio is None:
             return None
-        return abs(ratio - 1) if self.what == "times" else exp(abs(log(ratio))) - 1
+        return abs(ratio - 1) if self.what == "times" else max(ratio, 1 / ratio) - 1
 
 
 @dataclass(frozen=True)

@@ -70,7 +70,9 @@ def validate_results(asked: Validation) -> int:
     _print_details(asked, found)
     _print_aggregates(found)
     verdicts = judge(found, TARGETS)
-    print_targets([v for v in verdicts if v.reached is not None or not asked.paths])
+    shown = [v for v in verdicts if v.reached is not None or not asked.paths]
+    if shown:
+        print_targets(shown)
     return 1 if asked.strict and any(v.passed is False for v in verdicts) else 0
 
 
@@ -121,7 +123,7 @@ def _result(file: Path, database: Database) -> Result:
         return report_result(load_report(file), _name(file), database, all_workloads())
     record = published.load(file)
     if record.device not in database.entries:
-        raise InputError(f"{file}: device: the database has no {record.device!r} ('gpureport devices --known')")
+        raise InputError(f"{file}: device: the database has no {record.device!r}; 'gpureport devices --known' lists it")
     return published_result(record, database)
 
 

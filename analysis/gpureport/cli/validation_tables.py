@@ -138,7 +138,7 @@ def print_targets(verdicts: Sequence[Verdict]) -> None:
         )
         for v in verdicts
     ]
-    columns = ("data", "what", "prediction", "required", "reached", "n", "single", "")
+    columns = ("data", "what", "prediction", "required", "reached", "n", "single", "verdict")
     print_table("Required accuracies", columns, rows, right=(3, 4, 5, 6))
 
 
