@@ -38,6 +38,8 @@ VALUES: dict[str, tuple[str, float]] = {
 one of them is in SI units."""
 RESOURCES = ("registers", "local_memory")
 """Columns of what a work-item and a work-group take of a compute unit."""
+OPTIONAL = frozenset({"resident", "pointers"})
+"""Parameters that only published points have: see ``grid.residing`` and ``Latency.demand``."""
 
 
 @dataclass(frozen=True)
@@ -197,7 +199,7 @@ class _Reader:
         missing = set.intersection(*points) - given
         if missing:
             raise self._error("columns", f"{workload.name} needs the parameter {min(missing)!r}")
-        known = {"resident"}.union(*points)
+        known = OPTIONAL.union(*points)
         if given - known:
             there_are = f"there are {', '.join(sorted(known))}"
             raise self._error("columns", f"{workload.name} has no parameter {min(given - known)!r}; {there_are}")
