@@ -3,6 +3,8 @@
 
 from functools import cache
 
+import pytest
+
 from gpureport.comparison import compare
 from gpureport.pipeline import run
 from gpureport.records import Compilation
@@ -39,19 +41,18 @@ def test_a_replayed_run_predicts_what_the_run_predicted() -> None:
     report = fake_report()
     stored = {(str(p.key), p.kind, point.point.label): point.time_s for p in report.predictions for point in p.points}
 
-    comparisons, unknown = compare(report_result(report, "fake", load_database(), WORKLOADS))
+    comparisons = compare(report_result(report, "fake", load_database(), WORKLOADS))
 
     times = {(str(c.curve.key), c.curve.kind, c.label): c.predicted for c in comparisons if c.what == "times"}
     assert times == stored
     assert {kind for _, kind, _ in times} == {"specification", "calibrated"}
-    assert unknown == ()
 
 
 def test_a_replayed_run_observes_what_the_run_observed() -> None:
     report = fake_report()
     stored = {(str(o.key), point.point.label): point.time_s for o in report.observations for point in o.points}
 
-    comparisons, _ = compare(report_result(report, "fake", load_database(), WORKLOADS))
+    comparisons = compare(report_result(report, "fake", load_database(), WORKLOADS))
 
     assert {(str(c.curve.key), c.label): c.observed for c in comparisons if c.what == "times"} == stored
 
@@ -59,20 +60,23 @@ def test_a_replayed_run_observes_what_the_run_observed() -> None:
 def test_times_alone_are_the_same_times() -> None:
     result = report_result(fake_report(), "fake", load_database(), WORKLOADS)
 
-    everything, _ = compare(result)
-    times, _ = compare(result, features=False)
+    everything, times = compare(result), compare(result, features=False)
 
-    assert times == tuple(c for c in everything if c.what == "times")
+    slow = [c for c in everything if c.what == "times"]
+    assert [(c.curve, c.point, c.binding, c.observed) for c in times] == [
+        (c.curve, c.point, c.binding, c.observed) for c in slow
+    ]
+    assert [c.predicted for c in times] == pytest.approx([c.predicted for c in slow], rel=1e-8)
     assert len(times) < len(everything)
 
 
 def test_workloads_that_are_not_compared_calibrate_all_the_same() -> None:
     result = report_result(fake_report(), "fake", load_database(), WORKLOADS)
 
-    chosen, _ = compare(result, workloads=["test/again"])
+    chosen = compare(result, workloads=["test/again"])
 
     assert {c.curve.key.variant for c in chosen} == {"again"}
-    assert chosen == tuple(c for c in compare(result)[0] if c.curve.key.variant == "again")
+    assert chosen == tuple(c for c in compare(result) if c.curve.key.variant == "again")
 
 
 def test_what_todays_workloads_do_not_know_is_named() -> None:

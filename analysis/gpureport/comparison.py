@@ -1,20 +1,26 @@
 """Everything of a kept result, predicted and observed again: each time and each feature beside its prediction."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from statistics import median
 from typing import Literal, get_args
 
 from gpureport.matching import match_features
 from gpureport.observe import observe
-from gpureport.predict import Kind, predict_sweep
+from gpureport.predict import Kind, asked, predict_sweep
 from gpureport.predict.calibrate import calibrated
-from gpureport.records import CurveFeature, Measurement, Metric, Observation, PointKey, Prediction, SweepKey
+from gpureport.predict.model import PointTime, point_time
+from gpureport.predict.occupancy import Resources
+from gpureport.records import CurveFeature, Metric, Observation, PointKey, PredictedPoint, Prediction, SweepKey
 from gpureport.replay import Result, Series, identity
 from gpureport.spec.models import Device
 
 What = Literal["times", "latency cliffs", "bandwidth cliffs", "n90", "knees", "plateaus", "peaks"]
 WHATS: tuple[What, ...] = get_args(What)
+
+
+Interval = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -55,8 +61,8 @@ class Comparison:
         unit: of both values.
         predicted: ``None``: not predicted.
         observed: ``None``: not observed.
-        low: end of the observation's 95 % interval.
-        high: the other.
+        interval: 95 % interval of the observation of a feature.
+        expected: 95 % interval of the prediction, where one was worked out.
         level: the memory level that serves the point, or that the feature belongs to.
         point: the point of a time.
         binding: the ceiling that binds the point.
@@ -69,8 +75,8 @@ class Comparison:
     unit: str
     predicted: float | None
     observed: float | None
-    low: float | None = None
-    high: float | None = None
+    interval: Interval | None = None
+    expected: Interval | None = None
     level: str = ""
     point: PointKey | None = None
     binding: str = ""
@@ -92,83 +98,106 @@ class Comparison:
             return None
         return abs(ratio - 1) if self.what == "times" else max(ratio, 1 / ratio) - 1
 
+    @property
+    def inside(self) -> bool | None:
+        """Whether what was observed lies in the interval of the prediction, if there are both."""
+        if self.observed is None or self.expected is None:
+            return None
+        return self.expected[0] <= self.observed <= self.expected[1]
+
 
 @dataclass(frozen=True)
 class _Seen:
-    """A sweep, predicted from the specification and observed."""
+    """A sweep, predicted from the specification and observed; neither, where times alone are wanted of it."""
 
     series: Series
-    specified: Prediction
-    observation: Observation | None
+    specified: Prediction | None = None
+    observation: Observation | None = None
 
 
-def compare(
-    result: Result, *, features: bool = True, workloads: Collection[str] = ()
-) -> tuple[tuple[Comparison, ...], tuple[str, ...]]:
+def compare(result: Result, *, features: bool = True, workloads: Collection[str] = ()) -> tuple[Comparison, ...]:
     """Predict and observe everything of *result* again.
 
     Args:
         result: what was measured.
         features: whether to look for cliffs, tapers and plateaus, too; takes several times as long.
         workloads: names of those to compare; none: all. Primitives calibrate in any case.
-
-    Returns:
-        The comparisons, and the sweeps that the workloads of today do not know.
     """
-    wanted = [s for s in result.series if not workloads or s.workload.name in workloads]
-    calibrating = [] if result.published else [s for s in result.series if s.workload.primitive]
-    seen: dict[int, _Seen] = {}
-    unknown = list(result.unknown)
-    for series in {id(s): s for s in (*calibrating, *wanted)}.values():
-        whole = features or series in calibrating
-        try:
-            seen[id(series)] = _see(result.device, series, whole=whole)
-        except KeyError:  # a parameter that its points had not when they were measured
-            unknown.append(str(series.measurement.key))
-    device = _calibrated(result.device, [seen[id(s)] for s in calibrating if id(s) in seen])
-    found = [c for s in wanted if id(s) in seen for c in _compared(result, seen[id(s)], device, features=features)]
-    return tuple(found), tuple(unknown)
+    primitives = () if result.published else tuple(s for s in result.series if s.workload.primitive)
+    calibrating = {id(series): _seen(result.device, series) for series in primitives}
+    device = _calibrated(result.device, calibrating.values())
+    found: list[Comparison] = []
+    for series in result.series:
+        if workloads and series.workload.name not in workloads:
+            continue
+        seen = calibrating.get(id(series)) or (_seen(result.device, series) if features else _Seen(series))
+        found += _compared(result, seen, device, features=features)
+    return tuple(found)
 
 
-def _see(device: Device, series: Series, *, whole: bool) -> _Seen:
-    """Predict a sweep and observe it, or (not *whole*) predict its measured points only."""
-    series = series if whole else series.measured()
-    specified = predict_sweep(device, series.workload, series.sweep, "specification", series.told)
-    return _Seen(series, specified, observe(series.measurement) if whole else None)
+def _seen(device: Device, series: Series) -> _Seen:
+    """Predict and observe a sweep."""
+    prediction = predict_sweep(device, series.workload, series.sweep, "specification", series.told)
+    return _Seen(series, prediction, observe(series.measurement))
 
 
-def _calibrated(device: Device, primitives: list[_Seen]) -> Device | None:
+def _calibrated(device: Device, primitives: Iterable[_Seen]) -> Device | None:
+    predictions = [seen.specified for seen in primitives if seen.specified]
     observations = [seen.observation for seen in primitives if seen.observation]
-    return calibrated(device, [seen.specified for seen in primitives], observations) if observations else None
+    return calibrated(device, predictions, observations) if observations else None
 
 
-def _compared(result: Result, seen: _Seen, device: Device | None, *, features: bool) -> Iterator[Comparison]:
+def _compared(result: Result, seen: _Seen, measured: Device | None, *, features: bool) -> Iterator[Comparison]:
     """Yield the comparisons of one sweep, with both predictions where there are both."""
-    series, predictions = seen.series, [seen.specified]
-    if device is not None and not series.workload.primitive:
-        predictions.append(predict_sweep(device, series.workload, series.sweep, "calibrated", series.compiled))
-    for prediction in predictions:
-        curve = Curve(
-            result=result.name,
-            published=result.published,
-            device=result.device.id,
-            device_class="CPU" if result.device.kind == "cpu" else f"{result.device.vendor} GPU",
-            key=prediction.key,
-            conditions=series.conditions,
-            kind=prediction.kind,
-        )
-        yield from _times(curve, series.measurement, prediction)
-        if features and seen.observation:
+    series = seen.series
+    devices: dict[Kind, Device] = {"specification": result.device}
+    if measured is not None and not series.workload.primitive:
+        devices["calibrated"] = measured
+    for kind, device in devices.items():
+        curve = _curve(result, series, kind)
+        resources = series.told if kind == "specification" else series.compiled
+        if not features:
+            yield from _times(curve, series, _points(device, series, resources))
+            continue
+        prediction = seen.specified if kind == "specification" else None
+        prediction = prediction or predict_sweep(device, series.workload, series.sweep, kind, resources)
+        yield from _times(curve, series, {identity(point.point.parameters): point for point in prediction.points})
+        if seen.observation:
             yield from _features(curve, prediction, seen.observation)
 
 
-def _times(curve: Curve, measurement: Measurement, prediction: Prediction) -> Iterator[Comparison]:
+def _curve(result: Result, series: Series, kind: Kind) -> Curve:
+    return Curve(
+        result=result.name,
+        published=result.published,
+        device=result.device.id,
+        device_class="CPU" if result.device.kind == "cpu" else f"{result.device.vendor} GPU",
+        key=series.measurement.key,
+        conditions=series.conditions,
+        kind=kind,
+    )
+
+
+_Points = Mapping[tuple[tuple[str, int], ...], PredictedPoint | PointTime]
+
+
+def _points(device: Device, series: Series, resources: Sequence[Resources | None]) -> _Points:
+    """Predict the points that were measured, and nothing of the curve that they are part of."""
+    sampled = {identity(point.point.parameters) for point in series.measurement.points if point.samples_s}
+    return {
+        identity(parameters): point_time(*asked(device, series.workload, series.sweep, parameters, told))
+        for parameters, told in zip_longest(series.sweep.points, resources)
+        if identity(parameters) in sampled
+    }
+
+
+def _times(curve: Curve, series: Series, predicted: _Points) -> Iterator[Comparison]:
     """Yield the time of each measured point."""
-    predicted = {identity(point.point.parameters): point for point in prediction.points}
-    for measured in measurement.points:
+    for measured in series.measurement.points:
         point = predicted.get(identity(measured.point.parameters))
         if point is None or not measured.samples_s:
             continue
+        spread = point.spread if isinstance(point, PredictedPoint) else 1.0
         yield Comparison(
             curve=curve,
             what="times",
@@ -176,8 +205,9 @@ def _times(curve: Curve, measurement: Measurement, prediction: Prediction) -> It
             unit="s",
             predicted=point.time_s,
             observed=median(measured.samples_s),
+            expected=(point.time_s / spread, point.time_s * spread) if spread > 1 else None,
             level=point.level,
-            point=point.point,
+            point=measured.point,
             binding=point.binding,
             ceilings_s=point.ceilings_s,
         )
@@ -186,7 +216,7 @@ def _times(curve: Curve, measurement: Measurement, prediction: Prediction) -> It
 def _features(curve: Curve, prediction: Prediction, observation: Observation) -> Iterator[Comparison]:
     """Yield the middles of cliffs, the tapers and the plateaus, each with what answers it."""
     for match in match_features(prediction.features, observation.features):
-        either, seen = match.predicted or match.observed, match.observed
+        either = match.predicted or match.observed
         what = _what(either, prediction.metric) if either else None
         if either is None or what is None:
             continue
@@ -196,11 +226,17 @@ def _features(curve: Curve, prediction: Prediction, observation: Observation) ->
             label=f"{either.level} {either.position}",
             unit=either.unit,
             predicted=match.predicted.value if match.predicted else None,
-            observed=seen.value if seen else None,
-            low=seen.ci_low if seen else None,
-            high=seen.ci_high if seen else None,
+            observed=match.observed.value if match.observed else None,
+            interval=_interval(match.observed),
+            expected=_interval(match.predicted),
             level=either.level,
         )
+
+
+def _interval(feature: CurveFeature | None) -> Interval | None:
+    if feature is None or feature.ci_low is None or feature.ci_high is None:
+        return None
+    return feature.ci_low, feature.ci_high
 
 
 def _what(feature: CurveFeature, metric: Metric) -> What | None:

@@ -1,7 +1,7 @@
 """What was measured once, by us or by others, ready to be predicted and observed again."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from gpureport import published
 from gpureport.predict import limits_of
@@ -33,17 +33,6 @@ class Series:
     told: tuple[Resources | None, ...] = ()
     compiled: tuple[Resources | None, ...] = ()
     conditions: str = ""
-
-    def measured(self) -> "Series":
-        """Return the same without the points that have no samples."""
-        sampled = {identity(point.point.parameters) for point in self.measurement.points if point.samples_s}
-        kept = [index for index, parameters in enumerate(self.sweep.points) if identity(parameters) in sampled]
-        return replace(
-            self,
-            sweep=replace(self.sweep, points=tuple(self.sweep.points[i] for i in kept)),
-            told=tuple(self.told[i] for i in kept if i < len(self.told)),
-            compiled=tuple(self.compiled[i] for i in kept if i < len(self.compiled)),
-        )
 
 
 @dataclass(frozen=True)
@@ -99,7 +88,7 @@ def report_result(report: Report, name: str, database: Database, workloads: Iter
         try:
             workload = known[f"{key.workload}/{key.variant}"]
             series.append(_series(device, workload, measurement, predicted.get(str(key), [])))
-        except KeyError:  # of the workload, or of a parameter that its points had not then
+        except KeyError:  # the workload, or a parameter
             unknown.append(str(key))
     return Result(name, device, tuple(series), tuple(unknown))
 
@@ -136,8 +125,13 @@ def _host(device: Device) -> Host:
 
 
 def _series(device: Device, workload: Workload, measurement: Measurement, predicted: Sequence[Parameters]) -> Series:
-    """Return a sweep over all points that were predicted then, of which some were measured."""
+    """Return a sweep over all points that were predicted then, of which some were measured.
+
+    Raises:
+        KeyError: the workload asks for a parameter that its points had not then.
+    """
     points = predicted or [point.point.parameters for point in measurement.points]
+    workload.demand(points[0], device)
     name = measurement.key.sweep
     today = (sweep.frames for sweep in workload.sweeps(device, limits_of(device)) if sweep.name == name)
     sweep = Sweep(name, measurement.axis, tuple(points), "", frames=next(today, 0))

@@ -57,14 +57,14 @@ def validate_results(asked: Validation) -> int:
     names = {workload.name for workload in selected(asked.workloads, quick=False)} if asked.workloads else set()
     files = [file for path in asked.paths or (_results_dir(),) for file in _files(path)]
     database = load_database(asked.entries)
+    results = [_result(file, database) for file in files]
     found: list[Comparison] = []
     with ProgressBar("validating") as bar:
-        for number, file in enumerate(files):
-            bar.advance(_name(file), number / len(files))
-            comparisons, unknown = compare(_result(file, database), features=not asked.times_only, workloads=names)
-            found += comparisons
-            if unknown:
-                note(f"{file}: not predicted, since today's workloads differ: {', '.join(unknown)}")
+        for number, (file, result) in enumerate(zip(files, results, strict=True)):
+            bar.advance(result.name, number / len(files))
+            found += compare(result, features=not asked.times_only, workloads=names)
+            if result.unknown:
+                note(f"{file}: not predicted, since today's workloads differ: {', '.join(result.unknown)}")
     if asked.json_file:
         _write(asked.json_file, found)
     _print_details(asked, found)
@@ -143,7 +143,7 @@ def _print_details(asked: Validation, found: Sequence[Comparison]) -> None:
 
 def _print_aggregates(found: Sequence[Comparison]) -> None:
     """Print the errors by result and by class of devices, in one order of features for all."""
-    ordered = sorted(found, key=lambda c: (WHATS.index(c.what), c.level))
+    ordered = sorted(found, key=lambda c: (WHATS.index(c.what), feature_row(c)))
     by_family = sorted(ordered, key=lambda c: c.curve.key.workload)
     times = [c for c in found if c.what == "times"]
     print_text(LEGEND)
@@ -190,8 +190,8 @@ def _plain(comparison: Comparison) -> dict[str, object]:
         "unit": comparison.unit,
         "predicted": comparison.predicted,
         "observed": comparison.observed,
-        "low": comparison.low,
-        "high": comparison.high,
+        "interval": comparison.interval,
+        "expected": comparison.expected,
         "error": comparison.error,
     }
     if comparison.point is not None:

@@ -8,15 +8,16 @@ from gpureport.cli.summary import short_unit
 from gpureport.cli.tables import Row, print_table
 from gpureport.comparison import Comparison
 from gpureport.predict import Kind
-from gpureport.units import format_bytes, format_interval, format_ratio, format_value
+from gpureport.units import format_bytes, format_interval, format_ratio
 from gpureport.validation import KINDS, Summary, Verdict, summarise
 
 Key = Callable[[Comparison], str]
 
-_STATISTICS = ("n", "single", "median", "90 %", "p / o")
+_STATISTICS = ("n", "single", "median", "90 %", "p / o", "inside")
 LEGEND = (
     "median, 90 %: error, in the middle and at the ninth decile; single: predicted but not observed + observed but not "
-    "predicted; p / o: median of predicted / observed; each from the specification, then calibrated"
+    "predicted; p / o: median of predicted / observed; inside: observed in the 95 % interval of the prediction; each "
+    "from the specification, then calibrated"
 )
 
 
@@ -58,6 +59,7 @@ def _cells(comparisons: Sequence[Comparison]) -> tuple[str, ...]:
         percent(summary.median),
         percent(summary.p90),
         format_ratio(summary.ratio),
+        "" if summary.inside is None else f"{100 * summary.inside:.0f} %",
     )
 
 
@@ -69,8 +71,9 @@ def _single(summary: Summary) -> str:
 
 def feature_row(comparison: Comparison) -> str:
     """Name what is compared; cliffs by their level."""
-    named = comparison.what.endswith("cliffs") and not comparison.level.startswith("level ")
-    return f"{comparison.what}, {comparison.level}" if named else comparison.what
+    if not comparison.what.endswith("cliffs"):
+        return comparison.what
+    return f"{comparison.what}, {comparison.level if comparison.predicted else 'other'}"
 
 
 def percent(error: float | None) -> str:
@@ -86,9 +89,15 @@ def print_features(comparisons: Sequence[Comparison]) -> None:
         rows.append((title,))
         for c in members:
             unit = short_unit(c.unit)
-            observed = format_interval(c.observed, c.low, c.high, unit)
-            rows.append((f"  {c.what}: {c.label}", format_value(c.predicted, unit), observed, percent(c.error)))
-    print_table("Every feature", ("feature", "predicted", "observed (95 % interval)", "error"), rows, right=(1, 2, 3))
+            predicted = format_interval(c.predicted, *(c.expected or (None, None)), unit)
+            observed = format_interval(c.observed, *(c.interval or (None, None)), unit)
+            rows.append((f"  {c.what}: {c.label}", predicted, observed, percent(c.error)))
+    print_table(
+        "Every feature",
+        ("feature", "predicted (95 % interval)", "observed (95 % interval)", "error"),
+        rows,
+        right=(1, 2, 3),
+    )
 
 
 def print_worst(comparisons: Sequence[Comparison], kind: Kind, number: int) -> None:
