@@ -44,7 +44,8 @@ def with_intervals(
 
 
 def _with_interval(feature: CurveFeature, factor: float) -> CurveFeature:
-    return feature.model_copy(update={"ci_low": feature.value / factor, "ci_high": feature.value * factor})
+    low, high = (float(f"{end:.5g}") for end in (feature.value / factor, feature.value * factor))
+    return feature.model_copy(update={"ci_low": low, "ci_high": high})
 
 
 class _Curve:
@@ -75,7 +76,7 @@ class _Curve:
 
     def _of_cliff(self, level: str) -> float:
         """Return the standard deviation of where a cache gives out: the measured extent's, or also the capacity's."""
-        cache = level.split()[0]
+        cache = level.split(maxsplit=1)[0]
         kind = "latency" if self.metric.kind == "time" else "bandwidth"
         extent = self.uncertainties.get(f"caches.{cache}.{kind}_extent")
         capacity = self.uncertainties.get(f"caches.{cache}.capacity")
@@ -88,16 +89,16 @@ class _Curve:
         work = np.log([float(point.point.work_items) for point in self.points])
         times = np.log([point.time_s for point in self.points])
         rates = work - times
-        plateau = self.relative[rates > rates.max() - _NEAR].mean(axis=0)
+        plateau: Floats = self.relative[rates > rates.max() - _NEAR].mean(axis=0)
         if feature.position == "knee":
             return self._at(self.points[0].time_s, [point.time_s for point in self.points]) - plateau
         u, first = np.unique(work, return_index=True)
         place = min(max(log(feature.value), float(u[0])), float(u[-1]))
         slope = max(_LEAST_SLOPE, float(np.interp(place, u, np.gradient(rates[first], u))))
         there = np.array([np.interp(place, u, column) for column in self.relative[first].T])
-        return (there - plateau) / slope
+        return np.asarray((there - plateau) / slope)
 
     def _at(self, value: float, values: Sequence[float]) -> Floats:
         """Return the mean deviations of the points near a value (of the nearest if none is)."""
         away = np.abs(np.log(np.asarray(values, dtype=float) / value))
-        return self.relative[away <= max(_NEAR, float(away.min()))].mean(axis=0)
+        return np.asarray(self.relative[away <= max(_NEAR, float(away.min()))].mean(axis=0))
