@@ -55,6 +55,7 @@ class FakeBackend:
         memory_bytes: what may be allocated in all.
         log: what was timed, in order: global size and number of dispatches of each row.
         wrong: whether the kernel spoils a result.
+        rested_at_s: when the last rest ended.
     """
 
     seconds: Callable[[int, float], float] = lambda items, _: 1e-9 * items
@@ -69,6 +70,7 @@ class FakeBackend:
     built: list[str] = field(default_factory=list)
     allocated: list[int] = field(default_factory=list)
     launch_cost_s: float = 1e-6
+    rested_at_s: float = 0.0
 
     def __post_init__(self) -> None:
         self._ids = count()
@@ -134,6 +136,10 @@ class FakeBackend:
             self._execute(launch)
             stamps.append((start - begun, self.clock_s - start))
         return stamps
+
+    def rest(self, most_s: float) -> None:
+        self.clock_s += most_s
+        self.rested_at_s = self.clock_s
 
     def clear(self) -> None:
         self.buffers.clear()

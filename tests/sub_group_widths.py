@@ -1,6 +1,7 @@
 """Verifies the sub-group transpositions at every width on Intel's OpenCL runtime for CPUs, in a process of its own.
 
-``python -m tests.sub_group_widths`` prints ``variant lanes`` and what was wrong, a line for each pair.
+The runtime has Khronos's extensions and Intel's own, so that both back ends can be tried.
+``python -m tests.sub_group_widths`` prints ``variant back-end lanes`` and what was wrong, a line for each case.
 """
 
 import os
@@ -8,6 +9,7 @@ import sys
 import sysconfig
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from subprocess import run
@@ -21,14 +23,23 @@ from gpureport.measure.verify import verify
 from gpureport.workloads.bit_transpose import ballot, shuffle
 from gpureport.workloads.bit_transpose.family import Transpose
 
-VARIANTS: tuple[Transpose, ...] = (shuffle.Shuffle(), ballot.Ballot())
-WIDTHS = (8, 16, 32, 64)
+VARIANTS: dict[str, Transpose] = {w.variant: w for w in (*shuffle.WORKLOADS, *ballot.WORKLOADS)}
+OWN = 0
+"""The compiler's own choice of lanes."""
+CASES = (
+    *((variant, "KHR", lanes) for variant in ("shuffle", "ballot") for lanes in (8, 16, 32, 64)),
+    *(("shuffle", "INTEL", lanes) for lanes in (OWN, 8, 64)),
+    *((variant, "INTEL", OWN) for variant in ("vector", "hybrid")),  # they ask for no width
+)
+"""Variant, back end, lanes."""
+_KHRONOS = {"cl_khr_subgroup_shuffle", "cl_khr_subgroup_ballot"}
+_SIZED = {"cl_intel_required_subgroup_size"}
 LIBRARY = Path(sysconfig.get_path("data")) / "lib" / "libintelocl.so"
 
 
 @cache
-def problems() -> dict[tuple[str, int], str]:
-    """Return what is wrong by variant and width (empty: nothing), computed where Intel's runtime is registered."""
+def problems() -> dict[tuple[str, str, int], str]:
+    """Return what is wrong by case (empty: nothing), computed where Intel's runtime is registered."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "intel.icd").write_text(f"{LIBRARY}\n")
         registered = {"OCL_ICD_VENDORS": folder, "LD_LIBRARY_PATH": str(LIBRARY.parent)}
@@ -42,23 +53,25 @@ def problems() -> dict[tuple[str, int], str]:
         )
     if done.returncode:
         raise AssertionError(done.stderr)
-    lines = (line.split(" ", 2) for line in done.stdout.splitlines())
-    return {(variant, int(lanes)): problem for variant, lanes, problem in lines}
+    lines = (line.split(" ", 3) for line in done.stdout.splitlines())
+    return {(variant, back_end, int(lanes)): problem for variant, back_end, lanes, problem in lines}
 
 
-def verified() -> Iterator[tuple[str, int, str]]:
+def verified() -> Iterator[tuple[str, str, int, str]]:
     """Verify each variant at each width."""
     device = next(device for device in list_devices() if "Intel" in device.platform)
     backend, present = OpenCLBackend(device), features(device)
-    for workload in VARIANTS:
-        for lanes in WIDTHS:
-            options = f"{workload.options(present)} -DLANES={lanes}"
-            one = workload.verification()[:1]
-            with (
-                patch.object(workload, "options", return_value=options),
-                patch.object(workload, "verification", return_value=one),
-            ):
-                yield workload.variant, lanes, verify(backend, workload, present, np.random.default_rng(5)).message
+    for variant, back_end, lanes in CASES:
+        workload = VARIANTS[variant]
+        hidden = (_KHRONOS if back_end == "INTEL" else set()) | (_SIZED if lanes == OWN else set())
+        options = workload.options(replace(present, extensions=present.extensions - hidden))
+        assert f"-DSUB_GROUP_{back_end}" in options
+        one = workload.verification()[:1]
+        with (
+            patch.object(workload, "options", return_value=f"{options} -DLANES={lanes}" if lanes else options),
+            patch.object(workload, "verification", return_value=one),
+        ):
+            yield variant, back_end, lanes, verify(backend, workload, present, np.random.default_rng(5)).message
 
 
 if __name__ == "__main__":

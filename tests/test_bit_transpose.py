@@ -137,8 +137,7 @@ def test_a_wave_issues_one_instruction_after_the_other() -> None:
 
 
 @pytest.mark.skipif(not sub_group_widths.LIBRARY.exists(), reason="Intel's runtime has a wheel for x86-64 only")
-@pytest.mark.parametrize("lanes", sub_group_widths.WIDTHS)
-@pytest.mark.parametrize("workload", sub_group_widths.VARIANTS, ids=lambda workload: workload.variant)
-def test_sub_groups_of_every_width_are_right(workload: Transpose, lanes: int) -> None:
+@pytest.mark.parametrize("case", sub_group_widths.CASES, ids=lambda case: "-".join(map(str, case)))
+def test_sub_groups_of_every_width_are_right(case: tuple[str, str, int]) -> None:
     """Narrow ones hold several rows a lane, wide ones several tiles."""
-    assert sub_group_widths.problems()[workload.variant, lanes] == ""
+    assert sub_group_widths.problems()[case] == ""

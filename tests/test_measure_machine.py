@@ -106,6 +106,16 @@ def test_what_the_library_says_is_kept_and_the_rest_left_out(monkeypatch: pytest
     assert library.open == 0
 
 
+@pytest.mark.parametrize(("highest", "idle"), [(1980, False), (4000, True), (None, False)])
+def test_a_device_is_idle_at_half_its_clock(monkeypatch: pytest.MonkeyPatch, highest: int | None, idle: bool) -> None:
+    library = FakeNvml()
+    if highest is not None:
+        library.nvmlDeviceGetMaxClockInfo = lambda *_: highest
+    monkeypatch.setitem(sys.modules, "pynvml", library)
+    assert nvidia.is_idle(GPU) is idle
+    assert not nvidia.is_idle(PRESENT)
+
+
 @pytest.mark.parametrize("case", ["no library", "no driver", "no address", "other device"])
 def test_whatever_is_missing_means_not_known(monkeypatch: pytest.MonkeyPatch, case: str) -> None:
     device = {"no address": PRESENT, "other device": GPU.model_copy(update={"pci_address": "0000:01:00.0"})}

@@ -60,6 +60,29 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(path)
 
 
+def test_a_rest_ends_when_the_clocks_have_fallen(backend: OpenCLBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[PresentDevice] = []
+
+    def idle(device: PresentDevice) -> bool:
+        asked.append(device)
+        return len(asked) > 2
+
+    monkeypatch.setattr("gpureport.measure.nvidia.is_idle", idle)
+    began = backend.now()
+    backend.rest(60.0)
+    assert backend.now() - began < 30
+    assert asked == [backend.device] * 3
+
+
+def test_where_clocks_are_not_known_a_rest_takes_its_time(
+    backend: OpenCLBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gpureport.measure.nvidia.is_idle", lambda _: False)
+    began = backend.now()
+    backend.rest(0.12)
+    assert backend.now() - began >= 0.12
+
+
 def test_devices_are_plain_data_in_order(device: PresentDevice) -> None:
     devices = opencl.list_devices()
     assert [d.index for d in devices] == list(range(len(devices)))

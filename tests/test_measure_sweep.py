@@ -136,6 +136,30 @@ def test_a_trace_keeps_successive_dispatches_one_by_one() -> None:
         assert steps == pytest.approx(point.samples_s[:-1])
 
 
+def test_every_trace_begins_with_the_clocks_of_a_rested_device() -> None:
+    backend = FakeBackend()
+    backend.seconds = lambda items, now: 1e-9 * items * (3 if now < backend.rested_at_s + 0.5e-3 else 1)
+    sweep = replace(CopyWorkload().sweep(30_000, 60_000), frames=40)
+    for point in measure(backend, sweep=sweep).points:
+        slow = point.samples_s[0]
+        assert slow == pytest.approx(3 * point.samples_s[-1])
+        assert 2 < point.samples_s.count(slow) < 10
+    assert backend.clock_s < 2 * 1.0 + 0.02  # a second of rest at most before each, and little else
+
+
+def test_traces_rest_less_and_keep_fewer_frames_where_time_is_short() -> None:
+    sweep = replace(CopyWorkload().sweep(30_000, 60_000), frames=40)
+    short = FakeBackend(seconds=lambda items, _: 1e-7 * items)
+    points = measure(short, sweep=sweep, settings=Settings(LIMITS, budget_s=0.2)).points
+    assert [len(point.samples_s) for point in points] == [40, 23]
+    assert points[1].skipped == "23 of 40 frames were kept: no time was left for more"
+    assert short.clock_s < 0.41
+    none = FakeBackend(seconds=lambda items, _: 1e-5 * items)
+    points = measure(none, sweep=sweep, settings=Settings(LIMITS, budget_s=0.2)).points
+    assert [len(point.samples_s) for point in points] == [3, 0]
+    assert points[1].skipped == "no time was left of the sweep's 0.2 s"
+
+
 def test_what_was_measured_before_a_refusal_is_kept() -> None:
     backend = FakeBackend()
 

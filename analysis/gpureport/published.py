@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, FiniteFloat, PositiveInt
 
 from gpureport.errors import InputError
 from gpureport.predict.occupancy import Resources
-from gpureport.records import Axis, MeasuredPoint, Measurement, Metric, SweepKey
+from gpureport.records import Axis, MeasuredPoint, Measurement, SweepKey
 from gpureport.spec.reading import Document, read_file
 from gpureport.spec.values import Strict
-from gpureport.workloads import all_workloads, select
+from gpureport.workloads import select
 from gpureport.workloads.model import Parameters, Sweep, Workload
 
 Quantity = Literal["working_set", "work_items", "work_group", "case"]
@@ -38,6 +38,8 @@ VALUES: dict[str, tuple[str, float]] = {
 one of them is in SI units."""
 RESOURCES = ("registers", "local_memory")
 """Columns of what a work-item and a work-group take of a compute unit."""
+OPTIONAL = frozenset({"resident", "pointers"})
+"""Parameters that only published points have: see ``grid.residing`` and ``Latency.demand``."""
 
 
 @dataclass(frozen=True)
@@ -90,9 +92,9 @@ class _SeriesFields(Strict):
     axis: Quantity
     label: str = ""
     conditions: str = ""
-    fixed: dict[str, int] = Field(default_factory=dict)
+    fixed: dict[str, PositiveInt] = Field(default_factory=dict)
     columns: tuple[str, ...]
-    rows: tuple[tuple[float, ...], ...] = Field(min_length=1)
+    rows: tuple[tuple[FiniteFloat, ...], ...] = Field(min_length=1)
 
 
 class _RecordFields(Strict):
@@ -150,10 +152,12 @@ class _Reader:
         unit, scale = VALUES[value]
         if unit and unit != workload.metric.unit:
             raise self._error("columns", f"{workload.name} does not count {unit}, as {value!r} does; give its time_us")
+        self._check_parameters(workload)
         rows = [self._row(number) for number in range(len(self.fields.rows))]
         sweep = self._sweep(tuple(self._parameters(row) for row in rows))
         points = tuple(
-            self._point(workload, sweep, number, row[value] * scale, unit) for number, row in enumerate(rows)
+            _point(workload, sweep, parameters, row[value] * scale, published=unit)
+            for parameters, row in zip(sweep.points, rows, strict=True)
         )
         return Series(
             workload=workload,
@@ -170,14 +174,13 @@ class _Reader:
 
     def _workload(self) -> Workload:
         name = self.fields.workload
-        found = [workload for workload in all_workloads() if workload.name == name]
-        if found:
-            return found[0]
         try:
-            select((name,))
+            found = select((name,))[0]
         except InputError as error:
             raise self._error("workload", str(error)) from None
-        raise self._error("workload", f"{name!r} is a family; name a variant, such as {select((name,))[0].name!r}")
+        if found.name != name:
+            raise self._error("workload", f"{name!r} is a family; name a variant, such as {found.name!r}")
+        return found
 
     def _value_column(self) -> str:
         columns = self.fields.columns
@@ -189,6 +192,18 @@ class _Reader:
             raise self._error("columns", f"{min(twice)!r} is given twice")
         return found[0]
 
+    def _check_parameters(self, workload: Workload) -> None:
+        """Compare names with those of the points on which the workload's results are checked."""
+        given = {*self.fields.columns, *self.fields.fixed} - VALUES.keys() - set(RESOURCES)
+        points = [set(point) for point in workload.verification()]
+        missing = set.intersection(*points) - given
+        if missing:
+            raise self._error("columns", f"{workload.name} needs the parameter {min(missing)!r}")
+        known = OPTIONAL.union(*points)
+        if given - known:
+            there_are = f"there are {', '.join(sorted(known))}"
+            raise self._error("columns", f"{workload.name} has no parameter {min(given - known)!r}; {there_are}")
+
     def _row(self, number: int) -> dict[str, float]:
         """Return a row's values by column, with those that are the same in all rows."""
         row, columns = self.fields.rows[number], self.fields.columns
@@ -197,7 +212,7 @@ class _Reader:
         wrong = [name for name, value in zip(columns, row, strict=True) if name not in VALUES and value % 1]
         if wrong:
             raise self._error(f"rows.{number}", f"{wrong[0]!r} must be a whole number")
-        if min(row) < 0 or any(value <= 0 for name, value in zip(columns, row, strict=True) if name in VALUES):
+        if min(row) <= 0:
             raise self._error(f"rows.{number}", "values must be above zero")
         return self.fields.fixed | dict(zip(columns, row, strict=True))
 
@@ -215,19 +230,17 @@ class _Reader:
             raise self._error("columns", "'local_memory' needs 'registers' beside it")
         return Resources(int(row["registers"]), int(row.get("local_memory", 0)), compiled=True)
 
-    def _point(self, workload: Workload, sweep: Sweep, number: int, value: float, unit: str) -> MeasuredPoint:
-        """Return one point; a rate becomes the time of a dispatch by the workload's own counting."""
-        try:
-            point = workload.point(sweep.points[number], sweep)
-        except KeyError as error:
-            raise self._error("columns", f"{workload.name} needs the parameter {error}") from None
-        time_s = value if not unit else _time_s(workload.metric, point.work, value)
-        return MeasuredPoint(point=point, samples_s=(time_s,))
-
     def _error(self, field: str, message: str) -> InputError:
         return InputError(str(self.document.problem(f"series.{self.number}.{field}", message, "error")))
 
 
-def _time_s(metric: Metric, work: float, value: float) -> float:
-    """Undo :meth:`Metric.value`: return the time of a dispatch from work/s or from s a unit of work."""
-    return work / value if metric.kind == "rate" else value * work
+def _point(workload: Workload, sweep: Sweep, parameters: Parameters, value: float, *, published: str) -> MeasuredPoint:
+    """Return one point: *value* is the time of a dispatch, or per unit of the work that was *published*."""
+    point = workload.point(parameters, sweep)
+    if not published:
+        time_s = value
+    elif workload.metric.kind == "rate":
+        time_s = point.work / value
+    else:
+        time_s = point.work * value
+    return MeasuredPoint(point=point, samples_s=(time_s,))

@@ -26,6 +26,9 @@ def _rounded(value: float) -> float:
 Compact = Annotated[float, AfterValidator(_rounded)]
 """A float of nine significant digits."""
 
+Rough = Annotated[float, AfterValidator(lambda value: float(f"{value:.4g}"))]
+"""A float of four significant digits: what is known of an uncertainty."""
+
 Feature = Literal["cliff", "taper", "rate"]
 """What a finding is about: where a cache gives out, how much work fills the device, how fast it then runs."""
 
@@ -127,6 +130,9 @@ class PredictedPoint(Record):
     """Lane operations of the dispatch, all classes but memory (the roofline's y = operations / time)."""
     memory_bytes: Compact = 0.0
     """Bytes that would move to and from memory if no cache held anything from before (whole lines, with fill)."""
+    spread: Rough = 1.0
+    """Time and value lie between themselves / spread and themselves x spread in 95 % of cases, if the uncertainties of
+    the device's facts are right; 1: no interval was worked out."""
 
 
 class CurveFeature(Record):
@@ -142,6 +148,21 @@ class CurveFeature(Record):
     ci_low: Compact | None = None
     ci_high: Compact | None = None
     """95 % interval; ``None`` for a prediction that has none."""
+
+
+class Sensitivity(Record):
+    """How much a prediction hangs on one fact of the device."""
+
+    fact: str
+    """Dotted path of the value, as in ``Device.provenance``: ``memory.bandwidth``; ``model``: the model's own error."""
+    kind: str
+    """Where it comes from, see :class:`Provenance`; ``here``: measured by the run itself."""
+    uncertainty: Rough
+    """One standard deviation of the fact, relative."""
+    effect: Rough
+    """By how much that moves times, relative: root mean square over points."""
+    share: Rough
+    """Its part in the predictions' variance, 0…1."""
 
 
 class Prediction(Record):
@@ -160,6 +181,8 @@ class Prediction(Record):
     """What was assumed, in sentences."""
     made_at: str = ""
     """ISO 8601 time, UTC."""
+    sensitivities: tuple[Sensitivity, ...] = ()
+    """Facts that its interval comes from, the greatest share first; those of little share are left out."""
 
 
 class MeasuredPoint(Record):
@@ -313,6 +336,34 @@ class Finding(Record):
     """One or two sentences: what binds there, and why the two differ where they do."""
 
 
+class Explanation(Record):
+    """Which way of working, other than the model assumes, would make one sweep's curve as it was observed.
+
+    Errors are root mean squares of |ln(observed / predicted time)| over the points: 0.1 is about 10 %.
+    """
+
+    key: SweepKey
+    basis: Literal["specification", "calibrated"]
+    """The prediction that the hypotheses change."""
+    base_error: Compact
+    """Of that prediction."""
+    hypothesis: str | None
+    """Name of the one whose curve is nearest; ``None`` if none changes the curve."""
+    error: Compact | None
+    next_best: str | None
+    """Name of the nearest one that makes another curve."""
+    next_error: Compact | None
+    better_than_base: Compact
+    """How sure it is that the nearest is nearer than the prediction, and than the next: the share of the bootstrap's
+    draws of points that say so."""
+    better_than_next: Compact
+    outcome: Literal["explained", "ambiguous", "unexplained"]
+    """``explained``: one takes away half the error at least, surely, and surely more than any other. ``ambiguous``:
+    another does nearly as well. ``unexplained``: none does."""
+    sentence: str
+    """The same for a reader, with the numbers."""
+
+
 class CodeEvidence(Record):
     """Global memory traffic of a work-item, as its kernel was compiled and as the model counts it."""
 
@@ -344,3 +395,5 @@ class Provenance(Record):
     source: str
     """The citation, the query, or the formula."""
     note: str = Field(default="", description="A caveat, e.g. that sources disagree.")
+    here: bool = False
+    """Whether the run itself measured it, on the very device; else it is published."""

@@ -1,7 +1,9 @@
-"""A stored report as a result that the current model and detector are held against."""
+"""What was measured once, by us or by others, ready to be predicted and observed again."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
+from gpureport import published
 from gpureport.predict import limits_of
 from gpureport.predict.occupancy import Resources
 from gpureport.records import Compilation, Measurement
@@ -9,32 +11,85 @@ from gpureport.report.document import Report
 from gpureport.spec.database import Database
 from gpureport.spec.host import Host, HostCache
 from gpureport.spec.models import Device
-from gpureport.validation import Result, Series
 from gpureport.workloads.model import Parameters, Sweep, Workload
 
 
-def result_of(report: Report, name: str, database: Database, workloads: Iterable[Workload]) -> Result:
-    """Return what *report* measured, ready to be predicted again.
+@dataclass(frozen=True)
+class Series:
+    """One measured sweep, and how to predict it.
+
+    Attributes:
+        workload: what was measured.
+        sweep: all points to predict; those that were measured are among them.
+        measurement: the raw samples.
+        told: registers and local memory of each point that the specification prediction may use: published ones.
+        compiled: those that the calibrated prediction may use: the compiler's.
+        conditions: under which it was measured, in words.
+    """
+
+    workload: Workload
+    sweep: Sweep
+    measurement: Measurement
+    told: tuple[Resources | None, ...] = ()
+    compiled: tuple[Resources | None, ...] = ()
+    conditions: str = ""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What was measured on one device.
+
+    Attributes:
+        name: of the folder or file that it came from.
+        device: as the database has it now.
+        series: what was measured.
+        unknown: sweeps that the workloads of today do not know.
+        published: by others; there are no primitives of the same run then, and nothing is calibrated.
+    """
+
+    name: str
+    device: Device
+    series: tuple[Series, ...]
+    unknown: tuple[str, ...] = ()
+    published: bool = False
+
+
+def identity(parameters: Parameters) -> tuple[tuple[str, int], ...]:
+    """Return what tells points of one sweep apart."""
+    return tuple(sorted(parameters.items()))
+
+
+def published_result(record: published.Published, database: Database) -> Result:
+    """Return what others measured on a device of the database."""
+    series = tuple(
+        Series(s.workload, s.sweep, s.measurement, told=s.compiled, conditions=s.conditions) for s in record.series
+    )
+    return Result(record.id, database.device(record.device), series, published=True)
+
+
+def report_result(report: Report, name: str, database: Database, workloads: Iterable[Workload]) -> Result:
+    """Return what *report* measured.
 
     Args:
         report: as stored.
         name: of the result.
         database: of today; see :func:`device_of`.
-        workloads: of today; measurements of others are named in ``Result.unknown``.
+        workloads: of today; what they do not know goes to ``Result.unknown``.
     """
     known = {workload.name: workload for workload in workloads}
-    points = {str(p.key): [each.point.parameters for each in p.points] for p in report.predictions}
+    predicted = {str(p.key): [point.point.parameters for point in p.points] for p in report.predictions}
     device = device_of(report, database)
     series: list[Series] = []
     unknown: list[str] = []
     for measurement in report.measurements:
         if not any(point.samples_s for point in measurement.points):
             continue
-        title = f"{measurement.key.workload}/{measurement.key.variant}"
+        key = measurement.key
         try:
-            series.append(_series(device, known[title], measurement, points.get(str(measurement.key), [])))
-        except KeyError:
-            unknown.append(str(measurement.key))
+            workload = known[f"{key.workload}/{key.variant}"]
+            series.append(_series(device, workload, measurement, predicted.get(str(key), [])))
+        except KeyError:  # the workload, or a parameter
+            unknown.append(str(key))
     return Result(name, device, tuple(series), tuple(unknown))
 
 
@@ -54,7 +109,7 @@ def device_of(report: Report, database: Database) -> Device:
 
 
 def _host(device: Device) -> Host:
-    """Return the host that would resolve to the stored device's sizes."""
+    """Return the host whose sizes are those of the stored device."""
     cores = device.compute_units
     caches = (
         HostCache(
@@ -70,8 +125,13 @@ def _host(device: Device) -> Host:
 
 
 def _series(device: Device, workload: Workload, measurement: Measurement, predicted: Sequence[Parameters]) -> Series:
-    """Return a sweep over all points that were predicted then, of which some were measured."""
+    """Return a sweep over all points that were predicted then, of which some were measured.
+
+    Raises:
+        KeyError: the workload asks for a parameter that its points had not then.
+    """
     points = predicted or [point.point.parameters for point in measurement.points]
+    workload.demand(points[0], device)
     name = measurement.key.sweep
     today = (sweep.frames for sweep in workload.sweeps(device, limits_of(device)) if sweep.name == name)
     sweep = Sweep(name, measurement.axis, tuple(points), "", frames=next(today, 0))

@@ -1,149 +1,18 @@
-"""The model and the detector as they are now, held against results that are kept. Pure functions.
+"""How accurate the model and the detector are, and how accurate they are to be. Pure functions and data."""
 
-The error of a time is ``|predicted / observed - 1|``; that of a feature is the factor between the two, whichever is
-larger, less one. A feature that only one side has has no error, and is counted as not observed or not predicted.
-"""
-
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from math import exp, log
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from math import inf
 from statistics import median
 from typing import Literal
 
 import numpy as np
 
-from gpureport.matching import match_features
-from gpureport.observe import observe
-from gpureport.predict import Kind, predict_sweep
-from gpureport.predict.calibrate import calibrated
-from gpureport.predict.occupancy import Resources
-from gpureport.records import CurveFeature, Measurement, Metric, Observation, Prediction, SweepKey
-from gpureport.spec.models import Device
-from gpureport.workloads.model import Parameters, Sweep, Workload
+from gpureport.comparison import Comparison, What
+from gpureport.predict import Kind
 
-What = Literal["times", "latency cliffs", "bandwidth cliffs", "n90", "knees", "plateaus", "peaks"]
 KINDS: tuple[Kind, ...] = ("specification", "calibrated")
-
-
-@dataclass(frozen=True)
-class Series:
-    """One measured sweep, and how to predict it.
-
-    Attributes:
-        workload: what was measured.
-        sweep: all points to predict; those that were measured are among them.
-        measurement: the raw samples.
-        told: registers and local memory of each point that the specification prediction may use: published ones.
-        compiled: those that the calibrated prediction may use: the compiler's.
-        conditions: under which it was measured, in words.
-    """
-
-    workload: Workload
-    sweep: Sweep
-    measurement: Measurement
-    told: tuple[Resources | None, ...] = ()
-    compiled: tuple[Resources | None, ...] = ()
-    conditions: str = ""
-
-    @cached_property
-    def measured(self) -> "Series":
-        """The same without the points that have no samples."""
-        sampled = {_identity(point.point.parameters) for point in self.measurement.points if point.samples_s}
-        kept = [index for index, parameters in enumerate(self.sweep.points) if _identity(parameters) in sampled]
-        return replace(
-            self,
-            sweep=replace(self.sweep, points=tuple(self.sweep.points[i] for i in kept)),
-            told=tuple(self.told[i] for i in kept if i < len(self.told)),
-            compiled=tuple(self.compiled[i] for i in kept if i < len(self.compiled)),
-        )
-
-
-@dataclass(frozen=True)
-class Result:
-    """What was measured on one device.
-
-    Attributes:
-        name: of the folder or file that it came from.
-        device: as the database has it now.
-        series: what was measured.
-        unknown: sweeps of workloads that there are no more.
-        published: by others; there are no primitives of the same run then, and nothing is calibrated.
-    """
-
-    name: str
-    device: Device
-    series: tuple[Series, ...]
-    unknown: tuple[str, ...] = ()
-    published: bool = False
-
-    @property
-    def device_class(self) -> str:
-        """``NVIDIA GPU``, ``AMD GPU``, ``CPU``, …"""
-        return "CPU" if self.device.kind == "cpu" else f"{self.device.vendor} GPU"
-
-
-@dataclass(frozen=True)
-class Curve:
-    """Which predicted curve a comparison belongs to.
-
-    Attributes:
-        result: name of the result.
-        device: id of its device.
-        device_class: see :class:`Result`.
-        key: the sweep.
-        kind: of the prediction.
-    """
-
-    result: str
-    device: str
-    device_class: str
-    key: SweepKey
-    kind: Kind
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """One time or one feature, predicted and observed.
-
-    Attributes:
-        curve: that it belongs to.
-        what: is compared.
-        label: the point's, or the feature's level and position.
-        unit: of both values.
-        predicted: ``None``: not predicted.
-        observed: ``None``: not observed.
-        low: end of the observation's 95 % interval.
-        high: the other.
-        binding: the ceiling that binds the point.
-        level: the memory level that serves the point, or that the feature belongs to.
-        ceilings_s: all of the point's ceilings.
-    """
-
-    curve: Curve
-    what: What
-    label: str
-    unit: str
-    predicted: float | None
-    observed: float | None
-    low: float | None = None
-    high: float | None = None
-    binding: str = ""
-    level: str = ""
-    ceilings_s: Mapping[str, float] = field(default_factory=dict)
-
-    @property
-    def ratio(self) -> float | None:
-        """Predicted / observed, if there are both."""
-        return self.predicted / self.observed if self.predicted and self.observed else None
-
-    @property
-    def error(self) -> float | None:
-        """See the module's description; ``None`` where one side is missing."""
-        ratio = self.ratio
-        if ratio is None:
-            return None
-        return abs(ratio - 1) if self.what == "times" else exp(abs(log(ratio))) - 1
 
 
 @dataclass(frozen=True)
@@ -154,8 +23,8 @@ class Summary:
         n: how many have both sides.
         median: error.
         p90: the error that nine tenths do not exceed.
-        worst: error.
         ratio: median of predicted / observed.
+        inside: share of what was observed that lies in the 95 % interval of its prediction.
         not_observed: predicted, but not seen in the samples.
         not_predicted: seen, but not predicted.
     """
@@ -163,130 +32,154 @@ class Summary:
     n: int
     median: float | None
     p90: float | None
-    worst: float | None
     ratio: float | None
-    not_observed: int = 0
-    not_predicted: int = 0
+    inside: float | None
+    not_observed: int
+    not_predicted: int
 
 
 def summarise(comparisons: Iterable[Comparison]) -> Summary:
-    """Return the statistics of *comparisons*."""
+    """Return the statistics of *comparisons*; errors of one-sided ones do not exist, and are counted apart."""
     every = list(comparisons)
     errors = [c.error for c in every if c.error is not None]
     ratios = [c.ratio for c in every if c.ratio is not None]
-    absent = {
-        "not_observed": sum(c.observed is None for c in every),
-        "not_predicted": sum(c.predicted is None for c in every),
-    }
-    if not errors:
-        return Summary(0, None, None, None, None, **absent)
-    middle, p90, worst = (float(q) for q in np.quantile(errors, [0.5, 0.9, 1.0]))
-    return Summary(len(errors), middle, p90, worst, median(ratios), **absent)
+    insides = [c.inside for c in every if c.inside is not None]
+    middle, p90 = (float(q) for q in np.quantile(errors, [0.5, 0.9])) if errors else (None, None)
+    return Summary(
+        n=len(errors),
+        median=middle,
+        p90=p90,
+        ratio=median(ratios) if ratios else None,
+        inside=sum(insides) / len(insides) if insides else None,
+        not_observed=sum(c.observed is None for c in every),
+        not_predicted=sum(c.predicted is None for c in every),
+    )
 
 
-def compare(
-    result: Result, *, features: bool = True, workloads: Collection[str] = ()
-) -> tuple[tuple[Comparison, ...], tuple[str, ...]]:
-    """Predict and observe everything of *result* again.
+@dataclass(frozen=True)
+class Target:
+    """An accuracy that is required. A feature that only one side has counts as an error without limit.
 
-    Args:
-        result: what was measured.
-        features: whether to look for cliffs, tapers and plateaus, too; takes three times as long.
-        workloads: names of those to compare; none: all. Primitives calibrate in any case.
-
-    Returns:
-        The comparisons, and the sweeps whose points the workloads of today do not know.
+    Attributes:
+        data: what it is about, in words.
+        what: is compared.
+        statistic: of the errors; ``within``: every prediction lies between *bounds*.
+        specification: most that the specification prediction may be off.
+        calibrated: the same of the calibrated one; ``None``: nothing is required.
+        devices: patterns of the ids of devices.
+        workloads: patterns of ``family/variant/sweep``.
+        levels: patterns of memory levels.
+        published: whether others measured it.
+        bounds: of a prediction, in the unit of the feature.
     """
-    primitives = () if result.published else tuple(s for s in result.series if s.workload.primitive)
-    shown = [shown for series in primitives if (shown := _shown(result.device, series))]
-    device = calibrated(result.device, [p for p, _ in shown], [o for _, o in shown]) if shown else None
-    found: list[Comparison] = []
-    unknown = list(result.unknown)
-    for series in result.series:
-        if workloads and series.workload.name not in workloads:
-            continue
-        try:
-            found += _compared(result, series if features else series.measured, device, features)
-        except KeyError:
-            unknown.append(str(series.measurement.key))
-    return tuple(found), tuple(unknown)
+
+    data: str
+    what: What
+    statistic: Literal["median", "90 %", "worst", "within"]
+    specification: float = 0.0
+    calibrated: float | None = None
+    devices: tuple[str, ...] = ("*",)
+    workloads: tuple[str, ...] = ("*",)
+    levels: tuple[str, ...] = ("*",)
+    published: bool = False
+    bounds: tuple[float, float] = (0.0, inf)
+
+    def limit(self, kind: Kind) -> float | None:
+        """Return the most that a prediction may be off."""
+        return self.specification if kind == "specification" else self.calibrated
+
+    def concerns(self, comparison: Comparison) -> bool:
+        """Say whether *comparison* is among those that the target is about."""
+        curve = comparison.curve
+        named = ((curve.device, self.devices), (str(curve.key), self.workloads), (comparison.level, self.levels))
+        return (
+            comparison.what == self.what
+            and curve.published == self.published
+            and all(any(fnmatch(text, pattern) for pattern in patterns) for text, patterns in named)
+        )
 
 
-def _shown(device: Device, series: Series) -> tuple[Prediction, Observation] | None:
-    """Return what the specification says of a primitive, and what its samples do."""
-    observation = observe(series.measurement)
-    try:
-        prediction = predict_sweep(device, series.workload, series.sweep, "specification")
-    except KeyError:
+@dataclass(frozen=True)
+class Verdict:
+    """A target beside what was reached.
+
+    Attributes:
+        target: what is required.
+        kind: of the prediction.
+        summary: of all that the target is about.
+        reached: the statistic; infinite if one-sided comparisons decide it, ``None`` without data.
+        passed: whether that is enough; ``None`` without data.
+    """
+
+    target: Target
+    kind: Kind
+    summary: Summary
+    reached: float | None
+    passed: bool | None
+
+
+def judge(comparisons: Sequence[Comparison], targets: Iterable[Target]) -> tuple[Verdict, ...]:
+    """Hold *comparisons* against *targets*, one verdict for each kind of prediction that a target is about."""
+    return tuple(
+        _verdict(target, kind, [c for c in comparisons if c.curve.kind == kind and target.concerns(c)])
+        for target in targets
+        for kind in KINDS
+        if target.limit(kind) is not None
+    )
+
+
+def _verdict(target: Target, kind: Kind, concerned: Sequence[Comparison]) -> Verdict:
+    limit, reached = target.limit(kind), _reached(target, concerned)
+    passed = None if reached is None or limit is None else reached <= limit
+    return Verdict(target, kind, summarise(concerned), reached, passed)
+
+
+def _reached(target: Target, concerned: Sequence[Comparison]) -> float | None:
+    """Return the statistic that the target is about; for ``within`` the share of predictions that are not."""
+    if not concerned:
         return None
-    return (prediction, observation) if observation else None
+    if target.statistic == "within":
+        low, high = target.bounds
+        return sum(not low <= (c.predicted or 0.0) <= high for c in concerned) / len(concerned)
+    errors = sorted(inf if c.error is None else c.error for c in concerned)
+    share = {"median": 0.5, "90 %": 0.9, "worst": 1.0}[target.statistic]
+    return float(np.quantile(errors, share, method="higher" if errors[-1] == inf else "linear"))
 
 
-def _compared(result: Result, series: Series, device: Device | None, features: bool) -> Iterator[Comparison]:
-    """Yield the comparisons of one sweep, with both predictions where there are both."""
-    observation = observe(series.measurement) if features else None
-    specified = predict_sweep(result.device, series.workload, series.sweep, "specification", series.told)
-    predictions = [specified]
-    if device is not None and not series.workload.primitive:
-        predictions.append(predict_sweep(device, series.workload, series.sweep, "calibrated", series.compiled))
-    for prediction in predictions:
-        curve = Curve(result.name, result.device.id, result.device_class, prediction.key, prediction.kind)
-        yield from _times(curve, series.measurement, prediction)
-        if observation:
-            yield from _features(curve, prediction, observation)
+_H200, _CPU, _A40 = ("nvidia/h200_sxm",), ("cpu/*",), ("nvidia/a40",)
+_BENCHED = ("nvidia/a100*", "nvidia/a40", "nvidia/h100*", "amd/mi210")
+_MEMORY, _RESIDENT, _TRANSPOSES = ("memory/*",), ("memory/*/resident",), ("bit_transpose/*",)
+_LIFE, _LIFE_TABLE, _LIFE_BLOCKS = ("game_of_life/*",), ("game_of_life/*/[!w]*",), ("game_of_life/*/work_group*",)
+_TAPERED = ("memory/copy/*", "memory/read/*", "memory/write/*", "memory/triad/*", "particles/*", "bit_transpose/*")
 
-
-def _times(curve: Curve, measurement: Measurement, prediction: Prediction) -> Iterator[Comparison]:
-    """Yield the time of each measured point."""
-    predicted = {_identity(p.point.parameters): p for p in prediction.points}
-    for measured in measurement.points:
-        point = predicted.get(_identity(measured.point.parameters))
-        if point is None or not measured.samples_s:
-            continue
-        yield Comparison(
-            curve=curve,
-            what="times",
-            label=measured.point.label,
-            unit="s",
-            predicted=point.time_s,
-            observed=median(measured.samples_s),
-            binding=point.binding,
-            level=point.level,
-            ceilings_s=point.ceilings_s,
-        )
-
-
-def _identity(parameters: Parameters) -> tuple[tuple[str, int], ...]:
-    """Return what tells points of one sweep apart."""
-    return tuple(sorted(parameters.items()))
-
-
-def _features(curve: Curve, prediction: Prediction, observation: Observation) -> Iterator[Comparison]:
-    """Yield the middles of cliffs, the tapers and the plateaus, each with what answers it."""
-    for match in match_features(prediction.features, observation.features):
-        either = match.predicted or match.observed
-        what = _what(either, prediction.metric) if either else None
-        if either is None or what is None:
-            continue
-        seen = match.observed
-        yield Comparison(
-            curve=curve,
-            what=what,
-            label=f"{either.level} {either.position}",
-            unit=either.unit,
-            predicted=match.predicted.value if match.predicted else None,
-            observed=seen.value if seen else None,
-            low=seen.ci_low if seen else None,
-            high=seen.ci_high if seen else None,
-            level=either.level,
-        )
-
-
-def _what(feature: CurveFeature, metric: Metric) -> What | None:
-    """Return what a feature's comparison counts as; ``None`` for those that repeat another: cases are times."""
-    if feature.position == "midpoint":
-        return "latency cliffs" if metric.kind == "time" else "bandwidth cliffs"
-    return _BY_POSITION.get(feature.position)
-
-
-_BY_POSITION: Mapping[str, What] = {"n90": "n90", "knee": "knees", "plateau": "plateaus", "peak": "peaks"}
+TARGETS = (
+    Target("H200, all families", "times", "median", 0.15, 0.06, _H200),
+    Target("H200, all families", "times", "90 %", 0.40, 0.15, _H200),
+    Target("H200, caches", "latency cliffs", "worst", 0.10, None, _H200),
+    Target("H200, caches", "bandwidth cliffs", "worst", 0.10, 0.05, _H200),
+    Target("PoCL, caches", "latency cliffs", "worst", 0.10, None, _CPU),
+    Target("PoCL, caches", "bandwidth cliffs", "worst", 0.10, 0.05, _CPU),
+    Target("H200, streams, particles, transposes", "n90", "median", 0.20, 0.10, _H200, _TAPERED),
+    Target(
+        "RX 7900 XT, particles", "times", "median", 0.15, None, ("amd/rx_7900_xt",), ("particles/*",), published=True
+    ),
+    Target(
+        "RX 7900 XT, 1 M to 2 M particles",
+        "bandwidth cliffs",
+        "within",
+        devices=("amd/rx_7900_xt",),
+        levels=("LLC",),
+        published=True,
+        bounds=(2.0**26, 2.0**27),
+    ),
+    Target("A40, Game of Life, table", "times", "median", 0.20, None, _A40, _LIFE_TABLE, published=True),
+    Target("A40, Game of Life, block sizes", "times", "median", 0.20, None, _A40, _LIFE_BLOCKS, published=True),
+    Target("RTX 2070, Game of Life", "times", "worst", 0.20, None, ("nvidia/rtx_2070",), _LIFE, published=True),
+    Target("RTX 2060, transposes", "knees", "median", 0.25, None, ("nvidia/rtx_2060",), _TRANSPOSES, published=True),
+    Target("HD 520, transposes", "knees", "median", 0.25, None, ("intel/hd_520",), _TRANSPOSES, published=True),
+    Target("A100, A40, H100, MI210", "plateaus", "worst", 0.10, None, _BENCHED, _RESIDENT, published=True),
+    Target("A100, A40, H100, MI210", "n90", "median", 0.20, None, _BENCHED, _RESIDENT, published=True),
+    Target("A100, A40, H100, MI210", "latency cliffs", "worst", 0.10, None, _BENCHED, _MEMORY, published=True),
+    Target("A100, A40, H100, MI210", "bandwidth cliffs", "worst", 0.10, None, _BENCHED, _MEMORY, published=True),
+)
+"""What the project asks of itself."""

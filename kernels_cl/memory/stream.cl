@@ -1,5 +1,15 @@
-// Streams: write, copy, triad. A work-item handles PER_ITEM vectors of 16 bytes, a work-group's local size apart, so
-// that neighbouring work-items touch neighbouring vectors; all loads are made before the first store.
+// Streams: write, copy, triad. A work-item handles PER_ITEM vectors of WORDS words of 4 bytes, a work-group's local size
+// apart, so that neighbouring work-items touch neighbouring vectors; all loads are made before the first store.
+
+#if WORDS == 4
+typedef uint4 words;
+typedef float4 reals;
+#define FACTORS (uint4)(1, 3, 5, 7)
+#else
+typedef uint2 words;
+typedef float2 reals;
+#define FACTORS (uint2)(1, 3)
+#endif
 
 inline size_t first_vector(void)
 {
@@ -7,12 +17,12 @@ inline size_t first_vector(void)
 }
 
 // What `write` stores: different in every word, so that nothing along the way can take it for a repetition.
-inline uint4 pattern(uint i, uint seed)
+inline words pattern(uint i, uint seed)
 {
-    return seed * (uint4)(1, 3, 5, 7) + i;
+    return seed * FACTORS + i;
 }
 
-kernel void write(global uint4 *restrict to, uint vectors, uint seed)
+kernel void write(global words *restrict to, uint vectors, uint seed)
 {
     const size_t first = first_vector(), step = get_local_size(0);
 #pragma unroll
@@ -23,10 +33,10 @@ kernel void write(global uint4 *restrict to, uint vectors, uint seed)
     }
 }
 
-kernel void copy(global const uint4 *restrict from, global uint4 *restrict to, uint vectors)
+kernel void copy(global const words *restrict from, global words *restrict to, uint vectors)
 {
     const size_t first = first_vector(), step = get_local_size(0);
-    uint4 held[PER_ITEM];
+    words held[PER_ITEM];
 #pragma unroll
     for (uint v = 0; v < PER_ITEM; ++v) {
         const size_t i = first + v * step;
@@ -42,11 +52,11 @@ kernel void copy(global const uint4 *restrict from, global uint4 *restrict to, u
 }
 
 // a = b + s c
-kernel void triad(global float4 *restrict a, global const float4 *restrict b, global const float4 *restrict c,
+kernel void triad(global reals *restrict a, global const reals *restrict b, global const reals *restrict c,
                   uint vectors, float s)
 {
     const size_t first = first_vector(), step = get_local_size(0);
-    float4 left[PER_ITEM], right[PER_ITEM];
+    reals left[PER_ITEM], right[PER_ITEM];
 #pragma unroll
     for (uint v = 0; v < PER_ITEM; ++v) {
         const size_t i = first + v * step;

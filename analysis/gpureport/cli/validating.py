@@ -5,16 +5,25 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpureport.cli.console import note
+from gpureport import published
+from gpureport.cli.console import note, print_text
 from gpureport.cli.options import selected, writable_directory
 from gpureport.cli.progress import ProgressBar
-from gpureport.cli.validation_tables import print_aggregates, print_features, print_worst
+from gpureport.cli.validation_tables import (
+    LEGEND,
+    feature_row,
+    print_aggregates,
+    print_features,
+    print_targets,
+    print_worst,
+)
+from gpureport.comparison import WHATS, Comparison, compare
 from gpureport.data import data_dir
 from gpureport.errors import InputError
-from gpureport.replay import result_of
+from gpureport.replay import Result, published_result, report_result
 from gpureport.report.document import FILE_NAME, load_report
 from gpureport.spec.database import Database, load_database
-from gpureport.validation import KINDS, Comparison, Result, compare
+from gpureport.validation import KINDS, TARGETS, judge
 from gpureport.workloads import all_workloads
 
 
@@ -48,18 +57,23 @@ def validate_results(asked: Validation) -> int:
     names = {workload.name for workload in selected(asked.workloads, quick=False)} if asked.workloads else set()
     files = [file for path in asked.paths or (_results_dir(),) for file in _files(path)]
     database = load_database(asked.entries)
+    results = [_result(file, database) for file in files]
     found: list[Comparison] = []
     with ProgressBar("validating") as bar:
-        for number, file in enumerate(files):
-            bar.advance(_name(file), number / len(files))
-            comparisons, unknown = compare(_result(file, database), features=not asked.times_only, workloads=names)
-            found += comparisons
-            if unknown:
-                note(f"{file}: not predicted, since today's workloads differ: {', '.join(unknown)}")
-    _print(asked, found)
+        for number, (file, result) in enumerate(zip(files, results, strict=True)):
+            bar.advance(result.name, number / len(files))
+            found += compare(result, features=not asked.times_only, workloads=names)
+            if result.unknown:
+                note(f"{file}: not predicted, since today's workloads differ: {', '.join(result.unknown)}")
     if asked.json_file:
         _write(asked.json_file, found)
-    return 0
+    _print_details(asked, found)
+    _print_aggregates(found)
+    verdicts = judge(found, TARGETS)
+    shown = [v for v in verdicts if v.reached is not None or not asked.paths]
+    if shown:
+        print_targets(shown)
+    return 1 if asked.strict and any(v.passed is False for v in verdicts) else 0
 
 
 def _results_dir() -> Path:
@@ -82,10 +96,16 @@ def _files(path: Path) -> Iterator[Path]:
     Raises:
         InputError: there are none.
     """
-    found = sorted(path.rglob(FILE_NAME)) if path.is_dir() else [path]
+    if not path.is_dir():
+        yield path
+        return
+    found = sorted((*path.rglob(FILE_NAME), *path.rglob(f"{_PUBLISHED}/*.yaml"), *path.glob("*.yaml")))
     if not found:
-        raise InputError(f"{path}: holds no {FILE_NAME}, and no folder below it does")
-    yield from found
+        raise InputError(f"{path}: holds neither a {FILE_NAME} nor a {_PUBLISHED}/*.yaml, and no folder below it does")
+    yield from dict.fromkeys(found)
+
+
+_PUBLISHED = "published"
 
 
 def _name(file: Path) -> str:
@@ -94,33 +114,56 @@ def _name(file: Path) -> str:
 
 
 def _result(file: Path, database: Database) -> Result:
-    return result_of(load_report(file), _name(file), database, all_workloads())
+    """Read a result, and find its device.
+
+    Raises:
+        InputError: the file is wrong, or names a device that the database has not.
+    """
+    if file.suffix != ".yaml":
+        return report_result(load_report(file), _name(file), database, all_workloads())
+    record = published.load(file)
+    if record.device not in database.entries:
+        raise InputError(f"{file}: device: the database has no {record.device!r}; 'gpureport devices --known' lists it")
+    return published_result(record, database)
 
 
-def _print(asked: Validation, found: Sequence[Comparison]) -> None:
+def _print_details(asked: Validation, found: Sequence[Comparison]) -> None:
+    """Print what was asked for beyond the aggregates."""
     if asked.every_feature:
         print_features(found)
+    if not asked.worst:
+        return
     for kind in KINDS:
-        if asked.worst:
-            print_worst(found, kind, asked.worst)
-    if asked.worst:
-        print_aggregates(
-            "Times by the ceiling that binds",
-            "ceiling",
-            [c for c in found if c.what == "times"],
-            heading=lambda c: (c.curve.result, c.curve.device),
-            row=lambda c: (c.binding,),
-        )
+        print_worst(found, kind, asked.worst)
+    times = [c for c in found if c.what == "times"]
+    print_aggregates(
+        "Times by the ceiling that binds", "ceiling", times, heading=_result_title, row=lambda c: c.binding
+    )
+
+
+def _print_aggregates(found: Sequence[Comparison]) -> None:
+    """Print the errors by result and by class of devices, in one order of features for all."""
+    ordered = sorted(found, key=lambda c: (WHATS.index(c.what), feature_row(c)))
+    by_family = sorted(ordered, key=lambda c: c.curve.key.workload)
+    times = [c for c in found if c.what == "times"]
+    print_text(LEGEND)
     print_aggregates(
         "Errors by result",
         "feature",
-        found,
-        heading=lambda c: (c.curve.result, c.curve.device),
-        row=lambda c: (c.curve.key.workload, c.what),
+        by_family,
+        heading=_result_title,
+        row=lambda c: f"{c.curve.key.workload}: {feature_row(c)}",
     )
+    print_aggregates("Times by result", "result", times, heading=lambda c: c.curve.device_class, row=_result_title)
     print_aggregates(
-        "Errors by device class", "feature", found, heading=lambda c: (c.curve.device_class,), row=lambda c: (c.what,)
+        "Errors by device class", "feature", ordered, heading=lambda c: c.curve.device_class, row=feature_row
     )
+
+
+def _result_title(comparison: Comparison) -> str:
+    """Name a result, its device, and whose it is."""
+    curve = comparison.curve
+    return f"{curve.result}, {curve.device}{', published' if curve.published else ''}"
 
 
 def _write(path: Path, found: Sequence[Comparison]) -> None:
@@ -137,18 +180,21 @@ def _plain(comparison: Comparison) -> dict[str, object]:
         "result": curve.result,
         "device": curve.device,
         "device_class": curve.device_class,
+        "published": curve.published,
         "workload": f"{key.workload}/{key.variant}",
         "sweep": key.sweep,
+        "conditions": curve.conditions,
         "kind": curve.kind,
         "what": comparison.what,
         "label": comparison.label,
         "unit": comparison.unit,
         "predicted": comparison.predicted,
         "observed": comparison.observed,
-        "low": comparison.low,
-        "high": comparison.high,
+        "interval": comparison.interval,
+        "expected": comparison.expected,
         "error": comparison.error,
     }
-    if comparison.what == "times":
-        values |= {"binding": comparison.binding, "ceilings_s": dict(comparison.ceilings_s)}
+    if comparison.point is not None:
+        values |= {"point": comparison.point.model_dump(), "binding": comparison.binding}
+        values |= {"ceilings_s": dict(comparison.ceilings_s)}
     return values | {"level": comparison.level}

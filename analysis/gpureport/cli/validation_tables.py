@@ -2,15 +2,23 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
+from math import inf
 
 from gpureport.cli.summary import short_unit
 from gpureport.cli.tables import Row, print_table
-from gpureport.units import format_interval, format_ratio, format_value
-from gpureport.validation import KINDS, Comparison, Kind, Summary, summarise
+from gpureport.comparison import Comparison
+from gpureport.predict import Kind
+from gpureport.units import format_bytes, format_interval, format_ratio
+from gpureport.validation import KINDS, Summary, Verdict, summarise
 
-Key = Callable[[Comparison], tuple[str, ...]]
+Key = Callable[[Comparison], str]
 
-_STATISTICS = ("n", "one-sided", "median", "90 %", "pred. / obs.")
+_STATISTICS = ("n", "single", "median", "90 %", "p / o", "inside")
+LEGEND = (
+    "median, 90 %: error, in the middle and at the ninth decile; single: predicted but not observed + observed but not "
+    "predicted; p / o: median of predicted / observed; inside: observed in the 95 % interval of the prediction; each "
+    "from the specification, then calibrated"
+)
 
 
 def print_aggregates(title: str, first: str, comparisons: Sequence[Comparison], heading: Key, row: Key) -> None:
@@ -25,18 +33,17 @@ def print_aggregates(title: str, first: str, comparisons: Sequence[Comparison], 
     """
     rows: list[Row] = []
     for block, members in _grouped(comparisons, heading):
-        if block:
-            rows.append((", ".join(block),))
+        rows.append((block,))
         for line, own in _grouped(members, row):
-            statistics = [_cells([c for c in own if c.curve.kind == kind]) for kind in KINDS]
-            rows.append(("  " * bool(block) + " ".join(line), *statistics[0], *statistics[1]))
-    columns = (first, *(f"{kind[:4]}. {name}" for kind in KINDS for name in _STATISTICS))
+            specified, calibrated = (_cells([c for c in own if c.curve.kind == kind]) for kind in KINDS)
+            rows.append((f"  {line}", *specified, *calibrated))
+    columns = (first, *_STATISTICS, *_STATISTICS)
     print_table(title, columns, rows, right=range(1, len(columns)))
 
 
-def _grouped(comparisons: Iterable[Comparison], key: Key) -> Iterator[tuple[tuple[str, ...], list[Comparison]]]:
+def _grouped(comparisons: Iterable[Comparison], key: Key) -> Iterator[tuple[str, list[Comparison]]]:
     """Yield groups in the order in which they first come."""
-    groups: dict[tuple[str, ...], list[Comparison]] = {}
+    groups: dict[str, list[Comparison]] = {}
     for comparison in comparisons:
         groups.setdefault(key(comparison), []).append(comparison)
     yield from groups.items()
@@ -46,14 +53,27 @@ def _cells(comparisons: Sequence[Comparison]) -> tuple[str, ...]:
     if not comparisons:
         return ("",) * len(_STATISTICS)
     summary = summarise(comparisons)
-    absent = f"{summary.not_observed} / {summary.not_predicted}"
     return (
         str(summary.n),
-        "" if absent == "0 / 0" else absent,
+        _single(summary),
         percent(summary.median),
         percent(summary.p90),
         format_ratio(summary.ratio),
+        "" if summary.inside is None else f"{100 * summary.inside:.0f} %",
     )
+
+
+def _single(summary: Summary) -> str:
+    """Write how many features only one side has."""
+    both = summary.not_observed, summary.not_predicted
+    return "{} + {}".format(*both) if any(both) else ""
+
+
+def feature_row(comparison: Comparison) -> str:
+    """Name what is compared; cliffs by their level."""
+    if not comparison.what.endswith("cliffs"):
+        return comparison.what
+    return f"{comparison.what}, {comparison.level if comparison.predicted else 'other'}"
 
 
 def percent(error: float | None) -> str:
@@ -64,26 +84,30 @@ def percent(error: float | None) -> str:
 def print_features(comparisons: Sequence[Comparison]) -> None:
     """Print every feature on a line of its own."""
     rows: list[Row] = []
-    named = [c for c in comparisons if c.what != "times"]
-    for (result, sweep, kind), members in groupby(named, lambda c: (c.curve.result, str(c.curve.key), c.curve.kind)):
-        rows.append((f"{result}, {sweep}, {kind}",))
+    features = [c for c in comparisons if c.what != "times"]
+    for title, members in _grouped(features, lambda c: f"{c.curve}, {c.curve.kind}"):
+        rows.append((title,))
         for c in members:
             unit = short_unit(c.unit)
-            observed = format_interval(c.observed, c.low, c.high, unit)
-            rows.append((f"  {c.label}", format_value(c.predicted, unit), observed, percent(c.error)))
-    print_table("Every feature", ("feature", "predicted", "observed (95 % interval)", "error"), rows, right=(1, 2, 3))
+            predicted = format_interval(c.predicted, *(c.expected or (None, None)), unit)
+            observed = format_interval(c.observed, *(c.interval or (None, None)), unit)
+            rows.append((f"  {c.what}: {c.label}", predicted, observed, percent(c.error)))
+    print_table(
+        "Every feature",
+        ("feature", "predicted (95 % interval)", "observed (95 % interval)", "error"),
+        rows,
+        right=(1, 2, 3),
+    )
 
 
 def print_worst(comparisons: Sequence[Comparison], kind: Kind, number: int) -> None:
     """Print the sweeps with the largest median error, each in stretches that one ceiling binds."""
     times = [c for c in comparisons if c.what == "times" and c.curve.kind == kind]
-    sweeps = [
-        (summarise(own), name, own) for name, own in _grouped(times, lambda c: (c.curve.result, str(c.curve.key)))
-    ]
+    sweeps = [(summarise(own), name, own) for name, own in _grouped(times, lambda c: str(c.curve))]
     sweeps.sort(key=lambda each: -(each[0].median or 0.0))
     rows: list[Row] = []
     for summary, name, own in sweeps[:number]:
-        rows.append((f"{', '.join(name)}: {summary.n} points, median {percent(summary.median)}",))
+        rows.append((f"{name}: {summary.n} points, median {percent(summary.median)}",))
         for binding, points in groupby(own, lambda c: (c.binding, c.level)):
             rows.append(_stretch(*binding, list(points)))
     columns = ("bound by", "level", "points", "n", "median", "pred. / obs.", "next ceiling")
@@ -106,3 +130,37 @@ def _next(point: Comparison) -> str:
         return ""
     name = next(name for name, time in point.ceilings_s.items() if time == others[0] and name != point.binding)
     return f"{name} {100 * others[0] / first:.0f} %"
+
+
+def print_targets(verdicts: Sequence[Verdict]) -> None:
+    """Print what is required beside what was reached."""
+    rows = [
+        (
+            v.target.data,
+            v.target.what,
+            v.kind,
+            _required(v),
+            "no data" if v.reached is None else _reached(v),
+            str(v.summary.n),
+            _single(v.summary),
+            {None: "", True: "pass", False: "MISS"}[v.passed],
+        )
+        for v in verdicts
+    ]
+    columns = ("data", "what", "prediction", "required", "reached", "n", "single", "verdict")
+    print_table("Required accuracies", columns, rows, right=(3, 4, 5, 6))
+
+
+def _required(verdict: Verdict) -> str:
+    """Write a target's statistic and limit."""
+    target = verdict.target
+    if target.statistic == "within":
+        return "{} to {}".format(*map(format_bytes, target.bounds))
+    return f"{target.statistic} ≤ {100 * (target.limit(verdict.kind) or 0.0):.0f} %"
+
+
+def _reached(verdict: Verdict) -> str:
+    """Write what was reached: an error, or how many predictions are out of bounds."""
+    if verdict.reached is None or verdict.target.statistic == "within":
+        return f"{100 * (verdict.reached or 0.0):.0f} % outside"
+    return "one side only" if verdict.reached == inf else percent(verdict.reached)

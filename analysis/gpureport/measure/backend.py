@@ -122,6 +122,10 @@ class Backend(Protocol):
         """
         ...
 
+    def rest(self, most_s: float) -> None:
+        """Leave the device idle until its clocks are known to have fallen, or for *most_s* seconds."""
+        ...
+
     def clear(self) -> None:
         """Give back all buffers and forget all launches; programs stay built."""
         ...

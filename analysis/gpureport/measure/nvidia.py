@@ -33,6 +33,8 @@ _CLOCKS: dict[str, _Question[float]] = {
     "highest memory clock": lambda nvml, handle: nvml.nvmlDeviceGetMaxClockInfo(handle, nvml.NVML_CLOCK_MEM) * 1e6,
 }
 
+_IDLE = 0.5
+
 _FACTS: dict[str, _Question[str]] = {
     "power": lambda nvml, handle: f"{nvml.nvmlDeviceGetPowerUsage(handle) / 1000:.0f} W",
     "power limit": lambda nvml, handle: f"{nvml.nvmlDeviceGetEnforcedPowerLimit(handle) / 1000:.0f} W",
@@ -54,6 +56,13 @@ def state(device: PresentDevice) -> State:
         if opened is None:
             return State()
         return State(clocks_hz=opened.answers(_CLOCKS), facts=opened.answers(_FACTS))
+
+
+def is_idle(device: PresentDevice) -> bool:
+    """Say whether the clock is known to be no more than half the highest."""
+    clocks = state(device).clocks_hz
+    now, highest = clocks.get("SM clock"), clocks.get("highest SM clock")
+    return now is not None and highest is not None and now <= _IDLE * highest
 
 
 def _free(nvml: ModuleType, handle: object) -> float:

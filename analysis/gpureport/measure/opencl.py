@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from gpureport.data import data_dir
 from gpureport.errors import DeviceError
+from gpureport.measure import nvidia
 from gpureport.measure.backend import (
     AllocationError,
     BufferId,
@@ -45,6 +46,7 @@ _HOLD_PROBE = 20_000
 _PROBES = 5
 _SHORTEST_HOLD_S = 50e-6
 _LONGEST_HOLD_S = 0.05
+_REST_S = 0.05  # between questions whether the clocks have fallen
 _SLOWEST_ENQUEUE_S = 20e-6  # more than that was compilation or another process, not queueing
 _KERNEL_FACTS = (
     "LOCAL_MEM_SIZE",
@@ -337,6 +339,12 @@ class OpenCLBackend:
                 stamps.append((event.profile.start, event.profile.end))
         first = stamps[0][0]
         return [((start - first) * 1e-9, (end - start) * 1e-9) for start, end in stamps]
+
+    def rest(self, most_s: float) -> None:
+        """Sleep until the vendor's interface tells that clocks have fallen; where there is none, all of *most_s*."""
+        until = time.monotonic() + most_s
+        while (left := until - time.monotonic()) > 0 and not nvidia.is_idle(self._present):
+            time.sleep(min(left, _REST_S))
 
     def _row(self, untimed: Sequence[LaunchId], timed: Sequence[LaunchId], hold_s: float) -> tuple[float, bool]:
         """Return device seconds of *timed*, and whether all was queued before the device came to it."""

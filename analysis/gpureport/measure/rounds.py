@@ -23,6 +23,8 @@ _LONG_S = 5e-3  # a dispatch of that length needs no second look to size its sam
 _SETTLED = 0.02
 _SETTLING_S = 0.5
 _REFINING = 0.4  # share of the budget that may go before the last point is chosen
+_LONGEST_REST_S = 1.0
+_RESTING = 0.25  # share of a trace's time that is kept for the rest before it
 _OVERRUN = 2.0  # times the budget at which even the fewest rounds are cut short
 
 
@@ -129,21 +131,32 @@ class Rounds:
             before, now = now, self._try(point)
 
     def traces(self, points: Sequence[Point], frames: int) -> None:
-        """Take successive dispatches of each point, as they come."""
-        for point in points:
-            if self._time_is_up(FEWEST_ROUNDS):
+        """Take successive dispatches of each point, as they come, from a device that has rested before the first.
+
+        Frames come before rest where the time is short; where it is too short for all of them, fewer are kept.
+        """
+        for place, point in enumerate(points):
+            if self._time_is_up(0):
                 point.skipped = f"no time was left of the sweep's {self._settings.budget_s:.3g} s"
                 continue
-            begun = self._elapsed()
             try:
-                trace = self._bench.trace(point, frames)
+                self._trace(point, frames, len(points) - place)
             except DeviceError as error:
                 point.skipped = str(error)
-                continue
-            point.dispatches = 1
-            point.samples_s = [seconds for _, seconds in trace]
-            point.taken_at_s = [begun + at for at, _ in trace]
             self._report()
+
+    def _trace(self, point: Point, frames: int, points_left: int) -> None:
+        seconds, point.cost_s = self._timed(point, 1)  # builds and fills, and tells what a frame takes
+        self.compilations |= dict.fromkeys(self._bench.compilations(point))
+        share_s = (_OVERRUN * self._settings.budget_s - self._elapsed()) / points_left
+        kept = min(frames, max(FEWEST_ROUNDS, int((1 - _RESTING) * share_s / max(seconds, 1e-9))))
+        self._backend.rest(max(0.0, min(_LONGEST_REST_S, share_s - kept * seconds)))
+        begun = self._elapsed()
+        trace = self._bench.trace(point, kept)
+        point.samples_s = [seconds for _, seconds in trace]
+        point.taken_at_s = [begun + at for at, _ in trace]
+        if kept < frames:
+            point.skipped = f"{kept} of {frames} frames were kept: no time was left for more"
 
     def rounds(self, points: Sequence[Point], rng: np.random.Generator) -> None:
         """Take samples, each round in a new random order, until intervals are narrow or the time is up."""

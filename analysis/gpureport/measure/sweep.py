@@ -65,12 +65,12 @@ def measure_sweep(
     bench = Bench(backend, features, settings.limits)
     run = Rounds(backend, bench, settings, progress, f"{workload.name}: {sweep.title}")
     try:
-        points = run.chosen(points, sweep.coarse)
-        accepted = [p for p in points if not p.skipped]
-        run.settle(accepted)
         if sweep.frames:
-            run.traces(accepted, sweep.frames)
+            run.traces(points, sweep.frames)
         else:
+            points = run.chosen(points, sweep.coarse)
+            accepted = [p for p in points if not p.skipped]
+            run.settle(accepted)
             run.rounds(accepted, rng)
     finally:
         backend.clear()

@@ -6,11 +6,16 @@ from datetime import UTC, datetime
 from itertools import zip_longest
 from typing import Literal
 
+import numpy as np
+
 from gpureport.observe import case_features, features_of_curve
 from gpureport.observe.statistics import Estimate
 from gpureport.predict.features import named
+from gpureport.predict.intervals import with_intervals
 from gpureport.predict.model import point_time
 from gpureport.predict.occupancy import Resources
+from gpureport.predict.propagation import relative_deviations
+from gpureport.predict.uncertainty import sensitivities, spread, uncertain
 from gpureport.records import Axis, CurveFeature, Metric, Occupancy, PredictedPoint, Prediction, SweepKey
 from gpureport.spec.models import Device
 from gpureport.workloads.model import Demand, Limits, Parameters, Sweep, Workload
@@ -48,11 +53,14 @@ def predict_sweep(
         kind: which of the two predictions this is.
         compiled: registers and local memory of each point as compiled; the workload's estimate where unknown.
     """
-    points, occupancies = [], []
+    device, facts, tape = uncertain(device)
+    points, occupancies, deviations = [], [], []
     for parameters, resources in zip_longest(sweep.points, compiled):
+        tape.rewind()
         answer = point_time(*asked(device, workload, sweep, parameters, resources))
         key = workload.point(parameters, sweep)
         occupancies.append(answer.occupancy)
+        deviations.append(relative_deviations(answer.time_s, len(facts)))
         points.append(
             PredictedPoint(
                 point=key,
@@ -63,18 +71,21 @@ def predict_sweep(
                 level=answer.level,
                 operations=answer.operations,
                 memory_bytes=answer.memory_bytes,
+                spread=spread(deviations[-1]),
             )
         )
-    found = _features(sweep.axis, workload.metric, points)
+    relative = np.array(deviations).reshape(len(points), len(facts))
+    found = named(_features(sweep.axis, workload.metric, points), sweep.axis, points, device)
     return Prediction(
         key=SweepKey(workload=workload.family, variant=workload.variant, sweep=sweep.name),
         kind=kind,
         metric=workload.metric,
         axis=sweep.axis,
         points=tuple(points),
-        features=named(found, sweep.axis, points, device),
+        features=with_intervals(found, sweep.axis, workload.metric, points, relative, facts),
         occupancy=_distinct(occupancies),
         made_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
+        sensitivities=sensitivities(relative, facts),
     )
 
 

@@ -74,7 +74,7 @@ def calibrated(device: Device, predictions: Iterable[Prediction], observations: 
 
 def _measured(device: Device, facts: Iterable[str], how: str) -> dict[str, Provenance]:
     """Return the provenance of *device* with *facts* (dotted paths) marked as measured by *how*."""
-    return {**device.provenance, **dict.fromkeys(facts, Provenance(kind="measured", source=how))}
+    return {**device.provenance, **dict.fromkeys(facts, Provenance(kind="measured", source=how, here=True))}
 
 
 def _with_launch(device: Device, shown: _Shown) -> Device:

@@ -208,7 +208,7 @@ def _fields_at(schema: Mapping[str, Any], definitions: Mapping[str, Any], where:
         return _fields_at(definitions[schema["$ref"].rsplit("/", 1)[-1]], definitions, where)
     properties = schema.get("properties", {})
     options = [*schema.get("anyOf", ()), *schema.get("oneOf", ())]
-    inside = [properties.get(where[0]), schema.get("additionalProperties")] if where else []
+    inside = [properties.get(where[0]), schema.get("additionalProperties"), schema.get("items")] if where else []
     return set[str]().union(
         () if where else properties,
         *(_fields_at(option, definitions, where) for option in options),

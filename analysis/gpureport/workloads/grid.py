@@ -5,8 +5,10 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from gpureport.records import PointKey
 from gpureport.spec.models import Device, Kind
-from gpureport.workloads.model import Limits
+from gpureport.units import format_count
+from gpureport.workloads.model import Limits, Sweep
 
 WORK_GROUPS_1D = (32, 64, 128, 256, 512, 1024)
 WORK_GROUPS_2D = ((64, 1), (256, 1), (1024, 1), (8, 8), (16, 16), (32, 32), (64, 4), (4, 64), (1, 256))
@@ -85,6 +87,18 @@ def cliffs(device: Device, *, private: bool = False) -> tuple[float, ...]:
 def last_cache_bytes(device: Device) -> float:
     """Return the capacity of the outermost cache, in bytes (1 MiB if the device has none)."""
     return device.caches[-1].capacity_bytes if device.caches else 2.0**20
+
+
+def residing(key: PointKey, sweep: Sweep) -> PointKey:
+    """Return a point of a stream as *sweep* places it: over work-items, by those that reside at once.
+
+    Their number is the parameter ``resident``; the stream is the same in all points, and local memory, of which each
+    work-group is given more than it needs, keeps further ones waiting.
+    """
+    resident = key.parameters.get("resident")
+    if sweep.axis.quantity != "work_items" or resident is None:
+        return key
+    return key.model_copy(update={"label": format_count(resident), "work_items": resident, "x": float(resident)})
 
 
 def random_words(rng: np.random.Generator, nbytes: int) -> NDArray[np.uint32]:

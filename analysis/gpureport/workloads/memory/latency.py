@@ -52,14 +52,17 @@ class Latency(Workload):
         )
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:  # noqa: ARG002
-        """Nothing but a chain of loads, each after two operations that make its address of an element's number."""
+        """Nothing but a chain of loads, each after two operations that make its address of an element's number.
+
+        The parameter ``pointers`` stands for chases elsewhere whose elements are addresses: there is nothing to make.
+        """
         steps, line = parameters["steps"], parameters["line"]
         lines = parameters["bytes"] / line
         return Demand(
             work_items=1,
             work_group=(1,),
             streams=(Stream("next", lines, line, 4, passes=steps / lines, outer_passes=steps / lines),),
-            chain={"int32": 2.0 * steps},
+            chain={} if parameters.get("pointers") else {"int32": 2.0 * steps},
             memory_chain=steps,
             reused="kernel",
             loaded=False,

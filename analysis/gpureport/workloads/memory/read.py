@@ -88,10 +88,10 @@ class Read(_Reading):
         )
         return (Sweep("working_set", _WORKING_SET, points, "working set", coarse=grid.coarse(limits)),)
 
-    def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:  # noqa: ARG002 - one sweep only
+    def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:
         """Work is bytes read."""
         size = parameters["bytes"]
-        return PointKey(
+        key = PointKey(
             label=format_bytes(size),
             parameters=dict(parameters),
             work=_shared_bytes(parameters),
@@ -99,6 +99,7 @@ class Read(_Reading):
             working_set_bytes=size,
             x=size,
         )
+        return grid.residing(key, sweep)
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:  # noqa: ARG002
         """One stream, many passes, found again by the same kernel."""

@@ -24,11 +24,15 @@ from gpureport.workloads.model import (
     Workload,
 )
 
-_VECTOR_BYTES = 16
+_WORDS = 4
 
 
 class _Streaming(Workload):
-    """What all streams share: the sweep, and how the work is cut up."""
+    """What all streams share: the sweep, and how the work is cut up.
+
+    Beside the parameters of its sweep a point may have ``words``, 4-byte words of a vector (4 if it has none), and
+    ``resident``, see :func:`grid.residing`.
+    """
 
     family = "memory"
     source = "memory/stream.cl"
@@ -46,22 +50,22 @@ class _Streaming(Workload):
         """One sweep over the working set (all arrays together)."""
         arrays = len(self.read) + 1
         shape = {"per_item": self.per_item, "local": min(self.local, limits.max_work_group)}
-        step = arrays * _VECTOR_BYTES * shape["per_item"] * shape["local"]  # whole work-groups
+        step = arrays * 4 * _WORDS * shape["per_item"] * shape["local"]  # whole work-groups
         # Far beyond the caches rates still rise by a few percent: what a dispatch begins and ends with weighs less.
         far = 8 if limits.quick or device.kind == "cpu" else 96
         most = min(limits.max_bytes, arrays * limits.max_buffer_bytes) - step
         high = min(most, far * grid.last_cache_bytes(device))
         points = tuple(
-            {"vectors": size // arrays // _VECTOR_BYTES, **shape}
+            {"vectors": size // arrays // (4 * _WORDS), **shape}
             for size in grid.sizes(2**16, high, grid.multiple(step))
         )
         axis = Axis(quantity="working_set", label="working set")
         return (Sweep("working_set", axis, points, "working set", coarse=grid.coarse(limits)),)
 
-    def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:  # noqa: ARG002 - one sweep only
+    def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:
         """Work is bytes read and written."""
-        size = (len(self.read) + 1) * _VECTOR_BYTES * parameters["vectors"]
-        return PointKey(
+        size = (len(self.read) + 1) * _vector_bytes(parameters) * parameters["vectors"]
+        key = PointKey(
             label=format_bytes(size),
             parameters=dict(parameters),
             work=size,
@@ -69,19 +73,21 @@ class _Streaming(Workload):
             working_set_bytes=size,
             x=size,
         )
+        return grid.residing(key, sweep)
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:  # noqa: ARG002
         """One pass over each array."""
         count, items = parameters["vectors"], _work_items(parameters)
-        into = Stream(self.written, count, _VECTOR_BYTES, _VECTOR_BYTES, write=True)
+        vector = _vector_bytes(parameters)
+        into = Stream(self.written, count, vector, vector, write=True)
         return Demand(
             work_items=items,
             work_group=(parameters["local"],),
-            streams=(*(Stream(name, count, _VECTOR_BYTES, _VECTOR_BYTES) for name in self.read), into),
+            streams=(*(Stream(name, count, vector, vector) for name in self.read), into),
             operations={"memory": (len(self.read) + 1.0) * count, "instruction": 6.0 * items + 6.0 * count},
             chain={"int32": 8.0},
             memory_chain=1.0 if self.read else 0.0,
-            registers=16 + 4 * parameters["per_item"] * len(self.read),
+            registers=16 + vector // 4 * parameters["per_item"] * len(self.read),
         )
 
     def contents(self, rng: np.random.Generator, nbytes: int) -> NDArray[np.generic]:
@@ -97,12 +103,12 @@ class _Streaming(Workload):
         return (*self.read, self.written)
 
     def build_options(self, parameters: Parameters) -> str:
-        """Vectors of a work-item."""
-        return f"-DPER_ITEM={parameters['per_item']}"
+        """Vectors of a work-item, words of a vector."""
+        return f"-DPER_ITEM={parameters['per_item']} -DWORDS={parameters.get('words', _WORDS)}"
 
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
         """Random data in, anything out."""
-        size, local = parameters["vectors"] * _VECTOR_BYTES, parameters["local"]
+        size, local = parameters["vectors"] * _vector_bytes(parameters), parameters["local"]
         buffers = {name: Buffer(size, self.contents(rng, size)) for name in self.read}
         arguments = (*self.arrays(), *self.scalars(parameters, rng))
         return Job(
@@ -111,8 +117,16 @@ class _Streaming(Workload):
         )
 
     def verification(self) -> Sequence[Parameters]:
-        """A count that fills no work-group, and a work-group that it does not even begin to fill."""
-        return ({"vectors": 1237, "per_item": 1, "local": 96}, {"vectors": 59, "per_item": 4, "local": 32})
+        """Counts that fill no work-group, a work-group that one does not even begin to fill; short vectors."""
+        return (
+            {"vectors": 1237, "per_item": 1, "local": 96},
+            {"vectors": 59, "per_item": 4, "local": 32},
+            {"vectors": 613, "per_item": 2, "local": 64, "words": 2},
+        )
+
+
+def _vector_bytes(parameters: Parameters) -> int:
+    return 4 * parameters.get("words", _WORDS)
 
 
 def _work_items(parameters: Parameters) -> int:
@@ -166,7 +180,8 @@ class Write(_Streaming):
         """The pattern; integers wrap around."""
         seed = cast("np.uint32", job.dispatches[0].arguments[-1])
         numbers = np.arange(parameters["vectors"], dtype=np.uint32)
-        return {"to": (seed * self._FACTORS + numbers[:, None]).ravel()}
+        factors = self._FACTORS[: parameters.get("words", _WORDS)]
+        return {"to": (seed * factors + numbers[:, None]).ravel()}
 
 
 class Triad(_Streaming):

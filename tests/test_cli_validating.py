@@ -1,0 +1,139 @@
+"""``gpureport validate``: results from files, tables, JSON, exit codes."""
+# ruff: noqa: D103 - the names of the tests say what they check
+
+import json
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from gpureport.cli import main
+from gpureport.pipeline import run
+from gpureport.report.document import Report, save_report
+from tests.fake_backend import FakeBackend, Steps
+from tests.fake_run import Again, Copy, plan
+
+Captured = pytest.CaptureFixture[str]
+POINTS = 9
+PUBLISHED = """
+title: "Particles"
+citation: "Somebody, somewhere"
+url: https://example.org/
+device: {device}
+series:
+  - workload: particles/structs32
+    sweep: particles
+    axis: working_set
+    conditions: "by hand"
+    fixed: {{local: 64}}
+    columns: [count, time_us]
+    rows: [[65536, 3.0], [131072, 5.0], [262144, 8.0], [524288, 16.0], [1048576, 33.0]]
+"""
+
+
+@pytest.fixture
+def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of one report, of workloads that are known for the time of the test, and one published result."""
+    monkeypatch.setattr("gpureport.cli.validating.all_workloads", lambda: (Copy(), Again()))
+    (tmp_path / "mine").mkdir()
+    save_report(fake_report(), tmp_path / "mine" / "report.json")
+    (tmp_path / "published").mkdir()
+    (tmp_path / "published" / "theirs.yaml").write_text(PUBLISHED.format(device="amd/rx_7900_xt"))
+    return tmp_path
+
+
+@cache
+def fake_report() -> Report:
+    return run(plan(Copy(), Again()), FakeBackend(), lambda _: None, Steps())
+
+
+def test_every_result_below_a_folder_is_validated(results: Path, capsys: Captured) -> None:
+    assert main(["validate", str(results)]) == 0
+
+    out = capsys.readouterr().out
+    assert "mine, draft" in out
+    assert "theirs, amd/rx_7900_xt, published" in out
+    assert "RX 7900 XT, particles" in out
+    assert "AMD GPU" in out
+
+
+def test_json_holds_every_point_of_both_predictions(results: Path) -> None:
+    assert main(["validate", str(results / "mine"), "--times", "--json", str(results / "new" / "all.json")]) == 0
+
+    written = json.loads((results / "new" / "all.json").read_text())
+    assert len(written) == 3 * POINTS
+    assert {(w["workload"], w["kind"]) for w in written} == {
+        ("test/copy", "specification"),
+        ("test/again", "specification"),
+        ("test/again", "calibrated"),
+    }
+    first = written[0]
+    assert first["binding"] == max(first["ceilings_s"], key=first["ceilings_s"].__getitem__)
+    assert first["error"] == pytest.approx(abs(first["predicted"] / first["observed"] - 1))
+
+
+def test_the_worst_sweeps_are_listed_with_what_binds_them(results: Path, capsys: Captured) -> None:
+    assert main(["validate", str(results), "--times", "--worst", "1"]) == 0
+
+    out = capsys.readouterr().out
+    assert "The 1 sweeps with the largest errors, specification" in out
+    assert "mine, test/copy/size: 9 points, median" in out
+    assert "theirs, particles/structs32/particles, by hand" not in out.partition("Times by the ceiling")[0]
+    assert "Times by the ceiling that binds" in out
+
+
+def test_all_lists_features_of_either_side(results: Path, capsys: Captured) -> None:
+    assert main(["validate", str(results / "published"), "--all"]) == 0
+
+    out = capsys.readouterr().out
+    assert "theirs, particles/structs32/particles, by hand, specification" in out
+    assert "n90: device n90" in out
+
+
+def test_misses_fail_only_if_strict(results: Path) -> None:
+    slow = PUBLISHED.format(device="amd/rx_7900_xt").replace("3.0", "300.0").replace("5.0", "500.0")
+    (results / "published" / "theirs.yaml").write_text(slow.replace("8.0", "800.0"))
+
+    assert main(["validate", str(results / "published")]) == 0
+    assert main(["validate", str(results / "published"), "--strict"]) == 1
+    assert main(["validate", str(results / "mine"), "--strict"]) == 0
+
+
+def test_workloads_can_be_chosen(results: Path, capsys: Captured) -> None:
+    assert main(["validate", str(results), "--times", "-w", "particles"]) == 0
+
+    out = capsys.readouterr().out
+    assert "theirs" in out
+    assert "mine" not in out
+
+
+def test_a_device_that_the_database_has_not_is_named(results: Path, capsys: Captured) -> None:
+    file = results / "published" / "theirs.yaml"
+    file.write_text(PUBLISHED.format(device="amd/nothing"))
+
+    assert main(["validate", str(file)]) == 2
+    assert capsys.readouterr().err == (
+        f"gpureport: {file}: device: the database has no 'amd/nothing'; 'gpureport devices --known' lists it\n"
+    )
+
+
+def test_a_folder_without_results_is_named(tmp_path: Path, capsys: Captured) -> None:
+    assert main(["validate", str(tmp_path)]) == 2
+    assert "holds neither a report.json nor a published/*.yaml" in capsys.readouterr().err
+
+
+def test_what_is_no_longer_known_is_said(results: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    monkeypatch.setattr("gpureport.cli.validating.all_workloads", lambda: (Copy(),))
+
+    assert main(["validate", str(results / "mine"), "--times"]) == 0
+    assert "test/again/size" in capsys.readouterr().err
+
+
+def test_an_installation_without_results_asks_for_some(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    def missing(name: str) -> Path:
+        raise FileNotFoundError(name)
+
+    monkeypatch.setattr("gpureport.cli.validating.data_dir", missing)
+
+    assert main(["validate"]) == 2
+    assert "name a report.json or a folder of some" in capsys.readouterr().err

@@ -1,0 +1,175 @@
+"""Published results: every record loads, is predicted and observed; what is written wrongly is said in one sentence."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gpureport.errors import InputError
+from gpureport.observe import observe
+from gpureport.predict import predict_sweep
+from gpureport.published import Published, load, load_all
+from gpureport.spec.database import Database, load_database
+
+FOLDER = Path(__file__).parents[1] / "reports" / "published"
+RECORDS = load_all(FOLDER)
+
+GOOD = """\
+title: Particles
+citation: someone, somewhere
+url: https://example.org
+device: amd/rx_7900_xt
+series:
+  - workload: particles/structs32
+    sweep: particles
+    axis: working_set
+    conditions: as they come
+    fixed: {local: 64}
+    columns: [count, registers, time_us]
+    rows:
+      - [8192, 20, 2.5]
+      - [16384, 24, 3]
+"""
+
+
+@pytest.fixture(scope="module")
+def database() -> Database:
+    """The devices that are shipped."""
+    return load_database()
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Callable[[str], Path]:
+    """Write a record and return its path."""
+
+    def write(text: str) -> Path:
+        path = tmp_path / "record.yaml"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write
+
+
+def test_there_are_records_of_each_kind_of_device() -> None:
+    """NVIDIA, AMD and Intel; ids are the files' names."""
+    assert {record.device.partition("/")[0] for record in RECORDS} == {"nvidia", "amd", "intel"}
+    assert [record.id for record in RECORDS] == sorted(path.stem for path in FOLDER.glob("*.yaml"))
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.id)
+def test_every_point_is_predicted_and_observed(record: Published, database: Database) -> None:
+    """Times of prediction and record lie within a factor of thirty: no unit, and no count of work, is mistaken."""
+    device = database.resolve(record.device)
+    for series in record.series:
+        prediction = predict_sweep(device, series.workload, series.sweep, "specification", series.compiled)
+        measured = series.measurement
+        observation = observe(measured)
+
+        assert observation is not None
+        assert len(observation.points) == len(series.sweep.points)
+        assert [p.point for p in prediction.points] == [p.point for p in measured.points]
+        assert all(entry.groups_per_compute_unit for entry in prediction.occupancy)
+        ratios = [p.time_s / m.samples_s[0] for p, m in zip(prediction.points, measured.points, strict=True)]
+        assert 1 / 30 < min(ratios) <= max(ratios) < 30
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.id)
+def test_no_point_is_given_twice(record: Published) -> None:
+    """Labels and places on the axis of a series' points differ."""
+    for series in record.series:
+        points = [measured.point for measured in series.measurement.points]
+        assert len({str(point.parameters) for point in points}) == len({point.x for point in points}) == len(points)
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.id)
+def test_local_memory_keeps_all_but_the_resident_away(record: Published, database: Database) -> None:
+    """Where residency is limited, occupancy comes to what was published."""
+    device = database.resolve(record.device)
+    for series in record.series:
+        if series.sweep.name != "resident":
+            continue
+        for parameters, compiled in zip(series.sweep.points, series.compiled, strict=True):
+            alone = type(series.sweep)("resident", series.sweep.axis, (parameters,), "")
+            prediction = predict_sweep(device, series.workload, alone, "specification", (compiled,))
+            groups = prediction.occupancy[0].groups_per_compute_unit
+            assert groups * parameters["local"] * device.compute_units == parameters["resident"]
+            assert prediction.points[0].point.x == prediction.points[0].point.work_items == parameters["resident"]
+
+
+def test_a_record_is_read_as_it_is_written(written: Callable[[str], Path]) -> None:
+    """Times in seconds, parameters whole, registers beside them."""
+    record = load(written(GOOD))
+    (series,) = record.series
+
+    assert (record.id, record.title, record.notes) == ("record", "Particles", ())
+    assert series.conditions == "as they come"
+    assert series.sweep.points == ({"local": 64, "count": 8192}, {"local": 64, "count": 16384})
+    assert [point.samples_s for point in series.measurement.points] == [(2.5e-6,), (3e-6,)]
+    assert [resources.registers for resources in series.compiled if resources] == [20, 24]
+    assert str(series.measurement.key) == "particles/structs32/particles"
+
+
+def test_rates_and_latencies_become_times(written: Callable[[str], Path]) -> None:
+    """By the workload's own counting: bytes read and written; loads."""
+    copy = GOOD.replace("particles/structs32", "memory/copy").replace("local: 64", "local: 64, per_item: 1, words: 2")
+    copy = copy.replace("[count, registers, time_us]", "[vectors, GB_per_s]").replace(" 20,", "").replace(" 24,", "")
+    chase = GOOD.replace("particles/structs32", "memory/latency").replace("local: 64", "line: 64, steps: 1000, lap: 64")
+    chase = chase.replace("[count, registers, time_us]", "[bytes, registers, ns_per_load]")
+    times = [
+        [point.samples_s[0] for point in load(written(text)).series[0].measurement.points] for text in (copy, chase)
+    ]
+
+    assert np.allclose(times, [[2 * 8 * 8192 / 2.5e9, 2 * 8 * 16384 / 3e9], [2.5e-6, 3e-6]], rtol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "sentence"),
+    [
+        (
+            "particles/structs32",
+            "particles/struct32",
+            "6: series.0.workload: no workload is called 'particles/struct32'",
+        ),
+        ("particles/structs32", "particles", "6: series.0.workload: 'particles' is a family; name a variant"),
+        ("axis: working_set", "axis: bytes", "8: series.0.axis: input should be 'working_set'"),
+        ("time_us", "time", "11: series.0.columns: one column must say what was measured: one of time_s, time_ms"),
+        ("time_us", "GB_per_s", "11: series.0.columns: particles/structs32 does not count B, as 'GB_per_s' does"),
+        ("local: 64", "local: 64, count: 1", "11: series.0.columns: 'count' is given twice"),
+        ("{local: 64}", "{}", "11: series.0.columns: particles/structs32 needs the parameter 'local'"),
+        ("registers", "local_memory", "11: series.0.columns: 'local_memory' needs 'registers' beside it"),
+        ("[8192, 20, 2.5]", "[8192, 2.5]", "13: series.0.rows.0: has 2 values for 3 columns"),
+        ("16384,", "16384.5,", "14: series.0.rows.1: 'count' must be a whole number"),
+        ("local: 64", "local: 0", "10: series.0.fixed.local: input should be greater than 0"),
+        ("[8192,", "[0,", "13: series.0.rows.0: values must be above zero"),
+        ("24, 3", "24, 0", "14: series.0.rows.1: values must be above zero"),
+        ("24, 3", "24, -3", "14: series.0.rows.1: values must be above zero"),
+        ("24, 3", "24, .nan", "14: series.0.rows.1.2: input should be a finite number"),
+        ("24, 3", "24, fast", "14: series.0.rows.1.2: input should be a valid number"),
+        ("conditions:", "condition:", "9: series.0.condition: unknown field; did you mean 'conditions'?"),
+        (
+            "local: 64",
+            "local: 64, size: 4",
+            "11: series.0.columns: particles/structs32 has no parameter 'size'; there are",
+        ),
+        ("https:", "ftp:", "3: url: string should match pattern '^https://'"),
+        ("device: amd/", "device: ", "4: device: string should match pattern"),
+    ],
+)
+def test_a_mistake_is_one_sentence(written: Callable[[str], Path], right: str, wrong: str, sentence: str) -> None:
+    """It names file, line and field, and says what would be right."""
+    assert right in GOOD
+    path = written(GOOD.replace(right, wrong))
+
+    with pytest.raises(InputError) as error:
+        load(path)
+
+    assert str(error.value).startswith(f"{path}:{sentence}")
+    assert "\n" not in str(error.value)
+
+
+def test_a_missing_folder_is_said(tmp_path: Path) -> None:
+    """Not taken for one without records."""
+    with pytest.raises(InputError, match="no such folder of published results"):
+        load_all(tmp_path / "elsewhere")
+    assert load_all(tmp_path) == ()

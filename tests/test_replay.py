@@ -1,0 +1,152 @@
+"""Kept results: the device as it was present, and the same predictions from the same model."""
+# ruff: noqa: D103 - the names of the tests say what they check
+
+from functools import cache
+
+import pytest
+
+from gpureport.comparison import compare
+from gpureport.pipeline import run
+from gpureport.records import Compilation
+from gpureport.replay import device_of, report_result
+from gpureport.report.document import Match, Report
+from gpureport.spec.database import load_database
+from gpureport.spec.host import Host, HostCache
+from gpureport.spec.models import DeviceMatch, PresentDevice
+from tests.fake_backend import FakeBackend, Steps
+from tests.fake_run import Again, Copy, plan
+from tests.make_report import make_report
+
+WORKLOADS = (Copy(), Again())
+REGISTERS = 40
+
+
+@cache
+def fake_report() -> Report:
+    return run(plan(*WORKLOADS), FakeBackend(), lambda _: None, Steps())
+
+
+def report_of(match: DeviceMatch, present: PresentDevice) -> Report:
+    report = make_report(families=1)
+    return report.model_copy(
+        update={
+            "device": match.device,
+            "match": Match(entry=match.entry_id, how=match.how),
+            "machine": report.machine.model_copy(update={"opencl": present}),
+        }
+    )
+
+
+def test_a_replayed_run_predicts_what_the_run_predicted() -> None:
+    report = fake_report()
+    stored = {(str(p.key), p.kind, point.point.label): point.time_s for p in report.predictions for point in p.points}
+
+    comparisons = compare(report_result(report, "fake", load_database(), WORKLOADS))
+
+    times = {(str(c.curve.key), c.curve.kind, c.label): c.predicted for c in comparisons if c.what == "times"}
+    assert times == stored
+    assert {kind for _, kind, _ in times} == {"specification", "calibrated"}
+
+
+def test_a_replayed_run_observes_what_the_run_observed() -> None:
+    report = fake_report()
+    stored = {(str(o.key), point.point.label): point.time_s for o in report.observations for point in o.points}
+
+    comparisons = compare(report_result(report, "fake", load_database(), WORKLOADS))
+
+    assert {(str(c.curve.key), c.label): c.observed for c in comparisons if c.what == "times"} == stored
+
+
+def test_times_alone_are_the_same_times() -> None:
+    result = report_result(fake_report(), "fake", load_database(), WORKLOADS)
+
+    everything, times = compare(result), compare(result, features=False)
+
+    slow = [c for c in everything if c.what == "times"]
+    assert [(c.curve, c.point, c.binding, c.observed) for c in times] == [
+        (c.curve, c.point, c.binding, c.observed) for c in slow
+    ]
+    assert [c.predicted for c in times] == pytest.approx([c.predicted for c in slow], rel=1e-8)
+    assert len(times) < len(everything)
+
+
+def test_workloads_that_are_not_compared_calibrate_all_the_same() -> None:
+    result = report_result(fake_report(), "fake", load_database(), WORKLOADS)
+
+    chosen = compare(result, workloads=["test/again"])
+
+    assert {c.curve.key.variant for c in chosen} == {"again"}
+    assert chosen == tuple(c for c in compare(result) if c.curve.key.variant == "again")
+
+
+def test_what_todays_workloads_do_not_know_is_named() -> None:
+    report = fake_report()
+    older = report.model_dump(mode="json")
+    for part in (older["predictions"][0], older["measurements"][0]):
+        for point in part["points"]:
+            point["point"]["parameters"] = {"words": 64}
+
+    result = report_result(Report.model_validate(older), "fake", load_database(), [Copy()])
+
+    assert result.series == ()
+    assert result.unknown == ("test/copy/size", "test/again/size")
+
+
+def test_registers_are_those_of_the_build_that_has_the_points_options() -> None:
+    report = fake_report()
+    facts = {"local_memory_bytes": 128, "kernel": "copy"}
+    compilations = (
+        Compilation(options="-DLOCAL=2 -cl-verbose", registers_per_work_item=1, **facts),
+        Compilation(options="-DLOCAL=1 -cl-verbose", registers_per_work_item=REGISTERS, **facts),
+    )
+    measured = tuple(m.model_copy(update={"compilation": compilations}) for m in report.measurements)
+
+    result = report_result(report.model_copy(update={"measurements": measured}), "fake", load_database(), WORKLOADS)
+
+    told = {resources for series in result.series for resources in series.compiled}
+    assert {(r.registers, r.local_memory_bytes, r.compiled) for r in told if r} == {(REGISTERS, 128, True)}
+    assert None not in told
+
+
+def test_a_slice_of_a_device_stays_one() -> None:
+    database, present = load_database(), make_report(families=1).machine.opencl
+    sliced = present.model_copy(update={"compute_units": 60, "global_memory_bytes": 60 * 10**9})
+    report = report_of(database.match(sliced), sliced)
+
+    device = device_of(report, database)
+
+    assert (device.compute_units, device.memory.size_bytes) == (60, 60e9)
+    assert device == report.device
+
+
+def test_a_changed_entry_replaces_the_stored_device() -> None:
+    database, present = load_database(), make_report(families=1).machine.opencl
+    report = report_of(database.match(present), present)
+    older = report.model_copy(update={"device": report.device.model_copy(update={"clock_hz": 1.0})})
+
+    assert device_of(older, database) == report.device
+
+
+def test_a_device_without_an_entry_stays_as_stored() -> None:
+    report = fake_report()
+
+    assert device_of(report, load_database()) == report.device
+    gone = report.model_copy(update={"match": Match(entry="nvidia/gone", how="")})
+    assert device_of(gone, load_database()) == report.device
+
+
+def test_a_processor_keeps_the_sizes_of_its_own_machine() -> None:
+    there, here = load_database(), load_database()
+    caches = ((1, 48 << 10, 2), (2, 2 << 20, 2), (3, 16 << 20, 8))
+    there.host = Host("Some CPU", 32, 2**36, 3e9, tuple(HostCache(*sizes, line_bytes=64) for sizes in caches))
+    here.host = Host("Another CPU", 2, 2**30)
+    fields = {"kind": "cpu", "name": "cpu-some", "compute_units": 32, "clock_hz": 3e9, "pci_id": None}
+    present = make_report(families=1).machine.opencl.model_copy(update=fields)
+    report = report_of(there.match(present), present)
+
+    device = device_of(report, here)
+
+    assert device.name == "Some CPU"
+    sized = {cache.name: (cache.capacity_bytes, cache.partitions) for cache in device.caches}
+    assert sized == {"L1": (24 << 10, 1), "L2": (1 << 20, 1), "L3": (64 << 20, 4)}
+    assert device.model_dump(exclude={"provenance"}) == report.device.model_dump(exclude={"provenance"})

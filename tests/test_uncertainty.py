@@ -1,0 +1,212 @@
+"""Intervals of predictions: against central differences of the plain model, and by hand."""
+# ruff: noqa: D103
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpureport.predict import asked, limits_of, predict_sweep
+from gpureport.predict.model import point_time
+from gpureport.predict.propagation import Tape, Uncertain, clamped, exp, log, relative_deviations
+from gpureport.predict.uncertainty import (
+    GUESS,
+    HERE,
+    MODEL,
+    NORMAL_95,
+    RULES,
+    Fact,
+    fact,
+    ranked,
+    sensitivities,
+    spread,
+    uncertain,
+    varied,
+)
+from gpureport.records import CurveFeature, Prediction, Provenance
+from gpureport.spec.models import Device
+from gpureport.workloads import all_workloads, select
+from gpureport.workloads.model import Limits, Workload
+from tests.toy import TOY
+
+QUICK = Limits(max_bytes=2.0**33, max_buffer_bytes=2.0**32, max_work_group=1024, quick=True)
+POSITIVE = st.floats(0.1, 10.0)
+
+
+def _numbers(*values: float) -> list[Uncertain]:
+    tape = Tape()
+    return [tape.fact(value, 0.01 * value) for value in values]
+
+
+def _moved(x: float) -> float:
+    """Return by how much the only fact moves a number, once it is a standard deviation more."""
+    assert isinstance(x, Uncertain)
+    return float(x.deviations[0])
+
+
+@given(POSITIVE, POSITIVE)
+def test_steps_are_differentiated(a: float, b: float) -> None:
+    def result(x: float, y: float) -> float:
+        return 3 / x + (x - 2) * y / (1 - y * -x) - -(x**3) + (2 + y - x) / 4 + exp(log(x * 2) / 2)
+
+    x, y = _numbers(a, b)
+    found = result(x, y)
+    assert isinstance(found, Uncertain)
+    assert float(found) == result(a, b)
+    step = 1e-6
+    slopes = [
+        (result(a * (1 + step), b) - result(a * (1 - step), b)) / (2 * step),
+        (result(a, b * (1 + step)) - result(a, b * (1 - step))) / (2 * step),
+    ]
+    assert found.deviations == pytest.approx([0.01 * slope for slope in slopes], rel=1e-5, abs=1e-6)
+
+
+def test_numbers_of_numpy_leave_arithmetic_to_them() -> None:
+    (x,) = _numbers(2.0)
+    three: float = np.float64(3.0)
+    assert [_moved(y) for y in (three * x, three / x, three - x)] == pytest.approx([0.06, -0.015, -0.02])
+
+
+def test_a_rewound_tape_keeps_the_facts() -> None:
+    tape = Tape()
+    x = tape.fact(2.0, 0.1)
+    doubled = x * 2
+    tape.keep()
+    assert (doubled * 3).deviations == pytest.approx([0.6])
+    tape.rewind()
+    assert (doubled * 5 + 1).deviations == pytest.approx([1.0])
+
+
+@pytest.mark.parametrize(
+    ("value", "sigma", "expected"), [(0.5, 0.1, 0.1), (-0.05, 0.1, 0.025), (0.98, 0.1, 0.06), (-0.5, 0.1, 0.0)]
+)
+def test_near_a_limit_a_whole_step_counts(value: float, sigma: float, expected: float) -> None:
+    x = Tape().fact(value, sigma)
+    found = clamped(x, 0.0, 1.0)
+    assert float(found) == min(1.0, max(0.0, value))
+    assert _moved(found) == pytest.approx(expected)
+
+
+def test_what_is_far_beyond_a_limit_is_certain() -> None:
+    assert type(clamped(Tape().fact(-1.5, 0.1), 0.0, 1.0)) is float
+    assert relative_deviations(2.0, 3).tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("workload", all_workloads(), ids=lambda workload: workload.name)
+def test_deviations_are_those_of_the_plain_model(workload: Workload) -> None:
+    """The model, asked with each fact a little larger and a little smaller, moves as the tape says."""
+    step = 1e-5
+    sweep = workload.sweeps(TOY, QUICK)[-1]
+    parameters = sweep.points[len(sweep.points) // 2]
+
+    def time_s(device: Device) -> float:
+        return point_time(*asked(device, workload, sweep, parameters, None)).time_s
+
+    device, facts, _ = uncertain(TOY)
+    assert time_s(device) == time_s(TOY)
+    relative = relative_deviations(time_s(device), len(facts))
+    for index, known in enumerate(facts):
+        if not known.path.endswith(("extent", "capacity")):  # their deviations are those of a whole step
+            less, more = (time_s(varied(TOY, known.path, 1 + sign * step)) for sign in (-1, 1))
+            slope = math.log(more / less) / (2 * step)
+            assert relative[index] == pytest.approx(known.relative * slope, abs=1e-4), known.path
+
+
+def test_kind_and_quantity_say_how_uncertain_a_fact_is() -> None:
+    def given_by(kind: str, path: str, *, here: bool = False) -> float:
+        origin = Provenance.model_validate({"kind": kind, "source": "", "here": here})
+        return fact(TOY.model_copy(update={"provenance": {path: origin}}), path).relative
+
+    assert given_by("spec", "memory.bandwidth") == 0.02
+    assert given_by("spec", "clock") == pytest.approx(0.077, abs=1e-3)
+    assert given_by("assumed", "clock") == GUESS
+    assert given_by("assumed", "caches.L2.bandwidth_extent") == 0.1
+    assert given_by("measured", "memory.efficiency") == pytest.approx(0.085, abs=1e-3)
+    assert given_by("measured", "memory.efficiency", here=True) == HERE
+    assert fact(TOY, "memory.latency").relative == GUESS
+    assert all(rule.source for rule in RULES)
+
+
+def test_what_is_measured_here_does_not_vary_with_what_it_is_stored_in_terms_of() -> None:
+    here = Provenance(kind="measured", source="", here=True)
+    device = TOY.model_copy(update={"provenance": {"rates.fp32": here, "memory.efficiency": here}})
+    made, facts, _ = uncertain(device)
+    index = {known.path: i for i, known in enumerate(facts)}
+    rate = relative_deviations(made.rate_per_s("fp32"), len(facts))
+    assert rate[index["clock"]] == pytest.approx(0)
+    assert rate[index["rates.fp32"]] == pytest.approx(HERE)
+    bandwidth = relative_deviations(made.memory.bandwidth_bytes_per_s * made.memory.efficiency, len(facts))
+    assert bandwidth[index["memory.bandwidth"]] == pytest.approx(0)
+    other = relative_deviations(made.rate_per_s("shuffle"), len(facts))
+    assert other[index["clock"]] == pytest.approx(facts[index["clock"]].relative)
+
+
+def test_effects_add_up_in_quadrature() -> None:
+    assert spread(np.zeros(3)) == pytest.approx(math.exp(NORMAL_95 * MODEL))
+    both = math.sqrt(0.3**2 + 0.4**2 + MODEL**2)
+    assert spread(np.array([0.3, -0.4])) == pytest.approx(math.exp(NORMAL_95 * both))
+
+
+def test_facts_are_ranked_by_their_share() -> None:
+    facts = [Fact("a", "spec", 0.1), Fact("b", "assumed", 0.3), Fact("c", "spec", 0.1)]
+    found = sensitivities(np.array([[0.1, 0.3, 0.0], [0.1, 0.3, 0.0]]), facts)
+    assert [s.fact for s in found] == ["b", "a", "model"]
+    assert found[0].share == pytest.approx(0.09 / (0.1 + MODEL**2), rel=1e-3)
+    assert found[0].effect == pytest.approx(0.3)
+    twice = [_prediction("memory/copy").model_copy(update={"sensitivities": found}) for _ in range(2)]
+    assert [s.share for s in ranked(twice)] == pytest.approx([s.share for s in found])
+    half = [twice[0], twice[1].model_copy(update={"sensitivities": found[:1]})]
+    assert ranked(half)[1].share == pytest.approx(found[1].share / 2)
+
+
+def _prediction(name: str, device: Device = TOY) -> Prediction:
+    (workload,) = select((name,))
+    sweep = workload.sweeps(device, limits_of(device))[0]
+    return predict_sweep(device, workload, sweep, "specification")
+
+
+def _known(path: str) -> Device:
+    """Return the toy with one uncertain fact: of all others it was asked."""
+    paths = [known.path for known in uncertain(TOY)[1]]
+    sure = dict.fromkeys(paths, Provenance(kind="measured", source="", here=True))
+    return TOY.model_copy(update={"provenance": {p: origin for p, origin in sure.items() if p != path}})
+
+
+def _factor(feature: CurveFeature) -> float:
+    assert feature.ci_low is not None
+    assert feature.ci_high is not None
+    assert feature.ci_high / feature.value == pytest.approx(feature.value / feature.ci_low, rel=1e-3)
+    return feature.ci_high / feature.value
+
+
+def test_a_plateau_is_as_uncertain_as_its_bandwidth() -> None:
+    (last,) = [f for f in _prediction("memory/copy", _known("memory.efficiency")).features if f.level == "DRAM"]
+    assert math.log(_factor(last)) == pytest.approx(NORMAL_95 * math.hypot(0.15, MODEL), rel=0.1)
+
+
+def test_a_cliff_is_as_uncertain_as_capacity_and_extent() -> None:
+    features = _prediction("memory/latency").features
+    (step,) = [f for f in features if f.feature == "cliff" and f.level == "L2 near" and f.position == "midpoint"]
+    assert math.log(_factor(step)) == pytest.approx(NORMAL_95 * math.hypot(GUESS, 0.1), rel=0.01)
+
+
+def test_a_taper_moves_with_the_latency() -> None:
+    """Where latency alone is uncertain, by 30 %, so is the number of work-items that hides it."""
+    found = [
+        feature
+        for prediction in (_prediction(name, _known("loaded_latency")) for name in ("memory/copy", "particles/arrays"))
+        for feature in prediction.features
+        if feature.feature == "taper"
+    ]
+    assert found
+    for feature in found:
+        assert 1.0 < _factor(feature) <= math.exp(NORMAL_95 * 1.1 * math.hypot(GUESS, 2 * MODEL))
+
+
+def test_every_point_has_an_interval() -> None:
+    prediction = _prediction("memory/read")
+    assert all(point.spread >= math.exp(NORMAL_95 * MODEL) - 1e-3 for point in prediction.points)
+    assert all(feature.ci_low and feature.ci_high for feature in prediction.features)
+    assert sum(s.share for s in prediction.sensitivities) == pytest.approx(1, abs=0.1)
