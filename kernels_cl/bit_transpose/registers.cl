@@ -26,6 +26,8 @@ kernel void transpose(global const uint16 *restrict from, global uint16 *restric
         return;
     uint16 lower = from[2 * tile];
     uint16 upper = from[2 * tile + 1];
+    // Not unrolled: the loop fits the innermost instruction cache, twice of it does not.
+#pragma unroll 1
     for (uint r = 0; r < REPEATS; ++r) {
 #if FIRST_ROUND == 0
         const uint16 before = lower;

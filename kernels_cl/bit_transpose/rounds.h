@@ -19,11 +19,6 @@ constant uint MASKS[5] = {0x0000ffffu, 0x00ff00ffu, 0x0f0f0f0fu, 0x33333333u, 0x
 // functions that keep them from using vectors.
 #define SELECT(zeros, ones, mask) (((zeros) & ~(mask)) | ((ones) & (mask)))
 
-// A vector of rows after a round: `other` holds the partners, `upper` is UPPER of each row. Shifts are enough: bits that
-// a rotation would bring round are those that the row keeps.
-#define EXCHANGE(own, other, upper, distance, mask) \
-    SELECT((other) << ((distance) & ~(upper)) >> ((distance) & (upper)), own, (mask) ^ (upper))
-
 static inline uint select_bits(uint zeros, uint ones, uint mask)
 {
     uint result;
@@ -31,9 +26,25 @@ static inline uint select_bits(uint zeros, uint ones, uint mask)
     return result;
 }
 
-// The same for a single row: where only the lane knows whether it is an upper one, a rotation is one instruction, not two.
+// A row after a round: `other` holds its partner, `upper` is UPPER of the row. Where only the lane knows whether it is an upper one, a rotation is one instruction, not two.
 #define EXCHANGE_ROW(own, other, upper, distance, mask) \
     select_bits(rotate_left(other, (distance) + ((upper) & (32u - 2u * (distance)))), own, (mask) ^ (upper))
+
+// Sixteen rows at once. Shifts are enough: bits that a rotation would bring round are those that the rows keep.
+#ifdef __NV_CL_C_VERSION
+#define SELECTED(k) result.k = select_bits(zeros.k, ones.k, mask.k);
+static inline uint16 select_rows(uint16 zeros, uint16 ones, uint16 mask)
+{
+    uint16 result;
+    SELECTED(s0) SELECTED(s1) SELECTED(s2) SELECTED(s3) SELECTED(s4) SELECTED(s5) SELECTED(s6) SELECTED(s7)
+    SELECTED(s8) SELECTED(s9) SELECTED(sa) SELECTED(sb) SELECTED(sc) SELECTED(sd) SELECTED(se) SELECTED(sf)
+    return result;
+}
+#else
+#define select_rows(zeros, ones, mask) SELECT(zeros, ones, mask)
+#endif
+#define EXCHANGE(own, other, upper, distance, mask) \
+    select_rows((other) << ((distance) & ~(upper)) >> ((distance) & (upper)), own, (mask) ^ (upper))
 
 // For functions whose loops are unrolled, and whose arrays become registers, only where they are called.
 #define INLINE static inline __attribute__((always_inline))

@@ -143,7 +143,10 @@ kernel void step_steps(global const uint *restrict from, global uint *restrict t
     const uint next = (x + 1) * WORDS * 32;
     cells[WORDS] = (x > 0 ? 0xffff0000u : 0) | (on_board(next, width) & 0xffffu);
     const int end = min(first + rows, height);
-    if (first < STEPS || end + STEPS > height || next > width)
+    // The same answer for all of a work-group: where lanes of a wave went different ways, it would go both.
+    const uint columns = (uint)((get_group_id(0) + 1) * get_local_size(0)), strips = (uint)get_local_size(1);
+    const int top = (int)(get_group_id(1) * strips) * rows, bottom = top + (int)strips * rows;
+    if (top < STEPS || bottom + STEPS > height || columns * WORDS * 32 > width)
         strip(from, to, x, first, end, vectors, height, cells, true);
     else
         strip(from, to, x, first, end, vectors, height, cells, false);
