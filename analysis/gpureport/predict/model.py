@@ -2,14 +2,14 @@
 
 ::
 
-    T = launch + corner_3( corner_4(groups, operations by pipe or class, memory), latency )
+    T = launch + max( groups, corner_3( corner_4(operations by pipe or class, memory), latency ) )
 
 Every ceiling is the time that the dispatch would take if nothing else limited it.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, prod
 
 from gpureport.predict import traffic
 from gpureport.predict.occupancy import Resources, local_memory_in_use_bytes, occupancy
@@ -65,13 +65,16 @@ def point_time(device: Device, demand: Demand, resources: Resources) -> PointTim
     held = _held_bytes(device, demand, resident)
     load_cycles, level = staircase(footprint, latency_levels(device, held))
     by_class = _operation_times(device, demand)
-    throughput = _pipe_times(device, by_class) | {"groups": _group_time(device, demand)}
+    by_pipe = _pipe_times(device, by_class)
+    throughput = dict(by_pipe)
     if demand.streams:
         memory_s, bound = _memory_time(device, demand, footprint, held)
         throughput[bound] = memory_s
-    latency_s = _latency_time(device, demand, resident, load_cycles)
+    latency_s = _latency_time(device, demand, resident, load_cycles, by_pipe)
+    groups_s = _group_time(device, demand)
     work_s = corner((corner(throughput.values(), THROUGHPUT_CORNER), latency_s), LATENCY_CORNER)
-    ceilings = {"launch": device.launch.batched_s, "latency": latency_s, **by_class, **throughput}
+    work_s = max(work_s, groups_s)  # what starts work-groups does nothing else: it waits for nobody
+    ceilings = {"launch": device.launch.batched_s, "latency": latency_s, "groups": groups_s, **by_class, **throughput}
     return PointTime(
         time_s=device.launch.batched_s + work_s,
         ceilings_s=ceilings,
@@ -105,7 +108,10 @@ def _held_bytes(device: Device, demand: Demand, resident: Occupancy) -> tuple[fl
 def _memory_time(device: Device, demand: Demand, footprint: float, held: tuple[float, ...]) -> tuple[float, str]:
     """Return the seconds that global memory traffic takes, and the level that bounds it."""
     again = demand.reused == "kernel"
-    units = min(device.compute_units, ceil(demand.groups)) / device.compute_units
+    units = {
+        "compute_unit": _busy_share(device, demand),
+        "device": min(1.0, ceil(demand.groups) / device.compute_units),
+    }
     levels, slowest, bound = [], 0.0, "DRAM"
     for index, (cache, capacity) in enumerate(zip(device.caches, held, strict=True)):
         moved = (
@@ -113,7 +119,7 @@ def _memory_time(device: Device, demand: Demand, footprint: float, held: tuple[f
             if index == 0
             else traffic.outer_bytes(demand.streams, cache.sector_bytes)
         )
-        time_s = moved / (device.level_bandwidth_bytes_per_s(cache) * units)
+        time_s = moved / (device.level_bandwidth_bytes_per_s(cache) * units[cache.scope])
         if time_s > slowest:
             slowest, bound = time_s, cache.name
         levels.append(Level(bound, capacity, cache.bandwidth_extent, slowest))
@@ -126,9 +132,14 @@ def _memory_time(device: Device, demand: Demand, footprint: float, held: tuple[f
     return staircase(footprint, levels)
 
 
+def _busy_share(device: Device, demand: Demand) -> float:
+    """Return the share of the compute units that work, on average, until the fullest has done its groups."""
+    return demand.groups / (ceil(demand.groups / device.compute_units) * device.compute_units)
+
+
 def _operation_times(device: Device, demand: Demand) -> dict[str, float]:
-    """Return the seconds each instruction class takes on the compute units that have a group."""
-    units = min(device.compute_units, ceil(demand.groups)) / device.compute_units
+    """Return the seconds each instruction class takes on the compute unit that has most groups."""
+    units = _busy_share(device, demand)
     rates = device.architecture.rates_per_cycle
     factors = {"local": demand.local_conflicts, "memory": demand.lines_per_access}
     if demand.branches and device.kind == "cpu":
@@ -157,13 +168,43 @@ def _group_time(device: Device, demand: Demand) -> float:
     return demand.groups / (device.launch.groups_per_cycle * device.clock_hz)
 
 
-def _latency_time(device: Device, demand: Demand, resident: Occupancy, load_cycles: float) -> float:
-    """Return the seconds that the serial chain of a wave takes, times the rounds of resident waves."""
+def _latency_time(
+    device: Device, demand: Demand, resident: Occupancy, load_cycles: float, by_pipe: Mapping[str, float]
+) -> float:
+    """Return the seconds that a lone work-group takes, times the rounds of resident groups.
+
+    A group waits for its loads, one round of them after the other, and for what depends on one another or for the
+    issue of all its instructions, whichever takes longer: the next takes its place when its last wave is done.
+    """
     loaded = device.architecture.loaded_latency if demand.loaded else 1.0
     latencies = device.architecture.latency_cycles
     chain = sum(count * latencies.get(name, 0.0) for name, count in demand.chain.items())
-    cycles = demand.memory_chain * load_cycles * loaded + chain
+    near_cycles = next((cache.latency_cycles for cache in device.caches if cache.scope == "device"), 0.0)
+    loads_s = device.cycles(demand.memory_chain * load_cycles * loaded + demand.cached_chain * near_cycles)
+    instructions_s = max(device.cycles(chain), _issue_time(device, demand, by_pipe))
+    lone_s = max(loads_s, instructions_s) if demand.prefetched else loads_s + instructions_s
     rules = device.architecture.occupancy
     shared_by = rules.units_per_subslice if isinstance(rules, IntelOccupancy) else 1
     slots = max(1, resident.groups_per_compute_unit) * device.compute_units / shared_by
-    return device.cycles(cycles) * max(1.0, demand.groups / slots)
+    return lone_s * max(1.0, demand.groups / slots)
+
+
+_OF_A_UNIT = frozenset({"local", "shuffle", "memory", "barrier"})
+"""Classes that all schedulers of a compute unit share; the others have a part of their pipe for each."""
+
+
+def _issue_time(device: Device, demand: Demand, by_pipe: Mapping[str, float]) -> float:
+    """Return the seconds that one group's instructions take to issue on a compute unit that has no other group.
+
+    A group of fewer waves than schedulers uses but a part of the pipes that are divided among them.
+    """
+    if device.kind == "cpu":
+        return 0.0  # a core has but one thread of instructions, to which all its pipes belong
+    schedulers = device.architecture.schedulers
+    waves = ceil(prod(demand.work_group) / device.architecture.wave_width)
+    idle = schedulers * ceil(waves / schedulers) / waves
+    shared = _OF_A_UNIT | {
+        pipe for pipe, members in device.architecture.pipes.items() if _OF_A_UNIT.issuperset(members)
+    }
+    times = (seconds if pipe in shared else seconds * idle for pipe, seconds in by_pipe.items())
+    return max(times, default=0.0) / ceil(demand.groups / device.compute_units)

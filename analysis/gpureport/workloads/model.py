@@ -115,6 +115,7 @@ class Demand:
         operations: lane operations by instruction class (see ``Architecture.rates_per_cycle``), whole dispatch.
         chain: dependent instructions of one work-item by class: what must wait for what.
         memory_chain: dependent rounds of global loads of one work-item (independent loads count once).
+        cached_chain: further rounds, of data that neighbours have brought into the nearest cache that all units share.
         registers: estimate of 32-bit registers of a work-item, used until the compiler tells.
         local_memory_bytes: of one work-group.
         lines_per_access: lines that one access of a wave touches; the load/store unit takes them one by one.
@@ -122,6 +123,7 @@ class Demand:
         local_conflicts: factor by which bank conflicts multiply local-memory accesses.
         reused: what finds its data again: ``dispatch`` (the next dispatch, ping-pong), ``kernel`` (this dispatch,
             pass after pass), ``never`` (a single pass over fresh data).
+        prefetched: whether loads come so far ahead that their latency passes while instructions are issued.
         loaded: whether its own traffic loads the memory system, so that loads take longer than a lone one.
         shared: whether every compute unit sooner or later touches all data (caches of compute units then hold
             copies) or only its own part (they add up).
@@ -133,6 +135,7 @@ class Demand:
     operations: Mapping[str, float] = field(default_factory=dict)
     chain: Mapping[str, float] = field(default_factory=dict)
     memory_chain: float = 0.0
+    cached_chain: float = 0.0
     registers: int = 32
     local_memory_bytes: int = 0
     lines_per_access: float = 1.0
@@ -140,6 +143,7 @@ class Demand:
     local_conflicts: float = 1.0
     reused: Literal["dispatch", "kernel", "never"] = "dispatch"
     shared: bool = True
+    prefetched: bool = False
     loaded: bool = True
 
     @property

@@ -230,20 +230,6 @@ def transposed(words: NDArray[np.uint32], size: int) -> NDArray[np.uint32]:
     return np.asarray(np.bitwise_or.reduce(turned << columns, axis=1), dtype=np.uint32)
 
 
-def issued(device: Device, instruction: str, count: float) -> float:
-    """Return the dependent instructions that take as long as a wave needs to issue *count* independent ones.
-
-    A wave's scheduler starts one of its instructions every wave width / lanes of the scheduler cycles; a CPU core
-    has but one thread of instructions, to which all its pipes belong.
-    """
-    architecture = device.architecture
-    rate, latency = architecture.rates_per_cycle.get(instruction), architecture.latency_cycles.get(instruction)
-    if not rate or not latency:
-        return 0.0
-    schedulers = 1 if device.kind == "cpu" else architecture.schedulers
-    return count * architecture.wave_width * schedulers / rate / latency
-
-
 def exchanges(device: Device) -> float:
     """Return the integer operations of one row in one round: a rotation and a selection of bits.
 

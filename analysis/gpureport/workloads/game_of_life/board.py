@@ -71,9 +71,11 @@ class Board(Workload):
     read_bytes: ClassVar[float] = 0.0
     """Bytes that one work-item asks of the first cache, where they do not depend on the point; see :meth:`passes`."""
     operations: ClassVar[Mapping[str, float]] = {}
-    """Lane operations of one work-item by class, where they do not depend on the point."""
+    """Lane operations of one work-item by class, where they do not depend on the point: counted in the machine code
+    of compute capability 9.0, of which ``int32`` is what the ALU pipe executes and ``int32_mul`` all multiply-adds."""
     chain: ClassVar[Mapping[str, float]] = {"int32": 24.0}
-    memory_chain: ClassVar[float] = 1.0
+    row_after_row: ClassVar[bool] = False
+    """Whether a row is loaded, where there is one, and added up before the next is asked for."""
     registers: ClassVar[int] = 32
     branches: ClassVar[bool] = True
 
@@ -153,7 +155,7 @@ class Board(Workload):
 
     def _fitted(self, side: int, limits: Limits) -> tuple[int, int]:
         """Return :attr:`shape`, shortened for a narrow board and for what the device allows."""
-        columns = ceil(side / self.cells_per_item_x)
+        columns, _ = self.items(_square(side, 1, 1))
         x = min(self.shape[0], max(32, 1 << (columns - 1).bit_length()), limits.max_work_group)
         return x, min(self.shape[1], max(1, limits.max_work_group // x))
 
@@ -195,7 +197,8 @@ class Board(Workload):
             streams=self.streams(parameters, device),
             operations={name: count * tiling.busy_items for name, count in self.operations.items()},
             chain=self.chain,
-            memory_chain=self.memory_chain,
+            memory_chain=1.0,
+            cached_chain=2.0 if self.row_after_row else 0.0,
             registers=self.registers,
             branches=self.branches,
             lines_per_access=tiling.lines_per_access,

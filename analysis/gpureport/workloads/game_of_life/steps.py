@@ -69,8 +69,10 @@ class _Steps(Board):
                 "int32": integer * busy,
                 "instruction": (integer + _RING * self.generations * self.moves_of_a_word + 12.0) * busy,
             },
-            chain={},  # hidden behind the loads, which come one row ahead
+            # Short of registers, compilers put one word after the other: each operation waits for the one before.
+            chain={"int32": integer * worked},
             memory_chain=float(worked),
+            prefetched=True,
             registers=min(255, 40 + _RING * (1 + 5 * self.generations)),
         )
 

@@ -124,13 +124,13 @@ class _Strips(Board):
 
     def _lanes(self, form: _Form) -> dict[str, float]:
         """Return the operations of a GPU's work-item by class."""
-        integer, addresses = self._integer(form), 6.0 * (form.rows + 2) + 3.0 * form.rows
+        integer, addresses = self._integer(form), 12.0 * (form.rows + 2) + 3.0 * form.rows
         local = 4.0 * (form.rows + 2)  # two words of each row to local memory, two from there
         memory = 2.0 * form.rows + 2
         return {
             "memory": memory,
             "int32": integer + addresses,
-            "instruction": integer + 1.5 * addresses + local + memory,
+            "instruction": integer + 3.0 * addresses + local + memory,
             "local": local,
             "barrier": 1.0,
         }
@@ -197,7 +197,7 @@ class PackedStrips(_Strips):
     # GPU: two shifts across words, parity and majority; then four of sums and carries, and the rule. CPU, with two
     # inputs: six of shifts across words, five of the sum; then eight of two sums, a part shared by pairs of rows, and
     # seven of the rule.
-    operations_of_a_word: ClassVar[Mapping[_Form, tuple[float, float]]] = {_GPU: (4.0, 9.0), _CPU: (11.0, 15.0)}
+    operations_of_a_word: ClassVar[Mapping[_Form, tuple[float, float]]] = {_GPU: (4.0, 11.0), _CPU: (11.0, 15.0)}
 
 
 WORKLOADS = (BytesStrips(), PackedStrips())
