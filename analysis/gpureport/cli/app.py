@@ -57,7 +57,7 @@ DirectoryOption = Annotated[
     Path | None,
     typer.Option("--output", "-o", help="Folder of the report. Default: reports/<device>-<date>.", metavar="DIR"),
 ]
-ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite a report that is already there.")]
+ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite files that are already there.")]
 NoPdfOption = Annotated[bool, typer.Option("--no-pdf", help="Write JSON and HTML only.")]
 SeedOption = Annotated[
     int, typer.Option("--seed", help="Seed of the random data and the order of points.", min=0, metavar="N")
@@ -152,7 +152,7 @@ def render(
     force: ForceOption = False,
     version: VersionOption = False,
 ) -> int:
-    """Write report.html and report.pdf from a report.json, made here or elsewhere."""
+    """Write report.html and report.pdf from a report.json, made here or elsewhere, which stays as it is."""
     from gpureport.cli.rendering import render_report
 
     return render_report(report, output, no_pdf, force)
