@@ -178,8 +178,8 @@ def validate(
     paths: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="Results: report.json files, or folders that hold some. Default: the project's reports.",
-            metavar="[PATH]...",
+            help="Results: report.json files, published ones (YAML), or folders. Default: those of the project.",
+            metavar="PATH",
         ),
     ] = None,
     workload: WorkloadOption = None,
@@ -197,6 +197,7 @@ def validate(
         Path | None,
         typer.Option("--json", help="Write every point and feature, predicted and observed, as JSON.", metavar="FILE"),
     ] = None,
+    force: ForceOption = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit code 1 if a target is missed.")] = False,
     devices: DevicesDirOption = None,
     version: VersionOption = False,
@@ -211,6 +212,7 @@ def validate(
         every_feature=every,
         worst=worst,
         json_file=json_file,
+        force=force,
         strict=strict,
         entries=tuple(devices or ()),
     )
