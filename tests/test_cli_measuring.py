@@ -102,6 +102,15 @@ def test_the_default_folder_names_device_and_day_and_is_not_overwritten(capsys: 
     assert load_report(folder).settings.seed == 1
 
 
+def test_a_run_does_not_overwrite_a_document_either(capsys: Captured) -> None:
+    Path("out").mkdir()
+    Path("out/report.pdf").write_text("mine")
+
+    assert main(["-o", "out"]) == 2
+    assert failure(capsys).startswith("out/report.pdf: is already there; use --force")
+    assert [path.name for path in Path("out").iterdir()] == ["report.pdf"]
+
+
 def test_the_report_keeps_what_was_asked_for() -> None:
     main(["measure", "-o", "r.json", "--quick", "--seed", "3", "-w", "memory, launch", "-w", "particles/arrays"])
 

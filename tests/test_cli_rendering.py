@@ -39,7 +39,7 @@ def test_html_and_pdf_stand_beside_the_report(report: Path, capsys: Captured) ->
     assert main(["render", str(report)]) == 0
 
     html, pdf = report.with_name("report.html"), report.with_name("report.pdf")
-    assert capsys.readouterr().out == f"Written: {report}, {html}, {pdf}\n"
+    assert capsys.readouterr().out == f"Written: {html}, {pdf}\n"
     assert pdf.read_bytes().startswith(b"%PDF-")
 
 
@@ -47,18 +47,34 @@ def test_a_folder_will_do_and_another_takes_the_documents(report: Path) -> None:
     out = report.parent / "out"
 
     assert main(["render", str(report.parent), "-o", str(out), "--no-pdf"]) == 0
-    assert sorted(path.name for path in out.iterdir()) == ["report.html", "report.json"]
+    assert [path.name for path in out.iterdir()] == ["report.html"]
 
 
-def test_documents_elsewhere_are_not_overwritten(report: Path, tmp_path: Path, capsys: Captured) -> None:
-    page = tmp_path / "out" / "report.html"
-    page.parent.mkdir()
+@pytest.mark.parametrize("folder", [".", "out"])
+def test_documents_are_not_overwritten(report: Path, folder: str, capsys: Captured) -> None:
+    page = report.parent / folder / "report.html"
+    page.parent.mkdir(exist_ok=True)
     page.write_text("mine")
+    where = ["render", str(report), "--no-pdf"] + (["-o", str(page.parent)] if folder == "out" else [])
 
-    assert main(["render", str(report), "-o", str(page.parent), "--no-pdf"]) == 2
+    assert main(where) == 2
     assert capsys.readouterr().err.startswith(f"gpureport: {page}: is already there; use --force")
     assert page.read_text() == "mine"
-    assert main(["render", str(report), "-o", str(page.parent), "--no-pdf", "--force"]) == 0
+    assert main([*where, "--force"]) == 0
+
+
+def test_measurements_of_other_runs_stay_as_they_are(report: Path, tmp_path: Path) -> None:
+    other, elsewhere = tmp_path / "other.json", tmp_path / "out" / "report.json"
+    elsewhere.parent.mkdir()
+    elsewhere.write_text("another run")
+    save_report(empty_report().model_copy(update={"created_at": "2026-01-01T00:00:00+00:00"}), other)
+    first = report.read_bytes()
+
+    assert main(["render", str(other), "--no-pdf"]) == 0
+    assert main(["render", str(other), "--no-pdf", "-o", str(elsewhere.parent)]) == 0
+
+    assert report.read_bytes() == first
+    assert elsewhere.read_text() == "another run"
 
 
 def changed(report: Path, **fields: object) -> Path:
@@ -108,7 +124,7 @@ def test_without_pango_there_is_html_and_a_sentence(report: Path) -> None:
     )
 
     assert ended.returncode == 0
-    assert ended.stdout == f"Written: {report}, {report.with_name('report.html')}\n"
+    assert ended.stdout == f"Written: {report.with_name('report.html')}\n"
     assert ended.stderr.startswith("gpureport: no PDF: WeasyPrint cannot load Pango")
     assert "apt-get install libpango-1.0-0" in ended.stderr
     assert ended.stderr.count("\n") == 1

@@ -98,10 +98,10 @@ def _read(descriptor: int) -> bytes:
         return b""
 
 
-@pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture
+def report(tmp_path: Path) -> Path:
     """A stored report of a run without curves, which is soon drawn."""
-    path = tmp_path_factory.mktemp("report") / "report.json"
+    path = tmp_path / "report.json"
     save_report(empty_report(), path)
     return path
 
@@ -140,7 +140,7 @@ def test_a_pipe_shows_no_progress(report: Path, variable: str) -> None:
     )
 
     assert ended.stderr == ""
-    assert ended.stdout == f"Written: {report}, {report.with_name('report.html')}\n"
+    assert ended.stdout == f"Written: {report.with_name('report.html')}\n"
 
 
 @pytest.mark.parametrize("columns", [40, 80])

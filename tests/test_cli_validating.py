@@ -72,6 +72,19 @@ def test_json_holds_every_point_of_both_predictions(results: Path) -> None:
     assert first["error"] == pytest.approx(abs(first["predicted"] / first["observed"] - 1))
 
 
+def test_a_file_that_is_there_is_not_overwritten_by_chance(results: Path, capsys: Captured) -> None:
+    file = results / "all.json"
+    file.write_text("old")
+
+    assert main(["validate", str(results / "mine"), "--times", "--json", str(file)]) == 2
+    assert capsys.readouterr().err == (
+        f"gpureport: {file}: is already there; use --force to overwrite it, or another file, with --json\n"
+    )
+    assert main(["validate", str(results / "mine"), "--times", "--json", str(results)]) == 2
+    assert main(["validate", str(results / "mine"), "--times", "--json", str(file), "--force"]) == 0
+    assert file.read_text() != "old"
+
+
 def test_the_worst_sweeps_are_listed_with_what_binds_them(results: Path, capsys: Captured) -> None:
     assert main(["validate", str(results), "--times", "--worst", "1"]) == 0
 

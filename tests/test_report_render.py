@@ -16,7 +16,7 @@ from pypdf.generic import Destination
 from gpureport.data import data_dir
 from gpureport.errors import GpuReportError
 from gpureport.records import Verdict
-from gpureport.report.document import Match, Report, load_report
+from gpureport.report.document import Match, Report
 from gpureport.report.render import environment, layout, render_html, render_pages, render_pdf, write_report
 from tests.make_report import make_report
 
@@ -291,15 +291,14 @@ def test_every_template_compiles(template: str) -> None:
     assert environment().get_template(template).root_render_func
 
 
-def test_a_report_is_written_as_three_files(tmp_path: Path) -> None:
+def test_a_report_is_written_as_two_documents(tmp_path: Path) -> None:
     """Into a folder that need not exist; without a PDF if none is wanted."""
     report = empty()
 
     written = write_report(report, tmp_path / "a" / "b")
-    assert [path.name for path in written] == ["report.json", "report.html", "report.pdf"]
-    assert written[2].read_bytes().startswith(b"%PDF")
-    assert load_report(written[0]) == report
-    assert len(write_report(report, tmp_path, pdf=False)) == 2
+    assert [path.name for path in written] == ["report.html", "report.pdf"]
+    assert written[1].read_bytes().startswith(b"%PDF")
+    assert len(write_report(report, tmp_path, pdf=False)) == 1
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
@@ -310,11 +309,20 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
         write_report(empty(), tmp_path / "file", pdf=False)
 
 
-def test_without_pango_json_and_html_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
+def test_a_full_disk_names_the_file(tmp_path: Path) -> None:
+    """The system names no file then."""
+    (tmp_path / "report.html").symlink_to("/dev/full")
+
+    with pytest.raises(GpuReportError, match=r"report\.html: cannot be written \(No space left on device\)"):
+        write_report(empty(), tmp_path, pdf=False)
+
+
+def test_without_pango_html_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The sentence says what the system has to provide."""
     monkeypatch.setitem(sys.modules, "weasyprint", None)
 
     with pytest.raises(GpuReportError, match="apt-get install libpango"):
         write_report(empty(), tmp_path)
 
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["report.html", "report.json"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["report.html"]

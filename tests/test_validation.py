@@ -73,7 +73,7 @@ TARGET = Target("all", "times", "median", 0.1, 0.05)
 
 @pytest.mark.parametrize(("predicted", "passed"), [(1.09, True), (1.11, False)])
 def test_a_target_is_passed_or_missed(predicted: float, passed: bool) -> None:
-    (verdict,) = judge([comparison(predicted, 1.0)], [replace(TARGET, calibrated=None)])
+    ((verdict,),) = judge([comparison(predicted, 1.0)], [replace(TARGET, calibrated=None)])
 
     assert verdict.passed is passed
     assert verdict.reached == pytest.approx(predicted - 1)
@@ -82,11 +82,11 @@ def test_a_target_is_passed_or_missed(predicted: float, passed: bool) -> None:
 def test_each_kind_of_prediction_has_its_own_limit() -> None:
     found = [comparison(1.07, 1.0), comparison(1.07, 1.0, kind="calibrated")]
 
-    assert [(v.kind, v.passed) for v in judge(found, [TARGET])] == [("specification", True), ("calibrated", False)]
+    assert [(v.kind, v.passed) for v in judge(found, [TARGET])[0]] == [("specification", True), ("calibrated", False)]
 
 
 def test_without_data_there_is_no_verdict() -> None:
-    (verdict,) = judge([comparison(1.0, 1.0, "n90")], [replace(TARGET, calibrated=None)])
+    ((verdict,),) = judge([comparison(1.0, 1.0, "n90")], [replace(TARGET, calibrated=None)])
 
     assert (verdict.reached, verdict.passed) == (None, None)
 
@@ -96,18 +96,18 @@ def test_a_feature_of_one_side_counts_as_an_error_without_limit(statistic: str, 
     target = replace(TARGET, what="n90", statistic=statistic, calibrated=None)
     found = [comparison(1.0, 1.0, "n90"), comparison(1.0, 1.0, "n90"), comparison(1.0, None, "n90")]
 
-    (verdict,) = judge(found, [target])
+    ((verdict,),) = judge(found, [target])
 
-    assert verdict.reached == reached
+    assert (verdict.reached, verdict.of_both) == (reached, 0.0)
     assert verdict.passed is (reached == 0.0)
 
 
 def test_a_prediction_may_have_to_lie_within_bounds() -> None:
     target = Target("all", "n90", "within", bounds=(1.0, 2.0))
 
-    assert judge([comparison(1.5, None, "n90")], [target])[0].passed
-    assert not judge([comparison(2.5, None, "n90")], [target])[0].passed
-    assert not judge([comparison(None, 1.5, "n90")], [target])[0].passed
+    assert judge([comparison(1.5, None, "n90")], [target])[0][0].passed
+    assert not judge([comparison(2.5, None, "n90")], [target])[0][0].passed
+    assert not judge([comparison(None, 1.5, "n90")], [target])[0][0].passed
 
 
 @pytest.mark.parametrize(

@@ -331,6 +331,9 @@ class Finding(Record):
     unit: str
     ratio: Compact | None
     """Observed / predicted."""
+    predicted_low: Compact | None = None
+    predicted_high: Compact | None = None
+    """95 % interval of the prediction, from the uncertainties of the device's facts."""
     verdict: Verdict
     explanation: str
     """One or two sentences: what binds there, and why the two differ where they do."""

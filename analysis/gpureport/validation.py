@@ -108,6 +108,7 @@ class Verdict:
         kind: of the prediction.
         summary: of all that the target is about.
         reached: the statistic; infinite if one-sided comparisons decide it, ``None`` without data.
+        of_both: the statistic of those that both sides have.
         passed: whether that is enough; ``None`` without data.
     """
 
@@ -115,23 +116,25 @@ class Verdict:
     kind: Kind
     summary: Summary
     reached: float | None
+    of_both: float | None
     passed: bool | None
 
 
-def judge(comparisons: Sequence[Comparison], targets: Iterable[Target]) -> tuple[Verdict, ...]:
-    """Hold *comparisons* against *targets*, one verdict for each kind of prediction that a target is about."""
-    return tuple(
-        _verdict(target, kind, [c for c in comparisons if c.curve.kind == kind and target.concerns(c)])
-        for target in targets
-        for kind in KINDS
-        if target.limit(kind) is not None
-    )
+def judge(comparisons: Sequence[Comparison], targets: Iterable[Target]) -> tuple[tuple[Verdict, ...], ...]:
+    """Hold *comparisons* against *targets*: for each a verdict of each kind of prediction that it is about."""
+    judged = []
+    for target in targets:
+        concerned = [c for c in comparisons if target.concerns(c)]
+        kinds = [kind for kind in KINDS if target.limit(kind) is not None]
+        judged.append(tuple(_verdict(target, kind, [c for c in concerned if c.curve.kind == kind]) for kind in kinds))
+    return tuple(judged)
 
 
 def _verdict(target: Target, kind: Kind, concerned: Sequence[Comparison]) -> Verdict:
     limit, reached = target.limit(kind), _reached(target, concerned)
     passed = None if reached is None or limit is None else reached <= limit
-    return Verdict(target, kind, summarise(concerned), reached, passed)
+    of_both = _reached(target, [c for c in concerned if c.error is not None])
+    return Verdict(target, kind, summarise(concerned), reached, of_both, passed)
 
 
 def _reached(target: Target, concerned: Sequence[Comparison]) -> float | None:

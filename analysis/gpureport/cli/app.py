@@ -57,7 +57,7 @@ DirectoryOption = Annotated[
     Path | None,
     typer.Option("--output", "-o", help="Folder of the report. Default: reports/<device>-<date>.", metavar="DIR"),
 ]
-ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite a report that is already there.")]
+ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite files that are already there.")]
 NoPdfOption = Annotated[bool, typer.Option("--no-pdf", help="Write JSON and HTML only.")]
 SeedOption = Annotated[
     int, typer.Option("--seed", help="Seed of the random data and the order of points.", min=0, metavar="N")
@@ -152,7 +152,7 @@ def render(
     force: ForceOption = False,
     version: VersionOption = False,
 ) -> int:
-    """Write report.html and report.pdf from a report.json, made here or elsewhere."""
+    """Write report.html and report.pdf from a report.json, made here or elsewhere, which stays as it is."""
     from gpureport.cli.rendering import render_report
 
     return render_report(report, output, no_pdf, force)
@@ -178,8 +178,8 @@ def validate(
     paths: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="Results: report.json files, or folders that hold some. Default: the project's reports.",
-            metavar="[PATH]...",
+            help="Results: report.json files, published ones (YAML), or folders. Default: those of the project.",
+            metavar="PATH",
         ),
     ] = None,
     workload: WorkloadOption = None,
@@ -197,6 +197,7 @@ def validate(
         Path | None,
         typer.Option("--json", help="Write every point and feature, predicted and observed, as JSON.", metavar="FILE"),
     ] = None,
+    force: ForceOption = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit code 1 if a target is missed.")] = False,
     devices: DevicesDirOption = None,
     version: VersionOption = False,
@@ -211,6 +212,7 @@ def validate(
         every_feature=every,
         worst=worst,
         json_file=json_file,
+        force=force,
         strict=strict,
         entries=tuple(devices or ()),
     )

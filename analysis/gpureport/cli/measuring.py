@@ -8,7 +8,7 @@ from pathlib import Path
 from gpureport.cli.console import note
 from gpureport.cli.options import Request, refuse_overwriting, selected, separated, writable_directory, writable_file
 from gpureport.cli.progress import ProgressBar
-from gpureport.cli.rendering import print_written, write_documents
+from gpureport.cli.rendering import print_written, refuse_overwriting_documents, write_documents
 from gpureport.cli.summary import print_findings
 from gpureport.cli.timing import print_timings
 from gpureport.errors import GpuReportError
@@ -35,6 +35,7 @@ def report_everything(request: Request, output: Path | None, force: bool, no_pdf
     plan, present = _plan(request)
     directory = output or Path("reports") / f"{_slug(plan.match.device.name)}-{datetime.now(UTC).date().isoformat()}"
     refuse_overwriting(directory / FILE_NAME, force=force)
+    refuse_overwriting_documents(directory, no_pdf=no_pdf, force=force)
     writable_directory(directory)
     report = _measure(plan, present, directory / FILE_NAME)
     code = _close(report)
@@ -42,7 +43,7 @@ def report_everything(request: Request, output: Path | None, force: bool, no_pdf
     written = write_documents(report, directory, no_pdf=no_pdf)
     if request.timings:
         print_timings(report.timings, time.monotonic() - began)
-    print_written(written)
+    print_written([directory / FILE_NAME, *written])
     return code
 
 

@@ -38,6 +38,7 @@ class Validation:
         every_feature: print every feature on a line of its own.
         worst: how many of the worst sweeps to print.
         json_file: where to write every comparison.
+        force: whether to overwrite it.
         strict: whether a missed target fails.
         entries: folders of device entries besides the shipped ones.
     """
@@ -48,12 +49,30 @@ class Validation:
     every_feature: bool = False
     worst: int = 0
     json_file: Path | None = None
+    force: bool = False
     strict: bool = False
     entries: tuple[Path, ...] = ()
 
 
 def validate_results(asked: Validation) -> int:
     """Hold the model against results, and print how far off it is."""
+    if asked.json_file:
+        _refuse(asked.json_file, force=asked.force)
+    found = compared(asked)
+    if asked.json_file:
+        _write(asked.json_file, found)
+    _print_details(asked, found)
+    _print_aggregates(found)
+    judged = judge(found, TARGETS)
+    shown = [verdicts for verdicts in judged if not asked.paths or verdicts[0].reached is not None]
+    if shown:
+        print_targets(shown)
+    missed = any(verdict.passed is False for verdicts in judged for verdict in verdicts)
+    return 1 if asked.strict and missed else 0
+
+
+def compared(asked: Validation) -> list[Comparison]:
+    """Read the results and predict them again; what today's workloads do not know is noted."""
     names = {workload.name for workload in selected(asked.workloads, quick=False)} if asked.workloads else set()
     files = [file for path in asked.paths or (_results_dir(),) for file in _files(path)]
     database = load_database(asked.entries)
@@ -65,15 +84,7 @@ def validate_results(asked: Validation) -> int:
             found += compare(result, features=not asked.times_only, workloads=names)
             if result.unknown:
                 note(f"{file}: not predicted, since today's workloads differ: {', '.join(result.unknown)}")
-    if asked.json_file:
-        _write(asked.json_file, found)
-    _print_details(asked, found)
-    _print_aggregates(found)
-    verdicts = judge(found, TARGETS)
-    shown = [v for v in verdicts if v.reached is not None or not asked.paths]
-    if shown:
-        print_targets(shown)
-    return 1 if asked.strict and any(v.passed is False for v in verdicts) else 0
+    return found
 
 
 def _results_dir() -> Path:
@@ -144,7 +155,8 @@ def _print_details(asked: Validation, found: Sequence[Comparison]) -> None:
 def _print_aggregates(found: Sequence[Comparison]) -> None:
     """Print the errors by result and by class of devices, in one order of features for all."""
     ordered = sorted(found, key=lambda c: (WHATS.index(c.what), feature_row(c)))
-    by_family = sorted(ordered, key=lambda c: c.curve.key.workload)
+    results = list(dict.fromkeys(c.curve.result for c in found))
+    by_family = sorted(ordered, key=lambda c: (results.index(c.curve.result), c.curve.key.workload))
     times = [c for c in found if c.what == "times"]
     print_text(LEGEND)
     print_aggregates(
@@ -166,9 +178,20 @@ def _result_title(comparison: Comparison) -> str:
     return f"{curve.result}, {curve.device}{', published' if curve.published else ''}"
 
 
+def _refuse(path: Path, *, force: bool) -> None:
+    """Raise unless *path* may be written.
+
+    Raises:
+        InputError: it is a folder or cannot be written, or exists and *force* is not set.
+    """
+    if path.is_dir() or (path.exists() and not force):
+        what = "is a folder; name a file in it" if path.is_dir() else "is already there; use --force to overwrite it"
+        raise InputError(f"{path}: {what}, or another file, with --json")
+    writable_directory(path.parent)
+
+
 def _write(path: Path, found: Sequence[Comparison]) -> None:
     """Write every comparison as JSON, a line each."""
-    writable_directory(path.parent)
     lines = ",\n ".join(json.dumps(_plain(comparison), ensure_ascii=False, allow_nan=False) for comparison in found)
     path.write_text(f"[{lines}]\n", encoding="utf-8")
 

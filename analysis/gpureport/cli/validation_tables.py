@@ -132,35 +132,33 @@ def _next(point: Comparison) -> str:
     return f"{name} {100 * others[0] / first:.0f} %"
 
 
-def print_targets(verdicts: Sequence[Verdict]) -> None:
+TARGET_COLUMNS = ("data", "what", "statistic", "n", "single", *(("reached", "required", "verdict") * len(KINDS)))
+
+
+def print_targets(judged: Sequence[Sequence[Verdict]]) -> None:
     """Print what is required beside what was reached."""
-    rows = [
-        (
-            v.target.data,
-            v.target.what,
-            v.kind,
-            _required(v),
-            "no data" if v.reached is None else _reached(v),
-            str(v.summary.n),
-            _single(v.summary),
-            {None: "", True: "pass", False: "MISS"}[v.passed],
-        )
-        for v in verdicts
-    ]
-    columns = ("data", "what", "prediction", "required", "reached", "n", "single", "verdict")
-    print_table("Required accuracies", columns, rows, right=(3, 4, 5, 6))
+    title = (
+        "Required accuracies, of predictions from the specification, then of calibrated ones (a single feature counts "
+        "as an error without limit; in brackets what the others reach)"
+    )
+    print_table(title, TARGET_COLUMNS, [target_row(verdicts) for verdicts in judged], right=(3, 4, 5, 6, 8, 9))
 
 
-def _required(verdict: Verdict) -> str:
-    """Write a target's statistic and limit."""
-    target = verdict.target
+def target_row(verdicts: Sequence[Verdict]) -> Row:
+    """Return the cells of a target, see :data:`TARGET_COLUMNS`."""
+    target, summary = verdicts[0].target, verdicts[0].summary
+    blank = ("",) * 3 * (len(KINDS) - len(verdicts))
+    reached = (cell for verdict in verdicts for cell in _judged(verdict))
+    return target.data, target.what, target.statistic, str(summary.n), _single(summary), *reached, *blank
+
+
+def _judged(verdict: Verdict) -> tuple[str, str, str]:
+    """Write what was reached, what is required, and whether that is enough."""
+    target, reached = verdict.target, verdict.reached
+    limit = f"≤ {100 * (target.limit(verdict.kind) or 0.0):.0f} %"
+    word = {None: "", True: "pass", False: "MISS"}[verdict.passed]
+    if reached is None:
+        return "no data", limit, word
     if target.statistic == "within":
-        return "{} to {}".format(*map(format_bytes, target.bounds))
-    return f"{target.statistic} ≤ {100 * (target.limit(verdict.kind) or 0.0):.0f} %"
-
-
-def _reached(verdict: Verdict) -> str:
-    """Write what was reached: an error, or how many predictions are out of bounds."""
-    if verdict.reached is None or verdict.target.statistic == "within":
-        return f"{100 * (verdict.reached or 0.0):.0f} % outside"
-    return "one side only" if verdict.reached == inf else percent(verdict.reached)
+        return f"{100 * (1 - reached):.0f} %", "{} to {}".format(*map(format_bytes, target.bounds)), word
+    return f"({percent(verdict.of_both)})" if reached == inf else percent(reached), limit, word

@@ -14,7 +14,7 @@ from gpureport.errors import GpuReportError
 from gpureport.report import appendix, compiled, tables, words
 from gpureport.report.chapters import chapters
 from gpureport.report.curves import comparisons, verdicts
-from gpureport.report.document import FILE_NAME, Report, save_report
+from gpureport.report.document import Report
 from gpureport.report.figures.overview import overview_figure, overview_rows
 from gpureport.report.figures.style import brief, shorten
 from gpureport.report.figures.svg import PAGE_FONT, described
@@ -47,26 +47,33 @@ _LONG_NAME = 60
 
 
 def write_report(report: Report, directory: Path, pdf: bool = True) -> list[Path]:
-    """Write ``report.json``, ``report.html`` and, unless *pdf* is false, ``report.pdf`` to *directory*.
+    """Write the documents of *report* to *directory*: :func:`documents`, never ``report.json``.
 
     Returns:
-        The files written, in that order.
+        The files written.
 
     Raises:
         GpuReportError: a file cannot be written, or WeasyPrint cannot make the PDF; the files before it are there.
     """
-    files = [directory / FILE_NAME, directory / "report.html"]
     content = _content(report)
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        save_report(report, files[0])
-        files[1].write_text(_filled(content, _inline), encoding="utf-8")
-        if pdf:
-            files.append(directory / "report.pdf")
-            files[2].write_bytes(_pdf(content))
-    except OSError as error:
-        raise GpuReportError(f"{error.filename or directory}: cannot be written ({error.strerror})") from error
+    files = documents(directory, pdf=pdf)
+    _write(files[0], _filled(content, _inline).encode())
+    if pdf:
+        _write(files[1], _pdf(content))
     return files
+
+
+def documents(directory: Path, *, pdf: bool) -> list[Path]:
+    """Return the files that :func:`write_report` writes."""
+    return [directory / name for name in ("report.html", *(("report.pdf",) if pdf else ()))]
+
+
+def _write(path: Path, content: bytes) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    except OSError as error:
+        raise GpuReportError(f"{error.filename or path}: cannot be written ({error.strerror})") from error
 
 
 def render_html(report: Report) -> str:

@@ -1,0 +1,58 @@
+"""Put the accuracies that ``gpureport validate`` reaches today into the README.
+
+``.venv/bin/python scripts/accuracy.py`` runs it.
+"""
+
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from gpureport.cli.validating import Validation, compared
+from gpureport.cli.validation_tables import target_row
+from gpureport.errors import GpuReportError
+from gpureport.validation import TARGETS, judge
+
+README = Path(__file__).parents[1] / "README.md"
+BEGIN, END = "<!-- accuracy: written by scripts/accuracy.py -->", "<!-- end of accuracy -->"
+
+
+COLUMNS = ("data", "what", "n", "specification", "calibrated")
+
+
+def row(cells: Sequence[str]) -> tuple[str, ...]:
+    """Return the cells of a target in as few columns."""
+    data, what, statistic, n, single, *judged = cells
+    reached = [f"{judged[i]} ({' '.join(judged[i + 1 : i + 3]).strip()})" if judged[i] else "" for i in (0, 3)]
+    return data, f"{what}, {statistic}", f"{n}, single {single}" if single else n, *reached
+
+
+def markdown(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Lay a table out in Markdown."""
+    lines = (columns, ["---"] * len(columns), *rows)
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def with_table(text: str, table: str) -> str:
+    """Replace what stands between the marks in *text*.
+
+    Raises:
+        GpuReportError: the marks are missing.
+    """
+    marked = re.compile(f"{re.escape(BEGIN)}.*{re.escape(END)}", re.DOTALL)
+    if not marked.search(text):
+        raise GpuReportError(f"{README.name}: has no lines {BEGIN!r} and {END!r} to put the table between")
+    return marked.sub(lambda _: f"{BEGIN}\n\n{table}\n\n{END}", text)
+
+
+def main() -> None:
+    """Validate all results of the project, and renew the table."""
+    rows = (row(target_row(verdicts)) for verdicts in judge(compared(Validation()), TARGETS))
+    README.write_text(with_table(README.read_text(encoding="utf-8"), markdown(COLUMNS, rows)), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except GpuReportError as error:
+        sys.exit(f"accuracy: {error}")

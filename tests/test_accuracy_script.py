@@ -1,0 +1,64 @@
+"""The table of accuracies in the README: where it stands, and how it is written."""
+# ruff: noqa: D103 - the names of the tests say what they check
+
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpureport.cli.validation_tables import TARGET_COLUMNS, target_row
+from gpureport.errors import GpuReportError
+from gpureport.validation import TARGETS, judge
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def script() -> Any:
+    sys.path.insert(0, str(ROOT / "scripts"))
+    yield import_module("accuracy")
+    sys.path.remove(str(ROOT / "scripts"))
+
+
+def test_the_readme_has_a_row_for_each_target(script: Any) -> None:
+    table = (ROOT / "README.md").read_text(encoding="utf-8").partition(script.BEGIN)[2].partition(script.END)[0]
+
+    named = [line.split("|")[1].strip() for line in table.strip().splitlines()[2:]]
+    assert named == [target.data for target in TARGETS]
+
+
+def test_the_table_is_replaced_and_nothing_else(script: Any) -> None:
+    text = f"before\n{script.BEGIN}\nold\n{script.END}\nafter\n"
+
+    once = script.with_table(text, r"| new \1 |")
+
+    assert once == f"before\n{script.BEGIN}\n\n| new \\1 |\n\n{script.END}\nafter\n"
+    assert script.with_table(once, r"| new \1 |") == once
+
+
+def test_a_readme_without_marks_is_refused(script: Any) -> None:
+    with pytest.raises(GpuReportError, match="has no lines"):
+        script.with_table("nothing", "table")
+
+
+def test_cells_say_what_was_reached_of_what(script: Any) -> None:
+    cells = ("H200", "n90", "median", "26", "1 + 0", "75.3 %", "≤ 20 %", "MISS", "9.0 %", "≤ 10 %", "pass")
+
+    assert script.row(cells) == (
+        "H200",
+        "n90, median",
+        "26, single 1 + 0",
+        "75.3 % (≤ 20 % MISS)",
+        "9.0 % (≤ 10 % pass)",
+    )
+    assert script.markdown(("a", "b"), [("1", "2")]) == "| a | b |\n| --- | --- |\n| 1 | 2 |"
+
+
+def test_targets_without_data_and_without_calibration_leave_cells_blank(script: Any) -> None:
+    target = next(target for target in TARGETS if target.calibrated is None)
+    cells = target_row(judge([], [target])[0])
+
+    assert len(cells) == len(TARGET_COLUMNS)
+    assert script.row(cells)[3:] == (f"no data (≤ {100 * target.specification:.0f} %)", "")
