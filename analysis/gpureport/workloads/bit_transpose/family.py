@@ -164,12 +164,13 @@ class Transpose(Workload):
         # At most 16 bytes an access; a CPU's work-item reads its rows by itself, not beside others.
         alone = device.kind == "cpu"
         accesses = 2.0 * self.rows_per_item / (1 if alone else min(4, self.rows_per_item))
+        around = {"memory": accesses, "int32": 38.0, "int32_mul": 15.0, "instruction": 70.0}
         totals = {name: count * repeats * items for name, count in self.operations(device).items()}
         return Demand(
             work_items=items,
             work_group=self.work_group(parameters),
             streams=(Stream("from", rows, 4, 4), Stream("to", rows, 4, 4, write=True)),
-            operations={**totals, "memory": accesses * items},
+            operations={**totals, **{name: totals.get(name, 0.0) + n * items for name, n in around.items()}},
             chain={name: count * repeats for name, count in self.chain(device).items()},
             memory_chain=1.0,
             registers=20 + 2 * self.rows_per_item,

@@ -116,6 +116,8 @@ class BytesTile(_Bytes):
                 name: n + self.copied_row.get(name, 0.0) * rows + self.copied.get(name, 0.0) * cells
                 for name, n in base.operations.items()
             },
+            # One turn after the other: the first waits for memory, the others for what neighbours have brought.
+            cached_chain=ceil((y + 2) / y) * ceil((x + 2) / x) - 1.0,
             local_memory_bytes=self._tile_bytes(parameters),
         )
 
