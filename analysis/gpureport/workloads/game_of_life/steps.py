@@ -14,6 +14,7 @@ from gpureport.workloads.model import Argument, Demand, Limits, Parameters, Swee
 _WORDS = 4
 _RING = _WORDS + 1
 _ROUNDS = 2
+_AT_BORDERS = 0.2  # instructions more, in the machine code of compute capability 9.0: 14 to 26 %
 _RESIDENT = 256  # work-items of a compute unit, when each keeps sums of many rows in registers
 _SHORTEST = 8  # rows of a strip, in units of the generations: more would be read beside it than in it
 
@@ -62,6 +63,7 @@ class _Steps(Board):
         worked = self._rows(parameters) + 2 * self.generations
         busy = self.tiling(parameters, device).busy_items * worked
         integer = _RING * self.generations * self.operations_of_a_word + 12.0
+        integer *= 1 + _AT_BORDERS * self._bordered(parameters)
         return replace(
             base,
             operations={
@@ -75,6 +77,15 @@ class _Steps(Board):
             prefetched=True,
             registers=min(255, 40 + _RING * (1 + 5 * self.generations)),
         )
+
+    def _bordered(self, parameters: Parameters) -> float:
+        """Return the share of the groups that keep cells beyond the border dead: the first and last strips and the last columns, if they are not full."""
+        columns, strips = (
+            n / side for n, side in zip(self.items(parameters), (parameters["local_x"], parameters["local_y"]), strict=True)
+        )
+        covered = ceil(columns) * parameters["local_x"] * _WORDS * 32
+        at_side = 1 / ceil(columns) if covered > parameters["width"] else 0.0
+        return 1 - (1 - at_side) * (1 - min(1.0, 2 / ceil(strips)))
 
     def passes(self, parameters: Parameters) -> float:
         """A strip reads as many rows above and below it as there are generations."""
