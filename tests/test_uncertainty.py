@@ -37,7 +37,7 @@ POSITIVE = st.floats(0.1, 10.0)
 
 def _numbers(*values: float) -> list[Uncertain]:
     tape = Tape()
-    return [tape.fact(value, 0.01 * value) for value in values]
+    return [tape.fact("", value, 0.01 * value) for value in values]
 
 
 def _moved(x: float) -> float:
@@ -71,7 +71,7 @@ def test_numbers_of_numpy_leave_arithmetic_to_them() -> None:
 
 def test_a_rewound_tape_keeps_the_facts() -> None:
     tape = Tape()
-    x = tape.fact(2.0, 0.1)
+    x = tape.fact("x", 2.0, 0.1)
     doubled = x * 2
     tape.keep()
     assert (doubled * 3).deviations == pytest.approx([0.6])
@@ -83,14 +83,14 @@ def test_a_rewound_tape_keeps_the_facts() -> None:
     ("value", "sigma", "expected"), [(0.5, 0.1, 0.1), (-0.05, 0.1, 0.025), (0.98, 0.1, 0.06), (-0.5, 0.1, 0.0)]
 )
 def test_near_a_limit_a_whole_step_counts(value: float, sigma: float, expected: float) -> None:
-    x = Tape().fact(value, sigma)
+    x = Tape().fact("x", value, sigma)
     found = clamped(x, 0.0, 1.0)
     assert float(found) == min(1.0, max(0.0, value))
     assert _moved(found) == pytest.approx(expected)
 
 
 def test_what_is_far_beyond_a_limit_is_certain() -> None:
-    assert type(clamped(Tape().fact(-1.5, 0.1), 0.0, 1.0)) is float
+    assert type(clamped(Tape().fact("x", -1.5, 0.1), 0.0, 1.0)) is float
     assert relative_deviations(2.0, 3).tolist() == [0, 0, 0]
 
 

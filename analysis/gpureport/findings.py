@@ -1,12 +1,15 @@
-"""Prediction against observation: ratio, verdict, explanation. Pure functions."""
+"""Prediction against observation: ratio, verdict, explanation. Pure functions.
+
+Why the two differ is not guessed here: ``gpureport.predict.explain`` tests hypotheses, and :func:`explained` quotes it.
+"""
 
 from collections.abc import Iterable, Sequence
 from math import log
-from statistics import median
 
 from gpureport.matching import Match, match_features
 from gpureport.records import (
     CurveFeature,
+    Explanation,
     Finding,
     Measurement,
     Observation,
@@ -21,9 +24,8 @@ from gpureport.units import format_bytes, format_ratio, format_value
 AGREEMENT = 1.2
 """Largest factor between prediction and observation that still counts as agreement: what published analytic models
 reach on average is 13 to 24 % (Hong & Kim 2009, GPUMech 2014, MDM 2020, AMALI 2025)."""
-UNCERTAIN = 1.5
-"""The same where the observation's interval holds the prediction; an interval so wide that it holds anything proves
-nothing."""
+UNCERTAIN = 2.0
+"""The same where their intervals meet; intervals so wide that they meet in any case prove nothing."""
 ABOVE_CEILING = 1.05
 """A rate this far above what the hardware can do is an error: clocks above the listed one explain less."""
 
@@ -49,6 +51,19 @@ def find(
         elif key in seen:
             findings += _compare(device, prediction, seen[key])
     return tuple(findings)
+
+
+def explained(findings: Iterable[Finding], explanations: Iterable[Explanation]) -> tuple[Finding, ...]:
+    """Say of each finding that is not as predicted what the hypotheses tested on its sweep came to."""
+    said = {str(explanation.key): explanation.sentence for explanation in explanations}
+
+    def tell(finding: Finding) -> Finding:
+        sentence = said.get(f"{finding.workload}/{finding.variant}/{finding.sweep}")
+        if sentence is None or finding.verdict is Verdict.AGREES:
+            return finding
+        return finding.model_copy(update={"explanation": f"{finding.explanation} {sentence}".strip()})
+
+    return tuple(tell(finding) for finding in findings)
 
 
 def _compare(device: Device, prediction: Prediction, observation: Observation) -> list[Finding]:
@@ -104,8 +119,10 @@ def _finding(match: Match, context: _Context) -> Finding:
         ci_high=match.observed.ci_high if match.observed else None,
         unit=feature.unit,
         ratio=ratio,
+        predicted_low=match.predicted.ci_low if match.predicted else None,
+        predicted_high=match.predicted.ci_high if match.predicted else None,
         verdict=verdict,
-        explanation=above or _explanation(match, ratio, verdict, context),
+        explanation=above or _explanation(match, verdict, context),
     )
 
 
@@ -114,10 +131,19 @@ def _verdict(match: Match, ratio: float | None) -> Verdict:
         return Verdict.NOT_PREDICTED
     if match.observed is None or ratio is None:
         return Verdict.NOT_OBSERVED
-    low, high = match.observed.ci_low, match.observed.ci_high
-    inside = low is not None and high is not None and low <= match.predicted.value <= high
-    limit = UNCERTAIN if inside else AGREEMENT
+    limit = UNCERTAIN if _meet(match.predicted, match.observed) else AGREEMENT
     return Verdict.AGREES if 1 / limit <= ratio <= limit else Verdict.OFF
+
+
+def _meet(one: CurveFeature, other: CurveFeature) -> bool:
+    """Return whether the intervals of two values overlap; a value without one is a point."""
+    (low, high), (least, most) = _interval(one), _interval(other)
+    return low <= most and least <= high
+
+
+def _interval(feature: CurveFeature) -> tuple[float, float]:
+    low, high = feature.ci_low, feature.ci_high
+    return (feature.value if low is None else low), (feature.value if high is None else high)
 
 
 def _above_ceiling(match: Match, context: _Context) -> str | None:
@@ -167,7 +193,7 @@ def _same_level(feature: CurveFeature, point: ObservedPoint) -> bool:
     return abs(log(point.value / feature.value)) < log(AGREEMENT)
 
 
-def _explanation(match: Match, ratio: float | None, verdict: Verdict, context: _Context) -> str:
+def _explanation(match: Match, verdict: Verdict, context: _Context) -> str:
     feature = match.predicted or match.observed
     if feature is None:
         return ""
@@ -177,20 +203,27 @@ def _explanation(match: Match, ratio: float | None, verdict: Verdict, context: _
     if verdict == Verdict.NOT_PREDICTED:
         seen = format_value(feature.value, feature.unit)
         return f"The samples show it at {seen}; the model has nothing there. {because}"
-    if verdict == Verdict.OFF and ratio is not None:
-        return f"{because} {_off(feature, ratio, context)}".rstrip()
+    if verdict == Verdict.OFF and feature.feature == "taper":
+        return f"{because} {_ends(context)}".rstrip()
     return because
 
 
 def _cliff(feature: CurveFeature, context: _Context) -> str:
     cache = next((c for c in context.device.caches if feature.level.split()[0] == c.name), None)
     if cache is None:
-        return "No cache of this size is known."
+        return _nearest_cache(feature.value, context.device)
     near = feature.level.endswith("near")
     size = cache.capacity_bytes / (cache.partitions if near else 1)
     whole = f"{'One partition of ' if near else ''}{cache.name} holds {format_bytes(size)}"
     stands = _STANDS[feature.ci_low is None]
     return f"{whole}; the {feature.position} {stands} {format_ratio(feature.value / size)} of that."
+
+
+def _nearest_cache(size_bytes: float, device: Device) -> str:
+    near = min(device.caches, key=lambda cache: abs(log(size_bytes / cache.capacity_bytes)), default=None)
+    if near is None:
+        return "The device has no caches that are known."
+    return f"The nearest cache, {near.name}, holds {format_bytes(near.capacity_bytes)}."
 
 
 _STANDS = {True: "is predicted at", False: "lies at"}
@@ -253,23 +286,7 @@ def _missing(feature: CurveFeature, context: _Context) -> str:
     return "The curve has no plateau that answers it."
 
 
-def _off(feature: CurveFeature, ratio: float, context: _Context) -> str:
-    """Say what the difference amounts to, and what kind of error would cause it."""
-    if feature.feature == "cliff":
-        cache = next((c for c in context.device.caches if feature.level.split()[0] == c.name), None)
-        if cache is not None:
-            return f"Observed as if {format_bytes(cache.capacity_bytes * ratio)} of it served the kernel."
-    if feature.feature == "taper":
-        return _off_taper(context)
-    if feature.position == "case":
-        return ""
-    slower = ratio < 1 if context.prediction.metric.kind == "rate" else ratio > 1
-    speed = "slower" if slower else "faster"
-    others = _systematic(context)
-    return f"It runs {speed} than the model says{others}."
-
-
-def _off_taper(context: _Context) -> str:
+def _ends(context: _Context) -> str:
     """Say which of the three makes a taper differ: the time of little work, the rate of much, or the corner between."""
     predicted = {point.point.label: point.time_s for point in context.prediction.points}
     ratios = [o.time_s / predicted[o.point.label] for o in context.observation.points if o.point.label in predicted]
@@ -279,21 +296,6 @@ def _off_taper(context: _Context) -> str:
         f"Little work takes {format_ratio(ratios[0])} of the predicted time, much work {format_ratio(ratios[-1])}; "
         "the rest is the corner between them."
     )
-
-
-def _systematic(context: _Context) -> str:
-    """Say whether the whole curve is off by one factor, which points to a clock or an efficiency, not to a level."""
-    predicted = {point.point.label: point.value for point in context.prediction.points}
-    ratios = [o.value / predicted[o.point.label] for o in context.observation.points if o.point.label in predicted]
-    if len(ratios) < 4:
-        return ""
-    middle = median(ratios)
-    spread = median(abs(log(ratio / middle)) for ratio in ratios)
-    if spread < log(1.1):
-        return (
-            f", and so does the whole curve, by {format_ratio(middle)}: a clock or a rate of the entry, not one level"
-        )
-    return ", and not by one factor along the curve: the ceiling that binds there is misjudged"
 
 
 def _wrong(prediction: Prediction, measurement: Measurement) -> Finding:

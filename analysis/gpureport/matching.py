@@ -1,11 +1,12 @@
-"""Which observed feature answers which predicted one."""
+"""Which observed feature answers which predicted one, and what those are called that answer none."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import inf, log
 
 from gpureport.records import CurveFeature
+from gpureport.units import format_bytes
 
 FURTHEST = 4.0
 """Factor beyond which an observed cliff does not answer a predicted one."""
@@ -22,15 +23,28 @@ class Match:
 def match_features(predicted: Sequence[CurveFeature], observed: Sequence[CurveFeature]) -> tuple[Match, ...]:
     """Pair features of one curve; observed levels take the names of the predicted ones that they answer.
 
+    Those that answer none are named by where they are seen: ``step at 37 MiB``.
+
     Cliffs are paired in order of size, so that the midpoints lie as near as possible (in log) and none further than
     :data:`FURTHEST`. A plateau goes with the cliff that ends it; the last plateaus with each other. Tapers and peaks
     are single.
     """
-    names = _level_names(predicted, observed)
-    renamed = [feature.model_copy(update={"level": names.get(feature.level, feature.level)}) for feature in observed]
+    names, places = _level_names(predicted, observed), _places(observed)
+    renamed = [_called(feature, names) for feature in observed]
     answers = {(f.feature, f.position, f.level): f for f in renamed}
     matches = [Match(p, answers.pop((p.feature, p.position, p.level), None)) for p in predicted]
-    return (*matches, *(Match(None, feature) for feature in answers.values()))
+    return (*matches, *(Match(None, _called(feature, places)) for feature in answers.values()))
+
+
+def _called(feature: CurveFeature, names: Mapping[str, str]) -> CurveFeature:
+    return feature.model_copy(update={"level": names.get(feature.level, feature.level)})
+
+
+def _places(observed: Sequence[CurveFeature]) -> dict[str, str]:
+    """Name each observed level by the cliff that ends it; the last one by the last cliff."""
+    cliffs, last = _midpoints(observed), _last_plateau(observed)
+    beyond = {last: f"beyond {format_bytes(cliffs[-1].value)}"} if cliffs and last else {}
+    return beyond | {cliff.level: f"step at {format_bytes(cliff.value)}" for cliff in cliffs}
 
 
 def _level_names(predicted: Sequence[CurveFeature], observed: Sequence[CurveFeature]) -> dict[str, str]:

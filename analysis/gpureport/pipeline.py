@@ -12,7 +12,7 @@ from typing import Literal
 
 from gpureport import __version__
 from gpureport.evidence import code_evidence
-from gpureport.findings import find
+from gpureport.findings import explained, find
 from gpureport.measure import nvidia
 from gpureport.measure.backend import Backend
 from gpureport.measure.compiling import compile_sweep
@@ -23,11 +23,22 @@ from gpureport.measure.sweep import measure_workload
 from gpureport.observe import observe
 from gpureport.predict import predict, predict_sweep
 from gpureport.predict.calibrate import calibrated
+from gpureport.predict.hypotheses import Circumstances
 from gpureport.predict.occupancy import Resources
-from gpureport.records import CodeEvidence, Compilation, Measurement, Observation, Prediction, SweepKey
+from gpureport.records import (
+    CodeEvidence,
+    Compilation,
+    Explanation,
+    Finding,
+    Measurement,
+    Observation,
+    Prediction,
+    SweepKey,
+)
 from gpureport.report import document
 from gpureport.report.document import Report
 from gpureport.spec.models import DeviceMatch
+from gpureport.surprises import Informed, Subject, explanations
 from gpureport.workloads.model import Sweep, Workload
 
 Save = Callable[[Report], None]
@@ -86,6 +97,10 @@ class _Run:
     predictions: list[Prediction] = field(default_factory=list)
     measurements: list[Measurement] = field(default_factory=list)
     observations: list[Observation] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    explanations: list[Explanation] = field(default_factory=list)
+    informed: dict[str, Informed] = field(default_factory=dict)
+    """What calibrated predictions knew, by workload."""
     evidence: list[CodeEvidence] = field(default_factory=list)
     clocks: list[document.Clock] = field(default_factory=list)
     skipped: dict[str, str] = field(default_factory=dict)
@@ -140,9 +155,12 @@ class _Run:
         if not primitives or workload.missing(present):
             return
         device = calibrated(self.plan.match.device, specified, primitives)
+        told: dict[str, list[Resources | None]] = {}
         for sweep in self._sweeps(workload):
             compiled = [_resources(facts) for facts in compile_sweep(self.backend, workload, sweep, present)]
             self.predictions.append(predict_sweep(device, workload, sweep, "calibrated", compiled))
+            told[sweep.name] = compiled
+        self.informed[workload.name] = Informed(device, told)
 
     def measure(self, workload: Workload, progress: Progress) -> None:
         """Verify and time a workload; observe each of its sweeps."""
@@ -164,6 +182,19 @@ class _Run:
         self.clocks += [
             document.Clock(label=f"{name} after {workload.name}", clock_hz=clock) for name, clock in clocks.items()
         ]
+        with self.stage("explain", workload):
+            known = Circumstances(clocks.get(nvidia.CLOCK), self.backend.device.timer_resolution_s)
+            self._find(Subject(workload, sweeps, self.plan.match.device, self.informed.get(workload.name), known))
+
+    def _find(self, subject: Subject) -> None:
+        """Hold what was observed of a workload against its predictions; explain what is not as predicted."""
+        name = subject.workload.name
+        measured = [m for m in self.measurements if _name(m.key) == name]
+        observed = [o for o in self.observations if _name(o.key) == name]
+        found = find(subject.specified, [p for p in self.predictions if _name(p.key) == name], measured, observed)
+        reasons = explanations(subject, found, measured, observed)
+        self.explanations += reasons
+        self.findings += explained(found, reasons)
 
     def report(self, status: Literal["complete", "partial"]) -> Report:
         """Return the report of what there is."""
@@ -185,7 +216,8 @@ class _Run:
             predictions=tuple(self.predictions),
             measurements=tuple(self.measurements),
             observations=tuple(self.observations),
-            findings=find(match.device, self.predictions, self.measurements, self.observations),
+            findings=tuple(self.findings),
+            explanations=tuple(self.explanations),
             evidence=tuple(self.evidence),
             timings=tuple(
                 document.Timing(stage=stage, workload=workload, seconds=round(seconds, 3))

@@ -26,8 +26,11 @@ class State:
     facts: dict[str, str] = field(default_factory=dict)
 
 
+CLOCK = "SM clock"
+"""The clock that instructions run at."""
+
 _CLOCKS: dict[str, _Question[float]] = {
-    "SM clock": lambda nvml, handle: nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_SM) * 1e6,
+    CLOCK: lambda nvml, handle: nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_SM) * 1e6,
     "memory clock": lambda nvml, handle: nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_MEM) * 1e6,
     "highest SM clock": lambda nvml, handle: nvml.nvmlDeviceGetMaxClockInfo(handle, nvml.NVML_CLOCK_SM) * 1e6,
     "highest memory clock": lambda nvml, handle: nvml.nvmlDeviceGetMaxClockInfo(handle, nvml.NVML_CLOCK_MEM) * 1e6,
@@ -61,7 +64,7 @@ def state(device: PresentDevice) -> State:
 def is_idle(device: PresentDevice) -> bool:
     """Say whether the clock is known to be no more than half the highest."""
     clocks = state(device).clocks_hz
-    now, highest = clocks.get("SM clock"), clocks.get("highest SM clock")
+    now, highest = clocks.get(CLOCK), clocks.get("highest SM clock")
     return now is not None and highest is not None and now <= _IDLE * highest
 
 

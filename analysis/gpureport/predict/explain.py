@@ -23,6 +23,8 @@ _SAME = log(1.01)
 _SCREENED = 12
 _FINALISTS = 4
 _DRAWS = 400
+_FEW = 4
+_ONE_FACTOR = 0.25
 
 Floats = NDArray[np.float64]
 
@@ -115,14 +117,18 @@ def _ranked(hypotheses: Sequence[Hypothesis], cases: Sequence[Case], observed: F
 def _share_nearer(one: _Trial, other: _Trial) -> float:
     """Return the share of draws of points in which *one* is nearer to the observation than *other*.
 
-    Neighbouring points err together, so they are drawn in blocks (circular block bootstrap, Politis & Romano 1992).
+    Only points at which the two curves differ tell. Neighbours err together, so they are drawn in blocks (circular
+    block bootstrap, Politis & Romano 1992).
     """
-    count = len(one.residuals)
+    tell = np.abs(one.residuals - other.residuals) > _SAME
+    gain = (other.residuals**2 - one.residuals**2)[tell]
+    count = len(gain)
+    if not count:
+        return 0.0
     block = ceil(sqrt(count))
     starts = np.random.default_rng(0).integers(0, count, (_DRAWS, ceil(count / block)))
     drawn = (starts[..., np.newaxis] + np.arange(block)) % count
-    gain = (other.residuals**2 - one.residuals**2)[drawn].sum(axis=(1, 2))
-    return float(np.mean(gain > 0))
+    return float(np.mean(gain[drawn].sum(axis=(1, 2)) > 0))
 
 
 def _outcome(
@@ -142,11 +148,11 @@ def _name(trial: _Trial | None) -> str | None:
 def _sentence(outcome: str, base: _Trial, best: _Trial | None, following: _Trial | None) -> str:
     off = _percent(base)
     if best is None or best.error >= base.error:
-        return f"No hypothesis comes nearer to the curve than the model, which is {off} off."
+        return f"No hypothesis comes nearer to the curve than the model, which is {off} off{_throughout(base)}."
     if outcome == "unexplained":
         return (
-            f"No hypothesis explains the curve, which is {off} off: the nearest, that {_claim(best)}, "
-            f"still leaves {_percent(best)}."
+            f"No hypothesis explains the curve, which is {off} off{_throughout(base)}: the nearest, that "
+            f"{_claim(best)}, still leaves {_percent(best)}."
         )
     if following is None:
         return f"It fits that {_claim(best)}: the curve is then {_percent(best)} off instead of {off}."
@@ -159,6 +165,14 @@ def _sentence(outcome: str, base: _Trial, best: _Trial | None, following: _Trial
         f"It fits that {_claim(best)}: the curve is then {_percent(best)} off instead of {off}; "
         f"the next hypothesis, that {_claim(following)}, leaves {_percent(following)}."
     )
+
+
+def _throughout(base: _Trial) -> str:
+    """Say whether the whole curve is off by one factor, which points to a clock or a rate, not to one level."""
+    if len(base.residuals) < _FEW or float(np.std(base.residuals)) > _ONE_FACTOR * base.error:
+        return ""
+    slower = float(np.mean(base.residuals))
+    return f", throughout {exp(abs(slower)):.2f} times as {'slow' if slower > 0 else 'fast'} as predicted"
 
 
 def _claim(trial: _Trial) -> str:

@@ -17,7 +17,7 @@ def named(
     A plateau that no cliff ends is named by what serves (over working sets) or binds (over work-items) its points.
     """
     names = {
-        feature.level: _cache_near(feature.value, device)
+        feature.level: _cache_near(feature.value, device, _waits(points))
         for feature in features
         if feature.feature == "cliff" and feature.position == "midpoint"
     }
@@ -39,10 +39,19 @@ _ON_IT = log(1.1)
 def _at_plateau(value: float, axis: Axis, points: Sequence[PredictedPoint]) -> str:
     """Return what serves or binds most of the points within 10 % of a plateau's value (the last point if none is)."""
     near = [point for point in points if abs(log(point.value / value)) < _ON_IT] or [points[-1]]
-    return mode(point.level if axis.quantity == "working_set" else point.binding for point in near)
+    if axis.quantity != "working_set":
+        return mode(point.binding for point in near)
+    level = mode(point.level for point in near)
+    return level if _waits(points) else level.removesuffix(" near")
 
 
-def _cache_near(size_bytes: float, device: Device) -> str:
+def _waits(points: Sequence[PredictedPoint]) -> bool:
+    """Return whether the curve is one of latency: to bandwidth no partition is nearer than another."""
+    return mode(point.binding for point in points) == "latency"
+
+
+def _cache_near(size_bytes: float, device: Device, apart: bool) -> str:
     steps = {cache.name: cache.capacity_bytes for cache in device.caches}
-    steps |= {f"{c.name} near": c.capacity_bytes / c.partitions for c in device.caches if c.partitions > 1}
+    if apart:
+        steps |= {f"{c.name} near": c.capacity_bytes / c.partitions for c in device.caches if c.partitions > 1}
     return min(steps, key=lambda name: abs(log(size_bytes / steps[name])), default="cache")

@@ -22,7 +22,7 @@ class Circumstances:
 
     Attributes:
         clock_hz: its clock then, if anything told.
-        tick_s: resolution of its timer.
+        tick_s: resolution of its timer, divided among the dispatches between two time stamps; 0: no matter.
     """
 
     clock_hz: float | None = None
@@ -38,6 +38,7 @@ class Case:
         demand: of one dispatch.
         resources: of one work-item and work-group.
         once: the demand if repeats within the kernel were executed once; ``None`` if it has none.
+        informed: the same point of the calibrated device, compiled; ``None`` if this is it, or there is none.
         clock_hz: the clock while measuring, if known.
         tick_s: the least difference that the timer tells, per dispatch timed.
         rounded: whether times come in whole ticks.
@@ -47,6 +48,7 @@ class Case:
     demand: Demand
     resources: Resources
     once: Demand | None = None
+    informed: "Case | None" = None
     clock_hz: float | None = None
     tick_s: float = 0.0
     rounded: bool = False
@@ -92,7 +94,6 @@ def case_of(
     parameters: Parameters,
     compiled: Resources | None,
     known: Circumstances,
-    dispatches: int = 1,
 ) -> Case:
     """Return one point of *sweep* as the model is asked about it.
 
@@ -103,12 +104,11 @@ def case_of(
         parameters: the point's.
         compiled: registers and local memory as compiled, if known.
         known: of the device while it was measured.
-        dispatches: how many of them two time stamps enclose.
     """
     device, demand, resources = asked(device, workload, sweep, parameters, compiled)
     repeated = [name for name in _REPEATS if parameters.get(name, 1) > 1]
     once = workload.demand({**parameters, **dict.fromkeys(repeated, 1)}, device) if repeated else None
-    return Case(device, demand, resources, once, known.clock_hz, known.tick_s / dispatches)
+    return Case(device, demand, resources, once, clock_hz=known.clock_hz, tick_s=known.tick_s)
 
 
 # How a case is changed: parts of it replaced. Nothing is returned where that changes nothing.
@@ -340,6 +340,10 @@ def _filled(case: Case, slots: float) -> Sequence[Case]:
     return _asks(case, operations={name: count * factor for name, count in case.demand.operations.items()})
 
 
+def _measured_primitives(case: Case) -> Sequence[Case]:
+    return (case.informed,) if case.informed else ()
+
+
 def _measured_clock(case: Case) -> Sequence[Case]:
     return _device(case, clock_hz=case.clock_hz) if case.clock_hz else ()
 
@@ -349,6 +353,7 @@ def _ticks(case: Case) -> Sequence[Case]:
 
 
 HYPOTHESES = (
+    Hypothesis("measured primitives", "the device differs from its entry as its primitives show", _measured_primitives),
     Hypothesis("one partition", "each part of the device uses only its own partition of a cache", _one_partition),
     Hypothesis("whole cache", "caches serve their whole capacity before they give out", _whole_cache),
     Hypothesis("no carve-out", "local memory takes nothing of the first cache", _no_carve_out),

@@ -1,19 +1,32 @@
-"""Numbers that know what they were computed from: error propagation to first order, without touching the model.
+"""Numbers that know what they were computed from, without the model's knowing.
 
-The model computes with :class:`Uncertain` as with any float. Each step is noted on a :class:`Tape`; going back over
-it gives the derivative of a result by every fact at once (reverse-mode differentiation: Griewank and Walther,
-Evaluating Derivatives, 2008, chapter 3; error propagation: Taylor, An Introduction to Error Analysis, 1997, chapter 3).
+The model computes with :class:`Uncertain` as with any float. Each step is noted on a :class:`Tape`. Going back over it
+gives the derivative of a result by every fact at once (reverse-mode differentiation: Griewank and Walther, Evaluating
+Derivatives, 2008, chapter 3; error propagation to first order: Taylor, An Introduction to Error Analysis, 1997,
+chapter 3). Reading it tells how a result came about (:mod:`gpureport.predict.arithmetic`).
 """
 
 import math
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-_Step = tuple[tuple[int, float], ...]
-"""From which earlier steps a number was computed, with its derivatives by them."""
+Operation = Literal["given", "+", "-", "*", "/", "^", "ln", "exp", "clamped"]
+
+
+class Step(NamedTuple):
+    """How a number was computed from others; functions of one have no *right*."""
+
+    operation: Operation
+    left: float
+    right: float
+    name: str = ""
+    """Of what was given."""
+    slopes: tuple[float, ...] = ()
+    """Of what was clamped: its derivatives by the facts."""
 
 
 class Tape:
@@ -21,16 +34,20 @@ class Tape:
 
     def __init__(self) -> None:
         """Start with no facts."""
-        self.steps: list[_Step] = []
+        self.steps: list[Step] = []
         self.sigmas: list[float] = []
         self._kept = 0
 
-    def fact(self, value: float, sigma: float) -> "Uncertain":
+    def fact(self, name: str, value: float, sigma: float) -> "Uncertain":
         """Return a number that is known to *sigma*, one standard deviation; before any other step."""
         self.sigmas.append(sigma)
-        return self.note(value, ())
+        return self.given(name, value)
 
-    def note(self, value: float, step: _Step) -> "Uncertain":
+    def given(self, name: str, value: float) -> "Uncertain":
+        """Return a number that is known."""
+        return self.note(value, Step("given", value, 0.0, name))
+
+    def note(self, value: float, step: Step) -> "Uncertain":
         """Return the result of a step."""
         made = Uncertain(value)
         made.tape, made.index = self, len(self.steps)
@@ -60,77 +77,93 @@ class Uncertain(float):
 
     def __add__(self, other: float) -> "Uncertain":
         """Add."""
-        step: _Step = ((self.index, 1.0), (other.index, 1.0)) if type(other) is Uncertain else ((self.index, 1.0),)
-        return self.tape.note(float(self) + float(other), step)
+        return self.tape.note(float(self) + float(other), Step("+", self, other))
 
-    __radd__ = __add__
+    def __radd__(self, other: float) -> "Uncertain":
+        """Add to a plain number; to the 0 that a sum starts with is no step."""
+        return self.tape.note(float(other) + float(self), Step("+", other, self)) if other else self
 
     def __neg__(self) -> "Uncertain":
         """Change the sign."""
-        return self.tape.note(-float(self), ((self.index, -1.0),))
+        return self.tape.note(-float(self), Step("-", 0.0, self))
 
     def __sub__(self, other: float) -> "Uncertain":
         """Subtract."""
-        step: _Step = ((self.index, 1.0), (other.index, -1.0)) if type(other) is Uncertain else ((self.index, 1.0),)
-        return self.tape.note(float(self) - float(other), step)
+        return self.tape.note(float(self) - float(other), Step("-", self, other))
 
     def __rsub__(self, other: float) -> "Uncertain":
         """Subtract from a plain number."""
-        return self.tape.note(float(other) - float(self), ((self.index, -1.0),))
+        return self.tape.note(float(other) - float(self), Step("-", other, self))
 
     def __mul__(self, other: float) -> "Uncertain":
         """Multiply."""
-        a, b = float(self), float(other)
-        step: _Step = ((self.index, b), (other.index, a)) if type(other) is Uncertain else ((self.index, b),)
-        return self.tape.note(a * b, step)
+        return self.tape.note(float(self) * float(other), Step("*", self, other))
 
-    __rmul__ = __mul__
+    def __rmul__(self, other: float) -> "Uncertain":
+        """Multiply a plain number."""
+        return self.tape.note(float(other) * float(self), Step("*", other, self))
 
     def __truediv__(self, other: float) -> "Uncertain":
         """Divide."""
-        a, b = float(self), float(other)
-        value = a / b
-        if type(other) is Uncertain:
-            return self.tape.note(value, ((self.index, 1.0 / b), (other.index, -value / b)))
-        return self.tape.note(value, ((self.index, 1.0 / b),))
+        return self.tape.note(float(self) / float(other), Step("/", self, other))
 
     def __rtruediv__(self, other: float) -> "Uncertain":
         """Divide a plain number."""
-        b = float(self)
-        value = float(other) / b
-        return self.tape.note(value, ((self.index, -value / b),))
+        return self.tape.note(float(other) / float(self), Step("/", other, self))
 
     def __pow__(self, exponent: float) -> "Uncertain":  # type: ignore[override]
         """Raise to a plain power; 0 is not."""
-        a, p = float(self), float(exponent)
-        value = a**p
-        return self.tape.note(value, ((self.index, p * value / a),))
+        return self.tape.note(float(self) ** float(exponent), Step("^", self, float(exponent)))
 
     @property
     def deviations(self) -> Floats:
         """By how much one standard deviation of each fact moves the number, shape (facts,)."""
-        steps = self.tape.steps
-        derivatives = [0.0] * (self.index + 1)
+        steps, sigmas = self.tape.steps, self.tape.sigmas
+        derivatives = [0.0] * max(self.index + 1, len(sigmas))
         derivatives[self.index] = 1.0
         for index in range(self.index, -1, -1):
-            outer = derivatives[index]
-            if outer:
-                for source, inner in steps[index]:
-                    derivatives[source] += outer * inner
-        sigmas = self.tape.sigmas
-        found = derivatives[: len(sigmas)]
-        return np.multiply(found + [0.0] * (len(sigmas) - len(found)), sigmas)
+            if derivatives[index]:
+                _pass_on(derivatives, steps[index], derivatives[index])
+        return np.multiply(derivatives[: len(sigmas)], sigmas)
+
+
+def _pass_on(derivatives: list[float], step: Step, outer: float) -> None:
+    """Add to the derivatives by what a step was computed from; *outer* is that by its result."""
+    operation, left, right, _, slopes = step
+    a, b = float(left), float(right)
+    by_left, by_right = 1.0, 1.0
+    if operation == "-":
+        by_right = -1.0
+    elif operation == "*":
+        by_left, by_right = b, a
+    elif operation == "/":
+        by_left, by_right = 1.0 / b, -a / b**2
+    elif operation == "^":
+        by_left = b * a ** (b - 1.0)
+    elif operation == "ln":
+        by_left = 1.0 / a
+    elif operation == "exp":
+        by_left = math.exp(a)
+    elif operation == "clamped":
+        for index, slope in enumerate(slopes):
+            derivatives[index] += outer * slope
+        return
+    if type(left) is Uncertain:
+        derivatives[left.index] += outer * by_left
+    if type(right) is Uncertain:
+        derivatives[right.index] += outer * by_right
 
 
 def log(x: float) -> float:
     """Return the natural logarithm of *x*, on its tape if it is on one."""
-    return x.tape.note(math.log(x), ((x.index, 1.0 / float(x)),)) if type(x) is Uncertain else math.log(x)
+    value = math.log(x)
+    return x.tape.note(value, Step("ln", x, 0.0)) if type(x) is Uncertain else value
 
 
 def exp(x: float) -> float:
     """Return e to the power of *x*, on its tape if it is on one."""
     value = math.exp(x)
-    return x.tape.note(value, ((x.index, value),)) if type(x) is Uncertain else value
+    return x.tape.note(value, Step("exp", x, 0.0)) if type(x) is Uncertain else value
 
 
 _REACH = 1.0
@@ -144,11 +177,12 @@ def clamped(x: float, low: float, high: float) -> float:
     just short of a cliff is uncertain, too.
     """
     value = float(min(high, max(low, x)))
-    if type(x) is not Uncertain or abs(x - value) > _REACH * (high - low):
+    if type(x) is not Uncertain or abs(float(x) - value) > _REACH * (high - low):
         return value
-    ends = [np.clip(float(x) + sign * x.deviations, low, high) for sign in (-1.0, 1.0)]
-    slopes = (ends[1] - ends[0]) / (2.0 * np.array(x.tape.sigmas))
-    return x.tape.note(value, tuple((int(i), float(slopes[i])) for i in np.flatnonzero(slopes)))
+    deviations, sigmas = x.deviations, np.array(x.tape.sigmas)
+    moved = np.clip(float(x) + deviations, low, high) - np.clip(float(x) - deviations, low, high)
+    slopes = np.divide(moved, 2.0 * sigmas, out=np.zeros(len(sigmas)), where=sigmas > 0.0)
+    return x.tape.note(value, Step("clamped", x, 0.0, "", tuple(slopes.tolist())))
 
 
 def relative_deviations(x: float, facts: int) -> Floats:

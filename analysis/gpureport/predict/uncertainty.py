@@ -147,7 +147,7 @@ def uncertain(device: Device) -> tuple[Device, tuple[Fact, ...], Tape]:
 
     def noted(path: str, value: float) -> float:
         facts.append(fact(device, path))
-        numbers[path] = tape.fact(value, abs(value) * facts[-1].relative)
+        numbers[path] = tape.fact(path, value, abs(value) * facts[-1].relative)
         return value
 
     _mapped(device, noted)

@@ -9,7 +9,7 @@ from typing import Literal, NoReturn
 from pydantic import Field, ValidationError
 
 from gpureport.errors import GpuReportError, InputError
-from gpureport.records import CodeEvidence, Finding, Measurement, Observation, Prediction, Record
+from gpureport.records import CodeEvidence, Explanation, Finding, Measurement, Observation, Prediction, Record
 from gpureport.spec.models import Device, PresentDevice
 
 SCHEMA_VERSION = 1
@@ -74,7 +74,7 @@ class Timing(Record):
 
     stage: str
     """``predict``, ``calibrate`` (build kernels, predict again), ``verify``, ``measure``, ``evidence``, ``observe``,
-    ``save``."""
+    ``explain``, ``save``."""
     workload: str = ""
     """``family/variant``; empty for what is done for all at once."""
     seconds: float
@@ -114,6 +114,8 @@ class Report(Record):
     findings: tuple[Finding, ...] = ()
     timings: tuple[Timing, ...] = ()
     evidence: tuple[CodeEvidence, ...] = ()
+    explanations: tuple[Explanation, ...] = ()
+    """Of sweeps that are not as predicted: the hypotheses that were tested."""
 
 
 def save_report(report: Report, path: Path) -> None:

@@ -1,0 +1,246 @@
+"""Hypotheses: an observation made under one is explained by it, and one that is as predicted by none."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from math import ceil, exp, log, sqrt
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gpureport.predict.explain import NOTHING_TO_EXPLAIN, explain
+from gpureport.predict.hypotheses import HYPOTHESES, Case, Circumstances, Hypothesis, case_of
+from gpureport.predict.occupancy import Resources
+from gpureport.records import Axis, Explanation, SweepKey
+from gpureport.spec.models import CpuOccupancy, Device
+from gpureport.workloads import all_workloads
+from gpureport.workloads.model import Demand, Stream, Sweep
+from tests.toy import KIB, L1, L2, TOY
+
+KEY = SweepKey(workload="family", variant="variant", sweep="sweep")
+NAMES = [hypothesis.name for hypothesis in HYPOTHESES]
+
+
+def _toy(**architecture: Any) -> Device:
+    return TOY.model_copy(update={"architecture": TOY.architecture.model_copy(update=architecture)})
+
+
+PIPED = _toy(pipes={"ALU": ("int32", "shuffle")})
+CPU = _toy(kind="cpu", wave_width=8, occupancy=CpuOccupancy(local_memory_bytes=32 * KIB)).model_copy(
+    update={"kind": "cpu", "compute_units": 8}
+)
+WHOLE = TOY.model_copy(update={"caches": (L1, L2.model_copy(update={"partitions": 1}))})
+SLOW = TOY.model_copy(update={"memory": TOY.memory.model_copy(update={"bandwidth_bytes_per_s": 4e11})})
+MANY = tuple(round(2 ** (power / 2)) * 256 for power in range(8, 38))
+"""Work-items of growing dispatches: of 16 work-groups up to more than caches hold."""
+AT_L1 = tuple(round(2 ** (power / 8)) * 256 for power in range(69, 110))
+"""Work-items of :func:`_resident` whose data are 0.1 to 3 L1 caches."""
+AT_L2 = tuple(round(2 ** (power / 8)) * 2**17 for power in range(32, 60))
+"""Work-items of :func:`_copy` whose data are a quarter to three times the L2 cache."""
+FEW = tuple(256 * groups for groups in (30, 90, 110, 130, 180, 220, 330, 420, 510, 620, 790, 805, 1000))
+"""Work-items of dispatches whose last round of work-groups is hardly filled."""
+
+
+def _copy(items: int, *, elements: float = 1.0, record: int = 4, used: int = 4, write: bool = True) -> Demand:
+    return Demand(
+        items,
+        (256,),
+        (
+            Stream("from", items * elements, record, used),
+            Stream("to", items * elements, record, used, write=write),
+        ),
+        {"memory": 2.0 * items},
+        memory_chain=1.0,
+    )
+
+
+def _stencil(items: int, outer: float, loads: float = 1.0) -> Demand:
+    read = Stream("from", items, 16, 16, passes=5.0, outer_passes=outer)
+    return Demand(items, (256,), (read,), {"memory": 5.0 * items}, memory_chain=loads, reused="kernel")
+
+
+def _resident(items: int, **changes: Any) -> Demand:
+    """A kernel that goes round and round over what grows from a few KiB to more than L1 caches hold."""
+    data = Stream("data", items / 16, 4, 4, passes=1e5, outer_passes=1e5)
+    return replace(Demand(51200, (256,), (data,), memory_chain=1.0, reused="kernel"), **changes)
+
+
+def _compute(items: int, **changes: Any) -> Demand:
+    operations = {"int32": 4e3 * items, "shuffle": 2e3 * items, "local": 1e3 * items, "memory": 2.0 * items}
+    return replace(Demand(items, (256,), (), operations, chain={"int32": 200.0}), **changes)
+
+
+def _over(device: Device, sizes: Sequence[int], demand: Callable[[int], Demand]) -> tuple[Case, ...]:
+    """Return a sweep over work-items."""
+    demands = [demand(n) for n in sizes]
+    return tuple(Case(device, d, Resources(32, d.local_memory_bytes), clock_hz=1.3e9) for d in demands)
+
+
+def _in_place(items: int) -> Demand:
+    demand = _copy(items, elements=2.0)
+    return replace(demand, streams=tuple(replace(stream, buffer="one") for stream in demand.streams))
+
+
+def _alone(items: int) -> Demand:
+    return replace(_resident(items), work_items=items, loaded=False)
+
+
+def _mixed(items: int) -> Demand:
+    return replace(_copy(items), operations={"int32": 500.0 * items})
+
+
+COPIES, COMPUTES, ROUNDS = _over(TOY, MANY, _copy), _over(TOY, MANY, _compute), _over(TOY, FEW, _compute)
+RECORDS = _over(TOY, MANY, lambda n: _copy(n, record=128, used=16))
+SWEEPS = {
+    "measured primitives": tuple(replace(case, informed=replace(case, device=SLOW)) for case in COPIES),
+    "one partition": _over(TOY, AT_L2, _copy),
+    "whole cache": _over(TOY, AT_L2, _copy),
+    "no carve-out": _over(TOY, AT_L1, lambda n: _resident(n, local_memory_bytes=48 * 1024)),
+    "caches keep": _over(TOY, AT_L1, lambda n: _resident(n, reused="dispatch")),
+    "caches forget": _over(TOY, MANY, _alone),
+    "caches copy": _over(TOY, MANY, lambda n: _resident(n, shared=False)),
+    "caches divide": _over(TOY, AT_L1, _resident),
+    "one buffer": _over(TOY, AT_L2, _copy),
+    "own buffers": _over(WHOLE, AT_L2, _in_place),
+    "useful bytes": RECORDS,
+    "whole lines": RECORDS,
+    "no fill": RECORDS,
+    "fill": COPIES,
+    "re-read": _over(TOY, MANY, lambda n: _stencil(n, 1.0)),
+    "read once": _over(TOY, MANY, lambda n: _stencil(n, 5.0)),
+    "hoisted": tuple(replace(case, once=replace(case.demand, operations={})) for case in COMPUTES),
+    "no conflicts": _over(TOY, MANY, lambda n: _compute(n, local_conflicts=16.0)),
+    "conflicts": COMPUTES,
+    "one line": _over(TOY, MANY, lambda n: replace(_copy(n), lines_per_access=32.0)),
+    "line a lane": COPIES,
+    "loads in turn": _over(TOY, FEW, lambda n: _stencil(n, 1.0)),
+    "loads at once": _over(TOY, FEW, lambda n: _stencil(n, 1.0, loads=5.0)),
+    "one pipe": COMPUTES,
+    "own pipes": _over(PIPED, MANY, _compute),
+    "scalar": _over(CPU, MANY, _compute),
+    "vector": _over(CPU, MANY, lambda n: _compute(n, branches=True)),
+    "loaded latency": _over(TOY, FEW, lambda n: replace(_copy(n), loaded=False, memory_chain=20.0)),
+    "lone latency": _over(TOY, FEW, lambda n: replace(_copy(n), memory_chain=20.0)),
+    "no overlap": _over(TOY, MANY, _mixed),
+    "lone launches": COPIES,
+    "waves started": _over(TOY, MANY, lambda n: Demand(n, (256,), (), {"instruction": float(n)})),
+    "fullest unit": ROUNDS,
+    "whole rounds": ROUNDS,
+    "fullest scheduler": _over(TOY, FEW, lambda n: _compute(n // 4, work_group=(64,))),
+    "measured clock": COMPUTES,
+    "timer ticks": tuple(replace(case, tick_s=5e-6) for case in COPIES),
+}
+"""A sweep on which the hypothesis of that name shows."""
+
+
+def _explained(cases: Sequence[Case], times: Sequence[float]) -> Explanation | None:
+    return explain(KEY, "specification", cases, times)
+
+
+def _noisy(times: Sequence[float]) -> list[float]:
+    rng = np.random.default_rng(3)
+    return [float(time * exp(error)) for time, error in zip(times, rng.normal(0, 0.01, len(times)), strict=True)]
+
+
+@pytest.mark.parametrize("hypothesis", HYPOTHESES, ids=NAMES)
+def test_what_a_hypothesis_makes_is_explained_by_it(hypothesis: Hypothesis) -> None:
+    """With one percent of noise it is found, surely, and leaves about the noise."""
+    cases = SWEEPS[hypothesis.name]
+    explanation = _explained(cases, _noisy([hypothesis.time_s(case) for case in cases]))
+
+    assert explanation is not None
+    assert (explanation.hypothesis, explanation.outcome) == (hypothesis.name, "explained")
+    assert explanation.error is not None
+    assert explanation.error < 0.02 < explanation.base_error
+    assert hypothesis.claim in explanation.sentence
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_as_predicted_needs_no_explanation(name: str) -> None:
+    """Noise alone is nothing to explain."""
+    cases = SWEEPS[name]
+
+    assert _explained(cases, _noisy([case.time_s for case in cases])) is None
+
+
+def test_what_no_hypothesis_makes_is_not_explained() -> None:
+    """A ripple of a factor of two is nothing that any mechanism does."""
+    cases = SWEEPS["one buffer"]
+    times = [case.time_s * (2 if i % 2 else 0.5) for i, case in enumerate(cases)]
+    explanation = _explained(cases, times)
+
+    assert explanation is not None
+    assert explanation.outcome == "unexplained"
+    assert explanation.sentence.startswith("No hypothesis")
+
+
+def test_one_factor_throughout_is_said_to_be_one() -> None:
+    """It points to a clock or a rate; the sentence gives it."""
+    cases = SWEEPS["waves started"]
+    explanation = explain(KEY, "calibrated", cases, [3 * case.time_s for case in cases], ())
+
+    assert explanation is not None
+    assert explanation.hypothesis is None
+    assert "throughout 3.00 times as slow" in explanation.sentence
+    assert explanation.base_error == pytest.approx(log(3))
+
+
+def test_two_that_do_equally_well_are_both_named() -> None:
+    """Half way between eight and ten times as slow the points cannot tell."""
+    eight, ten = (Hypothesis(f"{n} times", f"it is done {n} times", partial(_times, n)) for n in (8, 10))
+    between = _noisy([sqrt(80) * case.time_s for case in COPIES])
+    explanation = explain(KEY, "calibrated", COPIES, between, (eight, ten))
+
+    assert explanation is not None
+    assert explanation.outcome == "ambiguous"
+    assert all(hypothesis.claim in explanation.sentence for hypothesis in (eight, ten))
+
+
+def _times(count: int, case: Case) -> list[Case]:
+    return [case] * count
+
+
+def test_near_enough_is_five_percent() -> None:
+    """Just below it nothing is said, just above it is."""
+    cases = SWEEPS["one buffer"]
+    below, above = ([case.time_s * exp(NOTHING_TO_EXPLAIN * share) for case in cases] for share in (0.99, 1.01))
+
+    assert _explained(cases, below) is None
+    assert _explained(cases, above) is not None
+
+
+def test_hypotheses_change_nothing_of_the_case_itself() -> None:
+    """They are pure: the case afterwards equals the case before."""
+    for hypothesis in HYPOTHESES:
+        cases = SWEEPS[hypothesis.name]
+        before = [(case.device.model_copy(deep=True), case.demand, case.resources) for case in cases[:2]]
+        for case in cases[:2]:
+            hypothesis.vary(case)
+        assert [(case.device, case.demand, case.resources) for case in cases[:2]] == before
+
+
+def test_names_are_unique() -> None:
+    """They identify hypotheses in reports."""
+    assert len(set(NAMES)) == len(NAMES)
+
+
+def test_a_case_knows_its_repeats_done_once() -> None:
+    """A transposition repeated a thousand times computes a thousandth if its loop is hoisted."""
+    workload = next(w for w in all_workloads() if w.name == "bit_transpose/shuffle")
+    sweep = Sweep("matrices", Axis(quantity="work_items", label="work-items"), (), "")
+    parameters = {"tiles": 1024, "local": 256, "repeats": 1001}
+    case = case_of(TOY, workload, sweep, parameters, None, Circumstances())
+
+    assert case.once is not None
+    assert case.demand.operations["shuffle"] == pytest.approx(1001 * case.once.operations["shuffle"])
+    assert case_of(TOY, workload, sweep, {**parameters, "repeats": 1}, None, Circumstances()).once is None
+
+
+def test_ticks_round_up() -> None:
+    """2.1 ticks are told as three."""
+    (case, *_) = SWEEPS["timer ticks"]
+    coarse = replace(case, tick_s=case.time_s / 2.1, rounded=True)
+
+    assert coarse.time_s == pytest.approx(3 * coarse.tick_s)
+    assert ceil(case.time_s / coarse.tick_s) == 3
