@@ -9,7 +9,7 @@ Every ceiling is the time that the dispatch would take if nothing else limited i
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from math import ceil, prod
+from math import ceil, inf, prod
 
 from gpureport.predict import traffic
 from gpureport.predict.occupancy import Resources, local_memory_in_use_bytes, occupancy
@@ -55,6 +55,8 @@ def corner(times: Iterable[float], p: float) -> float:
     """Return the p-norm of *times*: their maximum with a soft corner."""
     values = [time for time in times if time > 0]
     largest = max(values, default=0.0)
+    if p == inf:
+        return largest
     return largest * sum((value / largest) ** p for value in values) ** (1 / p) if largest else 0.0
 
 
@@ -66,13 +68,17 @@ def point_time(device: Device, demand: Demand, resources: Resources) -> PointTim
     load_cycles, level = staircase(footprint, latency_levels(device, held))
     by_class = _operation_times(device, demand)
     by_pipe = _pipe_times(device, by_class)
-    throughput = dict(by_pipe)
-    if demand.streams:
-        memory_s, bound = _memory_time(device, demand, footprint, held)
-        throughput[bound] = memory_s
-    latency_s = _latency_time(device, demand, resident, load_cycles, by_pipe)
+    memory_s, bound = _memory_time(device, demand, footprint, held) if demand.streams else (0.0, "DRAM")
+    throughput = {**by_pipe, bound: memory_s} if demand.streams else dict(by_pipe)
+    alone = _alone(device, demand, load_cycles, by_pipe)
+    rounds = _rounds(device, demand, resident)
+    latency_s = alone.time_s * rounds
     groups_s = _group_time(device, demand)
-    work_s = corner((corner(throughput.values(), THROUGHPUT_CORNER), latency_s), LATENCY_CORNER)
+    work_s = corner((corner(throughput.values(), THROUGHPUT_CORNER), latency_s), _latency_corner(device, demand))
+    # Groups of the first round start together: they wait, load and compute in step, and nothing overlaps.
+    in_step_s = alone.loads_s + memory_s + max(alone.instructions_s, corner(by_pipe.values(), THROUGHPUT_CORNER))
+    if device.kind != "cpu" and not demand.prefetched:
+        work_s += max(0.0, in_step_s - work_s) / (rounds * max(1.0, demand.memory_chain))
     work_s = max(work_s, groups_s)  # what starts work-groups does nothing else: it waits for nobody
     ceilings = {"launch": device.launch.batched_s, "latency": latency_s, "groups": groups_s, **by_class, **throughput}
     return PointTime(
@@ -84,6 +90,12 @@ def point_time(device: Device, demand: Demand, resources: Resources) -> PointTim
         operations=sum(n for name, n in demand.operations.items() if name not in _MEMORY_CLASSES),
         memory_bytes=traffic.memory_bytes(demand.streams, device, every_pass=demand.reused == "kernel"),
     )
+
+
+def _latency_corner(device: Device, demand: Demand) -> float:
+    """Return the p-norm of latency and throughput: the fewer groups share a compute unit, the less they disturb."""
+    groups = ceil(demand.groups / device.compute_units)
+    return LATENCY_CORNER * groups / (groups - 1) if groups > 1 else inf
 
 
 def _held_bytes(device: Device, demand: Demand, resident: Occupancy) -> tuple[float, ...]:
@@ -112,6 +124,7 @@ def _memory_time(device: Device, demand: Demand, footprint: float, held: tuple[f
         "compute_unit": _busy_share(device, demand),
         "device": min(1.0, ceil(demand.groups) / device.compute_units),
     }
+    writes_s = _write_time(device, demand)
     levels, slowest, bound = [], 0.0, "DRAM"
     for index, (cache, capacity) in enumerate(zip(device.caches, held, strict=True)):
         moved = (
@@ -122,6 +135,8 @@ def _memory_time(device: Device, demand: Demand, footprint: float, held: tuple[f
         time_s = moved / (device.level_bandwidth_bytes_per_s(cache) * units[cache.scope])
         if time_s > slowest:
             slowest, bound = time_s, cache.name
+        if cache.scope == "device" and writes_s > slowest:
+            slowest, bound = writes_s, f"{cache.name} writes"
         levels.append(Level(bound, capacity, cache.bandwidth_extent, slowest))
     moved = traffic.memory_bytes(demand.streams, device, every_pass=again)
     memory_s = moved / (device.memory.bandwidth_bytes_per_s * device.memory.efficiency)
@@ -137,11 +152,26 @@ def _busy_share(device: Device, demand: Demand) -> float:
     return demand.groups / (ceil(demand.groups / device.compute_units) * device.compute_units)
 
 
+def _write_time(device: Device, demand: Demand) -> float:
+    """Return the seconds that the cache that all units share takes for writes: as long for part of a line as for all.
+
+    Writes that leave a sector partly written, to be merged with what other units write there, take longer.
+    """
+    line = max((cache.line_bytes for cache in device.caches), default=device.memory.access_bytes)
+    written = tuple(stream for stream in demand.streams if stream.write)
+    lines = traffic.outer_bytes(written, line) / line if demand.line_writes is None else demand.line_writes
+    architecture = device.architecture
+    counted = (lines, architecture.line_writes_per_cycle), (demand.part_writes, architecture.part_writes_per_cycle)
+    cycles = sum(count / (per_cycle * device.compute_units) for count, per_cycle in counted if per_cycle)
+    return device.cycles(cycles)
+
+
 def _operation_times(device: Device, demand: Demand) -> dict[str, float]:
     """Return the seconds each instruction class takes on the compute unit that has most groups."""
     units = _busy_share(device, demand)
     rates = device.architecture.rates_per_cycle
-    factors = {"local": demand.local_conflicts, "memory": demand.lines_per_access}
+    lines = max(1.0, demand.lines_per_access / device.architecture.lines_per_access)
+    factors = {"local": demand.local_conflicts, "memory": lines}
     if demand.branches and device.kind == "cpu":
         # One work-item after the other instead of a vector of them; at a barrier that is so in any case.
         scalar = device.architecture.wave_width
@@ -168,25 +198,38 @@ def _group_time(device: Device, demand: Demand) -> float:
     return demand.groups / (device.launch.groups_per_cycle * device.clock_hz)
 
 
-def _latency_time(
-    device: Device, demand: Demand, resident: Occupancy, load_cycles: float, by_pipe: Mapping[str, float]
-) -> float:
-    """Return the seconds that a lone work-group takes, times the rounds of resident groups.
+@dataclass(frozen=True)
+class _Alone:
+    """What a work-group takes that has a compute unit for itself, in seconds.
 
-    A group waits for its loads, one round of them after the other, and for what depends on one another or for the
-    issue of all its instructions, whichever takes longer: the next takes its place when its last wave is done.
+    Attributes:
+        loads_s: rounds of loads, one after the other.
+        instructions_s: what depends on one another, or the issue of all its instructions, whichever takes longer.
+        time_s: of the whole group.
     """
+
+    loads_s: float
+    instructions_s: float
+    time_s: float
+
+
+def _alone(device: Device, demand: Demand, load_cycles: float, by_pipe: Mapping[str, float]) -> _Alone:
     loaded = device.architecture.loaded_latency if demand.loaded else 1.0
     latencies = device.architecture.latency_cycles
     chain = sum(count * latencies.get(name, 0.0) for name, count in demand.chain.items())
     near_cycles = next((cache.latency_cycles for cache in device.caches if cache.scope == "device"), 0.0)
     loads_s = device.cycles(demand.memory_chain * load_cycles * loaded + demand.cached_chain * near_cycles)
     instructions_s = max(device.cycles(chain), _issue_time(device, demand, by_pipe))
-    lone_s = max(loads_s, instructions_s) if demand.prefetched else loads_s + instructions_s
+    time_s = max(loads_s, instructions_s) if demand.prefetched else loads_s + instructions_s
+    return _Alone(loads_s, instructions_s, time_s)
+
+
+def _rounds(device: Device, demand: Demand, resident: Occupancy) -> float:
+    """Return how often all resident groups are replaced: a group's successor starts when its last wave is done."""
     rules = device.architecture.occupancy
     shared_by = rules.units_per_subslice if isinstance(rules, IntelOccupancy) else 1
     slots = max(1, resident.groups_per_compute_unit) * device.compute_units / shared_by
-    return lone_s * max(1.0, demand.groups / slots)
+    return max(1.0, demand.groups / slots)
 
 
 _OF_A_UNIT = frozenset({"local", "shuffle", "memory", "barrier"})

@@ -235,6 +235,13 @@ class ArchitectureFile(File):
     """Whether a write miss fetches the line even when the write will cover it."""
     loaded_latency: Leaf[Number]
     """Latency under streaming load / latency of a lone dependent load."""
+    lines_per_access: Leaf[Number] | None = None
+    """Lines that the load/store unit looks up in the time of one access of a wave to neighbouring words; 1 if not
+    given."""
+    line_writes_per_cycle: Leaf[Number] | None = None
+    """Writes of a line, or of a part of one, that the device-wide cache takes in a cycle, for each compute unit."""
+    part_writes_per_cycle: Leaf[Number] | None = None
+    """The same of writes that leave a sector partly written."""
     occupancy: Rules
     rates: Rates
     latencies: Latencies

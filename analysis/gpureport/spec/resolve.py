@@ -192,6 +192,9 @@ def _launch(values: Layer) -> Launch:
     return Launch(single_s=part["single"], batched_s=part["batched"], groups_per_cycle=part["groups_per_cycle"])
 
 
+_OPTIONAL = ("lines_per_access", "line_writes_per_cycle", "part_writes_per_cycle")
+
+
 def _architecture(name: str, file: ArchitectureFile, values: Layer) -> Architecture:
     return Architecture(
         id=name,
@@ -208,6 +211,7 @@ def _architecture(name: str, file: ArchitectureFile, values: Layer) -> Architect
         local_memory_banks=values["local_memory_banks"].value,
         write_allocate=values["write_allocate"].value,
         loaded_latency=values["loaded_latency"].value,
+        **{name: values[name].value for name in _OPTIONAL if name in values},
     )
 
 

@@ -119,6 +119,8 @@ class Demand:
         registers: estimate of 32-bit registers of a work-item, used until the compiler tells.
         local_memory_bytes: of one work-group.
         lines_per_access: lines that one access of a wave touches; the load/store unit takes them one by one.
+        line_writes: lines that stores touch, counted for each store of a wave; ``None``: as many as the streams fill.
+        part_writes: of stores of a wave that leave sectors partly written; not among ``line_writes``.
         branches: whether work-items take different paths; a CPU's compiler then does not run them as vector lanes.
         local_conflicts: factor by which bank conflicts multiply local-memory accesses.
         reused: what finds its data again: ``dispatch`` (the next dispatch, ping-pong), ``kernel`` (this dispatch,
@@ -139,6 +141,8 @@ class Demand:
     registers: int = 32
     local_memory_bytes: int = 0
     lines_per_access: float = 1.0
+    line_writes: float | None = None
+    part_writes: float = 0.0
     branches: bool = False
     local_conflicts: float = 1.0
     reused: Literal["dispatch", "kernel", "never"] = "dispatch"

@@ -164,6 +164,7 @@ class Transpose(Workload):
         # At most 16 bytes an access; a CPU's work-item reads its rows by itself, not beside others.
         alone = device.kind == "cpu"
         accesses = 2.0 * self.rows_per_item / (1 if alone else min(4, self.rows_per_item))
+        lines = 1.0 if alone else self.lines_per_access(parameters, device)
         around = {"memory": accesses, "int32": 38.0, "int32_mul": 15.0, "instruction": 70.0}
         totals = {name: count * repeats * items for name, count in self.operations(device).items()}
         return Demand(
@@ -174,7 +175,8 @@ class Transpose(Workload):
             chain={name: count * repeats for name, count in self.chain(device).items()},
             memory_chain=1.0,
             registers=20 + 2 * self.rows_per_item,
-            lines_per_access=1.0 if alone else self.lines_per_access(parameters, device),
+            lines_per_access=lines,
+            line_writes=accesses / 2 * items / device.architecture.wave_width * lines,
         )
 
     def lines_per_access(self, parameters: Parameters, device: Device) -> float:  # noqa: ARG002

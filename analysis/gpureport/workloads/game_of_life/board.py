@@ -202,6 +202,8 @@ class Board(Workload):
             registers=self.registers,
             branches=self.branches,
             lines_per_access=tiling.lines_per_access,
+            line_writes=tiling.line_writes if tiling.writes_sectors else 0.0,
+            part_writes=0.0 if tiling.writes_sectors else tiling.line_writes,
         )
 
     def streams(self, parameters: Parameters, device: Device) -> tuple[Stream, ...]:

@@ -75,5 +75,15 @@ class Tiling:
         return ceil(row / self._sector) * self._sector / row
 
     @property
+    def line_writes(self) -> float:
+        """Lines that all waves together write, row by row."""
+        return prod(self.items) / prod(self.wave) * self.lines_per_access * self.rows
+
+    @property
+    def writes_sectors(self) -> bool:
+        """Whether a row of a wave fills a sector."""
+        return self.device.kind == "cpu" or self.wave[0] * self.row_bytes >= self._sector
+
+    @property
     def _sector(self) -> int:
         return self.device.caches[0].sector_bytes if self.device.caches else _SECTOR_BYTES
