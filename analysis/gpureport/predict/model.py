@@ -77,7 +77,7 @@ def point_time(device: Device, demand: Demand, resources: Resources) -> PointTim
     work_s = corner((corner(throughput.values(), THROUGHPUT_CORNER), latency_s), _latency_corner(device, demand))
     # Groups of the first round start together: they wait, load and compute in step, and nothing overlaps.
     in_step_s = alone.loads_s + memory_s + max(alone.instructions_s, corner(by_pipe.values(), THROUGHPUT_CORNER))
-    if device.kind != "cpu" and not demand.prefetched:
+    if device.kind != "cpu":
         work_s += max(0.0, in_step_s - work_s) / (rounds * max(1.0, demand.memory_chain))
     work_s = max(work_s, groups_s)  # what starts work-groups does nothing else: it waits for nobody
     ceilings = {"launch": device.launch.batched_s, "latency": latency_s, "groups": groups_s, **by_class, **throughput}
@@ -205,12 +205,15 @@ class _Alone:
     Attributes:
         loads_s: rounds of loads, one after the other.
         instructions_s: what depends on one another, or the issue of all its instructions, whichever takes longer.
-        time_s: of the whole group.
     """
 
     loads_s: float
     instructions_s: float
-    time_s: float
+
+    @property
+    def time_s(self) -> float:
+        """Of the whole group."""
+        return self.loads_s + self.instructions_s
 
 
 def _alone(device: Device, demand: Demand, load_cycles: float, by_pipe: Mapping[str, float]) -> _Alone:
@@ -220,8 +223,7 @@ def _alone(device: Device, demand: Demand, load_cycles: float, by_pipe: Mapping[
     near_cycles = next((cache.latency_cycles for cache in device.caches if cache.scope == "device"), 0.0)
     loads_s = device.cycles(demand.memory_chain * load_cycles * loaded + demand.cached_chain * near_cycles)
     instructions_s = max(device.cycles(chain), _issue_time(device, demand, by_pipe))
-    time_s = max(loads_s, instructions_s) if demand.prefetched else loads_s + instructions_s
-    return _Alone(loads_s, instructions_s, time_s)
+    return _Alone(loads_s, instructions_s)
 
 
 def _rounds(device: Device, demand: Demand, resident: Occupancy) -> float:

@@ -125,7 +125,6 @@ class Demand:
         local_conflicts: factor by which bank conflicts multiply local-memory accesses.
         reused: what finds its data again: ``dispatch`` (the next dispatch, ping-pong), ``kernel`` (this dispatch,
             pass after pass), ``never`` (a single pass over fresh data).
-        prefetched: whether loads come so far ahead that their latency passes while instructions are issued.
         loaded: whether its own traffic loads the memory system, so that loads take longer than a lone one.
         shared: whether every compute unit sooner or later touches all data (caches of compute units then hold
             copies) or only its own part (they add up).
@@ -147,7 +146,6 @@ class Demand:
     local_conflicts: float = 1.0
     reused: Literal["dispatch", "kernel", "never"] = "dispatch"
     shared: bool = True
-    prefetched: bool = False
     loaded: bool = True
 
     @property
