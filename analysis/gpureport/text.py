@@ -1,7 +1,9 @@
 """Words of other rooms, made fit to be read."""
 
 import re
+from math import exp
 
+_LARGE = 2.0
 _PLAIN_WORD = re.compile(r"[a-z]+(?=[ ,:;]|$)")
 
 
@@ -11,3 +13,13 @@ def sentence(text: str) -> str:
     if _PLAIN_WORD.match(text):
         text = text[:1].upper() + text[1:]
     return text if text.endswith((".", "!", "?", "…")) or not text else f"{text}."
+
+
+def off_by(error: float) -> str:
+    """Write the error of a curve, a root mean square of |ln ratio|: ``12 %``, or ``a factor of 2.3`` where it is large.
+
+    Args:
+        error: 0 or more.
+    """
+    factor = exp(error)
+    return f"{(factor - 1) * 100:.0f} %" if factor < _LARGE else f"a factor of {factor:.1f}"

@@ -9,7 +9,7 @@ from gpureport.cli.console import note
 from gpureport.cli.options import Request, refuse_overwriting, selected, separated, writable_directory, writable_file
 from gpureport.cli.progress import ProgressBar
 from gpureport.cli.rendering import print_written, refuse_overwriting_documents, write_documents
-from gpureport.cli.summary import print_findings
+from gpureport.cli.summary import print_findings, print_surprises
 from gpureport.cli.timing import print_timings
 from gpureport.errors import GpuReportError
 from gpureport.measure.limits import Settings, run_limits
@@ -100,6 +100,7 @@ def _measure(plan: Plan, present: PresentDevice, path: Path) -> Report:
 def _close(report: Report) -> int:
     """Print the summary; return the exit code that the results call for."""
     print_findings(report.findings)
+    print_surprises(report.explanations)
     wrong = wrong_results(report)
     for name, info in report.workloads.items():
         if info.skipped and name not in wrong:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from gpureport.advice import advise
 from gpureport.data import data_dir
 from gpureport.errors import GpuReportError
-from gpureport.report import appendix, compiled, tables, words
+from gpureport.report import appendix, compiled, surprises, tables, words
 from gpureport.report.chapters import chapters
 from gpureport.report.curves import comparisons, verdicts
 from gpureport.report.document import Report
@@ -170,7 +170,15 @@ def environment() -> "Environment":
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    env.globals.update(style=_style, fonts=_fonts(), tables=tables, appendix=appendix, compiled=compiled, words=words)
+    env.globals.update(
+        style=_style,
+        fonts=_fonts(),
+        tables=tables,
+        appendix=appendix,
+        compiled=compiled,
+        words=words,
+        surprises=surprises,
+    )
     env.filters.update(
         bandwidth=format_bandwidth,
         bytes=format_bytes,
