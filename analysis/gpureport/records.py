@@ -212,6 +212,11 @@ class MachineCode(Record):
     """Loads from global memory: number by width in bytes. A processor has but one kind of memory: all loads that go
     neither to the stack nor to constants beside the code."""
     global_stores: dict[int, int]
+    loaded_bytes: tuple[int, int] | None = None
+    """Least and most bytes of global memory that a work-item loads on its way through the code, leaving out ways that
+    access nothing; ``None``: not known (a processor's code, loops that access memory, calls)."""
+    stored_bytes: tuple[int, int] | None = None
+    """The same of what it stores."""
     loops: bool
     """Whether a branch leads back: then instructions are executed more often than they are counted."""
     calls: tuple[str, ...] = ()
@@ -378,15 +383,20 @@ class CodeEvidence(Record):
     """The point that the model was asked about, as tables name it."""
     form: str
     """See :class:`MachineCode`."""
+    loads_bytes_least: Compact | None = None
+    """Bytes that a work-item loads where branches skip as much as they can."""
     loads_bytes_compiled: Compact | None
-    """Bytes that a work-item loads; ``None`` where static counts do not tell: loops, calls, a processor's vectors."""
+    """Most bytes that a work-item loads; ``None`` where static counts do not tell: loops, calls, a processor's
+    vectors."""
     loads_bytes_model: Compact
+    stores_bytes_least: Compact | None = None
     stores_bytes_compiled: Compact | None
     stores_bytes_model: Compact
     vectorised: bool | None
     spill_bytes: int | None
     agrees: bool | None
-    """Whether both agree within a few percent; ``None``: not comparable."""
+    """Whether the model's bytes lie between the least and the most, or within a few percent; ``None``: not
+    comparable."""
     remark: str
     """What a reader should know, in sentences."""
 

@@ -18,6 +18,7 @@ from gpureport.measure.opencl import OpenCLBackend, list_devices
 from gpureport.measure.selection import choose
 from gpureport.pipeline import Plan, run, wrong_results
 from gpureport.report import document
+from gpureport.report.compiled import mismatches
 from gpureport.report.document import FILE_NAME, Report, save_report
 from gpureport.spec.database import load_database
 from gpureport.spec.models import PresentDevice
@@ -105,6 +106,8 @@ def _close(report: Report) -> int:
     for name, info in report.workloads.items():
         if info.skipped and name not in wrong:
             note(f"Skipped {name}: {sentence(info.skipped)}")
+    for mismatch in mismatches(report):
+        note(f"Compiled code moves other bytes than the model counts: {mismatch}")
     for name in wrong:
         note(f"gpureport: {name} gave wrong results and was not timed; the report says which.")
     return 1 if wrong else 0

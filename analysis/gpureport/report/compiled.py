@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from gpureport.evidence import range_text
 from gpureport.records import CodeEvidence, Compilation
 from gpureport.report.document import Report
 from gpureport.report.tables import UNKNOWN, Table, span
@@ -46,8 +47,7 @@ def _row(found: Sequence[Compilation], evidence: CodeEvidence | None) -> tuple[s
         span(_known(entry.wave_width for entry in found)),
         _accesses(code.global_loads if code else {}),
         _accesses(code.global_stores if code else {}),
-        _both(evidence.loads_bytes_compiled, evidence.loads_bytes_model) if evidence else UNKNOWN,
-        _both(evidence.stores_bytes_compiled, evidence.stores_bytes_model) if evidence else UNKNOWN,
+        *(_both(*part) for part in _parts(evidence)),
     )
 
 
@@ -68,9 +68,28 @@ def _accesses(by_width: Mapping[int, int]) -> str:
     return ", ".join(f"{count}{TIMES}{width} B" for width, count in widths) or UNKNOWN
 
 
-def _both(compiled: float | None, model: float) -> str:
+def _parts(evidence: CodeEvidence | None) -> tuple[tuple[float | None, float | None, float | None], ...]:
+    """Return what is loaded, and what is stored: the least and the most as compiled, and as the model counts."""
+    if evidence is None:
+        return ((None, None, None),) * 2
+    return (
+        (evidence.loads_bytes_least, evidence.loads_bytes_compiled, evidence.loads_bytes_model),
+        (evidence.stores_bytes_least, evidence.stores_bytes_compiled, evidence.stores_bytes_model),
+    )
+
+
+def _both(least: float | None, most: float | None, model: float | None) -> str:
     """Write bytes as compiled and as the model counts them."""
-    return f"{UNKNOWN if compiled is None else f'{compiled:.4g}'} / {model:.4g} B"
+    if model is None:
+        return UNKNOWN
+    compiled = UNKNOWN if most is None else range_text(most if least is None else least, most)
+    return f"{compiled} / {model:.4g} B"
+
+
+def mismatches(report: Report) -> tuple[str, ...]:
+    """Return the kernels whose code moves other bytes than the model counts, with what either says."""
+    wrong = (found for found in report.evidence if found.agrees is False)
+    return with_names((f"{found.workload} ({found.kernel})", found.remark) for found in wrong)
 
 
 def remarks(report: Report) -> tuple[str, ...]:
