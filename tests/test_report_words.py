@@ -306,6 +306,36 @@ def test_builds_of_one_kernel_are_one_row(report: Report) -> None:
     assert compiled.remarks(changed) == (f"game_of_life/naive ({builds[0].kernel}): It loads more.",)
 
 
+def test_of_several_builds_the_row_tells_of_one_that_was_compared(report: Report) -> None:
+    """Of one that differs, if there is any: the order of builds does not matter."""
+    first = report.measurements[0]
+    shown = CodeEvidence(
+        workload=f"{first.key.workload}/{first.key.variant}",
+        kernel=first.compilation[0].kernel,
+        options="",
+        point="64",
+        form="PTX",
+        loads_bytes_compiled=None,
+        loads_bytes_model=1,
+        stores_bytes_compiled=None,
+        stores_bytes_model=1,
+        vectorised=None,
+        spill_bytes=0,
+        agrees=None,
+        remark="",
+    )
+    right = shown.model_copy(update={"agrees": True, "loads_bytes_compiled": 2})
+    wrong = shown.model_copy(update={"agrees": False, "loads_bytes_compiled": 3})
+
+    for builds, loaded in (
+        ((shown, right, shown), "2 / 1 B"),
+        ((shown, wrong, right), "3 / 1 B"),
+        ((shown,), "— / 1 B"),
+    ):
+        table = compiled.compilation_table(report.model_copy(update={"evidence": builds}))
+        assert table.rows[0][-2] == loaded
+
+
 def test_occupancy_has_a_row_a_variant(report: Report) -> None:
     """A column a size of the work-group; what limits is named only where it is not the number of waves."""
     table = tables.occupancy_table(curves(report))

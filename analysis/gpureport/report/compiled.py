@@ -30,10 +30,16 @@ def compilation_table(report: Report) -> Table:
         for entry in measurement.compilation:
             variant = f"{measurement.key.workload}/{measurement.key.variant}"
             kernels.setdefault((variant, entry.kernel), []).append(entry)
-    evidence = {(found.workload, found.kernel): found for found in reversed(report.evidence)}
+    evidence = _by_kernel(report.evidence)
     columns = ("variant: kernel", "code", "regs", "spilled", "local", "lanes", "loads", "stores", "loaded", "stored")
     rows = tuple((": ".join(key), *_row(found, evidence.get(key))) for key, found in kernels.items())
     return Table(columns, rows, frozenset(columns[2:]) - {"loads", "stores"})
+
+
+def _by_kernel(evidence: Iterable[CodeEvidence]) -> dict[tuple[str, str], CodeEvidence]:
+    """Return what to say of each kernel in one row: of a build that differs, else of one that agrees, else of any."""
+    worth = {None: 0, True: 1, False: 2}
+    return {(found.workload, found.kernel): found for found in sorted(evidence, key=lambda found: worth[found.agrees])}
 
 
 def _row(found: Sequence[Compilation], evidence: CodeEvidence | None) -> tuple[str, ...]:
