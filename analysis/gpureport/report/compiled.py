@@ -99,9 +99,13 @@ def mismatches(report: Report) -> tuple[str, ...]:
 
 
 def remarks(report: Report) -> tuple[str, ...]:
-    """Return what to know of kernels whose code is not as the model counts it, or not made of vectors."""
-    strange = (found for found in report.evidence if found.agrees is False or found.vectorised is False)
+    """Return what to know of kernels whose code is not as the model counts it, or not made of vectors, or spills."""
+    strange = (found for found in report.evidence if _is_strange(found))
     return with_names((f"{found.workload} ({found.kernel})", found.remark) for found in strange if found.remark)
+
+
+def _is_strange(found: CodeEvidence) -> bool:
+    return found.agrees is False or found.vectorised is False or bool(found.spill_bytes)
 
 
 def compiler_outputs(report: Report) -> list[CompilerOutput]:
