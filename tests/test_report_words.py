@@ -336,6 +336,29 @@ def test_of_several_builds_the_row_tells_of_one_that_was_compared(report: Report
         assert table.rows[0][-2] == loaded
 
 
+def test_kernels_that_spill_are_remarked_on(report: Report) -> None:
+    """Whether or not they move the bytes that the model counts."""
+    calm = CodeEvidence(
+        workload="game_of_life/naive",
+        kernel="step",
+        options="",
+        point="64",
+        form="PTX",
+        loads_bytes_compiled=1,
+        loads_bytes_model=1,
+        stores_bytes_compiled=1,
+        stores_bytes_model=1,
+        vectorised=None,
+        spill_bytes=0,
+        agrees=True,
+        remark="It is calm.",
+    )
+    spilling = calm.model_copy(update={"spill_bytes": 24, "remark": "It spills."})
+    remarks = compiled.remarks(report.model_copy(update={"evidence": (calm, spilling)}))
+
+    assert remarks == ("game_of_life/naive (step): It spills.",)
+
+
 def test_occupancy_has_a_row_a_variant(report: Report) -> None:
     """A column a size of the work-group; what limits is named only where it is not the number of waves."""
     table = tables.occupancy_table(curves(report))
