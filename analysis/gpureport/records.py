@@ -165,6 +165,26 @@ class Sensitivity(Record):
     """Its part in the predictions' variance, 0…1."""
 
 
+class Sum(Record):
+    """One line of the arithmetic behind a predicted number."""
+
+    name: str
+    """What it gives: ``t(L2)`` is the time of a ceiling, a letter an intermediate result; the last is ``time``."""
+    formula: str
+    """In names of facts, of what the workload asks, and of earlier sums."""
+    numbers: str
+    """The same with numbers put in, in SI base units."""
+    value: Compact
+
+
+class Arithmetic(Record):
+    """How the model came to the time of one point."""
+
+    point: str
+    """As tables name it."""
+    sums: tuple[Sum, ...]
+
+
 class Prediction(Record):
     """The model's answer for one sweep, made before the sweep was measured."""
 
@@ -183,6 +203,8 @@ class Prediction(Record):
     """ISO 8601 time, UTC."""
     sensitivities: tuple[Sensitivity, ...] = ()
     """Facts that its interval comes from, the greatest share first; those of little share are left out."""
+    arithmetic: Arithmetic | None = None
+    """Of the sweep's largest point; of few sweeps, as examples."""
 
 
 class MeasuredPoint(Record):
@@ -366,8 +388,8 @@ class Explanation(Record):
     draws of points that say so."""
     better_than_next: Compact
     outcome: Literal["explained", "ambiguous", "unexplained"]
-    """``explained``: one takes away half the error at least, surely, and surely more than any other. ``ambiguous``:
-    another does nearly as well. ``unexplained``: none does."""
+    """``explained``: one surely takes away half the error at least, and no other does so nearly as well.
+    ``ambiguous``: another does. ``unexplained``: none takes away half."""
     sentence: str
     """The same for a reader, with the numbers."""
 
