@@ -10,7 +10,7 @@ from gpureport.spec.models import Device, Kind
 from gpureport.units import format_count
 from gpureport.workloads.model import Limits, Sweep
 
-WORK_GROUPS_1D = (32, 64, 128, 256, 512, 1024)
+_WORK_GROUPS_1D = (32, 64, 128, 256, 512, 1024)
 WORK_GROUPS_2D = ((64, 1), (256, 1), (1024, 1), (8, 8), (16, 16), (32, 32), (64, 4), (4, 64), (1, 256))
 """A few two-dimensional shapes (x, y): rows, squares, columns."""
 
@@ -27,6 +27,12 @@ def sizes(low: float, high: float, to: Callable[[float], int]) -> tuple[int, ...
 def coarse(limits: Limits) -> int:
     """Return how many of :func:`sizes` apart those lie that a sweep visits in any case: one or two to a doubling."""
     return FINE if limits.quick else FINE // 2
+
+
+def work_groups(device: Device, limits: Limits) -> tuple[int, ...]:
+    """Return the one-dimensional work-groups that a search tries; half of them where :func:`shapes` are few."""
+    tried = _WORK_GROUPS_1D[1::2] if limits.quick or device.kind == "cpu" else _WORK_GROUPS_1D
+    return tuple(local for local in tried if local <= limits.max_work_group)
 
 
 def shapes(limits: Limits, kind: Kind, *, least: int = 32) -> tuple[tuple[int, int], ...]:
@@ -90,12 +96,14 @@ def last_cache_bytes(device: Device) -> float:
 
 
 def residing(key: PointKey, sweep: Sweep) -> PointKey:
-    """Return a point of a stream as *sweep* places it: over work-items, by those that reside at once.
+    """Return a point of a stream as *sweep* places it: over work-groups by size, over work-items by those at once.
 
-    Their number is the parameter ``resident``; the stream is the same in all points, and local memory, of which each
-    work-group is given more than it needs, keeps further ones waiting.
+    How many reside at once is the parameter ``resident``; the stream is the same in all points, and local memory, of
+    which each work-group is given more than it needs, keeps further ones waiting.
     """
-    resident = key.parameters.get("resident")
+    resident, local = key.parameters.get("resident"), key.parameters["local"]
+    if sweep.axis.quantity == "work_group":
+        return key.model_copy(update={"label": str(local), "x": float(local)})
     if sweep.axis.quantity != "work_items" or resident is None:
         return key
     return key.model_copy(update={"label": format_count(resident), "work_items": resident, "x": float(resident)})
