@@ -1,5 +1,6 @@
 """Memory primitives: sweeps within the limits, references against results known otherwise, what the model is told."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -76,6 +77,19 @@ def test_the_misaligned_reference_begins_at_the_offset() -> None:
         np.bitwise_xor.reduce(words[5:9]),
         np.bitwise_xor.reduce(words[9:13]),
     ]
+
+
+@pytest.mark.parametrize("quick", [False, True])
+@pytest.mark.parametrize("device", [TOY, CPU], ids=["gpu", "cpu"])
+def test_no_cache_holds_what_strides_touch(device: Device, quick: bool) -> None:
+    """Of every stride, the sectors of its words are at least four times the last cache."""
+    (sweep,) = access.Strided().sweeps(device, replace(FULL, quick=quick))
+    last = device.caches[-1]
+
+    for parameters in sweep.points:
+        touched = parameters["count"] * min(4 * parameters["stride"], last.sector_bytes)
+        assert touched >= 4 * last.capacity_bytes
+        assert parameters["count"] * 4 * parameters["stride"] <= parameters["bytes"] <= 32 * last.capacity_bytes
 
 
 def test_strides_cost_whole_sectors() -> None:
