@@ -1,6 +1,7 @@
 """Where the points of a sweep lie: sizes even in log, work-group shapes by powers of two."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from math import ceil, floor, log2
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,8 @@ FINE = 8
 
 def sizes(low: float, high: float, to: Callable[[float], int]) -> tuple[int, ...]:
     """Return :data:`FINE` sizes to a doubling from *low* to *high*, made whole by *to*, ascending, without repeats."""
-    return rounded(octaves(low, high, FINE), to)
+    first, last = ceil(log2(low) * FINE - 1e-9), floor(log2(high) * FINE + 1e-9)
+    return rounded(np.exp2(np.arange(first, last + 1) / FINE), to)
 
 
 def coarse(limits: Limits) -> int:
@@ -46,31 +48,6 @@ def shapes(limits: Limits, kind: Kind, *, least: int = 32) -> tuple[tuple[int, i
     return tuple((x, y) for x, y in tried if least <= x * y <= limits.max_work_group)
 
 
-def octaves(
-    low: float,
-    high: float,
-    per_octave: int,
-    dense_at: Iterable[float] = (),
-    dense_per_octave: int | None = None,
-) -> NDArray[np.float64]:
-    """Return sizes from *low* to *high*, *per_octave* to a doubling.
-
-    Within a factor of two of each size in *dense_at* there are *dense_per_octave* to a doubling instead.
-    """
-
-    def even(start: float, stop: float, step: int) -> NDArray[np.float64]:
-        first, last = np.ceil(np.log2(start) * step - 1e-9), np.floor(np.log2(stop) * step + 1e-9)
-        return np.exp2(np.arange(first, last + 1) / step)
-
-    parts = [even(low, high, per_octave)]
-    parts += [
-        even(max(low, centre / 2), min(high, centre * 2), dense_per_octave or per_octave)
-        for centre in dense_at
-        if low < centre * 2 and centre / 2 < high
-    ]
-    return np.unique(np.concatenate(parts))
-
-
 def rounded(sizes: Sequence[float] | NDArray[np.float64], to: Callable[[float], int]) -> tuple[int, ...]:
     """Return *sizes* made whole by *to*, without repeats, ascending."""
     return tuple(sorted({to(float(size)) for size in sizes}))
@@ -79,15 +56,6 @@ def rounded(sizes: Sequence[float] | NDArray[np.float64], to: Callable[[float], 
 def multiple(of: int) -> Callable[[float], int]:
     """Return a rounding to the nearest positive multiple of *of*."""
     return lambda size: max(1, round(size / of)) * of
-
-
-def cliffs(device: Device, *, private: bool = False) -> tuple[float, ...]:
-    """Return the working sets in bytes near which device-wide (or, with *private*, all) caches should give out."""
-    return tuple(
-        cache.capacity_bytes * cache.bandwidth_extent.midpoint
-        for cache in device.caches
-        if private or cache.scope == "device"
-    )
 
 
 def last_cache_bytes(device: Device) -> float:

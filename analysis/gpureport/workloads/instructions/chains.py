@@ -13,7 +13,6 @@ from gpureport.spec.models import Device
 from gpureport.workloads.instructions.cases import TABLE, Case
 from gpureport.workloads.model import Buffer, Demand, Dispatch, Job, Limits, Parameters, Sweep, Workload
 
-
 _NO_BARRIER = "a processor's compiler runs a work-group's items in one thread, and leaves nothing of a barrier to time"
 
 
