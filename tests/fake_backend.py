@@ -16,7 +16,7 @@ from gpureport.measure.backend import (
     LaunchId,
     ProgramId,
 )
-from gpureport.records import Axis, Compilation, Metric, PointKey
+from gpureport.records import Axis, Compilation, MachineCode, Metric, PointKey
 from gpureport.spec.models import Device, PresentDevice
 from gpureport.workloads.model import Buffer, Demand, Dispatch, Features, Job, Limits, Parameters, Sweep, Workload
 
@@ -56,6 +56,7 @@ class FakeBackend:
         log: what was timed, in order: global size and number of dispatches of each row.
         wrong: whether the kernel spoils a result.
         rested_at_s: when the last rest ended.
+        code: what every kernel was compiled to.
     """
 
     seconds: Callable[[int, float], float] = lambda items, _: 1e-9 * items
@@ -71,6 +72,7 @@ class FakeBackend:
     allocated: list[int] = field(default_factory=list)
     launch_cost_s: float = 1e-6
     rested_at_s: float = 0.0
+    code: MachineCode | None = None
 
     def __post_init__(self) -> None:
         self._ids = count()
@@ -115,7 +117,12 @@ class FakeBackend:
 
     def compilation(self, launch: LaunchId) -> Compilation:
         program, dispatch, _ = self._launches[launch]
-        return Compilation(kernel=dispatch.kernel, options=self._options[program], max_work_group=self.max_work_group)
+        return Compilation(
+            kernel=dispatch.kernel,
+            options=self._options[program],
+            max_work_group=self.max_work_group,
+            code=self.code,
+        )
 
     def run(self, launches: Sequence[LaunchId]) -> None:
         for launch in launches:

@@ -11,6 +11,7 @@ import pytest
 from gpureport.cli import main, measuring
 from gpureport.cli.options import Request
 from gpureport.measure import opencl
+from gpureport.records import MachineCode
 from gpureport.report import render
 from gpureport.report.document import Report, load_report
 from tests.fake_backend import FakeBackend
@@ -138,6 +139,22 @@ def test_wrong_results_end_with_1_and_a_report_that_says_so(fake: pytest.MonkeyP
     report = load_report(Path("out"))
     assert all(m.verification and not m.verification.passed and not m.points for m in report.measurements)
     assert "Wrong results of " in Path("out/report.html").read_text()
+
+
+def test_code_that_moves_other_bytes_is_told(fake: pytest.MonkeyPatch, capsys: Captured) -> None:
+    code = MachineCode(
+        form="PTX", counts={}, global_loads={}, global_stores={}, loops=False, loaded_bytes=(8, 12), stored_bytes=(4, 4)
+    )
+    install(fake, lambda: FakeBackend(code=code))
+
+    assert main(["-o", "out", "--no-pdf"]) == 0
+
+    told = "test/again (copy): A work-item loads 8 to 12 B as compiled, 4 B in the model."
+    assert (
+        f"Compiled code moves other bytes than the model counts: test/copy (copy); {told}\n" in capsys.readouterr().err
+    )
+    html = Path("out/report.html").read_text()
+    assert told in html[: html.index('class="contents"')]
 
 
 def test_a_kernel_that_does_not_build_is_skipped_in_a_sentence(fake: pytest.MonkeyPatch, capsys: Captured) -> None:

@@ -72,6 +72,27 @@ def test_a_closed_pipe_ends_in_silence(arguments: tuple[str, ...]) -> None:
     assert ended.returncode in (0, 1)
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
+@pytest.mark.parametrize(
+    "arguments", [("--help",), ("--version",), ("devices", "--known"), ("predict", "h200", "--json")], ids=" ".join
+)
+def test_output_that_cannot_be_written_is_one_sentence(arguments: tuple[str, ...]) -> None:
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run([*COMMAND, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+
+    assert ended.stderr == "gpureport: standard output cannot be written (No space left on device)\n"
+    assert ended.returncode == 1
+
+
+def test_what_an_encoding_lacks_is_replaced() -> None:
+    environment = {**os.environ, "PYTHONIOENCODING": "latin-1"}
+    ended = subprocess.run([*COMMAND, "devices", "--known"], capture_output=True, check=False, env=environment)
+
+    assert ended.stderr == b""
+    assert ended.returncode == 0
+    assert "????" in ended.stdout.decode("latin-1")
+
+
 def in_terminal(*arguments: str, columns: int, no_colour: bool = False) -> str:
     """Return what a terminal of that width shows, standard error included."""
     environment = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "NO_COLOR", "FORCE_COLOR")}

@@ -1,6 +1,8 @@
 """What is said of compiled code beside the model."""
 # ruff: noqa: D102, D103 - the names of the tests say what they check
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -11,7 +13,15 @@ from gpureport.workloads.model import Demand, Dispatch, Job, Parameters, Stream
 from tests.fake_backend import CopyWorkload
 from tests.toy import TOY
 
-COPY = MachineCode(form="PTX", counts={"branch": 1}, global_loads={4: 1}, global_stores={4: 1}, loops=False)
+COPY = MachineCode(
+    form="PTX",
+    counts={"branch": 1},
+    global_loads={4: 1},
+    global_stores={4: 1},
+    loops=False,
+    loaded_bytes=(4, 4),
+    stored_bytes=(4, 4),
+)
 
 SEVERAL = "A processor's code serves several work-items at once: its accesses are not those of one."
 
@@ -62,33 +72,52 @@ def test_code_that_moves_what_the_model_counts_agrees() -> None:
 @pytest.mark.parametrize(
     ("change", "agrees", "remark"),
     [
-        ({"global_loads": {4: 1, 8: 2}}, False, "A work-item loads 20 B as compiled, 4 B in the model."),
-        ({"global_stores": {1: 1}}, False, "A work-item stores 1 B as compiled, 4 B in the model."),
+        ({"loaded_bytes": (20, 20)}, False, "A work-item loads 20 B as compiled, 4 B in the model."),
+        ({"stored_bytes": (1, 1)}, False, "A work-item stores 1 B as compiled, 4 B in the model."),
+        ({"loaded_bytes": (0, 16)}, True, ""),
+        ({"loaded_bytes": (8, 16)}, False, "A work-item loads 8 to 16 B as compiled, 4 B in the model."),
+        ({"loaded_bytes": (0, 16), "stored_bytes": (0, 4)}, True, ""),
         (
-            {"global_loads": {16: 1}, "counts": {"branch": 3}},
-            None,
-            "A work-item loads 16 B as compiled, 4 B in the model. Branches may skip some of what is compiled.",
-        ),
-        (
-            {"global_loads": {16: 1}, "global_stores": {1: 1}, "counts": {"branch": 3}},
+            {"loaded_bytes": (0, 3), "stored_bytes": (5, 8)},
             False,
             (
-                "A work-item loads 16 B as compiled, 4 B in the model. Branches may skip some of what is compiled. "
-                "A work-item stores 1 B as compiled, 4 B in the model."
+                "A work-item loads 0 to 3 B as compiled, 4 B in the model. "
+                "A work-item stores 5 to 8 B as compiled, 4 B in the model."
             ),
         ),
+        # Loops that access nothing do not matter.
+        ({"loops": True}, True, ""),
     ],
 )
-def test_a_mismatch_is_said(change: dict[str, object], agrees: bool | None, remark: str) -> None:
+def test_a_mismatch_is_said(change: dict[str, object], agrees: bool, remark: str) -> None:
     (one,) = evidence(compiled(COPY.model_copy(update=change)))
     assert one.agrees is agrees
     assert one.remark == remark
 
 
+def test_the_least_and_the_most_are_kept() -> None:
+    (one,) = evidence(compiled(COPY.model_copy(update={"loaded_bytes": (0, 16)})))
+    assert (one.loads_bytes_least, one.loads_bytes_compiled) == (0, 16)
+    assert (one.stores_bytes_least, one.stores_bytes_compiled) == (4, 4)
+
+
+def test_a_kernel_whose_accesses_the_model_leaves_out_is_not_compared() -> None:
+    class Busy(Copies):
+        def demand(self, parameters: Parameters, device: Device) -> Demand:
+            return replace(super().demand(parameters, device), streams=())
+
+    (one,) = evidence(compiled(COPY), workload=Busy())
+    assert (one.agrees, one.remark) == (None, "The model counts no accesses: work of another kind takes the time.")
+
+
 @pytest.mark.parametrize(
     ("change", "remark"),
     [
-        ({"loops": True}, "It loops: accesses are executed more often than they are counted."),
+        (
+            {"loops": True, "loaded_bytes": None, "stored_bytes": None},
+            "It loops over accesses: they are executed more often than they are counted.",
+        ),
+        ({"counts": {"atomic": 1}}, "It has atomic operations, whose bytes are not counted."),
         ({"calls": ("helper",)}, "It calls helper, whose accesses are not counted."),
         (
             {"form": "x86-64", "loops": True, "vectorised": False, "vector_loops": 1, "scalar_loops": 2},

@@ -232,6 +232,13 @@ def test_what_a_stencil_reads(workload: Board, first: float, outer: float) -> No
     assert read.elements * read.record_bytes == workload.board_bytes({"width": 2**16, "height": 64})
 
 
+def test_strips_are_compared_in_all_shapes_that_local_memory_allows() -> None:
+    """Rows, columns and all between of 32 to 512 work-items on a GPU; some of up to 1024 on a CPU."""
+    allowed = {(2**i, 2**j) for i in range(11) for j in range(11) if 32 <= 2 ** (i + j) <= 512}
+    assert set(BytesStrips().shapes(TOY, limits_of(TOY))) == allowed
+    assert (32, 32) in BytesStrips().shapes(CPU, limits_of(CPU))
+
+
 def test_strips_of_a_cpu_load_three_vectors_of_each_row() -> None:
     """Six rows for four; vectors count, not those that a work-item's span would have beyond the end of a row."""
     board = {"width": 960, "height": 64, "local_x": 1, "local_y": 1, "words": 8}

@@ -108,6 +108,8 @@ def test_cases_are_called_by_their_class(workload: Workload, device: object) -> 
     cases = ARITHMETIC if workload.variant in ("rate", "latency") else EXCHANGES
 
     assert [key.label for key in keys] == [c.name for c in cases if not (device is CPU and c.name == "barrier")]
+    absent = [(workload.point(parameters, sweep).label, bool(reason)) for parameters, reason in sweep.absent]
+    assert absent == [(c.name, True) for c in cases if device is CPU and c.name == "barrier"]
     assert all(parameters["local"] <= 64 for parameters in sweep.points)
     items = [p["groups"] * p["local"] for p in sweep.points]
     assert [key.work_items for key in keys] == items

@@ -219,6 +219,19 @@ def test_if_nothing_builds_the_sweep_is_skipped() -> None:
     assert all(p.skipped for p in measured.points)
 
 
+def test_points_that_the_device_cannot_show_are_kept_with_the_reason() -> None:
+    sweep = replace(CopyWorkload().sweep(100, 200), absent=(({"items": 300}, "its compiler leaves nothing of it"),))
+    backend = FakeBackend()
+    measured = measure(backend, sweep=sweep)
+    assert [(p.point.label, p.skipped) for p in measured.points] == [
+        ("100", None),
+        ("200", None),
+        ("300", "its compiler leaves nothing of it"),
+    ]
+    assert measured.points[2].samples_s == ()
+    assert 300 not in {items for items, _ in backend.log}
+
+
 def test_a_timer_that_stands_still_is_a_reason() -> None:
     measured = measure(FakeBackend(seconds=lambda *_: 0.0))
     assert measured.skipped == "the device's timer did not advance while the kernels ran"

@@ -1,5 +1,6 @@
 """Memory primitives: sweeps within the limits, references against results known otherwise, what the model is told."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -78,6 +79,19 @@ def test_the_misaligned_reference_begins_at_the_offset() -> None:
     ]
 
 
+@pytest.mark.parametrize("quick", [False, True])
+@pytest.mark.parametrize("device", [TOY, CPU], ids=["gpu", "cpu"])
+def test_no_cache_holds_what_strides_touch(device: Device, quick: bool) -> None:
+    """Of every stride, the sectors of its words are at least four times the last cache."""
+    (sweep,) = access.Strided().sweeps(device, replace(FULL, quick=quick))
+    last = device.caches[-1]
+
+    for parameters in sweep.points:
+        touched = parameters["count"] * min(4 * parameters["stride"], last.sector_bytes)
+        assert touched >= 4 * last.capacity_bytes
+        assert parameters["count"] * 4 * parameters["stride"] <= parameters["bytes"] <= 32 * last.capacity_bytes
+
+
 def test_strides_cost_whole_sectors() -> None:
     """Twice the stride, half the useful rate, until each word has a 32-byte sector to itself; then no more."""
     (prediction,) = predict(TOY, access.Strided(), FULL)
@@ -132,3 +146,23 @@ def test_streams_count_every_array(workload: Workload, arrays: int) -> None:
     assert last.point.work == pytest.approx(arrays * 16 * last.point.parameters["vectors"])
     assert last.value == pytest.approx(0.9e12, rel=0.05)
     assert last.level == "DRAM"
+
+
+@pytest.mark.parametrize(("workload", "kind"), [(stream.Copy(), "gpu"), (stream.Copy(), "cpu"), (read.Read(), "gpu")])
+def test_work_groups_are_compared_on_the_same_bytes_beyond_the_caches(workload: Workload, kind: str) -> None:
+    """Whole groups of every size; only the group differs."""
+    device = TOY.model_copy(update={"kind": kind})
+    (sweep,) = [sweep for sweep in workload.sweeps(device, FULL) if sweep.axis.quantity == "work_group"]
+    keys = [workload.point(parameters, sweep) for parameters in sweep.points]
+
+    assert [key.label for key in keys] == (
+        ["64", "256", "1024"] if kind == "cpu" else ["32", "64", "128", "256", "512", "1024"]
+    )
+    assert {key.working_set_bytes for key in keys} == {4 * 64 * MIB}
+    assert max(key.work for key in keys) / min(key.work for key in keys) < 1.001
+    assert all(workload.demand(p, device).work_group == (p["local"],) for p in sweep.points)
+
+
+def test_a_processor_reads_in_work_groups_of_one() -> None:
+    """There is nothing to search."""
+    assert [sweep.name for sweep in read.Read().sweeps(CPU, FULL)] == ["working_set"]

@@ -4,13 +4,14 @@ import pytest
 
 from gpureport.predict import limits_of, predict_sweep
 from gpureport.predict.calibrate import calibrated
-from gpureport.records import Observation, Prediction
+from gpureport.records import Observation, ObservedPoint, Prediction
 from gpureport.spec.models import Device
 from gpureport.workloads.instructions.latency import Latency, SubGroupLatency
 from gpureport.workloads.instructions.rate import Rate, SubGroupRate
 from gpureport.workloads.launch import Queued
 from gpureport.workloads.local_memory import Bandwidth
 from gpureport.workloads.memory.read import ReadPrivate
+from gpureport.workloads.memory.stream import Copy
 from gpureport.workloads.model import Workload
 from tests.toy import TOY
 
@@ -120,3 +121,16 @@ def test_observations_that_were_not_predicted_change_nothing() -> None:
     observation = _observed(_predicted(Rate())[0], {"fp32": 0.5})
 
     assert calibrated(TOY, [], [observation]) == TOY
+
+
+def test_a_search_for_work_groups_calibrates_nothing() -> None:
+    """Slow ones among them say nothing of the memory; the same times of the sweep over sizes would."""
+    predictions = {p.key.sweep: p for p in _predicted(Copy())}
+    slow = [
+        ObservedPoint(point=p.point, time_s=3 * p.time_s, value=p.value / 3, ci_low=0, ci_high=0, samples=5)
+        for p in predictions["working_set"].points
+    ]
+    for name, changed in (("working_set", True), ("work_group", False)):
+        observation = _observed(predictions[name], {}).model_copy(update={"points": tuple(slow)})
+        predicted = predictions[name].model_copy(update={"points": predictions["working_set"].points})
+        assert (calibrated(TOY, [predicted], [observation]) != TOY) is changed

@@ -125,9 +125,35 @@ def test_a_wrong_field_is_named_with_its_place(data: dict[str, Any], tmp_path: P
     """The sentence says what would be right."""
     data["device"]["compute_units"] = "many"
 
-    assert "device.compute_units is wrong: input should be a valid integer" in refusal(
-        tmp_path / "x.json", json.dumps(data)
+    assert refusal(tmp_path / "x.json", json.dumps(data)).endswith(
+        ": device.compute_units is wrong: it must be a whole number"
     )
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "bound"),
+    [
+        (("compute_units",), 0, "greater than or equal to 1"),
+        (("clock_hz",), 0.0, "greater than 0"),
+        (("clock_hz",), -1.98e9, "greater than 0"),
+        (("caches", 1, "capacity_bytes"), 0, "greater than 0"),
+        (("memory", "bandwidth_bytes_per_s"), 0, "greater than 0"),
+        (("architecture", "wave_width"), 0, "greater than or equal to 1"),
+        (("architecture", "rates_per_cycle", "int32"), 0, "greater than 0"),
+        (("architecture", "occupancy", "register_granule"), 0, "greater than or equal to 1"),
+    ],
+)
+def test_a_device_that_cannot_be_is_refused(
+    data: dict[str, Any], tmp_path: Path, path: tuple[str | int, ...], value: float, bound: str
+) -> None:
+    """What everything is divided by is above zero."""
+    *above, last = path
+    node = data["device"]
+    for step in above:
+        node = node[step]
+    node[last] = value
+
+    assert refusal(tmp_path / "x.json", json.dumps(data)).endswith(f" is wrong: it must be {bound}")
 
 
 def test_fields_of_a_later_tool_are_ignored(data: dict[str, Any], tmp_path: Path) -> None:

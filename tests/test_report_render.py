@@ -15,7 +15,7 @@ from pypdf.generic import Destination
 
 from gpureport.data import data_dir
 from gpureport.errors import GpuReportError
-from gpureport.records import Verdict
+from gpureport.records import CodeEvidence, Verdict
 from gpureport.report.document import Match, Report
 from gpureport.report.render import environment, layout, render_html, render_pages, render_pdf, write_report
 from tests.make_report import make_report
@@ -35,7 +35,27 @@ def one_family() -> Report:
 def draft() -> Report:
     """Return a report of a device that the database lacks, from a run that did not end, with a note."""
     match = Match(entry=None, how="No entry has this name.", draft=True, notes=("It reports 12 of 132 units.",) * 3)
-    return one_family().model_copy(update={"match": match, "status": "partial"})
+    return _mismatched(one_family()).model_copy(update={"match": match, "status": "partial"})
+
+
+def _mismatched(report: Report) -> Report:
+    """Return the report with two kernels that move other bytes than the model counts."""
+    of = CodeEvidence(
+        workload="family_00/only",
+        kernel="step",
+        options="",
+        point="64",
+        form="PTX",
+        loads_bytes_compiled=8,
+        loads_bytes_model=4,
+        stores_bytes_compiled=4,
+        stores_bytes_model=4,
+        vectorised=None,
+        spill_bytes=0,
+        agrees=False,
+        remark=f"A work-item loads 8 B as compiled, 4 B in the model. {'Registers spill. ' * 20}",
+    )
+    return report.model_copy(update={"evidence": (of, of.model_copy(update={"remark": "It stores more."}))})
 
 
 def hostile() -> Report:
@@ -224,6 +244,16 @@ def test_a_draft_says_so_on_page_one() -> None:
 
     for words in ("DRAFT", "PARTIAL", "No database entry.", "It reports 12 of 132 units."):
         assert words in page_one
+
+
+def test_page_one_names_code_that_is_not_as_modelled() -> None:
+    """The first of them, and how many more there are."""
+    html = html_of("draft")
+    page_one = html[: html.index('class="contents"')]
+
+    assert "family_00/only (step): A work-item loads 8 B as compiled, 4 B in the model." in page_one
+    assert "“Compiled kernels” has 1 more." in page_one
+    assert "Other bytes than the model counts" not in html_of("one_family")
 
 
 def test_wrong_results_are_told() -> None:

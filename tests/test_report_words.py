@@ -285,6 +285,7 @@ def test_builds_of_one_kernel_are_one_row(report: Report) -> None:
         options="-DN=20",
         point="64",
         form="PTX",
+        loads_bytes_least=66,
         loads_bytes_compiled=68,
         loads_bytes_model=64,
         stores_bytes_compiled=None,
@@ -299,8 +300,63 @@ def test_builds_of_one_kernel_are_one_row(report: Report) -> None:
     (row,) = compiled.compilation_table(changed).rows
 
     assert row[1:6] == ("PTX", "20 to 40", "0 B", "4 KiB", "32")
-    assert row[6:] == ("4 × 16 B, 1 × 4 B", "1 × 8 B", "68 / 64 B", "— / 8 B")  # noqa: RUF001 - as printed
+    assert row[6:] == ("4 × 16 B, 1 × 4 B", "1 × 8 B", "66 to 68 / 64 B", "— / 8 B")  # noqa: RUF001 - as printed
+    assert compiled.mismatches(changed) == compiled.remarks(changed)
+    assert compiled.mismatches(report) == ()
     assert compiled.remarks(changed) == (f"game_of_life/naive ({builds[0].kernel}): It loads more.",)
+
+
+def test_of_several_builds_the_row_tells_of_one_that_was_compared(report: Report) -> None:
+    """Of one that differs, if there is any: the order of builds does not matter."""
+    first = report.measurements[0]
+    shown = CodeEvidence(
+        workload=f"{first.key.workload}/{first.key.variant}",
+        kernel=first.compilation[0].kernel,
+        options="",
+        point="64",
+        form="PTX",
+        loads_bytes_compiled=None,
+        loads_bytes_model=1,
+        stores_bytes_compiled=None,
+        stores_bytes_model=1,
+        vectorised=None,
+        spill_bytes=0,
+        agrees=None,
+        remark="",
+    )
+    right = shown.model_copy(update={"agrees": True, "loads_bytes_compiled": 2})
+    wrong = shown.model_copy(update={"agrees": False, "loads_bytes_compiled": 3})
+
+    for builds, loaded in (
+        ((shown, right, shown), "2 / 1 B"),
+        ((shown, wrong, right), "3 / 1 B"),
+        ((shown,), "— / 1 B"),
+    ):
+        table = compiled.compilation_table(report.model_copy(update={"evidence": builds}))
+        assert table.rows[0][-2] == loaded
+
+
+def test_kernels_that_spill_are_remarked_on(report: Report) -> None:
+    """Whether or not they move the bytes that the model counts."""
+    calm = CodeEvidence(
+        workload="game_of_life/naive",
+        kernel="step",
+        options="",
+        point="64",
+        form="PTX",
+        loads_bytes_compiled=1,
+        loads_bytes_model=1,
+        stores_bytes_compiled=1,
+        stores_bytes_model=1,
+        vectorised=None,
+        spill_bytes=0,
+        agrees=True,
+        remark="It is calm.",
+    )
+    spilling = calm.model_copy(update={"spill_bytes": 24, "remark": "It spills."})
+    remarks = compiled.remarks(report.model_copy(update={"evidence": (calm, spilling)}))
+
+    assert remarks == ("game_of_life/naive (step): It spills.",)
 
 
 def test_occupancy_has_a_row_a_variant(report: Report) -> None:

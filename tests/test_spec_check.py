@@ -13,7 +13,7 @@ SENTENCES = {
     "alias": ": cannot be read as YAML: aliases (*name) are not supported; write the value out",
     "duplicate_key": ":10: clock: the key appears twice, first in line 7",
     "empty": ": cannot be read as YAML: it is empty",
-    "fraction": ":6: compute_units: input should be a valid integer, got a number with a fractional part",
+    "fraction": ":6: compute_units: must be a whole number",
     "list": ":1: must be a mapping of fields to values",
     "missing_field": ":8: memory.bandwidth: is missing: neither the device nor its architecture has it",
     "syntax": ":8: is not valid YAML: did not find expected ',' or ']'",

@@ -167,6 +167,46 @@ def test_a_cpu_takes_the_generic_entry_with_the_host_s_sizes() -> None:
     assert found.device.provenance["caches.L1.capacity"].kind == "assumed"
 
 
+def own_entry(folder: Path, text: str) -> Database:
+    """Return the database with an entry ``mine`` of the user's own."""
+    (folder / "mine.yaml").write_text(text)
+    return load_database([folder])
+
+
+def test_a_cpu_s_own_entry_comes_before_the_generic_one(database: Database, tmp_path: Path) -> None:
+    """Its figures are taken as they stand; the runtime's limits are those of the runtime."""
+    processor = present(name="pthread-A processor", kind="cpu", compute_units=2, global_memory_bytes=4 * GIB, **OTHER)
+    entry = draft_yaml(processor, database).replace("clock: {value: ", "clock: {value: 3.21 GHz} #")
+
+    found = own_entry(tmp_path, entry).match(processor)
+
+    assert (found.entry_id, found.draft) == ("mine", False)
+    assert found.how == "The OpenCL name pthread-A processor is that of mine."
+    assert found.device.clock_hz == 3.21e9
+    assert found.device.architecture.max_work_group == processor.max_work_group
+    assert found.device.provenance["max_work_group"].kind == "queried"
+
+
+def test_an_own_entry_of_a_cpu_may_take_the_host_s_sizes(tmp_path: Path) -> None:
+    """As the generic one does."""
+    entry = "{name: Mine, vendor: V, architecture: x86_64, host: true, opencl: {names: [a cpu]}, notes: [mine]}"
+    found = own_entry(tmp_path, entry).match(present(name="a cpu", kind="cpu", compute_units=7, **OTHER))
+
+    assert (found.entry_id, found.device.compute_units) == ("mine", 7)
+    assert "mine" in found.device.notes
+
+
+def test_an_own_entry_comes_before_a_shipped_one_of_the_same_name(database: Database, tmp_path: Path) -> None:
+    """Not instead of it: both can be predicted by id."""
+    path = database.entries["nvidia/h200_sxm"].path
+    found = own_entry(tmp_path, path.read_text().replace("value: 1.98 GHz", "value: 1.5 GHz"))
+
+    assert found.match(present()).entry_id == "mine"
+    assert found.match(present()).device.clock_hz == 1.5e9
+    assert found.resolve("nvidia/h200_sxm").clock_hz == 1.98e9
+    assert found.resolve("NVIDIA H200").id == "mine"
+
+
 def test_a_cpu_without_a_third_level_has_none() -> None:
     """A level that the operating system does not list, while it lists others, is not there."""
     from gpureport.spec.host import HostCache

@@ -22,15 +22,16 @@ def _ids(workload: Workload) -> str:
     return workload.name
 
 
-@given(st.floats(1, 1e6), st.floats(1.5, 1e6), st.integers(1, 8), st.floats(1, 1e9))
-def test_octaves_stay_inside_and_are_dense_where_asked(low: float, ratio: float, step: int, centre: float) -> None:
-    """Sizes ascend, stay within the range, and lie closer around a centre than elsewhere."""
-    sizes = grid.octaves(low, low * ratio, step, (centre,), 2 * step)
+@given(st.floats(1, 1e6), st.floats(1, 1e6))
+def test_sizes_are_even_in_the_logarithm(low: float, ratio: float) -> None:
+    """Powers of two and seven between each, all of them within the range."""
+    sizes = grid.sizes(low, low * ratio, lambda size: round(size * 2**20))
+    steps = grid.FINE * (np.log2(np.array(sizes, dtype=float)) - 20)
 
-    assert np.all(np.diff(sizes) > 0)
-    assert sizes.size == 0 or (low * 0.999 <= sizes[0] and sizes[-1] <= low * ratio * 1.001)
-    inner = sizes[(sizes > centre / 2) & (sizes < centre * 2)]
-    assert inner.size < 2 or np.max(np.diff(np.log2(inner))) < 1.001 / (2 * step)
+    assert np.allclose(steps, np.round(steps), atol=1e-3)
+    assert np.all(np.round(np.diff(steps)) == 1)
+    assert abs(len(sizes) - grid.FINE * np.log2(ratio)) <= 1 + 1e-6
+    assert all(low * 0.999 <= size / 2**20 <= low * ratio * 1.001 for size in sizes)
 
 
 @pytest.mark.parametrize("quick", [False, True])

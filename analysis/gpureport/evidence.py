@@ -1,6 +1,6 @@
 """Compiled code against the model: bytes of global memory that a work-item loads and stores. Pure."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -13,7 +13,7 @@ TOLERANCE = 0.05
 """Largest relative difference that still agrees."""
 
 _BY_WORK_ITEM = "PTX"  # the form of code in which an instruction is one of a single work-item
-_GUARDS = 1  # the branch past the end of the data
+_Range = tuple[int, int]
 
 
 def code_evidence(workload: Workload, device: Device, measurements: Sequence[Measurement]) -> tuple[CodeEvidence, ...]:
@@ -69,25 +69,26 @@ def _built_with(options: str, all_options: str) -> bool:
 
 
 def _compared(name: str, compilation: Compilation, code: MachineCode, point: PointKey, demand: Demand) -> CodeEvidence:
-    model = {write: _per_item(demand, write=write) for write in (False, True)}
-    reason = _incomparable(code)
-    loads, stores = (None, None) if reason else (_bytes(code.global_loads), _bytes(code.global_stores))
-    answers = {_answer(code, loads, model[False]), _answer(code, stores, model[True])}
-    agrees = False if False in answers else None if None in answers else True
+    loads, stores = (_per_item(demand, write=write) for write in (False, True))
+    reason = _incomparable(code, demand)
+    loaded, stored = (None, None) if reason else (code.loaded_bytes, code.stored_bytes)
+    agrees = None if loaded is None or stored is None else _holds(loaded, loads) and _holds(stored, stores)
     return CodeEvidence(
         workload=name,
         kernel=compilation.kernel,
         options=compilation.options,
         point=point.label,
         form=code.form,
-        loads_bytes_compiled=loads,
-        loads_bytes_model=model[False],
-        stores_bytes_compiled=stores,
-        stores_bytes_model=model[True],
+        loads_bytes_least=loaded and loaded[0],
+        loads_bytes_compiled=loaded and loaded[1],
+        loads_bytes_model=loads,
+        stores_bytes_least=stored and stored[0],
+        stores_bytes_compiled=stored and stored[1],
+        stores_bytes_model=stores,
         vectorised=code.vectorised,
         spill_bytes=compilation.spill_bytes,
         agrees=agrees,
-        remark=" ".join(_remarks(compilation, code, reason, (loads, model[False]), (stores, model[True]))),
+        remark=" ".join(_remarks(compilation, code, reason, (loaded, loads), (stored, stores))),
     )
 
 
@@ -97,58 +98,54 @@ def _per_item(demand: Demand, *, write: bool) -> float:
     return sum(s.elements * s.used_bytes * s.passes for s in streams) / demand.work_items
 
 
-def _bytes(accesses: Mapping[int, int]) -> float:
-    return float(sum(width * number for width, number in accesses.items()))
+def _holds(compiled: _Range, model: float) -> bool:
+    """Say whether the model's bytes, a mean over all work-items, lie between the least and the most that one moves."""
+    least, most = compiled
+    return least * (1 - TOLERANCE) <= model <= most * (1 + TOLERANCE)
 
 
-def _answer(code: MachineCode, compiled: float | None, model: float) -> bool | None:
-    """Say whether compiled bytes agree with the model's; ``None`` if branches decide how many of them move."""
-    if compiled is None or (compiled > model and not _near(compiled, model) and _skips(code, model)):
-        return None
-    return _near(compiled, model)
-
-
-def _skips(code: MachineCode, model: float) -> bool:
-    """Say whether branches may skip accesses; the guard of the data's end does only where nothing is to be moved."""
-    return code.counts.get("branch", 0) > (_GUARDS if model else 0)
-
-
-def _near(compiled: float, model: float) -> bool:
-    return abs(compiled - model) <= TOLERANCE * max(compiled, model)
-
-
-def _incomparable(code: MachineCode) -> str | None:
+def _incomparable(code: MachineCode, demand: Demand) -> str | None:
     """Say why static counts do not tell the bytes of a work-item, or return ``None``."""
     if code.form != _BY_WORK_ITEM:
         return "A processor's code serves several work-items at once: its accesses are not those of one."
     if code.calls:
         return f"It calls {', '.join(code.calls)}, whose accesses are not counted."
-    return "It loops: accesses are executed more often than they are counted." if code.loops else None
+    if code.counts.get("atomic"):
+        return "It has atomic operations, whose bytes are not counted."
+    if not demand.streams:
+        return "The model counts no accesses: work of another kind takes the time."
+    return "It loops over accesses: they are executed more often than they are counted." if _loops(code) else None
+
+
+def _loops(code: MachineCode) -> bool:
+    return code.loaded_bytes is None or code.stored_bytes is None
 
 
 def _remarks(
     compilation: Compilation,
     code: MachineCode,
     reason: str | None,
-    loads: tuple[float | None, float],
-    stores: tuple[float | None, float],
+    loads: tuple[_Range | None, float],
+    stores: tuple[_Range | None, float],
 ) -> Iterator[str]:
     if reason:
         yield reason
-    yield from _difference("loads", code, *loads)
-    yield from _difference("stores", code, *stores)
+    yield from _difference("loads", *loads)
+    yield from _difference("stores", *stores)
     if code.vectorised is not None:
         yield _vectors(code)
     if compilation.spill_bytes:
         yield f"Registers spill {format_bytes(compilation.spill_bytes)} a work-item, which the model does not count."
 
 
-def _difference(verb: str, code: MachineCode, compiled: float | None, model: float) -> Iterator[str]:
-    if compiled is None or _near(compiled, model):
-        return
-    yield f"A work-item {verb} {compiled:g} B as compiled, {model:.4g} B in the model."
-    if compiled > model and _skips(code, model):
-        yield "Branches may skip some of what is compiled."
+def _difference(verb: str, compiled: _Range | None, model: float) -> Iterator[str]:
+    if compiled is not None and not _holds(compiled, model):
+        yield f"A work-item {verb} {range_text(*compiled)} B as compiled, {model:.4g} B in the model."
+
+
+def range_text(least: float, most: float) -> str:
+    """Write bytes that branches decide on: ``16``, or ``16 to 24``."""
+    return f"{most:g}" if least == most else f"{least:g} to {most:g}"
 
 
 def _vectors(code: MachineCode) -> str:

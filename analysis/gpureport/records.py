@@ -165,6 +165,26 @@ class Sensitivity(Record):
     """Its part in the predictions' variance, 0…1."""
 
 
+class Sum(Record):
+    """One line of the arithmetic behind a predicted number."""
+
+    name: str
+    """What it gives: ``t(L2)`` is the time of a ceiling, a letter an intermediate result; the last is ``time``."""
+    formula: str
+    """In names of facts, of what the workload asks, and of earlier sums."""
+    numbers: str
+    """The same with numbers put in, in SI base units."""
+    value: Compact
+
+
+class Arithmetic(Record):
+    """How the model came to the time of one point."""
+
+    point: str
+    """As tables name it."""
+    sums: tuple[Sum, ...]
+
+
 class Prediction(Record):
     """The model's answer for one sweep, made before the sweep was measured."""
 
@@ -183,6 +203,8 @@ class Prediction(Record):
     """ISO 8601 time, UTC."""
     sensitivities: tuple[Sensitivity, ...] = ()
     """Facts that its interval comes from, the greatest share first; those of little share are left out."""
+    arithmetic: Arithmetic | None = None
+    """Of the sweep's largest point; of few sweeps, as examples."""
 
 
 class MeasuredPoint(Record):
@@ -212,6 +234,11 @@ class MachineCode(Record):
     """Loads from global memory: number by width in bytes. A processor has but one kind of memory: all loads that go
     neither to the stack nor to constants beside the code."""
     global_stores: dict[int, int]
+    loaded_bytes: tuple[int, int] | None = None
+    """Least and most bytes of global memory that a work-item loads on its way through the code, leaving out ways that
+    access nothing; ``None``: not known (a processor's code, loops that access memory, calls)."""
+    stored_bytes: tuple[int, int] | None = None
+    """The same of what it stores."""
     loops: bool
     """Whether a branch leads back: then instructions are executed more often than they are counted."""
     calls: tuple[str, ...] = ()
@@ -361,8 +388,8 @@ class Explanation(Record):
     draws of points that say so."""
     better_than_next: Compact
     outcome: Literal["explained", "ambiguous", "unexplained"]
-    """``explained``: one takes away half the error at least, surely, and surely more than any other. ``ambiguous``:
-    another does nearly as well. ``unexplained``: none does."""
+    """``explained``: one surely takes away half the error at least, and no other does so nearly as well.
+    ``ambiguous``: another does. ``unexplained``: none takes away half."""
     sentence: str
     """The same for a reader, with the numbers."""
 
@@ -378,15 +405,20 @@ class CodeEvidence(Record):
     """The point that the model was asked about, as tables name it."""
     form: str
     """See :class:`MachineCode`."""
+    loads_bytes_least: Compact | None = None
+    """Bytes that a work-item loads where branches skip as much as they can."""
     loads_bytes_compiled: Compact | None
-    """Bytes that a work-item loads; ``None`` where static counts do not tell: loops, calls, a processor's vectors."""
+    """Most bytes that a work-item loads; ``None`` where static counts do not tell: loops, calls, a processor's
+    vectors."""
     loads_bytes_model: Compact
+    stores_bytes_least: Compact | None = None
     stores_bytes_compiled: Compact | None
     stores_bytes_model: Compact
     vectorised: bool | None
     spill_bytes: int | None
     agrees: bool | None
-    """Whether both agree within a few percent; ``None``: not comparable."""
+    """Whether the model's bytes lie between the least and the most, or within a few percent; ``None``: not
+    comparable."""
     remark: str
     """What a reader should know, in sentences."""
 

@@ -1,8 +1,20 @@
 """Words of other rooms, made fit to be read."""
 
 import re
+from math import exp
 
+_LARGE = 2.0
 _PLAIN_WORD = re.compile(r"[a-z]+(?=[ ,:;]|$)")
+_PYTHON_TYPES = {
+    "a valid tuple": "a list, like [this, that]",
+    "a valid list": "a list, like [this, that]",
+    "a valid dictionary": "a mapping of names to values",
+    "a valid string": "text",
+    "a valid integer": "a whole number",
+    "a valid number": "a number",
+    "a valid boolean": "true or false",
+}
+"""What people call what pydantic asks for."""
 
 
 def sentence(text: str) -> str:
@@ -11,3 +23,24 @@ def sentence(text: str) -> str:
     if _PLAIN_WORD.match(text):
         text = text[:1].upper() + text[1:]
     return text if text.endswith((".", "!", "?", "…")) or not text else f"{text}."
+
+
+def off_by(error: float) -> str:
+    """Write the error of a curve, a root mean square of |ln ratio|: ``12 %``, or ``a factor of 2.3`` where it is large.
+
+    Args:
+        error: 0 or more.
+    """
+    factor = exp(error)
+    return f"{(factor - 1) * 100:.0f} %" if factor < _LARGE else f"a factor of {factor:.1f}"
+
+
+def requirement(message: str) -> str:
+    """Say in people's words what pydantic's *message* asks for: ``must be a whole number``."""
+    message = re.sub(r"^(Value error|Assertion failed), ", "", message)
+    asked = re.match(r"(?:Input|\w+) should (.*)", message)
+    if asked is None:
+        return message[:1].lower() + message[1:]
+    wanted = asked[1].removeprefix("be ")
+    plain = next((name for python, name in _PYTHON_TYPES.items() if wanted.startswith(python)), None)
+    return f"must be {plain}" if plain else f"must {asked[1]}"

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
 from typing import NoReturn
 
 from gpureport.errors import GpuReportError
@@ -16,9 +17,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     130: interrupted.
     """
     try:
-        return _invoke(arguments)
+        code = _invoke(arguments)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return code
     except GpuReportError as error:
         return _complain(str(error), error.exit_code)
+    except OSError as error:
+        if error.filename is not None:  # of a file, which we should have foreseen
+            raise
+        return _give_up_output(error)
     except KeyboardInterrupt:
         return _complain("interrupted", INTERRUPTED)
 
@@ -37,11 +45,21 @@ def _invoke(arguments: Sequence[str] | None) -> int:
     return code if isinstance(code, int) else 0
 
 
+def _give_up_output(error: OSError) -> int:
+    """Say that standard output cannot be written, and let nothing that waits to be written say it again at exit."""
+    from gpureport.cli.console import discard
+
+    discard(sys.stdout)
+    return _complain(f"standard output cannot be written ({error.strerror})", GpuReportError.exit_code)
+
+
 def _complain(sentence: str, code: int) -> int:
     sys.stderr.write(f"gpureport: {' '.join(sentence.split())}\n")
     return code
 
 
 def run() -> NoReturn:
-    """Run the command line and exit."""
+    """Run the command line and exit; what the encoding of standard output lacks is replaced."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
     sys.exit(main())

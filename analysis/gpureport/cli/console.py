@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from typing import TextIO
 
 from rich.console import Console
 
@@ -14,9 +15,14 @@ class _Console(Console):
 
     def on_broken_pipe(self) -> None:
         """Send what else there is nowhere, so that the command still ends as it would have."""
-        devnull = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(devnull, (sys.stderr if self.stderr else sys.stdout).fileno())
-        os.close(devnull)
+        discard(sys.stderr if self.stderr else sys.stdout)
+
+
+def discard(stream: TextIO) -> None:
+    """Send what is written to *stream* from now on nowhere."""
+    devnull = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(devnull, stream.fileno())
+    os.close(devnull)
 
 
 def out() -> Console:

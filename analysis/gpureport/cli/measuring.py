@@ -9,7 +9,7 @@ from gpureport.cli.console import note
 from gpureport.cli.options import Request, refuse_overwriting, selected, separated, writable_directory, writable_file
 from gpureport.cli.progress import ProgressBar
 from gpureport.cli.rendering import print_written, refuse_overwriting_documents, write_documents
-from gpureport.cli.summary import print_findings
+from gpureport.cli.summary import print_findings, print_surprises
 from gpureport.cli.timing import print_timings
 from gpureport.errors import GpuReportError
 from gpureport.measure.limits import Settings, run_limits
@@ -18,6 +18,7 @@ from gpureport.measure.opencl import OpenCLBackend, list_devices
 from gpureport.measure.selection import choose
 from gpureport.pipeline import Plan, run, wrong_results
 from gpureport.report import document
+from gpureport.report.compiled import mismatches
 from gpureport.report.document import FILE_NAME, Report, save_report
 from gpureport.spec.database import load_database
 from gpureport.spec.models import PresentDevice
@@ -100,10 +101,13 @@ def _measure(plan: Plan, present: PresentDevice, path: Path) -> Report:
 def _close(report: Report) -> int:
     """Print the summary; return the exit code that the results call for."""
     print_findings(report.findings)
+    print_surprises(report.explanations)
     wrong = wrong_results(report)
     for name, info in report.workloads.items():
         if info.skipped and name not in wrong:
             note(f"Skipped {name}: {sentence(info.skipped)}")
+    for mismatch in mismatches(report):
+        note(f"Compiled code moves other bytes than the model counts: {mismatch}")
     for name in wrong:
         note(f"gpureport: {name} gave wrong results and was not timed; the report says which.")
     return 1 if wrong else 0

@@ -1,14 +1,18 @@
-"""The table that ends a run."""
+"""The tables that end a run."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from gpureport.cli.tables import Row, print_table
-from gpureport.records import CurveFeature, Finding
+from gpureport.records import CurveFeature, Explanation, Finding
+from gpureport.report.surprises import fitting
+from gpureport.report.words import is_step
+from gpureport.text import off_by
 from gpureport.units import format_interval, format_ratio, format_value
 
 _NAMES = {"midpoint": "{level} cliff", "n90": "taper (n90)", "plateau": "{level} rate", "peak": "best rate"}
 _WORKLESS = ("B", "B/s", "s", "Hz")
+_MOST = 8
 TITLE_NOTE = "n90: work-items for 90 % of the plateau"
 
 
@@ -19,6 +23,19 @@ def print_findings(findings: Sequence[Finding]) -> None:
         ("feature", "predicted", "observed (95 % interval)", "ratio", "verdict"),
         list(_rows(findings)),
         right=(1, 2, 3),
+    )
+
+
+def print_surprises(explanations: Sequence[Explanation]) -> None:
+    """Print a row for each of the curves that are farthest from their predictions: which hypothesis fits."""
+    if not explanations:
+        return
+    farthest = sorted(explanations, key=lambda each: -each.base_error)[:_MOST]
+    print_table(
+        f"What surprised: {len(farthest)} of {len(explanations)} curves, and the hypotheses that fit them",
+        ("curve", "off", "what fits", "then off"),
+        [(str(e.key), off_by(e.base_error), fitting(e), off_by(e.error) if e.error else "") for e in farthest],
+        right=(1, 3),
     )
 
 
@@ -48,6 +65,8 @@ def heading(name: str, sweep: str, features: Sequence[Finding | CurveFeature]) -
 
 def feature_name(feature: Finding | CurveFeature) -> str:
     """Name a feature by its key position: ``L2 cliff``, ``taper (n90)``, ``DRAM rate``."""
+    if is_step(feature.level):
+        return feature.level if feature.position == "midpoint" else f"{feature.feature} at the {feature.level}"
     other = f"{{level}} {feature.feature} ({feature.position})"
     return _NAMES.get(feature.position, other).format(level=feature.level).removeprefix("device ")
 

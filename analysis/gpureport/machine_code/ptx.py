@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from gpureport.machine_code import paths
+from gpureport.machine_code.instructions import Instruction
 from gpureport.records import MachineCode
 
 _NOISE = re.compile(r"//[^\n]*|/\*.*?\*/|^\s*\.(?:loc|file)\b[^\n]*", re.DOTALL | re.MULTILINE)
@@ -51,6 +53,8 @@ class _Statement:
     parts: tuple[str, ...]
     """The instruction at its dots: ``("ld", "global", "v4", "u32")``; empty after a last label."""
     operands: str
+    guarded: bool = False
+    """Whether a predicate decides whether it is executed."""
 
     @property
     def type(self) -> str:
@@ -84,13 +88,17 @@ def read(text: str, kernel: str) -> MachineCode | None:
         return None
     statements = list(_statements(body))
     code = [s for s in statements if s.parts]
+    calls = tuple(dict.fromkeys(_called(s) for s in code if s.parts[0] == "call"))
+    moved = None if calls or any(s.parts[0] == "brx" for s in code) else paths.moved(list(_instructions(statements)))
     return MachineCode(
         form="PTX",
         counts=dict(sorted(Counter(_kind(s) for s in code).items())),
         global_loads=_widths(code, "global load"),
         global_stores=_widths(code, "global store"),
         loops=_leads_back(statements),
-        calls=tuple(dict.fromkeys(_called(s) for s in code if s.parts[0] == "call")),
+        calls=calls,
+        loaded_bytes=moved.loads if moved else None,
+        stored_bytes=moved.stores if moved else None,
     )
 
 
@@ -116,7 +124,7 @@ def _statements(body: str) -> Iterator[_Statement]:
                 yield _Statement(before[1], (), "")
         instruction = _INSTRUCTION.match(chunk)
         if instruction:
-            yield _Statement(None, tuple(instruction[2].split(".")), instruction[3])
+            yield _Statement(None, tuple(instruction[2].split(".")), instruction[3], bool(instruction[1]))
 
 
 def _kind(statement: _Statement) -> str:
@@ -144,12 +152,34 @@ def _widths(code: list[_Statement], kind: str) -> dict[int, int]:
     return dict(sorted(Counter(s.width for s in code if _kind(s) == kind).items()))
 
 
+def _instructions(statements: list[_Statement]) -> Iterator[Instruction]:
+    """Yield what accesses global memory or branches; what a predicate guards is behind a branch around it."""
+    places = {s.label: 2 * place for place, s in enumerate(statements) if s.label}
+    for place, statement in enumerate(statements):
+        kind, here = _kind(statement) if statement.parts else "label", 2 * place
+        branches = kind == "branch"
+        yield Instruction(here, "guard", target=here + 2 if statement.guarded and not branches else None)
+        yield Instruction(
+            here + 1,
+            kind,
+            loads=(statement.width,) if kind == "global load" else (),
+            stores=(statement.width,) if kind == "global store" else (),
+            target=next((places[name] for name in _names(statement) if name in places), None) if branches else None,
+            falls=kind != "exit" and (not branches or statement.guarded),
+        )
+    yield Instruction(2 * len(statements), "end", falls=False)
+
+
+def _names(statement: _Statement) -> list[str]:
+    return re.findall(r"[\w$]+", statement.operands)
+
+
 def _leads_back(statements: list[_Statement]) -> bool:
     seen: set[str] = set()
     for statement in statements:
         if statement.label:
             seen.add(statement.label)
-        elif statement.parts[0] in ("bra", "brx") and seen & set(re.findall(r"[\w$]+", statement.operands)):
+        elif statement.parts[0] in ("bra", "brx") and seen & set(_names(statement)):
             return True
     return False
 

@@ -12,7 +12,7 @@ from gpureport.measure.bench import Bench, Point
 from gpureport.measure.limits import Settings
 from gpureport.measure.rounds import Progress, Rounds
 from gpureport.measure.verify import verify
-from gpureport.records import Measurement, SweepKey, Verification
+from gpureport.records import MeasuredPoint, Measurement, SweepKey, Verification
 from gpureport.workloads.model import Features, Sweep, Workload
 
 
@@ -74,10 +74,11 @@ def measure_sweep(
             run.rounds(accepted, rng)
     finally:
         backend.clear()
+    absent = [MeasuredPoint(point=workload.point(p, sweep), skipped=reason) for p, reason in sweep.absent]
     refused = all(point.skipped and not point.samples_s for point in points)
     return _blank(workload, sweep).model_copy(
         update={
-            "points": tuple(point.record() for point in points),
+            "points": (*(point.record() for point in points), *absent),
             "compilation": tuple(run.compilations),
             "skipped": (points[0].skipped if points else "the sweep has no points here") if refused else None,
             "started_at": begun_at.isoformat(timespec="seconds"),

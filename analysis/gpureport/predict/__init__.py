@@ -10,13 +10,14 @@ import numpy as np
 
 from gpureport.observe import case_features, features_of_curve
 from gpureport.observe.statistics import Estimate
+from gpureport.predict.arithmetic import arithmetic
 from gpureport.predict.features import named
 from gpureport.predict.intervals import with_intervals
 from gpureport.predict.model import point_time
 from gpureport.predict.occupancy import Resources
 from gpureport.predict.propagation import relative_deviations
 from gpureport.predict.uncertainty import sensitivities, spread, uncertain
-from gpureport.records import Axis, CurveFeature, Metric, Occupancy, PredictedPoint, Prediction, SweepKey
+from gpureport.records import Arithmetic, Axis, CurveFeature, Metric, Occupancy, PredictedPoint, Prediction, SweepKey
 from gpureport.spec.models import Device
 from gpureport.workloads.model import Demand, Limits, Parameters, Sweep, Workload
 
@@ -37,8 +38,20 @@ def limits_of(device: Device, *, quick: bool = False) -> Limits:
 
 
 def predict(device: Device, workload: Workload, limits: Limits, kind: Kind = "specification") -> tuple[Prediction, ...]:
-    """Predict every sweep of *workload* on *device*."""
-    return tuple(predict_sweep(device, workload, sweep, kind) for sweep in workload.sweeps(device, limits))
+    """Predict every sweep of *workload* on *device*; of an essential one with the arithmetic of its largest point."""
+    sweeps = workload.sweeps(device, limits)
+    predictions = [predict_sweep(device, workload, sweep, kind) for sweep in sweeps]
+    if workload.essential and predictions:
+        example = _example(device, workload, sweeps[0])
+        predictions[0] = predictions[0].model_copy(update={"arithmetic": example})
+    return tuple(predictions)
+
+
+def _example(device: Device, workload: Workload, sweep: Sweep) -> Arithmetic:
+    """Return the arithmetic of a sweep's largest point."""
+    largest = max(sweep.points, key=lambda parameters: workload.point(parameters, sweep).work)
+    key = workload.point(largest, sweep)
+    return arithmetic(*asked(device, workload, sweep, largest, None), key)
 
 
 def predict_sweep(

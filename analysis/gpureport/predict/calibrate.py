@@ -60,14 +60,14 @@ def calibrated(device: Device, predictions: Iterable[Prediction], observations: 
     Args:
         device: as specified.
         predictions: specification predictions of the primitives (they name the levels).
-        observations: of the primitives; others are ignored.
+        observations: of the primitives; others are ignored, and so are searches for work-groups, of which some are slow.
     """
     specified = device
     by_key = {str(prediction.key): prediction for prediction in predictions}
     for observation in observations:
         prediction = by_key.get(str(observation.key))
         take = _TAKES.get(f"{observation.key.workload}/{observation.key.variant}")
-        if prediction and take:
+        if prediction and take and observation.axis.quantity != "work_group":
             device = take(device, _Shown(specified, prediction, observation))
     return device
 

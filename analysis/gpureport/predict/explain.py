@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from gpureport.predict.hypotheses import HYPOTHESES, Case, Hypothesis
 from gpureport.records import Explanation, SweepKey
+from gpureport.text import off_by
 
 NOTHING_TO_EXPLAIN = log(1.05)
 """Error of a prediction that is near enough."""
@@ -146,24 +147,24 @@ def _name(trial: _Trial | None) -> str | None:
 
 
 def _sentence(outcome: str, base: _Trial, best: _Trial | None, following: _Trial | None) -> str:
-    off = _percent(base)
+    off = off_by(base.error)
     if best is None or best.error >= base.error:
         return f"No hypothesis comes nearer to the curve than the model, which is {off} off{_throughout(base)}."
     if outcome == "unexplained":
         return (
             f"No hypothesis explains the curve, which is {off} off{_throughout(base)}: the nearest, that "
-            f"{_claim(best)}, still leaves {_percent(best)}."
+            f"{_claim(best)}, still leaves {off_by(best.error)}."
         )
     if following is None:
-        return f"It fits that {_claim(best)}: the curve is then {_percent(best)} off instead of {off}."
+        return f"It fits that {_claim(best)}: the curve is then {off_by(best.error)} off instead of {off}."
     if outcome == "ambiguous":
         return (
-            f"It fits that {_claim(best)} ({_percent(best)} off instead of {off}), but nearly as well that "
-            f"{_claim(following)} ({_percent(following)})."
+            f"It fits that {_claim(best)} ({off_by(best.error)} off instead of {off}), but nearly as well that "
+            f"{_claim(following)} ({off_by(following.error)})."
         )
     return (
-        f"It fits that {_claim(best)}: the curve is then {_percent(best)} off instead of {off}; "
-        f"the next hypothesis, that {_claim(following)}, leaves {_percent(following)}."
+        f"It fits that {_claim(best)}: the curve is then {off_by(best.error)} off instead of {off}; "
+        f"the next hypothesis, that {_claim(following)}, leaves {off_by(following.error)}."
     )
 
 
@@ -177,9 +178,3 @@ def _throughout(base: _Trial) -> str:
 
 def _claim(trial: _Trial) -> str:
     return trial.hypothesis.claim if trial.hypothesis else ""
-
-
-def _percent(trial: _Trial) -> str:
-    """Write an error as a share, or as a factor where it is large."""
-    factor = exp(trial.error)
-    return f"{(factor - 1) * 100:.0f} %" if factor < 2 else f"a factor of {factor:.1f}"

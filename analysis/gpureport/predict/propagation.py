@@ -7,6 +7,7 @@ chapter 3). Reading it tells how a result came about (:mod:`gpureport.predict.ar
 """
 
 import math
+from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -127,27 +128,27 @@ class Uncertain(float):
         return np.multiply(derivatives[: len(sigmas)], sigmas)
 
 
+_DERIVATIVES: Mapping[str, Callable[[float, float], tuple[float, float]]] = {
+    "given": lambda _a, _b: (0.0, 0.0),
+    "+": lambda _a, _b: (1.0, 1.0),
+    "-": lambda _a, _b: (1.0, -1.0),
+    "*": lambda a, b: (b, a),
+    "/": lambda a, b: (1.0 / b, -a / b**2),
+    "^": lambda a, b: (b * a ** (b - 1.0), 0.0),
+    "ln": lambda a, _b: (1.0 / a, 0.0),
+    "exp": lambda a, _b: (math.exp(a), 0.0),
+}
+"""Of a step's result by what it was computed from."""
+
+
 def _pass_on(derivatives: list[float], step: Step, outer: float) -> None:
     """Add to the derivatives by what a step was computed from; *outer* is that by its result."""
     operation, left, right, _, slopes = step
-    a, b = float(left), float(right)
-    by_left, by_right = 1.0, 1.0
-    if operation == "-":
-        by_right = -1.0
-    elif operation == "*":
-        by_left, by_right = b, a
-    elif operation == "/":
-        by_left, by_right = 1.0 / b, -a / b**2
-    elif operation == "^":
-        by_left = b * a ** (b - 1.0)
-    elif operation == "ln":
-        by_left = 1.0 / a
-    elif operation == "exp":
-        by_left = math.exp(a)
-    elif operation == "clamped":
+    if operation == "clamped":
         for index, slope in enumerate(slopes):
             derivatives[index] += outer * slope
         return
+    by_left, by_right = _DERIVATIVES[operation](float(left), float(right))
     if type(left) is Uncertain:
         derivatives[left.index] += outer * by_left
     if type(right) is Uncertain:

@@ -6,7 +6,7 @@ from gpureport.records import Verdict
 from gpureport.report.curves import Curve, Group
 from gpureport.report.figures.roofline import Dot
 from gpureport.report.figures.traces import Trace
-from gpureport.report.words import difference, feature_text
+from gpureport.report.words import difference, feature_text, is_step
 from gpureport.units import format_value
 
 _FEW = 2  # cliffs and tapers that are told one by one
@@ -52,6 +52,8 @@ def _statement(group: Group) -> str:
         return text[:1].upper() + text[1:]
     value = format_value(main.observed, main.unit)
     how = f", {difference(main.ratio)}" if main.ratio else ", not predicted"
+    if is_step(main.level):
+        return f"A {main.level}{how}."
     if main.feature == "cliff":
         return f"{main.level} gives out at {value}{how}."
     return f"It takes {value} for 90 % of the plateau{how}."

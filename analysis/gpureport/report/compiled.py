@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from gpureport.evidence import range_text
 from gpureport.records import CodeEvidence, Compilation
 from gpureport.report.document import Report
 from gpureport.report.tables import UNKNOWN, Table, span
@@ -29,10 +30,16 @@ def compilation_table(report: Report) -> Table:
         for entry in measurement.compilation:
             variant = f"{measurement.key.workload}/{measurement.key.variant}"
             kernels.setdefault((variant, entry.kernel), []).append(entry)
-    evidence = {(found.workload, found.kernel): found for found in reversed(report.evidence)}
+    evidence = _by_kernel(report.evidence)
     columns = ("variant: kernel", "code", "regs", "spilled", "local", "lanes", "loads", "stores", "loaded", "stored")
     rows = tuple((": ".join(key), *_row(found, evidence.get(key))) for key, found in kernels.items())
     return Table(columns, rows, frozenset(columns[2:]) - {"loads", "stores"})
+
+
+def _by_kernel(evidence: Iterable[CodeEvidence]) -> dict[tuple[str, str], CodeEvidence]:
+    """Return what to say of each kernel in one row: of a build that differs, else of one that agrees, else of any."""
+    worth = {None: 0, True: 1, False: 2}
+    return {(found.workload, found.kernel): found for found in sorted(evidence, key=lambda found: worth[found.agrees])}
 
 
 def _row(found: Sequence[Compilation], evidence: CodeEvidence | None) -> tuple[str, ...]:
@@ -46,8 +53,7 @@ def _row(found: Sequence[Compilation], evidence: CodeEvidence | None) -> tuple[s
         span(_known(entry.wave_width for entry in found)),
         _accesses(code.global_loads if code else {}),
         _accesses(code.global_stores if code else {}),
-        _both(evidence.loads_bytes_compiled, evidence.loads_bytes_model) if evidence else UNKNOWN,
-        _both(evidence.stores_bytes_compiled, evidence.stores_bytes_model) if evidence else UNKNOWN,
+        *(_both(*part) for part in _parts(evidence)),
     )
 
 
@@ -68,15 +74,38 @@ def _accesses(by_width: Mapping[int, int]) -> str:
     return ", ".join(f"{count}{TIMES}{width} B" for width, count in widths) or UNKNOWN
 
 
-def _both(compiled: float | None, model: float) -> str:
+def _parts(evidence: CodeEvidence | None) -> tuple[tuple[float | None, float | None, float | None], ...]:
+    """Return what is loaded, and what is stored: the least and the most as compiled, and as the model counts."""
+    if evidence is None:
+        return ((None, None, None),) * 2
+    return (
+        (evidence.loads_bytes_least, evidence.loads_bytes_compiled, evidence.loads_bytes_model),
+        (evidence.stores_bytes_least, evidence.stores_bytes_compiled, evidence.stores_bytes_model),
+    )
+
+
+def _both(least: float | None, most: float | None, model: float | None) -> str:
     """Write bytes as compiled and as the model counts them."""
-    return f"{UNKNOWN if compiled is None else f'{compiled:.4g}'} / {model:.4g} B"
+    if model is None:
+        return UNKNOWN
+    compiled = UNKNOWN if most is None else range_text(most if least is None else least, most)
+    return f"{compiled} / {model:.4g} B"
+
+
+def mismatches(report: Report) -> tuple[str, ...]:
+    """Return the kernels whose code moves other bytes than the model counts, with what either says."""
+    wrong = (found for found in report.evidence if found.agrees is False)
+    return with_names((f"{found.workload} ({found.kernel})", found.remark) for found in wrong)
 
 
 def remarks(report: Report) -> tuple[str, ...]:
-    """Return what to know of kernels whose code is not as the model counts it, or not made of vectors."""
-    strange = (found for found in report.evidence if found.agrees is False or found.vectorised is False)
+    """Return what to know of kernels whose code is not as the model counts it, or not made of vectors, or spills."""
+    strange = (found for found in report.evidence if _is_strange(found))
     return with_names((f"{found.workload} ({found.kernel})", found.remark) for found in strange if found.remark)
+
+
+def _is_strange(found: CodeEvidence) -> bool:
+    return found.agrees is False or found.vectorised is False or bool(found.spill_bytes)
 
 
 def compiler_outputs(report: Report) -> list[CompilerOutput]:

@@ -62,6 +62,8 @@ class Group:
     main: Comparison
     agreeing: int
     total: int
+    tested: str = ""
+    """What the hypotheses tested on the curve came to, a sentence that ends the explanations of what is off."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,8 @@ class Curve:
     measurement: Measurement | None
     observation: Observation | None
     comparisons: tuple[Comparison, ...]
+    tested: str = ""
+    """What the hypotheses tested on it came to, if any were."""
 
     @property
     def prediction(self) -> Prediction | None:
@@ -104,6 +108,7 @@ class Curve:
                 main=min(_main_positions(pairs), key=lambda pair: pair.urgency),
                 agreeing=sum(pair.main.verdict is Verdict.AGREES for pair in pairs),
                 total=len(pairs),
+                tested=self.tested,
             )
             for pairs in found.values()
         )
@@ -130,6 +135,7 @@ def curves(report: Report) -> tuple[Curve, ...]:
     predictions = {(prediction.key, prediction.kind): prediction for prediction in report.predictions}
     measurements = {measurement.key: measurement for measurement in report.measurements}
     observations = {observation.key: observation for observation in report.observations}
+    tested = {explanation.key: explanation.sentence for explanation in report.explanations}
     everything: tuple[Prediction | Measurement | Observation, ...]
     everything = (*report.predictions, *report.measurements, *report.observations)
     records = {record.key: record for record in reversed(everything)}
@@ -147,6 +153,7 @@ def curves(report: Report) -> tuple[Curve, ...]:
             measurement=measurements.get(key),
             observation=_with_names(observations.get(key), predictions.get((key, "specification"))),
             comparisons=comparisons(findings.get((key.workload, key.variant, key.sweep), ())),
+            tested=tested.get(key, ""),
         )
         for key in order
     )

@@ -11,6 +11,7 @@ from pydantic import Field, ValidationError
 from gpureport.errors import GpuReportError, InputError
 from gpureport.records import CodeEvidence, Explanation, Finding, Measurement, Observation, Prediction, Record
 from gpureport.spec.models import Device, PresentDevice
+from gpureport.text import requirement
 
 SCHEMA_VERSION = 1
 # History of the format. A reader takes every version up to its own; fields with defaults may be added to one.
@@ -195,7 +196,7 @@ def _refuse(path: Path, error: ValidationError) -> NoReturn:
     problems = error.errors(include_url=False, include_context=False)
     first = problems[0]
     field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).lstrip(".")
-    what = "is missing" if first["type"] == "missing" else f"is wrong: {first['msg'][:1].lower()}{first['msg'][1:]}"
+    what = "is missing" if first["type"] == "missing" else f"is wrong: it {requirement(first['msg'])}"
     more = f" (and {len(problems) - 1} more like it)" if len(problems) > 1 else ""
     raise InputError(f"{path}: {field} {what}{more}") from None
 

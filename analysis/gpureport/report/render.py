@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from gpureport.advice import advise
 from gpureport.data import data_dir
 from gpureport.errors import GpuReportError
-from gpureport.report import appendix, compiled, tables, words
+from gpureport.report import appendix, compiled, surprises, tables, words
 from gpureport.report.chapters import chapters
 from gpureport.report.curves import comparisons, verdicts
 from gpureport.report.document import Report
@@ -115,6 +115,7 @@ def _content(report: Report) -> Content:
         "short_name": shorten(report.device.name, _LONG_NAME),
         "long_name": _is_long(report),
         "created": _readable_time(report.created_at),
+        "mismatches": compiled.mismatches(report),
         "sentences": words.sentences(report),
         "verdicts": verdicts(report),
         "verdict_rows": _verdict_rows(report),
@@ -170,7 +171,15 @@ def environment() -> "Environment":
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    env.globals.update(style=_style, fonts=_fonts(), tables=tables, appendix=appendix, compiled=compiled, words=words)
+    env.globals.update(
+        style=_style,
+        fonts=_fonts(),
+        tables=tables,
+        appendix=appendix,
+        compiled=compiled,
+        words=words,
+        surprises=surprises,
+    )
     env.filters.update(
         bandwidth=format_bandwidth,
         bytes=format_bytes,
@@ -230,8 +239,9 @@ def _image(figure: Figure) -> "Markup":
 
 def _verdict_rows(report: Report) -> int:
     """Return how many rows leave page one a single page: every box above them takes the room of two."""
-    boxes = (report.match.draft, report.status == "partial", bool(report.match.notes), _is_long(report))
-    return _VERDICT_ROWS - 2 * sum(boxes)
+    match = report.match
+    boxes = (match.draft, report.status == "partial", match.notes, compiled.mismatches(report), _is_long(report))
+    return _VERDICT_ROWS - 2 * sum(map(bool, boxes))
 
 
 def _is_long(report: Report) -> bool:

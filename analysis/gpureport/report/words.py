@@ -31,22 +31,39 @@ _POSITIONS = {
     "peak": "best of the sweep",
     "case": "{level}",
 }
+_OF_A_STEP = _POSITIONS | {
+    "departure": "{level} begins",
+    "midpoint": "{level}",
+    "arrival": "{level} ends",
+    "plateau": "plateau before the {level}",
+}
 TIMES = " \N{MULTIPLICATION SIGN} "
 _NAMES = 4  # most that are listed in front of one text
 _SAME = 0.005
 _FACTOR = 2.0
 
 
+def is_step(level: str) -> bool:
+    """Return whether a level is a step that no cache is known to cause."""
+    return level.startswith("step at ")
+
+
 def feature_text(feature: CurveFeature | Finding) -> str:
-    """Name a position of a feature: ``L2 gives out``."""
-    text = _POSITIONS[feature.position].format(level=feature.level)
+    """Name a position of a feature: ``L2 gives out``; ``step at 37 MiB`` where no cache is known to give out."""
+    if feature.level.startswith("beyond "):
+        return f"{feature.position} {feature.level}"
+    text = (_OF_A_STEP if is_step(feature.level) else _POSITIONS)[feature.position].format(level=feature.level)
     return text.removesuffix(" in device")
 
 
 def explanations(groups: Iterable[Group]) -> tuple[str, ...]:
-    """Return what explains the values that are not as predicted, each after the variants and values it explains."""
-    off = (group for group in groups if group.main.main.verdict is not Verdict.AGREES and group.main.main.explanation)
-    return with_names((f"{g.name}, {feature_text(g.main.main)}", g.main.main.explanation) for g in off)
+    """Return what explains the values that are not as predicted, each after the variants and values it explains.
+
+    What hypotheses say of a whole curve comes last, once for all of its values.
+    """
+    off = [group for group in groups if group.main.main.verdict is not Verdict.AGREES and group.main.main.explanation]
+    own = ((f"{g.name}, {feature_text(g.main.main)}", g.main.main.explanation.removesuffix(g.tested)) for g in off)
+    return with_names([*((name, text.rstrip()) for name, text in own), *((g.name, g.tested) for g in off if g.tested)])
 
 
 def with_names(texts: Iterable[tuple[str, str]]) -> tuple[str, ...]:

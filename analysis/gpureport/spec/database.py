@@ -27,6 +27,8 @@ class Entry:
     """Path below ``devices/`` without ``.yaml``: ``nvidia/h200_sxm``."""
     path: Path
     file: DeviceFile
+    own: bool = False
+    """Whether the user's, not shipped."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -82,12 +84,20 @@ class Database:
 
         return match(self, present)
 
+    def own_first(self, ids: list[str]) -> list[str]:
+        """Leave only the user's own entries, if there are any."""
+        return [entry_id for entry_id in ids if self.entries[entry_id].own] or ids
+
     def _find(self, text: str) -> str:
         """Return the id of the one entry that *text* means."""
+        if text in self.entries:
+            return text
         wanted = plain(text)
         names = {entry.id: [plain(name) for name in entry.names] for entry in self.entries.values()}
-        exact = [entry_id for entry_id, own in names.items() if wanted and wanted in own]
-        found = exact or [e for e, own in names.items() if wanted and any(wanted in name for name in own)]
+        exact = [entry_id for entry_id, called in names.items() if wanted and wanted in called]
+        found = self.own_first(exact) or [
+            e for e, called in names.items() if wanted and any(wanted in name for name in called)
+        ]
         if len(found) == 1:
             return found[0]
         if found:
@@ -104,7 +114,8 @@ def load_database(extra_dirs: Iterable[Path] = ()) -> Database:
     """
     entries: dict[str, Entry] = {}
     architectures: dict[str, Path] = {}
-    for root in (data_dir("devices"), *extra_dirs):
+    shipped = data_dir("devices")
+    for root in (shipped, *extra_dirs):
         if not root.is_dir():
             raise InputError(f"{root}: there is no such folder of device files")
         for path in sorted(root.rglob("*.yaml")):
@@ -112,7 +123,7 @@ def load_database(extra_dirs: Iterable[Path] = ()) -> Database:
             if is_architecture(path):
                 architectures[path.stem] = path
             else:
-                entries[name] = Entry(name, path, read_file(path, DeviceFile).get())
+                entries[name] = Entry(name, path, read_file(path, DeviceFile).get(), own=root is not shipped)
     return Database(entries, architectures)
 
 

@@ -19,16 +19,18 @@ _AMBIGUOUS = re.compile(r"gfx[0-9a-f]+|1002:.*", re.IGNORECASE)
 
 
 def match(database: "Database", present: PresentDevice) -> DeviceMatch:
-    """Find the entry of *present*: by PCI id, then by OpenCL name; CPUs take the generic entry.
+    """Find the entry of *present*: by PCI id, then by OpenCL name; the user's own entries come first.
 
-    Without an entry the device is drafted from its queries and its architecture's family.
+    Without an entry a CPU takes the generic one; another device is drafted from its queries and its architecture's
+    family.
     """
-    if present.kind == "cpu":
-        return _match_cpu(database, present)
     for what, key in (("PCI id", pci_id(present)), ("OpenCL name", present.name)):
-        fitting = [e for e in _named(database, what, key) if _fits(database.device(e), present, key)]
+        fitting = database.own_first([e for e in _named(database, what, key) if _fits(database, e, present, key)])
         if len(fitting) == 1:
             return _matched(database, present, fitting[0], f"The {what} {key} is that of {fitting[0]}.")
+    if present.kind == "cpu":
+        how = f"{present.name} is a CPU: the entry {CPU_ENTRY}, with sizes from the operating system."
+        return _of_host(database, present, CPU_ENTRY, how)
     device = draft_device(database, present)
     how = (
         f"No entry matches {present.name} (PCI id {pci_id(present) or 'unknown'}, {present.compute_units} compute "
@@ -61,8 +63,11 @@ def _named(database: "Database", what: str, key: str | None) -> list[str]:
     ]
 
 
-def _fits(device: Device, present: PresentDevice, key: str | None) -> bool:
+def _fits(database: "Database", entry_id: str, present: PresentDevice, key: str | None) -> bool:
     """Whether the number of compute units allows the entry: more never do, fewer only if the key is unique."""
+    if database.entries[entry_id].file.host:
+        return True
+    device = database.device(entry_id)
     known = {device.compute_units, device.opencl_compute_units or device.compute_units}
     if present.compute_units in known:
         return True
@@ -71,11 +76,14 @@ def _fits(device: Device, present: PresentDevice, key: str | None) -> bool:
 
 def _matched(database: "Database", present: PresentDevice, entry_id: str, how: str) -> DeviceMatch:
     """Return the entry, corrected by what is there."""
+    if database.entries[entry_id].file.host:
+        return _of_host(database, present, entry_id, how)
     listed = database.device(entry_id)
     units, unit_notes = _present_units(listed, present)
     memory, memory_notes = _present_memory(listed, present)
     notes = unit_notes + memory_notes
-    device = database.device(entry_id, units | memory) if units or memory else listed
+    values = units | memory | (_limits(present) if present.kind == "cpu" else {})
+    device = database.device(entry_id, values) if values else listed
     return DeviceMatch(device=device, entry_id=entry_id, how=how, draft=False, notes=notes)
 
 
@@ -106,14 +114,16 @@ def _present_memory(listed: Device, present: PresentDevice) -> tuple[dict[str, V
     return {"memory.size": size}, (note,)
 
 
-def _match_cpu(database: "Database", present: PresentDevice) -> DeviceMatch:
-    """Take the generic entry, with the host's sizes and what OpenCL reports."""
-    values = host_values(database.host, present.compute_units, present.clock_hz)
-    values |= {
-        "memory.size": queried(float(present.global_memory_bytes), "CL_DEVICE_GLOBAL_MEM_SIZE"),
+def _of_host(database: "Database", present: PresentDevice, entry_id: str, how: str) -> DeviceMatch:
+    """Take an entry for any CPU, with the host's sizes and what OpenCL reports."""
+    values = host_values(database.host, present.compute_units, present.clock_hz) | _limits(present)
+    values["memory.size"] = queried(float(present.global_memory_bytes), "CL_DEVICE_GLOBAL_MEM_SIZE")
+    return DeviceMatch(device=database.device(entry_id, values), entry_id=entry_id, how=how, draft=False)
+
+
+def _limits(present: PresentDevice) -> dict[str, Value]:
+    """Return the limits that a CPU's runtime sets, whatever the CPU."""
+    return {
         "occupancy.local_memory": queried(float(present.local_memory_bytes), "CL_DEVICE_LOCAL_MEM_SIZE"),
         "max_work_group": queried(present.max_work_group, "CL_DEVICE_MAX_WORK_GROUP_SIZE"),
     }
-    how = f"{present.name} is a CPU: the entry {CPU_ENTRY}, with sizes from the operating system."
-    device = database.device(CPU_ENTRY, values)
-    return DeviceMatch(device=device, entry_id=CPU_ENTRY, how=how, draft=False)

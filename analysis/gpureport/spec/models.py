@@ -4,21 +4,24 @@ These are the *resolved* records that every other room uses. The YAML files that
 units and sources, are read by ``gpureport.spec.database`` into these.
 """
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from gpureport.records import Provenance, Record
 
 Kind = Literal["gpu", "accelerator", "cpu"]
+Positive = Annotated[float, Field(gt=0)]
+Count = Annotated[int, Field(ge=1)]
+Amount = Annotated[float, Field(ge=0)]
 
 
 class Extent(Record):
     """A cliff's width: working set / usable capacity at which a cache departs, is half way, has given out."""
 
-    departure: float
-    midpoint: float
-    arrival: float
+    departure: Positive
+    midpoint: Positive
+    arrival: Positive
 
 
 class Cache(Record):
@@ -26,16 +29,16 @@ class Cache(Record):
 
     name: str
     """``L1``, ``L2``, ``L3``, ``LLC`` (Infinity Cache and other memory-side caches)."""
-    capacity_bytes: float
+    capacity_bytes: Positive
     """Capacity of one instance."""
     scope: Literal["compute_unit", "device"]
     """``compute_unit``: one instance for each compute unit; ``device``: one instance for all."""
-    line_bytes: int
-    sector_bytes: int
+    line_bytes: Count
+    sector_bytes: Count
     """The least that moves on a miss (= line where lines are not sectored)."""
-    latency_cycles: float
+    latency_cycles: Positive
     """Dependent-load latency at the device's clock."""
-    bandwidth_bytes_per_cycle: float
+    bandwidth_bytes_per_cycle: Positive
     """Bytes a cycle for one compute unit, at the device's clock."""
     bandwidth_extent: Extent
     """Where a bandwidth curve leaves this level."""
@@ -45,37 +48,37 @@ class Cache(Record):
     """Whether contents survive from one dispatch to the next (GPU L1 caches are invalidated)."""
     unified_with_local_memory: bool = False
     """Whether local memory is carved out of this cache's capacity."""
-    partitions: int = 1
+    partitions: Count = 1
     """Parts of a device-wide cache that differ in distance.
 
     One work-item's latency also steps at capacity / partitions.
     """
-    far_latency_cycles: float | None = None
+    far_latency_cycles: Positive | None = None
     """Latency of the far partition."""
 
 
 class Memory(Record):
     """Device memory."""
 
-    size_bytes: float
-    bandwidth_bytes_per_s: float
+    size_bytes: Positive
+    bandwidth_bytes_per_s: Positive
     """As listed."""
-    efficiency: float
+    efficiency: Positive
     """Share of the listed bandwidth that a streaming kernel reaches."""
-    latency_cycles: float
+    latency_cycles: Positive
     """Dependent-load latency beyond all caches, at the device's clock."""
-    access_bytes: int
+    access_bytes: Count
     """The least that moves to or from memory."""
 
 
 class Launch(Record):
     """What starting work costs."""
 
-    single_s: float
+    single_s: Positive
     """Shortest time between the start and end stamps of one dispatch that does nothing."""
-    batched_s: float
+    batched_s: Positive
     """Time a dispatch takes in a row of dispatches that do nothing."""
-    groups_per_cycle: float
+    groups_per_cycle: Positive
     """Work-groups that the whole device starts in one clock cycle."""
 
 
@@ -83,20 +86,20 @@ class NvidiaOccupancy(Record):
     """Rules of ``cuda_occupancy.h``: registers are handed out to whole warps per sub-partition."""
 
     rule: Literal["nvidia"] = "nvidia"
-    max_waves: int
-    max_groups: int
-    registers: int
+    max_waves: Count
+    max_groups: Count
+    registers: Count
     """32-bit registers of a compute unit."""
-    register_granule: int
+    register_granule: Count
     """Registers are allocated to a warp in multiples of this."""
-    max_registers_per_work_item: int
-    sub_partitions: int
-    local_memory_bytes: float
+    max_registers_per_work_item: Count
+    sub_partitions: Count
+    local_memory_bytes: Amount
     """Most local memory of a compute unit (largest carve-out)."""
-    local_memory_granule_bytes: int
-    local_memory_reserved_bytes: int
+    local_memory_granule_bytes: Count
+    local_memory_reserved_bytes: Annotated[int, Field(ge=0)]
     """Taken by the system for each work-group."""
-    carveouts_bytes: tuple[float, ...] = ()
+    carveouts_bytes: tuple[Amount, ...] = ()
     """Sizes that local memory may take of the unified cache, ascending; empty: not unified."""
 
 
@@ -104,27 +107,27 @@ class AmdOccupancy(Record):
     """Rules of LLVM's AMDGPU back end: vector registers per SIMD, LDS per compute unit."""
 
     rule: Literal["amd"] = "amd"
-    simds: int
-    max_waves_per_simd: int
-    vector_registers: dict[int, int]
+    simds: Count
+    max_waves_per_simd: Count
+    vector_registers: dict[int, Count]
     """Vector registers of a SIMD lane, by wave width."""
-    vector_register_granule: dict[int, int]
-    max_vector_registers: int
-    max_groups: int
-    local_memory_bytes: float
-    local_memory_granule_bytes: int
+    vector_register_granule: dict[int, Count]
+    max_vector_registers: Count
+    max_groups: Count
+    local_memory_bytes: Amount
+    local_memory_granule_bytes: Count
 
 
 class IntelOccupancy(Record):
     """Rules of Intel's compute runtime: hardware threads of a subslice, shared local memory of a subslice."""
 
     rule: Literal["intel"] = "intel"
-    threads: int
+    threads: Count
     """Hardware threads of a subslice."""
-    units_per_subslice: int
+    units_per_subslice: Count
     """Execution units that share a subslice (OpenCL reports execution units as compute units)."""
-    local_memory_bytes: float
-    local_memory_sizes_bytes: tuple[float, ...]
+    local_memory_bytes: Amount
+    local_memory_sizes_bytes: tuple[Amount, ...]
     """Sizes that an allocation is rounded up to, ascending."""
 
 
@@ -132,7 +135,7 @@ class CpuOccupancy(Record):
     """A CPU core runs one work-group at a time."""
 
     rule: Literal["cpu"] = "cpu"
-    local_memory_bytes: float
+    local_memory_bytes: Amount
 
 
 OccupancyRules = NvidiaOccupancy | AmdOccupancy | IntelOccupancy | CpuOccupancy
@@ -145,13 +148,13 @@ class Architecture(Record):
     name: str
     vendor: str
     kind: Kind
-    wave_width: int
+    wave_width: Count
     """Lanes of a wave (warp, wavefront, hardware thread; SIMD width of a CPU core in 32-bit lanes)."""
-    max_work_group: int
+    max_work_group: Count
     occupancy: OccupancyRules = Field(discriminator="rule")
-    schedulers: int
+    schedulers: Count
     """Waves that can issue an instruction in one cycle, per compute unit."""
-    rates_per_cycle: dict[str, float]
+    rates_per_cycle: dict[str, Positive]
     """Lane operations per cycle of one compute unit, by instruction class.
 
     ``fp32``, ``int32`` (whatever has no class of its own), ``int32_mul``, ``shuffle``, ``local`` (4-byte local-memory
@@ -169,12 +172,12 @@ class Architecture(Record):
     """The same of writes that leave a sector partly written."""
     pipes: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """Instruction classes that one pipe executes, by the pipe's name: they wait for each other."""
-    latency_cycles: dict[str, float]
+    latency_cycles: dict[str, Positive]
     """Dependent-issue latency by instruction class (as in ``rates_per_cycle``, plus ``barrier``)."""
-    local_memory_banks: int
+    local_memory_banks: Count
     write_allocate: bool
     """Whether a write miss fetches the line even when the write will cover it (CPUs)."""
-    loaded_latency: float
+    loaded_latency: Positive
     """Latency under streaming load / latency of a lone dependent load."""
 
 
@@ -187,15 +190,15 @@ class Device(Record):
     vendor: str
     kind: Kind
     architecture: Architecture
-    compute_units: int
-    clock_hz: float
+    compute_units: Count
+    clock_hz: Positive
     """Clock that the model uses: listed boost clock, unless a better one is known."""
     caches: tuple[Cache, ...]
     """Nearest first; only those that OpenCL global loads and stores see."""
     memory: Memory
     launch: Launch
     opencl_names: tuple[str, ...] = ()
-    opencl_compute_units: int | None = None
+    opencl_compute_units: Count | None = None
     """What ``CL_DEVICE_MAX_COMPUTE_UNITS`` reports, where it differs (AMD work-group processors)."""
     pci_ids: tuple[str, ...] = ()
     provenance: dict[str, Provenance] = Field(default_factory=dict)

@@ -12,6 +12,7 @@ from pydantic_core import ErrorDetails
 
 from gpureport.errors import InputError
 from gpureport.spec.files import File
+from gpureport.text import requirement
 
 F = TypeVar("F", bound=BaseModel)
 _MOST_BYTES = 1 << 18
@@ -165,13 +166,11 @@ def _field_problem(document: Document[F], model: type[F], details: ErrorDetails)
     where = _written(tuple(details["loc"]), document.lines)
     line = _line(document.lines, where)
     name = str(where[-1]) if where else ""
-    message = details["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
+    message = requirement(details["msg"])
     if details["type"] == "extra_forbidden":
         message = f"unknown field{_suggest(name, _siblings(model, where))}"
     elif details["type"] == "missing":
         message = "is missing"
-    else:
-        message = message[:1].lower() + message[1:]
     return Problem(str(document.path), line, _dotted(where), message)
 
 

@@ -1,6 +1,7 @@
 """Where the points of a sweep lie: sizes even in log, work-group shapes by powers of two."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from math import ceil, floor, log2
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,7 @@ from gpureport.spec.models import Device, Kind
 from gpureport.units import format_count
 from gpureport.workloads.model import Limits, Sweep
 
-WORK_GROUPS_1D = (32, 64, 128, 256, 512, 1024)
+_WORK_GROUPS_1D = (32, 64, 128, 256, 512, 1024)
 WORK_GROUPS_2D = ((64, 1), (256, 1), (1024, 1), (8, 8), (16, 16), (32, 32), (64, 4), (4, 64), (1, 256))
 """A few two-dimensional shapes (x, y): rows, squares, columns."""
 
@@ -21,12 +22,19 @@ FINE = 8
 
 def sizes(low: float, high: float, to: Callable[[float], int]) -> tuple[int, ...]:
     """Return :data:`FINE` sizes to a doubling from *low* to *high*, made whole by *to*, ascending, without repeats."""
-    return rounded(octaves(low, high, FINE), to)
+    first, last = ceil(log2(low) * FINE - 1e-9), floor(log2(high) * FINE + 1e-9)
+    return rounded(np.exp2(np.arange(first, last + 1) / FINE), to)
 
 
 def coarse(limits: Limits) -> int:
     """Return how many of :func:`sizes` apart those lie that a sweep visits in any case: one or two to a doubling."""
     return FINE if limits.quick else FINE // 2
+
+
+def work_groups(device: Device, limits: Limits) -> tuple[int, ...]:
+    """Return the one-dimensional work-groups that a search tries; half of them where :func:`shapes` are few."""
+    tried = _WORK_GROUPS_1D[1::2] if limits.quick or device.kind == "cpu" else _WORK_GROUPS_1D
+    return tuple(local for local in tried if local <= limits.max_work_group)
 
 
 def shapes(limits: Limits, kind: Kind, *, least: int = 32) -> tuple[tuple[int, int], ...]:
@@ -40,31 +48,6 @@ def shapes(limits: Limits, kind: Kind, *, least: int = 32) -> tuple[tuple[int, i
     return tuple((x, y) for x, y in tried if least <= x * y <= limits.max_work_group)
 
 
-def octaves(
-    low: float,
-    high: float,
-    per_octave: int,
-    dense_at: Iterable[float] = (),
-    dense_per_octave: int | None = None,
-) -> NDArray[np.float64]:
-    """Return sizes from *low* to *high*, *per_octave* to a doubling.
-
-    Within a factor of two of each size in *dense_at* there are *dense_per_octave* to a doubling instead.
-    """
-
-    def even(start: float, stop: float, step: int) -> NDArray[np.float64]:
-        first, last = np.ceil(np.log2(start) * step - 1e-9), np.floor(np.log2(stop) * step + 1e-9)
-        return np.exp2(np.arange(first, last + 1) / step)
-
-    parts = [even(low, high, per_octave)]
-    parts += [
-        even(max(low, centre / 2), min(high, centre * 2), dense_per_octave or per_octave)
-        for centre in dense_at
-        if low < centre * 2 and centre / 2 < high
-    ]
-    return np.unique(np.concatenate(parts))
-
-
 def rounded(sizes: Sequence[float] | NDArray[np.float64], to: Callable[[float], int]) -> tuple[int, ...]:
     """Return *sizes* made whole by *to*, without repeats, ascending."""
     return tuple(sorted({to(float(size)) for size in sizes}))
@@ -75,27 +58,20 @@ def multiple(of: int) -> Callable[[float], int]:
     return lambda size: max(1, round(size / of)) * of
 
 
-def cliffs(device: Device, *, private: bool = False) -> tuple[float, ...]:
-    """Return the working sets in bytes near which device-wide (or, with *private*, all) caches should give out."""
-    return tuple(
-        cache.capacity_bytes * cache.bandwidth_extent.midpoint
-        for cache in device.caches
-        if private or cache.scope == "device"
-    )
-
-
 def last_cache_bytes(device: Device) -> float:
     """Return the capacity of the outermost cache, in bytes (1 MiB if the device has none)."""
     return device.caches[-1].capacity_bytes if device.caches else 2.0**20
 
 
 def residing(key: PointKey, sweep: Sweep) -> PointKey:
-    """Return a point of a stream as *sweep* places it: over work-items, by those that reside at once.
+    """Return a point of a stream as *sweep* places it: over work-groups by size, over work-items by those at once.
 
-    Their number is the parameter ``resident``; the stream is the same in all points, and local memory, of which each
-    work-group is given more than it needs, keeps further ones waiting.
+    How many reside at once is the parameter ``resident``; the stream is the same in all points, and local memory, of
+    which each work-group is given more than it needs, keeps further ones waiting.
     """
-    resident = key.parameters.get("resident")
+    resident, local = key.parameters.get("resident"), key.parameters["local"]
+    if sweep.axis.quantity == "work_group":
+        return key.model_copy(update={"label": str(local), "x": float(local)})
     if sweep.axis.quantity != "work_items" or resident is None:
         return key
     return key.model_copy(update={"label": format_count(resident), "work_items": resident, "x": float(resident)})

@@ -110,12 +110,10 @@ class GroupSize(_Empty):
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """Every size with every number of groups, as separate cases."""
         few = limits.quick or device.kind == "cpu"
-        sizes = grid.WORK_GROUPS_1D[1::2] if few else grid.WORK_GROUPS_1D
         points = tuple(
             {"groups": 2**power, "local": local}
             for power in ((10, 14) if few else (10, 15, 20))
-            for local in sizes
-            if local <= limits.max_work_group
+            for local in grid.work_groups(device, limits)
         )
         axis = Axis(quantity="case", label="number and size of work-groups")
         return (Sweep("group_size", axis, points, "work-group size"),)

@@ -193,6 +193,7 @@ class Sweep:
         coarse: every so many-th point is measured in any case, those between only where the curve bends.
         frames: successive dispatches of each point to keep, in the order in which they ran (a frame trace), instead
             of samples in random order; 0: no trace.
+        absent: points that the device cannot show, each with the reason in a sentence; neither predicted nor run.
     """
 
     name: str
@@ -201,6 +202,7 @@ class Sweep:
     title: str
     coarse: int = 1
     frames: int = 0
+    absent: tuple[tuple[Parameters, str], ...] = ()
 
 
 class Workload(ABC):

@@ -119,9 +119,7 @@ class Transpose(Workload):
 
     def shapes(self, device: Device, limits: Limits) -> Sequence[Parameters]:
         """Return the work-groups that a search tries; few on a CPU, which builds the kernel anew for each."""
-        few = limits.quick or device.kind == "cpu"
-        tried = grid.WORK_GROUPS_1D[1::2] if few else grid.WORK_GROUPS_1D
-        return tuple({"local": n} for n in tried if n <= limits.max_work_group)
+        return tuple({"local": n} for n in grid.work_groups(device, limits))
 
     def work_group(self, parameters: Parameters) -> tuple[int, ...]:
         """Return the work-group's shape."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from math import ceil
+from math import ceil, prod
 from typing import ClassVar
 
 import numpy as np
@@ -13,6 +13,7 @@ from gpureport.workloads.game_of_life.tiling import Tiling
 from gpureport.workloads.model import Argument, Demand, Limits, Local, Parameters, Sweep
 
 _PAGE_BYTES = 4096
+_MOST_ITEMS = 512  # of a GPU's work-group, which then takes 40 KiB of local memory
 _SCALARS = 24.0  # instructions of a turn of a CPU's loop that handle no vectors
 
 
@@ -52,6 +53,7 @@ class _Strips(Board):
     source = "game_of_life/strips.cl"
     kernel = "step_strips"
     essential = True
+    mapped = True
     element_bytes = 64
     shape = (128, 1)
     published_side = 65_536
@@ -65,6 +67,11 @@ class _Strips(Board):
         form = _CPU if device.kind == "cpu" else _GPU
         usual = super().sweeps(device, limits)
         return tuple(replace(sweep, points=self._cut(sweep, form, limits)) for sweep in usual)
+
+    def shapes(self, device: Device, limits: Limits) -> tuple[tuple[int, int], ...]:
+        """Those for which a GPU has the local memory."""
+        shapes = super().shapes(device, limits)
+        return shapes if device.kind == "cpu" else tuple(shape for shape in shapes if prod(shape) <= _MOST_ITEMS)
 
     def _cut(self, sweep: Sweep, form: _Form, limits: Limits) -> tuple[Parameters, ...]:
         """Return a sweep's points in a form, without those whose rows, with what fills them up, need too much."""

@@ -13,6 +13,8 @@ from gpureport.spec.models import Device
 from gpureport.workloads.instructions.cases import TABLE, Case
 from gpureport.workloads.model import Buffer, Demand, Dispatch, Job, Limits, Parameters, Sweep, Workload
 
+_NO_BARRIER = "a processor's compiler runs a work-group's items in one thread, and leaves nothing of a barrier to time"
+
 
 class Chains(Workload):
     """One sweep whose cases are operations."""
@@ -28,13 +30,18 @@ class Chains(Workload):
         """Return how a case is cut up: ``chains``, unrolled ``steps``, ``rounds``, ``groups``, ``local``, ``lanes``."""
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
-        """One sweep: each operation a case; on a CPU none for the barrier, which its compiler takes away."""
-        points = tuple(
-            {"case": 1 + i, **self.shape(case, device, limits)}
-            for i, case in enumerate(self.cases)
-            if not (case.name == "barrier" and device.kind == "cpu")
+        """One sweep: each operation a case; on a CPU none for the barrier."""
+        points = [{"case": 1 + i, **self.shape(case, device, limits)} for i, case in enumerate(self.cases)]
+        gone = [p for p in points if device.kind == "cpu" and self.case(p).name == "barrier"]
+        return (
+            Sweep(
+                "operation",
+                Axis(quantity="case", label="instruction class"),
+                tuple(point for point in points if point not in gone),
+                "instruction class",
+                absent=tuple((point, _NO_BARRIER) for point in gone),
+            ),
         )
-        return (Sweep("operation", Axis(quantity="case", label="instruction class"), points, "instruction class"),)
 
     def case(self, parameters: Parameters) -> Case:
         """Return the operation of a point."""

@@ -16,9 +16,14 @@ _OFFSETS = (0, 4, 16, 32, 64, 100)
 _SLACK_BYTES = 128
 
 
-def _beyond_bytes(device: Device, limits: Limits) -> int:
-    """Return a size that no cache holds even in part, whole MiB: 16 (on a CPU 4) times the last cache."""
-    times = 4 if device.kind == "cpu" or limits.quick else 16
+def _beyond_bytes(device: Device, limits: Limits, stride_bytes: int = 4) -> int:
+    """Return a size that no cache holds even in part, whole MiB: 16 (on a CPU 4) times the last cache.
+
+    Of words so far apart that not every sector is touched, the touched ones are at least 4 times the last cache.
+    """
+    sector = device.caches[-1].sector_bytes if device.caches else device.memory.access_bytes
+    few = device.kind == "cpu" or limits.quick
+    times = max(4 if few else 16, 4 * stride_bytes / sector)
     return grid.multiple(2**20)(min(times * grid.last_cache_bytes(device), 0.75 * limits.max_buffer_bytes))
 
 
@@ -100,9 +105,9 @@ class Strided(_Access):
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """One case a stride."""
-        size = _beyond_bytes(device, limits)
-        shape = {"bytes": size, **_shape(device, limits, 4)}
-        points = tuple({"stride": stride, "count": size // 4 // stride, **shape} for stride in _STRIDES)
+        sizes = {stride: _beyond_bytes(device, limits, 4 * stride) for stride in _STRIDES}
+        shape = _shape(device, limits, 4)
+        points = tuple({"stride": n, "count": size // 4 // n, "bytes": size, **shape} for n, size in sizes.items())
         return (Sweep("stride", Axis(quantity="case", label="words from neighbour to neighbour"), points, "stride"),)
 
     def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:  # noqa: ARG002 - one sweep only

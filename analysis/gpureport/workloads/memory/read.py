@@ -76,17 +76,15 @@ class Read(_Reading):
     )
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
-        """One sweep over the working set, through the device-wide caches."""
+        """The working set, through the device-wide caches; and a GPU's work-groups, a CPU's being single items."""
         shape = _shape(device, limits)
         chunk = _chunk_bytes(shape)
         low = max([16 * c.capacity_bytes for c in device.caches if c.scope == "compute_unit"], default=64 * chunk)
         high = min(limits.max_buffer_bytes, (4 if limits.quick else 8) * grid.last_cache_bytes(device))
-        least = device.memory.bandwidth_bytes_per_s * (1e-3 if device.kind != "cpu" and limits.quick else 2e-3)
-        points = tuple(
-            {"bytes": size, "groups": round(max(size, least) / (chunk * shape["chunks"])), **shape}
-            for size in grid.sizes(low, high, grid.multiple(chunk))
-        )
-        return (Sweep("working_set", _WORKING_SET, points, "working set", coarse=grid.coarse(limits)),)
+        points = tuple(_shared(device, limits, size, shape) for size in grid.sizes(low, high, grid.multiple(chunk)))
+        sizes = Sweep("working_set", _WORKING_SET, points, "working set", coarse=grid.coarse(limits))
+        tried = () if device.kind == "cpu" else grid.work_groups(device, limits)
+        return (sizes, _work_groups(device, limits, shape, tried)) if len(tried) > 1 else (sizes,)
 
     def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:
         """Work is bytes read."""
@@ -138,6 +136,25 @@ class Read(_Reading):
         first = np.arange(parameters["groups"])[:, None] * per_group
         chunk = (first + np.arange(per_group)) % len(data)
         return {"folded": np.bitwise_xor.reduce(data[chunk], axis=(1, 2, 4)).ravel()}
+
+
+def _work_groups(device: Device, limits: Limits, shape: Parameters, tried: Sequence[int]) -> Sweep:
+    """Return the sweep over the size of the work-group, beyond the caches."""
+    shapes = [{**shape, "local": local} for local in tried]
+    whole = max(_chunk_bytes(shape) for shape in shapes)
+    size = grid.multiple(whole)(min(limits.max_buffer_bytes - whole, 4 * grid.last_cache_bytes(device)))
+    return Sweep(
+        "work_group",
+        Axis(quantity="work_group", label="work-group size"),
+        tuple(_shared(device, limits, size, shape) for shape in shapes),
+        f"work-group size at {format_bytes(size)}",
+    )
+
+
+def _shared(device: Device, limits: Limits, size: int, shape: Parameters) -> Parameters:
+    """Return a point of *size* bytes with groups enough for the timer."""
+    least = device.memory.bandwidth_bytes_per_s * (1e-3 if device.kind != "cpu" and limits.quick else 2e-3)
+    return {"bytes": size, "groups": round(max(size, least) / (_chunk_bytes(shape) * shape["chunks"])), **shape}
 
 
 def _chunk_bytes(parameters: Parameters) -> int:

@@ -48,19 +48,25 @@ class _Streaming(Workload):
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """One sweep over the working set (all arrays together)."""
-        arrays = len(self.read) + 1
         shape = {"per_item": self.per_item, "local": min(self.local, limits.max_work_group)}
-        step = arrays * 4 * _WORDS * shape["per_item"] * shape["local"]  # whole work-groups
+        arrays, step = len(self.read) + 1, self._step(shape)
         # Far beyond the caches rates still rise by a few percent: what a dispatch begins and ends with weighs less.
         far = 8 if limits.quick or device.kind == "cpu" else 96
-        most = min(limits.max_bytes, arrays * limits.max_buffer_bytes) - step
-        high = min(most, far * grid.last_cache_bytes(device))
+        high = self._at_most(far * grid.last_cache_bytes(device), step, limits)
         points = tuple(
             {"vectors": size // arrays // (4 * _WORDS), **shape}
             for size in grid.sizes(2**16, high, grid.multiple(step))
         )
         axis = Axis(quantity="working_set", label="working set")
         return (Sweep("working_set", axis, points, "working set", coarse=grid.coarse(limits)),)
+
+    def _step(self, shape: Parameters) -> int:
+        """Return the bytes of all arrays that one work-group moves."""
+        return (len(self.read) + 1) * 4 * _WORDS * shape["per_item"] * shape["local"]
+
+    def _at_most(self, nbytes: float, step: int, limits: Limits) -> float:
+        """Return *nbytes* of all arrays together, or what the limits allow of them, less a *step* for rounding."""
+        return min(nbytes, min(limits.max_bytes, (len(self.read) + 1) * limits.max_buffer_bytes) - step)
 
     def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:
         """Work is bytes read and written."""
@@ -148,6 +154,22 @@ class Copy(_Streaming):
     metric = Metric(kind="rate", unit="B", label="copy bandwidth")
     read = ("from",)
     written = "to"
+
+    def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
+        """As the other streams; and the size of the work-group, beyond the caches."""
+        sizes, tried = super().sweeps(device, limits), grid.work_groups(device, limits)
+        return (*sizes, self._work_groups(device, limits, tried)) if len(tried) > 1 else sizes
+
+    def _work_groups(self, device: Device, limits: Limits, tried: Sequence[int]) -> Sweep:
+        shapes = [{"per_item": self.per_item, "local": local} for local in tried]
+        step = max(self._step(shape) for shape in shapes)
+        size = grid.multiple(step)(self._at_most(4 * grid.last_cache_bytes(device), step, limits))
+        return Sweep(
+            "work_group",
+            Axis(quantity="work_group", label="work-group size"),
+            tuple({"vectors": size // (len(self.read) + 1) // (4 * _WORDS), **shape} for shape in shapes),
+            f"work-group size at {format_bytes(size)}",
+        )
 
     def scalars(self, parameters: Parameters, rng: np.random.Generator) -> tuple[Argument, ...]:  # noqa: ARG002
         """The number of vectors."""

@@ -55,8 +55,6 @@ class Particles(Workload):
         usual = min(256, limits.max_work_group)
         counts = grid.sizes(min(2.0**12, most), most, grid.multiple(256))
         beyond = grid.multiple(1024)(min(most, max(2.0**20, 4 * grid.last_cache_bytes(device) / both)))
-        few = limits.quick or device.kind == "cpu"
-        tried = grid.WORK_GROUPS_1D[1::2] if few else grid.WORK_GROUPS_1D
         return (
             Sweep(
                 "particles",
@@ -68,7 +66,7 @@ class Particles(Workload):
             Sweep(
                 "work_group",
                 Axis(quantity="work_group", label="work-group size"),
-                tuple({"count": beyond, "local": local} for local in tried if local <= limits.max_work_group),
+                tuple({"count": beyond, "local": local} for local in grid.work_groups(device, limits)),
                 f"work-group size at {format_count(beyond)} particles",
             ),
         )

@@ -1,0 +1,171 @@
+"""What is on a tape, read back as formulas and simplified."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import isclose
+
+from gpureport.predict.propagation import Tape, Uncertain
+
+_SIGNS = {"+": " + ", "-": " \N{MINUS SIGN} ", "*": " \N{MULTIPLICATION SIGN} ", "/": " / ", "^": "^"}
+_BINDS = {"+": 1, "-": 1, "*": 2, "/": 2, "^": 3, "norm": 3}
+
+
+@dataclass(frozen=True, eq=False)
+class Expression:
+    """A number and what it consists of; equal ones are the same object.
+
+    Attributes:
+        operation: ``given``, ``+`` and ``*`` (of two or more), ``-``, ``/``, ``^``, ``ln``, ``exp``, ``limit`` (to 0
+            and 1), ``norm`` (the last operand is p).
+        operands: of the operation; of what is given, none.
+        value: the number.
+        name: of what is given; a plain number has none.
+    """
+
+    operation: str
+    operands: tuple["Expression", ...]
+    value: float
+    name: str = ""
+
+    def is_ratio_of(self, name: str) -> bool:
+        """Return whether this is what is given as *name*, divided by a plain number."""
+        return self.operation == "/" and self.operands[0].name == name and not self.operands[1].operands
+
+    def is_norm(self, p: float) -> bool:
+        """Return whether this is a p-norm."""
+        return self.operation == "norm" and self.operands[-1].value == p
+
+    def written(self, names: Mapping["Expression", str], *, values: bool) -> str:
+        """Write the formula in names, or with *values* put in for them; those of parts are in *names*."""
+        if self.operation == "given":
+            return _given(self, values=values)
+
+        def part(operand: Expression, binds: int) -> str:
+            if operand in names or not operand.operands:
+                return number(operand.value) if values else names.get(operand) or _given(operand, values=False)
+            text = operand.written(names, values=values)
+            return f"({text})" if _BINDS.get(operand.operation, 4) < binds else text
+
+        if self.operation == "norm":
+            p = part(self.operands[-1], 4)
+            terms = (f"{part(operand, 4)}^{p}" for operand in self.operands[:-1])
+            return f"({' + '.join(terms)})^(1 / {p})"
+        if len(self.operands) == 1:
+            return f"{self.operation}({part(self.operands[0], 0)})"
+        binds = _BINDS[self.operation]
+        first, *others = self.operands
+        inner = binds + (self.operation in "-/^")
+        left = part(first, binds + (self.operation == "^"))
+        return _SIGNS[self.operation].join([left, *(part(other, inner) for other in others)])
+
+
+def _given(leaf: Expression, *, values: bool) -> str:
+    return number(leaf.value) if values or not leaf.name else leaf.name
+
+
+def number(value: float) -> str:
+    """Write a number so that it can be read back to five digits: ``132``, ``1.98e9``, ``4.35e-6``."""
+    if float(value).is_integer() and abs(value) < 1e7:
+        return str(int(value))
+    mantissa, _, exponent = f"{value:.5g}".partition("e")
+    return f"{mantissa}e{int(exponent)}" if exponent else mantissa
+
+
+class Reader:
+    """Reads one tape."""
+
+    def __init__(self, tape: Tape) -> None:
+        """Start with nothing read."""
+        self._steps = tape.steps
+        self._read: dict[int, Expression] = {}
+        self._made: dict[tuple[object, ...], Expression] = {}
+
+    def read(self, x: float) -> Expression:
+        """Return how *x* was computed; factors of 1 and terms of 0 are left out."""
+        if not isinstance(x, Uncertain):
+            return self._leaf(float(x))
+        if x.index not in self._read:
+            step = self._steps[x.index]
+            if step.operation == "given":
+                # The 1 by which an extent varies tells nothing.
+                made = self._leaf(float(x), "" if step.name.endswith("_extent") else step.name)
+            else:
+                operation = "limit" if step.operation == "clamped" else step.operation
+                one_sided = operation in ("ln", "exp", "limit")
+                operands = (step.left,) if one_sided else (step.left, step.right)
+                made = self._simple(operation, tuple(self.read(operand) for operand in operands), float(x))
+            self._read[x.index] = made
+        return self._read[x.index]
+
+    def _leaf(self, value: float, name: str = "") -> Expression:
+        name = "" if value in (0.0, 1.0) else name
+        return self._made.setdefault(("given", name, value), Expression("given", (), value, name))
+
+    def _node(self, operation: str, operands: tuple[Expression, ...], value: float) -> Expression:
+        return self._made.setdefault((operation, *operands), Expression(operation, operands, value))
+
+    def _simple(self, operation: str, operands: tuple[Expression, ...], value: float) -> Expression:
+        """Return the simplest expression for an operation."""
+        if all(not operand.operands and not operand.name for operand in operands) or value == 0.0:
+            return self._leaf(value)
+        rules = {"+": self._sum, "*": self._product, "-": self._difference, "/": self._ratio, "^": self._power}
+        if operation in rules:
+            return rules[operation](operands[0], operands[1], value)
+        if operation == "exp" and operands[0].operation == "ln":
+            return operands[0].operands[0]
+        return self._node(operation, operands, value)
+
+    def _sum(self, a: Expression, b: Expression, value: float) -> Expression:
+        for one, other in ((a, b), (b, a)):
+            if _plain(one, 0.0):
+                return other
+            if other.operation == "-" and other.operands[1] is one:  # a + (b - a)
+                return other.operands[0]
+        return self._node("+", (*_flat("+", a), *_flat("+", b)), value)
+
+    def _difference(self, a: Expression, b: Expression, value: float) -> Expression:
+        return a if _plain(b, 0.0) else self._node("-", (a, b), value)
+
+    def _product(self, a: Expression, b: Expression, value: float) -> Expression:
+        for one, other in ((a, b), (b, a)):
+            if _plain(one, 1.0):
+                return other
+        norm = _norm(a, b)
+        if norm:
+            return self._node("norm", (*norm, self._leaf(round(1.0 / b.operands[1].value))), value)
+        return self._node("*", (*_flat("*", a), *_flat("*", b)), value)
+
+    def _ratio(self, a: Expression, b: Expression, value: float) -> Expression:
+        if a is b:
+            return self._leaf(1.0)
+        return a if _plain(b, 1.0) else self._node("/", (a, b), value)
+
+    def _power(self, a: Expression, b: Expression, value: float) -> Expression:
+        return a if _plain(b, 1.0) or _plain(a, 1.0) else self._node("^", (a, b), value)
+
+
+def _plain(x: Expression, value: float) -> bool:
+    return not x.operands and not x.name and x.value == value
+
+
+def _flat(operation: str, x: Expression) -> tuple[Expression, ...]:
+    return x.operands if x.operation == operation else (x,)
+
+
+def _norm(largest: Expression, root: Expression) -> tuple[Expression, ...] | None:
+    """Return the operands of a p-norm that was computed as largest x ((x / largest)^p + ... + 1)^(1/p)."""
+    if root.operation != "^":
+        return None
+    p = 1.0 / root.operands[1].value
+    found = []
+    for term in _flat("+", root.operands[0]):
+        if _plain(term, 1.0):
+            found.append(largest)
+        elif term.operation == "^" and isclose(term.operands[1].value, p) and term.operands[0].operation == "/":
+            above, below = term.operands[0].operands
+            if below is not largest:
+                return None
+            found.append(above)
+        else:
+            return None
+    return tuple(found) if isclose(sum((x.value / largest.value) ** p for x in found) ** (1 / p), root.value) else None

@@ -1,0 +1,107 @@
+"""The arithmetic behind a predicted number: what is printed gives the number that is predicted."""
+# ruff: noqa: D103
+
+import math
+import re
+
+import pytest
+
+from gpureport.predict import asked, limits_of, predict
+from gpureport.predict.arithmetic import arithmetic
+from gpureport.predict.expressions import Reader, number
+from gpureport.predict.model import point_time
+from gpureport.predict.propagation import Tape, clamped, exp, log
+from gpureport.records import Arithmetic
+from gpureport.workloads import all_workloads, select
+from gpureport.workloads.model import Workload
+from tests.toy import TOY
+
+LIMITS = limits_of(TOY)
+KNOWN = {"ln": math.log, "exp": math.exp, "limit": lambda x: min(1.0, max(0.0, x))}
+
+
+def evaluated(text: str) -> float:
+    """Return what a line of arithmetic comes to, reading nothing but what is printed."""
+    python = text.replace("\N{MULTIPLICATION SIGN}", "*").replace("\N{MINUS SIGN}", "-").replace("^", "**")
+    assert not set(re.findall(r"[a-zA-Z_]\w*", re.sub(r"\de-?\d", "0", python))) - KNOWN.keys()
+    return float(eval(python, {"__builtins__": {}}, KNOWN))  # noqa: S307 - our own text
+
+
+def names_in(text: str) -> set[str]:
+    """Return the sums that a formula refers to."""
+    return set(re.findall(r"t\([\w ]+\)|\b[a-z]\b|\bgroups\b|\bthroughput\b", text))
+
+
+@pytest.mark.parametrize("workload", all_workloads(), ids=lambda workload: workload.name)
+def test_the_printed_numbers_give_the_predicted_time(workload: Workload) -> None:
+    """Each line comes to its value, and the last one to what the model predicts, to the digits that are printed."""
+    for sweep in workload.sweeps(TOY, LIMITS):
+        for parameters in (sweep.points[0], sweep.points[len(sweep.points) // 2], sweep.points[-1]):
+            question = asked(TOY, workload, sweep, parameters, None)
+            sums = arithmetic(*question, workload.point(parameters, sweep)).sums
+            for line in sums:
+                assert evaluated(line.numbers) == pytest.approx(line.value, rel=2e-3), line
+            assert sums[-1].name == "time"
+            assert sums[-1].value == pytest.approx(point_time(*question).time_s, rel=1e-8)
+
+
+@pytest.mark.parametrize("name", ["particles/arrays", "memory/read", "bit_transpose/local"])
+def test_a_formula_uses_what_stands_above_it(name: str) -> None:
+    (workload,) = select((name,))
+    sweep = workload.sweeps(TOY, LIMITS)[0]
+    parameters = sweep.points[len(sweep.points) // 2]
+    sums = arithmetic(*asked(TOY, workload, sweep, parameters, None), workload.point(parameters, sweep)).sums
+    above: set[str] = set()
+    for line in sums:
+        assert names_in(line.formula) <= above, line
+        assert line.name not in above
+        above.add(line.name)
+    used = {name for line in sums for name in names_in(line.formula)}
+    assert used == above - {"time"}
+
+
+def test_a_copy_is_bytes_over_bandwidth() -> None:
+    (workload,) = select(("memory/copy",))
+    sweep = workload.sweeps(TOY, LIMITS)[0]
+    point = workload.point(sweep.points[-1], sweep)
+    sums = {s.name: s for s in arithmetic(*asked(TOY, workload, sweep, sweep.points[-1], None), point).sums}
+    assert sums["t(DRAM)"].formula.endswith("/ (memory.bandwidth \N{MULTIPLICATION SIGN} memory.efficiency)")
+    assert sums["t(DRAM)"].numbers.endswith("/ (1e12 \N{MULTIPLICATION SIGN} 0.9)")
+    assert sums["t(DRAM)"].value == pytest.approx(point.working_set_bytes / 0.9e12, rel=1e-3)
+
+
+def test_examples_are_those_of_essential_workloads() -> None:
+    (copy,), (write,) = select(("memory/copy",)), select(("memory/write",))
+    found = predict(TOY, copy, LIMITS)
+    assert isinstance(found[0].arithmetic, Arithmetic)
+    largest = max(found[0].points, key=lambda point: point.point.work)
+    assert found[0].arithmetic.point == largest.point.label
+    assert found[0].arithmetic.sums[-1].value == pytest.approx(largest.time_s)
+    assert copy.essential
+    assert not write.essential
+    assert predict(TOY, write, LIMITS)[0].arithmetic is None
+
+
+def test_what_makes_no_difference_is_left_out() -> None:
+    tape = Tape()
+    x, y, zero = tape.given("x", 3.0), tape.given("y", 5.0), tape.given("none", 0.0)
+    reader = Reader(tape)
+
+    def text(value: float) -> str:
+        return reader.read(value).written({}, values=False)
+
+    assert text(x * 1.0 + zero * y) == "x"
+    assert text(exp(log(x) + 1.0 * (log(y) - log(x)))) == "y"
+    assert text((x + y) * (x / x) / 1.0) == "x + y"
+    assert text(2.0 - (x - y)) == "2 \N{MINUS SIGN} (x \N{MINUS SIGN} y)"
+    assert text(x * ((x / x) ** 4.0 + (y / x) ** 4.0) ** 0.25) == "(x^4 + y^4)^(1 / 4)"
+    assert text((x + y) ** 2.0 / (x * y)) == "(x + y)^2 / (x \N{MULTIPLICATION SIGN} y)"
+    assert text(clamped(x / y, 0.0, 1.0)) == "limit(x / y)"
+    assert reader.read(x / y) is reader.read(x / y)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(132, "132"), (1.98e9, "1.98e9"), (4.35e-6, "4.35e-6"), (0.92, "0.92"), (1 / 3, "0.33333")]
+)
+def test_numbers_are_short(value: float, text: str) -> None:
+    assert number(value) == text

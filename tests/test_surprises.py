@@ -1,0 +1,182 @@
+"""Sweeps that are not as predicted are tested against hypotheses, and the outcome is shown."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from gpureport.cli.summary import feature_name, print_surprises
+from gpureport.findings import explained, find
+from gpureport.predict import limits_of, predict_sweep
+from gpureport.predict.hypotheses import Circumstances
+from gpureport.records import CurveFeature, Explanation, MeasuredPoint, Measurement, Observation, ObservedPoint
+from gpureport.report.curves import curves
+from gpureport.report.render import render_html
+from gpureport.report.surprises import claims, fitting, table, tally
+from gpureport.report.words import explanations as in_words
+from gpureport.report.words import feature_text
+from gpureport.spec.models import Device
+from gpureport.surprises import Informed, Subject, explanations
+from gpureport.workloads import all_workloads
+from tests.make_report import make_report
+from tests.toy import TOY
+
+COPY = next(w for w in all_workloads() if w.name == "memory/copy")
+SWEEP = COPY.sweeps(TOY, limits_of(TOY, quick=True))[0]
+SLOW = TOY.model_copy(update={"memory": TOY.memory.model_copy(update={"bandwidth_bytes_per_s": 4e11})})
+SUBJECT = Subject(COPY, (SWEEP,), TOY, None, Circumstances())
+
+
+def _run(times_s: Sequence[float]) -> tuple[Measurement, Observation]:
+    points = [COPY.point(parameters, SWEEP) for parameters in SWEEP.points]
+    key = predict_sweep(TOY, COPY, SWEEP, "specification").key
+    measured = tuple(
+        MeasuredPoint(point=point, samples_s=(time_s,) * 7) for point, time_s in zip(points, times_s, strict=True)
+    )
+    observed = tuple(
+        ObservedPoint(point=p, time_s=t, value=p.work / t, ci_low=p.work / t, ci_high=p.work / t, samples=7)
+        for p, t in zip(points, times_s, strict=True)
+    )
+    shared = {"key": key, "metric": COPY.metric, "axis": SWEEP.axis}
+    features = (
+        CurveFeature(
+            feature="rate", position="plateau", level="level 1", value=max(p.value for p in observed), unit="B/s"
+        ),
+    )
+    return Measurement(**shared, points=measured), Observation(**shared, points=observed, features=features)
+
+
+def _times(device: Device) -> list[float]:
+    return [point.time_s for point in predict_sweep(device, COPY, SWEEP, "specification").points]
+
+
+def _tested(subject: Subject, times_s: Sequence[float]) -> tuple[Explanation, ...]:
+    measurement, observation = _run(times_s)
+    prediction = predict_sweep(TOY, COPY, SWEEP, "specification")
+    findings = find(TOY, [prediction], [measurement], [observation])
+    told = explanations(subject, findings, [measurement], [observation])
+    quoted = explained(findings, told)
+    assert all(e.sentence in f.explanation for e in told for f in quoted if f.verdict != "agrees")
+    return told
+
+
+def test_a_device_that_differs_from_its_entry_is_explained_by_its_primitives() -> None:
+    """The calibrated prediction is near, the specification's is not: the entry is what differs."""
+    (explanation,) = _tested(replace(SUBJECT, informed=Informed(SLOW)), _times(SLOW))
+
+    assert (explanation.basis, explanation.hypothesis, explanation.outcome) == (
+        "specification",
+        "measured primitives",
+        "explained",
+    )
+    assert explanation.error == pytest.approx(0, abs=1e-6)
+
+
+def test_hypotheses_change_the_calibrated_prediction_where_it_is_off() -> None:
+    """What calibration does not explain is tested on what it knows."""
+    (explanation,) = _tested(replace(SUBJECT, informed=Informed(SLOW)), [5 * time for time in _times(TOY)])
+
+    assert explanation.basis == "calibrated"
+
+
+def test_a_sweep_near_its_prediction_is_not_tested() -> None:
+    """There is nothing to explain."""
+    assert _tested(SUBJECT, _times(TOY)) == ()
+
+
+@pytest.mark.parametrize(("shift", "ticking"), [(0.0, True), (0.3, False)])
+def test_ticks_are_blamed_only_where_samples_come_in_them(shift: float, ticking: bool) -> None:
+    """A driver may name a coarse resolution and tell finer times."""
+    tick_s = 2e-5
+    told = [tick_s * (-(-time // tick_s) + shift) for time in _times(TOY)]
+    (explanation,) = _tested(replace(SUBJECT, known=Circumstances(tick_s=tick_s)), told)
+
+    assert (explanation.hypothesis == "timer ticks") == ticking
+
+
+def _explanation(sweep: str, outcome: str, error: float) -> Explanation:
+    (key,) = {curve.key for curve in curves(make_report(families=1))[:1]}
+    return Explanation(
+        key=key.model_copy(update={"sweep": sweep}) if sweep else key,
+        basis="calibrated",
+        base_error=error,
+        hypothesis="one buffer",
+        error=error / 4,
+        next_best="fill",
+        next_error=error / 3,
+        better_than_base=1,
+        better_than_next=0.8,
+        outcome=outcome,
+        sentence=f"It is said of {sweep or 'the first'}.",
+    )
+
+
+EXPLANATIONS = (
+    _explanation("", "explained", 0.2),
+    _explanation("b", "ambiguous", 1.1),
+    _explanation("c", "unexplained", 0.3),
+)
+
+
+def test_the_farthest_comes_first() -> None:
+    """Errors are shares, or factors where they are large."""
+    rows = table(EXPLANATIONS).rows
+
+    assert [row[1] for row in rows] == ["a factor of 3.0", "35 %", "22 %"]
+    assert [fitting(e) for e in EXPLANATIONS] == ["one buffer", "one buffer or fill", "none (nearest: one buffer)"]
+    assert tally(EXPLANATIONS).startswith("3 curves are not as predicted: 1 fit one hypothesis, 1 two of them, 1 none")
+    assert [name for name, _ in claims(EXPLANATIONS)] == ["one buffer", "fill"]
+
+
+def test_the_document_has_a_section_if_there_is_something_to_tell() -> None:
+    """It is in the contents, too; without explanations neither is."""
+    report = make_report(families=1)
+    html = render_html(report.model_copy(update={"explanations": EXPLANATIONS}))
+
+    assert 'href="#surprises"' in html
+    assert 'id="surprises"' in html
+    assert "only one of the buffers stays in the caches" in html
+    assert "surprises" not in render_html(report)
+
+
+def test_a_chapter_says_once_of_a_curve_what_was_tested_on_it() -> None:
+    """Findings quote it each; their texts in the chapter do not repeat it."""
+    report = make_report(families=1)
+    found = explained(report.findings, EXPLANATIONS)
+    first = curves(report.model_copy(update={"findings": found, "explanations": EXPLANATIONS}))[0]
+    off = [f.model_copy(update={"verdict": "off"}) for f in report.findings]
+    quoted = report.model_copy(update={"findings": explained(off, EXPLANATIONS), "explanations": EXPLANATIONS})
+    texts = in_words(curves(quoted)[0].groups)
+
+    assert first.tested == "It is said of the first."
+    assert sum("It is said of the first." in text for text in texts) == 1
+
+
+def test_the_terminal_names_the_farthest(capsys: pytest.CaptureFixture[str]) -> None:
+    """A line each."""
+    print_surprises(EXPLANATIONS)
+    lines = capsys.readouterr().out.splitlines()
+
+    assert "3 of 3 curves" in lines[0]
+    assert sum("one buffer" in line for line in lines) == len(EXPLANATIONS)
+    print_surprises(())
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    ("position", "level", "text"),
+    [
+        ("midpoint", "step at 37 MiB", "step at 37 MiB"),
+        ("departure", "step at 37 MiB", "step at 37 MiB begins"),
+        ("plateau", "step at 37 MiB", "plateau before the step at 37 MiB"),
+        ("plateau", "beyond 37 MiB", "plateau beyond 37 MiB"),
+        ("midpoint", "L2", "L2 gives out"),
+    ],
+)
+def test_a_step_that_no_cache_causes_is_called_one(position: str, level: str, text: str) -> None:
+    """Its size is all that is known."""
+    kind = "rate" if position == "plateau" else "cliff"
+    feature = CurveFeature(feature=kind, position=position, level=level, value=1.0, unit="B")
+
+    assert feature_text(feature) == text
+    assert level in feature_name(feature)
