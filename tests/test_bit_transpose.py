@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gpureport.predict import limits_of
 from gpureport.workloads import sub_group
 from gpureport.workloads.bit_transpose import ballot, local, registers, shuffle
-from gpureport.workloads.bit_transpose.family import ROWS, Transpose, issued, transposed
+from gpureport.workloads.bit_transpose.family import ROWS, Transpose, transposed
 from gpureport.workloads.bit_transpose.local import Columns, PaddedColumns, bank_conflicts
 from gpureport.workloads.model import Features, Limits
 from tests import sub_group_widths
@@ -125,15 +125,6 @@ def test_standard_extensions_come_first() -> None:
 
     assert sub_group.options(several, "shuffle") == "-cl-std=CL3.0 -DSUB_GROUP_KHR -DSUB_GROUP_SIZED"
     assert sub_group.options(NONE, "shuffle") == ""
-
-
-def test_a_wave_issues_one_instruction_after_the_other() -> None:
-    """Independent instructions wait for the pipe: in cycles, count x lanes of the wave / lanes of its scheduler."""
-    architecture = TOY.architecture
-    cycles = 100 * architecture.wave_width * architecture.schedulers / architecture.rates_per_cycle["int32"]
-
-    assert issued(TOY, "int32", 100) * architecture.latency_cycles["int32"] == pytest.approx(cycles)
-    assert issued(TOY, "unheard of", 100) == 0.0
 
 
 @pytest.mark.skipif(not sub_group_widths.LIBRARY.exists(), reason="Intel's runtime has a wheel for x86-64 only")

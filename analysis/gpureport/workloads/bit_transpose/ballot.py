@@ -33,7 +33,7 @@ class Ballot(Transpose):
         """A column: vote, compare the lane's number, select; compilers test many bits at once."""
         return {"ballot": 1.0 * ROWS, "int32": 2.0 * ROWS, "instruction": 3.0 * ROWS}
 
-    def chain(self, device: Device) -> Mapping[str, float]:
+    def chain(self, device: Device) -> Mapping[str, float]:  # noqa: ARG002
         """The ballots need not wait for one another, but each selection for the one before."""
         return {"ballot": 1.0, "int32": ROWS + 1.0}
 

@@ -80,7 +80,10 @@ class _Steps(Board):
         )
 
     def _bordered(self, parameters: Parameters) -> float:
-        """Return the share of the groups that keep cells beyond the border dead: the first and last strips and the last columns, if they are not full."""
+        """Return the share of the groups that keep cells beyond the border dead.
+
+        Those of the first and last strips, and of the last columns, if they are not full.
+        """
         columns, strips = (
             n / side
             for n, side in zip(self.items(parameters), (parameters["local_x"], parameters["local_y"]), strict=True)
