@@ -2,6 +2,7 @@
 # ruff: noqa: D102, D103 - the names of the tests say what they check
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -9,9 +10,15 @@ import pytest
 
 from gpureport.errors import DeviceError
 from gpureport.measure import opencl
+from gpureport.measure.bench import Bench, Point
+from gpureport.measure.limits import features
 from gpureport.measure.opencl import OpenCLBackend
 from gpureport.measure.pocl import KernelLibraries
-from gpureport.workloads.model import Buffer, Dispatch
+from gpureport.workloads.game_of_life.board import Board
+from gpureport.workloads.game_of_life.bytes import Bytes
+from gpureport.workloads.game_of_life.strips import BytesStrips, PackedStrips
+from gpureport.workloads.model import Buffer, Dispatch, Limits
+from tests.toy import TOY
 
 
 class Process:
@@ -82,14 +89,20 @@ kernel void twice(global const float *restrict from, global float *restrict to)
 """
 
 
-def test_pocl_code_is_read_after_the_first_launch(tmp_path: Path) -> None:
+@pytest.fixture
+def backend() -> Iterator[OpenCLBackend]:
     try:
         device = next(d for d in opencl.list_devices() if d.kind == "cpu" and d.platform.startswith("Portable"))
     except (DeviceError, StopIteration):
         pytest.skip("no PoCL")
+    opened = OpenCLBackend(device)
+    yield opened
+    opened.clear()
+
+
+def test_pocl_code_is_read_after_the_first_launch(backend: OpenCLBackend, tmp_path: Path) -> None:
     source = tmp_path / "twice.cl"
     source.write_text(SOURCE)
-    backend = OpenCLBackend(device)
     buffers = {name: backend.allocate(Buffer(4096, np.ones(1024, np.float32))) for name in ("from", "to")}
     launches = [
         backend.prepare(
@@ -106,3 +119,24 @@ def test_pocl_code_is_read_after_the_first_launch(tmp_path: Path) -> None:
     assert simple.vectorised is True
     assert simple.loops or simple.global_loads  # a group of 256 may be unrolled
     assert longer.counts["vector arithmetic"] > simple.counts["vector arithmetic"]
+
+
+@pytest.mark.parametrize(
+    ("workload", "vectorised"),
+    [(BytesStrips(), True), (PackedStrips(), True), (Bytes(), False)],
+    ids=lambda value: getattr(value, "variant", ""),
+)
+def test_the_fastest_kernels_are_vectors_on_a_processor(
+    backend: OpenCLBackend, workload: Board, vectorised: bool
+) -> None:
+    """Every loop of the strips; a kernel of single cells, which is not, shows that it could be otherwise."""
+    limits = Limits(max_bytes=2**26, max_buffer_bytes=2**25, max_work_group=backend.device.max_work_group)
+    device = TOY.model_copy(update={"kind": "cpu"})
+    sweep = next(sweep for sweep in workload.sweeps(device, limits) if sweep.name == "grid_size")
+    point = Point(workload, workload.point(sweep.points[len(sweep.points) // 2], sweep), 0)
+    bench = Bench(backend, features(backend.device), limits)
+    bench.run(point, 1)
+    for compilation in bench.compilations(point):
+        assert compilation.code is not None
+        assert compilation.code.vectorised is vectorised
+        assert (compilation.code.vector_loops > 0, compilation.code.scalar_loops == 0) == (vectorised, vectorised)

@@ -12,7 +12,7 @@ from gpureport.measure.limits import Settings
 from gpureport.measure.rounds import FEWEST_ROUNDS, Rounds
 from gpureport.measure.sweep import measure_sweep, measure_workload
 from gpureport.records import Measurement
-from gpureport.workloads.model import Features, Limits, Sweep
+from gpureport.workloads.model import Dispatch, Features, Job, Limits, Parameters, Sweep
 from tests.fake_backend import FEATURES, LIMITS, CopyWorkload, FakeBackend, Steps
 
 SIZES = (100, 1000, 10_000, 60_000)
@@ -145,6 +145,18 @@ def test_every_trace_begins_with_the_clocks_of_a_rested_device() -> None:
         assert slow == pytest.approx(3 * point.samples_s[-1])
         assert 2 < point.samples_s.count(slow) < 10
     assert backend.clock_s < 2 * 1.0 + 0.02  # a second of rest at most before each, and little else
+
+
+def test_a_trace_begins_from_what_is_to_run_before_it() -> None:
+    class Prepared(CopyWorkload):
+        def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
+            job = super().job(parameters, rng)
+            return replace(job, before=(Dispatch("copy", (61,), (1,), ("from", "to")),))
+
+    ran: list[int] = []
+    backend = FakeBackend(seconds=lambda items, _: ran.append(items) or 1e-9 * items)  # type: ignore[func-returns-value]
+    measure(backend, Prepared(), replace(CopyWorkload().sweep(30_000), frames=5))
+    assert ran == [61, 30_000, 30_000, 61, *[30_000] * 5]  # built and run once, then traced
 
 
 def test_traces_rest_less_and_keep_fewer_frames_where_time_is_short() -> None:

@@ -134,7 +134,7 @@ def test_frames_are_traced_at_both_sides_of_the_edge() -> None:
     assert keys[-1].working_set_bytes == 8 * 64 * MIB
     small = _sweeps(Structs(), SMALL)["frames"]
     assert all(parameters["local"] == 128 and parameters["count"] <= 4 * MIB for parameters in small.points)
-    assert _sweeps(Structs(), SMALL, cpu=True)["frames"].frames == 100
+    assert _sweeps(Structs(), SMALL, cpu=True)["frames"].frames == 200
 
 
 def test_frames_are_traced_without_a_cache() -> None:

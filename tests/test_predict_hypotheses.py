@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gpureport.predict.case import Case, Circumstances, case_of
 from gpureport.predict.explain import NOTHING_TO_EXPLAIN, explain
-from gpureport.predict.hypotheses import HYPOTHESES, Case, Circumstances, Hypothesis, case_of
+from gpureport.predict.hypotheses import HYPOTHESES, Hypothesis
 from gpureport.predict.occupancy import Resources
 from gpureport.records import Axis, Explanation, SweepKey
 from gpureport.spec.models import CpuOccupancy, Device

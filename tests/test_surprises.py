@@ -8,7 +8,7 @@ import pytest
 from gpureport.cli.summary import feature_name, print_surprises
 from gpureport.findings import explained, find
 from gpureport.predict import limits_of, predict_sweep
-from gpureport.predict.hypotheses import Circumstances
+from gpureport.predict.case import Circumstances
 from gpureport.records import CurveFeature, Explanation, MeasuredPoint, Measurement, Observation, ObservedPoint
 from gpureport.report.curves import curves
 from gpureport.report.render import render_html

@@ -23,7 +23,7 @@ from gpureport.measure.sweep import measure_workload
 from gpureport.observe import observe
 from gpureport.predict import predict, predict_sweep
 from gpureport.predict.calibrate import calibrated
-from gpureport.predict.hypotheses import Circumstances
+from gpureport.predict.case import Circumstances
 from gpureport.predict.occupancy import Resources
 from gpureport.records import (
     CodeEvidence,

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from gpureport.predict.case import Case, Circumstances, case_of
 from gpureport.predict.explain import explain
-from gpureport.predict.hypotheses import Case, Circumstances, case_of
 from gpureport.predict.occupancy import Resources
 from gpureport.records import Explanation, Finding, Measurement, Observation, Verdict
 from gpureport.spec.models import Device

@@ -188,6 +188,23 @@ def format_interval(value: float | None, low: float | None, high: float | None, 
     return f"{middle} {label}".rstrip() + f" ({lower} to {upper})"
 
 
+def format_predicted(value: float | None, low: float | None, high: float | None, unit: str) -> str:
+    """Write a predicted value with its 95 % interval, which is as wide in log to both sides: ``43.2 MiB ± 12 %``.
+
+    One of half the value or more is written as a factor: ``3 µs (factor 1.7)``.
+    """
+    text = format_value(value, unit)
+    if value is None or high is None or low is None or not low < value < high:
+        return text
+    factor = math.sqrt(high / low)
+    return f"{text} ± {100 * (factor - 1):.0f} %" if factor < 1.5 else f"{text} (factor {factor:.2g})"
+
+
+def format_share(share: float) -> str:
+    """Write a share in percent, to two digits: ``7.7 %``."""
+    return f"{100 * share:.2g} %"
+
+
 def format_bytes(value: float | None) -> str:
     """Write a capacity in B, KiB, MiB, GiB or TiB (powers of 1024)."""
     return format_value(value, "B")

@@ -9,10 +9,14 @@ from gpureport.cli.options import selected
 from gpureport.cli.summary import TITLE_NOTE, feature_name, heading, short_unit
 from gpureport.cli.tables import Row, print_table
 from gpureport.predict import limits_of, predict
+from gpureport.predict.uncertainty import ranked
 from gpureport.records import Prediction
+from gpureport.report.values import fact_name, fact_value
 from gpureport.spec.database import load_database
 from gpureport.spec.models import Device
-from gpureport.units import format_bandwidth, format_bytes, format_frequency, format_value
+from gpureport.units import format_bandwidth, format_bytes, format_frequency, format_predicted, format_share
+
+_MOST_FACTS = 12
 
 
 def predict_device(name: str, workloads: Sequence[str], quick: bool, as_json: bool, entries: Sequence[Path]) -> int:
@@ -26,11 +30,13 @@ def predict_device(name: str, workloads: Sequence[str], quick: bool, as_json: bo
             {
                 "device": device.model_dump(mode="json"),
                 "predictions": [prediction.model_dump(mode="json") for prediction in predictions],
+                "sensitivities": [sensitivity.model_dump(mode="json") for sensitivity in ranked(predictions)],
             }
         )
         return 0
     _print_device(device)
     _print_features(predictions)
+    _print_sensitivities(device, predictions)
     _print_occupancy(predictions)
     return 0
 
@@ -52,9 +58,29 @@ def _print_features(predictions: Sequence[Prediction]) -> None:
     rows: list[Row] = []
     for p in predictions:
         rows.append((heading(f"{p.key.workload}/{p.key.variant}", p.key.sweep, p.features),))
-        rows += [(f"  {feature_name(f)}", format_value(f.value, short_unit(f.unit))) for f in p.features]
-    title = f"Predicted from the specification alone ({TITLE_NOTE})"
+        rows += [
+            (f"  {feature_name(f)}", format_predicted(f.value, f.ci_low, f.ci_high, short_unit(f.unit)))
+            for f in p.features
+        ]
+    title = f"Predicted from the specification alone, with 95 % intervals ({TITLE_NOTE})"
     print_table(title, ("feature", "predicted"), rows, right=(1,))
+
+
+def _print_sensitivities(device: Device, predictions: Sequence[Prediction]) -> None:
+    """Print the facts that the predictions hang on most."""
+    rows = [
+        (
+            fact_name(found.fact),
+            fact_value(device, found.fact),
+            found.kind,
+            format_share(found.uncertainty),
+            format_share(found.effect),
+            f"{found.share:.0%}",
+        )
+        for found in ranked(predictions)[:_MOST_FACTS]
+    ]
+    columns = ("fact", "is", "kind", "known to", "moves times by", "share of the variance")
+    print_table("What the predictions hang on", columns, rows, right=(1, 3, 4, 5))
 
 
 def _print_occupancy(predictions: Sequence[Prediction]) -> None:

@@ -85,11 +85,15 @@ class Bench:
     def trace(self, point: Point, dispatches: int) -> list[tuple[float, float]]:
         """Return when each of a row of dispatches began, and how long it took: device seconds from the first on.
 
+        What is to run before a sample runs before the row; within it, each dispatch finds what the one before left.
+
         Raises:
             DeviceError: as for :meth:`run`.
         """
         ready = self._prepare(point)
         row = [ready.turn[i % len(ready.turn)] for i in range(dispatches)]
+        if ready.before:
+            self._backend.run(ready.before)
         return self._backend.trace(row)
 
     def turn(self, point: Point) -> int:

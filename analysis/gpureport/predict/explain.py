@@ -9,7 +9,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.predict.hypotheses import HYPOTHESES, Case, Hypothesis
+from gpureport.predict.case import Case
+from gpureport.predict.hypotheses import HYPOTHESES, Hypothesis
 from gpureport.records import Explanation, SweepKey
 from gpureport.text import off_by
 

@@ -13,6 +13,8 @@ Floats = NDArray[np.float64]
 
 _NEAR = log(1.1)
 """Points within 10 % of a plateau's value, or of the first time, belong to it."""
+_FIRST = 4
+"""So many points of the plateau that ends a taper stand for it: further ones may belong to the next level."""
 _LEAST_SLOPE = 0.1
 """Slope of ln(rate) over ln(work-items) at 90 % of the plateau where a fixed cost joins work; a softer corner's is
 0.27."""
@@ -88,13 +90,14 @@ class _Curve:
         """Return the deviations of a taper's position, relative."""
         work = np.log([float(point.point.work_items) for point in self.points])
         times = np.log([point.time_s for point in self.points])
-        rates = work - times
-        plateau: Floats = self.relative[rates > rates.max() - _NEAR].mean(axis=0)
-        if feature.position == "knee":
-            return self._at(self.points[0].time_s, [point.time_s for point in self.points]) - plateau
         u, first = np.unique(work, return_index=True)
         place = min(max(log(feature.value), float(u[0])), float(u[-1]))
-        slope = max(_LEAST_SLOPE, float(np.interp(place, u, np.gradient(rates[first], u))))
+        rates = (work - times)[first]
+        reached = u >= place
+        plateau = self.relative[first][reached & (rates > rates[reached].max() - _NEAR / 2)][:_FIRST].mean(axis=0)
+        if feature.position == "knee":
+            return np.asarray(self._at(self.points[0].time_s, [point.time_s for point in self.points]) - plateau)
+        slope = max(_LEAST_SLOPE, float(np.interp(place, u, np.gradient(rates, u))))
         there = np.array([np.interp(place, u, column) for column in self.relative[first].T])
         return np.asarray((there - plateau) / slope)
 

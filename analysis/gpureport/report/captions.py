@@ -66,12 +66,26 @@ def _lines(curves: Sequence[Curve]) -> list[str]:
         for text, drawn in (
             ("dashed: predicted from the specification", any(curve.specification for curve in curves)),
             ("solid: calibrated", any(curve.calibrated for curve in curves)),
+            (_band(curves), any(_has_band(curve) for curve in curves)),
             ("dots: medians with 95 % intervals", any(curve.observation for curve in curves)),
         )
         if drawn
     ]
     text = "; ".join(lines)
     return [f"{text[:1].upper()}{text[1:]}."] if lines else []
+
+
+def _has_band(curve: Curve) -> bool:
+    return curve.prediction is not None and any(point.spread > 1 for point in curve.prediction.points)
+
+
+def _band(curves: Sequence[Curve]) -> str:
+    """Say what the bands are."""
+    kinds = {curve.prediction.kind for curve in curves if curve.prediction and _has_band(curve)}
+    both = any(curve.specification and curve.calibrated for curve in curves)
+    return f"band: 95 % interval of the {'better ' if both and len(kinds) > 1 else ''}prediction" + (
+        f" ({kinds.pop()})" if both and len(kinds) == 1 else ""
+    )
 
 
 def case_caption(curves: Sequence[Curve]) -> str:
@@ -81,6 +95,8 @@ def case_caption(curves: Sequence[Curve]) -> str:
         parts.append("blue ticks: predicted from the specification")
     if any(curve.calibrated for curve in curves):
         parts.append("dotted ticks: calibrated")
+    if any(_has_band(curve) for curve in curves):
+        parts.append(_band(curves))
     text = "; ".join(parts)
     return f"{text[:1].upper()}{text[1:]}."
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from gpureport.advice import advise
 from gpureport.data import data_dir
 from gpureport.errors import GpuReportError
-from gpureport.report import appendix, compiled, surprises, tables, words
+from gpureport.report import appendix, compiled, surprises, tables, trust, words
 from gpureport.report.chapters import chapters
 from gpureport.report.curves import comparisons, verdicts
 from gpureport.report.document import Report
@@ -25,6 +25,7 @@ from gpureport.units import (
     format_bytes,
     format_frequency,
     format_interval,
+    format_predicted,
     format_ratio,
     format_value,
 )
@@ -179,6 +180,7 @@ def environment() -> "Environment":
         compiled=compiled,
         words=words,
         surprises=surprises,
+        trust=trust,
     )
     env.filters.update(
         bandwidth=format_bandwidth,
@@ -187,6 +189,7 @@ def environment() -> "Environment":
         ratio=format_ratio,
         value=_value,
         interval=_interval,
+        predicted=_predicted,
         picture=_inline,
         sentence=sentence,
         shorten=shorten,
@@ -220,6 +223,10 @@ def _value(value: float | None, unit: str) -> str:
 
 def _interval(value: float | None, low: float | None, high: float | None, unit: str) -> str:
     return brief(format_interval(value, low, high, unit))
+
+
+def _predicted(value: float | None, low: float | None, high: float | None, unit: str) -> str:
+    return brief(format_predicted(value, low, high, unit))
 
 
 def _inline(figure: Figure) -> "Markup":

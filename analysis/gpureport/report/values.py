@@ -32,6 +32,18 @@ def value_at(device: Device, path: str) -> str:
     return _written(*_followed(device.architecture, path)) if text == _UNKNOWN else text
 
 
+def fact_name(fact: str) -> str:
+    """Name what a prediction hangs on: a path, or the model."""
+    return "the model itself" if fact == "model" else fact
+
+
+def fact_value(device: Device, fact: str) -> str:
+    """Write the value of what a prediction hangs on; of an extent its midpoint, of the model nothing."""
+    if fact == "model":
+        return ""
+    return value_at(device, f"{fact}.midpoint" if fact.endswith("_extent") else fact)
+
+
 def _followed(node: object, path: str) -> tuple[object, str]:
     """Return what is at the end of *path*, and its unit."""
     unit = ""

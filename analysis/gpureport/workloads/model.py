@@ -72,7 +72,8 @@ class Job:
         buffers: by name. Buffers of one name are shared by the points of a sweep (the largest serves all), so a
             name must always stand for the same contents.
         dispatches: run in turn, again and again (two for ping-pong).
-        before: run once, untimed, before every sample (to bring caches into the state that is to be measured).
+        before: run once, untimed, before every sample, or before the first frame of a trace (to bring caches into the
+            state that is to be measured).
     """
 
     buffers: Mapping[str, Buffer]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from gpureport.records import ObservedPoint
 from gpureport.report.curves import Curve
 from gpureport.report.figures.canvas import Canvas, Ink, Pen
-from gpureport.report.figures.panels import INTERVAL, Panel, Scale, value_scale, zero_scale
+from gpureport.report.figures.panels import BAND, INTERVAL, Panel, Scale, value_scale, zero_scale
 from gpureport.report.figures.sizes import heights
 from gpureport.report.figures.style import OBSERVED, PREDICTED, SMALL_PT, WIDTH_IN, shorten
 from gpureport.report.figures.svg import svg
@@ -78,6 +78,12 @@ def _draw(panel: Panel, curve: Curve, labels: Sequence[str]) -> None:
         for predicted in prediction.points if prediction else ():
             if predicted.point.label in rows and predicted.value > 0:
                 x, height = panel.across(predicted.value), rows[predicted.point.label]
+                if prediction is curve.prediction and predicted.spread > 1:
+                    ends = [
+                        panel.across(predicted.value * factor) for factor in (1 / predicted.spread, predicted.spread)
+                    ]
+                    low, high = (ends[0], height - 0.35 * _ROW_IN), (ends[1], height + 0.35 * _ROW_IN)
+                    panel.canvas.rectangle(low, high, BAND)
                 panel.canvas.segment((x, height - 0.45 * _ROW_IN), (x, height + 0.45 * _ROW_IN), pen)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import ceil, log
 from typing import TypeVar
 
-from gpureport.report.figures.canvas import Canvas, Pen, Place
+from gpureport.report.figures.canvas import Canvas, Ink, Pen, Place
 from gpureport.report.figures.style import (
     FAINT,
     MUTED,
@@ -23,6 +23,7 @@ T = TypeVar("T")
 
 SPECIFICATION = Pen(PREDICTED, 0.8, dashes=(4, 2), alpha=0.8)
 CALIBRATED = Pen(PREDICTED, 0.8, alpha=0.8)
+BAND = Ink(PREDICTED, alpha=0.15)
 INTERVAL = Pen(OBSERVED, 0.6, order=3)
 DOT = Pen(OBSERVED, 2.6, order=4, round=True)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby, pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from gpureport.report.curves import Curve
 from gpureport.report.figures.canvas import Ink
 from gpureport.report.figures.marks import draw_marks, feature_marks, text_in
 from gpureport.report.figures.panels import (
+    BAND,
     CALIBRATED,
     DOT,
     INTERVAL,
@@ -28,7 +29,7 @@ from gpureport.units import format_bytes
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Point = PredictedPoint | ObservedPoint
+P = TypeVar("P", bound=PredictedPoint | ObservedPoint)
 
 MOST_PANELS = 6
 
@@ -67,12 +68,14 @@ def heights(curve: Curve) -> list[float]:
     return [value for value in [*(point.value for point in curve.points), *ends] if value > 0]
 
 
-def _drawable(points: Iterable[Point]) -> list[Point]:
+def _drawable(points: Iterable[P]) -> list[P]:
     """Return the points that a logarithmic axis has a place for, in order."""
     return sorted((p for p in points if p.value > 0 and p.point.x > 0), key=lambda point: point.point.x)
 
 
 def _draw(panel: Panel, curve: Curve) -> None:
+    if curve.prediction:
+        _draw_band(panel, curve.prediction)
     for prediction, pen in ((curve.specification, SPECIFICATION), (curve.calibrated, CALIBRATED)):
         if prediction:
             panel.line([(point.point.x, point.value) for point in _drawable(prediction.points)], pen)
@@ -88,6 +91,15 @@ def _draw(panel: Panel, curve: Curve) -> None:
     ):
         if record and record.points:
             draw_marks(panel, feature_marks(record.features, record.points), panel.top_in + above_in, colour)
+
+
+def _draw_band(panel: Panel, prediction: Prediction) -> None:
+    """Shade the interval of a prediction."""
+    points = _drawable(prediction.points)
+    upper = [panel.at(point.point.x, point.value * point.spread) for point in points]
+    lower = [panel.at(point.point.x, point.value / point.spread) for point in points]
+    if any(point.spread > 1 for point in points):
+        panel.canvas.area([*upper, *reversed(lower)], BAND)
 
 
 def _draw_observed(panel: Panel, points: Iterable[ObservedPoint]) -> None:

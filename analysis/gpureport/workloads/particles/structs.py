@@ -85,7 +85,7 @@ class Structs(_HalfStructs):
             Axis(quantity="case", label=WORKING_SET),
             tuple({"count": count, "local": min(256, limits.max_work_group)} for count in counts),
             "time of successive frames",
-            frames=100 if few else 300,
+            frames=200 if few else 300,
         )
 
 

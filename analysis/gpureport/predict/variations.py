@@ -1,0 +1,256 @@
+"""What hypotheses change of a case: pure functions, each one other way in which a device may work."""
+# ruff: noqa: D103 - the claims of the hypotheses say what each of these makes so
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from math import ceil, prod
+from typing import Any
+
+from gpureport.predict.case import Case
+from gpureport.predict.occupancy import occupancy
+from gpureport.spec.models import Cache, Extent
+from gpureport.workloads.model import Stream
+
+Vary = Callable[[Case], Sequence[Case]]
+"""What a hypothesis makes of a point: several cases run one after another; none where it does not apply."""
+
+
+# How a case is changed: parts of it replaced. Nothing is returned where that changes nothing.
+
+
+def _device(case: Case, **update: object) -> Sequence[Case]:
+    device = case.device.model_copy(update=update)
+    return () if device == case.device else (replace(case, device=device),)
+
+
+def _architecture(case: Case, **update: object) -> Sequence[Case]:
+    return _device(case, architecture=case.device.architecture.model_copy(update=update))
+
+
+def _caches(case: Case, change: Callable[[Cache], Mapping[str, object]]) -> Sequence[Case]:
+    return _device(case, caches=tuple(cache.model_copy(update=dict(change(cache))) for cache in case.device.caches))
+
+
+def _all_caches(case: Case, **update: object) -> Sequence[Case]:
+    return _caches(case, lambda _: update)
+
+
+def _launch(case: Case, **update: object) -> Sequence[Case]:
+    return _device(case, launch=case.device.launch.model_copy(update=update))
+
+
+def _asks(case: Case, **changes: Any) -> Sequence[Case]:  # noqa: ANN401 - fields of a demand
+    demand = replace(case.demand, **changes)
+    return () if demand == case.demand else (replace(case, demand=demand),)
+
+
+def _streams(case: Case, change: Callable[[int, Stream], Stream]) -> Sequence[Case]:
+    return _asks(case, streams=tuple(change(i, stream) for i, stream in enumerate(case.demand.streams)))
+
+
+def _chained(case: Case, *varies: Vary) -> Sequence[Case]:
+    """Change a case in one way after another."""
+    changed: Sequence[Case] = ()
+    for vary in varies:
+        changed = vary(case) or changed
+        case = changed[0] if changed else case
+    return changed
+
+
+# Caches: how much of them serves whom, and what stays in them.
+
+
+def one_partition(case: Case) -> Sequence[Case]:
+    return _caches(case, lambda cache: {"capacity_bytes": cache.capacity_bytes / cache.partitions})
+
+
+_FULL = Extent(departure=0.98, midpoint=1.0, arrival=1.02)
+
+
+def whole_cache(case: Case) -> Sequence[Case]:
+    return _all_caches(case, bandwidth_extent=_FULL, latency_extent=_FULL)
+
+
+def no_carve_out(case: Case) -> Sequence[Case]:
+    return _all_caches(case, unified_with_local_memory=False)
+
+
+def kept_by_all(case: Case) -> Sequence[Case]:
+    return _all_caches(case, persistent=True)
+
+
+def nothing_kept(case: Case) -> Sequence[Case]:
+    return _asks(case, reused="never")
+
+
+def shared(case: Case) -> Sequence[Case]:
+    return _asks(case, shared=True)
+
+
+def divided(case: Case) -> Sequence[Case]:
+    return _asks(case, shared=False)
+
+
+def one_buffer(case: Case) -> Sequence[Case]:
+    return _streams(case, lambda _, stream: replace(stream, buffer=""))
+
+
+def own_buffers(case: Case) -> Sequence[Case]:
+    return _streams(case, lambda i, stream: replace(stream, buffer=str(i)))
+
+
+# Traffic: what moves when a work-item asks for some bytes.
+
+
+def useful_bytes(case: Case) -> Sequence[Case]:
+    return _streams(case, lambda _, stream: replace(stream, record_bytes=min(stream.record_bytes, stream.used_bytes)))
+
+
+def whole_lines(case: Case) -> Sequence[Case]:
+    memory, line = case.device.memory, max((cache.line_bytes for cache in case.device.caches), default=0)
+    moved = memory.model_copy(update={"access_bytes": max(line, memory.access_bytes)})
+    return _chained(
+        case,
+        lambda case: _caches(case, lambda cache: {"sector_bytes": cache.line_bytes}),
+        lambda case: _device(case, memory=moved),
+    )
+
+
+def no_fill(case: Case) -> Sequence[Case]:
+    return _chained(
+        case,
+        lambda case: _streams(case, lambda _, stream: replace(stream, write=False)),
+        lambda case: _architecture(case, write_allocate=False),
+    )
+
+
+def fill(case: Case) -> Sequence[Case]:
+    return _architecture(case, write_allocate=True)
+
+
+def reread(case: Case) -> Sequence[Case]:
+    return _streams(case, lambda _, s: replace(s, outer_passes=max(s.outer_passes, s.passes)))
+
+
+def read_once(case: Case) -> Sequence[Case]:
+    return _streams(case, lambda _, s: replace(s, outer_passes=min(s.outer_passes, 1.0)))
+
+
+# Instructions: how many of them are executed, and what waits for what.
+
+
+def hoisted(case: Case) -> Sequence[Case]:
+    return (replace(case, demand=case.once),) if case.once else ()
+
+
+def no_conflicts(case: Case) -> Sequence[Case]:
+    return _asks(case, local_conflicts=1.0)
+
+
+def conflicts(case: Case) -> Sequence[Case]:
+    banks = min(case.device.architecture.local_memory_banks, case.device.architecture.wave_width)
+    return _asks(case, local_conflicts=float(max(1, banks)))
+
+
+def one_line(case: Case) -> Sequence[Case]:
+    return _asks(case, lines_per_access=1.0)
+
+
+def line_a_lane(case: Case) -> Sequence[Case]:
+    return _asks(case, lines_per_access=float(case.device.architecture.wave_width))
+
+
+def loads_in_turn(case: Case) -> Sequence[Case]:
+    accesses = case.demand.operations.get("memory", 0.0) / case.demand.work_items
+    return _asks(case, memory_chain=max(case.demand.memory_chain, accesses))
+
+
+def loads_at_once(case: Case) -> Sequence[Case]:
+    return _asks(case, memory_chain=min(case.demand.memory_chain, 1.0))
+
+
+def one_pipe(case: Case) -> Sequence[Case]:
+    used = [name for name in case.demand.operations if name != "instruction"]
+    return _architecture(case, pipes={"one pipe": tuple(used)})
+
+
+def own_pipes(case: Case) -> Sequence[Case]:
+    return _architecture(case, pipes={})
+
+
+def scalar(case: Case) -> Sequence[Case]:
+    return _asks(case, branches=True)
+
+
+def vector(case: Case) -> Sequence[Case]:
+    return _asks(case, branches=False)
+
+
+# Waiting: which waits hide behind what.
+
+
+def loaded(case: Case) -> Sequence[Case]:
+    return _asks(case, loaded=True)
+
+
+def unloaded(case: Case) -> Sequence[Case]:
+    return _asks(case, loaded=False)
+
+
+def in_turn(case: Case) -> Sequence[Case]:
+    demand = case.demand
+    if not (demand.streams and demand.operations):
+        return ()
+    moves = _asks(case, operations={}, chain={})
+    computes = replace(case, demand=replace(demand, streams=(), memory_chain=0.0))
+    return (*moves, *_launch(computes, batched_s=0.0))
+
+
+# Starting and ending: launches, groups, clocks, timers.
+
+
+def lone_launches(case: Case) -> Sequence[Case]:
+    return _launch(case, batched_s=case.device.launch.single_s)
+
+
+def waves_started(case: Case) -> Sequence[Case]:
+    waves = ceil(prod(case.demand.work_group) / case.device.architecture.wave_width)
+    return _launch(case, groups_per_cycle=case.device.launch.groups_per_cycle / waves)
+
+
+def whole_rounds(case: Case) -> Sequence[Case]:
+    """Fill the last round of resident groups."""
+    resident = occupancy(case.device.architecture, case.demand.work_group, case.resources)
+    return _filled(case, max(1, resident.groups_per_compute_unit) * case.device.compute_units)
+
+
+def fullest_unit(case: Case) -> Sequence[Case]:
+    """Give every compute unit as many groups as the fullest has."""
+    return _filled(case, case.device.compute_units)
+
+
+def fullest_scheduler(case: Case) -> Sequence[Case]:
+    """Give every scheduler as many waves as the fullest has."""
+    architecture = case.device.architecture
+    waves = ceil(prod(case.demand.work_group) / architecture.wave_width)
+    return _filled(case, max(1, architecture.schedulers // waves) * case.device.compute_units)
+
+
+def _filled(case: Case, slots: float) -> Sequence[Case]:
+    """Raise the operations to those of a whole multiple of *slots* groups, none of which is idle."""
+    groups = case.demand.groups
+    busy = min(case.device.compute_units, ceil(groups)) / case.device.compute_units
+    factor = ceil(groups / slots) * slots / groups * busy
+    return _asks(case, operations={name: count * factor for name, count in case.demand.operations.items()})
+
+
+def measured_primitives(case: Case) -> Sequence[Case]:
+    return (case.informed,) if case.informed else ()
+
+
+def measured_clock(case: Case) -> Sequence[Case]:
+    return _device(case, clock_hz=case.clock_hz) if case.clock_hz else ()
+
+
+def ticks(case: Case) -> Sequence[Case]:
+    return (replace(case, rounded=True),) if case.tick_s else ()

@@ -1,0 +1,96 @@
+"""How far to trust a prediction: what its interval comes from, how often it holds, and the arithmetic of examples."""
+
+from collections.abc import Iterator
+
+from gpureport.predict.expressions import number
+from gpureport.predict.uncertainty import HERE, KINDS, MODEL, RULES, ranked
+from gpureport.records import Arithmetic, Prediction, Sensitivity
+from gpureport.report.document import Report
+from gpureport.report.tables import Table
+from gpureport.report.values import fact_name, fact_value
+from gpureport.report.words import title_of
+from gpureport.units import format_share, format_time
+
+_MOST = 16  # facts of the table
+_PREDICTION = {"specification": "prediction from the specification", "calibrated": "calibrated prediction"}
+
+
+def sensitivity_table(report: Report) -> Table:
+    """List the facts that the specification's predictions hang on, and what is left of that in the calibrated ones."""
+    specified, calibrated = ({s.fact: s for s in ranked(_of(report, kind))} for kind in _PREDICTION)
+    columns: tuple[str, ...] = ("fact", "is", "kind", "known to", "moves by", "share")
+    if calibrated:
+        columns += ("then known to", "then moves by", "then share")
+    rows = []
+    for fact in list(dict.fromkeys((*specified, *calibrated)))[:_MOST]:
+        kinds = dict.fromkeys(found[fact].kind for found in (specified, calibrated) if fact in found)
+        what = (fact_name(fact), fact_value(report.device, fact), ", then ".join(kinds), *_cells(specified.get(fact)))
+        rows.append((*what, *_cells(calibrated.get(fact))) if calibrated else what)
+    return Table(columns, tuple(rows), frozenset({"is", *columns[3:]}))
+
+
+def _cells(found: Sensitivity | None) -> tuple[str, ...]:
+    if found is None:
+        return ("", "", "")
+    return format_share(found.uncertainty), format_share(found.effect), f"{found.share:.0%}"
+
+
+def _of(report: Report, kind: str) -> list[Prediction]:
+    return [prediction for prediction in report.predictions if prediction.kind == kind]
+
+
+def rules_table() -> Table:
+    """List how uncertain facts are taken to be, and why."""
+    rows = [(rule.what, format_share(rule.published), format_share(rule.assumed), rule.source) for rule in RULES]
+    kinds = ", ".join(f"{kind} {format_share(share)}" for kind, share in KINDS.items() if kind != "assumed")
+    rows.append(("all others", "", format_share(KINDS["assumed"]), f"by kind: {kinds} (assumed)"))
+    rows.append(
+        ("measured by the run itself", format_share(HERE), "", "two runs on two H200: 90 % of results within 1.2 %")
+    )
+    rows.append(
+        (
+            "the model itself",
+            format_share(MODEL),
+            "",
+            "what fits leave: 2.7 % in the median of 12 GPUs (RRZE-HPC/gpu-benches @1038c5d, gpu-stream)",
+        )
+    )
+    return Table(("what", "published", "assumed", "from"), tuple(rows), frozenset({"published", "assumed"}))
+
+
+def coverage(report: Report) -> Iterator[str]:
+    """Say of each kind of prediction how many of the measured points lie within its intervals."""
+    observed = {observation.key: observation for observation in report.observations}
+    for kind, name in _PREDICTION.items():
+        inside = total = 0
+        for prediction in _of(report, kind):
+            spreads = {p.point.label: p for p in prediction.points if p.spread > 1}
+            for point in observed[prediction.key].points if prediction.key in observed else ():
+                expected = spreads.get(point.point.label)
+                if expected:
+                    total += 1
+                    inside += 1 / expected.spread <= point.time_s / expected.time_s <= expected.spread
+        if total:
+            yield f"{inside / total:.0%} of {total} measured points lie within the interval of the {name}"
+
+
+def examples(report: Report) -> tuple[tuple[str, Arithmetic], ...]:
+    """Return the arithmetic of one point of each family, under its variant's title; of several the last."""
+    found = {
+        p.key.workload: (title_of(report, p.key.workload, p.key.variant), p.arithmetic)
+        for p in _of(report, "specification")
+        if p.arithmetic
+    }
+    return tuple(found.values())
+
+
+def arithmetic_table(arithmetic: Arithmetic) -> Table:
+    """List the sums behind one predicted time."""
+    rows = tuple((s.name, s.formula, s.numbers, _result(s.name, s.value)) for s in arithmetic.sums)
+    return Table(("name", "is", "with the numbers put in", "gives"), rows, frozenset({"gives"}))
+
+
+def _result(name: str, value: float) -> str:
+    if name == "time":
+        return format_time(value)
+    return f"{number(value)} s" if name.startswith("t(") or name == "throughput" else number(value)
