@@ -187,7 +187,7 @@ def test_padding_work_items_count() -> None:
     assert demand.work_items == 128 * 12
     assert demand.groups == 6
     # A wave is 32 x 1 items: four of them cross a row, and the rows beyond the board return at once.
-    assert demand.operations["instruction"] == 75 * 4 * 32 * 10
+    assert demand.operations["instruction"] == Bytes.operations["instruction"] * 4 * 32 * 10
 
 
 def test_idle_lanes_of_a_wave_count() -> None:

@@ -120,7 +120,7 @@ def test_what_fits_the_outer_cache_runs_at_its_rate() -> None:
 
 def test_instruction_ceilings_count_lanes() -> None:
     """64 integer lanes on each of 100 units at 1 GHz."""
-    demand = Demand(work_items=2**20, work_group=(256,), operations={"int32": 6.4e9})
+    demand = Demand(work_items=25_600 * 40, work_group=(256,), operations={"int32": 6.4e9})
 
     assert point_time(TOY, demand, FREE).ceilings_s["int32"] == pytest.approx(1e-3)
 
@@ -130,7 +130,9 @@ def test_classes_of_one_pipe_wait_for_each_other() -> None:
     rates = {**TOY.architecture.rates_per_cycle, "ballot": 64.0}
     architecture = TOY.architecture.model_copy(update={"rates_per_cycle": rates, "pipes": {"ALU": ("int32", "ballot")}})
     device = TOY.model_copy(update={"architecture": architecture})
-    demand = Demand(work_items=2**20, work_group=(256,), operations={"int32": 6.4e9, "ballot": 6.4e9, "fp32": 1.0})
+    demand = Demand(
+        work_items=25_600 * 40, work_group=(256,), operations={"int32": 6.4e9, "ballot": 6.4e9, "fp32": 1.0}
+    )
     found = point_time(device, demand, FREE)
 
     assert (found.binding, found.ceilings_s["ALU"]) == ("ALU", pytest.approx(2e-3))
@@ -147,7 +149,9 @@ def test_a_processor_takes_branching_work_items_in_turn_but_barriers_always() ->
     cpu = TOY.model_copy(
         update={"kind": "cpu", "architecture": TOY.architecture.model_copy(update={"rates_per_cycle": rates})}
     )
-    demand = Demand(work_items=2**20, work_group=(256,), operations={"int32": 6.4e9, "barrier": 1e8}, branches=True)
+    demand = Demand(
+        work_items=25_600 * 40, work_group=(256,), operations={"int32": 6.4e9, "barrier": 1e8}, branches=True
+    )
     ceilings = point_time(cpu, demand, FREE).ceilings_s
 
     assert ceilings["int32"] == pytest.approx(32e-3)

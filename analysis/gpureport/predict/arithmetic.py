@@ -63,7 +63,7 @@ def _sums(time: Expression, ceilings: Mapping[Expression, str]) -> Iterator[Sum]
     order = _in_order(time)
     names = {part: name for part, name in ceilings.items() if part.operands and part in order}
     names |= {part: "groups" for part in order if part.is_ratio_of("work_items")}
-    names |= {part: "throughput" for part in order if part.is_norm(THROUGHPUT_CORNER)} | {time: "time"}
+    names |= _norms(order) | {time: "time"}
     names |= dict.fromkeys(_broken_up(order, names), "")
     letters = iter("abcdefghijklmnopqrsuvwxyz")
     for part in order:
@@ -75,6 +75,12 @@ def _sums(time: Expression, ceilings: Mapping[Expression, str]) -> Iterator[Sum]
                 numbers=part.written(names, values=True),
                 value=part.value,
             )
+
+
+def _norms(order: list[Expression]) -> dict[Expression, str]:
+    """Name the soft corner of all throughput, and that of instructions alone, which is a part of it."""
+    norms = sorted((part for part in order if part.is_norm(THROUGHPUT_CORNER)), key=lambda part: -len(part.operands))
+    return dict(zip(norms, ("throughput", "instructions"), strict=False))
 
 
 def _in_order(time: Expression) -> list[Expression]:

@@ -132,7 +132,7 @@ class Reader:
                 return other
         norm = _norm(a, b)
         if norm:
-            return self._node("norm", (*norm, self._leaf(round(1.0 / b.operands[1].value))), value)
+            return self._node("norm", (*norm, self._leaf(round(1.0 / b.operands[1].value, 9))), value)
         return self._node("*", (*_flat("*", a), *_flat("*", b)), value)
 
     def _ratio(self, a: Expression, b: Expression, value: float) -> Expression:
