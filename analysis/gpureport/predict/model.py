@@ -135,8 +135,9 @@ def _memory_time(device: Device, demand: Demand, footprint: float, held: tuple[f
         time_s = moved / (device.level_bandwidth_bytes_per_s(cache) * units[cache.scope])
         if time_s > slowest:
             slowest, bound = time_s, cache.name
-        if cache.scope == "device" and writes_s > slowest:
-            slowest, bound = writes_s, f"{cache.name} writes"
+        if cache.scope == "device" and writes_s:
+            bound = f"{cache.name} writes" if writes_s > slowest else bound
+            slowest = corner((slowest, writes_s), THROUGHPUT_CORNER)
         levels.append(Level(bound, capacity, cache.bandwidth_extent, slowest))
     moved = traffic.memory_bytes(demand.streams, device, every_pass=again)
     memory_s = moved / (device.memory.bandwidth_bytes_per_s * device.memory.efficiency)

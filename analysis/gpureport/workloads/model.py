@@ -6,6 +6,7 @@ Adding a workload is one module in this room and one ``.cl`` file in ``kernels_c
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -152,7 +153,7 @@ class Demand:
     @property
     def groups(self) -> float:
         """Number of work-groups."""
-        return self.work_items / float(np.prod(self.work_group))
+        return self.work_items / prod(self.work_group)
 
 
 @dataclass(frozen=True)
