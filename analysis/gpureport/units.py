@@ -212,7 +212,7 @@ def format_predicted(value: float | None, low: float | None, high: float | None,
     if value is None or high is None or low is None or not low < value < high:
         return text
     factor = math.sqrt(high / low)
-    return f"{text} ± {100 * (factor - 1):.0f} %" if factor < 1.5 else f"{text} (factor {factor:.2g})"
+    return f"{text} ±\xa0{100 * (factor - 1):.0f}\xa0%" if factor < 1.5 else f"{text} (factor\xa0{factor:.2g})"
 
 
 def format_share(share: float) -> str:
