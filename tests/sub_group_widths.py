@@ -28,6 +28,7 @@ OWN = 0
 """The compiler's own choice of lanes."""
 CASES = (
     *((variant, "KHR", lanes) for variant in ("shuffle", "ballot") for lanes in (8, 16, 32, 64)),
+    *(("ballot_8x8", "KHR", lanes) for lanes in (8, 64)),
     *(("shuffle", "INTEL", lanes) for lanes in (OWN, 8, 64)),
     *((variant, "INTEL", OWN) for variant in ("vector", "hybrid")),  # they ask for no width
 )

@@ -197,7 +197,7 @@ def test_every_link_of_the_contents_leads_somewhere() -> None:
     html = html_of("one_family")
     targets = set(re.findall(r'<a href="#([^"]+)"', html))
 
-    assert len(targets) == 10
+    assert len(targets) == 11
     assert targets <= set(re.findall(r'id="([^"]+)"', html))
 
 

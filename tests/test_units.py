@@ -113,6 +113,14 @@ def test_the_short_forms_agree_with_format_value() -> None:
         (43.2, 42.81, 43.93, "cells", "43.2 cells (42.8 to 43.9)"),
         (4.4e12, 4.39e12, 4.41e12, "B/s", "4400 GB/s (4390 to 4410)"),
         (2.5e-6, 2.49e-6, 2.51e-6, "s", "2.500 µs (2.490 to 2.510)"),
+        (1.36442e12, 1.36407e12, 1.36459e12, "adds/s", "1.364 Tadd/s (1.364 to 1.365)"),
+        (84.622e9, 84.609e9, 84.632e9, "adds/s", "84.62 Gadd/s (84.61 to 84.63)"),
+        (32_165e9, 32_160.1e9, 32_171e9, "B/s", "32165 GB/s (32160 to 32171)"),
+        (805e3, 529e3, 1322e3, "work-items", "805 k work-items (529 to 1322)"),
+        (2.1e3, 430, 35e3, "work-items", "2.1 k work-items (430 to 35 k)"),
+        (58e3, 4.2e3, 67.1e6, "work-items", "58 k work-items (4.2 k to 67 M)"),
+        (2.1e3, 0, 35e3, "", "2.1 k (0 to 35 k)"),
+        (3.2e-6, 4e-7, 9e-6, "s", "3.2 µs (400 ns to 9.0 µs)"),
         (6 * 2**20, None, None, "B", "6 MiB"),
         (6 * 2**20, 6 * 2**20, 6 * 2**20, "B", "6 MiB"),
     ],
@@ -120,7 +128,7 @@ def test_the_short_forms_agree_with_format_value() -> None:
 def test_an_interval_decides_the_digits(
     value: float, low: float | None, high: float | None, unit: str, text: str
 ) -> None:
-    """Two digits of the interval's width are shown."""
+    """Two digits of the interval's width are shown, if these are no more than four of the value."""
     assert units.format_interval(value, low, high, unit) == text
 
 

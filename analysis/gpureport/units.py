@@ -156,6 +156,7 @@ _BINARY = ((2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 _SINGULAR = {"matrices": "matrix", "launches": "launch"}
 _UNKNOWN = "—"
+_WIDE = 10.0
 
 
 def format_value(value: float | None, unit: str) -> str:
@@ -173,19 +174,33 @@ def format_value(value: float | None, unit: str) -> str:
 
 
 def format_interval(value: float | None, low: float | None, high: float | None, unit: str) -> str:
-    """Write a value with its 95 % interval, to the digits that the interval supports.
+    """Write a value with its 95 % interval, to the digits that the interval supports: two to four.
 
-    ``43.2 MiB (42.8 to 43.9)``; without an interval, as :func:`format_value`.
+    ``43.2 MiB (42.8 to 43.9)``; one wider than a factor of ten has units of its own, ``2.1 k (430 to 35 k)``.
+    Without an interval, as :func:`format_value`.
     """
-    if value is None or low is None or high is None or not all(map(math.isfinite, (value, low, high))):
+    if value is None or low is None or high is None or not all(map(math.isfinite, (value, low, high))) or low >= high:
         return format_value(value, unit)
+    if high > _WIDE * low:
+        return f"{_two_digits(value, unit)} ({' to '.join(_two_digits(end, unit, bare=True) for end in (low, high))})"
     scale, label = _scale(value, unit)
-    width = (high - low) / scale
-    if width <= 0:
-        return format_value(value, unit)
-    decimals = min(max(0, 1 - math.floor(math.log10(width))), 6)
+    supported = max(_decimals((high - low) / scale, 2), _decimals(low / scale, 2))
+    decimals = max(0, min(supported, _decimals(value / scale, 4)))
     middle, lower, upper = (f"{x / scale:.{decimals}f}" for x in (value, low, high))
     return f"{middle} {label}".rstrip() + f" ({lower} to {upper})"
+
+
+def _decimals(value: float, digits: int) -> int:
+    """Return the decimals that show *value*, which is not 0, with so many significant digits."""
+    return digits - 1 - math.floor(math.log10(abs(value)))
+
+
+def _two_digits(value: float, unit: str, *, bare: bool = False) -> str:
+    """Write a value with two significant digits; *bare*: without the word ``work-items``."""
+    scale, label = _scale(value, unit)
+    decimals = max(0, _decimals(value / scale, 2)) if value else 0
+    label = label.removesuffix("work-items") if bare else label
+    return f"{value / scale:.{decimals}f} {label}".rstrip()
 
 
 def format_predicted(value: float | None, low: float | None, high: float | None, unit: str) -> str:
@@ -197,7 +212,7 @@ def format_predicted(value: float | None, low: float | None, high: float | None,
     if value is None or high is None or low is None or not low < value < high:
         return text
     factor = math.sqrt(high / low)
-    return f"{text} ± {100 * (factor - 1):.0f} %" if factor < 1.5 else f"{text} (factor {factor:.2g})"
+    return f"{text} ±\xa0{100 * (factor - 1):.0f}\xa0%" if factor < 1.5 else f"{text} (factor\xa0{factor:.2g})"
 
 
 def format_share(share: float) -> str:

@@ -1,23 +1,33 @@
-// A ballot of bit c of all rows is row c of the transposed matrix: 32 ballots, of which each lane keeps its own.
+// A ballot of bit c of all rows is row c of the transposed matrix: 32 ballots, of which each lane keeps its own. Of 8 x 8
+// matrices it keeps four, one for each that lies beside its own, and of each of them the byte of its eight rows.
 #include "bit_transpose/rounds.h"
 #include "common/sub_group.h"
+
+// The same byte of four words, side by side.
+INLINE uint bytes_of(private const uint *words, uint at)
+{
+    return (words[0] >> at & 0xff) | (words[1] >> at & 0xff) << 8 | (words[2] >> at & 0xff) << 16 |
+           (words[3] >> at & 0xff) << 24;
+}
 
 INLINE void transpose_lanes(private uint *rows, const uint count, uint lane)
 {
     const uint lanes = 32 / count;
-    uint turned[4] = {0, 0, 0, 0};
+    const uint part = FIRST_ROUND == 0 ? lanes : 8;
+    const uint own = lane % part;
+    uint kept[4] = {0, 0, 0, 0};
 #pragma unroll
     for (uint column = 0; column < 32; ++column) {
         uint votes = 0;
 #pragma unroll
         for (uint k = 0; k < count; ++k)
             votes |= wave_ballot(rows[k] & 1u << column) << k * lanes;
-        // `column / lanes` is known when compiled: no register is chosen by an index.
-        turned[column / lanes] = lane == column % lanes ? votes : turned[column / lanes];
+        // `column / part` is known when compiled: no register is chosen by an index.
+        kept[column / part] = own == column % part ? votes : kept[column / part];
     }
 #pragma unroll
     for (uint k = 0; k < count; ++k)
-        rows[k] = turned[k];
+        rows[k] = FIRST_ROUND == 0 ? kept[k] : bytes_of(kept, (k * lanes + lane) / 8 * 8);
 }
 
 #include "bit_transpose/lanes.h"

@@ -60,7 +60,8 @@ def calibrated(device: Device, predictions: Iterable[Prediction], observations: 
     Args:
         device: as specified.
         predictions: specification predictions of the primitives (they name the levels).
-        observations: of the primitives; others are ignored, and so are searches for work-groups, of which some are slow.
+        observations: of the primitives; others are ignored, and so are searches for work-groups, of which some are
+            slow.
     """
     specified = device
     by_key = {str(prediction.key): prediction for prediction in predictions}

@@ -38,4 +38,28 @@ class Ballot(Transpose):
         return {"ballot": 1.0, "int32": ROWS + 1.0}
 
 
-WORKLOADS = (Ballot(),)
+class Ballot8x8(Ballot):
+    """A ballot for each column of four matrices."""
+
+    variant = "ballot_8x8"
+    size = 8
+    title = "Bit transpose 8 x 8 by sub-group ballot"
+    description = (
+        "One work-item a row of four matrices side by side; of the 32 ballots of one bit of all rows each lane keeps "
+        "four, and of each the byte that its own matrix voted. As many ballots as for 32 x 32, where shuffles need "
+        f"three rounds instead of five. {COUNTED[8]}"
+    )
+
+    def operations(self, device: Device) -> Mapping[str, float]:
+        """As for 32 x 32, and the bytes of four words put together: each shifted, cut out and joined."""
+        of_ballots = super().operations(device)
+        return {name: count + (_JOINED if name != "ballot" else 0.0) for name, count in of_ballots.items()}
+
+    def chain(self, device: Device) -> Mapping[str, float]:  # noqa: ARG002
+        """Four selections go side by side, then the bytes are joined one after the other."""
+        return {"ballot": 1.0, "int32": ROWS / 4 + 1.0 + _JOINED / 2}
+
+
+_JOINED = 12.0
+
+WORKLOADS = (Ballot(), Ballot8x8())
