@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib import rc_context
 
 from gpureport.records import Axis, Metric, Observation, ObservedPoint, PointKey, SweepKey
 from gpureport.report.curves import Curve, comparisons, curves
@@ -17,13 +18,13 @@ from gpureport.report.figures.canvas import Canvas, Ink, Pen
 from gpureport.report.figures.cases import case_figure, case_labels
 from gpureport.report.figures.marks import feature_marks, place
 from gpureport.report.figures.overview import MOST_ROWS, overview_figure, overview_rows
-from gpureport.report.figures.panels import in_figures, value_scale
+from gpureport.report.figures.panels import Panel, Scale, in_figures, value_scale
 from gpureport.report.figures.roofline import roofline_dots, roofline_figure
 from gpureport.report.figures.shapes import rated, shape_figure
 from gpureport.report.figures.sizes import MOST_PANELS, heights, size_figure, x_text
-from gpureport.report.figures.style import binary_ticks, decimal_ticks, shorten, spread, tick_text
-from gpureport.report.figures.svg import PAGE_FONT, described
-from gpureport.report.figures.traces import binned, trace_figure, traces
+from gpureport.report.figures.style import SMALL_PT, binary_ticks, decimal_ticks, shorten, spread, text_in, tick_text
+from gpureport.report.figures.svg import PAGE_FONT, _settings, described
+from gpureport.report.figures.traces import Trace, binned, trace_figure, traces
 from gpureport.report.pictures import kind_of, pictures
 from tests.make_report import make_report, many_variants
 
@@ -257,6 +258,26 @@ def test_a_trace_of_one_dispatch_is_drawn() -> None:
     assert any(text.startswith("aos: 65536: ") for text in texts(trace_figure(found)))
 
 
+def test_a_trace_s_title_keeps_the_median() -> None:
+    """However long the name of the variant is, and however many stand side by side."""
+    trace = Trace("a variant with a name that is long: 7.86 M (480 MiB)", np.arange(3.0), np.full(3, 4.25e-6))
+    titles = [text for text in texts(trace_figure([trace] * 6)) if text.startswith("a variant")]
+
+    assert len(titles) == 6
+    assert all(title.endswith("…: 4.25 µs") for title in titles)
+
+
+def test_ticks_of_neighbours_keep_apart() -> None:
+    """A text under the right end of one panel ends where the panel does."""
+    canvas = Canvas(2.0)
+    scale = Scale(0.0, 60.0, (0.0, 60.0), ("0", "60 ms"), logarithmic=False)
+    left = Panel(canvas, 1.0, 0.5, 1.0, 1.0, scale, scale)
+    left.frame(labels=(True, False))
+
+    (end,) = (text for text in canvas.drawn().axes[0].texts if text.get_text() == "60 ms")
+    assert end.get_position()[0] + text_in("60 ms", SMALL_PT) / 2 == pytest.approx(left.right_in)
+
+
 @given(st.integers(1, 60), st.integers(1, 12))
 def test_parts_are_even_and_complete(count: int, most: int) -> None:
     """No figure has more panels than it may, none much fewer than another."""
@@ -285,7 +306,20 @@ def test_the_roofline_takes_the_largest_size_of_each_variant(report: Report) -> 
     assert [dot.name for dot in dots] == ["naive", "packed64", "aos", "soa", "local", "shuffle"]
     assert dots[0].intensity == pytest.approx(60 / 32, rel=0.01)
     assert {dot.operations for dot in dots} == {"int32"}
+    assert "packed64 (int32)" in texts(roofline_figure(dots, report.device))
     assert dots[0].observed_per_s == pytest.approx(dots[0].predicted_per_s, rel=0.08)
+
+
+def test_the_roofline_s_legend_stays_on_the_sheet(report: Report) -> None:
+    """Whatever the variants are called."""
+    dots = roofline_dots(curves(report), report.device)
+    long = [replace(dot, name="words_changed_random_glider", operations="instruction") for dot in dots]
+    with rc_context(_settings()):
+        figure = roofline_figure.__wrapped__(long, report.device)  # type: ignore[attr-defined]
+        figure.draw_without_rendering()
+        legend = figure.axes[0].get_legend().get_window_extent()
+
+    assert legend.x1 <= figure.bbox.x1
 
 
 def test_many_workloads_share_rows() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from gpureport.records import CodeEvidence, Finding, MachineCode, MeasuredPoint, Verdict
 from gpureport.report import appendix, compiled, tables
 from gpureport.report.captions import section_title, shape_caption, size_caption
-from gpureport.report.curves import Comparison, comparisons, curves, verdicts
+from gpureport.report.curves import Comparison, comparisons, curves, specified, verdicts
 from gpureport.report.document import Report
 from gpureport.report.values import value_at
 from gpureport.report.words import (
@@ -96,6 +96,28 @@ def test_verdicts_put_the_farthest_first(report: Report) -> None:
 def test_ratios_in_words(ratio: float, text: str) -> None:
     """Small differences in percent, large ones as factors."""
     assert difference(ratio) == text
+
+
+def test_page_one_counts_findings_on_the_specification_only(report: Report) -> None:
+    """A value that only the calibrated prediction has is in its chapter."""
+    finding = next(f for f in report.findings if f.basis == "calibrated")
+    more = finding.model_copy(update={"level": "L9", "ratio": 99.0, "verdict": Verdict.ERROR})
+    extended = report.model_copy(update={"findings": (*report.findings, more)})
+
+    assert sentences(extended) == sentences(report)
+    assert verdicts(extended) == verdicts(report)
+    assert len(specified(extended)) == sum(f.basis == "specification" for f in report.findings)
+
+
+def test_the_sentence_on_what_is_farthest_is_the_table_s_first_row(report: Report) -> None:
+    """Lesser positions of a feature are in neither, however far off."""
+    finding = next(f for f in report.findings if f.basis == "specification" and f.position == "n90")
+    knee = finding.model_copy(update={"position": "knee", "ratio": 99.0, "verdict": Verdict.OFF})
+    extended = report.model_copy(update={"findings": (*report.findings, knee)})
+    first = verdicts(extended)[0].farthest.main
+
+    assert first.position != "knee"
+    assert f"{feature_text(first)}, {difference(first.ratio or 0.0)}." in sentences(extended)[2]
 
 
 def test_three_sentences_sum_the_report_up(report: Report) -> None:

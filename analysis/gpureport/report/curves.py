@@ -130,6 +130,11 @@ def comparisons(findings: Iterable[Finding]) -> tuple[Comparison, ...]:
     return tuple(Comparison(pair.get("specification"), pair.get("calibrated")) for pair in pairs.values())
 
 
+def specified(report: Report) -> tuple[Comparison, ...]:
+    """Return what page one counts: the values that have a finding on the specification."""
+    return tuple(pair for pair in comparisons(report.findings) if pair.specification)
+
+
 def curves(report: Report) -> tuple[Curve, ...]:
     """Put together the records of each sweep, in the order in which they were predicted."""
     predictions = {(prediction.key, prediction.kind): prediction for prediction in report.predictions}
@@ -170,9 +175,9 @@ class Verdicts:
 
 
 def verdicts(report: Report) -> tuple[Verdicts, ...]:
-    """Sum up the findings: a row a workload and feature, the most urgent first."""
+    """Sum up the findings on the specification: a row a workload and feature, the most urgent first."""
     groups: dict[tuple[str, str], list[Comparison]] = {}
-    for comparison in comparisons(report.findings):
+    for comparison in specified(report):
         groups.setdefault((comparison.main.workload, comparison.main.feature), []).append(comparison)
     rows = (
         Verdicts(

@@ -13,7 +13,7 @@ from gpureport.data import data_dir
 from gpureport.errors import GpuReportError
 from gpureport.report import appendix, compiled, surprises, tables, trust, words
 from gpureport.report.chapters import chapters
-from gpureport.report.curves import comparisons, verdicts
+from gpureport.report.curves import specified, verdicts
 from gpureport.report.document import Report
 from gpureport.report.figures.overview import overview_figure, overview_rows
 from gpureport.report.figures.style import brief, shorten
@@ -108,7 +108,7 @@ def _pdf(content: Content) -> bytes:
 
 def _content(report: Report) -> Content:
     """Draw the figures and gather what the templates name."""
-    rows = overview_rows(comparisons(report.findings))
+    rows = overview_rows(specified(report))
     overview = "Each mark is one value; to the right of 1 more was observed than predicted, to the left less."
     return {
         "report": report,

@@ -7,7 +7,7 @@ from statistics import median
 
 from gpureport.advice import WITHIN, FamilyAdvice
 from gpureport.records import CurveFeature, Finding, Verdict
-from gpureport.report.curves import Comparison, Group, comparisons
+from gpureport.report.curves import Comparison, Group, specified, verdicts
 from gpureport.report.document import Report
 from gpureport.spec.models import PresentDevice
 from gpureport.units import format_interval, format_ratio, format_value
@@ -103,13 +103,13 @@ def difference(ratio: float) -> str:
 
 def sentences(report: Report) -> list[str]:
     """Sum the report up in at most three sentences."""
-    pairs = comparisons(report.findings)
+    pairs = specified(report)
     if not report.observations:
         reason = "every workload was skipped" if report.measurements or report.workloads else "none was run"
         return [f"Nothing was measured: {reason}.", *_predicted_cliff(report)]
     if not pairs:
         return ["The curves were measured, but there is no prediction to compare them with."]
-    return [*_agreement(pairs), *_cliff(report, pairs), *_surprise(report, pairs)]
+    return [*_agreement(pairs), *_cliff(report, pairs), *_surprise(report)]
 
 
 def _agreement(pairs: Sequence[Comparison]) -> list[str]:
@@ -144,9 +144,9 @@ def _width(finding: Finding) -> float:
     return float("inf")
 
 
-def _surprise(report: Report, pairs: Sequence[Comparison]) -> list[str]:
-    """Tell the finding that is farthest from its prediction, and its explanation."""
-    worst = min(pairs, key=lambda pair: pair.urgency).main
+def _surprise(report: Report) -> list[str]:
+    """Tell the finding that is farthest from its prediction, which leads the table of verdicts, and its explanation."""
+    worst = verdicts(report)[0].farthest.main
     if worst.verdict is Verdict.AGREES:
         return ["No value is farther from its prediction than the tolerance of its verdict."]
     title = title_of(report, worst.workload, worst.variant)

@@ -8,7 +8,7 @@ import numpy as np
 from gpureport.records import CurveFeature, ObservedPoint, PredictedPoint
 from gpureport.report.figures.canvas import Ink, Pen
 from gpureport.report.figures.panels import Panel
-from gpureport.report.figures.style import TINY_PT
+from gpureport.report.figures.style import TINY_PT, text_in
 from gpureport.units import format_value
 
 Point = PredictedPoint | ObservedPoint
@@ -89,8 +89,3 @@ def _label_marks(panel: Panel, marks: Sequence[Mark], height_in: float, colour: 
             ends[index + 1] += width
         elif ends[index] + width <= starts[index]:
             panel.canvas.text((starts[index], height_in), mark.text, size_pt=TINY_PT, colour=colour, ha="right")
-
-
-def text_in(text: str) -> float:
-    """Estimate the width of a small text in inches: half an em a character, and a little."""
-    return 0.55 * TINY_PT / 72 * len(text)

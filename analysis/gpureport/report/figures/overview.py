@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from itertools import cycle
 from typing import TYPE_CHECKING
 
+from gpureport.findings import AGREEMENT
 from gpureport.records import Feature, Finding
 from gpureport.report.curves import Comparison
 from gpureport.report.figures.style import (
@@ -92,12 +93,13 @@ def _scale(axes: "Axes", reach: float, names: Sequence[str]) -> None:
     axes.set_xticks([], minor=True)
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.set_yticks(range(len(names)), [shorten(name) for name in names])
-    axes.axvspan(0.9, 1 / 0.9, color="#F2F2F2", linewidth=0, zorder=0)
+    axes.axvspan(1 / AGREEMENT, AGREEMENT, color="#F2F2F2", linewidth=0, zorder=0)
     axes.axvline(1, color=MUTED, linewidth=0.8, zorder=1)
     axes.grid(axis="y", color=FAINT, linewidth=0.4)
     axes.tick_params(axis="y", length=0)
     axes.set_axisbelow(True)
-    axes.set_xlabel("observed / predicted from the specification (shaded: within 10 %)", color=INK)
+    shaded = f"shaded: within a factor of {AGREEMENT:g}, where they agree"
+    axes.set_xlabel(f"observed / predicted from the specification ({shaded})", color=INK)
 
 
 def _draw(axes: "Axes", finding: Finding, row: int, reach: float) -> None:

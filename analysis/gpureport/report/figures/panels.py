@@ -16,6 +16,7 @@ from gpureport.report.figures.style import (
     binary_ticks,
     decimal_ticks,
     shorten,
+    text_in,
     tick_text,
 )
 
@@ -97,7 +98,7 @@ class Panel:
             place = (self.across(tick), self.bottom_in)
             self.canvas.segment(place, (place[0], self.top_in), _GRID)
             if labels[0]:
-                under = (place[0], place[1] - 0.04)
+                under = (self._apart(place[0], text), place[1] - 0.04)
                 self.canvas.text(under, text, size_pt=SMALL_PT, ha="center", va="top")
         for tick, text in zip(self.y.ticks, self.y.texts, strict=True):
             place = (self.left_in, self.up(tick))
@@ -105,10 +106,15 @@ class Panel:
             if labels[1]:
                 self.canvas.text((place[0] - 0.04, place[1]), text, size_pt=SMALL_PT, ha="right")
 
+    def _apart(self, across: float, text: str) -> float:
+        """Return where to centre a tick's text so that it does not run into that of the next panel."""
+        half = text_in(text, SMALL_PT) / 2
+        return max(min(across, self.right_in - half), self.left_in - _GAP_IN / 2 + half)
 
-def columns_of(count: int) -> int:
+
+def columns_of(count: int, most: int = 3) -> int:
     """Return how many panels stand side by side."""
-    return min(count, 3)
+    return min(count, most)
 
 
 def panels(

@@ -40,13 +40,12 @@ _CLASSES = ("instruction", "fp32", "int32", "int32_mul", "shuffle", "local")
 
 @dataclass(frozen=True)
 class Dot:
-    """One variant at one size: operations per byte, and operations/s as predicted and as observed.
+    """One variant at its largest size: operations per byte, and operations/s as predicted and as observed.
 
     Only one class of operations counts: the one that would take longest alone. A sum over classes has no ceiling.
     """
 
     name: str
-    size: str
     operations: str
     """The class that counts."""
     intensity: float
@@ -81,7 +80,6 @@ def _dot(variant: str, point: PredictedPoint, observed_s: float | None, device: 
     operations = point.ceilings_s[name] * device.rate_per_s(name)
     return Dot(
         name=variant,
-        size=point.point.label,
         operations=name,
         intensity=operations / point.memory_bytes,
         predicted_per_s=operations / point.time_s,
@@ -96,7 +94,7 @@ def roofline_figure(dots: Sequence[Dot], device: Device) -> "Figure":
     rows = len(dots) + len(device.caches) + 2
     height = max(_LEAST_IN, rows * _ROW_IN + _AROUND_IN)
     figure = new_figure(height)
-    axes = figure.subplots(gridspec_kw={"left": 0.105, "right": 0.66, "top": 1 - 0.06 / height, "bottom": 0.4 / height})
+    axes = figure.subplots(gridspec_kw={"left": 0.105, "right": 0.64, "top": 1 - 0.06 / height, "bottom": 0.4 / height})
     _scale(axes, dots, device, rates)
     slopes = _draw_slopes(axes, device, max(rates.values()))
     _draw_rates(axes, rates, device.memory.bandwidth_bytes_per_s)
@@ -174,6 +172,6 @@ def _draw_dots(axes: "Axes", dots: Sequence[Dot]) -> list["Line2D"]:
         axes.plot(dot.intensity, heights[0], zorder=4, **hollow)
         if dot.observed_per_s:
             axes.plot(dot.intensity, heights[1], zorder=5, **filled)
-        label = f"{shorten(dot.name, 20)} ({class_text(dot.operations)}, {shorten(dot.size, 16)})"
+        label = f"{shorten(dot.name, 22)} ({class_text(dot.operations)})"
         handles += axes.plot([], [], label=label, **(filled if dot.observed_per_s else hollow))
     return handles

@@ -9,7 +9,7 @@ import numpy as np
 from gpureport.records import ObservedPoint, PredictedPoint, Prediction
 from gpureport.report.curves import Curve
 from gpureport.report.figures.canvas import Ink
-from gpureport.report.figures.marks import draw_marks, feature_marks, text_in
+from gpureport.report.figures.marks import draw_marks, feature_marks
 from gpureport.report.figures.panels import (
     BAND,
     CALIBRATED,
@@ -22,7 +22,7 @@ from gpureport.report.figures.panels import (
     size_scale,
     value_scale,
 )
-from gpureport.report.figures.style import FAINT, OBSERVED, PREDICTED, TINY_PT
+from gpureport.report.figures.style import FAINT, OBSERVED, PREDICTED, TINY_PT, text_in
 from gpureport.report.figures.svg import svg
 from gpureport.units import format_bytes
 

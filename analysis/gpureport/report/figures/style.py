@@ -40,6 +40,11 @@ def shorten(text: str, most: int = 28) -> str:
     return printable(text) if len(text) <= most else f"{printable(text)[: most - 1]}…"
 
 
+def text_in(text: str, size_pt: float = TINY_PT) -> float:
+    """Estimate the width of a small text in inches: half an em a character, and a little."""
+    return 0.55 * size_pt / 72 * len(text)
+
+
 def brief(text: str) -> str:
     """Shorten the units that take much room where there is little."""
     return text.replace(" work-items", " items").replace("instruction", "instr")

@@ -11,7 +11,7 @@ from gpureport.records import MeasuredPoint
 from gpureport.report.curves import Curve
 from gpureport.report.figures.canvas import Pen
 from gpureport.report.figures.panels import Scale, columns_of, panels, zero_scale
-from gpureport.report.figures.style import OBSERVED
+from gpureport.report.figures.style import OBSERVED, shorten
 from gpureport.report.figures.svg import svg
 from gpureport.units import format_time
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 MOST_PANELS = 6
 
+_COLUMNS, _NAME = 2, 30  # characters of a title before the median
 _BINS = 160
 _LEAST_REACH = 0.02  # of the y axis to both sides of the median
 _BAND, _LINE = Pen(OBSERVED, 0.9, alpha=0.3), Pen(OBSERVED, 0.7, order=3)
@@ -66,13 +67,13 @@ def _at(point: MeasuredPoint) -> Floats:
 @svg
 def trace_figure(found: Sequence[Trace]) -> "Figure":
     """Draw the median of each stretch of time with its least and its greatest, relative to the whole trace's median."""
-    columns = columns_of(len(found))
+    columns = columns_of(len(found), _COLUMNS)
     x = zero_scale(max(float(trace.at_s.max()) for trace in found) or 1.0, "s")
     drawn = [binned(trace.at_s, trace.times_s / trace.median_s) for trace in found]
     reach = max(_LEAST_REACH, *(float(max(middle.max() - 1, 1 - middle.min())) for _, middle, _, _ in drawn))
     ticks = (1 - reach, 1.0, 1 + reach)
     y = Scale(1 - 1.5 * reach, 1 + 1.5 * reach, ticks, tuple(f"{tick:.3g}" for tick in ticks), logarithmic=False)
-    titles = [f"{trace.title}: {format_time(trace.median_s)}" for trace in found]
+    titles = [f"{shorten(trace.title, _NAME)}: {format_time(trace.median_s)}" for trace in found]
     names = ("time since the first dispatch", "time / median")
     canvas, places = panels(titles, columns, _PLOT_IN, _HEAD_IN, x, y, names)
     for panel, (at, middle, least, most) in zip(places, drawn, strict=True):
