@@ -233,7 +233,7 @@ def _rounds(device: Device, demand: Demand, resident: Occupancy) -> float:
     rules = device.architecture.occupancy
     shared_by = rules.units_per_subslice if isinstance(rules, IntelOccupancy) else 1
     slots = max(1, resident.groups_per_compute_unit) * device.compute_units / shared_by
-    return max(1.0, demand.groups / slots)
+    return float(ceil(demand.groups / slots))
 
 
 _OF_A_UNIT = frozenset({"local", "shuffle", "memory", "barrier"})
