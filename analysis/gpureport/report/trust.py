@@ -52,7 +52,7 @@ def rules_table() -> Table:
             "the model itself",
             format_share(MODEL),
             "",
-            "what fits leave: 2.7 % in the median of 12 GPUs (RRZE-HPC/gpu-benches @1038c5d, gpu-stream)",
+            "half of the times that others published lie within 5.5 % of what is predicted for them (gpureport validate)",
         )
     )
     return Table(("what", "published", "assumed", "from"), tuple(rows), frozenset({"published", "assumed"}))
