@@ -356,3 +356,36 @@ def test_without_pango_html_is_written(tmp_path: Path, monkeypatch: pytest.Monke
         write_report(empty(), tmp_path)
 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["report.html"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "html"),
+    [
+        ("breakable", "particles/structs32_straight", "particles/<wbr>structs32_<wbr>straight"),
+        ("breakable", "<b>_/x & 1 / 2", "&lt;b&gt;_/<wbr>x &amp; 1 / 2"),
+        ("number", "43.7 Gparticle/s", '<span class="part">43.7 Gparticle/s</span>'),
+        (
+            "number",
+            "805 k items (529 to 1322)",
+            '<span class="part">805 k items</span> <span class="part">(529 to 1322)</span>',
+        ),
+        ("number", "<i> ± 3 %", '<span class="part">&lt;i&gt;</span> <span class="part">± 3 %</span>'),
+    ],
+)
+def test_lines_break_where_names_join_and_not_within_numbers(name: str, text: str, html: str) -> None:
+    """Whatever it is, it is escaped."""
+    assert str(environment().filters[name](text)) == html
+
+
+def test_no_word_of_a_table_is_broken() -> None:
+    """A long name is broken at a joint, a value before its interval."""
+    report = make_report(families=1)
+    finding = next(f for f in report.findings if f.position == "plateau")
+    wide = finding.model_copy(
+        update={"unit": "particles/s", "predicted": 43.7e9, "observed": 44.68e9, "ci_low": 44.54e9, "ci_high": 44.82e9}
+    )
+    pages = render_pages(report.model_copy(update={"findings": (wide,)}))
+    lines = {box.text for page in pages.pages for box in boxes(page._page_box) if type(box).__name__ == "TextBox"}
+
+    assert {"44.68 Gparticle/s", "(44.54 to 44.82)"} <= lines
+    assert not lines & {"44.68", "44.68 Gparticle/", "s", "44.82)"}

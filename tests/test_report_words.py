@@ -322,7 +322,7 @@ def test_builds_of_one_kernel_are_one_row(report: Report) -> None:
     (row,) = compiled.compilation_table(changed).rows
 
     assert row[1:6] == ("PTX", "20 to 40", "0 B", "4 KiB", "32")
-    assert row[6:] == ("4 × 16 B, 1 × 4 B", "1 × 8 B", "66 to 68 / 64 B", "— / 8 B")  # noqa: RUF001 - as printed
+    assert row[6:] == ("4 × 16 B, 1 × 4 B", "1 × 8 B", "66 B to 68 B / 64 B", "— / 8 B")  # noqa: RUF001 - as printed
     assert compiled.mismatches(changed) == compiled.remarks(changed)
     assert compiled.mismatches(report) == ()
     assert compiled.remarks(changed) == (f"game_of_life/naive ({builds[0].kernel}): It loads more.",)
@@ -350,8 +350,8 @@ def test_of_several_builds_the_row_tells_of_one_that_was_compared(report: Report
     wrong = shown.model_copy(update={"agrees": False, "loads_bytes_compiled": 3})
 
     for builds, loaded in (
-        ((shown, right, shown), "2 / 1 B"),
-        ((shown, wrong, right), "3 / 1 B"),
+        ((shown, right, shown), "2 B / 1 B"),
+        ((shown, wrong, right), "3 B / 1 B"),
         ((shown,), "— / 1 B"),
     ):
         table = compiled.compilation_table(report.model_copy(update={"evidence": builds}))

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from gpureport.evidence import range_text
 from gpureport.records import CodeEvidence, Compilation
 from gpureport.report.document import Report
 from gpureport.report.tables import UNKNOWN, Table, span
@@ -61,7 +60,7 @@ def _known(values: Iterable[int | None]) -> list[int]:
     return [value for value in values if value is not None]
 
 
-def _bytes(values: Sequence[int]) -> str:
+def _bytes(values: Sequence[float]) -> str:
     if not values:
         return UNKNOWN
     low, high = format_bytes(min(values)), format_bytes(max(values))
@@ -88,8 +87,7 @@ def _both(least: float | None, most: float | None, model: float | None) -> str:
     """Write bytes as compiled and as the model counts them."""
     if model is None:
         return UNKNOWN
-    compiled = UNKNOWN if most is None else range_text(most if least is None else least, most)
-    return f"{compiled} / {model:.4g} B"
+    return f"{_bytes([each for each in (least, most) if each is not None])} / {format_bytes(model)}"
 
 
 def mismatches(report: Report) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """From a report to HTML and PDF: the templates filled in, and nothing fetched."""
 
 import base64
+import re
 from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout
 from datetime import datetime
@@ -191,6 +192,8 @@ def environment() -> "Environment":
         interval=_interval,
         predicted=_predicted,
         picture=_inline,
+        number=_number,
+        breakable=_breakable,
         sentence=sentence,
         shorten=shorten,
     )
@@ -227,6 +230,21 @@ def _interval(value: float | None, low: float | None, high: float | None, unit: 
 
 def _predicted(value: float | None, low: float | None, high: float | None, unit: str) -> str:
     return brief(format_predicted(value, low, high, unit))
+
+
+def _number(text: str) -> "Markup":
+    """Keep a value, and its interval, each on one line if there is room: lines break between them first."""
+    from markupsafe import Markup
+
+    part = Markup('<span class="part">{}</span>')
+    return Markup(" ").join(part.format(text) for text in re.split(r" (?=[(±/])", text))
+
+
+def _breakable(text: str) -> "Markup":
+    """Let lines break within names where they are joined: after ``_`` and ``/``."""
+    from markupsafe import Markup
+
+    return Markup("<wbr>").join(re.split(r"(?<=[_/])(?=\w)", text))
 
 
 def _inline(figure: Figure) -> "Markup":
