@@ -60,6 +60,13 @@ def test_the_summary_has_predicted_observed_ratio_and_verdict(capsys: Captured) 
     assert lines[-1] == "Written: r.json"
 
 
+def test_a_pipe_shows_a_line_a_workload(capsys: Captured) -> None:
+    main(["measure", "-o", "r.json"])
+
+    lines = [line for line in capsys.readouterr().err.splitlines() if line.endswith(" …")]
+    assert lines == ["test/copy …", "test/again …"]
+
+
 def test_measure_needs_neither_pango_nor_matplotlib(fake: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("rendered")

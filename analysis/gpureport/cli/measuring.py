@@ -91,7 +91,7 @@ def _measure(plan: Plan, present: PresentDevice, path: Path) -> Report:
         saved = True
 
     try:
-        with ProgressBar("predicting") as bar:
+        with ProgressBar("predicting", lines=True) as bar:
             return run(plan, OpenCLBackend(present), save, bar)
     except KeyboardInterrupt:
         what = f"{path} is marked partial and holds what was measured until then" if saved else "nothing was written"
