@@ -192,6 +192,14 @@ def test_hostile_names_are_text() -> None:
     assert html.count("</style") == 2
 
 
+def test_a_very_long_name_is_cut_on_page_one() -> None:
+    """It would fill it; the appendix has what the runtime says."""
+    html = render_html(make_report(name="W" * 3000, families=1))
+
+    assert "W" * 240 not in html
+    assert f"{'W' * 239}…</h1>" in html
+
+
 def test_every_link_of_the_contents_leads_somewhere() -> None:
     """Chapters, their sections and appendices have anchors."""
     html = html_of("one_family")
