@@ -144,6 +144,22 @@ def test_shipped_files_are_right_and_json_stands_alone(capsys: Captured) -> None
     assert captured.err == ""
 
 
+def test_all_entries_of_a_folder_are_checked(tmp_path: Path, capsys: Captured) -> None:
+    (tmp_path / "below").mkdir()
+    (tmp_path / "mine.yaml").write_text(DEVICE)
+    (tmp_path / "below" / "other.yaml").write_text("name: 3")
+
+    assert main(["devices", "check", str(tmp_path)]) == 2
+    captured = capsys.readouterr().out
+    assert f"{tmp_path}/below/other.yaml:1: name: must be text\n" in captured
+    assert captured.splitlines()[-1].startswith("2 files, ")
+
+
+def test_a_folder_without_entries_is_one_sentence(tmp_path: Path, capsys: Captured) -> None:
+    assert main(["devices", "check", str(tmp_path)]) == 2
+    assert capsys.readouterr().err == f"gpureport: {tmp_path}: there is no entry (*.yaml) in this folder\n"
+
+
 def test_a_file_that_is_not_there_is_named(capsys: Captured) -> None:
     assert main(["devices", "check", "nowhere.yaml"]) == 2
     assert capsys.readouterr().out.startswith("nowhere.yaml: cannot be read")

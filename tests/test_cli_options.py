@@ -81,3 +81,10 @@ def test_an_unknown_workload_is_named_and_the_known_ones_are_listed(command: lis
     assert captured.out == ""
     assert captured.err.startswith("gpureport: no workload is called '[red]<script>'; there are: atomics, ")
     assert captured.err.count("\n") == 1
+
+
+def test_a_long_name_is_cut_where_it_is_told(capsys: Captured) -> None:
+    assert main(["-w", "x" * 5000]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"gpureport: no workload is called '{'x' * 59}…'; there are: ")
+    assert len(error) < 300

@@ -48,3 +48,10 @@ def test_a_simulator_must_be_named(pretender: Named) -> None:
     with pytest.raises(InputError, match=f"takes no simulator or emulator; name one of: 0 = {pretender[1][:5]}"):
         choose(devices, "auto")
     assert choose(devices, pretender[0].partition("(")[0]) == choose(devices, "0") == devices[0]
+
+
+@pytest.mark.parametrize("text", ["", " "])
+def test_nothing_names_no_device(text: str) -> None:
+    """Though every name contains it."""
+    with pytest.raises(InputError, match="no device given; use 'auto', an index, or a part of one name of: 0 = NVIDIA"):
+        choose(present(NVIDIA), text)

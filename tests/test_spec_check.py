@@ -46,6 +46,39 @@ def test_loading_a_folder_gives_the_same_sentence(name: str, tmp_path: Path) -> 
     assert str(caught.value) == f"{path}{SENTENCES[name]}"
 
 
+@pytest.mark.parametrize(
+    ("right", "wrong", "sentence"),
+    [
+        ("name: A card", "name: ''", ":1: name: must have at least 1 character"),
+        ("name: A card", "name: ' '", ":1: name: must have at least 1 character"),
+        ("name: A card", f"name: {'x' * 5000}", ":1: name: must have at most 200 characters"),
+        ("name: A card", "name: [a]", ":1: name: must be text"),
+        ("vendor: ACME", "vendor: ''", ":2: vendor: must have at least 1 character"),
+        ("vendor: ", "notes: once\nvendor: ", ":2: notes: must be a list, like [this, that]"),
+        ("vendor: ", "opencl: {names: []}\nvendor: ", ":2: opencl.names: must have at least 1 item"),
+        ("vendor: ", "opencl: {names: [A, '']}\nvendor: ", ":2: opencl.names.1: must have at least 1 character"),
+        ("vendor: ", "opencl: 12\nvendor: ", ":2: opencl: must be a mapping of names to values"),
+    ],
+)
+def test_a_wrong_field_says_what_it_must_be(right: str, wrong: str, sentence: str, tmp_path: Path) -> None:
+    """In people's words, with the line."""
+    path = tmp_path / "mine.yaml"
+    path.write_text((BROKEN / "good.yaml").read_text().replace(right, wrong, 1))
+
+    assert [str(p) for p in check_file(path) if p.severity == "error"] == [f"{path}{sentence}"]
+
+
+def test_another_encoding_is_named_with_its_line(tmp_path: Path) -> None:
+    """Not as something that YAML does not allow."""
+    path = tmp_path / "mine.yaml"
+    path.write_bytes((BROKEN / "good.yaml").read_text().replace("vendor: ", "vendor: Ä", 1).encode("latin-1"))
+
+    (problem,) = check_file(path)
+
+    assert problem.message == "is not text in UTF-8; save it as UTF-8"
+    assert problem.line == 2
+
+
 def test_a_good_file_has_no_problem() -> None:
     """The file from which the broken ones were made is right."""
     assert check_file(BROKEN / "good.yaml") == []

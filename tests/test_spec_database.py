@@ -253,6 +253,16 @@ def test_an_unknown_device_is_drafted_from_its_family(
     )
 
 
+@pytest.mark.parametrize("name", ["", "x" * 5000])
+def test_a_device_with_an_odd_name_is_drafted_all_the_same(database: Database, tmp_path: Path, name: str) -> None:
+    """Cut, or called unnamed; the file validates."""
+    unknown = present(name=name, vendor="", **OTHER)
+    (tmp_path / "draft.yaml").write_text(draft_yaml(unknown, database))
+
+    assert database.match(unknown).device.name == (name[:200] or "unnamed")
+    assert load_database([tmp_path]).device("draft").vendor == "unnamed"
+
+
 def test_a_draft_says_what_was_measured(database: Database, tmp_path: Path) -> None:
     """Measured values replace guesses; a hostile name stays a name."""
     unknown = present(name='evil": {x: y} # \n', pci_id=None, compute_capability="8.6")
@@ -265,7 +275,7 @@ def test_a_draft_says_what_was_measured(database: Database, tmp_path: Path) -> N
     path.write_text(draft_yaml(unknown, database, measured))
     device = load_database([tmp_path]).device("draft")
 
-    assert device.name == unknown.name
+    assert device.name == unknown.name.strip()
     assert device.provenance["caches.L2.capacity"].kind == "measured"
     assert device.provenance["caches.L2.latency"].note == "pointer chase"
     assert device.memory.bandwidth_bytes_per_s == 650e9

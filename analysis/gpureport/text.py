@@ -37,10 +37,15 @@ def off_by(error: float) -> str:
 
 def requirement(message: str) -> str:
     """Say in people's words what pydantic's *message* asks for: ``must be a whole number``."""
-    message = re.sub(r"^(Value error|Assertion failed), ", "", message)
+    message = re.sub(r"^(Value error|Assertion failed), | after validation\b.*", "", message)
     asked = re.match(r"(?:Input|\w+) should (.*)", message)
     if asked is None:
         return message[:1].lower() + message[1:]
     wanted = asked[1].removeprefix("be ")
     plain = next((name for python, name in _PYTHON_TYPES.items() if wanted.startswith(python)), None)
     return f"must be {plain}" if plain else f"must {asked[1]}"
+
+
+def quoted(text: str, most: int = 60) -> str:
+    """Quote what somebody typed, cut to *most* characters."""
+    return repr(text if len(text) <= most else f"{text[: most - 1]}…")

@@ -237,7 +237,9 @@ def devices_present(
 
 @devices_app.command("check")
 def devices_check(
-    files: Annotated[list[Path] | None, typer.Argument(help="Entries to check. Default: all shipped ones.")] = None,
+    files: Annotated[
+        list[Path] | None, typer.Argument(help="Entries to check, or folders of them. Default: all shipped ones.")
+    ] = None,
     as_json: JsonOption = False,
     version: VersionOption = False,
 ) -> int:

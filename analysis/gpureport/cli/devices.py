@@ -53,7 +53,7 @@ def check_files(files: Sequence[Path], as_json: bool) -> int:
     """Check entries; 2 if any is wrong."""
     from gpureport.data import data_dir
 
-    chosen = list(files) or sorted(data_dir("devices").rglob("*.yaml"))
+    chosen = [entry for path in files or [data_dir("devices")] for entry in _entries(path)]
     problems = [problem for path in chosen for problem in check_file(path)]
     wrong = [problem for problem in problems if problem.severity == "error"]
     if as_json:
@@ -75,6 +75,20 @@ def check_files(files: Sequence[Path], as_json: bool) -> int:
     warnings = len(problems) - len(wrong)
     print_line(f"{_count(len(chosen), 'file')}, {_count(len(wrong), 'error')}, {_count(warnings, 'warning')}")
     return 2 if wrong else 0
+
+
+def _entries(path: Path) -> list[Path]:
+    """Return the entries of a folder, or *path* itself.
+
+    Raises:
+        InputError: the folder has none.
+    """
+    if not path.is_dir():
+        return [path]
+    found = sorted(path.rglob("*.yaml"))
+    if not found:
+        raise InputError(f"{path}: there is no entry (*.yaml) in this folder")
+    return found
 
 
 def draft_entry(device: str, output: Path | None, force: bool) -> int:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from gpureport.errors import InputError
 from gpureport.spec.models import PresentDevice
+from gpureport.text import quoted
 
 _KINDS = ("gpu", "accelerator", "cpu")
 _PRETENDERS = ("oclgrind", "simulat", "emulat")
@@ -23,6 +24,10 @@ def choose(devices: Sequence[PresentDevice], text: str) -> PresentDevice:
     """
     if text == "auto":
         return _best(devices)
+    if not text.strip():
+        raise InputError(
+            f"--device: no device given; use 'auto', an index, or a part of one name of: {_listing(devices)}"
+        )
     if text.isdecimal():
         matches = [device for device in devices if device.index == int(text)]
     else:
@@ -37,7 +42,7 @@ def choose(devices: Sequence[PresentDevice], text: str) -> PresentDevice:
         return matches[0]
     problem = "matches several devices" if matches else "matches no device"
     raise InputError(
-        f"--device: {text!r} {problem}; use 'auto', an index, or a part of one name of: {_listing(devices)}"
+        f"--device: {quoted(text)} {problem}; use 'auto', an index, or a part of one name of: {_listing(devices)}"
     )
 
 

@@ -14,6 +14,7 @@ from gpureport.spec.host import Host, host_values, read_host
 from gpureport.spec.models import Device, DeviceMatch, PresentDevice
 from gpureport.spec.reading import read_file
 from gpureport.spec.resolve import Layer, resolve
+from gpureport.text import quoted
 
 ARCHITECTURES = "architectures"
 _NOISE = re.compile(r"\((?:r|tm|c)\)|\[0x[0-9a-f]+\]|\b(?:nvidia|amd|intel|geforce|radeon|graphics|series)\b|[^a-z0-9]")
@@ -101,9 +102,9 @@ class Database:
         if len(found) == 1:
             return found[0]
         if found:
-            raise InputError(f"{text!r} could be {' or '.join(sorted(found))}; give one of these")
+            raise InputError(f"{quoted(text)} could be {' or '.join(sorted(found))}; give one of these")
         near = nearest(text, [name for entry in self.entries.values() for name in entry.names])
-        raise InputError(f"the database has no device {text!r}{near}; 'gpureport devices --known' lists it")
+        raise InputError(f"the database has no device {quoted(text)}{near}; 'gpureport devices --known' lists it")
 
 
 def load_database(extra_dirs: Iterable[Path] = ()) -> Database:

@@ -18,6 +18,7 @@ Measured = Mapping[str, tuple[float, str, str]]
 """Measured values by path: value in SI base units, unit as in ``records`` (``B``, ``B/s``, ``cycles``), how."""
 
 GENERIC = "generic_gpu"
+_MOST_CHARACTERS = 200
 _LEAST_CLOCK_HZ, _ASSUMED_CLOCK_HZ = 50e6, 1e9
 _SCALES = {
     "B": ((2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB")),
@@ -98,8 +99,13 @@ def draft_device(database: "Database", present: PresentDevice) -> Device:
     if key == GENERIC:
         values["occupancy.local_memory"] = queried(float(present.local_memory_bytes), "CL_DEVICE_LOCAL_MEM_SIZE")
         values["max_work_group"] = queried(present.max_work_group, "CL_DEVICE_MAX_WORK_GROUP_SIZE")
-    file = DeviceFile(name=present.name, vendor=present.vendor, architecture=key)
+    file = DeviceFile(name=_named(present.name), vendor=_named(present.vendor), architecture=key)
     return resolve("draft", file, architecture, values)
+
+
+def _named(text: str) -> str:
+    """Return what a driver calls something as a file may hold it: not empty, not too long."""
+    return text.strip()[:_MOST_CHARACTERS] or "unnamed"
 
 
 def draft_yaml(present: PresentDevice, database: "Database", measured: Measured | None = None) -> str:
@@ -126,8 +132,8 @@ def _document(present: PresentDevice, architecture: str, leaves: Mapping[str, st
     yield "# yaml-language-server: $schema=../device.schema.json"
     yield "# A draft: 'queried' was asked of the device, 'measured' was measured on it, 'assumed' is a guess."
     yield "# Replace assumed values by documented ones, and give their source."
-    yield f"name: {json.dumps(present.name)}"
-    yield f"vendor: {json.dumps(present.vendor)}"
+    yield f"name: {json.dumps(_named(present.name))}"
+    yield f"vendor: {json.dumps(_named(present.vendor))}"
     yield f"architecture: {architecture}"
     yield "sources:"
     yield f"  device: {{text: {json.dumps(f'{present.platform}, driver {present.driver}')}, kind: queried}}"
@@ -136,7 +142,7 @@ def _document(present: PresentDevice, architecture: str, leaves: Mapping[str, st
     for group in ("memory", "caches", "launch"):
         yield from _group(group, {p: leaf for p, leaf in leaves.items() if p.startswith(f"{group}.")})
     yield "opencl:"
-    yield f"  names: [{json.dumps(present.name)}]"
+    yield f"  names: [{json.dumps(_named(present.name))}]"
     if present.compute_units != 0 and "work-group processors" in leaves["compute_units"]:
         yield f"  compute_units: {{value: {present.compute_units}, source: device}}"
     if present.pci_id and re.fullmatch(r"[0-9a-f]{4}:[0-9a-f]{4}", present.pci_id.lower()):

@@ -33,6 +33,7 @@ from gpureport.spec.values import (
     Sizes,
     Source,
     Strict,
+    Text,
 )
 
 
@@ -153,8 +154,8 @@ Rules = Annotated[NvidiaRules | AmdRules | IntelRules | CpuRules, Field(discrimi
 class File(Strict):
     """What both kinds of file share."""
 
-    name: str
-    vendor: str
+    name: Text
+    vendor: Text
     sources: dict[str, Source] = Field(default_factory=dict)
     """Citations by key."""
     source: str | None = None
@@ -252,7 +253,7 @@ class ArchitectureFile(File):
 class OpenclFields(Strict):
     """How the device shows itself in OpenCL."""
 
-    names: tuple[str, ...] = ()
+    names: tuple[Text, ...] = Field(default=(), min_length=1)
     """``CL_DEVICE_NAME``."""
     compute_units: Leaf[Count] | None = None
     """``CL_DEVICE_MAX_COMPUTE_UNITS``, where it differs from ``compute_units``."""

@@ -65,7 +65,7 @@ def read_file(path: Path, model: type[F]) -> Document[F]:
     """Read and validate one file; problems are returned, not raised."""
     document: Document[F] = Document(path, None)
     try:
-        root = _compose(path.read_bytes())
+        root = _compose(_text(path.read_bytes()))
         document.lines = dict(_lines(root))
         document.problems += [
             Problem(str(path), line, _dotted(where), f"the key appears twice, first in line {first}")
@@ -74,6 +74,9 @@ def read_file(path: Path, model: type[F]) -> Document[F]:
         data = yaml.SafeLoader("").construct_document(root)
     except OSError as error:
         document.problems.append(Problem(str(path), None, "", f"cannot be read: {error.strerror}"))
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        document.problems.append(Problem(str(path), line, "", "is not text in UTF-8; save it as UTF-8"))
     except yaml.YAMLError as error:
         document.problems.append(_syntax_problem(path, error))
     except (RecursionError, ValueError) as error:
@@ -83,15 +86,24 @@ def read_file(path: Path, model: type[F]) -> Document[F]:
     return document
 
 
-def _compose(content: bytes) -> yaml.Node:
-    """Parse into the node tree.
+def _text(content: bytes) -> str:
+    """Decode a file.
 
     Raises:
-        ValueError: too large, empty, or with aliases (a few of which can stand for gigabytes).
-        yaml.YAMLError: not YAML.
+        ValueError: too large, or (``UnicodeDecodeError``) not UTF-8.
     """
     if len(content) > _MOST_BYTES:
         raise ValueError(f"it is larger than {_MOST_BYTES >> 10} KiB")
+    return content.decode("utf-8-sig")
+
+
+def _compose(content: str) -> yaml.Node:
+    """Parse into the node tree.
+
+    Raises:
+        ValueError: empty, or with aliases (a few of which can stand for gigabytes).
+        yaml.YAMLError: not YAML.
+    """
     if any(isinstance(token, yaml.AliasToken) for token in yaml.scan(content, _LOADER)):
         raise ValueError("aliases (*name) are not supported; write the value out")
     root = yaml.compose(content, _LOADER)

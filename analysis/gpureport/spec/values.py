@@ -9,6 +9,7 @@ from pydantic import (
     ConfigDict,
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
+    StringConstraints,
     model_validator,
 )
 from pydantic.json_schema import JsonSchemaValue
@@ -63,6 +64,7 @@ Flag = bool
 Counts = dict[int, Count]
 Sizes = tuple[Annotated[float, Quantity("bytes", zero=True)], ...]
 Scope = Literal["compute_unit", "device"]
+Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 Names = tuple[str, ...]
 Extents = tuple[Number, Number, Number]
 

@@ -5,6 +5,7 @@ from importlib import import_module
 from pkgutil import walk_packages
 
 from gpureport.errors import InputError
+from gpureport.text import quoted
 from gpureport.workloads.model import Workload
 
 
@@ -29,5 +30,5 @@ def select(names: tuple[str, ...], *, quick: bool = False) -> tuple[Workload, ..
         if name not in known:
             family = name.partition("/")[0]
             near = sorted(n for n in known if n.startswith(f"{family}/")) or sorted(w.family for w in all_workloads())
-            raise InputError(f"no workload is called {name!r}; there are: {', '.join(dict.fromkeys(near))}")
+            raise InputError(f"no workload is called {quoted(name)}; there are: {', '.join(dict.fromkeys(near))}")
     return tuple(w for w in all_workloads() if w.family in names or w.name in names)
