@@ -71,10 +71,7 @@ def rows(outcomes: Sequence[Outcome]) -> list[Row]:
     cliffs, flat, taper, slow = ([o for o in outcomes if o.sweep.kind == kind] for kind in KINDS)
     table = [
         _share("level count right", [o.levels == o.sweep.levels for o in cliffs], ">= 97 %"),
-        *(
-            _share(f"  of {n} levels", [o.levels == n for o in cliffs if o.sweep.levels == n], "")
-            for n in (1, 2, 3, 4)
-        ),
+        *(_share(f"  of {n} levels", [o.levels == n for o in cliffs if o.sweep.levels == n], "") for n in (1, 2, 3, 4)),
         _share("false cliffs, flat", [o.levels > 1 for o in flat], "<= 1 %"),
         _share("false cliffs, tapers", [o.levels > 1 for o in [*taper, *slow]], "<= 1 %"),
     ]
@@ -109,7 +106,9 @@ def _share(what: str, hits: Sequence[bool], target: str) -> Row:
 
 
 def main(
-    curves: Annotated[int, typer.Argument(help="Number of sweeps with cliffs; half as many of each other kind.")] = 2000,
+    curves: Annotated[
+        int, typer.Argument(help="Number of sweeps with cliffs; half as many of each other kind.")
+    ] = 2000,
     failures: Annotated[bool, typer.Option(help="Name the sweeps in which levels were miscounted.")] = False,
 ) -> None:
     """Print the table."""

@@ -68,7 +68,9 @@ class _Step:
 
 def _step(rng: np.random.Generator, start: float) -> _Step:
     """Return a step that departs at *start*: a factor 1.3 to 5 down, over 10 % to a factor 2 in size."""
-    drop, width = (np.exp(rng.uniform(*np.log(ends))) for ends in ((np.log(1.3), np.log(5.0)), (np.log(1.1), np.log(2))))
+    drop, width = (
+        np.exp(rng.uniform(*np.log(ends))) for ends in ((np.log(1.3), np.log(5.0)), (np.log(1.1), np.log(2)))
+    )
     done = STEP_SHAPES[rng.integers(len(STEP_SHAPES))](FINE)
     departure, midpoint, arrival = np.interp([-np.log(0.95) / drop, 0.5, 1.0 - np.log(1.05) / drop], done, FINE)
     scale = width / (arrival - departure)

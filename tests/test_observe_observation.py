@@ -173,6 +173,98 @@ def test_clock_states_are_said() -> None:
     assert "1.50 times apart" in observation.warnings[0]
 
 
+@pytest.mark.parametrize("samples", [3, 12])
+def test_clock_states_are_said_however_few_the_samples(samples: int) -> None:
+    """A third of the samples, at random, take 1.3 times as long; noise alone is one state."""
+    rng = np.random.default_rng(5)
+    measured = measurement(TIME, "working_set", SIZES, lambda x: x * 1e-9, samples)
+    switched = tuple(
+        point.model_copy(
+            update={"samples_s": tuple(s * (1.3 if rng.uniform() < 1 / 3 else 1.0) for s in point.samples_s)}
+        )
+        for point in measured.points
+    )
+
+    one, two = observe(measured), observe(measured.model_copy(update={"points": switched}))
+
+    assert one is not None
+    assert two is not None
+    assert not any("two groups" in warning for warning in one.warnings)
+    (said,) = (warning for warning in two.warnings if "two groups" in warning)
+    assert 1.25 < float(said.split(", ")[1].split()[0]) < 1.35
+
+
+@pytest.mark.parametrize("drift", [0.3, -0.3])
+def test_drift_is_said_and_is_no_cliff(drift: float) -> None:
+    """A device that slows down by 30 % while a flat curve is sampled in random order; each sample knows its time."""
+    measured = measurement(TIME, "working_set", SIZES, lambda x: x * 1e-9)
+    points = tuple(
+        point.model_copy(
+            update={
+                "samples_s": tuple(
+                    s * (1 + drift * when / 30) for s, when in zip(point.samples_s, point.taken_at_s, strict=True)
+                )
+            }
+        )
+        for point in measured.points
+    )
+
+    observation = observe(measured.model_copy(update={"points": points}))
+
+    assert observation is not None
+    assert [f.position for f in observation.features] == ["plateau"]
+    assert any(f"drifted by {'+' if drift > 0 else '-'}" in warning for warning in observation.warnings)
+
+
+def test_times_of_few_ticks_are_known_to_a_tick() -> None:
+    """A timer of 1 us: twelve equal samples of 4 us are no proof of 4.00 us."""
+    measured = measurement(TIME, "working_set", SIZES, lambda x: 4e-6 * (x / SIZES[0]) ** 0.3)
+    points = tuple(
+        point.model_copy(update={"samples_s": tuple(np.round(np.array(point.samples_s), 6))})
+        for point in measured.points
+    )
+
+    observation = observe(measured.model_copy(update={"points": points}))
+
+    assert observation is not None
+    first = observation.points[0]
+    assert len(set(next(p.samples_s for p in points if p.point == first.point))) == 1
+    assert first.ci_high - first.ci_low == pytest.approx(1e-6 / SIZES[0])
+    assert any("fewer than 20 ticks of the timer" in warning for warning in observation.warnings)
+
+
+def test_a_fall_between_distant_points_has_no_size_and_is_said() -> None:
+    """Sizes four times apart bracket it, which is no position."""
+    sizes = 4 * KIB * 4.0 ** np.arange(10)
+
+    observation = observe(measurement(RATE, "working_set", sizes, cached))
+
+    assert observation is not None
+    assert [f.position for f in observation.features] == ["plateau", "plateau"]
+    (said,) = observation.warnings
+    assert "The rate falls somewhere between 1.1" in said
+    assert "MiB: too unsure a size to be called a cliff" in said
+
+
+def test_launch_cost_hides_no_cliff() -> None:
+    """5 us on top of every dispatch: a third of the time before the cliff at 32 MiB, which is found all the same."""
+    sizes = 64 * KIB * 2.0 ** np.arange(0, 14, 0.25)
+    plain = measurement(RATE, "working_set", sizes, lambda x: 5e-6 + x / (4e12 if x <= 2**25 else 2e12), noise=0.002)
+    points = tuple(
+        point.model_copy(update={"point": point.point.model_copy(update={"work_items": int(point.point.x) // 16})})
+        for point in plain.points
+    )
+
+    observation = observe(plain.model_copy(update={"points": points}))
+
+    assert observation is not None
+    (midpoint,) = (f for f in observation.features if f.position == "midpoint")
+    assert midpoint.ci_low is not None
+    assert midpoint.ci_high is not None
+    assert midpoint.ci_low < 2**25 * 2**0.125 < midpoint.ci_high
+    assert 2**25 < midpoint.value < 2**25 * 2**0.25
+
+
 def test_a_stray_point_is_named_and_left_out() -> None:
     """A single sample that was disturbed is no cliff."""
     odd = SIZES[12]

@@ -17,6 +17,8 @@ NEAR_UPPER = float(np.log(0.95))
 """Departure: ln of the share of the upper plateau."""
 NEAR_LOWER = float(np.log(1.05))
 """Arrival: ln of the share of the lower plateau."""
+EDGE = 0.07
+"""Share of the range between two points, at either end, where a crossing is not: a fall itself takes some room."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ def _cliff(u: Floats, copies: Floats, noise: Floats, upper: Plateau, lower: Plat
     top, bottom = centre(before.of(copies), typical), centre(after.of(copies), typical)
     zone = Plateau(before.start, after.stop)
     fit = falling_fit(zone.of(copies), 1.0 / np.hypot(zone.of(noise), FLATNESS) ** 2)
-    spread = np.random.default_rng(len(copies)).uniform(size=len(copies))
+    spread = np.random.default_rng(len(copies)).uniform(EDGE, 1.0 - EDGE, size=len(copies))
 
     def position(target: Floats, *, straight: bool) -> tuple[Floats, Floats]:
         values, low, high = crossing(zone.of(u), fit, target, straight=straight)

@@ -5,35 +5,17 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-_CHUNK = 2_000_000
-"""Numbers held at once by the isotonic regression (16 MB)."""
-
 
 def falling_fit(z: Floats, weight: Floats) -> Floats:
     """Return the isotonic (never rising) least-squares fit of each row.
-
-    The minimax formula (Robertson, Wright and Dykstra, Order Restricted Statistical Inference, 1988, theorem
-    1.4.4) takes n² numbers a row but has no loop over points, so it serves all rows at once.
 
     Args:
         z: shape (rows, n).
         weight: shape (n,).
     """
-    n = z.shape[1]
-    rows = max(1, _CHUNK // n**2)
-    total = np.concatenate([[0.0], np.cumsum(weight)])
-    span = np.where(np.tri(n, k=-1, dtype=bool), np.nan, total[None, 1:] - total[:-1, None])
-    return np.concatenate([_minimax(z[i : i + rows] * weight, span) for i in range(0, len(z), rows)])
+    from scipy.optimize import isotonic_regression
 
-
-def _minimax(weighted: Floats, span: Floats) -> Floats:
-    """Return min over a <= i of max over b >= i of the mean of points a … b."""
-    total = np.concatenate([np.zeros((len(weighted), 1)), np.cumsum(weighted, axis=1)], axis=1)
-    means = (total[:, None, 1:] - total[:, :-1, None]) / span
-    means = np.where(np.isnan(means), -np.inf, means)
-    best = np.maximum.accumulate(means[:, :, ::-1], axis=2)[:, :, ::-1]
-    outside = np.tri(weighted.shape[1], k=-1, dtype=bool)
-    return np.asarray(np.min(np.where(outside, np.inf, best), axis=1))
+    return np.array([isotonic_regression(row, weights=weight, increasing=False).x for row in z])
 
 
 def crossing(u: Floats, fit: Floats, target: Floats, *, straight: bool) -> tuple[Floats, Floats, Floats]:

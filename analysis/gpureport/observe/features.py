@@ -12,6 +12,7 @@ from gpureport.observe.staircase import LEAST_DROP, staircase
 from gpureport.observe.statistics import Estimate
 from gpureport.observe.tapers import flattens, taper
 from gpureport.records import Axis, CurveFeature, Feature, Metric, Position
+from gpureport.units import format_bytes
 
 Floats = NDArray[np.float64]
 
@@ -25,6 +26,8 @@ LEAST_SHARE = 0.2
 """A smaller share of launch cost hides no cliff."""
 VARIES = 4.0
 """A sweep over work-items shows cliffs if its working set grows by more than this factor."""
+SURE = 1.5**2
+"""Widest interval of a position, upper end / lower, that is still a size: half as much again to either side."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +111,7 @@ def _shape_features(
     copies = replicated(rate, curve.noise, REPLICATES if noisy else 0)
     plateaus = staircase(np.log(size), rate, curve.noise)
     found: list[CurveFeature] = []
+    warnings: list[str] = []
     net = without_launch(curve, plateaus[0]) if axis.quantity == "working_set" and metric.kind == "rate" else curve
     net_copies, net_plateaus = copies, plateaus
     if net is not curve:
@@ -115,12 +119,11 @@ def _shape_features(
         net_copies = replicated(net_rate, net.noise, REPLICATES if noisy else 0)
         net_plateaus = staircase(np.log(net.working_set), net_rate, net.noise)
     if axis.quantity == "working_set" or _grows(curve.working_set, VARIES):
-        found += _cliff_features(net, net_copies, net_plateaus)
-    warnings: list[str] = []
+        found, warnings = _cliff_features(net, net_copies, net_plateaus)
     if _grows(curve.work_items, 2.0) and (metric.kind == "rate" or axis.quantity == "work_items"):
         throughput = copies if metric.kind == "rate" else copies - copies[:1] + np.log(curve.work_items / curve.times)
-        features, warnings = _taper_features(np.log(curve.work_items), throughput, curve.noise, plateaus)
-        found += features
+        features, missing = _taper_features(np.log(curve.work_items), throughput, curve.noise, plateaus)
+        found, warnings = [*found, *features], [*warnings, *missing]
     end = plateaus[-1].stop
     if end < len(rate) and np.median(rate[end:]) < np.median(plateaus[-1].of(rate)) - LEAST_DROP:
         warnings.append("The rate still falls at the largest size: the next level was not reached.")
@@ -170,19 +173,26 @@ def _grows(column: Floats, factor: float) -> bool:
     return bool(np.all(np.diff(column) >= 0.0) and column[-1] >= factor * column[0])
 
 
-def _cliff_features(curve: Curve, copies: Floats, plateaus: tuple[Plateau, ...]) -> list[CurveFeature]:
-    """Return three positions for each cliff, in bytes."""
+def _cliff_features(
+    curve: Curve, copies: Floats, plateaus: tuple[Plateau, ...]
+) -> tuple[list[CurveFeature], list[str]]:
+    """Return three positions for each cliff, in bytes, and which falls have no certain size."""
     if np.any(np.diff(curve.working_set) <= 0.0):
-        return []
-    features = []
+        return [], []
+    features: list[CurveFeature] = []
+    unsure = []
     for number, cliff in enumerate(cliffs(np.log(curve.working_set), copies, curve.noise, plateaus), start=1):
-        level = f"level {number}"
+        level, midpoint = f"level {number}", cliff.midpoint
+        if midpoint.width > SURE:
+            ends = f"{format_bytes(midpoint.low)} and {format_bytes(midpoint.high)}"
+            unsure.append(f"The rate falls somewhere between {ends}: too unsure a size to be called a cliff.")
+            continue
         features += [
             _feature("cliff", "departure", level, cliff.departure, "B"),
-            _feature("cliff", "midpoint", level, cliff.midpoint, "B"),
+            _feature("cliff", "midpoint", level, midpoint, "B"),
             _feature("cliff", "arrival", level, cliff.arrival, "B"),
         ]
-    return features
+    return features, unsure
 
 
 def _taper_features(

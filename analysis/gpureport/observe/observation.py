@@ -14,6 +14,7 @@ from gpureport.observe.statistics import (
     median_interval,
     sampling_noise,
     strays,
+    timer_tick,
 )
 from gpureport.records import CurveFeature, MeasuredPoint, Measurement, Metric, Observation, ObservedPoint
 
@@ -21,6 +22,9 @@ Floats = NDArray[np.float64]
 
 LEAST_NOISE = 1e-3
 """Relative error of a median that repeats exactly: timers tick, so equal samples are no proof of exactness."""
+
+FEWEST_TICKS = 20
+"""A time of fewer ticks of the timer is known to no better than 5 %."""
 
 
 def observe(measurement: Measurement) -> Observation | None:
@@ -41,16 +45,23 @@ def observe(measurement: Measurement) -> Observation | None:
     counts = np.array([len(part) for part in samples])
     shaped = measurement.axis.quantity not in ("work_group", "case")
     noise = np.maximum(sampling_noise(samples), curve_noise(np.log(values)) if shaped else 0.0)
-    noise = np.maximum(noise, LEAST_NOISE)
+    dispatches = [point.dispatches_per_sample for point in points]
+    tick = timer_tick(samples, dispatches) / np.array(dispatches) / times
+    # A time is anywhere within its tick, however often it repeats.
+    noise = np.hypot(np.maximum(noise, LEAST_NOISE), tick / np.sqrt(12.0))
+    warnings = _warnings(points, samples, tick)
     stray = strays(np.log(values), noise, counts) if shaped else np.zeros(len(points), dtype=bool)
+    if np.any(stray):
+        names = ", ".join(point.point.label for point, odd in zip(points, stray, strict=True) if odd)
+        warnings.append(f"Left out when looking for features, being far from both neighbours: {names}.")
     observed = tuple(
-        _observed(point, part, measurement.metric, float(error))
-        for point, part, error in zip(points, samples, noise, strict=True)
+        _observed(point, part, measurement.metric, float(error), float(share))
+        for point, part, error, share in zip(points, samples, noise, np.minimum(tick, 1.0), strict=True)
     )
     if measurement.axis.quantity == "case":
         estimates = ((p.point.label, Estimate(p.value, p.ci_low, p.ci_high)) for p in observed)
         features = case_features(measurement.metric, estimates)
-        return _observation(measurement, observed, features, _warnings(points, samples, stray))
+        return _observation(measurement, observed, features, warnings)
     curve = Curve(
         work_items=np.array([float(point.point.work_items) for point in points]),
         working_set=np.array([point.point.working_set_bytes for point in points]),
@@ -59,7 +70,7 @@ def observe(measurement: Measurement) -> Observation | None:
         noise=noise,
     )
     features, missing = curve_features(measurement.axis, measurement.metric, curve.at(~stray))
-    return _observation(measurement, observed, features, [*_warnings(points, samples, stray), *missing])
+    return _observation(measurement, observed, features, [*warnings, *missing])
 
 
 def _observation(
@@ -78,13 +89,22 @@ def _observation(
     )
 
 
-def _observed(point: MeasuredPoint, samples: Floats, metric: Metric, error: float) -> ObservedPoint:
-    """Return a point's median with its interval; too few samples borrow the scatter of the curve."""
+def _observed(point: MeasuredPoint, samples: Floats, metric: Metric, error: float, tick: float) -> ObservedPoint:
+    """Return a point's median with its interval; too few samples borrow the scatter of the curve.
+
+    Args:
+        point: as measured.
+        samples: of it, s.
+        metric: of the curve.
+        error: relative standard error.
+        tick: of the timer, as a share of the time: no interval is narrower.
+    """
     median = median_interval(samples)
     low, high = median.low or median.value, median.high or median.value
     if len(samples) < ENOUGH_SAMPLES:
         factor = float(np.exp(NORMAL_95 * error))
         low, high = min(low, median.value / factor), max(high, median.value * factor)
+    low, high = min(low, median.value * (1.0 - tick / 2.0)), max(high, median.value * (1.0 + tick / 2.0))
     ends = sorted(metric.value(point.point.work, time) for time in (low, high))
     return ObservedPoint(
         point=point.point,
@@ -96,8 +116,14 @@ def _observed(point: MeasuredPoint, samples: Floats, metric: Metric, error: floa
     )
 
 
-def _warnings(points: list[MeasuredPoint], samples: list[Floats], stray: NDArray[np.bool_]) -> list[str]:
-    """Return what a reader must know of the samples before trusting the curve."""
+def _warnings(points: list[MeasuredPoint], samples: list[Floats], tick: Floats) -> list[str]:
+    """Return what a reader must know of the samples before trusting the curve.
+
+    Args:
+        points: of the sweep.
+        samples: of each, s.
+        tick: of the timer, as a share of each point's time.
+    """
     warnings = []
     few = sum(len(part) < ENOUGH_SAMPLES for part in samples)
     if few:
@@ -105,9 +131,11 @@ def _warnings(points: list[MeasuredPoint], samples: list[Floats], stray: NDArray
             f"{few} of {len(points)} points have fewer than {ENOUGH_SAMPLES} samples: "
             "their intervals rest on the scatter of the whole curve."
         )
-    if np.any(stray):
-        names = ", ".join(point.point.label for point, odd in zip(points, stray, strict=True) if odd)
-        warnings.append(f"Left out when looking for features, being far from both neighbours: {names}.")
+    if np.any(tick > 1.0 / FEWEST_TICKS):
+        warnings.append(
+            f"{np.sum(tick > 1.0 / FEWEST_TICKS)} of {len(points)} points last fewer than {FEWEST_TICKS} ticks of the "
+            "timer: their intervals are at least a tick wide."
+        )
     ratio = clock_states(samples)
     if ratio is not None:
         warnings.append(

@@ -18,6 +18,10 @@ FEWEST_FOR_NOISE = 5
 """Fewest points of a curve that show its noise."""
 ENOUGH_SAMPLES = 6
 """Fewest samples whose range holds the median with 95 % confidence (1 - 2 / 2^6 = 97 %)."""
+FEWEST_TOGETHER = 20
+"""Fewest samples of several points that together show two clock states, or the timer's tick."""
+SHORTEST_TICK_S = 0.5e-9
+"""Time stamps count nanoseconds: what differs by less was rounded."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,11 @@ class Estimate:
     value: float
     low: float | None = None
     high: float | None = None
+
+    @property
+    def width(self) -> float:
+        """Return the upper end of the interval / the lower: 1 without one."""
+        return self.high / self.low if self.low and self.high else 1.0
 
 
 @lru_cache(maxsize=256)
@@ -81,6 +90,25 @@ def _sigma(steps: Floats) -> float:
     return float(MAD_TO_SIGMA / np.sqrt(2.0) * np.median(steps)) if len(steps) else 0.0
 
 
+def timer_tick(samples: Sequence[Floats], dispatches: Sequence[int]) -> float:
+    """Return the timer's tick in seconds; 0 if the samples do not show one.
+
+    The tick is the least by which two samples of a sweep differ, if small differences are whole multiples of it.
+
+    Args:
+        samples: of each point, seconds of one dispatch.
+        dispatches: that each sample of a point timed together.
+    """
+    stamps = np.unique(np.concatenate([point * n for point, n in zip(samples, dispatches, strict=True)]))
+    steps = np.diff(stamps)
+    steps = steps[steps > SHORTEST_TICK_S]
+    if len(steps) < FEWEST_TOGETHER:
+        return 0.0
+    ticks = steps[steps < 100.0 * np.min(steps)] / np.min(steps)
+    whole = np.abs(ticks - np.round(ticks)) < 0.1
+    return float(np.min(steps)) if len(ticks) > 1 and np.mean(whole) > 0.9 else 0.0
+
+
 def curve_noise(z: Floats) -> float:
     """Return the standard deviation of a curve's points about a smooth line, robustly.
 
@@ -120,15 +148,24 @@ def clock_states(samples: Sequence[Floats]) -> float | None:
     """Return the ratio of two speeds between which the device switched, or ``None``.
 
     Each point's samples are split where their logarithms' gap is widest. Two states are two tight clusters, a
-    fifth of the samples each at least, seen in most of the points and with the same ratio.
+    fifth of the samples each at least, seen in most of the points and with the same ratio. Points of few samples are
+    split together, each sample against the fastest of its point.
     """
     ratios = [_two_clusters(np.sort(np.log(point))) for point in samples if len(point) >= ENOUGH_SAMPLES]
     found = np.array([ratio for ratio in ratios if ratio is not None])
     if len(found) < 3 or len(found) < len(ratios) / 2.0:
-        return None
+        return _states_of_few(samples)
     typical = float(np.median(found))
     alike = np.abs(found - typical) < max(0.25 * typical, 0.01)
     return float(np.exp(typical)) if np.sum(alike) > 0.7 * len(found) else None
+
+
+def _states_of_few(samples: Sequence[Floats]) -> float | None:
+    """Return the ratio of two speeds that the points of few samples show together."""
+    few = [np.log(point / np.min(point)) for point in samples if 1 < len(point) < ENOUGH_SAMPLES]
+    together = np.sort(np.concatenate(few)) if few else np.zeros(0)
+    ratio = _two_clusters(together) if len(together) >= FEWEST_TOGETHER else None
+    return None if ratio is None else float(np.exp(ratio))
 
 
 def _two_clusters(ordered: Floats) -> float | None:

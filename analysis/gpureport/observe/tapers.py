@@ -6,10 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.observe.cliffs import summary
+from gpureport.observe.corners import OCTAVE, Corner, corner
 from gpureport.observe.crossings import crossing, falling_fit
 from gpureport.observe.cuts import Plateau
-from gpureport.observe.staircase import FLATNESS, LEAST_DROP, SIGNIFICANCE, centre
-from gpureport.observe.statistics import Estimate
+from gpureport.observe.staircase import FLATNESS, LEAST_DROP, SIGNIFICANCE, beside, centre
+from gpureport.observe.statistics import Estimate, curve_noise
 
 Floats = NDArray[np.float64]
 
@@ -17,6 +18,8 @@ NINE_TENTHS = float(np.log(0.9))
 """n90: ln of the share of the plateau."""
 FLAT_TIME = float(np.log(1.1))
 """Times up to 10 % (and twice the noise) above the first belong to the flat part."""
+UNSURE = 1.5
+"""Widest interval of n90, upper end / lower, that all points give and that is not compared with that of a few."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,11 @@ def flattens(plateaus: tuple[Plateau, ...]) -> bool:
 
 
 def taper(u: Floats, copies: Floats, noise: Floats, plateaus: tuple[Plateau, ...]) -> Taper | None:
-    """Find the taper of a curve, at the first plateau that it reaches.
+    """Find the taper of a curve, at the end of the first plateau that it reaches.
+
+    Both positions are read off a fitted corner (:mod:`gpureport.observe.corners`), which all points support. Where a
+    cache or a step lies before n90, a corner of the points beyond may tell it more surely; where neither corner has
+    the points at n90, or points are few, the monotone fit does.
 
     Args:
         u: ln(work-items), never falling, shape (n,).
@@ -53,29 +60,50 @@ def taper(u: Floats, copies: Floats, noise: Floats, plateaus: tuple[Plateau, ...
     if not flattens(plateaus) or u[plateau.stop - 1] <= u[0]:
         return None
     whole = Plateau(0, plateau.stop)
-    level = centre(plateau.of(copies), float(np.median(noise)))
-    weight = 1.0 / np.hypot(whole.of(noise), FLATNESS) ** 2
-    # A rising curve is a falling one, read from the right.
-    fit = falling_fit(whole.of(copies)[:, ::-1], weight[::-1])
-    if level[0] - fit[0, -1] < max(LEAST_DROP, SIGNIFICANCE * float(noise[0])):
+    u, copies, noise = whole.of(u), whole.of(copies), whole.of(noise)
+    weight = 1.0 / np.hypot(noise, FLATNESS) ** 2
+    level = centre(beside(u, plateau, end=True).of(copies), float(np.median(noise)))
+    if level[0] - _rising(copies[:1], weight)[0, 0] < max(LEAST_DROP, SIGNIFICANCE * float(noise[0])):
         return None
-    values, low, high = crossing(-whole.of(u)[::-1], fit, level + NINE_TENTHS, straight=True)
+    times, error = u - copies, np.maximum(noise, curve_noise(copies[0]))
+    knee, n90 = _flat_time_knee(u, times, weight, level, error), _crossed_n90(u, copies, weight, level)
+    shape = corner(u, times[0], error)
+    beyond = u >= np.log(n90.value) - OCTAVE
+    fits = [s.n90() for s in (shape, corner(u[beyond], times[0][beyond], error[beyond])) if s and _has_n90(s)]
+    if fits:
+        n90 = fits[-1] if fits[0].width > UNSURE and fits[-1].width < fits[0].width / UNSURE else fits[0]
+    if knee and shape and shape.has(u[0], FLATNESS):
+        knee = shape.knee()
+    if len(copies) > 1:
+        return Taper(knee, n90)
+    return Taper(knee and Estimate(knee.value), Estimate(n90.value))
+
+
+def _has_n90(shape: Corner) -> bool:
+    return shape.has(float(np.log(shape.n90().value)), FLATNESS)
+
+
+def _rising(z: Floats, weight: Floats) -> Floats:
+    """Return the isotonic (never falling) fit of each row."""
+    return -falling_fit(-z, weight)
+
+
+def _crossed_n90(u: Floats, copies: Floats, weight: Floats, level: Floats) -> Estimate:
+    """Return where a monotone fit reaches nine tenths of the level."""
+    # A rising curve is a falling one, read from the right.
+    values, low, high = crossing(-u[::-1], _rising(copies, weight)[:, ::-1], level + NINE_TENTHS, straight=True)
     spread = np.random.default_rng(len(copies)).uniform(size=len(copies))
-    n90 = summary(-values, -(low + spread * (high - low)))
-    tolerance = FLAT_TIME + 2.0 * float(np.median(noise))
-    return Taper(_knee(whole.of(u), whole.of(copies), weight, level, tolerance), n90)
+    return summary(-values, -(low + spread * (high - low)))
 
 
-def _knee(u: Floats, rates: Floats, weight: Floats, level: Floats, tolerance: float) -> Estimate | None:
-    """Return flat time x peak rate in work-items.
+def _flat_time_knee(u: Floats, times: Floats, weight: Floats, level: Floats, error: Floats) -> Estimate | None:
+    """Return flat time x peak rate in work-items; ``None`` where the time is flat for less than an octave.
 
     Work-items / rate is the time of one pass, up to the work of a work-item, which cancels.
     """
-    times = u - rates
-    rising = -falling_fit(-times, weight)
-    flat = rising <= rising[:, :1] + tolerance
-    reach = int(np.flatnonzero(flat[0])[-1])
-    if u[reach] - u[0] < np.log(2.0) - 1e-9:
+    rising = _rising(times[:1], weight)[0]
+    flat = rising <= rising[0] + FLAT_TIME + 2.0 * float(np.median(error))
+    reach = u[np.flatnonzero(flat)[-1]]
+    if reach - u[0] < OCTAVE - 1e-9:
         return None
-    medians = np.array([np.median(row[mask]) for row, mask in zip(times, flat, strict=True)])
-    return summary(medians + level)
+    return summary(np.median(times[:, flat], axis=1) + level)
