@@ -78,7 +78,7 @@ def point_time(device: Device, demand: Demand, resources: Resources) -> PointTim
     # Groups of the first round start together: they wait, load and compute in step, and nothing overlaps, unless they
     # do so again and again.
     in_step_s = alone.loads_s + memory_s + max(alone.instructions_s, corner(by_pipe.values(), THROUGHPUT_CORNER))
-    if device.kind != "cpu" and demand.reused != "kernel":
+    if device.kind != "cpu" and demand.in_step:
         work_s += max(0.0, in_step_s - work_s) / (rounds * max(1.0, demand.memory_chain))
     work_s = max(work_s, groups_s)  # what starts work-groups does nothing else: it waits for nobody
     ceilings = {"launch": device.launch.batched_s, "latency": latency_s, "groups": groups_s, **by_class, **throughput}

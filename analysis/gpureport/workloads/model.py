@@ -127,6 +127,7 @@ class Demand:
         local_conflicts: factor by which bank conflicts multiply local-memory accesses.
         reused: what finds its data again: ``dispatch`` (the next dispatch, ping-pong), ``kernel`` (this dispatch,
             pass after pass), ``never`` (a single pass over fresh data).
+        in_step: whether work-groups load, then compute, once each, so that those that start together keep in step.
         loaded: whether its own traffic loads the memory system, so that loads take longer than a lone one.
         shared: whether every compute unit sooner or later touches all data (caches of compute units then hold
             copies) or only its own part (they add up).
@@ -148,6 +149,7 @@ class Demand:
     local_conflicts: float = 1.0
     reused: Literal["dispatch", "kernel", "never"] = "dispatch"
     shared: bool = True
+    in_step: bool = True
     loaded: bool = True
 
     @property

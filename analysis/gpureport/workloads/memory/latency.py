@@ -65,6 +65,7 @@ class Latency(Workload):
             chain={} if parameters.get("pointers") else {"int32": 2.0 * steps},
             memory_chain=steps,
             reused="kernel",
+            in_step=False,
             loaded=False,
         )
 

@@ -111,6 +111,7 @@ class Read(_Reading):
             operations={"int32": read / 4},
             memory_chain=_loads_in_flight(parameters, parameters["vectors"] * parameters["chunks"]),
             reused="kernel",
+            in_step=False,
         )
 
     def _job(self, parameters: Parameters, rng: np.random.Generator, written: int) -> Job:
@@ -249,6 +250,7 @@ class ReadPrivate(_Reading):
             operations={"int32": size * passes / 4},
             memory_chain=loads / (4 if parameters["local"] > 1 else 40),
             reused="kernel",
+            in_step=False,
             shared=False,
             loaded=False,
         )
