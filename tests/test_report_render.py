@@ -371,6 +371,7 @@ def test_without_pango_html_is_written(tmp_path: Path, monkeypatch: pytest.Monke
     [
         ("breakable", "particles/structs32_straight", "particles/<wbr>structs32_<wbr>straight"),
         ("breakable", "<b>_/x & 1 / 2", "&lt;b&gt;_/<wbr>x &amp; 1 / 2"),
+        ("breakable", "work-items for 90 %", "work-items for 90\xa0%"),
         ("number", "43.7 Gparticle/s", '<span class="part">43.7 Gparticle/s</span>'),
         (
             "number",

@@ -25,6 +25,8 @@ LEAST_ERROR = 1e-3
 """Standard error of a point of a curve without noise."""
 LEAST_SCALE = 0.1
 """Variance of the residuals, in terms of what the noise makes expect, that is believed without more points."""
+WIDEST = float(np.log(1e6))
+"""Half-width of an interval that says nothing."""
 OCTAVE = float(np.log(2.0))
 
 
@@ -84,7 +86,7 @@ class Corner:
         step = 1e-4
         value, *sides = logarithm(self.best[:, None] + step * np.hstack([np.zeros((4, 1)), np.eye(4), -np.eye(4)]))
         slope = (np.array(sides[:4]) - np.array(sides[4:])) / (2.0 * step)
-        error = NORMAL_95 * float(np.sqrt(slope @ self.covariance @ slope))
+        error = min(NORMAL_95 * float(np.sqrt(slope @ self.covariance @ slope)), WIDEST)
         return Estimate(*np.exp([value, value - error, value + error]).tolist())
 
 

@@ -241,10 +241,10 @@ def _number(text: str) -> "Markup":
 
 
 def _breakable(text: str) -> "Markup":
-    """Let lines break within names where they are joined: after ``_`` and ``/``."""
+    """Let lines break within names where they are joined, after ``_`` and ``/``, and not before ``%``."""
     from markupsafe import Markup
 
-    return Markup("<wbr>").join(re.split(r"(?<=[_/])(?=\w)", text))
+    return Markup("<wbr>").join(re.split(r"(?<=[_/])(?=\w)", text.replace(" %", "\xa0%")))
 
 
 def _inline(figure: Figure) -> "Markup":
