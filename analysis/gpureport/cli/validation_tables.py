@@ -81,6 +81,9 @@ def percent(error: float | None) -> str:
     return "—" if error is None else f"{100 * error:.1f} %"
 
 
+_NONE = (None, None)
+
+
 def print_features(comparisons: Sequence[Comparison]) -> None:
     """Print every feature on a line of its own."""
     rows: list[Row] = []
@@ -89,8 +92,10 @@ def print_features(comparisons: Sequence[Comparison]) -> None:
         rows.append((title,))
         for c in members:
             unit = short_unit(c.unit)
-            predicted = format_interval(c.predicted, *(c.expected or (None, None)), unit)
-            observed = format_interval(c.observed, *(c.interval or (None, None)), unit)
+            predicted, observed = (
+                format_interval(value, low, high, unit)
+                for value, (low, high) in ((c.predicted, c.expected or _NONE), (c.observed, c.interval or _NONE))
+            )
             rows.append((f"  {c.what}: {c.label}", predicted, observed, percent(c.error)))
     print_table(
         "Every feature",
