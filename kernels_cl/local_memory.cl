@@ -4,6 +4,7 @@
 // number the next element of the chain: no access can be left out, none made before the one before
 // it, and no word of an element is spared. All chains move on by the same distance, so that work-items stay as far
 // apart as they began, and with them the banks.
+#include "common/keep.h"
 
 #if WIDTH == 16
 typedef uint4 Element;
@@ -49,6 +50,5 @@ kernel void bandwidth(global const Element *restrict contents, uint stride, uint
     for (uint c = 0; c < CHAINS; ++c)
         sum = 3u * sum ^ at[c];
     const size_t i = get_global_id(0);
-    if (i < written)
-        folded[i] = sum;
+    KEEP(folded, i, written, sum);
 }

@@ -155,7 +155,7 @@ def test_the_model_has_half_used_structs_at_a_third_of_a_copy(script: ModuleType
 
 
 def test_a_short_run_on_the_cpu(script: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
-    script.main("Portable", ["structs16", "vector", "int32_mul", "integer"], 0.3, "1 MiB")
+    script.main("Portable", ["structs16", "vector", "int32_mul", "integer"], 1.0, "1 MiB")
     printed = capsys.readouterr().out.splitlines()
     (particles,) = (line for line in printed if line.startswith("particles, 16-byte"))
     assert "1 MiB" in particles

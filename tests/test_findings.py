@@ -15,6 +15,7 @@ from gpureport.records import (
     Observation,
     ObservedPoint,
     Prediction,
+    Provenance,
     Verdict,
     Verification,
 )
@@ -176,6 +177,19 @@ def test_findings_that_are_off_quote_the_hypotheses_tested() -> None:
     assert all(explanation.sentence in f.explanation for f in told if f.verdict is not Verdict.AGREES)
     assert not any(explanation.sentence in f.explanation for f in told if f.verdict is Verdict.AGREES)
     assert explained(findings, [elsewhere]) == findings
+
+
+def test_even_an_assumed_bandwidth_is_not_wrong_by_a_factor_of_ten() -> None:
+    """A little faster than assumed is off; ten times as fast, a compiler has left work out."""
+    assumed = TOY.model_copy(update={"provenance": {"memory.bandwidth": Provenance(kind="assumed", source="test")}})
+    prediction = predict(assumed, COPY, limits_of(assumed))[0]
+    faster, absurd = (
+        {f.verdict for f in find(assumed, [prediction], [], [observed_like(prediction, factor)]) if f.level == "DRAM"}
+        for factor in (3.0, 10.0)
+    )
+
+    assert Verdict.ERROR not in faster
+    assert Verdict.ERROR in absurd
 
 
 def test_integers_that_may_be_additions_may_run_on_two_pipes() -> None:

@@ -28,6 +28,8 @@ UNCERTAIN = 2.0
 """The same where their intervals meet; intervals so wide that they meet in any case prove nothing."""
 ABOVE_CEILING = 1.05
 """A rate this far above what the hardware can do is an error: clocks above the listed one explain less."""
+ASSUMED = 5.0
+"""No bandwidth that is just assumed is wrong by more: work beyond it was left out by a compiler."""
 
 
 def find(
@@ -169,7 +171,7 @@ def _hard_limit(point: PredictedPoint, device: Device) -> tuple[str, float]:
     """Return the ceiling no kernel passes: instruction rates at full clock, memory at its listed bandwidth.
 
     Instructions are counted in GPU machine code, so they bound nothing on a CPU. Memory counts only where nothing is
-    served by a cache any more, at four times the last cache and beyond, and where its bandwidth is not just assumed.
+    served by a cache any more, at about four times the last cache and beyond.
     """
     soft = {cache.name for cache in device.caches} | {"DRAM", "launch", "latency", "groups"}
     bounding = () if device.kind == "cpu" else point.ceilings_s.keys() - soft
@@ -180,9 +182,9 @@ def _hard_limit(point: PredictedPoint, device: Device) -> tuple[str, float]:
         hard["int32"] *= min(1.0, rates["int32"] / rates["add"])
     last = device.caches[-1].capacity_bytes if device.caches else 0.0
     origin = device.provenance.get("memory.bandwidth")
-    listed = origin is None or origin.kind != "assumed"
-    if listed and point.level == "DRAM" and point.point.working_set_bytes > 4 * last:
-        hard["DRAM"] = point.memory_bytes / device.memory.bandwidth_bytes_per_s
+    doubt = ASSUMED if origin is not None and origin.kind == "assumed" else 1.0
+    if point.level == "DRAM" and point.point.working_set_bytes >= 3.9 * last:
+        hard["DRAM"] = point.memory_bytes / (doubt * device.memory.bandwidth_bytes_per_s)
     name = max(hard, key=lambda key: hard[key], default="")
     return name, hard.get(name, 0.0)
 

@@ -2,6 +2,7 @@
 // In both kernels the first `written` work-items store what they read: all of them when results are checked, none when
 // timed. A work-item reads PER_ITEM words, the whole group's apart; `groups` work-groups pass over the `count` words of
 // the data, of which the last may have to leave some out, then as many more begin again.
+#include "common/keep.h"
 
 #define READ_ALL(sum, WORD)                                               \
     const uint size = (uint)get_local_size(0);                            \
@@ -24,8 +25,7 @@ kernel void strided(global const uint *restrict data, uint count, uint groups, u
     uint sum = 0;
     READ_ALL(sum, STRIDED_WORD)
     const size_t i = get_global_id(0);
-    if (i < written)
-        folded[i] = sum;
+    KEEP(folded, i, written, sum);
 }
 
 // Contiguous words of WIDTH bytes, the first of them OFFSET bytes into a buffer that is aligned itself.
@@ -51,6 +51,5 @@ kernel void misaligned(global const uint *restrict data, uint count, uint groups
     READ_ALL(sum, ALIGNED_WORD)
 #endif
     const size_t i = get_global_id(0);
-    if (i < written)
-        folded[i] = sum;
+    KEEP(folded, i, written, sum);
 }

@@ -1,4 +1,5 @@
 // Read bandwidth: what the caches and the memory give to kernels that do nothing else.
+#include "common/keep.h"
 
 // What one load reads: 16 bytes for each lane of a GPU, a whole cache line on a CPU.
 #if WORDS == 16
@@ -37,8 +38,7 @@ kernel void read_shared(global const Vector *restrict data, uint chunks, uint wr
         chunk = chunk + 1 == chunks ? 0 : chunk + 1;
     }
     const size_t i = get_global_id(0);
-    if (i < written)
-        folded[i] = folded_vector(sum);
+    KEEP(folded, i, written, folded_vector(sum));
 }
 
 // Read bandwidth of what each compute unit has for itself: a work-group reads its own region again and again.
@@ -56,6 +56,5 @@ kernel void read_private(global const Vector *restrict data, uint vectors, uint 
         region += zero;
     }
     const size_t i = get_global_id(0);
-    if (i < written)
-        folded[i] = folded_vector(sum);
+    KEEP(folded, i, written, folded_vector(sum));
 }

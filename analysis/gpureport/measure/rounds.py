@@ -159,7 +159,16 @@ class Rounds:
             point.skipped = f"{kept} of {frames} frames were kept: no time was left for more"
 
     def rounds(self, points: Sequence[Point], rng: np.random.Generator) -> None:
-        """Take samples, each round in a new random order, until intervals are narrow or the time is up."""
+        """Take samples, each round in a new random order, until intervals are narrow or the time is up.
+
+        A point for which no time was left says so.
+        """
+        self._take_rounds(points, rng)
+        for point in points:
+            if not (point.samples_s or point.skipped):
+                point.skipped = f"no time was left of the sweep's {self._settings.budget_s:.3g} s"
+
+    def _take_rounds(self, points: Sequence[Point], rng: np.random.Generator) -> None:
         active = [point for point in points if not point.skipped]
         for done in range(self._settings.max_rounds):
             for index in rng.permutation(len(active)):
