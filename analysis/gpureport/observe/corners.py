@@ -7,6 +7,7 @@ numbers are the curve's own.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,7 +87,8 @@ class Corner:
         step = 1e-4
         value, *sides = logarithm(self.best[:, None] + step * np.hstack([np.zeros((4, 1)), np.eye(4), -np.eye(4)]))
         slope = (np.array(sides[:4]) - np.array(sides[4:])) / (2.0 * step)
-        error = min(NORMAL_95 * float(np.sqrt(slope @ self.covariance @ slope)), WIDEST)
+        variance = float(slope @ self.covariance @ slope)  # rounding makes it negative where nothing is known
+        error = min(NORMAL_95 * sqrt(variance), WIDEST) if variance >= 0.0 else WIDEST
         return Estimate(*np.exp([value, value - error, value + error]).tolist())
 
 
