@@ -195,7 +195,7 @@ class Board(Workload):
             work_items=prod(items),
             work_group=group,
             streams=self.streams(parameters, device),
-            operations={name: count * tiling.busy_items for name, count in self.operations.items()},
+            operations={name: n * tiling.busy_items for name, n in self._operations(device).items()},
             chain=self.chain,
             memory_chain=1.0,
             cached_chain=2.0 if self.row_after_row else 0.0,
@@ -205,6 +205,13 @@ class Board(Workload):
             line_writes=tiling.line_writes if tiling.writes_sectors else 0.0,
             part_writes=0.0 if tiling.writes_sectors else tiling.line_writes,
         )
+
+    def _operations(self, device: Device) -> Mapping[str, float]:
+        """Leave out, on a CPU, what its loads and stores do themselves: addresses, and the moves around them."""
+        if device.kind != "cpu":
+            return self.operations
+        kept = {name: n for name, n in self.operations.items() if name not in ("int32_mul", "instruction")}
+        return {**kept, "instruction": sum(kept.values())}
 
     def streams(self, parameters: Parameters, device: Device) -> tuple[Stream, ...]:
         """Return the traffic: reads with the halo of a group, writes in the sectors that a wave reaches."""
