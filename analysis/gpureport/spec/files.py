@@ -184,6 +184,7 @@ class Rates(Strict):
     """Shifts, funnel shifts and rotations by a variable distance."""
     shuffle: Leaf[Number]
     ballot: Leaf[Number] | None = None
+    permute: Leaf[Number] | None = None
     local: Leaf[Number]
     """4-byte accesses of local memory."""
     memory: Leaf[Number]

@@ -31,7 +31,7 @@ class Registers(Transpose):
         """
         rows = float(ROWS * self.rounds)
         if device.kind == "cpu":
-            return {"int32": 5.0 * rows, "shuffle": 3.0 * ROWS, "instruction": 5.0 * rows + 3.0 * ROWS}
+            return {"int32": 5.0 * rows, "permute": 3.0 * ROWS, "instruction": 5.0 * rows + 3.0 * ROWS}
         return {"int32": 1.5 * rows, "int32_mul": 0.5 * rows, "instruction": 2.0 * rows}
 
     def chain(self, device: Device) -> Mapping[str, float]:
