@@ -160,8 +160,8 @@ class Architecture(Record):
     ``fp32``, ``int32`` (whatever has no class of its own), ``int32_mul``, ``shuffle``, ``local`` (4-byte local-memory
     accesses), ``memory`` (4-byte global loads and stores issued), ``instruction`` (anything); where known ``add``
     (additions alone, where compilers may spread them over two pipes), ``fp32_three`` (multiply-adds of three different
-    registers), ``ternary`` (bitwise, of three words), ``shift`` (and rotations), ``ballot``, ``permute`` (words of a CPU's
-    vector), ``barrier`` (work-items that reach one).
+    registers), ``ternary`` (bitwise, of three words), ``shift`` (and rotations), ``ballot``, ``permute`` (words of a
+    CPU's vector), ``barrier`` (work-items that reach one).
     """
     lines_per_access: float = 1.0
     """Lines that the load/store unit looks up in the time of one access of a wave to neighbouring words."""
