@@ -72,7 +72,7 @@ def _compared(name: str, compilation: Compilation, code: MachineCode, point: Poi
     loads, stores = (_per_item(demand, write=write) for write in (False, True))
     reason = _incomparable(code, demand)
     loaded, stored = (None, None) if reason else (code.loaded_bytes, code.stored_bytes)
-    agrees = None if loaded is None or stored is None else _holds(loaded, loads) and _holds(stored, stores)
+    answers = {None} if loaded is None or stored is None else {_holds(loaded, loads), _holds(stored, stores)}
     return CodeEvidence(
         workload=name,
         kernel=compilation.kernel,
@@ -87,7 +87,7 @@ def _compared(name: str, compilation: Compilation, code: MachineCode, point: Poi
         stores_bytes_model=stores,
         vectorised=code.vectorised,
         spill_bytes=compilation.spill_bytes,
-        agrees=agrees,
+        agrees=False if False in answers else None if None in answers else True,
         remark=" ".join(_remarks(compilation, code, reason, (loaded, loads), (stored, stores))),
     )
 
@@ -98,10 +98,16 @@ def _per_item(demand: Demand, *, write: bool) -> float:
     return sum(s.elements * s.used_bytes * s.passes for s in streams) / demand.work_items
 
 
-def _holds(compiled: _Range, model: float) -> bool:
-    """Say whether the model's bytes, a mean over all work-items, lie between the least and the most that one moves."""
+def _holds(compiled: _Range, model: float) -> bool | None:
+    """Say whether the model's bytes, a mean over all work-items, lie between the least and the most that one moves.
+
+    ``None`` if the model counts less than the most and a guard hides all of it: then nothing shows that it counts
+    enough.
+    """
     least, most = compiled
-    return least * (1 - TOLERANCE) <= model <= most * (1 + TOLERANCE)
+    if not least * (1 - TOLERANCE) <= model <= most * (1 + TOLERANCE):
+        return False
+    return None if least == 0 and model < most * (1 - TOLERANCE) else True
 
 
 def _incomparable(code: MachineCode, demand: Demand) -> str | None:
@@ -139,7 +145,12 @@ def _remarks(
 
 
 def _difference(verb: str, compiled: _Range | None, model: float) -> Iterator[str]:
-    if compiled is not None and not _holds(compiled, model):
+    if compiled is None:
+        return
+    holds = _holds(compiled, model)
+    if holds is None:
+        yield f"Guards hide how many of up to {compiled[1]:g} B a work-item {verb}; the model counts {model:.4g} B."
+    if holds is False:
         yield f"A work-item {verb} {range_text(*compiled)} B as compiled, {model:.4g} B in the model."
 
 

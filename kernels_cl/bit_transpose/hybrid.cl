@@ -9,6 +9,7 @@ kernel void transpose(global const uint *restrict from, global uint *restrict to
     const size_t i = get_group_id(0) * get_local_size(0) + item;
     const bool inside = i / 32 < tiles;
     uint value = inside ? from[i] : 0;
+    REPEATED
     for (uint r = 0; r < REPEATS; ++r) {
 #pragma unroll
         for (uint round = 0; round < 5; ++round) {

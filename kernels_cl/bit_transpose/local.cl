@@ -27,8 +27,7 @@ kernel void transpose(global const uint *restrict from, global uint *restrict to
     const uint column = COLUMN * pitch;
     uint value = inside ? from[i] : 0;
     uint offset = 0;
-    // Two at a time: an odd number of rounds leaves the halves the other way round, so addresses would be computed anew.
-#pragma unroll 2
+    REPEATED
     for (uint r = 0; r < REPEATS; ++r) {
 #pragma unroll
         for (uint round = FIRST_ROUND; round < 5; ++round) {

@@ -46,5 +46,14 @@ static inline uint16 select_rows(uint16 zeros, uint16 ones, uint16 mask)
 #define EXCHANGE(own, other, upper, distance, mask) \
     select_rows((other) << ((distance) & ~(upper)) >> ((distance) & (upper)), own, (mask) ^ (upper))
 
+// Before the loop over repeats of kernels with barriers. Two at a time: an odd number of rounds leaves the halves of local
+// memory the other way round, so that addresses would be computed anew. Few repeats are those of a CPU, whose compiler
+// would make a loop over work-items of each part between two barriers: unrolled, that takes it seconds.
+#if REPEATS > 100
+#define REPEATED _Pragma("unroll 2")
+#else
+#define REPEATED _Pragma("unroll 1")
+#endif
+
 // For functions whose loops are unrolled, and whose arrays become registers, only where they are called.
 #define INLINE static inline __attribute__((always_inline))

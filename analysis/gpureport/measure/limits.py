@@ -38,7 +38,9 @@ class Settings:
 RUN_S = {"cpu": 330.0, "gpu": 130.0, "accelerator": 130.0}
 """What a whole run may take, seconds, while sweeps still get :data:`LEAST_SWEEP_S` each."""
 QUICK_RUN_S = {"cpu": 70.0, "gpu": 25.0, "accelerator": 25.0}
-LONGEST_SWEEP_S, LEAST_SWEEP_S = 10.0, 0.5
+LONGEST_SWEEP_S = 10.0
+LEAST_SWEEP_S = {"cpu": 2.0, "gpu": 0.5, "accelerator": 0.5}
+"""Builds of a processor's kernels count, too."""
 
 
 def sweep_budget_s(kind: Kind, *, quick: bool, spent_s: float, sweeps_left: int) -> float:
@@ -53,7 +55,7 @@ def sweep_budget_s(kind: Kind, *, quick: bool, spent_s: float, sweeps_left: int)
         sweeps_left: how many are still to come, the next one included.
     """
     whole_s = (QUICK_RUN_S if quick else RUN_S)[kind]
-    return min(LONGEST_SWEEP_S, max(LEAST_SWEEP_S, (whole_s - spent_s) / max(1, sweeps_left)))
+    return min(LONGEST_SWEEP_S, max(LEAST_SWEEP_S[kind], (whole_s - spent_s) / max(1, sweeps_left)))
 
 
 def run_limits(device: PresentDevice, free_bytes: float, *, quick: bool) -> Limits:
