@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from matplotlib import rc_context
 
 from gpureport.records import Axis, Metric, Observation, ObservedPoint, PointKey, SweepKey
+from gpureport.report.captions import trace_caption
 from gpureport.report.curves import Curve, comparisons, curves
-from gpureport.report.document import Report
+from gpureport.report.document import Clock, Report
 from gpureport.report.figures.canvas import Canvas, Ink, Pen
 from gpureport.report.figures.cases import case_figure, case_labels
 from gpureport.report.figures.marks import feature_marks, place
@@ -24,7 +25,7 @@ from gpureport.report.figures.shapes import rated, shape_figure
 from gpureport.report.figures.sizes import MOST_PANELS, heights, size_figure, x_text
 from gpureport.report.figures.style import SMALL_PT, binary_ticks, decimal_ticks, shorten, spread, text_in, tick_text
 from gpureport.report.figures.svg import PAGE_FONT, _settings, described
-from gpureport.report.figures.traces import Trace, binned, trace_figure, traces
+from gpureport.report.figures.traces import Trace, binned, ratio_scale, trace_figure, traces
 from gpureport.report.pictures import kind_of, pictures
 from tests.make_report import make_report, many_variants
 
@@ -265,6 +266,35 @@ def test_a_trace_s_title_keeps_the_median() -> None:
 
     assert len(titles) == 6
     assert all(title.endswith("…: 4.25 µs") for title in titles)
+
+
+def test_traces_have_axes_of_their_own() -> None:
+    """A short trace beside a long one fills its panel, and a slow first dispatch takes no axis below 0."""
+    times = np.ones(300)
+    times[0] = 9.0
+    short, long = (Trace("a", np.linspace(0, end, 300), times) for end in (0.1, 60.0))
+    found = texts(trace_figure([short, long]))
+
+    assert "100 ms" in found
+    assert "60 s" in found
+    scale = ratio_scale(np.array([0.97, 1.0, 2.44]))
+    assert scale.low == pytest.approx(0.955)
+    assert scale.texts == ("1", "2", "3")
+    assert ratio_scale(np.array([0.1, 1.0])).low == 0.0
+
+
+def test_the_caption_of_traces_tells_of_a_clock_ramp() -> None:
+    """The first dispatch, the drift, and the clocks only where none ever changed."""
+    ramp = Trace("a", np.arange(9.0), np.array([4.0, 2.0, 2.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]))
+    even = Trace("b", np.arange(9.0), np.ones(9))
+    clocks = [Clock(label=f"SM clock after {name}", clock_hz=1.98e9) for name in "ab"]
+
+    caption = trace_caption([ramp, even], clocks)
+    assert "The first took 1.00 to 4.00 times the median of its trace" in caption
+    assert "changes by -50.0 % to 0 %." in caption
+    assert "No clock ramp was seen: SM clock (1.98 GHz) never changed" in caption
+    changed = [*clocks, Clock(label="SM clock after c", clock_hz=1.2e9)]
+    assert all("ramp" not in trace_caption([even], known) for known in ((), clocks[:1], changed))
 
 
 def test_ticks_of_neighbours_keep_apart() -> None:

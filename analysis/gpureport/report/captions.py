@@ -1,13 +1,14 @@
 """Captions: what to see in each figure."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from gpureport.records import Verdict
 from gpureport.report.curves import Curve, Group
+from gpureport.report.document import Clock
 from gpureport.report.figures.roofline import Dot
 from gpureport.report.figures.traces import Trace
 from gpureport.report.words import difference, feature_text, is_step
-from gpureport.units import format_value
+from gpureport.units import format_frequency, format_ratio, format_value
 
 _FEW = 2  # cliffs and tapers that are told one by one
 
@@ -109,13 +110,41 @@ def shape_caption(curves: Sequence[Curve]) -> str:
     return f"Rate of each shape as a share of the best, the darker the better; dot: best{square}."
 
 
-def trace_caption(found: Sequence[Trace]) -> str:
-    """Say how far the dispatches of the traces spread."""
-    widest = max(found, key=lambda trace: float(trace.times_s.max() / trace.times_s.min()))
-    low, high = (format_value(float(end), "s") for end in (widest.times_s.min(), widest.times_s.max()))
+def trace_caption(found: Sequence[Trace], clocks: Sequence[Clock] = ()) -> str:
+    """Say how much longer the first dispatches took, how the traces drift, and whether a clock was seen to change."""
     count = sum(len(trace.times_s) for trace in found)
-    text = f"{count} successive dispatches; the widest spread is that of {widest.title}, {low} to {high}. "
-    return f"{text}Relative to the median of the trace, which its title gives; line: median; band: least to greatest."
+    firsts, drifts = [trace.first for trace in found], [trace.drift for trace in found]
+    ramp = (
+        f"The first took {_from_to(firsts, format_ratio)} times the median of its trace; "
+        f"from the first third of a trace to the last the median changes by {_from_to(drifts, _percent)}."
+    )
+    legend = "Relative to the median of the trace, which its title gives; line: median; band: least to greatest."
+    parts = (f"{count} successive dispatches.", ramp, steady_clocks(clocks), legend)
+    return " ".join(part for part in parts if part)
+
+
+def _from_to(values: Sequence[float], text: Callable[[float], str]) -> str:
+    low, high = text(min(values)), text(max(values))
+    return low if low == high else f"{low} to {high}"
+
+
+def _percent(share: float) -> str:
+    """Write a change with its sign, to a tenth of a per cent."""
+    percent = round(share * 100, 1)
+    return f"{percent:+.1f} %" if percent else "0 %"
+
+
+def steady_clocks(clocks: Iterable[Clock]) -> str:
+    """Say which clocks were the same after every workload, if all were and each was asked more than once."""
+    asked: dict[str, list[float]] = {}
+    for clock in clocks:
+        name = clock.label.partition(" after ")[0]
+        if not name.startswith("highest "):
+            asked.setdefault(name, []).append(clock.clock_hz)
+    if not asked or any(len(values) < 2 or len(set(values)) > 1 for values in asked.values()):
+        return ""
+    told = " and ".join(f"{name} ({format_frequency(values[0])})" for name, values in asked.items())
+    return f"No clock ramp was seen: {told} never changed, asked after every workload."
 
 
 def roofline_caption(dots: Sequence[Dot]) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from gpureport.records import Verification
 from gpureport.report.captions import roofline_caption, section_title
 from gpureport.report.curves import Curve, Group, curves
-from gpureport.report.document import Report, WorkloadInfo
+from gpureport.report.document import Clock, Report, WorkloadInfo
 from gpureport.report.figures.roofline import roofline_dots, roofline_figure
 from gpureport.report.pictures import Figure, kind_of, pictures
 from gpureport.report.tables import Table, occupancy_table
@@ -79,7 +79,7 @@ def _chapter(report: Report, anchor: str, family: str, found: Sequence[Curve]) -
         anchor=anchor,
         title=family_name(report, family),
         variants=variants,
-        sections=_sections(anchor, variants, found),
+        sections=_sections(anchor, variants, found, report.machine.clocks),
         roofline=Figure(roofline_figure(dots, report.device), roofline_caption(dots)) if dots else None,
         occupancy=occupancy_table(found),
         notes=with_names((p.key.variant, note) for p in predictions for note in p.notes),
@@ -96,7 +96,9 @@ def _variant(report: Report, family: str, name: str, found: Iterable[Curve]) -> 
     )
 
 
-def _sections(anchor: str, variants: Iterable[Variant], found: Iterable[Curve]) -> tuple[Section, ...]:
+def _sections(
+    anchor: str, variants: Iterable[Variant], found: Iterable[Curve], clocks: Sequence[Clock]
+) -> tuple[Section, ...]:
     """Put sweeps of one kind together: of one name, axis and unit, that one kind of figure shows."""
     kinds: dict[tuple[str, ...], list[Curve]] = {}
     for curve in found:
@@ -104,18 +106,18 @@ def _sections(anchor: str, variants: Iterable[Variant], found: Iterable[Curve]) 
         kinds.setdefault(kind, []).append(curve)
     told = {variant.info.variant: variant.info.skipped for variant in variants}
     return tuple(
-        _section(f"{anchor}-{number}", members, told) for number, members in enumerate(kinds.values(), start=1)
+        _section(f"{anchor}-{number}", members, told, clocks) for number, members in enumerate(kinds.values(), start=1)
     )
 
 
-def _section(anchor: str, members: Sequence[Curve], told: dict[str, str | None]) -> Section:
+def _section(anchor: str, members: Sequence[Curve], told: dict[str, str | None], clocks: Sequence[Clock]) -> Section:
     groups = tuple(group for curve in members for group in curve.groups)
     skipped = ((c.key.variant, c.measurement.skipped) for c in members if c.measurement and c.measurement.skipped)
     warnings = ((c.key.variant, warning) for c in members if c.observation for warning in c.observation.warnings)
     return Section(
         anchor=anchor,
         title=section_title(members),
-        figures=pictures(members),
+        figures=pictures(members, clocks),
         groups=groups,
         explanations=explanations(groups),
         warnings=with_names(warnings),

@@ -8,6 +8,7 @@ from gpureport.advice import shape_of
 from gpureport.records import Observation, PointKey, Prediction
 from gpureport.report.captions import case_caption, shape_caption, size_caption, tally, trace_caption
 from gpureport.report.curves import Curve
+from gpureport.report.document import Clock
 from gpureport.report.figures import cases, shapes, sizes, traces
 from gpureport.report.figures.panels import in_figures
 
@@ -43,13 +44,16 @@ def _kind_of_search(curve: Curve) -> Kind:
     return "shapes" if all(side & (side - 1) == 0 for shape in known for side in shape) else "cases"
 
 
-def pictures(members: Sequence[Curve]) -> tuple[Figure, ...]:
-    """Draw sweeps of one kind, those that have anything to draw, in as many figures as it takes."""
+def pictures(members: Sequence[Curve], clocks: Sequence[Clock] = ()) -> tuple[Figure, ...]:
+    """Draw sweeps of one kind, those that have anything to draw, in as many figures as it takes.
+
+    *clocks* are those of the run: a trace's caption says whether they changed.
+    """
     kind = kind_of(members[0]) if members else "sizes"
     if kind == "traces":
         found = [trace for curve in members for trace in traces.traces(curve, curve.key.variant)]
         groups = in_figures(found, traces.MOST_PANELS)
-        return tuple(Figure(traces.trace_figure(group), trace_caption(group)) for group in groups)
+        return tuple(Figure(traces.trace_figure(group), trace_caption(group, clocks)) for group in groups)
     drawn = [_by_size(curve) if kind == "sizes" and curve.is_work_group else curve for curve in members]
     drawn = [curve for curve in drawn if any(p.value > 0 and (kind != "sizes" or p.point.x > 0) for p in curve.points)]
     return tuple(_figure(kind, part, first=not number) for number, part in enumerate(_parts(kind, drawn)))

@@ -31,6 +31,7 @@ DOT = Pen(OBSERVED, 2.6, order=4, round=True)
 _GRID = Pen(FAINT, 0.4, order=0.5)
 _EDGE = Pen(MUTED, 0.6, order=1.5)
 _LEFT_IN, _RIGHT_IN, _GAP_IN, _FOOT_IN = 0.9, 0.18, 0.13, 0.4
+_TICKS_IN = 0.12  # room for the x ticks' texts between rows
 
 
 @dataclass(frozen=True)
@@ -118,18 +119,30 @@ def columns_of(count: int, most: int = 3) -> int:
 
 
 def panels(
-    titles: Sequence[str], columns: int, plot_in: float, head_in: float, x: Scale, y: Scale, names: tuple[str, str]
+    titles: Sequence[str],
+    columns: int,
+    plot_in: float,
+    head_in: float,
+    x: Scale | Sequence[Scale],
+    y: Scale,
+    names: tuple[str, str],
 ) -> tuple[Canvas, list[Panel]]:
-    """Return a canvas with one framed panel a title, each with *head_in* of room above it; *names* are the axes'."""
+    """Return a canvas with one framed panel a title, each with *head_in* of room above it; *names* are the axes'.
+
+    *x* is one scale for all panels, or one for each: then every panel has its own ticks.
+    """
+    scales = [x] * len(titles) if isinstance(x, Scale) else x
+    between = 0.0 if isinstance(x, Scale) else _TICKS_IN
     rows = ceil(len(titles) / columns)
-    canvas = Canvas(rows * (plot_in + head_in) + _FOOT_IN)
+    row_in = plot_in + head_in + between
+    canvas = Canvas(rows * row_in - between + _FOOT_IN)
     width = (WIDTH_IN - _LEFT_IN - _RIGHT_IN - _GAP_IN * (columns - 1)) / columns
     found = []
-    for index, title in enumerate(titles):
+    for index, (title, scale) in enumerate(zip(titles, scales, strict=True)):
         row, column = divmod(index, columns)
-        left, top = _LEFT_IN + column * (width + _GAP_IN), canvas.height_in - row * (plot_in + head_in) - head_in
-        panel = Panel(canvas, left, top - plot_in, width, plot_in, x, y)
-        panel.frame(labels=(index + columns >= len(titles), column == 0))
+        left, top = _LEFT_IN + column * (width + _GAP_IN), canvas.height_in - row * row_in - head_in
+        panel = Panel(canvas, left, top - plot_in, width, plot_in, scale, y)
+        panel.frame(labels=(between > 0 or index + columns >= len(titles), column == 0))
         canvas.text((left, top + head_in - 0.1), shorten(title, round(width * 15)), weight=600)
         found.append(panel)
     canvas.text(((_LEFT_IN + WIDTH_IN) / 2, 0.03), shorten(names[0], 90), ha="center", va="bottom")

@@ -42,6 +42,17 @@ class Trace:
         """What the trace varies around."""
         return float(np.median(self.times_s))
 
+    @property
+    def first(self) -> float:
+        """How long the first dispatch took, relative to the median."""
+        return float(self.times_s[0]) / self.median_s
+
+    @property
+    def drift(self) -> float:
+        """By which share the median changes from the first third to the last."""
+        third = -(-len(self.times_s) // 3)
+        return float(np.median(self.times_s[-third:]) / np.median(self.times_s[:third])) - 1
+
 
 def traces(curve: Curve, title: str) -> list[Trace]:
     """Return the traces of a sweep's points."""
@@ -68,11 +79,9 @@ def _at(point: MeasuredPoint) -> Floats:
 def trace_figure(found: Sequence[Trace]) -> "Figure":
     """Draw the median of each stretch of time with its least and its greatest, relative to the whole trace's median."""
     columns = columns_of(len(found), _COLUMNS)
-    x = zero_scale(max(float(trace.at_s.max()) for trace in found) or 1.0, "s")
+    x = [zero_scale(float(trace.at_s.max()) or 1.0, "s") for trace in found]
     drawn = [binned(trace.at_s, trace.times_s / trace.median_s) for trace in found]
-    reach = max(_LEAST_REACH, *(float(max(middle.max() - 1, 1 - middle.min())) for _, middle, _, _ in drawn))
-    ticks = (1 - reach, 1.0, 1 + reach)
-    y = Scale(1 - 1.5 * reach, 1 + 1.5 * reach, ticks, tuple(f"{tick:.3g}" for tick in ticks), logarithmic=False)
+    y = ratio_scale(np.concatenate([middle for _, middle, _, _ in drawn]))
     titles = [f"{shorten(trace.title, _NAME)}: {format_time(trace.median_s)}" for trace in found]
     names = ("time since the first dispatch", "time / median")
     canvas, places = panels(titles, columns, _PLOT_IN, _HEAD_IN, x, y, names)
@@ -81,6 +90,16 @@ def trace_figure(found: Sequence[Trace]) -> "Figure":
             panel.line(((time, low), (time, high)), _BAND)
         panel.line(list(zip(at, middle, strict=True)), _LINE)
     return canvas.drawn()
+
+
+def ratio_scale(ratios: Floats) -> Scale:
+    """Return a linear scale with round ticks that has room for *ratios*, shape (n,), and on both sides of 1."""
+    from matplotlib.ticker import MaxNLocator
+
+    below, above = (max(_LEAST_REACH, float(reach)) for reach in (1 - ratios.min(), ratios.max() - 1))
+    low, high = max(0.0, 1 - 1.5 * below), 1 + 1.5 * above
+    ticks = tuple(float(tick) for tick in MaxNLocator(4, steps=[1, 2, 5, 10]).tick_values(low, high) if low <= tick <= high)
+    return Scale(low, high, ticks, tuple(f"{tick:.4g}" for tick in ticks), logarithmic=False)
 
 
 def binned(at_s: Floats, times_s: Floats) -> tuple[Floats, Floats, Floats, Floats]:
