@@ -22,7 +22,7 @@ from gpureport.report.figures.overview import MOST_ROWS, overview_figure, overvi
 from gpureport.report.figures.panels import Panel, Scale, in_figures, value_scale
 from gpureport.report.figures.roofline import roofline_dots, roofline_figure
 from gpureport.report.figures.shapes import rated, shape_figure
-from gpureport.report.figures.sizes import MOST_PANELS, heights, size_figure, x_text
+from gpureport.report.figures.sizes import MOST_PANELS, heights, size_figure, value_label, x_text
 from gpureport.report.figures.style import SMALL_PT, binary_ticks, decimal_ticks, shorten, spread, text_in, tick_text
 from gpureport.report.figures.svg import PAGE_FONT, _settings, described
 from gpureport.report.figures.traces import Trace, binned, ratio_scale, trace_figure, traces
@@ -281,6 +281,19 @@ def test_traces_have_axes_of_their_own() -> None:
     assert scale.low == pytest.approx(0.955)
     assert scale.texts == ("1", "2", "3")
     assert ratio_scale(np.array([0.1, 1.0])).low == 0.0
+
+
+def test_the_shared_axis_names_what_labels_have_in_common() -> None:
+    """Copy is no read; what shares no word is a rate."""
+    one = observed_only([1e9, 2e9])
+    curves_of = {
+        label: replace(one, metric=one.metric.model_copy(update={"label": label}))
+        for label in ("read bandwidth", "bandwidth", "updates")
+    }
+
+    assert value_label([one, curves_of["read bandwidth"]]) == "read bandwidth"
+    assert value_label([one, curves_of["bandwidth"]]) == "bandwidth"
+    assert value_label([one, curves_of["updates"]]) == "rate"
 
 
 def test_the_caption_of_traces_tells_of_a_clock_ramp() -> None:

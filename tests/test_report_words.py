@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpureport.records import CodeEvidence, Finding, MachineCode, MeasuredPoint, Verdict
+from gpureport.records import CodeEvidence, Finding, MachineCode, MeasuredPoint, Verdict, Verification
 from gpureport.report import appendix, compiled, tables
 from gpureport.report.captions import section_title, shape_caption, size_caption
 from gpureport.report.curves import Comparison, comparisons, curves, specified, verdicts
@@ -19,6 +19,7 @@ from gpureport.report.words import (
     feature_text,
     runtime,
     sentences,
+    whole_sentences,
     with_names,
 )
 from tests.make_report import make_report, many_variants
@@ -266,8 +267,58 @@ def test_wrong_results_stand_in_the_tables(report: Report) -> None:
     )
     broken = report.model_copy(update={"measurements": (wrong,)})
 
-    assert appendix.verification_table(broken).rows[0][3] == "WRONG: 3 cells differ."
+    assert appendix.verification_table(broken).rows[0][-1] == "WRONG: 3 cells differ."
     assert appendix.methods_table(broken).rows[0][1:8] == ("1", "0", "0", "—", "—", "—", "WRONG")
+
+
+def test_verification_gives_the_number_of_cases_and_their_sizes(report: Report) -> None:
+    """In one line, whatever else the cases are made of; cases in words by their ends."""
+    first = report.measurements[0]
+
+    def row(*cases: str) -> tuple[str, ...]:
+        check = Verification(passed=True, cases=cases)
+        found = (first.model_copy(update={"verification": check}),)
+        return appendix.verification_table(report.model_copy(update={"measurements": found})).rows[0][2:]
+
+    assert row(
+        "width = 97, height = 61, local_x = 16; 3 dispatches", "width = 2, height = 3, local_x = 4; 3 dispatches"
+    ) == (
+        "2",
+        "width 2 to 97, height 3 to 61",
+        "equal",
+    )
+    assert row("width = 16, bytes = 8400, local = 96; 1 dispatch") == ("1", "bytes 8400", "equal")
+    assert row("97 x 61", "9 x 3", "2 x 3") == ("3", "97 x 61 … 2 x 3", "equal")
+
+
+def test_what_every_build_says_is_no_warning(report: Report) -> None:
+    """NVIDIA's statistics and its word on kernels are left out; what else a build says stays."""
+    first = report.measurements[0]
+    usual = (
+        "(): Warning: Function step is a kernel, so overriding noinline attribute. The function may be inlined.\n\n"
+        "ptxas info    : 0 bytes gmem, 16 bytes cmem[4]\n"
+        "ptxas info    : Compiling entry function 'step' for 'sm_90a'\n"
+        "ptxas info    : Function properties for step\n"
+        "ptxas         .     0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
+        "ptxas info    : Used 32 registers, used 0 barriers\n"
+        "ptxas info    : Compile time = 7.2 ms\n"
+    )
+
+    def outputs(log: str) -> list[str]:
+        noisy = first.model_copy(update={"compilation": (first.compilation[0].model_copy(update={"log": log}),)})
+        return [out.log for out in compiled.compiler_outputs(report.model_copy(update={"measurements": (noisy,)}))]
+
+    assert outputs(usual) == []
+    assert outputs(f"{usual}ptxas warning : too many registers") == ["ptxas warning : too many registers"]
+
+
+def test_what_is_too_long_ends_with_a_sentence() -> None:
+    """Points within numbers end none; one sentence that is too long is cut."""
+    text = "It takes 4.81 µs. Then it waits for the one before."
+
+    assert whole_sentences(text, 80) == text
+    assert whole_sentences(text, 30) == "It takes 4.81 µs."
+    assert whole_sentences(text, 10) == "It takes …"
 
 
 def test_long_logs_are_cut(report: Report) -> None:

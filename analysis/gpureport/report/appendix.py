@@ -11,6 +11,8 @@ from gpureport.text import sentence
 from gpureport.units import format_bytes, format_frequency, format_time
 
 _LONGEST = 10  # rows of the table of the longest steps
+_SIZES = (("width", "height"), *((name,) for name in ("count", "bytes", "vectors", "tiles", "addresses", "groups")))
+"""The parameters that say how large a case is: the first that it has."""
 
 
 def methods_table(report: Report) -> Table:
@@ -46,16 +48,29 @@ def _variant(measurement: Measurement) -> str:
 
 
 def verification_table(report: Report) -> Table:
-    """List the cases on which results were compared with the reference; variants of one family that share them once."""
-    rows: dict[tuple[str, str, str], dict[str, None]] = {}
+    """List on how many cases, of which sizes, results were compared; variants of one family that share them once."""
+    rows: dict[tuple[str, ...], dict[str, None]] = {}
     for measurement in report.measurements:
         check = measurement.verification
         if check is not None:
             outcome = "equal" if check.passed else f"WRONG: {check.message}"
-            kind = (measurement.key.workload, "; ".join(check.cases), outcome)
+            kind = (measurement.key.workload, str(len(check.cases)), _sizes(check.cases), outcome)
             rows.setdefault(kind, {})[measurement.key.variant] = None
-    columns = ("family", "variants", "cases", "against NumPy")
-    return Table(columns, tuple((family, ", ".join(n), cases, outcome) for (family, cases, outcome), n in rows.items()))
+    columns = ("family", "variants", "cases", "sizes", "against NumPy")
+    return Table(
+        columns, tuple((kind[0], ", ".join(names), *kind[1:]) for kind, names in rows.items()), frozenset({"cases"})
+    )
+
+
+def _sizes(cases: Sequence[str]) -> str:
+    """Write the range of what says how large *cases* are; of cases that are no lists of parameters, the ends."""
+    values: dict[str, list[int]] = {}
+    for name, value in re.findall(r"(\w+) = (\d+)", " ".join(cases)):
+        values.setdefault(name, []).append(int(value))
+    names = next((names for names in _SIZES if values.keys() >= set(names)), ())
+    if names:
+        return ", ".join(f"{name} {span(values[name])}" for name in names)
+    return " … ".join(dict.fromkeys((*cases[:1], *cases[-1:])))
 
 
 def timings_table(report: Report) -> Table:

@@ -11,6 +11,11 @@ from gpureport.report.words import TIMES, with_names
 from gpureport.units import format_bytes
 
 _SAYS_SOMETHING = re.compile(r"\b(warning|error|remark)\b", re.IGNORECASE)
+_SAYS_NOTHING = re.compile(
+    r"^\s*$|overriding noinline attribute|^ptxas\b.*"
+    r"(bytes (gmem|stack frame)|Compiling entry function|Function properties|Used \d+ registers|Compile time)"
+)
+"""Lines of NVIDIA's log that every build has; the table has their figures."""
 _LOG_LINES, _LOGS = 8, 10
 
 
@@ -111,7 +116,7 @@ def compiler_outputs(report: Report) -> list[CompilerOutput]:
     outputs: dict[str, CompilerOutput] = {}
     for measurement in report.measurements:
         for entry in measurement.compilation:
-            log = entry.log.strip()
+            log = "\n".join(line for line in entry.log.strip().splitlines() if not _SAYS_NOTHING.search(line))
             if _SAYS_SOMETHING.search(log):
                 title = f"{measurement.key.workload}/{measurement.key.variant}: {entry.kernel} {entry.options}".strip()
                 outputs.setdefault(re.sub(r"\d+", "#", log), CompilerOutput(title, _first_lines(log)))

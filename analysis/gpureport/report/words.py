@@ -9,6 +9,7 @@ from gpureport.advice import WITHIN, FamilyAdvice
 from gpureport.records import CurveFeature, Finding, Verdict
 from gpureport.report.curves import Comparison, Group, specified, verdicts
 from gpureport.report.document import Report
+from gpureport.report.figures.style import shorten
 from gpureport.spec.models import PresentDevice
 from gpureport.units import format_interval, format_ratio, format_value
 
@@ -177,6 +178,12 @@ def advice_sentence(family: str, advice: FamilyAdvice) -> str:
 
 def _shape(text: str) -> str:
     return text.replace(" x ", TIMES)
+
+
+def whole_sentences(text: str, most: int) -> str:
+    """Return as many of the first sentences of *text* as *most* characters hold; a longer one is cut."""
+    ends = [found.end() for found in re.finditer(r"[.!?](?=\s|$)", text) if found.end() <= most]
+    return shorten(text[: ends[-1]] if ends and len(text) > most else text, most)
 
 
 def runtime(present: PresentDevice) -> str:

@@ -31,7 +31,7 @@ DOT = Pen(OBSERVED, 2.6, order=4, round=True)
 _GRID = Pen(FAINT, 0.4, order=0.5)
 _EDGE = Pen(MUTED, 0.6, order=1.5)
 _LEFT_IN, _RIGHT_IN, _GAP_IN, _FOOT_IN = 0.9, 0.18, 0.13, 0.4
-_TICKS_IN = 0.12  # room for the x ticks' texts between rows
+_TICKS_IN = 0.15  # room for the x ticks' texts between rows
 
 
 @dataclass(frozen=True)

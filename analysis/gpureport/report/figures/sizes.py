@@ -45,11 +45,18 @@ def size_figure(curves: Sequence[Curve], titles: Sequence[str]) -> "Figure":
     columns = columns_of(len(curves))
     x = size_scale([p.point.x for curve in curves for p in _drawable(curve.points)], x_text(curves[0]), 9 // columns)
     y = value_scale([value for curve in curves for value in heights(curve)], curves[0].value_unit)
-    names = (curves[0].axis.label, curves[0].metric.label)
+    names = (curves[0].axis.label, value_label(curves))
     canvas, found = panels(titles, columns, _PLOT_IN[columns], _HEAD_IN, x, y, names)
     for panel, curve in zip(found, curves, strict=True):
         _draw(panel, curve)
     return canvas.drawn()
+
+
+def value_label(curves: Sequence[Curve]) -> str:
+    """Return what the metrics' labels end with in common: ``bandwidth``; or else whether they are rates or times."""
+    first, *others = (curve.metric.label.split()[::-1] for curve in curves)
+    same = [all(words[: n + 1] == first[: n + 1] for words in others) for n in range(len(first))]
+    return " ".join(first[: sum(same)][::-1]) or curves[0].metric.kind
 
 
 def x_text(curve: Curve) -> Callable[[float], str]:

@@ -98,7 +98,9 @@ def ratio_scale(ratios: Floats) -> Scale:
 
     below, above = (max(_LEAST_REACH, float(reach)) for reach in (1 - ratios.min(), ratios.max() - 1))
     low, high = max(0.0, 1 - 1.5 * below), 1 + 1.5 * above
-    ticks = tuple(float(tick) for tick in MaxNLocator(4, steps=[1, 2, 5, 10]).tick_values(low, high) if low <= tick <= high)
+    ticks = tuple(
+        float(tick) for tick in MaxNLocator(4, steps=[1, 2, 5, 10]).tick_values(low, high) if low <= tick <= high
+    )
     return Scale(low, high, ticks, tuple(f"{tick:.4g}" for tick in ticks), logarithmic=False)
 
 
