@@ -17,7 +17,7 @@ from gpureport.report.curves import Curve, comparisons, curves
 from gpureport.report.document import Clock, Report
 from gpureport.report.figures.canvas import Canvas, Ink, Pen
 from gpureport.report.figures.cases import case_figure, case_labels
-from gpureport.report.figures.marks import feature_marks, place
+from gpureport.report.figures.marks import Mark, draw_marks, feature_marks, place
 from gpureport.report.figures.overview import MOST_ROWS, overview_figure, overview_rows
 from gpureport.report.figures.panels import Panel, Scale, in_figures, value_scale
 from gpureport.report.figures.roofline import roofline_dots, roofline_figure
@@ -308,6 +308,21 @@ def test_the_caption_of_traces_tells_of_a_clock_ramp() -> None:
     assert "No clock ramp was seen: SM clock (1.98 GHz) never changed" in caption
     changed = [*clocks, Clock(label="SM clock after c", clock_hz=1.2e9)]
     assert all("ramp" not in trace_caption([even], known) for known in ((), clocks[:1], changed))
+
+
+def test_a_wide_mark_lies_on_no_text() -> None:
+    """The texts of a cliff and of a taper whose interval reaches over it stand to both sides of the two."""
+    canvas = Canvas(2.0)
+    panel = Panel(
+        canvas, 1.0, 0.5, 4.0, 1.0, Scale(0, 100, (), (), logarithmic=False), Scale(0, 1, (), (), logarithmic=False)
+    )
+    cliff, taper = Mark(48, 50, 52, 49, 51, "L2 55 MiB", "v"), Mark(51, 52, 52, 40, 70, "full at 1 M", "^")
+    draw_marks(panel, (cliff, taper), 1.6, "#112233")
+
+    one, two = canvas.drawn().axes[0].texts
+    assert (one.get_text(), one.get_ha(), two.get_text(), two.get_ha()) == ("L2 55 MiB", "right", "full at 1 M", "left")
+    assert one.get_position()[0] < panel.across(40)
+    assert two.get_position()[0] > panel.across(70)
 
 
 def test_ticks_of_neighbours_keep_apart() -> None:

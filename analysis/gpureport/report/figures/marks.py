@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 
@@ -79,9 +80,14 @@ def draw_marks(panel: Panel, marks: Sequence[Mark], height_in: float, colour: st
 
 
 def _label_marks(panel: Panel, marks: Sequence[Mark], height_in: float, colour: str) -> None:
-    """Write each mark's text to its right or else its left, where it meets no other mark; else nowhere."""
-    starts = [panel.across(min(mark.start, mark.low)) - _GAP_IN for mark in marks] + [panel.right_in]
-    ends = [panel.left_in] + [panel.across(max(mark.end, mark.high)) + _GAP_IN for mark in marks]
+    """Write each mark's text to its right or else its left, where it meets no other mark; else nowhere.
+
+    Of marks that overlap, what counts is where all of them start and end, so that none lies on a text.
+    """
+    left = [panel.across(min(mark.start, mark.low)) - _GAP_IN for mark in marks]
+    right = [panel.across(max(mark.end, mark.high)) + _GAP_IN for mark in marks]
+    starts = list(accumulate([panel.right_in, *reversed(left)], min))[::-1]
+    ends = list(accumulate([panel.left_in, *right], max))
     for index, mark in enumerate(marks):
         width = text_in(mark.text)
         if ends[index + 1] + width <= starts[index + 1]:
