@@ -126,9 +126,6 @@ SWEEPS = {
     "no overlap": _over(TOY, MANY, _mixed),
     "lone launches": COPIES,
     "waves started": _over(TOY, MANY, lambda n: Demand(n, (256,), (), {"instruction": float(n)})),
-    "fullest unit": ROUNDS,
-    "whole rounds": ROUNDS,
-    "fullest scheduler": _over(TOY, FEW, lambda n: _compute(n // 4, work_group=(64,))),
     "measured clock": COMPUTES,
     "timer ticks": tuple(replace(case, tick_s=5e-6) for case in COPIES),
 }

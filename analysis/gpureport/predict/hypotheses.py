@@ -63,9 +63,6 @@ HYPOTHESES = (
     Hypothesis("no overlap", "memory traffic and instructions take turns instead of overlapping", vary.in_turn),
     Hypothesis("lone launches", "each dispatch costs as much as one that is waited for", vary.lone_launches),
     Hypothesis("waves started", "work-groups start wave by wave, each wave in a group's time", vary.waves_started),
-    Hypothesis("fullest unit", "all wait for the compute unit that has most work-groups", vary.fullest_unit),
-    Hypothesis("fullest scheduler", "all wait for the scheduler that has most waves", vary.fullest_scheduler),
-    Hypothesis("whole rounds", "the last round of resident work-groups takes as long as a full one", vary.whole_rounds),
     Hypothesis("measured clock", "the clock is the one that was measured, not the listed one", vary.measured_clock),
     Hypothesis("timer ticks", "times are told in whole ticks of the timer", vary.ticks),
 )

@@ -1,10 +1,13 @@
-"""The time of one point: launch cost plus the largest of several ceilings, joined by a soft corner.
+"""The time of one point: launch cost plus the largest of several ceilings, joined by soft corners.
 
 ::
 
-    T = launch + max( groups, corner_3( corner_4(operations by pipe or class, memory), latency ) )
+    T = launch + max( groups, W + in step )
+    W = corner_p( corner_4(operations by pipe or class, memory), latency )
 
-Every ceiling is the time that the dispatch would take if nothing else limited it.
+Every ceiling is the time that the dispatch would take if nothing else limited it. ``p`` is 3 where many groups share a
+compute unit, and infinite where one has it for itself: it has nobody to disturb. ``in step``: groups of the first round
+start together, and what they do one after the other does not overlap yet.
 """
 
 from collections.abc import Iterable, Mapping
@@ -72,7 +75,7 @@ def point_time(device: Device, demand: Demand, resources: Resources) -> PointTim
     throughput = {**by_pipe, bound: memory_s} if demand.streams else dict(by_pipe)
     alone = _alone(device, demand, load_cycles, by_pipe)
     rounds = _rounds(device, demand, resident)
-    latency_s = alone.time_s * rounds
+    latency_s = alone.time_s * ceil(rounds)
     groups_s = _group_time(device, demand)
     work_s = corner((corner(throughput.values(), THROUGHPUT_CORNER), latency_s), _latency_corner(device, demand))
     # Groups of the first round start together: they wait, load and compute in step, and nothing overlaps, unless they
@@ -233,7 +236,7 @@ def _rounds(device: Device, demand: Demand, resident: Occupancy) -> float:
     rules = device.architecture.occupancy
     shared_by = rules.units_per_subslice if isinstance(rules, IntelOccupancy) else 1
     slots = max(1, resident.groups_per_compute_unit) * device.compute_units / shared_by
-    return float(ceil(demand.groups / slots))
+    return max(1.0, demand.groups / slots)
 
 
 _OF_A_UNIT = frozenset({"local", "shuffle", "memory", "barrier"})

@@ -182,12 +182,16 @@ def _basis(path: str) -> tuple[str, float] | None:
     return None
 
 
+_OF_ARCHITECTURE = ("loaded_latency", "line_writes_per_cycle", "part_writes_per_cycle")
+
+
 def _mapped(device: Device, number: Callable[[str, float], float]) -> Device:
     """Return *device* with each uncertain figure replaced by ``number(path, figure)``."""
     architecture, memory, launch = device.architecture, device.memory, device.launch
     rates = {name: number(f"rates.{name}", rate) for name, rate in architecture.rates_per_cycle.items()}
     cycles = {name: number(f"latencies.{name}", n) for name, n in architecture.latency_cycles.items() if n}
-    loaded = number("loaded_latency", architecture.loaded_latency)
+    given = {name: getattr(architecture, name) for name in _OF_ARCHITECTURE}
+    limits = {name: number(name, value) for name, value in given.items() if value is not None}
     return device.model_copy(
         update={
             "clock_hz": number("clock", device.clock_hz),
@@ -210,7 +214,7 @@ def _mapped(device: Device, number: Callable[[str, float], float]) -> Device:
                 update={
                     "rates_per_cycle": rates,
                     "latency_cycles": {**architecture.latency_cycles, **cycles},
-                    "loaded_latency": loaded,
+                    **limits,
                 }
             ),
         }

@@ -7,7 +7,6 @@ from math import ceil, prod
 from typing import Any
 
 from gpureport.predict.case import Case
-from gpureport.predict.occupancy import occupancy
 from gpureport.spec.models import Cache, Extent
 from gpureport.workloads.model import Stream
 
@@ -216,32 +215,6 @@ def lone_launches(case: Case) -> Sequence[Case]:
 def waves_started(case: Case) -> Sequence[Case]:
     waves = ceil(prod(case.demand.work_group) / case.device.architecture.wave_width)
     return _launch(case, groups_per_cycle=case.device.launch.groups_per_cycle / waves)
-
-
-def whole_rounds(case: Case) -> Sequence[Case]:
-    """Fill the last round of resident groups."""
-    resident = occupancy(case.device.architecture, case.demand.work_group, case.resources)
-    return _filled(case, max(1, resident.groups_per_compute_unit) * case.device.compute_units)
-
-
-def fullest_unit(case: Case) -> Sequence[Case]:
-    """Give every compute unit as many groups as the fullest has."""
-    return _filled(case, case.device.compute_units)
-
-
-def fullest_scheduler(case: Case) -> Sequence[Case]:
-    """Give every scheduler as many waves as the fullest has."""
-    architecture = case.device.architecture
-    waves = ceil(prod(case.demand.work_group) / architecture.wave_width)
-    return _filled(case, max(1, architecture.schedulers // waves) * case.device.compute_units)
-
-
-def _filled(case: Case, slots: float) -> Sequence[Case]:
-    """Raise the operations to those of a whole multiple of *slots* groups, none of which is idle."""
-    groups = case.demand.groups
-    busy = min(case.device.compute_units, ceil(groups)) / case.device.compute_units
-    factor = ceil(groups / slots) * slots / groups * busy
-    return _asks(case, operations={name: count * factor for name, count in case.demand.operations.items()})
 
 
 def measured_primitives(case: Case) -> Sequence[Case]:

@@ -163,12 +163,12 @@ class Architecture(Record):
     registers), ``ternary`` (bitwise, of three words), ``shift`` (and rotations), ``ballot``, ``permute`` (words of a
     CPU's vector), ``barrier`` (work-items that reach one).
     """
-    lines_per_access: float = 1.0
+    lines_per_access: Positive = 1.0
     """Lines that the load/store unit looks up in the time of one access of a wave to neighbouring words."""
-    line_writes_per_cycle: float | None = None
+    line_writes_per_cycle: Positive | None = None
     """Writes of a line, or of a part of one, that the device-wide cache takes in a cycle, for each compute unit;
     ``None``: not known to be a limit."""
-    part_writes_per_cycle: float | None = None
+    part_writes_per_cycle: Positive | None = None
     """The same of writes that leave a sector partly written."""
     pipes: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """Instruction classes that one pipe executes, by the pipe's name: they wait for each other."""

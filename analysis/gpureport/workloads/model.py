@@ -121,8 +121,9 @@ class Demand:
         registers: estimate of 32-bit registers of a work-item, used until the compiler tells.
         local_memory_bytes: of one work-group.
         lines_per_access: lines that one access of a wave touches; the load/store unit takes them one by one.
-        line_writes: lines that stores touch, counted for each store of a wave; ``None``: as many as the streams fill.
-        part_writes: of stores of a wave that leave sectors partly written; not among ``line_writes``.
+        line_writes: lines that waves write, several stores of a work-item side by side counted once; ``None``: as many
+            as the streams fill.
+        part_writes: the same of those that leave sectors partly written; not among ``line_writes``.
         branches: whether work-items take different paths; a CPU's compiler then does not run them as vector lanes.
         local_conflicts: factor by which bank conflicts multiply local-memory accesses.
         reused: what finds its data again: ``dispatch`` (the next dispatch, ping-pong), ``kernel`` (this dispatch,

@@ -1,0 +1,453 @@
+"""The pieces of a point's time, each by itself, against arithmetic done by hand on a device of round numbers."""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpureport.predict.model import (
+    _alone,
+    _busy_share,
+    _group_time,
+    _held_bytes,
+    _issue_time,
+    _latency_corner,
+    _memory_time,
+    _operation_times,
+    _pipe_times,
+    _rounds,
+    _write_time,
+    corner,
+    point_time,
+)
+from gpureport.predict.occupancy import Resources, occupancy
+from gpureport.spec.models import CpuOccupancy, Device
+from gpureport.workloads.model import Demand, Stream
+from tests.toy import GEN9_RULES, KIB, L1, L2, MIB, TOY
+
+FREE = Resources(32)
+WRITES = {"line_writes_per_cycle": 0.125, "part_writes_per_cycle": 0.0625}
+
+
+def _toy(**architecture: Any) -> Device:
+    return TOY.model_copy(update={"architecture": TOY.architecture.model_copy(update=architecture)})
+
+
+CPU = _toy(kind="cpu", occupancy=CpuOccupancy(local_memory_bytes=32 * KIB)).model_copy(update={"kind": "cpu"})
+GEN9 = _toy(occupancy=GEN9_RULES, wave_width=16, max_work_group=256).model_copy(update={"compute_units": 24})
+HOLD_ALL, L2_HOLDS = (1e15, 1e15), (0.0, 1e15)
+"""What L1 and L2 hold."""
+NO_LAUNCH_RATE = TOY.model_copy(update={"launch": TOY.launch.model_copy(update={"groups_per_cycle": 1e9})})
+"""Starts groups in no time, so that nothing hides behind it."""
+
+
+def _served(device: Device, demand: Demand, size: float, held: tuple[float, ...]) -> Any:
+    return _memory_time(device, demand, size, held)
+
+
+def _groups(count: float, size: int = 256, **changes: Any) -> Demand:
+    return Demand(work_items=int(count * size), work_group=(size,), **changes)
+
+
+# Which compute units work
+
+
+@pytest.mark.parametrize(
+    ("groups", "share"),
+    [(1, 0.01), (50, 0.5), (100, 1.0), (101, 0.505), (150, 0.75), (200, 1.0), (250, 250 / 300), (0.5, 0.005)],
+)
+def test_units_work_until_the_fullest_is_done(groups: float, share: float) -> None:
+    """Of 100 units 101 groups leave 99 idle for half of the time; half a group is a hundredth of half a unit."""
+    assert _busy_share(TOY, _groups(groups)) == pytest.approx(share)
+
+
+def test_operations_take_what_the_fullest_unit_takes() -> None:
+    """101 to 200 groups take as long as 200: two groups of 256 x 100 operations at 64 a cycle."""
+    times = [
+        _operation_times(TOY, _groups(n, operations={"int32": n * 25_600.0}))["int32"]
+        for n in (100, 101, 199, 200, 201)
+    ]
+
+    assert times == pytest.approx([0.4e-6, 0.8e-6, 0.8e-6, 0.8e-6, 1.2e-6])
+
+
+def test_the_first_cache_is_each_units_own_the_second_is_shared() -> None:
+    """150 groups keep units three quarters busy, as L1 sees it, but all that have a group ask L2 at once."""
+    size = 150 * 256 * 64
+    again, once = (_groups(150, streams=(Stream("a", size / 64, 64, 64, passes=n),)) for n in (4.0, 1.0))
+
+    assert _served(TOY, again, size, HOLD_ALL) == (pytest.approx(4 * size / (128e11 * 0.75)), "L1")
+    assert _served(TOY, once, size, L2_HOLDS) == (pytest.approx(size / 32e11), "L2")
+    few = replace(once, work_items=50 * 256)
+    assert _served(TOY, few, size, L2_HOLDS) == (pytest.approx(size / 16e11), "L2")
+
+
+def test_a_level_is_no_faster_than_those_before_it() -> None:
+    """What L2 has to give once waits while units ask L1 for it eight times."""
+    size = 100 * 256 * 64
+    demand = _groups(100, streams=(Stream("a", size / 64, 64, 64, passes=8.0),))
+
+    assert _served(TOY, demand, size, L2_HOLDS) == (pytest.approx(8 * size / 128e11), "L1")
+
+
+# Rounds
+
+
+@pytest.mark.parametrize(("groups", "rounds"), [(1, 1), (800, 1), (1000, 1.25), (1600, 2), (0.25, 1)])
+def test_rounds_are_those_of_resident_groups(groups: float, rounds: float) -> None:
+    """Eight groups of 256 on each of 100 units; the last round may be a part of one."""
+    demand = _groups(groups)
+
+    assert _rounds(TOY, demand, occupancy(TOY.architecture, (256,), FREE)) == rounds
+
+
+def test_what_does_not_fit_runs_one_by_one() -> None:
+    """Too many registers for any group: as if each unit held one."""
+    demand = _groups(101)
+
+    assert occupancy(TOY.architecture, (256,), Resources(256)).groups_per_compute_unit == 0
+    assert _rounds(TOY, demand, occupancy(TOY.architecture, (256,), Resources(256))) == 1.01
+
+
+def test_units_of_a_subslice_share_its_groups() -> None:
+    """Gen9: 56 threads of 16 lanes hold three groups of 256; 24 units are three subslices: nine slots."""
+    resident = occupancy(GEN9.architecture, (256,), FREE)
+
+    assert resident.groups_per_compute_unit == 3
+    assert [_rounds(GEN9, _groups(n), resident) for n in (9, 12, 18)] == pytest.approx([1, 4 / 3, 2])
+
+
+def test_latency_comes_once_a_round() -> None:
+    """1000 integer operations of 4 cycles: 4 us for one to 800 groups, 8 us for 801."""
+    demand = _groups(1, chain={"int32": 1000.0})
+    times = [point_time(TOY, replace(demand, work_items=n * 256), FREE).ceilings_s["latency"] for n in (1, 800, 801)]
+
+    assert times == pytest.approx([4e-6, 4e-6, 8e-6])
+
+
+# A group by itself
+
+
+def test_a_lone_group_waits_for_its_loads_one_after_another() -> None:
+    """Three rounds at 800 loaded cycles x 2, and two of neighbours' data at L2's 256, which no load slows down."""
+    demand = _groups(1, memory_chain=3.0, cached_chain=2.0, chain={"shuffle": 10.0, "local": 2.0})
+    alone = _alone(TOY, demand, 800.0, {})
+
+    assert alone.loads_s == pytest.approx((3 * 800 * 2 + 2 * 256) * 1e-9)
+    assert alone.instructions_s == pytest.approx((10 * 24 + 2 * 29) * 1e-9)
+    assert alone.time_s == pytest.approx(alone.loads_s + alone.instructions_s)
+    assert _alone(TOY, replace(demand, loaded=False), 800.0, {}).loads_s == pytest.approx((3 * 800 + 2 * 256) * 1e-9)
+
+
+def test_without_a_shared_cache_neighbours_bring_nothing() -> None:
+    """Rounds of neighbours' data cost nothing where no cache that all units share is known."""
+    device = TOY.model_copy(update={"caches": (L1,)})
+
+    assert _alone(device, _groups(1, cached_chain=2.0), 800.0, {}).loads_s == 0.0
+
+
+def test_a_lone_group_issues_or_waits_whichever_takes_longer() -> None:
+    """A chain of 100 x 4 cycles hides behind an issue of 1 us, one of 1000 x 4 does not."""
+    short, long = (_groups(1, chain={"int32": n}) for n in (100.0, 1000.0))
+
+    assert _alone(TOY, short, 0.0, {"int32": 1e-6}).instructions_s == pytest.approx(1e-6)
+    assert _alone(TOY, long, 0.0, {"int32": 1e-6}).instructions_s == pytest.approx(4e-6)
+
+
+@pytest.mark.parametrize(
+    ("size", "factor"), [(32, 4.0), (64, 2.0), (96, 4 / 3), (128, 1.0), (160, 8 / 5), (192, 4 / 3), (256, 1.0), (16, 4)]
+)
+def test_few_waves_leave_schedulers_idle(size: int, factor: float) -> None:
+    """Of four schedulers one wave uses one; five waves take two turns, of which the second is a quarter full."""
+    assert _issue_time(TOY, _groups(1, size), {"int32": 1e-6}) == pytest.approx(factor * 1e-6)
+
+
+def test_pipes_of_the_whole_unit_do_not_mind_idle_schedulers() -> None:
+    """Local memory, and a pipe that executes nothing else than such classes, serve a lone wave at full rate."""
+    device = _toy(pipes={"LSU": ("memory", "local", "shuffle"), "mixed": ("local", "int32")})
+    one_wave = _groups(1, 32)
+
+    for shared in ("local", "shuffle", "memory", "barrier", "LSU"):
+        assert _issue_time(device, one_wave, {shared: 1e-6}) == pytest.approx(1e-6)
+    assert _issue_time(device, one_wave, {"mixed": 1e-6}) == pytest.approx(4e-6)
+
+
+def test_issue_is_that_of_one_group_by_the_slowest_pipe() -> None:
+    """The unit that has three of 201 groups takes 3 us for them: each takes one."""
+    assert _issue_time(TOY, _groups(201), {"int32": 3e-6, "local": 1.5e-6}) == pytest.approx(1e-6)
+    assert _issue_time(TOY, _groups(201), {}) == 0.0
+
+
+def test_a_processor_has_one_thread_of_instructions() -> None:
+    """All pipes of a core belong to whatever runs on it."""
+    assert _issue_time(CPU, _groups(1, 32), {"int32": 1e-6}) == 0.0
+
+
+# The soft corner of latency and throughput
+
+
+@pytest.mark.parametrize(
+    ("groups", "p"), [(1, math.inf), (100, math.inf), (101, 6.0), (200, 6.0), (300, 4.5), (400, 4)]
+)
+def test_the_corner_softens_with_the_groups_of_a_unit(groups: int, p: float) -> None:
+    """3 n / (n - 1) for n groups on the fullest unit: alone, a group is disturbed by nobody."""
+    assert _latency_corner(TOY, _groups(groups)) == pytest.approx(p)
+
+
+def test_a_corner_of_infinite_power_is_the_largest() -> None:
+    """No power of a number is taken, which could be too large."""
+    assert corner([2.0, 3.0, 0.0], math.inf) == 3.0
+    assert corner([], math.inf) == 0.0
+
+
+@given(st.lists(st.floats(1e-9, 1.0), min_size=1, max_size=6), st.floats(1.0, 50.0), st.floats(1.0, 4.0))
+def test_a_sharper_corner_is_never_slower(times: list[float], p: float, sharper: float) -> None:
+    """Nor faster than the largest, nor slower than all in turn."""
+    soft, sharp = corner(times, p), corner(times, p * sharper)
+
+    assert max(times) * (1 - 1e-9) <= sharp <= soft * (1 + 1e-9)
+    assert soft <= sum(times) * (1 + 1e-9)
+
+
+# In step
+
+
+def _loads_and_computes(groups: int, **changes: Any) -> Demand:
+    """Each group asks L2 for 4 KiB, waits, and computes for 4 us on a unit of its own."""
+    items = groups * 256
+    demand = Demand(
+        work_items=items,
+        work_group=(256,),
+        streams=(Stream("a", items, 16, 16),),
+        operations={"int32": 1000.0 * items},
+        memory_chain=1.0,
+    )
+    return replace(demand, **changes)
+
+
+def test_groups_of_one_round_wait_load_and_compute_in_step() -> None:
+    """Loads of 256 x 2 cycles, 4 KiB at 32 bytes a cycle, 256 000 operations at 64 a cycle: one after another."""
+    found = point_time(TOY, _loads_and_computes(100), FREE)
+
+    assert found.time_s == pytest.approx(2e-6 + 0.512e-6 + 0.128e-6 + 4e-6)
+
+
+def test_groups_that_go_round_and_round_overlap() -> None:
+    """Alone on its unit, a group takes the longer of its traffic and its own loads and operations."""
+    found = point_time(TOY, _loads_and_computes(100, in_step=False), FREE)
+
+    assert found.time_s == pytest.approx(2e-6 + 0.512e-6 + 4e-6)
+
+
+def test_a_processors_groups_are_never_in_step() -> None:
+    """Whether the demand says so or not."""
+    one, other = (point_time(CPU, _loads_and_computes(100, in_step=step), FREE).time_s for step in (True, False))
+
+    assert one == other
+
+
+@pytest.mark.parametrize(("rounds", "chain"), [(1, 1.0), (2, 1.0), (4, 1.0), (1, 3.0), (2, 2.0), (1, 0.5)])
+def test_only_the_first_round_and_the_first_loads_are_in_step(rounds: int, chain: float) -> None:
+    """What being in step costs is divided by the rounds of groups and by the rounds of loads, if more than one."""
+    demand = _loads_and_computes(rounds * 800, memory_chain=chain)
+    overlapping = point_time(NO_LAUNCH_RATE, replace(demand, in_step=False), FREE)
+    found = point_time(NO_LAUNCH_RATE, demand, FREE)
+
+    memory_s, compute_s = overlapping.ceilings_s["L2"], overlapping.ceilings_s["int32"]
+    in_step_s = 0.512e-6 * chain + memory_s + compute_s
+    apart_s = overlapping.time_s - 2e-6
+    assert compute_s == pytest.approx(rounds * 32e-6)
+    assert found.time_s - overlapping.time_s == pytest.approx((in_step_s - apart_s) / (rounds * max(1.0, chain)))
+
+
+# Starting groups
+
+
+def test_groups_start_at_the_devices_rate() -> None:
+    """One a cycle at 1 GHz."""
+    assert _group_time(TOY, _groups(5000)) == pytest.approx(5e-6)
+
+
+def test_starting_groups_waits_for_nobody() -> None:
+    """Two that take equally long do not make one another slower."""
+    demand = _groups(10_000, 32, operations={"int32": 10_000 * 6400.0}, in_step=False)
+    found = point_time(TOY, demand, FREE)
+
+    assert found.ceilings_s["groups"] == pytest.approx(10e-6) == found.ceilings_s["int32"]
+    without = point_time(NO_LAUNCH_RATE, demand, FREE).time_s
+    assert found.time_s == pytest.approx(max(without, 2e-6 + 10e-6))
+
+
+# Writes
+
+
+def test_lines_that_are_written_take_the_shared_cache_a_time() -> None:
+    """128 KiB are 1024 lines; an eighth of a line a cycle for each of 100 units: 81.92 cycles."""
+    stream = Stream("a", 8192, 16, 16, write=True)
+
+    assert _write_time(_toy(**WRITES), _groups(100, streams=(stream,))) == pytest.approx(81.92e-9)
+    twice = _groups(100, streams=(replace(stream, outer_passes=2.0),))
+    assert _write_time(_toy(**WRITES), twice) == pytest.approx(163.84e-9)
+
+
+def test_reads_are_no_writes() -> None:
+    """Only what is written counts."""
+    assert _write_time(_toy(**WRITES), _groups(100, streams=(Stream("a", 8192, 16, 16),))) == 0.0
+
+
+def test_a_demand_may_count_its_writes_itself() -> None:
+    """500 lines at 12.5 a cycle, 250 parts at 6.25 a cycle; what the stream would fill does not count besides."""
+    stream = Stream("a", 8192, 16, 16, write=True)
+
+    def of(lines: float | None, parts: float) -> float:
+        return _write_time(_toy(**WRITES), _groups(100, streams=(stream,), line_writes=lines, part_writes=parts))
+
+    assert of(500.0, 0.0) == pytest.approx(40e-9)
+    assert of(0.0, 250.0) == pytest.approx(40e-9)
+    assert of(500.0, 250.0) == pytest.approx(80e-9)
+    assert of(0.0, 0.0) == 0.0
+    assert of(None, 250.0) == pytest.approx(81.92e-9 + 40e-9)
+
+
+def test_a_limit_that_nobody_knows_is_none() -> None:
+    """An architecture may know one of both."""
+    demand = _groups(100, streams=(Stream("a", 8192, 16, 16, write=True),), line_writes=500.0, part_writes=250.0)
+
+    assert _write_time(TOY, demand) == 0.0
+    assert _write_time(_toy(part_writes_per_cycle=0.0625), demand) == pytest.approx(40e-9)
+
+
+def test_writes_share_the_cache_with_its_other_traffic() -> None:
+    """8 MiB written within L2: as bytes at 3.2 TB/s, as lines of 128 bytes at half of that; a soft corner."""
+    size = 8 * MIB
+    device = _toy(line_writes_per_cycle=0.125)
+    streams = (Stream("a", size / 16, 16, 16, write=True),)
+    demand = Demand(int(size / 16), (256,), streams)
+    bytes_s, lines_s = size / 3.2e12, size / 128 / 12.5e9
+    found = _served(device, demand, size, L2_HOLDS)
+
+    assert lines_s == pytest.approx(2 * bytes_s)
+    assert found == (pytest.approx((bytes_s**4 + lines_s**4) ** 0.25), "L2 writes")
+    quick = _served(_toy(line_writes_per_cycle=12.5), demand, size, L2_HOLDS)
+    assert quick == (pytest.approx(bytes_s, rel=1e-4), "L2")
+
+
+# Lines that an access touches
+
+
+@pytest.mark.parametrize(
+    ("touched", "looked_up", "factor"), [(1, 1, 1), (32, 1, 32), (32, 2, 16), (2, 2, 1), (1, 2, 1)]
+)
+def test_accesses_take_a_turn_for_the_lines_that_are_looked_up_at_once(
+    touched: float, looked_up: float, factor: float
+) -> None:
+    """32 accesses a cycle on each of 100 units, and never faster than one access at a time."""
+    device = _toy(lines_per_access=looked_up)
+    demand = _groups(100, operations={"memory": 3.2e6, "local": 3.2e6}, lines_per_access=touched)
+    times = _operation_times(device, demand)
+
+    assert times["memory"] == pytest.approx(factor * 1e-6)
+    assert times["local"] == pytest.approx(1e-6)
+
+
+def test_conflicts_and_lines_do_not_mix() -> None:
+    """Bank conflicts slow down local memory alone."""
+    demand = _groups(100, operations={"memory": 3.2e6, "local": 3.2e6}, local_conflicts=8.0)
+
+    assert _operation_times(TOY, demand) == pytest.approx({"memory": 1e-6, "local": 8e-6})
+
+
+def test_classes_without_a_rate_cost_nothing() -> None:
+    """What an architecture does not list is no ceiling."""
+    assert _operation_times(TOY, _groups(100, operations={"permute": 1e9})) == {}
+
+
+def test_a_pipe_is_the_sum_of_what_it_executes() -> None:
+    """A pipe of which one class alone is used keeps that class's name."""
+    device = _toy(pipes={"LSU": ("memory", "local", "shuffle")})
+
+    assert _pipe_times(device, {"memory": 1.0, "local": 2.0, "int32": 4.0}) == {"LSU": 3.0, "int32": 4.0}
+    assert _pipe_times(device, {"local": 2.0, "memory": 0.0}) == {"local": 2.0, "memory": 0.0}
+
+
+# What caches hold
+
+
+@pytest.mark.parametrize(
+    ("changes", "held"),
+    [
+        # The next dispatch finds nothing in L1, which does not outlive one.
+        ({}, (0.0, 64 * MIB)),
+        ({"reused": "never"}, (0.0, 0.0)),
+        # The reserve of each group takes the smallest carve-out, 8 KiB.
+        ({"reused": "kernel"}, (248 * KIB, 64 * MIB)),
+        ({"reused": "kernel", "shared": False}, (50 * 248 * KIB, 64 * MIB)),
+    ],
+)
+def test_caches_hold_what_is_found_again(changes: dict[str, Any], held: tuple[float, float]) -> None:
+    """50 groups on 50 units: their caches add up only where each has its own data."""
+    demand = _groups(50, **changes)
+
+    assert _held_bytes(TOY, demand, occupancy(TOY.architecture, (256,), FREE)) == held
+
+
+# Properties
+
+SIZES = st.sampled_from([32, 64, 128, 256, 512, 1024])
+
+
+@given(st.integers(1, 5000), st.integers(1, 500), SIZES, st.floats(1.0, 1e4), st.floats(1.0, 64.0))
+def test_more_groups_that_are_not_in_step_never_take_less_time(
+    groups: int, more: int, size: int, operations: float, nbytes: float
+) -> None:
+    """Each group computes and reads the same."""
+
+    def time_s(count: int) -> float:
+        items = count * size
+        streams = (Stream("a", items, math.ceil(nbytes), math.ceil(nbytes)),)
+        demand = Demand(items, (size,), streams, {"int32": operations * items}, memory_chain=1.0, in_step=False)
+        return point_time(TOY, demand, FREE).time_s
+
+    assert time_s(groups) <= time_s(groups + more) * (1 + 1e-9)
+
+
+@given(st.integers(1, 5000), SIZES, st.floats(1.0, 1e4), st.floats(0.0, 8.0))
+def test_being_in_step_never_saves_time_and_costs_no_more_than_all_in_turn(
+    groups: int, size: int, operations: float, chain: float
+) -> None:
+    """No slower than the sum of all ceilings, no faster than without."""
+    items = groups * size
+    demand = Demand(items, (size,), (Stream("a", items, 64, 64),), {"int32": operations * items}, memory_chain=chain)
+    apart, together = (point_time(TOY, replace(demand, in_step=step), FREE) for step in (False, True))
+
+    assert apart.time_s <= together.time_s <= sum(together.ceilings_s.values()) * (1 + 1e-9)
+
+
+@given(st.floats(10, 27), st.floats(0.0, 2.0))
+def test_more_data_never_move_in_less_time(power: float, larger: float) -> None:
+    """Through both caches to memory, with limits of writes."""
+    device = _toy(**WRITES)
+
+    def time_s(size: float) -> float:
+        streams = (Stream("a", size / 16, 16, 16), Stream("b", size / 16, 16, 16, write=True))
+        return point_time(device, _groups(1000, streams=streams, in_step=False), FREE).time_s
+
+    assert time_s(2**power) <= time_s(2 ** (power + larger)) * (1 + 1e-9)
+
+
+def test_a_device_without_caches_is_bound_by_memory() -> None:
+    """All levels are optional; lines are then what memory moves at once."""
+    bare = TOY.model_copy(update={"caches": ()})
+    found = point_time(bare, _groups(4000, streams=(Stream("a", 2**22, 16, 16),)), FREE)
+
+    assert (found.level, found.binding) == ("DRAM", "DRAM")
+    assert found.ceilings_s["DRAM"] == pytest.approx(2**26 / 0.9e12)
+
+
+def test_the_toy_has_the_caches_that_are_assumed_here() -> None:
+    """Bytes a cycle, latencies and lines that the arithmetic above uses."""
+    assert (L1.bandwidth_bytes_per_cycle, L2.bandwidth_bytes_per_cycle) == (128, 32)
+    assert (L1.latency_cycles, L2.latency_cycles, L2.line_bytes) == (32, 256, 128)
