@@ -24,10 +24,9 @@ from gpureport.observe import observe
 from gpureport.predict import predict, predict_sweep
 from gpureport.predict.calibrate import calibrated
 from gpureport.predict.case import Circumstances
-from gpureport.predict.occupancy import Resources
+from gpureport.predict.occupancy import Resources, compiled_resources
 from gpureport.records import (
     CodeEvidence,
-    Compilation,
     Explanation,
     Finding,
     Measurement,
@@ -157,7 +156,7 @@ class _Run:
         device = calibrated(self.plan.match.device, specified, primitives)
         told: dict[str, list[Resources | None]] = {}
         for sweep in self._sweeps(workload):
-            compiled = [_resources(facts) for facts in compile_sweep(self.backend, workload, sweep, present)]
+            compiled = [compiled_resources(facts) for facts in compile_sweep(self.backend, workload, sweep, present)]
             self.predictions.append(predict_sweep(device, workload, sweep, "calibrated", compiled))
             told[sweep.name] = compiled
         self.informed[workload.name] = Informed(device, told)
@@ -236,13 +235,6 @@ def _name(key: SweepKey) -> str:
 
 def _is_primitive(key: SweepKey, workloads: Sequence[Workload]) -> bool:
     return any(workload.primitive for workload in workloads if workload.name == _name(key))
-
-
-def _resources(compilation: Compilation | None) -> Resources | None:
-    """Return what the compiler said of a kernel, if it told the registers."""
-    if compilation is None or compilation.registers_per_work_item is None:
-        return None
-    return Resources(compilation.registers_per_work_item, compilation.local_memory_bytes or 0, compiled=True)
 
 
 def _info(workload: Workload, skipped: str | None) -> document.WorkloadInfo:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from gpureport import published
 from gpureport.predict import limits_of
-from gpureport.predict.occupancy import Resources
+from gpureport.predict.occupancy import Resources, compiled_resources
 from gpureport.records import Compilation, Measurement
 from gpureport.report.document import Report
 from gpureport.spec.database import Database
@@ -148,7 +148,4 @@ def _renewed(measurement: Measurement, workload: Workload, sweep: Sweep) -> Meas
 def _resources(options: str, compilations: Sequence[Compilation]) -> Resources | None:
     """Return what the compiler said of the first kernel that was built with (at least) *options*, if it told."""
     wanted = set(options.split())
-    built = next((c for c in compilations if wanted <= set(c.options.split())), None)
-    if built is None or built.registers_per_work_item is None:
-        return None
-    return Resources(built.registers_per_work_item, built.local_memory_bytes or 0, compiled=True)
+    return compiled_resources(next((c for c in compilations if wanted <= set(c.options.split())), None))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, inf, prod
 
-from gpureport.records import Occupancy
+from gpureport.records import Compilation, Occupancy
 from gpureport.spec.models import (
     AmdOccupancy,
     Architecture,
@@ -27,6 +27,13 @@ class Resources:
     registers: int
     local_memory_bytes: int = 0
     compiled: bool = False
+
+
+def compiled_resources(compilation: Compilation | None) -> Resources | None:
+    """Return what the compiler said of a kernel, if it told the registers."""
+    if compilation is None or compilation.registers_per_work_item is None:
+        return None
+    return Resources(compilation.registers_per_work_item, compilation.local_memory_bytes or 0, compiled=True)
 
 
 def occupancy(architecture: Architecture, work_group: Sequence[int], resources: Resources) -> Occupancy:
