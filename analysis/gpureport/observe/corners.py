@@ -103,15 +103,15 @@ def _times(parameters: Floats, u: Floats | float) -> Floats:
 
 
 def _slopes(parameters: Floats, u: Floats) -> Floats:
-    """Return the derivatives of ln(time) by the *parameters*, shape (n, 4)."""
+    """Return the derivatives of ln(time) by the *parameters*, shape (4, n)."""
     _, knee, exponent, share = parameters
     p = np.exp(exponent)
-    rise = np.logaddexp(0.0, p * (u - knee))
-    beyond = np.exp(p * (u - knee) - rise)
-    hidden = 1.0 / (1.0 + np.exp(share - rise / p))  # the part of the time that is latency or work
-    added = 1.0 / (1.0 + np.exp(-share))
-    columns = (np.ones(len(u)), -hidden * beyond, hidden * (beyond * (u - knee) - rise / p), 1.0 - hidden - added)
-    return np.stack(columns, axis=1)
+    past = u - knee
+    rise = np.logaddexp(0.0, p * past)
+    beyond = np.exp(p * past - rise)
+    hidden = np.exp(-np.logaddexp(0.0, share - rise / p))  # the part of the time that is latency or work
+    added = np.exp(-np.logaddexp(0.0, -share))
+    return np.array([np.ones_like(u), -hidden * beyond, hidden * (beyond * past - rise / p), 1.0 - hidden - added])
 
 
 def corner(u: Floats, times: Floats, noise: Floats) -> Corner | None:
@@ -130,22 +130,24 @@ def corner(u: Floats, times: Floats, noise: Floats) -> Corner | None:
     if len(u) < FEWEST_POINTS:
         return None
     error = np.maximum(noise, LEAST_ERROR)
-    by_usual = np.hstack([np.zeros((2, 2)), np.diag(1.0 / DOUBT)])
+    by_usual = np.diag(1.0 / DOUBT)
 
     def residuals(parameters: Floats) -> Floats:
-        return np.hstack([(_times(parameters, u) - times) / error, (parameters[2:] - USUAL) / DOUBT])
+        return np.concatenate([(_times(parameters, u) - times) / error, (parameters[2:] - USUAL) / DOUBT])
 
     def jacobian(parameters: Floats) -> Floats:
-        return np.vstack([_slopes(parameters, u) / error[:, None], by_usual])
+        columns = np.zeros((4, len(u) + 2))
+        columns[:, :-2], columns[2:, -2:] = _slopes(parameters, u) / error, by_usual
+        return columns
 
     def fitted(p: float) -> tuple[float, Floats]:
         start = [times[0], times[0] - times[-1] + u[-1], np.log(p), -2.0]
-        best, *_ = leastsq(residuals, start, Dfun=jacobian, full_output=True, **TOLERANCES)
+        best, *_ = leastsq(residuals, start, Dfun=jacobian, col_deriv=True, full_output=True, **TOLERANCES)
         return float(np.sum(residuals(best) ** 2)), np.asarray(best)
 
     _, best = min((fitted(p) for p in (1.5, 4.0)), key=lambda fit: fit[0])
     slopes = jacobian(best)
-    information = slopes.T @ slopes
+    information = slopes @ slopes.T
     if np.linalg.matrix_rank(information) < len(best):
         return None
     scale = float(np.mean(((_times(best, u) - times) / error) ** 2)) * len(u) / (len(u) - 4.0)
