@@ -7,7 +7,6 @@ chapter 3). Reading it tells how a result came about (:mod:`gpureport.predict.ar
 """
 
 import math
-from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -16,7 +15,6 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 Operation = Literal["given", "+", "-", "*", "/", "^", "ln", "exp", "clamped"]
-
 
 Step = tuple[Operation, float, float]
 """How a number was computed: from *left* and *right*; functions of one have no *right*, what is given neither.
@@ -38,7 +36,7 @@ class Tape:
         """Start with no facts."""
         self.steps: list[Step] = []
         self.names: dict[int, str] = {}
-        self.slopes: dict[int, Sequence[float]] = {}
+        self.slopes: dict[int, list[float]] = {}
         self.sigmas: list[float] = []
         self._kept = 0
 
