@@ -153,4 +153,4 @@ def corner(u: Floats, times: Floats, noise: Floats) -> Corner | None:
         return None
     scale = float(np.mean(((_times(best, u) - times) / error) ** 2)) * len(u) / (len(u) - 4.0)
     covariance = np.linalg.inv(information) * max(scale, LEAST_SCALE)
-    return Corner(u, times, error, best, covariance)
+    return Corner(u, times, error, best, np.asarray(covariance, dtype=np.float64))
