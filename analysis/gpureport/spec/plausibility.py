@@ -95,10 +95,8 @@ def _cache(device: Device, cache: Cache) -> Iterator[Remark]:
     bandwidth = device.level_bandwidth_bytes_per_s(cache)
     streamed = device.memory.bandwidth_bytes_per_s * device.memory.efficiency
     if bandwidth < streamed:
-        rates = (
-            f"{format_bandwidth(bandwidth)}, all units together) is slower than memory ({format_bandwidth(streamed)}"
-        )
-        yield f"{path}.bandwidth", f"{cache.name} ({rates})"
+        rates = [format_bandwidth(rate) for rate in (bandwidth, streamed)]
+        yield f"{path}.bandwidth", f"{cache.name} ({rates[0]}, all units together) is slower than memory ({rates[1]})"
     if cache.capacity_bytes >= device.memory.size_bytes:
         yield f"{path}.capacity", f"{cache.name} is larger than memory"
     if cache.latency_cycles > device.memory.latency_cycles:
