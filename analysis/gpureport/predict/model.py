@@ -129,6 +129,7 @@ def _memory_time(device: Device, demand: Demand, footprint: float, held: tuple[f
         "device": min(1.0, ceil(demand.groups) / _hosts(device)),
     }
     writes_s = _write_time(device, demand)
+    written = any(stream.write for stream in demand.streams)
     levels, slowest, bound = [], 0.0, "DRAM"
     for index, (cache, capacity) in enumerate(zip(device.caches, held, strict=True)):
         moved = (
@@ -142,7 +143,7 @@ def _memory_time(device: Device, demand: Demand, footprint: float, held: tuple[f
         if cache.scope == "device" and writes_s:
             bound = f"{cache.name} writes" if writes_s > slowest else bound
             slowest = corner((slowest, writes_s), THROUGHPUT_CORNER)
-        levels.append(Level(bound, capacity, cache.bandwidth_extent, slowest))
+        levels.append(Level(bound, capacity, (written and cache.written_extent) or cache.bandwidth_extent, slowest))
     moved = traffic.memory_bytes(demand.streams, device, every_pass=again)
     memory_s = moved / (device.memory.bandwidth_bytes_per_s * device.memory.efficiency)
     if memory_s > slowest:
@@ -188,7 +189,9 @@ def _operation_times(device: Device, demand: Demand) -> dict[str, float]:
     units = _busy_share(device, demand)
     rates = device.architecture.rates_per_cycle
     lines = max(1.0, demand.lines_per_access / device.architecture.lines_per_access)
-    factors = {"local": demand.local_conflicts, "memory": lines}
+    waves = ceil(prod(demand.work_group) / device.architecture.wave_width)
+    barrier = 1 + device.architecture.barrier_waves / waves
+    factors = {"local": demand.local_conflicts, "memory": lines, "barrier": barrier}
     if demand.branches and device.kind == "cpu":
         # One work-item after the other instead of a vector of them; at a barrier that is so in any case.
         scalar = device.architecture.wave_width
