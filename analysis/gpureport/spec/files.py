@@ -27,6 +27,7 @@ from gpureport.spec.values import (
     Leaf,
     Names,
     Number,
+    OperationsPerSecond,
     Scope,
     Seconds,
     Share,
@@ -271,6 +272,9 @@ class DeviceFile(File):
     compute_units: Leaf[Count] | None = None
     clock: Leaf[Hertz] | None = None
     """Listed boost clock."""
+    flops: Leaf[OperationsPerSecond] | None = None
+    """Listed single-precision peak: no prediction uses it, but ``devices check`` holds it against lanes, units and
+    clock."""
     opencl: OpenclFields = OpenclFields()
     pci_ids: tuple[Annotated[str, Field(pattern=r"^[0-9a-f]{4}:[0-9a-f]{4}$")], ...] = ()
     """``vendor:device`` in lower-case hexadecimal."""
