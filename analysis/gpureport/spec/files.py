@@ -245,6 +245,9 @@ class ArchitectureFile(File):
     """Writes of a line, or of a part of one, that the device-wide cache takes in a cycle, for each compute unit."""
     part_writes_per_cycle: Leaf[Number] | None = None
     """The same of writes that leave a sector partly written."""
+    barrier_waves: Leaf[Number] | None = None
+    """What a work-group's barrier takes beside its waves' arrival, in waves that arrive in that time; 0 if not
+    given."""
     occupancy: Rules
     rates: Rates
     latencies: Latencies
