@@ -58,10 +58,12 @@ def _next_older(database: "Database", capability: str) -> str | None:
 
 def draft_values(present: PresentDevice, architecture: ArchitectureFile) -> dict[str, Value]:
     """Return what the device says of itself, and assumptions in proportion to its compute units for the rest."""
-    units = present.compute_units * architecture.units_per_opencl_unit
-    doubled = f"{present.compute_units} work-group processors" if units != present.compute_units else ""
+    per_unit = architecture.units_per_opencl_unit
+    units = max(1, round(present.compute_units * per_unit))
+    reported = "work-group processors" if per_unit > 1 else "vector engines"
+    counted = f"{present.compute_units} {reported}" if per_unit != 1 else ""
     values = {
-        "compute_units": queried(units, "CL_DEVICE_MAX_COMPUTE_UNITS", doubled),
+        "compute_units": queried(units, "CL_DEVICE_MAX_COMPUTE_UNITS", counted),
         "clock": _clock(present),
         "memory.size": queried(float(present.global_memory_bytes), "CL_DEVICE_GLOBAL_MEM_SIZE"),
     }
@@ -143,7 +145,7 @@ def _document(present: PresentDevice, architecture: str, leaves: Mapping[str, st
         yield from _group(group, {p: leaf for p, leaf in leaves.items() if p.startswith(f"{group}.")})
     yield "opencl:"
     yield f"  names: [{json.dumps(_named(present.name))}]"
-    if present.compute_units != 0 and "work-group processors" in leaves["compute_units"]:
+    if any(reported in leaves["compute_units"] for reported in ("work-group processors", "vector engines")):
         yield f"  compute_units: {{value: {present.compute_units}, source: device}}"
     if present.pci_id and re.fullmatch(r"[0-9a-f]{4}:[0-9a-f]{4}", present.pci_id.lower()):
         yield f"pci_ids: [{json.dumps(present.pci_id.lower())}]"

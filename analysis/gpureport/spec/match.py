@@ -64,14 +64,18 @@ def _named(database: "Database", what: str, key: str | None) -> list[str]:
 
 
 def _fits(database: "Database", entry_id: str, present: PresentDevice, key: str | None) -> bool:
-    """Whether the number of compute units allows the entry: more never do, fewer only if the key is unique."""
+    """Whether the number of compute units allows the entry: more never do, fewer only if the key is unique.
+
+    A processor must have all of its cores or threads: a virtual machine that sees a part of one has another's caches
+    and bandwidth, of which its own operating system knows more.
+    """
     if database.entries[entry_id].file.host:
         return True
     device = database.device(entry_id)
     known = {device.compute_units, device.opencl_compute_units or device.compute_units}
     if present.compute_units in known:
         return True
-    return present.compute_units < min(known) and not _AMBIGUOUS.match(key or "")
+    return present.kind != "cpu" and present.compute_units < min(known) and not _AMBIGUOUS.match(key or "")
 
 
 def _matched(database: "Database", present: PresentDevice, entry_id: str, how: str) -> DeviceMatch:
