@@ -125,5 +125,12 @@ def corner(u: Floats, times: Floats, noise: Floats) -> Corner | None:
     fit = min((least_squares(residuals, x, method="lm") for x in starts), key=lambda fit: float(fit.cost))
     best, jacobian = np.asarray(fit.x), np.asarray(fit.jac)
     scale = float(np.mean(((_times(best, u) - times) / error) ** 2)) * len(u) / (len(u) - 4.0)
-    covariance = np.linalg.inv(jacobian.T @ jacobian) * max(scale, LEAST_SCALE)
-    return Corner(u, times, error, best, covariance)
+    return Corner(u, times, error, best, _inverse(jacobian.T @ jacobian) * max(scale, LEAST_SCALE))
+
+
+def _inverse(normal: Floats) -> Floats:
+    """Return a covariance; one as wide as can be written of a parameter that the points do not depend on."""
+    try:
+        return np.asarray(np.linalg.inv(normal))
+    except np.linalg.LinAlgError:
+        return np.asarray(np.linalg.inv(normal + 1e-12 * np.trace(normal) * np.eye(len(normal))))
