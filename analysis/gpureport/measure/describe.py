@@ -46,12 +46,13 @@ def describe(index: int, platform: str, platform_version: str, ask: Ask) -> Pres
         pci_address=place,
         wave_width=_number(ask, "WARP_SIZE_NV") or _number(ask, "WAVEFRONT_WIDTH_AMD") or None,
         compute_capability=_compute_capability(ask),
+        board=_text(ask, "BOARD_NAME_AMD") or None,
     )
 
 
 def clean(text: str) -> str:
-    """Return *text* without the NULs and blanks that some runtimes leave at its end."""
-    return text.replace("\0", "").strip()
+    """Return *text* without the NULs and blanks that some runtimes leave at its end, nor any control characters."""
+    return "".join(c if c.isprintable() else " " for c in text.replace("\0", "")).strip()
 
 
 def _text(ask: Ask, query: str) -> str:
