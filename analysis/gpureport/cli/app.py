@@ -143,19 +143,27 @@ def measure(
 
 @app.command()
 def render(
-    report: Annotated[Path, typer.Argument(help="A report.json, or the folder that holds one.")],
+    report: Annotated[
+        Path, typer.Argument(help="A report.json, a published record (YAML), or a folder that holds one or records.")
+    ],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Folder to write to. Default: where the report is.", metavar="DIR"),
+        typer.Option(
+            "--output",
+            "-o",
+            help="Folder to write to. Default: where the report is; of a record, a folder beside it, called like it.",
+            metavar="DIR",
+        ),
     ] = None,
     no_pdf: NoPdfOption = False,
     force: ForceOption = False,
+    devices: DevicesDirOption = None,
     version: VersionOption = False,
 ) -> int:
-    """Write report.html and report.pdf from a report.json, made here or elsewhere, which stays as it is."""
+    """Write report.html and report.pdf from a report.json, made here or elsewhere, or from what others published."""
     from gpureport.cli.rendering import render_report
 
-    return render_report(report, output, no_pdf, force)
+    return render_report(report, output, no_pdf, force, devices or ())
 
 
 @app.command()

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpureport import published
 from gpureport.cli.console import note, print_text
 from gpureport.cli.options import selected, writable_directory
 from gpureport.cli.progress import ProgressBar
@@ -22,6 +21,7 @@ from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.replay import Result, published_result, report_result
 from gpureport.report.document import FILE_NAME, load_report
+from gpureport.results import is_record, open_record
 from gpureport.spec.database import Database, load_database
 from gpureport.validation import KINDS, TARGETS, judge
 from gpureport.workloads import all_workloads
@@ -130,11 +130,9 @@ def _result(file: Path, database: Database) -> Result:
     Raises:
         InputError: the file is wrong, or names a device that the database has not.
     """
-    if file.suffix != ".yaml":
+    if not is_record(file):
         return report_result(load_report(file), _name(file), database, all_workloads())
-    record = published.load(file)
-    if record.device not in database.entries:
-        raise InputError(f"{file}: device: the database has no {record.device!r}; 'gpureport devices --known' lists it")
+    record = open_record(file, database)
     return published_result(record, database)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from gpureport.advice import advise
 from gpureport.data import data_dir
 from gpureport.errors import GpuReportError
-from gpureport.report import appendix, compiled, surprises, tables, trust, words
+from gpureport.report import appendix, claims, compiled, surprises, tables, trust, words
 from gpureport.report.chapters import chapters
 from gpureport.report.curves import specified, verdicts
 from gpureport.report.document import Report
@@ -124,7 +124,7 @@ def _content(report: Report) -> Content:
         "overview": Figure(overview_figure(rows), overview) if rows else None,
         "chapters": chapters(report),
         "advice": advise(report.observations),
-        "runtime": words.runtime(report.machine.opencl),
+        "runtime": words.runtime(report.machine.opencl) if report.machine else "",
     }
 
 
@@ -178,6 +178,7 @@ def environment() -> "Environment":
         fonts=_fonts(),
         tables=tables,
         appendix=appendix,
+        claims=claims,
         compiled=compiled,
         words=words,
         surprises=surprises,
