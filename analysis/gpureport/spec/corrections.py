@@ -1,12 +1,13 @@
 """Where a device that is present disagrees with its entry: what to predict for instead, and what to say. Pure."""
 
+from dataclasses import dataclass
 from fractions import Fraction
 
 from gpureport.records import Provenance
 from gpureport.spec import reported
 from gpureport.spec.host import Host, host_values
 from gpureport.spec.models import Device, PresentDevice
-from gpureport.spec.names import Slice, mig_slice
+from gpureport.spec.names import mig_slice
 from gpureport.spec.resolve import Value, queried
 from gpureport.units import format_bytes, format_frequency
 
@@ -22,8 +23,18 @@ Notes = tuple[str, ...]
 _NOTHING: tuple[Values, Notes] = ({}, ())
 
 
-def corrected(listed: Device, present: PresentDevice, parts: int = 1, *, own: bool = False) -> tuple[Values, Notes]:
-    """Return the values to predict with instead of the entry's, and a note on each disagreement.
+@dataclass(frozen=True)
+class Correction:
+    """What to predict with instead of the entry's values, and why."""
+
+    values: Values
+    notes: Notes = ()
+    name: str | None = None
+    """What to call the device, where it is a part of the one listed."""
+
+
+def corrected(listed: Device, present: PresentDevice, parts: int = 1, *, own: bool = False) -> Correction:
+    """Compare a device with its entry.
 
     Args:
         listed: the entry.
@@ -31,18 +42,17 @@ def corrected(listed: Device, present: PresentDevice, parts: int = 1, *, own: bo
         parts: equal parts of the listed device that may show as devices.
         own: whether the entry is the user's, whose clock may have been set on purpose.
     """
-    share, whose, values, notes = _share(listed, present, parts)
-    found = [(values, notes), _memory(listed, present, sliced=share < 1)]
+    part = _part(listed, present, parts)
+    found = [_part_units(listed, present, part), _shares(listed, part)] if part else [_units(listed, present)]
+    found.append(_memory(listed, present, whole=part is None))
     if not own:
         found.append(_clock(listed, present))
-    if share == 1:
-        found.insert(0, _units(listed, present))
+    if part is None:
         found.append(_cache(listed, present))
-    else:
-        found.append((_shares(listed, share, whose), ()))
-    return (
-        {path: value for part, _ in found for path, value in part.items()},
-        tuple(note for _, said in found for note in said),
+    return Correction(
+        values={path: value for values, _ in found for path, value in values.items()},
+        notes=tuple(note for _, notes in found for note in notes),
+        name=f"{listed.name}, {part.name}" if part else None,
     )
 
 
@@ -84,61 +94,66 @@ def _units(listed: Device, present: PresentDevice) -> tuple[Values, Notes]:
     return {"compute_units": queried(there, "CL_DEVICE_MAX_COMPUTE_UNITS")}, (note,)
 
 
-def _share(listed: Device, present: PresentDevice, parts: int) -> tuple[float, str, Values, Notes]:
-    """Return how much of the listed device there is, who says so, the units of that, and a note; all of it: 1."""
-    units = reported.compute_units(present)
-    mig = mig_slice(present.name)
+@dataclass(frozen=True)
+class _Part:
+    """A part of the listed device that shows as a device of its own."""
+
+    name: str
+    share: Fraction
+    """Of what the whole device shares."""
+    source: str
+    """Who says so."""
+
+
+def _part(listed: Device, present: PresentDevice, parts: int) -> _Part | None:
+    """Return the part that is there, if its name or its number of units says that it is one."""
+    units, mig = reported.compute_units(present), mig_slice(present.name)
     if units is None or units >= listed.compute_units:
-        return 1, "", {}, ()
-    queried_units = {"compute_units": queried(units, "CL_DEVICE_MAX_COMPUTE_UNITS")}
+        return None
     if mig is not None:
         share = mig.share(listed.memory.size_bytes)
-        return (
-            share,
-            "NVIDIA, MIG User Guide, supported profiles",
-            queried_units,
-            (_mig_note(listed, units, mig, share),),
-        )
-    part = round(units * parts / listed.compute_units)
-    if 0 < part < parts and part * listed.compute_units == units * parts:
-        note = (
-            f"The device reports {units} of the {listed.compute_units} compute units of {listed.name}: {part} of its "
-            f"{parts} parts. Predictions give it {Fraction(part, parts)} of the device's caches and bandwidth."
-        )
-        return part / parts, f"{part} of {parts} parts", queried_units, (note,)
-    return 1, "", {}, ()
+        return _Part(f"MIG {mig.profile}", share, "NVIDIA, MIG User Guide, supported profiles")
+    share = Fraction(units, listed.compute_units)
+    if parts % share.denominator:
+        return None
+    name = f"{share * parts} of {parts} parts"
+    return _Part(name, share, "the entry's number of equal parts")
 
 
-def _mig_note(listed: Device, units: int, mig: Slice, share: float) -> str:
-    return (
-        f"This is the MIG slice {mig.profile} of {listed.name}: {units} of its {listed.compute_units} compute units. "
-        f"Predictions give it {Fraction(share)} of the L2 and of the memory bandwidth, as NVIDIA's MIG guide lists."
+def _part_units(listed: Device, present: PresentDevice, part: _Part) -> tuple[Values, Notes]:
+    """Take the units that are there, and say what they are a part of."""
+    units = present.compute_units
+    note = (
+        f"This is a part of {listed.name} ({part.name}) with {units} of its {listed.compute_units} compute units. "
+        f"Predictions give it {part.share} of shared caches and of memory bandwidth ({part.source})."
     )
+    return {"compute_units": queried(units, "CL_DEVICE_MAX_COMPUTE_UNITS")}, (note,)
 
 
-def _shares(listed: Device, share: float, whose: str) -> Values:
+def _shares(listed: Device, part: _Part) -> tuple[Values, Notes]:
     """Scale what the whole device shares: memory bandwidth and the caches that are not a compute unit's own."""
-    note = f"{Fraction(share)} of the whole device's"
-    values: Values = {"memory.bandwidth": _derived(listed.memory.bandwidth_bytes_per_s * share, whose, note)}
+    note = f"{part.share} of the whole device's"
+    bandwidth = listed.memory.bandwidth_bytes_per_s * float(part.share)
+    values: Values = {"memory.bandwidth": _derived(bandwidth, part.source, note)}
     for cache in listed.caches:
         if cache.scope == "device":
-            values[f"caches.{cache.name}.capacity"] = _derived(cache.capacity_bytes * share, whose, note)
-            parts = max(1, round(cache.partitions * share))
-            values[f"caches.{cache.name}.partitions"] = _derived(parts, whose, note)
-    return values
+            path, partitions = f"caches.{cache.name}", max(1, round(cache.partitions * part.share))
+            values[f"{path}.capacity"] = _derived(cache.capacity_bytes * float(part.share), part.source, note)
+            values[f"{path}.partitions"] = _derived(partitions, part.source, note)
+    return values, ()
 
 
 def _derived(value: object, source: str, note: str) -> Value:
     return Value(value, Provenance(kind="derived", source=source, note=note))
 
 
-def _memory(listed: Device, present: PresentDevice, *, sliced: bool) -> tuple[Values, Notes]:
+def _memory(listed: Device, present: PresentDevice, *, whole: bool) -> tuple[Values, Notes]:
     """Replace the memory size where it is off by more than the tolerance, or was only assumed."""
     there = reported.memory_bytes(present)
     if there is None:
         return {}, (f"The driver does not tell the size of the memory; predictions are for that of {listed.name}.",)
     size = {"memory.size": queried(float(there), "CL_DEVICE_GLOBAL_MEM_SIZE")}
-    if sliced or listed.provenance["memory.size"].kind == "assumed":
+    if not whole or listed.provenance["memory.size"].kind == "assumed":
         return size, ()
     if abs(there / listed.memory.size_bytes - 1) <= MEMORY_TOLERANCE:
         return _NOTHING

@@ -11,6 +11,7 @@ from gpureport.spec.corrections import limits, of_host
 from gpureport.spec.files import ArchitectureFile, DeviceFile
 from gpureport.spec.models import Device, PresentDevice
 from gpureport.spec.resolve import Value, assumed, queried, resolve
+from gpureport.text import legible
 
 if TYPE_CHECKING:
     from gpureport.spec.database import Database
@@ -118,8 +119,8 @@ def draft_device(database: "Database", present: PresentDevice) -> Device:
 
 
 def _named(text: str) -> str:
-    """Return what a driver calls something as a file may hold it: not empty, not too long."""
-    return text.strip()[:_MOST_CHARACTERS] or "unnamed"
+    """Return what a driver calls something as a file may hold it: not empty, not too long, legible."""
+    return legible(text.strip()[:_MOST_CHARACTERS]) or "unnamed"
 
 
 def draft_yaml(present: PresentDevice, database: "Database", measured: Measured | None = None) -> str:

@@ -8,6 +8,7 @@ from gpureport.spec.corrections import MEMORY_TOLERANCE, corrected, limits, of_h
 from gpureport.spec.draft import draft_device
 from gpureport.spec.models import Device, DeviceMatch, PresentDevice
 from gpureport.spec.names import keys, pci_id, product, same, target, vendor
+from gpureport.text import legible
 
 if TYPE_CHECKING:
     from gpureport.spec.database import Database, Entry
@@ -24,13 +25,15 @@ def match(database: "Database", present: PresentDevice) -> DeviceMatch:
     for entry, how in _found(database, present):
         return _matched(database, present, entry, how)
     if present.kind == "cpu":
-        how = f"{present.name} is a CPU: the entry {CPU_ENTRY}, with sizes from the operating system."
+        how = (
+            f"{legible(present.name) or 'This'} is a CPU: the entry {CPU_ENTRY}, with sizes from the operating system."
+        )
         return _of_host(database, present, CPU_ENTRY, how)
     device = draft_device(database, present)
+    called, listed = legible(present.name) or "this device", legible(pci_id(present) or "unknown", 20)
     how = (
-        f"No entry matches {product(present.name) or 'this device'} (PCI id {pci_id(present) or 'unknown'}, "
-        f"{present.compute_units} compute units); drafted from its queries and the architecture "
-        f"{device.architecture.name}."
+        f"No entry matches {called} (PCI id {listed}, {present.compute_units} compute units); drafted from its queries "
+        f"and the architecture {device.architecture.name}."
     )
     return DeviceMatch(device=device, entry_id=None, how=how, draft=True)
 
@@ -43,7 +46,7 @@ def _found(database: "Database", present: PresentDevice) -> Iterable[tuple["Entr
             for what, key in keys(present):
                 fitting = [e for e in pool if _named(e, what, key) and _fits(database, e, present, what, exact=exact)]
                 if len(best := _nearest(database, fitting, present)) == 1:
-                    yield best[0], f"The {what} {key} is that of {best[0].id}.{_doubt(best[0], present)}"
+                    yield best[0], f"The {what} {legible(key)} is that of {best[0].id}.{_doubt(best[0], present)}"
 
 
 def _named(entry: "Entry", what: str, key: str) -> bool:
@@ -119,7 +122,7 @@ def _doubt(entry: "Entry", present: PresentDevice) -> str:
     own = pci_id(present)
     if own is None or not entry.file.pci_ids or own in entry.file.pci_ids:
         return ""
-    return f" The PCI id {own} is not among those listed there."
+    return f" The PCI id {legible(own, 20)} is not among those listed there."
 
 
 def _matched(database: "Database", present: PresentDevice, entry: "Entry", how: str) -> DeviceMatch:
@@ -128,11 +131,12 @@ def _matched(database: "Database", present: PresentDevice, entry: "Entry", how: 
         return _of_host(database, present, entry.id, how)
     listed = database.device(entry.id)
     parts = entry.file.opencl.parts
-    values, notes = corrected(listed, present, parts.value if parts else 1, own=entry.own)
-    if present.kind == "cpu":
-        values |= limits(present)
+    correction = corrected(listed, present, parts.value if parts else 1, own=entry.own)
+    values = correction.values | (limits(present) if present.kind == "cpu" else {})
     device = database.device(entry.id, values) if values else listed
-    return DeviceMatch(device=device, entry_id=entry.id, how=how, draft=False, notes=notes)
+    if correction.name:
+        device = device.model_copy(update={"name": correction.name})
+    return DeviceMatch(device=device, entry_id=entry.id, how=how, draft=False, notes=correction.notes)
 
 
 def _of_host(database: "Database", present: PresentDevice, entry_id: str, how: str) -> DeviceMatch:

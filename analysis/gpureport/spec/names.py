@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from fractions import Fraction
 
 from gpureport.spec.models import PresentDevice
 
@@ -30,13 +31,13 @@ class Slice:
     memory_gb: int
     """What the profile says, rounded up by NVIDIA."""
 
-    def share(self, memory_bytes: float) -> float:
+    def share(self, memory_bytes: float) -> Fraction:
         """Return the slice's share of the memory, its bandwidth and the L2, of a card with *memory_bytes*.
 
         Slices take whole eighths of a card (A30 and RTX PRO 6000: quarters), see NVIDIA, MIG User Guide, supported
         profiles; the profile's name has the memory rounded to GB.
         """
-        return min(1.0, max(1, round(8 * self.memory_gb * 2**30 / memory_bytes)) / 8)
+        return Fraction(min(8, max(1, round(8 * self.memory_gb * 2**30 / memory_bytes))), 8)
 
 
 def plain(name: str) -> str:
