@@ -78,7 +78,7 @@ def draft_values(present: PresentDevice, architecture: ArchitectureFile) -> dict
 def _units(present: PresentDevice, architecture: ArchitectureFile) -> Value:
     reported_units = reported.compute_units(present)
     if reported_units is None:
-        return assumed(1, "the device does not tell a plausible number")
+        return assumed(architecture.units_per_opencl_unit, "the device does not tell a plausible number")
     per_unit = 1 if reported.counts_whole_units(present) else architecture.units_per_opencl_unit
     doubled = f"{reported_units} work-group processors" if per_unit != 1 else ""
     return queried(reported_units * per_unit, "CL_DEVICE_MAX_COMPUTE_UNITS", doubled)
