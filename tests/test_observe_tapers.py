@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from gpureport.observe import features_of_curve
-from gpureport.observe.corners import corner
 from gpureport.observe.features import Curve, curve_features
 from gpureport.records import Axis, Metric
 
@@ -118,17 +117,3 @@ def test_constant_work_items_have_no_taper() -> None:
     features = features_of_curve(BYTES, RATE, size, np.full(14, 4096.0), size, rate, 1 / rate)
 
     assert not [f for f in features if f.feature == "taper"]
-
-
-@pytest.mark.parametrize("falling", [0.0, 0.1])
-def test_a_corner_beyond_all_points_is_fitted_all_the_same(falling: float) -> None:
-    """Times that never rise say nothing of the knee; what they say of the flat time is kept."""
-    u = np.linspace(11.1, 11.8, 16)
-    times = -16.6 - falling * (u - u[0])
-
-    found = corner(u, times, np.zeros(16))
-
-    assert found is not None
-    assert found.best[0] == pytest.approx(times.mean(), abs=1e-6)
-    assert found.best[1] > u[-1] + 1.0
-    assert np.isfinite(found.covariance).all()
