@@ -84,6 +84,9 @@ def _fits(database: "Database", entry: "Entry", present: PresentDevice, what: st
 
 
 def _same_vendor(device: Device, present: PresentDevice) -> bool:
+    """Whether the vendors are one, as far as they are told; of a CPU the runtime's may be another than its maker."""
+    if present.kind == "cpu":
+        return True
     ours, theirs = vendor(device.vendor), vendor(present.vendor)
     return ours is None or theirs is None or ours == theirs
 
