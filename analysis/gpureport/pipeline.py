@@ -211,7 +211,7 @@ class _Run:
                 vendor_facts=nvidia.state(self.backend.device).facts,
             ),
             settings=self.plan.asked,
-            workloads={w.name: _info(w, self.skipped.get(w.name)) for w in self.plan.workloads},
+            workloads={w.name: document.workload_info(w, self.skipped.get(w.name)) for w in self.plan.workloads},
             predictions=tuple(self.predictions),
             measurements=tuple(self.measurements),
             observations=tuple(self.observations),
@@ -235,18 +235,6 @@ def _name(key: SweepKey) -> str:
 
 def _is_primitive(key: SweepKey, workloads: Sequence[Workload]) -> bool:
     return any(workload.primitive for workload in workloads if workload.name == _name(key))
-
-
-def _info(workload: Workload, skipped: str | None) -> document.WorkloadInfo:
-    text, _, counting = workload.description.rpartition("ounted: ")
-    return document.WorkloadInfo(
-        family=workload.family,
-        variant=workload.variant,
-        title=workload.title,
-        description=workload.description,
-        counting=counting if text else "",
-        skipped=skipped,
-    )
 
 
 def wrong_results(report: Report) -> tuple[str, ...]:

@@ -90,7 +90,7 @@ def report_result(report: Report, name: str, database: Database, workloads: Iter
             series.append(_series(device, workload, measurement, predicted.get(str(key), [])))
         except KeyError:  # the workload, or a parameter
             unknown.append(str(key))
-    return Result(name, device, tuple(series), tuple(unknown))
+    return Result(name, device, tuple(series), tuple(unknown), published=report.publication is not None)
 
 
 def device_of(report: Report, database: Database) -> Device:
@@ -99,9 +99,12 @@ def device_of(report: Report, database: Database) -> Device:
     A device without an entry stays as stored. A processor's sizes are those of the machine that was measured, not of
     this one.
     """
-    entry, present = report.match.entry, report.machine.opencl
+    entry = report.match.entry
     if entry is None or entry not in database.entries:
         return report.device
+    if report.machine is None:
+        return database.device(entry)
+    present = report.machine.opencl
     there = Database(database.entries, database.architecture_paths)
     there.host = _host(report.device)
     match = there.match(present)

@@ -34,6 +34,8 @@ class Subject:
         specified: the device as its entry has it.
         informed: what its calibrated prediction knew, if there is one.
         known: of the device while measuring.
+        told: registers and local memory of each point of a sweep, by its name, that the prediction from the
+            specification knew: published ones.
     """
 
     workload: Workload
@@ -41,6 +43,7 @@ class Subject:
     specified: Device
     informed: Informed | None
     known: Circumstances
+    told: Mapping[str, Sequence[Resources | None]] = field(default_factory=dict)
 
 
 def explanations(
@@ -80,7 +83,7 @@ def _cases(
     subject: Subject, sweep: Sweep, measurement: Measurement, observation: Observation, informed: Informed | None
 ) -> list[Case]:
     """Return the observed points as the model is asked about them."""
-    told = informed.compiled.get(sweep.name, ()) if informed else ()
+    told = (informed.compiled if informed else subject.told).get(sweep.name, ())
     compiled = dict(zip(map(_fixed, sweep.points), told, strict=False))
     dispatches = {point.point.label: point.dispatches_per_sample for point in measurement.points}
     device = informed.device if informed else subject.specified

@@ -67,7 +67,8 @@ DevicesDirOption = Annotated[
     list[Path] | None,
     typer.Option(
         "--devices",
-        help="Another folder of device entries, before the shipped ones; repeatable.",
+        help="Another folder of device entries, before ./gpureport-devices, ~/.config/gpureport/devices and what is "
+        "shipped; repeatable.",
         metavar="DIR",
     ),
 ]
@@ -143,19 +144,27 @@ def measure(
 
 @app.command()
 def render(
-    report: Annotated[Path, typer.Argument(help="A report.json, or the folder that holds one.")],
+    report: Annotated[
+        Path, typer.Argument(help="A report.json, a published record (YAML), or a folder that holds one or records.")
+    ],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Folder to write to. Default: where the report is.", metavar="DIR"),
+        typer.Option(
+            "--output",
+            "-o",
+            help="Folder to write to. Default: where the report is; of a record, a folder beside it, called like it.",
+            metavar="DIR",
+        ),
     ] = None,
     no_pdf: NoPdfOption = False,
     force: ForceOption = False,
+    devices: DevicesDirOption = None,
     version: VersionOption = False,
 ) -> int:
-    """Write report.html and report.pdf from a report.json, made here or elsewhere, which stays as it is."""
+    """Write report.html and report.pdf from a report.json, made here or elsewhere, or from what others published."""
     from gpureport.cli.rendering import render_report
 
-    return render_report(report, output, no_pdf, force)
+    return render_report(report, output, no_pdf, force, devices or ())
 
 
 @app.command()
@@ -238,7 +247,7 @@ def devices_present(
 @devices_app.command("check")
 def devices_check(
     files: Annotated[
-        list[Path] | None, typer.Argument(help="Entries to check, or folders of them. Default: all shipped ones.")
+        list[Path] | None, typer.Argument(help="Entries to check, or folders of them. Default: all there are.")
     ] = None,
     as_json: JsonOption = False,
     version: VersionOption = False,

@@ -4,18 +4,41 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gpureport.cli.console import note, print_line
+from gpureport.cli.database import open_database
 from gpureport.cli.options import refuse_overwriting, writable_directory
 from gpureport.cli.progress import ProgressBar
-from gpureport.report.document import Report, load_report
+from gpureport.report.document import FILE_NAME, Report
+from gpureport.results import is_record, open_report
 
 
-def render_report(source: Path, output: Path | None, no_pdf: bool, force: bool) -> int:
-    """Write the documents of a stored report, which itself stays as it is."""
-    report = load_report(source)
-    directory = writable_directory(output or (source if source.is_dir() else source.parent))
-    refuse_overwriting_documents(directory, no_pdf=no_pdf, force=force)
-    print_written(write_documents(report, directory, no_pdf=no_pdf))
+def render_report(source: Path, output: Path | None, no_pdf: bool, force: bool, entries: Sequence[Path] = ()) -> int:
+    """Write the documents of a stored report or published record, or of each record of a folder; sources stay."""
+    files = _records(source) or (source,)
+    several = files != (source,)
+    directories = [writable_directory(_directory(file, output, several=several)) for file in files]
+    for directory in directories:
+        refuse_overwriting_documents(directory, no_pdf=no_pdf, force=force)
+    database = open_database(entries)
+    reports = [open_report(file, database) for file in files]
+    for report, directory in zip(reports, directories, strict=True):
+        print_written(write_documents(report, directory, no_pdf=no_pdf))
     return 0
+
+
+def _records(source: Path) -> tuple[Path, ...]:
+    """Return the published records of a folder that holds no report."""
+    if not source.is_dir() or (source / FILE_NAME).exists():
+        return ()
+    return tuple(sorted(file for file in source.iterdir() if is_record(file)))
+
+
+def _directory(file: Path, output: Path | None, *, several: bool) -> Path:
+    """Return where the documents of *file* go: records share folders, so each has one of its own, called like it."""
+    if output:
+        return output / file.stem if several else output
+    if is_record(file):
+        return file.with_suffix("")
+    return file if file.is_dir() else file.parent
 
 
 def refuse_overwriting_documents(directory: Path, *, no_pdf: bool, force: bool) -> None:

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpureport import published
 from gpureport.cli.console import note, print_text
+from gpureport.cli.database import open_database
 from gpureport.cli.options import selected, writable_directory
 from gpureport.cli.progress import ProgressBar
 from gpureport.cli.validation_tables import (
@@ -22,7 +22,8 @@ from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.replay import Result, published_result, report_result
 from gpureport.report.document import FILE_NAME, load_report
-from gpureport.spec.database import Database, load_database
+from gpureport.results import is_record, open_record
+from gpureport.spec.database import Database
 from gpureport.validation import KINDS, TARGETS, judge
 from gpureport.workloads import all_workloads
 
@@ -75,7 +76,7 @@ def compared(asked: Validation) -> list[Comparison]:
     """Read the results and predict them again; what today's workloads do not know is noted."""
     names = {workload.name for workload in selected(asked.workloads, quick=False)} if asked.workloads else set()
     files = [file for path in asked.paths or (_results_dir(),) for file in _files(path)]
-    database = load_database(asked.entries)
+    database = open_database(asked.entries)
     results = [_result(file, database) for file in files]
     found: list[Comparison] = []
     with ProgressBar("validating") as bar:
@@ -130,11 +131,9 @@ def _result(file: Path, database: Database) -> Result:
     Raises:
         InputError: the file is wrong, or names a device that the database has not.
     """
-    if file.suffix != ".yaml":
+    if not is_record(file):
         return report_result(load_report(file), _name(file), database, all_workloads())
-    record = published.load(file)
-    if record.device not in database.entries:
-        raise InputError(f"{file}: device: the database has no {record.device!r}; 'gpureport devices --known' lists it")
+    record = open_record(file, database)
     return published_result(record, database)
 
 

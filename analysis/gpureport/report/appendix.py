@@ -95,8 +95,11 @@ def _clock_rows(clocks: Iterable[Clock]) -> Iterator[tuple[str, str]]:
 
 
 def environment_table(report: Report) -> Table:
-    """List machine, device, driver, clocks and versions."""
-    machine, present, settings = report.machine, report.machine.opencl, report.settings
+    """List machine, device, driver, clocks and versions; nothing where nothing ran."""
+    machine, settings = report.machine, report.settings
+    if machine is None:
+        return Table(("what", "value"), ())
+    present = machine.opencl
     pairs = [
         ("OpenCL device", present.name),
         ("platform", f"{present.platform}, {present.platform_version}"),

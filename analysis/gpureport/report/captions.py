@@ -68,12 +68,19 @@ def _lines(curves: Sequence[Curve]) -> list[str]:
             ("dashed: predicted from the specification", any(curve.specification for curve in curves)),
             ("solid: calibrated", any(curve.calibrated for curve in curves)),
             (_band(curves), any(_has_band(curve) for curve in curves)),
-            ("dots: medians with 95 % intervals", any(curve.observation for curve in curves)),
+            (f"dots: {_observed(curves)}", any(curve.observation for curve in curves)),
         )
         if drawn
     ]
     text = "; ".join(lines)
     return [f"{text[:1].upper()}{text[1:]}."] if lines else []
+
+
+def _observed(curves: Sequence[Curve]) -> str:
+    """Say what observed points are: published ones have no intervals."""
+    points = [point for curve in curves if curve.observation for point in curve.observation.points]
+    certain = all(point.ci_low == point.value == point.ci_high for point in points)
+    return "as published" if certain else "observed medians with 95 % intervals"
 
 
 def _has_band(curve: Curve) -> bool:
@@ -91,7 +98,7 @@ def _band(curves: Sequence[Curve]) -> str:
 
 def case_caption(curves: Sequence[Curve]) -> str:
     """Say what the bars and ticks are."""
-    parts = ["Bars: observed medians with 95 % intervals"] if any(curve.observation for curve in curves) else []
+    parts = [f"Bars: {_observed(curves)}"] if any(curve.observation for curve in curves) else []
     if any(curve.specification for curve in curves):
         parts.append("blue ticks: predicted from the specification")
     if any(curve.calibrated for curve in curves):

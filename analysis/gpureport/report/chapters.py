@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from gpureport.records import Verification
 from gpureport.report.captions import roofline_caption, section_title
 from gpureport.report.curves import Curve, Group, curves
-from gpureport.report.document import Clock, Report, WorkloadInfo
+from gpureport.report.document import Report, WorkloadInfo
 from gpureport.report.figures.roofline import roofline_dots, roofline_figure
 from gpureport.report.pictures import Figure, kind_of, pictures
 from gpureport.report.tables import Table, occupancy_table
@@ -38,6 +38,8 @@ class Section:
     explanations: tuple[str, ...]
     warnings: tuple[str, ...]
     skipped: tuple[str, ...]
+    conditions: tuple[str, ...] = ()
+    """Under which others measured it, if they did."""
 
     @property
     def calibrated(self) -> bool:
@@ -79,7 +81,7 @@ def _chapter(report: Report, anchor: str, family: str, found: Sequence[Curve]) -
         anchor=anchor,
         title=family_name(report, family),
         variants=variants,
-        sections=_sections(anchor, variants, found, report.machine.clocks),
+        sections=_sections(anchor, variants, found, report),
         roofline=Figure(roofline_figure(dots, report.device), roofline_caption(dots)) if dots else None,
         occupancy=occupancy_table(found),
         notes=with_names((p.key.variant, note) for p in predictions for note in p.notes),
@@ -96,9 +98,7 @@ def _variant(report: Report, family: str, name: str, found: Iterable[Curve]) -> 
     )
 
 
-def _sections(
-    anchor: str, variants: Iterable[Variant], found: Iterable[Curve], clocks: Sequence[Clock]
-) -> tuple[Section, ...]:
+def _sections(anchor: str, variants: Iterable[Variant], found: Iterable[Curve], report: Report) -> tuple[Section, ...]:
     """Put sweeps of one kind together: of one name, axis and unit, that one kind of figure shows."""
     kinds: dict[tuple[str, ...], list[Curve]] = {}
     for curve in found:
@@ -106,20 +106,22 @@ def _sections(
         kinds.setdefault(kind, []).append(curve)
     told = {variant.info.variant: variant.info.skipped for variant in variants}
     return tuple(
-        _section(f"{anchor}-{number}", members, told, clocks) for number, members in enumerate(kinds.values(), start=1)
+        _section(f"{anchor}-{number}", members, told, report) for number, members in enumerate(kinds.values(), start=1)
     )
 
 
-def _section(anchor: str, members: Sequence[Curve], told: dict[str, str | None], clocks: Sequence[Clock]) -> Section:
+def _section(anchor: str, members: Sequence[Curve], told: dict[str, str | None], report: Report) -> Section:
     groups = tuple(group for curve in members for group in curve.groups)
     skipped = ((c.key.variant, c.measurement.skipped) for c in members if c.measurement and c.measurement.skipped)
     warnings = ((c.key.variant, warning) for c in members if c.observation for warning in c.observation.warnings)
+    known = report.publication.conditions if report.publication else {}
     return Section(
         anchor=anchor,
         title=section_title(members),
-        figures=pictures(members, clocks),
+        figures=pictures(members, report.machine.clocks if report.machine else ()),
         groups=groups,
         explanations=explanations(groups),
         warnings=with_names(warnings),
         skipped=with_names((name, reason) for name, reason in skipped if reason != told.get(name)),
+        conditions=with_names((c.key.variant, known[str(c.key)]) for c in members if str(c.key) in known),
     )

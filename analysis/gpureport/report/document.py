@@ -4,7 +4,7 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal, NoReturn
+from typing import TYPE_CHECKING, Literal, NoReturn
 
 from pydantic import Field, ValidationError
 
@@ -12,6 +12,9 @@ from gpureport.errors import GpuReportError, InputError
 from gpureport.records import CodeEvidence, Explanation, Finding, Measurement, Observation, Prediction, Record
 from gpureport.spec.models import Device, PresentDevice
 from gpureport.text import requirement
+
+if TYPE_CHECKING:
+    from gpureport.workloads.model import Workload
 
 SCHEMA_VERSION = 1
 # History of the format. A reader takes every version up to its own; fields with defaults may be added to one.
@@ -94,8 +97,52 @@ class WorkloadInfo(Record):
     """Why the whole variant was not run, in a sentence."""
 
 
+def workload_info(workload: "Workload", skipped: str | None = None) -> WorkloadInfo:
+    """Return what *workload* is, in words, and why it was *skipped*, if it was."""
+    text, _, counting = workload.description.rpartition("ounted: ")
+    return WorkloadInfo(
+        family=workload.family,
+        variant=workload.variant,
+        title=workload.title,
+        description=workload.description,
+        counting=counting if text else "",
+        skipped=skipped,
+    )
+
+
+class Claim(Record):
+    """What a publication says, beside which the report sets what is predicted."""
+
+    says: str
+    """In words of our own, a sentence or two."""
+    where: str
+    """Part of the publication that says it."""
+    about: tuple[str, ...] = ()
+    """Sweeps (``family/variant/sweep``) or variants (``family/variant``) that it is about; none: what is not predicted
+    here."""
+    compare: Literal["times", "cliff", "taper", "rate"] = "times"
+    """What of them is set beside it: times of single points, or features."""
+    remark: str = ""
+    """What follows from the published figures themselves, by arithmetic."""
+
+
+class Publication(Record):
+    """What others published of a device; what it does not say is not known."""
+
+    title: str
+    citation: str
+    url: str
+    date: str = ""
+    """``2020``, ``2020-09`` or ``2020-09-26``; empty if it has none."""
+    notes: tuple[str, ...] = ()
+    """What was left out, and what is assumed, in sentences."""
+    claims: tuple[Claim, ...] = ()
+    conditions: dict[str, str] = Field(default_factory=dict)
+    """Under which each sweep was measured, in words, by ``family/variant/sweep``."""
+
+
 class Report(Record):
-    """One run on one device."""
+    """One run on one device, or what others published of one."""
 
     schema_version: int = SCHEMA_VERSION
     tool_version: str
@@ -105,7 +152,10 @@ class Report(Record):
     """``partial``: the run had not ended when this was written."""
     device: Device
     match: Match
-    machine: Machine
+    machine: Machine | None
+    """``None``: nothing ran; others published what is in here, or it is predicted only."""
+    publication: Publication | None = None
+    """Where the results come from, if not from a run: each point's only sample is then what was published of it."""
     settings: Settings = Settings()
     workloads: dict[str, WorkloadInfo] = Field(default_factory=dict)
     """By ``family/variant``."""

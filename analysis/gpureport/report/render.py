@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from gpureport.advice import advise
 from gpureport.data import data_dir
 from gpureport.errors import GpuReportError
-from gpureport.report import appendix, compiled, surprises, tables, trust, words
+from gpureport.report import appendix, claims, compiled, surprises, tables, trust, words
 from gpureport.report.chapters import chapters
 from gpureport.report.curves import specified, verdicts
 from gpureport.report.document import Report
@@ -124,7 +124,7 @@ def _content(report: Report) -> Content:
         "overview": Figure(overview_figure(rows), overview) if rows else None,
         "chapters": chapters(report),
         "advice": advise(report.observations),
-        "runtime": words.runtime(report.machine.opencl),
+        "runtime": words.runtime(report.machine.opencl) if report.machine else "",
     }
 
 
@@ -178,6 +178,7 @@ def environment() -> "Environment":
         fonts=_fonts(),
         tables=tables,
         appendix=appendix,
+        claims=claims,
         compiled=compiled,
         words=words,
         surprises=surprises,
@@ -263,10 +264,10 @@ def _image(figure: Figure) -> "Markup":
 
 
 def _verdict_rows(report: Report) -> int:
-    """Return how many rows leave page one a single page: every box above them takes the room of two."""
+    """Return how many rows leave page one a single page: every box above them takes the room of two, or of more."""
     match = report.match
     boxes = (match.draft, report.status == "partial", match.notes, compiled.mismatches(report), _is_long(report))
-    return _VERDICT_ROWS - 2 * sum(map(bool, boxes))
+    return _VERDICT_ROWS - 2 * sum(map(bool, boxes)) - max(0, len(match.notes[:4]) - 1)
 
 
 def _is_long(report: Report) -> bool:

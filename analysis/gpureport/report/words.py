@@ -110,7 +110,8 @@ def sentences(report: Report) -> list[str]:
         return [f"Nothing was measured: {reason}.", *_predicted_cliff(report)]
     if not pairs:
         return ["The curves were measured, but there is no prediction to compare them with."]
-    return [*_agreement(pairs), *_cliff(report, pairs), *_surprise(report)]
+    cliffs = _cliff(report, pairs) if report.machine or any(pair.main.feature == "cliff" for pair in pairs) else []
+    return [*_agreement(pairs), *cliffs, *_surprise(report)]
 
 
 def _agreement(pairs: Sequence[Comparison]) -> list[str]:

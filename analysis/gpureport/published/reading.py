@@ -1,24 +1,17 @@
-"""Results that others published: compact YAML records, turned into the records that measurements are kept in.
+"""Reads published records; every mistake is one sentence with its line."""
 
-A record (``reports/published/<name>.yaml``) cites its source and holds series; a series is one curve of a workload of
-this project, as medians. So the model is held against data that no one here made, by the same code.
-"""
-
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
-
-from pydantic import Field, FiniteFloat, PositiveInt
 
 from gpureport.errors import InputError
 from gpureport.predict.occupancy import Resources
+from gpureport.published.record import Published, Quantity, RecordFields, Series, SeriesFields
 from gpureport.records import Axis, MeasuredPoint, Measurement, SweepKey
+from gpureport.report.document import Claim
 from gpureport.spec.reading import Document, read_file
-from gpureport.spec.values import Strict
 from gpureport.workloads import select
 from gpureport.workloads.model import Parameters, Sweep, Workload
-
-Quantity = Literal["working_set", "work_items", "work_group", "case"]
 
 LABELS: dict[Quantity, str] = {
     "working_set": "working set",
@@ -42,88 +35,27 @@ OPTIONAL = frozenset({"resident", "pointers"})
 """Parameters that only published points have: see ``grid.residing`` and ``Latency.demand``."""
 
 
-@dataclass(frozen=True)
-class Series:
-    """One published curve.
-
-    Attributes:
-        workload: the one that does what the published kernel did.
-        sweep: its points as published.
-        compiled: registers and local memory of each point, where they were published.
-        measurement: the medians, one sample a point.
-        conditions: what a reader should know of this series.
-    """
-
-    workload: Workload
-    sweep: Sweep
-    compiled: tuple[Resources | None, ...]
-    measurement: Measurement
-    conditions: str
-
-
-@dataclass(frozen=True)
-class Published:
-    """What someone published of one device.
-
-    Attributes:
-        id: name of the file, without suffix.
-        title: of this record.
-        citation: who published it, and where.
-        url: the same for browsers.
-        device: entry of the database, e.g. ``nvidia/a40``.
-        notes: what was left out, and what is assumed, in sentences.
-        series: the curves.
-    """
-
-    id: str
-    title: str
-    citation: str
-    url: str
-    device: str
-    notes: tuple[str, ...]
-    series: tuple[Series, ...]
-
-
-class _SeriesFields(Strict):
-    """One series as it is written."""
-
-    workload: str
-    sweep: str
-    axis: Quantity
-    label: str = ""
-    conditions: str = ""
-    fixed: dict[str, PositiveInt] = Field(default_factory=dict)
-    columns: tuple[str, ...]
-    rows: tuple[tuple[FiniteFloat, ...], ...] = Field(min_length=1)
-
-
-class _RecordFields(Strict):
-    """A file as it is written."""
-
-    title: str
-    citation: str
-    url: str = Field(pattern="^https://")
-    device: str = Field(pattern="^[a-z]+/[a-z0-9_]+$")
-    notes: tuple[str, ...] = ()
-    series: tuple[_SeriesFields, ...] = Field(min_length=1)
-
-
 def load(path: Path) -> Published:
     """Read one record.
 
     Raises:
         InputError: it is wrong; one sentence names file, line and field, and says what would be right.
     """
-    document = read_file(path, _RecordFields)
+    document = read_file(path, RecordFields)
     fields = document.get()
+    series = tuple(_Reader(document, number, one).series() for number, one in enumerate(fields.series))
+    _check_names(document, series)
+    _check_claims(document, series)
     return Published(
         id=path.stem,
         title=fields.title,
         citation=fields.citation,
         url=fields.url,
+        date=fields.date,
         device=fields.device,
         notes=fields.notes,
-        series=tuple(_Reader(document, number, one).series() for number, one in enumerate(fields.series)),
+        claims=tuple(Claim.model_validate(claim.model_dump()) for claim in fields.claims),
+        series=series,
     )
 
 
@@ -138,13 +70,38 @@ def load_all(folder: Path) -> tuple[Published, ...]:
     return tuple(load(path) for path in sorted(folder.glob("*.yaml")))
 
 
+def _check_names(document: Document[RecordFields], series: Sequence[Series]) -> None:
+    """Raise if two series are the same sweep."""
+    first: dict[SweepKey, int] = {}
+    for number, key in enumerate(one.measurement.key for one in series):
+        if key in first:
+            what = f"{key} is the name of series.{first[key]} too; call the sweeps by what tells them apart"
+            raise _error(document, f"series.{number}.sweep", what)
+        first[key] = number
+
+
+def _check_claims(document: Document[RecordFields], series: Sequence[Series]) -> None:
+    """Raise if a claim is about what no series shows."""
+    sweeps = [str(one.measurement.key) for one in series]
+    known = {*sweeps, *(sweep.rpartition("/")[0] for sweep in sweeps)}
+    for number, claim in enumerate(document.get().claims):
+        for place, name in enumerate(claim.about):
+            if name not in known:
+                what = f"no series is called {name!r}; there are {', '.join(sorted(known))}"
+                raise _error(document, f"claims.{number}.about.{place}", what)
+
+
+def _error(document: Document[RecordFields], field: str, message: str) -> InputError:
+    return InputError(str(document.problem(field, message, "error")))
+
+
 @dataclass(frozen=True)
 class _Reader:
     """Turns the fields of one series into its records; every mistake has its line."""
 
-    document: Document[_RecordFields]
+    document: Document[RecordFields]
     number: int
-    fields: _SeriesFields
+    fields: SeriesFields
 
     def series(self) -> Series:
         """Return the series."""
@@ -231,7 +188,7 @@ class _Reader:
         return Resources(int(row["registers"]), int(row.get("local_memory", 0)), compiled=True)
 
     def _error(self, field: str, message: str) -> InputError:
-        return InputError(str(self.document.problem(f"series.{self.number}.{field}", message, "error")))
+        return _error(self.document, f"series.{self.number}.{field}", message)
 
 
 def _point(workload: Workload, sweep: Sweep, parameters: Parameters, value: float, *, published: str) -> MeasuredPoint:

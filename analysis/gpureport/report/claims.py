@@ -1,0 +1,134 @@
+"""What a publication claims, beside what is predicted, and what explains the difference."""
+
+from collections.abc import Iterable, Sequence
+from statistics import median
+
+from gpureport.findings import AGREEMENT
+from gpureport.records import Finding, ObservedPoint, PredictedPoint, Verdict
+from gpureport.report.curves import MAIN_POSITIONS, Curve, curves
+from gpureport.report.document import Claim, Publication, Report
+from gpureport.report.tables import UNKNOWN, Table
+from gpureport.report.words import feature_text, with_names
+from gpureport.units import format_ratio, format_value
+
+_FEW = 4  # values that are told one by one
+_AGREES = "They agree."
+_UNTESTED = "no hypothesis was tested, since the curve as a whole is as predicted."
+
+
+def claims_table(report: Report, publication: Publication) -> Table:
+    """List what was claimed, what was published and predicted of that, and why the two differ."""
+    columns = ("the publication says", "published and predicted", "why they differ")
+    found = curves(report)
+    rows = (_claim_row(claim, [curve for curve in found if _is_about(claim, curve)]) for claim in publication.claims)
+    return Table(columns, tuple(rows))
+
+
+def series_table(report: Report, publication: Publication) -> Table:
+    """List what was published, a row a sweep, with how far it lies from the prediction."""
+    columns = ("sweep", "as published", "points", "published / predicted time")
+    rows = (
+        (
+            str(curve.key).replace("/", " / "),
+            publication.conditions.get(str(curve.key), UNKNOWN),
+            str(len(pairs)),
+            _ratios(pairs),
+        )
+        for curve in curves(report)
+        if (pairs := _pairs(curve))
+    )
+    return Table(columns, tuple(rows), frozenset({"points"}))
+
+
+def _is_about(claim: Claim, curve: Curve) -> bool:
+    return str(curve.key) in claim.about or f"{curve.key.workload}/{curve.key.variant}" in claim.about
+
+
+def _claim_row(claim: Claim, about: Sequence[Curve]) -> tuple[str, ...]:
+    says = f"{claim.says} ({claim.where})"
+    if not about:
+        return says, "Nothing that is predicted here.", claim.remark or UNKNOWN
+    names = _names(about)
+    off = [(name, curve) for name, curve in zip(names, about, strict=True) if _differs(claim, curve)]
+    reasons = with_names((name, curve.tested or _UNTESTED) for name, curve in off) or (_AGREES,)
+    return says, _values(claim, about, names), " ".join((claim.remark, *reasons)).strip()
+
+
+def _names(about: Sequence[Curve]) -> list[str]:
+    """Name curves by their variants, with the sweep where a variant has several."""
+    variants = [curve.key.variant for curve in about]
+    return [
+        f"{curve.key.variant}, {curve.key.sweep.replace('_', ' ')}"
+        if variants.count(curve.key.variant) > 1
+        else curve.key.variant
+        for curve in about
+    ]
+
+
+def _differs(claim: Claim, curve: Curve) -> bool:
+    """Return whether what the claim compares is not as predicted."""
+    if claim.compare == "times":
+        return not 1 / AGREEMENT <= median(_times(_pairs(curve))) <= AGREEMENT
+    return any(finding.verdict is not Verdict.AGREES for finding in _features(claim, curve))
+
+
+def _values(claim: Claim, about: Sequence[Curve], names: Sequence[str]) -> str:
+    """Write what was published and predicted: a few values one by one, of more their ratios."""
+    if claim.compare != "times":
+        return _feature_values(claim, about, names)
+    pairs = [(name, pair) for name, curve in zip(names, about, strict=True) for pair in _pairs(curve)]
+    if len(pairs) <= _FEW:
+        return " ".join(_time_text(name, *pair) for name, pair in pairs)
+    return f"{len(pairs)} times, published / predicted: {_ratios([pair for _, pair in pairs])}."
+
+
+def _time_text(name: str, observed: ObservedPoint, predicted: PredictedPoint) -> str:
+    published, ours = format_value(observed.time_s, "s"), format_value(predicted.time_s, "s")
+    return f"{name}, {observed.point.label}: {published} published, {ours} predicted."
+
+
+def _feature_values(claim: Claim, about: Sequence[Curve], names: Sequence[str]) -> str:
+    found = [(name, finding) for name, curve in zip(names, about, strict=True) for finding in _features(claim, curve)]
+    if not found:
+        return f"Neither shows a {claim.compare}."
+    shown = sorted(found, key=lambda pair: _urgency(pair[1]))[: len(found) if len(found) <= _FEW else 1]
+    agreeing = sum(finding.verdict is Verdict.AGREES for _, finding in found)
+    head = () if len(found) <= _FEW else (f"Of {len(found)} values {agreeing} agree. Farthest off:",)
+    return " ".join((*head, *(_feature_value(*pair) for pair in shown)))
+
+
+def _feature_value(name: str, finding: Finding) -> str:
+    published, ours = (
+        "not there" if value is None else format_value(value, finding.unit)
+        for value in (finding.observed, finding.predicted)
+    )
+    return f"{name}, {feature_text(finding)}: {published} in what was published, {ours} predicted."
+
+
+def _features(claim: Claim, curve: Curve) -> list[Finding]:
+    mains = (pair.main for pair in curve.comparisons)
+    return [main for main in mains if main.feature == claim.compare and main.position in MAIN_POSITIONS]
+
+
+def _urgency(finding: Finding) -> float:
+    if finding.ratio is None:
+        return -float("inf")
+    return -max(finding.ratio, 1 / finding.ratio)
+
+
+def _pairs(curve: Curve) -> list[tuple[ObservedPoint, PredictedPoint]]:
+    """Return the points that were published, each with its prediction."""
+    if not curve.observation or not curve.specification:
+        return []
+    predicted = {str(point.point.parameters): point for point in curve.specification.points}
+    return [(point, predicted[str(point.point.parameters)]) for point in curve.observation.points]
+
+
+def _times(pairs: Iterable[tuple[ObservedPoint, PredictedPoint]]) -> list[float]:
+    return [observed.time_s / predicted.time_s for observed, predicted in pairs]
+
+
+def _ratios(pairs: Sequence[tuple[ObservedPoint, PredictedPoint]]) -> str:
+    found = _times(pairs)
+    low, middle, high = map(format_ratio, (min(found), median(found), max(found)))
+    return middle if low == high else f"{low} to {high}, median {middle}"
