@@ -15,14 +15,14 @@ from gpureport.cli.progress import ProgressBar
 from gpureport.errors import InputError
 from gpureport.predict import Predicted, limits_of, predict_with_deviations
 from gpureport.predict.ceilings import ceilings
-from gpureport.predict.contrast import Contrast, contrasts
+from gpureport.predict.contrast import contrasts
 from gpureport.predict.outlook import outlooks
 from gpureport.predict.uncertainty import ranked
 from gpureport.records import Prediction
+from gpureport.report.side_by_side import Beside, Side
 from gpureport.spec.models import Device
 
 if TYPE_CHECKING:
-    from gpureport.report.prediction import Pair
     from gpureport.workloads.model import Workload
 
 
@@ -74,18 +74,11 @@ def predict_devices(asked: Asked) -> int:
     devices = _devices(asked)
     directory = _directory(asked, devices) if asked.pdf else None
     forecasts = [_forecast(device, workloads, quick=asked.quick) for device in devices]
-    beside = [_contrasts(forecasts[0], other) for other in forecasts[1:]]
+    beside = [_beside(number, forecasts) for number in range(1, len(forecasts))]
     if asked.as_json:
         print_json(_json(forecasts, beside))
-    elif beside:
-        print_contrasts([forecast.device for forecast in forecasts], beside)
-    elif asked.everything:
-        print_everything(forecasts[0].device, forecasts[0].predictions)
     else:
-        print_prediction(forecasts[0].device, forecasts[0].predictions)
-    if beside and asked.everything and not asked.as_json:
-        for forecast in forecasts:
-            print_everything(forecast.device, forecast.predictions)
+        _print(forecasts, beside, everything=asked.everything)
     if directory:
         _write(asked, directory, workloads, forecasts, beside)
     return 0
@@ -112,11 +105,27 @@ def _forecast(device: Device, workloads: "Sequence[Workload]", *, quick: bool) -
         return Forecast(device, tuple(p for w in workloads for p in predict_with_deviations(device, w, limits)))
 
 
-def _contrasts(first: Forecast, other: Forecast) -> tuple[Contrast, ...]:
-    return contrasts((first.device, other.device), first.predicted, other.predicted)
+def _beside(number: int, forecasts: Sequence[Forecast]) -> Beside:
+    first, other = forecasts[0], forecasts[number]
+    found = contrasts((first.device, other.device), first.predicted, other.predicted)
+    return Beside(_side(number, other), found)
 
 
-def _json(forecasts: Sequence[Forecast], beside: Sequence[Sequence[Contrast]]) -> dict[str, object]:
+def _side(number: int, forecast: Forecast) -> Side:
+    return Side(chr(ord("A") + number), forecast.device, forecast.predictions)
+
+
+def _print(forecasts: Sequence[Forecast], beside: Sequence[Beside], *, everything: bool) -> None:
+    if beside:
+        print_contrasts(_side(0, forecasts[0]), beside)
+    for forecast in forecasts:
+        if everything:
+            print_everything(forecast.device, forecast.predictions)
+        elif not beside:
+            print_prediction(forecast.device, forecast.predictions)
+
+
+def _json(forecasts: Sequence[Forecast], beside: Sequence[Beside]) -> dict[str, object]:
     """Return everything as plain data: of one device its forecast, of several theirs and the contrasts."""
     each = [_forecast_json(forecast) for forecast in forecasts]
     if len(each) == 1:
@@ -124,10 +133,10 @@ def _json(forecasts: Sequence[Forecast], beside: Sequence[Sequence[Contrast]]) -
     pairs = [
         {
             "first": forecasts[0].device.id,
-            "other": other.device.id,
-            "sweeps": [contrast.model_dump(mode="json") for contrast in found],
+            "other": other.side.device.id,
+            "sweeps": [contrast.model_dump(mode="json") for contrast in other.contrasts],
         }
-        for other, found in zip(forecasts[1:], beside, strict=True)
+        for other in beside
     ]
     return {"devices": each, "contrasts": pairs}
 
@@ -163,13 +172,15 @@ def _write(
     directory: Path,
     workloads: "Sequence[Workload]",
     forecasts: Sequence[Forecast],
-    beside: Sequence[Sequence[Contrast]],
+    beside: Sequence[Beside],
 ) -> None:
     """Write HTML and PDF of one device, or of several side by side, and say on standard error where they are."""
-    from gpureport.cli.rendering import write_documents
-    from gpureport.report.prediction import Pair, prediction_report
+    from gpureport.cli.rendering import write_documents, write_side_by_side
+    from gpureport.report.prediction import prediction_report
 
-    reports = [prediction_report(f.device, workloads, f.predictions, quick=asked.quick) for f in forecasts]
-    pairs: list[Pair] = [Pair(reports[0], other, found) for other, found in zip(reports[1:], beside, strict=True)]
-    written = write_documents(pairs or reports[0], directory, no_pdf=False)
+    if beside:
+        written = write_side_by_side(_side(0, forecasts[0]), beside, directory)
+    else:
+        report = prediction_report(forecasts[0].device, workloads, forecasts[0].predictions, quick=asked.quick)
+        written = write_documents(report, directory, no_pdf=False)
     note("Written: " + ", ".join(map(str, written)))

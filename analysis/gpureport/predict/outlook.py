@@ -62,8 +62,9 @@ def best_point(prediction: Prediction) -> PredictedPoint:
 
 
 def bound(point: PredictedPoint) -> str:
-    """Name what binds a point; of waiting, for which level: ``latency of L2``."""
-    return f"latency of {point.level}" if point.binding == "latency" and point.level else point.binding
+    """Name what binds a point; of waiting for memory, which level: ``latency of L2``."""
+    waits = point.binding == "latency" and point.level and point.memory_bytes > 0
+    return f"latency of {point.level}" if waits else point.binding
 
 
 def unit_of(prediction: Prediction) -> str:
