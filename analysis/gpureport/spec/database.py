@@ -1,6 +1,7 @@
 """The database: every device file, found by name or matched to a device that is present."""
 
 import difflib
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
