@@ -4,13 +4,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from gpureport.predict.ceilings import Ceiling, ceilings
 from gpureport.predict.outlook import Outlook, best_point, outlooks, unit_of
-from gpureport.records import CurveFeature, Occupancy, Prediction
+from gpureport.records import CurveFeature, Prediction
+from gpureport.report.curves import MAIN_POSITIONS
 from gpureport.report.tables import UNKNOWN, Table
+from gpureport.report.words import feature_text
 from gpureport.spec.models import Device
 from gpureport.units import format_bandwidth, format_bytes, format_frequency, format_predicted, format_value
-
-_FULL = ("waves", "cores")
-"""What limits a unit that is as full as it can be."""
 
 
 def facts_of(device: Device) -> str:
@@ -79,7 +78,7 @@ def _size(feature: CurveFeature | None) -> str:
 
 
 def _middle(feature: CurveFeature | None) -> str:
-    return format_predicted(feature.value, feature.ci_low, feature.ci_high, "B") if feature else UNKNOWN
+    return _with_interval(feature) if feature else UNKNOWN
 
 
 def outlook_table(predictions: Iterable[Prediction]) -> Table:
@@ -91,7 +90,7 @@ def outlook_table(predictions: Iterable[Prediction]) -> Table:
             each.binding,
             cliffs_text(each),
             taper_text(each),
-            _full(each.occupancy),
+            occupancy_text(each.occupancy) if each.occupancy else "",
         )
         for each in outlooks(predictions)
     )
@@ -115,20 +114,26 @@ def taper_text(outlook: Outlook) -> str:
     return format_value(outlook.taper.value, "").strip() if outlook.taper else ""
 
 
-def _full(entry: Occupancy | None) -> str:
-    """Write an occupancy, and what limits it if that is not the number of waves."""
-    if entry is None:
-        return ""
-    return f"{100 * entry.fraction:.0f} %" + (f" {entry.limiter}" if entry.limiter not in _FULL else "")
-
-
-def feature_table(predictions: Sequence[Prediction]) -> Table:
-    """List every predicted feature of sweeps of one kind, as the document's sections do."""
-    from gpureport.report.words import feature_text
-
+def feature_table(predictions: Iterable[Prediction]) -> Table:
+    """List the predicted features of sweeps: a cliff with its ends, a taper with its knee, rates."""
     rows = (
-        (p.key.variant, feature_text(f), format_predicted(f.value, f.ci_low, f.ci_high, f.unit))
+        (p.key.variant, feature_text(f) + _ends(f, p.features), _with_interval(f))
         for p in predictions
         for f in p.features
+        if f.position in MAIN_POSITIONS
     )
     return Table(("variant", "value", "predicted (95 %)"), tuple(rows), frozenset({"predicted (95 %)"}))
+
+
+def _ends(feature: CurveFeature, features: Sequence[CurveFeature]) -> str:
+    """Say where a cliff begins and ends, or where the knee of a taper is."""
+    same = {f.position: f for f in features if (f.feature, f.level) == (feature.feature, feature.level)}
+    if feature.position == "midpoint" and {"departure", "arrival"} <= same.keys():
+        return f" (from {format_bytes(same['departure'].value)} to {format_bytes(same['arrival'].value)})"
+    if feature.position == "n90" and "knee" in same:
+        return f" (knee: {format_value(same['knee'].value, same['knee'].unit)})"
+    return ""
+
+
+def _with_interval(feature: CurveFeature) -> str:
+    return format_predicted(feature.value, feature.ci_low, feature.ci_high, feature.unit)

@@ -145,9 +145,10 @@ _MOST_NAMED = 6
 
 
 def _some(ids: list[str]) -> str:
-    """List ids, of many the first few."""
+    """List two ids or more, of many the first few."""
     more = len(ids) - _MOST_NAMED
-    return " or ".join(ids) if more < 2 else f"{', '.join(ids[:_MOST_NAMED])} or one of {more} more"
+    *first, last = ids if more < 2 else (*ids[:_MOST_NAMED], f"one of {more} more")
+    return f"{', '.join(first)} or {last}"
 
 
 def load_database(extra_dirs: Iterable[Path] = (), own_dirs: Iterable[Path] = ()) -> Database:
