@@ -146,10 +146,13 @@ def corner(u: Floats, times: Floats, noise: Floats) -> Corner | None:
         found = leastsq(residuals, start, Dfun=jacobian, full_output=True, **TOLERANCES)  # type: ignore[call-overload]
         return np.asarray(found[0])
 
-    best = min((fitted(p) for p in (1.5, 4.0)), key=lambda fit: float(np.sum(residuals(fit) ** 2)))
-    slopes = jacobian(best)
-    information = slopes.T @ slopes
-    if np.linalg.matrix_rank(information) < len(best):
+    with np.errstate(over="ignore", invalid="ignore"):  # where the points have no corner, p may go to infinity
+        fits = [fitted(p) for p in (1.5, 4.0)]
+        costs = [float(np.nan_to_num(np.sum(residuals(fit) ** 2), nan=np.inf)) for fit in fits]
+        best = fits[costs.index(min(costs))]
+        slopes = jacobian(best)
+        information = slopes.T @ slopes
+    if not np.all(np.isfinite(information)) or np.linalg.matrix_rank(information) < len(best):
         return None
     scale = float(np.mean(((_times(best, u) - times) / error) ** 2)) * len(u) / (len(u) - 4.0)
     covariance = np.linalg.inv(information) * max(scale, LEAST_SCALE)
