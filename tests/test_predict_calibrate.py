@@ -6,12 +6,13 @@ from gpureport.predict import limits_of, predict_sweep
 from gpureport.predict.calibrate import calibrated
 from gpureport.records import Observation, ObservedPoint, Prediction
 from gpureport.spec.models import Device
+from gpureport.workloads.instructions.barrier import Barrier
 from gpureport.workloads.instructions.latency import Latency, SubGroupLatency
 from gpureport.workloads.instructions.rate import Rate, SubGroupRate
 from gpureport.workloads.launch import Queued
 from gpureport.workloads.local_memory import Bandwidth
-from gpureport.workloads.memory.read import ReadPrivate
-from gpureport.workloads.memory.stream import Copy
+from gpureport.workloads.memory.read import Read, ReadPrivate
+from gpureport.workloads.memory.stream import Copy, Write
 from gpureport.workloads.model import Workload
 from tests.toy import TOY
 
@@ -121,6 +122,74 @@ def test_observations_that_were_not_predicted_change_nothing() -> None:
     observation = _observed(_predicted(Rate())[0], {"fp32": 0.5})
 
     assert calibrated(TOY, [], [observation]) == TOY
+
+
+def _timed(prediction: Prediction, times_s: list[float]) -> Observation:
+    """Observe these times at the points of *prediction*, and its features as predicted."""
+    points = tuple(
+        ObservedPoint(point=p.point, time_s=time_s, value=1, ci_low=0, ci_high=0, samples=5)
+        for p, time_s in zip(prediction.points, times_s, strict=True)
+    )
+    return _observed(prediction, {}).model_copy(update={"points": points})
+
+
+def test_barriers_cost_their_waves_and_some_more() -> None:
+    """Groups of w waves that take 3 (w + 1.5) cycles a barrier."""
+    (prediction,) = _predicted(Barrier())
+    times = []
+    for p in prediction.points:
+        size = p.point.parameters["local"]
+        barriers = p.point.work / size / TOY.compute_units
+        times.append(TOY.launch.batched_s + TOY.cycles(barriers * 3 * (size / 32 + 1.5)))
+    device = calibrated(TOY, [prediction], [_timed(prediction, times)])
+
+    assert device.architecture.barrier_waves == pytest.approx(1.5)
+    assert device.architecture.rates_per_cycle["barrier"] == pytest.approx(32 / 3)
+    assert device.provenance["barrier_waves"].kind == "measured"
+    sweep = Barrier().sweeps(TOY, limits_of(TOY))[0]
+    again = predict_sweep(device, Barrier(), sweep, "calibrated")
+    assert [p.time_s for p in again.points] == pytest.approx(times, rel=0.1)
+
+
+def test_one_size_of_groups_says_nothing_of_barriers() -> None:
+    """A line needs points."""
+    (prediction,) = _predicted(Barrier())
+    few = prediction.model_copy(update={"points": prediction.points[:2]})
+
+    assert calibrated(TOY, [few], [_timed(few, [1.0, 2.0])]) == TOY
+
+
+def test_writes_calibrate_the_rate_of_lines_where_it_was_to_bind() -> None:
+    """Times half as long: twice the rate; a device that lists none keeps none."""
+    architecture = TOY.architecture.model_copy(update={"line_writes_per_cycle": 0.01})
+    slow = TOY.model_copy(update={"architecture": architecture})
+    for device, expected in ((slow, pytest.approx(0.02)), (TOY, None)):
+        prediction = next(p for p in _predicted(Write(), device) if p.key.sweep == "working_set")
+        observation = _timed(prediction, [p.time_s / 2 for p in prediction.points])
+        assert calibrated(device, [prediction], [observation]).architecture.line_writes_per_cycle == expected
+
+
+def test_a_copy_says_where_kernels_that_write_leave_a_cache() -> None:
+    """The cliff of reads stays where it was."""
+    prediction = next(p for p in _predicted(Copy()) if p.key.sweep == "working_set")
+    features = tuple(
+        f.model_copy(update={"value": f.value * 0.7}) if f.feature == "cliff" else f for f in prediction.features
+    )
+    device = calibrated(TOY, [prediction], [_observed(prediction, {}).model_copy(update={"features": features})])
+    cache = device.caches[-1]
+
+    assert cache.written_extent is not None
+    assert cache.written_extent.midpoint == pytest.approx(0.7 * TOY.caches[-1].bandwidth_extent.midpoint)
+    assert cache.bandwidth_extent == TOY.caches[-1].bandwidth_extent
+    read, copied = (
+        next(p for p in _predicted(workload, device) if p.key.sweep == "working_set") for workload in (Read(), Copy())
+    )
+    assert _midpoint(copied) == pytest.approx(0.7 * _midpoint(prediction), rel=0.02)
+    assert _midpoint(read) == pytest.approx(_midpoint(_predicted(Read())[0]), rel=0.02)
+
+
+def _midpoint(prediction: Prediction) -> float:
+    return next(f.value for f in prediction.features if f.feature == "cliff" and f.position == "midpoint")
 
 
 def test_a_search_for_work_groups_calibrates_nothing() -> None:

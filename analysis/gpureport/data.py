@@ -1,5 +1,6 @@
-"""Where the data folders are: beside the package in a wheel, at the top of the checkout otherwise."""
+"""Where the data folders are: beside the package in a wheel, at the top of the checkout otherwise; the user's own."""
 
+import os
 from pathlib import Path
 from typing import Literal
 
@@ -18,3 +19,18 @@ def data_dir(name: Literal["devices", "kernels_cl", "templates", "reports"]) -> 
         if (root / name).is_dir():
             return root / name
     raise FileNotFoundError(f"gpureport was installed without its {name}/ folder")
+
+
+PROJECT_DEVICES = "gpureport-devices"
+"""Folder of a project's own device entries; not ``devices``, which may be anybody's."""
+
+
+def own_device_dirs() -> tuple[Path, ...]:
+    """Return the folders of the user's own device entries that are there; a later one comes before an earlier.
+
+    ``gpureport/devices`` in the user's configuration folder (``$XDG_CONFIG_HOME`` if that is an absolute path, else
+    ``~/.config``; XDG Base Directory Specification 0.8), and ``gpureport-devices`` in the working directory.
+    """
+    configured = Path(os.environ.get("XDG_CONFIG_HOME", ""))
+    root = configured if configured.is_absolute() else Path("~/.config").expanduser()
+    return tuple(folder for folder in (root / "gpureport" / "devices", Path(PROJECT_DEVICES)) if folder.is_dir())

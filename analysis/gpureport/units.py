@@ -4,6 +4,7 @@
 ``format_*`` functions write what people read. Only parsing needs pint, and imports it on first use.
 """
 
+import difflib
 import math
 import re
 from functools import cache
@@ -14,7 +15,7 @@ from gpureport.errors import InputError
 if TYPE_CHECKING:
     from pint import UnitRegistry
 
-Dimension = Literal["bytes", "bytes/s", "hertz", "seconds", "cycles", "bytes/cycle", "count"]
+Dimension = Literal["bytes", "bytes/s", "hertz", "seconds", "cycles", "bytes/cycle", "flop/s", "count"]
 
 EXAMPLES: dict[Dimension, str] = {
     "bytes": "6 MiB",
@@ -23,6 +24,7 @@ EXAMPLES: dict[Dimension, str] = {
     "seconds": "2.5 us",
     "cycles": "33 cycles",
     "bytes/cycle": "64 B/cycle",
+    "flop/s": "37.4 TFLOP/s",
     "count": "132",
 }
 """How a quantity of each dimension is written, for messages and schemas."""
@@ -46,6 +48,7 @@ _UNITS: dict[Dimension, frozenset[str]] = {
     "seconds": frozenset({"s", "ms", "us", "ns", "ps"}),
     "cycles": frozenset({"cycle"}),
     "bytes/cycle": frozenset({"B/cycle"}),
+    "flop/s": frozenset({"GFLOP/s", "TFLOP/s"}),
     "count": frozenset({""}),
 }
 _BASE: dict[Dimension, str] = {
@@ -55,14 +58,21 @@ _BASE: dict[Dimension, str] = {
     "seconds": "second",
     "cycles": "cycle",
     "bytes/cycle": "byte/cycle",
+    "flop/s": "FLOP/second",
     "count": "",
 }
 _DEFINITIONS = (
-    *("byte = [information] = B", "second = [time] = s", "hertz = 1 / second = Hz", "cycle = [clock_cycle]"),
+    *("byte = [information] = B", "second = [time] = s", "hertz = 1 / second = Hz"),
+    *("cycle = [clock_cycle]", "FLOP = [operation]"),
     *("tera- = 1e12 = T-", "giga- = 1e9 = G-", "mega- = 1e6 = M-", "kilo- = 1e3 = k-"),
     *("milli- = 1e-3 = m-", "micro- = 1e-6 = u-", "nano- = 1e-9 = n-", "pico- = 1e-12 = p-"),
     *("tebi- = 2**40 = Ti-", "gibi- = 2**30 = Gi-", "mebi- = 2**20 = Mi-", "kibi- = 2**10 = Ki-"),
 )
+_RULES: dict[tuple[Dimension, Dimension | None], str] = {
+    ("cycles", "seconds"): "write cycles: nanoseconds x the clock in GHz",
+    ("bytes/cycle", "bytes/s"): "write B/cycle: the GB/s of one compute unit / the clock in GHz",
+}
+"""How to come from one dimension to another."""
 _NAMES: dict[Dimension, str] = {
     "bytes": "a size in bytes",
     "bytes/s": "a bandwidth",
@@ -70,6 +80,7 @@ _NAMES: dict[Dimension, str] = {
     "seconds": "a time",
     "cycles": "a number of clock cycles",
     "bytes/cycle": "bytes per clock cycle",
+    "flop/s": "a rate of floating-point operations",
     "count": "a plain number",
 }
 
@@ -106,6 +117,7 @@ def _split(value: object, dimension: Dimension) -> tuple[float, str]:
         raise InputError(f"{_shown(value)} is not a number with a unit; {_expected(dimension)}")
     unit = "/".join(_SPELLINGS.get(part.strip(), part.strip()) for part in match["unit"].split("/"))
     unit = re.sub(r"ps$", "/s", unit) if re.fullmatch(r"[kKMGT]i?Bps", unit) else unit
+    unit = re.sub(r"FLOPS$", "FLOP/s", unit)
     return float(match["number"].replace("_", "")), unit
 
 
@@ -132,7 +144,19 @@ def _wrong_unit(text: str, number: float, unit: str, dimension: Dimension) -> st
         return f"{text!r}: units are case-sensitive; write {number:g} {right}"
     other = next((name for name, units in _UNITS.items() if unit in units), None)
     found = f"is {_NAMES[other]}, not {_NAMES[dimension]}" if other else f"has the unknown unit {unit!r}"
-    return f"{text!r} {found}; {_expected(dimension)}"
+    return f"{text!r} {found}; {_suggested(number, unit, dimension) or _expected(dimension)}"
+
+
+def _suggested(number: float, unit: str, dimension: Dimension) -> str | None:
+    """Say what was probably meant by a wrong unit, if one can guess."""
+    if dimension == "count":
+        return f"write {number / 100:g}" if unit == "%" else f"write {number:g}"
+    for candidate in (f"{unit}/s", unit.removesuffix("/s")):
+        if candidate in _UNITS[dimension]:
+            return f"write {number:g} {candidate}"
+    rule = _RULES.get((dimension, next((name for name, units in _UNITS.items() if unit in units), None)))
+    near = difflib.get_close_matches(unit, sorted(_UNITS[dimension]), n=1, cutoff=0.6)
+    return rule or (f"write {number:g} {near[0]}" if near else None)
 
 
 def _pint_name(unit: str) -> str:

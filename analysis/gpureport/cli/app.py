@@ -67,7 +67,8 @@ DevicesDirOption = Annotated[
     list[Path] | None,
     typer.Option(
         "--devices",
-        help="Another folder of device entries, before the shipped ones; repeatable.",
+        help="Another folder of device entries, before ./gpureport-devices, ~/.config/gpureport/devices and what is "
+        "shipped; repeatable.",
         metavar="DIR",
     ),
 ]
@@ -246,7 +247,7 @@ def devices_present(
 @devices_app.command("check")
 def devices_check(
     files: Annotated[
-        list[Path] | None, typer.Argument(help="Entries to check, or folders of them. Default: all shipped ones.")
+        list[Path] | None, typer.Argument(help="Entries to check, or folders of them. Default: all there are.")
     ] = None,
     as_json: JsonOption = False,
     version: VersionOption = False,

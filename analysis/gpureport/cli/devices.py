@@ -4,8 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gpureport.cli.console import note, out, print_json, print_line
+from gpureport.cli.database import note_override, open_database
 from gpureport.cli.options import writable_file
 from gpureport.cli.tables import glued, print_table
+from gpureport.data import data_dir, own_device_dirs
 from gpureport.errors import InputError
 from gpureport.spec.check import check_file
 from gpureport.spec.database import load_database
@@ -16,8 +18,10 @@ def list_present(as_json: bool, entries: Sequence[Path]) -> int:
     """List the OpenCL devices, with the entry that each matches."""
     from gpureport.measure.opencl import list_devices
 
-    database = load_database(tuple(entries))
+    database = open_database(entries)
     found = [(present, database.match(present)) for present in list_devices()]
+    for _, match in found:
+        note_override(database, match.entry_id)
     if as_json:
         print_json([{**p.model_dump(mode="json"), "entry": m.entry_id, "how": m.how} for p, m in found])
         return 0
@@ -28,8 +32,10 @@ def list_present(as_json: bool, entries: Sequence[Path]) -> int:
 
 def list_known(as_json: bool, entries: Sequence[Path]) -> int:
     """List the database."""
-    database = load_database(tuple(entries))
+    database = open_database(entries)
     devices = [database.device(name) for name in database.entries]
+    for device in devices:
+        note_override(database, device.id)
     if as_json:
         print_json([device.model_dump(mode="json") for device in devices])
         return 0
@@ -50,11 +56,13 @@ def list_known(as_json: bool, entries: Sequence[Path]) -> int:
 
 
 def check_files(files: Sequence[Path], as_json: bool) -> int:
-    """Check entries; 2 if any is wrong."""
-    from gpureport.data import data_dir
-
-    chosen = [entry for path in files or [data_dir("devices")] for entry in _entries(path)]
-    problems = [problem for path in chosen for problem in check_file(path)]
+    """Check entries, by default all there are; 2 if any is wrong."""
+    own = own_device_dirs()
+    database = load_database(own_dirs=own)
+    chosen = [entry for path in files for entry in _entries(path)]
+    if not files:
+        chosen = [path for root in (data_dir("devices"), *own) for path in sorted(root.rglob("*.yaml"))]
+    problems = [problem for path in chosen for problem in check_file(path, database)]
     wrong = [problem for problem in problems if problem.severity == "error"]
     if as_json:
         print_json(

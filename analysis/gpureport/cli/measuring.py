@@ -6,7 +6,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from gpureport.cli.console import note
-from gpureport.cli.options import Request, refuse_overwriting, selected, separated, writable_directory, writable_file
+from gpureport.cli.database import note_override, open_database
+from gpureport.cli.options import (
+    Request,
+    refuse_overwriting,
+    selected,
+    separated,
+    writable_directory,
+    writable_file,
+)
 from gpureport.cli.progress import ProgressBar
 from gpureport.cli.rendering import print_written, refuse_overwriting_documents, write_documents
 from gpureport.cli.summary import print_findings, print_surprises
@@ -20,7 +28,6 @@ from gpureport.pipeline import Plan, run, wrong_results
 from gpureport.report import document
 from gpureport.report.compiled import mismatches
 from gpureport.report.document import FILE_NAME, Report, save_report
-from gpureport.spec.database import load_database
 from gpureport.spec.models import PresentDevice
 from gpureport.text import sentence
 
@@ -62,11 +69,13 @@ def measure_only(request: Request, output: Path, force: bool) -> int:
 
 def _plan(request: Request) -> tuple[Plan, PresentDevice]:
     workloads = selected(request.workloads, quick=request.quick)
-    database = load_database(request.entries)
+    database = open_database(request.entries)
     present = choose(list_devices(), request.device)
     limits = run_limits(present, free_memory_bytes(present), quick=request.quick)
+    match = database.match(present)
+    note_override(database, match.entry_id)
     plan = Plan(
-        match=database.match(present),
+        match=match,
         workloads=workloads,
         settings=Settings(limits, seed=request.seed),
         asked=document.Settings(

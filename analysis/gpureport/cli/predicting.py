@@ -5,6 +5,7 @@ from itertools import groupby
 from pathlib import Path
 
 from gpureport.cli.console import print_json, print_line, print_text
+from gpureport.cli.database import note_override, open_database
 from gpureport.cli.options import selected
 from gpureport.cli.summary import TITLE_NOTE, feature_name, heading, short_unit
 from gpureport.cli.tables import Row, print_table
@@ -12,7 +13,6 @@ from gpureport.predict import limits_of, predict
 from gpureport.predict.uncertainty import ranked
 from gpureport.records import Prediction
 from gpureport.report.values import fact_name, fact_value
-from gpureport.spec.database import load_database
 from gpureport.spec.models import Device
 from gpureport.units import format_bandwidth, format_bytes, format_frequency, format_predicted, format_share
 
@@ -22,7 +22,9 @@ _MOST_FACTS = 12
 def predict_device(name: str, workloads: Sequence[str], quick: bool, as_json: bool, entries: Sequence[Path]) -> int:
     """Print what the database entry alone promises."""
     chosen = selected(workloads, quick=quick)
-    device = load_database(entries).resolve(name)
+    database = open_database(entries)
+    device = database.resolve(name)
+    note_override(database, device.id)
     limits = limits_of(device, quick=quick)
     predictions = [p for workload in chosen for p in predict(device, workload, limits)]
     if as_json:

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gpureport.cli.console import note, print_line
+from gpureport.cli.database import open_database
 from gpureport.cli.options import refuse_overwriting, writable_directory
 from gpureport.cli.progress import ProgressBar
 from gpureport.report.document import FILE_NAME, Report
 from gpureport.results import is_record, open_report
-from gpureport.spec.database import load_database
 
 
 def render_report(source: Path, output: Path | None, no_pdf: bool, force: bool, entries: Sequence[Path] = ()) -> int:
@@ -18,7 +18,7 @@ def render_report(source: Path, output: Path | None, no_pdf: bool, force: bool, 
     directories = [writable_directory(_directory(file, output, several=several)) for file in files]
     for directory in directories:
         refuse_overwriting_documents(directory, no_pdf=no_pdf, force=force)
-    database = load_database(tuple(entries))
+    database = open_database(entries)
     reports = [open_report(file, database) for file in files]
     for report, directory in zip(reports, directories, strict=True):
         print_written(write_documents(report, directory, no_pdf=no_pdf))

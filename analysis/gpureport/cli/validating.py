@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpureport.cli.console import note, print_text
+from gpureport.cli.database import open_database
 from gpureport.cli.options import selected, writable_directory
 from gpureport.cli.progress import ProgressBar
 from gpureport.cli.validation_tables import (
@@ -22,7 +23,7 @@ from gpureport.errors import InputError
 from gpureport.replay import Result, published_result, report_result
 from gpureport.report.document import FILE_NAME, load_report
 from gpureport.results import is_record, open_record
-from gpureport.spec.database import Database, load_database
+from gpureport.spec.database import Database
 from gpureport.validation import KINDS, TARGETS, judge
 from gpureport.workloads import all_workloads
 
@@ -75,7 +76,7 @@ def compared(asked: Validation) -> list[Comparison]:
     """Read the results and predict them again; what today's workloads do not know is noted."""
     names = {workload.name for workload in selected(asked.workloads, quick=False)} if asked.workloads else set()
     files = [file for path in asked.paths or (_results_dir(),) for file in _files(path)]
-    database = load_database(asked.entries)
+    database = open_database(asked.entries)
     results = [_result(file, database) for file in files]
     found: list[Comparison] = []
     with ProgressBar("validating") as bar:

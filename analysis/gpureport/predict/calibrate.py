@@ -1,8 +1,9 @@
 """A device with what its primitives measured in place of what its entry says.
 
 Only primitives calibrate, and only the predictions of other workloads: launch cost and rate (``launch``), stream
-bandwidth (``memory/copy``), bandwidth and extent of the caches (``memory/read``, ``memory/read_private``), latencies
-(``memory/latency``), rates and latencies of instructions (``instructions``, ``local_memory``).
+bandwidth and where curves that write leave a cache (``memory/copy``), rate of writes (``memory/write``), bandwidth and
+extent of the caches (``memory/read``, ``memory/read_private``), latencies (``memory/latency``), rates and latencies of
+instructions (``instructions``, ``local_memory``).
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -10,6 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from statistics import median
 from typing import Literal
+
+import numpy as np
 
 from gpureport.matching import Match, match_features
 from gpureport.records import Observation, Prediction, Provenance
@@ -121,6 +124,40 @@ def _with_stream(device: Device, shown: _Shown) -> Device:
     return device.model_copy(update={"memory": memory, "provenance": how})
 
 
+def _with_copy(device: Device, shown: _Shown) -> Device:
+    """Take the stream's share of the listed bandwidth, and where a curve that also writes leaves the last caches."""
+    device = _with_stream(device, shown)
+    caches, facts = [], []
+    for cache, entry in zip(device.caches, shown.specified.caches, strict=True):
+        extent = _extent(entry, shown.matches) if cache.scope == "device" else None
+        if extent:
+            facts.append(f"caches.{cache.name}.written_extent")
+        caches.append(cache.model_copy(update={"written_extent": extent}))
+    how = _measured(device, facts, "stream copy (memory/copy)")
+    return device.model_copy(update={"caches": tuple(caches), "provenance": how})
+
+
+def _with_writes(device: Device, shown: _Shown) -> Device:
+    """Take the rate at which lines are written, where that was to bind the largest sets."""
+    rate = shown.specified.architecture.line_writes_per_cycle
+    expected = {point.point.label: point for point in shown.prediction.points}
+    pairs = [(expected[o.point.label], o) for o in shown.observation.points if o.point.label in expected]
+    ratios = [
+        predicted.time_s / observed.time_s
+        for predicted, observed in pairs
+        if predicted.binding.endswith(" writes") and predicted.time_s > _MANY_LAUNCHES * device.launch.batched_s
+    ]
+    if rate is None or not ratios:
+        return device
+    architecture = device.architecture.model_copy(update={"line_writes_per_cycle": rate * median(ratios)})
+    how = _measured(device, ["line_writes_per_cycle"], "stream of writes (memory/write)")
+    return device.model_copy(update={"architecture": architecture, "provenance": how})
+
+
+_MANY_LAUNCHES = 20
+"""Dispatches of so many launches' time show what else they take."""
+
+
 def _with_caches(device: Device, shown: _Shown, scope: Literal["compute_unit", "device"]) -> Device:
     """Take bandwidth and extent of each cache of *scope* whose plateau or cliff was found."""
     caches, facts = [], []
@@ -207,6 +244,35 @@ def _with_rates(device: Device, shown: _Shown) -> Device:
     return device.model_copy(update={"architecture": architecture, "provenance": how})
 
 
+def _with_barriers(device: Device, shown: _Shown) -> Device:
+    """Take what a barrier costs a work-group and each of its waves, from groups of one wave and more.
+
+    Cycles between the barriers of a compute unit are a straight line in the waves of its groups.
+    """
+    width, cycle_s = device.architecture.wave_width, 1 / device.clock_hz
+    points = shown.observation.points
+    waves = np.array([o.point.parameters["local"] / width for o in points])
+    if len(set(waves)) < _BARRIER_SIZES:
+        return device
+    barriers = np.array([o.point.work / o.point.parameters["local"] for o in points]) / device.compute_units
+    cycles = (np.array([o.time_s for o in points]) - device.launch.batched_s) / barriers / cycle_s
+    slope, intercept = np.polyfit(waves, cycles, 1, w=1 / cycles)
+    if slope <= 0:
+        return device
+    architecture = device.architecture.model_copy(
+        update={
+            "barrier_waves": max(0.0, float(intercept / slope)),
+            "rates_per_cycle": {**device.architecture.rates_per_cycle, "barrier": float(width / slope)},
+        }
+    )
+    how = _measured(device, ["barrier_waves", "rates.barrier"], "barriers of several sizes (instructions/barrier)")
+    return device.model_copy(update={"architecture": architecture, "provenance": how})
+
+
+_BARRIER_SIZES = 3
+"""Sizes of work-groups that show a straight line."""
+
+
 def _with_chains(device: Device, shown: _Shown) -> Device:
     """Take the latency of each instruction class that its case shows: where the chain was to bind."""
     old = shown.specified.architecture.latency_cycles
@@ -226,12 +292,14 @@ def _with_chains(device: Device, shown: _Shown) -> Device:
 _TAKES: Mapping[str, Callable[[Device, _Shown], Device]] = {
     "launch/groups": _with_launch,
     "launch/queued": _with_lone_launch,
-    "memory/copy": _with_stream,
+    "memory/copy": _with_copy,
+    "memory/write": _with_writes,
     "memory/read": partial(_with_caches, scope="device"),
     "memory/read_private": partial(_with_caches, scope="compute_unit"),
     "memory/latency": _with_latencies,
     "instructions/rate": _with_rates,
     "instructions/sub_group_rate": _with_rates,
+    "instructions/barrier": _with_barriers,
     "instructions/latency": _with_chains,
     "instructions/sub_group_latency": _with_chains,
     "local_memory/bandwidth": _with_rates,

@@ -98,7 +98,7 @@ def point_time(device: Device, demand: Demand, resources: Resources) -> PointTim
 
 def _latency_corner(device: Device, demand: Demand) -> float:
     """Return the p-norm of latency and throughput: the fewer groups share a compute unit, the less they disturb."""
-    groups = ceil(demand.groups / device.compute_units)
+    groups = ceil(demand.groups / _hosts(device))
     return LATENCY_CORNER * groups / (groups - 1) if groups > 1 else inf
 
 
@@ -126,9 +126,10 @@ def _memory_time(device: Device, demand: Demand, footprint: float, held: tuple[f
     again = demand.reused == "kernel"
     units = {
         "compute_unit": _busy_share(device, demand),
-        "device": min(1.0, ceil(demand.groups) / device.compute_units),
+        "device": min(1.0, ceil(demand.groups) / _hosts(device)),
     }
     writes_s = _write_time(device, demand)
+    written = any(stream.write for stream in demand.streams)
     levels, slowest, bound = [], 0.0, "DRAM"
     for index, (cache, capacity) in enumerate(zip(device.caches, held, strict=True)):
         moved = (
@@ -142,7 +143,7 @@ def _memory_time(device: Device, demand: Demand, footprint: float, held: tuple[f
         if cache.scope == "device" and writes_s:
             bound = f"{cache.name} writes" if writes_s > slowest else bound
             slowest = corner((slowest, writes_s), THROUGHPUT_CORNER)
-        levels.append(Level(bound, capacity, cache.bandwidth_extent, slowest))
+        levels.append(Level(bound, capacity, (written and cache.written_extent) or cache.bandwidth_extent, slowest))
     moved = traffic.memory_bytes(demand.streams, device, every_pass=again)
     memory_s = moved / (device.memory.bandwidth_bytes_per_s * device.memory.efficiency)
     if memory_s > slowest:
@@ -154,7 +155,19 @@ def _memory_time(device: Device, demand: Demand, footprint: float, held: tuple[f
 
 def _busy_share(device: Device, demand: Demand) -> float:
     """Return the share of the compute units that work, on average, until the fullest has done its groups."""
-    return demand.groups / (ceil(demand.groups / device.compute_units) * device.compute_units)
+    hosts = _hosts(device)
+    return demand.groups / (ceil(demand.groups / hosts) * hosts)
+
+
+def _units_of_a_host(device: Device) -> int:
+    """Return how many compute units share a work-group's waves: Intel's execution units those of a subslice."""
+    rules = device.architecture.occupancy
+    return rules.units_per_subslice if isinstance(rules, IntelOccupancy) else 1
+
+
+def _hosts(device: Device) -> float:
+    """Return how many places there are where a work-group can run: compute units, or groups of them."""
+    return max(1.0, device.compute_units / _units_of_a_host(device))
 
 
 def _write_time(device: Device, demand: Demand) -> float:
@@ -176,7 +189,9 @@ def _operation_times(device: Device, demand: Demand) -> dict[str, float]:
     units = _busy_share(device, demand)
     rates = device.architecture.rates_per_cycle
     lines = max(1.0, demand.lines_per_access / device.architecture.lines_per_access)
-    factors = {"local": demand.local_conflicts, "memory": lines}
+    waves = ceil(prod(demand.work_group) / device.architecture.wave_width)
+    barrier = 1 + device.architecture.barrier_waves / waves
+    factors = {"local": demand.local_conflicts, "memory": lines, "barrier": barrier}
     if demand.branches and device.kind == "cpu":
         # One work-item after the other instead of a vector of them; at a barrier that is so in any case.
         scalar = device.architecture.wave_width
@@ -233,9 +248,7 @@ def _alone(device: Device, demand: Demand, load_cycles: float, by_pipe: Mapping[
 
 def _rounds(device: Device, demand: Demand, resident: Occupancy) -> float:
     """Return how often all resident groups are replaced: a group's successor starts when its last wave is done."""
-    rules = device.architecture.occupancy
-    shared_by = rules.units_per_subslice if isinstance(rules, IntelOccupancy) else 1
-    slots = max(1, resident.groups_per_compute_unit) * device.compute_units / shared_by
+    slots = max(1, resident.groups_per_compute_unit) * _hosts(device)
     return max(1.0, demand.groups / slots)
 
 
@@ -250,11 +263,11 @@ def _issue_time(device: Device, demand: Demand, by_pipe: Mapping[str, float]) ->
     """
     if device.kind == "cpu":
         return 0.0  # a core has but one thread of instructions, to which all its pipes belong
-    schedulers = device.architecture.schedulers
+    schedulers = device.architecture.schedulers * _units_of_a_host(device)
     waves = ceil(prod(demand.work_group) / device.architecture.wave_width)
     idle = schedulers * ceil(waves / schedulers) / waves
     shared = _OF_A_UNIT | {
         pipe for pipe, members in device.architecture.pipes.items() if _OF_A_UNIT.issuperset(members)
     }
     times = (seconds if pipe in shared else seconds * idle for pipe, seconds in by_pipe.items())
-    return max(times, default=0.0) / ceil(demand.groups / device.compute_units)
+    return max(times, default=0.0) / ceil(demand.groups / _hosts(device))

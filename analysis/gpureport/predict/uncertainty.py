@@ -182,7 +182,7 @@ def _basis(path: str) -> tuple[str, float] | None:
     return None
 
 
-_OF_ARCHITECTURE = ("loaded_latency", "line_writes_per_cycle", "part_writes_per_cycle")
+_OF_ARCHITECTURE = ("loaded_latency", "line_writes_per_cycle", "part_writes_per_cycle", "barrier_waves")
 
 
 def _mapped(device: Device, number: Callable[[str, float], float]) -> Device:
@@ -231,6 +231,8 @@ def _mapped_cache(cache: Cache, number: Callable[[str, float], float]) -> Cache:
         "bandwidth_extent": _scaled(cache.bandwidth_extent, number(f"{path}.bandwidth_extent", 1.0)),
         "latency_extent": _scaled(cache.latency_extent, number(f"{path}.latency_extent", 1.0)),
     }
+    if cache.written_extent:
+        update["written_extent"] = _scaled(cache.written_extent, number(f"{path}.written_extent", 1.0))
     if cache.far_latency_cycles:
         update["far_latency_cycles"] = number(f"{path}.far_latency", cache.far_latency_cycles)
     return cache.model_copy(update=update)

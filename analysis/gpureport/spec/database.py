@@ -2,8 +2,8 @@
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -30,11 +30,18 @@ class Entry:
     file: DeviceFile
     own: bool = False
     """Whether the user's, not shipped."""
+    before: tuple[str, ...] = ()
+    """Ids of the shipped entries that this one is used in place of, having their id, a name or a PCI id of theirs."""
 
     @property
     def names(self) -> tuple[str, ...]:
         """Everything that it is called."""
         return (self.id, self.id.rsplit("/", 1)[-1], self.file.name, *self.file.opencl.names)
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """What a device that is present may be told by."""
+        return frozenset((*map(plain, (self.file.name, *self.file.opencl.names)), *self.file.pci_ids))
 
 
 @dataclass
@@ -43,6 +50,8 @@ class Database:
 
     entries: dict[str, Entry]
     architecture_paths: dict[str, Path]
+    broken: dict[str, str] = field(default_factory=dict)
+    """What is wrong with the user's own files that are left out, by the id that they would have."""
     _read: dict[str, ArchitectureFile] = field(default_factory=dict)
 
     @cached_property
@@ -85,15 +94,23 @@ class Database:
 
         return match(self, present)
 
+    def remark(self, entry_id: str) -> str | None:
+        """Say which file of the user's is used in place of a shipped entry, if *entry_id* is such a file's."""
+        entry = self.entries[entry_id]
+        return f"{entry.path} is used in place of the shipped {' and '.join(entry.before)}" if entry.before else None
+
     def own_first(self, ids: list[str]) -> list[str]:
         """Leave only the user's own entries, if there are any."""
         return [entry_id for entry_id in ids if self.entries[entry_id].own] or ids
 
     def _find(self, text: str) -> str:
         """Return the id of the one entry that *text* means."""
-        if text in self.entries:
+        if text in self.entries and text not in self.broken:
             return text
         wanted = plain(text)
+        for name, problem in self.broken.items():
+            if text == name or wanted in (plain(name), plain(name.rsplit("/", 1)[-1])):
+                raise InputError(problem)
         names = {entry.id: [plain(name) for name in entry.names] for entry in self.entries.values()}
         exact = [entry_id for entry_id, called in names.items() if wanted and wanted in called]
         found = self.own_first(exact) or [
@@ -107,25 +124,72 @@ class Database:
         raise InputError(f"the database has no device {quoted(text)}{near}; 'gpureport devices --known' lists it")
 
 
-def load_database(extra_dirs: Iterable[Path] = ()) -> Database:
-    """Read the device files that are shipped, then those in *extra_dirs*, which win where ids are equal.
+def load_database(extra_dirs: Iterable[Path] = (), own_dirs: Iterable[Path] = ()) -> Database:
+    """Read the device files that are shipped, then the user's, which come before them.
+
+    Args:
+        extra_dirs: folders that were asked for.
+        own_dirs: folders that are just there, and weigh less; files that are wrong go to :attr:`Database.broken`.
 
     Raises:
-        InputError: a folder is missing, or a file is wrong (one sentence: file, line, field, what would be right).
+        InputError: a folder of *extra_dirs* is missing, or a file in it is wrong (one sentence: file, line, field,
+            what would be right).
     """
-    entries: dict[str, Entry] = {}
-    architectures: dict[str, Path] = {}
-    shipped = data_dir("devices")
-    for root in (shipped, *extra_dirs):
+    shipped, extra = data_dir("devices"), tuple(extra_dirs)
+    for root in extra:
         if not root.is_dir():
             raise InputError(f"{root}: there is no such folder of device files")
-        for path in sorted(root.rglob("*.yaml")):
-            name = path.relative_to(root).with_suffix("").as_posix()
+    database = Database({}, {})
+    _add(database, shipped, own=False)
+    originals = dict(database.entries)
+    known = {shipped.resolve(), *(root.resolve() for root in extra)}
+    for root in own_dirs:
+        if root.resolve() not in known:
+            _add_what_is_right(database, root)
+    for root in extra:
+        if root.resolve() != shipped.resolve():
+            _add(database, root, own=True)
+    for entry in [entry for entry in database.entries.values() if entry.own]:
+        before = tuple(e.id for e in originals.values() if e.id == entry.id or e.keys & entry.keys)
+        database.entries[entry.id] = replace(entry, before=before)
+    return database
+
+
+def _files(root: Path) -> Iterator[tuple[str, Path]]:
+    """Yield id and path of each file, architectures first: devices need them."""
+    for path in sorted(root.rglob("*.yaml"), key=lambda path: (not is_architecture(path), path)):
+        yield path.relative_to(root).with_suffix("").as_posix(), path
+
+
+def _add(database: Database, root: Path, *, own: bool) -> None:
+    """Add the files of a folder.
+
+    Raises:
+        InputError: one is wrong.
+    """
+    for name, path in _files(root):
+        if is_architecture(path):
+            database.architecture_paths[path.stem] = path
+        else:
+            database.entries[name] = Entry(name, path, read_file(path, DeviceFile).get(), own)
+            database.broken.pop(name, None)
+
+
+def _add_what_is_right(database: Database, root: Path) -> None:
+    """Add the files of a user's folder; what is wrong with the others goes to ``broken``."""
+    for name, path in _files(root):
+        try:
             if is_architecture(path):
-                architectures[path.stem] = path
+                read_file(path, ArchitectureFile).get()
+                database.architecture_paths[path.stem] = path
             else:
-                entries[name] = Entry(name, path, read_file(path, DeviceFile).get(), own=root is not shipped)
-    return Database(entries, architectures)
+                tried = Entry(name, path, read_file(path, DeviceFile).get(), own=True)
+                Database({name: tried}, database.architecture_paths).device(name)
+                database.entries[name] = tried
+                database.broken.pop(name, None)
+        except InputError as error:
+            sentence = str(error).removeprefix(f"{name}: ")
+            database.broken[name] = sentence if sentence.startswith(str(path)) else f"{path}: {sentence}"
 
 
 def is_architecture(path: Path) -> bool:
@@ -148,4 +212,5 @@ def nearest(name: str, known: Iterable[str] | Mapping[str, object]) -> str:
     """Suggest up to three of the *known* names that are like *name*."""
     lowered = {candidate.lower(): candidate for candidate in known}
     near = difflib.get_close_matches(name.lower(), lowered, n=3, cutoff=0.5)
-    return f"; the nearest are {', '.join(repr(lowered[n]) for n in near)}" if near else ""
+    names = ", ".join(repr(lowered[n]) for n in near)
+    return f"; the nearest {'are' if len(near) > 1 else 'is'} {names}" if near else ""

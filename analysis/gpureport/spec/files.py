@@ -27,6 +27,7 @@ from gpureport.spec.values import (
     Leaf,
     Names,
     Number,
+    OperationsPerSecond,
     Scope,
     Seconds,
     Share,
@@ -244,6 +245,9 @@ class ArchitectureFile(File):
     """Writes of a line, or of a part of one, that the device-wide cache takes in a cycle, for each compute unit."""
     part_writes_per_cycle: Leaf[Number] | None = None
     """The same of writes that leave a sector partly written."""
+    barrier_waves: Leaf[Number] | None = None
+    """What a work-group's barrier takes beside its waves' arrival, in waves that arrive in that time; 0 if not
+    given."""
     occupancy: Rules
     rates: Rates
     latencies: Latencies
@@ -268,6 +272,9 @@ class DeviceFile(File):
     compute_units: Leaf[Count] | None = None
     clock: Leaf[Hertz] | None = None
     """Listed boost clock."""
+    flops: Leaf[OperationsPerSecond] | None = None
+    """Listed single-precision peak: no prediction uses it, but ``devices check`` holds it against lanes, units and
+    clock."""
     opencl: OpenclFields = OpenclFields()
     pci_ids: tuple[Annotated[str, Field(pattern=r"^[0-9a-f]{4}:[0-9a-f]{4}$")], ...] = ()
     """``vendor:device`` in lower-case hexadecimal."""

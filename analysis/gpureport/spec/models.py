@@ -55,6 +55,9 @@ class Cache(Record):
     """
     far_latency_cycles: Positive | None = None
     """Latency of the far partition."""
+    written_extent: Extent | None = None
+    """Where the bandwidth curve of a kernel that also writes leaves this level, where that was measured; ``None``: as
+    ``bandwidth_extent``."""
 
 
 class Memory(Record):
@@ -170,6 +173,8 @@ class Architecture(Record):
     ``None``: not known to be a limit."""
     part_writes_per_cycle: Positive | None = None
     """The same of writes that leave a sector partly written."""
+    barrier_waves: Amount = 0.0
+    """What a work-group's barrier takes beside its waves' arrival, in waves that arrive in that time."""
     pipes: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """Instruction classes that one pipe executes, by the pipe's name: they wait for each other."""
     latency_cycles: dict[str, Positive]

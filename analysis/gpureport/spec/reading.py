@@ -1,23 +1,20 @@
 """Reading one YAML file: syntax, duplicate keys, fields and units, each problem with its line."""
 
-import difflib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, Literal, TypeVar
+from typing import Generic, Literal, TypeVar
 
 import yaml
 from pydantic import BaseModel, ValidationError
-from pydantic_core import ErrorDetails
 
 from gpureport.errors import InputError
 from gpureport.spec.files import File
-from gpureport.text import requirement
+from gpureport.spec.mistakes import Step, mistakes, suggestion
 
 F = TypeVar("F", bound=BaseModel)
 _MOST_BYTES = 1 << 18
 _LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the same, in C, where it was built
-_Step = str | int
 
 
 @dataclass(frozen=True)
@@ -32,9 +29,10 @@ class Problem:
     severity: Literal["error", "warning"] = "error"
 
     def __str__(self) -> str:
-        """One sentence: ``file:line: field: message``."""
+        """One sentence: ``file:line: field: message``, a warning marked as such."""
         place = self.file if self.line is None else f"{self.file}:{self.line}"
-        return ": ".join(part for part in (place, self.field, self.message) if part)
+        mark = "warning" if self.severity == "warning" else ""
+        return ": ".join(part for part in (place, mark, self.field, self.message) if part)
 
 
 @dataclass
@@ -44,7 +42,7 @@ class Document(Generic[F]):
     path: Path
     contents: F | None
     problems: list[Problem] = field(default_factory=list)
-    lines: dict[tuple[_Step, ...], int] = field(default_factory=dict)
+    lines: dict[tuple[Step, ...], int] = field(default_factory=dict)
 
     def problem(self, path: str, message: str, severity: Literal["error", "warning"] = "warning") -> Problem:
         """Make a problem of the field at a dotted *path*."""
@@ -64,8 +62,10 @@ class Document(Generic[F]):
 def read_file(path: Path, model: type[F]) -> Document[F]:
     """Read and validate one file; problems are returned, not raised."""
     document: Document[F] = Document(path, None)
+    text = ""
     try:
-        root = _compose(_text(path.read_bytes()))
+        text = _text(path.read_bytes())
+        root = _compose(text)
         document.lines = dict(_lines(root))
         document.problems += [
             Problem(str(path), line, _dotted(where), f"the key appears twice, first in line {first}")
@@ -78,7 +78,7 @@ def read_file(path: Path, model: type[F]) -> Document[F]:
         line = error.object[: error.start].count(b"\n") + 1
         document.problems.append(Problem(str(path), line, "", "is not text in UTF-8; save it as UTF-8"))
     except yaml.YAMLError as error:
-        document.problems.append(_syntax_problem(path, error))
+        document.problems.append(_syntax_problem(path, error, text))
     except (RecursionError, ValueError) as error:
         document.problems.append(Problem(str(path), None, "", f"cannot be read as YAML: {error}"))
     else:
@@ -112,14 +112,16 @@ def _compose(content: str) -> yaml.Node:
     return root
 
 
-def _syntax_problem(path: Path, error: yaml.YAMLError) -> Problem:
+def _syntax_problem(path: Path, error: yaml.YAMLError, text: str) -> Problem:
     """Turn a parser's error into one sentence."""
     mark = getattr(error, "problem_mark", None)
     message = getattr(error, "problem", None) or str(error).splitlines()[0]
+    if mark and "".join(text.splitlines()[mark.line : mark.line + 1]).startswith("\t"):
+        message = "the line begins with a tab; indent with blanks"
     return Problem(str(path), mark.line + 1 if mark else None, "", f"is not valid YAML: {message}")
 
 
-def _children(node: yaml.Node) -> Iterator[tuple[_Step, yaml.Node, yaml.Node]]:
+def _children(node: yaml.Node) -> Iterator[tuple[Step, yaml.Node, yaml.Node]]:
     """Yield step, key node and value node of each child."""
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
@@ -129,16 +131,16 @@ def _children(node: yaml.Node) -> Iterator[tuple[_Step, yaml.Node, yaml.Node]]:
             yield index, value, value
 
 
-def _lines(node: yaml.Node, path: tuple[_Step, ...] = ()) -> Iterator[tuple[tuple[_Step, ...], int]]:
+def _lines(node: yaml.Node, path: tuple[Step, ...] = ()) -> Iterator[tuple[tuple[Step, ...], int]]:
     """Yield the line of every key and item."""
     for step, key, value in _children(node):
         yield (*path, step), key.start_mark.line + 1
         yield from _lines(value, (*path, step))
 
 
-def _duplicates(node: yaml.Node, path: tuple[_Step, ...] = ()) -> Iterator[tuple[tuple[_Step, ...], int, int]]:
+def _duplicates(node: yaml.Node, path: tuple[Step, ...] = ()) -> Iterator[tuple[tuple[Step, ...], int, int]]:
     """Yield path, line and first line of keys that appear twice in one mapping."""
-    first: dict[_Step, int] = {}
+    first: dict[Step, int] = {}
     for step, key, value in _children(node):
         line = key.start_mark.line + 1
         if step in first:
@@ -155,7 +157,10 @@ def _validate(document: Document[F], model: type[F], data: object) -> None:
     try:
         contents = model.model_validate(data)
     except ValidationError as error:
-        document.problems += [_field_problem(document, model, details) for details in error.errors()]
+        document.problems += [
+            Problem(str(document.path), _line(document.lines, where), _dotted(where), message)
+            for where, message in mistakes(model, error, document.lines)
+        ]
         return
     if isinstance(contents, File):
         document.problems += _unknown_sources(document, contents)
@@ -167,73 +172,17 @@ def _unknown_sources(document: Document[F], contents: File) -> list[Problem]:
     """Find references to sources that the file does not list."""
     used = {"source": contents.source} | {f"{path}.source": leaf.source for path, leaf in contents.leaves().items()}
     return [
-        document.problem(path, f"no source {key!r} under 'sources'{_suggest(key, contents.sources)}", "error")
+        document.problem(path, f"no source {key!r} under 'sources'{suggestion(key, contents.sources)}", "error")
         for path, key in used.items()
         if key is not None and key not in contents.sources
     ]
 
 
-def _field_problem(document: Document[F], model: type[F], details: ErrorDetails) -> Problem:
-    """Turn one of pydantic's errors into a sentence."""
-    where = _written(tuple(details["loc"]), document.lines)
-    line = _line(document.lines, where)
-    name = str(where[-1]) if where else ""
-    message = requirement(details["msg"])
-    if details["type"] == "extra_forbidden":
-        message = f"unknown field{_suggest(name, _siblings(model, where))}"
-    elif details["type"] == "missing":
-        message = "is missing"
-    return Problem(str(document.path), line, _dotted(where), message)
-
-
-def _written(loc: tuple[_Step, ...], lines: Mapping[tuple[_Step, ...], int]) -> tuple[_Step, ...]:
-    """Drop from pydantic's location the steps that no one wrote: implied ``value``s and discriminators."""
-    path: tuple[_Step, ...] = ()
-    for index, step in enumerate(loc):
-        last = index == len(loc) - 1
-        if (*path, step) in lines or (last and step != "value" and not _is_implied(path, step, lines)):
-            path = (*path, step)
-    return path
-
-
-def _is_implied(path: tuple[_Step, ...], step: _Step, lines: Mapping[tuple[_Step, ...], int]) -> bool:
-    """Whether *step* was put in by a short form: its parent is a plain value, not a mapping."""
-    return step == "capacity" and path in lines and not any(p[:-1] == path for p in lines)
-
-
-def _line(lines: Mapping[tuple[_Step, ...], int], path: tuple[_Step, ...]) -> int | None:
+def _line(lines: Mapping[tuple[Step, ...], int], path: tuple[Step, ...]) -> int | None:
     """Return the line of the deepest part of *path* that was written."""
     steps = tuple(int(s) if isinstance(s, str) and s.isdigit() else s for s in path)
     return next((lines[steps[:n]] for n in range(len(steps), 0, -1) if steps[:n] in lines), None)
 
 
-def _siblings(model: type[BaseModel], where: tuple[_Step, ...]) -> list[str]:
-    """Return the fields that the parent of *where* may have."""
-    schema = model.model_json_schema()
-    return sorted(_fields_at(schema, schema.get("$defs", {}), where[:-1]))
-
-
-def _fields_at(schema: Mapping[str, Any], definitions: Mapping[str, Any], where: tuple[_Step, ...]) -> set[str]:
-    """Return the property names that *schema* allows at *where*."""
-    if "$ref" in schema:
-        return _fields_at(definitions[schema["$ref"].rsplit("/", 1)[-1]], definitions, where)
-    properties = schema.get("properties", {})
-    options = [*schema.get("anyOf", ()), *schema.get("oneOf", ())]
-    inside = [properties.get(where[0]), schema.get("additionalProperties"), schema.get("items")] if where else []
-    return set[str]().union(
-        () if where else properties,
-        *(_fields_at(option, definitions, where) for option in options),
-        *(_fields_at(inner, definitions, where[1:]) for inner in inside if isinstance(inner, Mapping)),
-    )
-
-
-def _suggest(name: str, known: Mapping[str, object] | list[str]) -> str:
-    """Suggest the nearest of the *known* names, or list them if they are few."""
-    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
-    if near:
-        return f"; did you mean {near[0]!r}?"
-    return f"; there are {', '.join(map(repr, known))}" if 0 < len(known) <= 12 else ""
-
-
-def _dotted(path: tuple[_Step, ...]) -> str:
+def _dotted(path: tuple[Step, ...]) -> str:
     return ".".join(map(str, path))

@@ -134,9 +134,9 @@ def resolve(entry_id: str, file: DeviceFile, architecture: ArchitectureFile, ove
 
 
 def _belongs(path: str, names: tuple[str, ...]) -> bool:
-    """Whether a value is part of the device: not of a dropped level, not a typical value for drafts."""
+    """Whether a value is part of the device: not of a dropped level, for drafts only, or for checks only."""
     first, _, rest = path.partition(".")
-    return first != "typical" and (first != "caches" or rest.split(".")[0] in names)
+    return first not in ("typical", "flops") and (first != "caches" or rest.split(".")[0] in names)
 
 
 def _opencl_units(architecture: ArchitectureFile, values: Layer) -> int | None:
@@ -192,7 +192,7 @@ def _launch(values: Layer) -> Launch:
     return Launch(single_s=part["single"], batched_s=part["batched"], groups_per_cycle=part["groups_per_cycle"])
 
 
-_OPTIONAL = ("lines_per_access", "line_writes_per_cycle", "part_writes_per_cycle")
+_OPTIONAL = ("lines_per_access", "line_writes_per_cycle", "part_writes_per_cycle", "barrier_waves")
 
 
 def _architecture(name: str, file: ArchitectureFile, values: Layer) -> Architecture:

@@ -46,8 +46,10 @@ class Quantity:
             number = parse(value, self.dimension)
         except InputError as error:
             raise ValueError(str(error)) from None
+        if self.dimension == "bytes" and number < 1:
+            raise ValueError(f"{value} is less than one byte; write a size in bytes like {EXAMPLES['bytes']}")
         if number > self.most:
-            raise ValueError(f"{value} is above {self.most:g}")
+            raise ValueError(f"{value} is above {self.most:g}; write a share, like 0.92")
         return number
 
 
@@ -57,6 +59,7 @@ Hertz = Annotated[float, Quantity("hertz")]
 Seconds = Annotated[float, Quantity("seconds")]
 Cycles = Annotated[float, Quantity("cycles")]
 BytesPerCycle = Annotated[float, Quantity("bytes/cycle")]
+OperationsPerSecond = Annotated[float, Quantity("flop/s")]
 Number = Annotated[float, Quantity("count")]
 Count = Annotated[int, Quantity("count")]
 Share = Annotated[float, Quantity("count", most=1)]
@@ -115,10 +118,8 @@ class Leaf(Strict, Generic[T]):
     @model_validator(mode="before")
     @classmethod
     def _bare(cls, data: object) -> object:
-        """Accept a bare value; a mapping is a bare value too unless it names a field of this class."""
-        if isinstance(data, Mapping) and not data.keys().isdisjoint(cls.model_fields):
-            return data
-        return {"value": data}
+        """Accept a bare value; a mapping of numbers (to values) is one, too."""
+        return data if isinstance(data, Mapping) and any(isinstance(key, str) for key in data) else {"value": data}
 
     @classmethod
     def model_parametrized_name(cls, params: tuple[Any, ...]) -> str:

@@ -13,7 +13,7 @@ from gpureport.spec.models import Device
 from gpureport.workloads.instructions.cases import TABLE, Case
 from gpureport.workloads.model import Buffer, Demand, Dispatch, Job, Limits, Parameters, Sweep, Workload
 
-_NO_BARRIER = "a processor's compiler runs a work-group's items in one thread, and leaves nothing of a barrier to time"
+NO_BARRIER = "a processor's compiler runs a work-group's items in one thread, and leaves nothing of a barrier to time"
 
 
 class Chains(Workload):
@@ -39,7 +39,7 @@ class Chains(Workload):
                 Axis(quantity="case", label="instruction class"),
                 tuple(point for point in points if point not in gone),
                 "instruction class",
-                absent=tuple((point, _NO_BARRIER) for point in gone),
+                absent=tuple((point, NO_BARRIER) for point in gone),
             ),
         )
 

@@ -1,0 +1,124 @@
+"""What is wrong with a field, in a sentence that says what would be right: pydantic's errors in people's words."""
+
+import difflib
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from gpureport.text import requirement
+
+Step = str | int
+Path = tuple[Step, ...]
+"""Where a field is: the keys and indices that lead to it."""
+
+_FORMS = {"[0-9a-f]": "must be vendor:device in lower-case hexadecimal, like '10de:2335'"}
+"""What a pattern that contains the key asks for."""
+_FEW = 12
+
+
+def mistakes(model: type[BaseModel], error: ValidationError, written: Iterable[Path]) -> Iterator[tuple[Path, str]]:
+    """Yield where each mistake is, and a sentence.
+
+    Args:
+        model: of the file.
+        error: what pydantic found.
+        written: the paths of everything that the file holds.
+    """
+    found, known = error.errors(), set(written)
+    unknown = [details for details in found if details["type"] == "extra_forbidden"]
+    meant = {(*d["loc"][:-1], nearest(str(d["loc"][-1]), _siblings(model, d))) for d in unknown}
+    for details in found:
+        if details["type"] != "missing" or tuple(details["loc"]) not in meant:
+            yield _written(tuple(details["loc"]), known), _message(model, details)
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """Return which of the *known* names was probably meant, in whatever case it was written."""
+    lowered = {candidate.lower(): candidate for candidate in known}
+    near = difflib.get_close_matches(name.lower(), lowered, n=1, cutoff=0.6)
+    return lowered[near[0]] if near else None
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """Suggest the nearest of the *known* names, or list them if they are few: the end of a sentence, or nothing."""
+    names = sorted(known)
+    near = nearest(name, names)
+    if near:
+        return f"; did you mean {near!r}?"
+    return f"; there are {', '.join(map(repr, names))}" if 0 < len(names) <= _FEW else ""
+
+
+def _message(model: type[BaseModel], details: ErrorDetails) -> str:
+    """Turn one of pydantic's errors into a sentence."""
+    match details["type"]:
+        case "extra_forbidden":
+            return f"unknown field{suggestion(str(details['loc'][-1]), _siblings(model, details))}"
+        case "missing":
+            return "is missing, the list is too short" if isinstance(details["loc"][-1], int) else "is missing"
+        case "literal_error":
+            return _choice(str(details["input"]), str(details["ctx"]["expected"]))
+        case "union_tag_invalid":
+            context = details["ctx"]
+            return f"{_bare(context['discriminator'])} {_choice(str(context['tag']), str(context['expected_tags']))}"
+        case "union_tag_not_found":
+            return f"{_bare(details['ctx']['discriminator'])} is missing"
+        case "string_pattern_mismatch":
+            return _form(str(details["input"]), str(details["ctx"]["pattern"]))
+    return requirement(details["msg"])
+
+
+def _choice(given: str, expected: str) -> str:
+    """Say which words are allowed; *expected* quotes them."""
+    allowed = re.findall(r"'([^']*)'", expected)
+    near = nearest(given, allowed)
+    listed = " or ".join(filter(None, [", ".join(map(repr, allowed[:-1])), repr(allowed[-1])]))
+    return f"must be {listed}{f'; did you mean {near!r}?' if near else f', not {given!r}'}"
+
+
+def _bare(quoted: object) -> str:
+    return str(quoted).strip("'")
+
+
+def _form(given: str, pattern: str) -> str:
+    """Say what a text must look like."""
+    wanted = next((text for part, text in _FORMS.items() if part in pattern), f"must be of the form {pattern}")
+    right = given.lower().replace("0x", "")
+    return f"{wanted}; write {right!r}" if re.fullmatch(pattern, right) else f"{wanted}, not {given!r}"
+
+
+def _written(location: Path, known: set[Path]) -> Path:
+    """Drop from pydantic's location the steps that no one wrote: implied ``value``s and discriminators."""
+    path: Path = ()
+    for index, step in enumerate(location):
+        last = index == len(location) - 1
+        if (*path, step) in known or (last and step != "value" and not _is_implied(path, step, known)):
+            path = (*path, step)
+    return path
+
+
+def _is_implied(path: Path, step: Step, known: set[Path]) -> bool:
+    """Whether *step* was put in by a short form: its parent is a plain value, not a mapping."""
+    return step == "capacity" and path in known and not any(p[:-1] == path for p in known)
+
+
+def _siblings(model: type[BaseModel], details: ErrorDetails) -> list[str]:
+    """Return the fields that may stand where an unknown one does."""
+    schema = model.model_json_schema()
+    return sorted(_fields_at(schema, schema.get("$defs", {}), tuple(details["loc"])[:-1]))
+
+
+def _fields_at(schema: Mapping[str, Any], definitions: Mapping[str, Any], where: Path) -> set[str]:
+    """Return the property names that *schema* allows at *where*."""
+    if "$ref" in schema:
+        return _fields_at(definitions[schema["$ref"].rsplit("/", 1)[-1]], definitions, where)
+    properties = schema.get("properties", {})
+    options = [*schema.get("anyOf", ()), *schema.get("oneOf", ())]
+    inside = [properties.get(where[0]), schema.get("additionalProperties"), schema.get("items")] if where else []
+    return set[str]().union(
+        () if where else properties,
+        *(_fields_at(option, definitions, where) for option in options),
+        *(_fields_at(inner, definitions, where[1:]) for inner in inside if isinstance(inner, Mapping)),
+    )

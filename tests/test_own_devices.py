@@ -1,0 +1,152 @@
+"""The user's own entries: where they lie, what they come before, and what happens if one is broken."""
+# ruff: noqa: D103 - the names of the tests say what they check
+
+from pathlib import Path
+
+import pytest
+
+from gpureport.cli import main
+from gpureport.data import data_dir, own_device_dirs
+from gpureport.measure import opencl
+from gpureport.spec.database import load_database
+from tests.fake_backend import PRESENT
+
+Captured = pytest.CaptureFixture[str]
+A40 = PRESENT.model_copy(update={"name": "NVIDIA A40", "pci_id": "10de:2235", "compute_units": 84})
+ENTRY = """\
+name: NVIDIA A40
+vendor: NVIDIA
+architecture: ampere_86
+sources: {sheet: "A data sheet"}
+source: sheet
+compute_units: 84
+clock: 1.74 GHz
+memory: {size: 48 GiB, bandwidth: 696 GB/s}
+caches: {L2: 6 MiB}
+opencl: {names: [NVIDIA A40]}
+pci_ids: ["10de:2235"]
+"""
+
+
+@pytest.fixture
+def config(configuration: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The user's folder, empty; the working directory is empty, too, and an A40 is present."""
+    work = tmp_path / "work"
+    work.mkdir()
+    monkeypatch.chdir(work)
+    monkeypatch.setattr(opencl, "list_devices", lambda: (A40,))
+    folder = configuration / "gpureport" / "devices"
+    folder.mkdir(parents=True)
+    return folder
+
+
+def entry(folder: Path, stem: str, *changes: tuple[str, str]) -> Path:
+    """Write an A40 with some texts replaced."""
+    path = folder / f"{stem}.yaml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = ENTRY
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    path.write_text(text)
+    return path
+
+
+def test_the_folders_are_those_of_the_user_and_of_the_project(config: Path) -> None:
+    Path("gpureport-devices").mkdir()
+    Path("devices").mkdir()
+
+    assert own_device_dirs() == (config, Path("gpureport-devices"))
+
+
+def test_a_configuration_folder_must_be_absolute(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    (home / ".config" / "gpureport" / "devices").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("XDG_CONFIG_HOME", "relative")
+
+    assert own_device_dirs() == (home / ".config" / "gpureport" / "devices",)
+
+
+def test_folders_come_before_each_other(config: Path, capsys: Captured) -> None:
+    """What is shipped, the user's, the project's, what was asked for: each is used in place of those before."""
+    given = Path("given").resolve()
+    for folder, clock in ((config, "1 GHz"), (Path("gpureport-devices"), "2 GHz"), (given, "3 GHz")):
+        path = entry(folder, "nvidia/a40", ("1.74 GHz", clock))
+        asked = ["--devices", str(given)] if folder == given else []
+        assert main(["predict", "nvidia/a40", "-w", "launch", *asked]) == 0
+        captured = capsys.readouterr()
+        assert f"at {clock.replace(' ', '.00 ')}" in captured.out
+        assert captured.err == f"Note: {path} is used in place of the shipped nvidia/a40.\n"
+
+
+def test_an_entry_comes_before_a_shipped_one_with_its_name_or_its_pci_id(config: Path, capsys: Captured) -> None:
+    path = entry(config, "mine", ("NVIDIA A40", "My card"))
+
+    assert main(["devices"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out.split()[-1] == "mine"
+    assert captured.err == f"Note: {path} is used in place of the shipped nvidia/a40.\n"
+
+
+def test_an_entry_of_something_else_says_nothing(config: Path, capsys: Captured) -> None:
+    entry(config, "mine", ("NVIDIA A40", "My card"), ("10de:2235", "1234:5678"))
+
+    assert main(["predict", "My card", "-w", "launch"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+BROKEN = {
+    "unit": ("1.74 GHz", "3", ":7: clock: '3' lacks a unit; write a frequency like 1.98 GHz"),
+    "architecture": ("ampere_86", "vega", ": architecture: there is no architecture 'vega'"),
+    "missing": (", bandwidth: 696 GB/s", "", ": memory.bandwidth is missing: neither the device nor its architecture"),
+}
+
+
+@pytest.mark.parametrize("case", sorted(BROKEN))
+def test_a_broken_entry_is_named_and_left_out(case: str, config: Path, capsys: Captured) -> None:
+    old, new, sentence = BROKEN[case]
+    path = entry(config, "bad", (old, new))
+
+    for command in (["devices"], ["devices", "--known"], ["predict", "a40", "-w", "launch"]):
+        assert main(command) == 0
+        error = capsys.readouterr().err
+        assert error.startswith(f"Left out: {path}{sentence}")
+        assert error.count("\n") == 1
+
+
+def test_a_broken_entry_that_is_asked_for_is_an_error(config: Path, capsys: Captured) -> None:
+    path = entry(config, "bad", ("1.74 GHz", "3"))
+
+    assert main(["predict", "bad"]) == 2
+    problem = f"{path}:7: clock: '3' lacks a unit; write a frequency like 1.98 GHz\n"
+    assert capsys.readouterr().err == f"Left out: {problem}gpureport: {problem}"
+    assert main(["predict", "a40", "--devices", str(config)]) == 2
+    assert capsys.readouterr().err == f"gpureport: {problem}"
+
+
+def test_a_broken_architecture_leaves_the_shipped_one(config: Path, capsys: Captured) -> None:
+    (config / "architectures").mkdir()
+    (config / "architectures" / "ampere_86.yaml").write_text("name: broken\n")
+
+    assert main(["predict", "a40", "-w", "launch"]) == 0
+    assert capsys.readouterr().err.startswith(f"Left out: {config / 'architectures' / 'ampere_86.yaml'}: ")
+
+
+def test_own_entries_are_checked_with_the_rest_and_find_their_architectures(config: Path, capsys: Captured) -> None:
+    (config / "architectures").mkdir()
+    text = (data_dir("devices") / "architectures" / "ampere_86.yaml").read_text()
+    (config / "architectures" / "mine.yaml").write_text(text)
+    entry(config, "mine", ("ampere_86", "mine"))
+    other = entry(Path("elsewhere"), "other", ("ampere_86", "mine"), ("1.74 GHz", "3"))
+
+    assert main(["devices", "check"]) == 0
+    capsys.readouterr()
+    assert main(["devices", "check", str(other)]) == 2
+    assert capsys.readouterr().out.splitlines()[0].endswith("'3' lacks a unit; write a frequency like 1.98 GHz")
+
+
+def test_the_shipped_folder_is_nobody_s_own() -> None:
+    database = load_database([data_dir("devices")], [data_dir("devices")])
+
+    assert not any(entry.own for entry in database.entries.values())
