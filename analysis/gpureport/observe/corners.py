@@ -142,11 +142,15 @@ def corner(u: Floats, times: Floats, noise: Floats) -> Corner | None:
 
     def fitted(p: float) -> Floats:
         start = np.array([times[0], times[0] - times[-1] + u[-1], np.log(p), -2.0])
-        # least_squares takes the same steps in twice the time
-        found = leastsq(residuals, start, Dfun=jacobian, full_output=True, **TOLERANCES)  # type: ignore[call-overload]
+        # least_squares takes the same steps in twice the time. Steps may go astray, and the covariance is not used.
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = leastsq(residuals, start, Dfun=jacobian, full_output=True, **TOLERANCES)  # type: ignore[call-overload]
         return np.asarray(found[0])
 
-    best = min((fitted(p) for p in (1.5, 4.0)), key=lambda fit: float(np.sum(residuals(fit) ** 2)))
+    fits = [fit for fit in map(fitted, (1.5, 4.0)) if np.isfinite(fit).all()]
+    if not fits:
+        return None
+    best = min(fits, key=lambda fit: float(np.sum(residuals(fit) ** 2)))
     slopes = jacobian(best)
     information = slopes.T @ slopes
     if np.linalg.matrix_rank(information) < len(best):
