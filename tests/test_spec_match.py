@@ -10,6 +10,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gpureport.measure.describe import describe
 from gpureport.spec.database import Database, load_database
 from gpureport.spec.draft import draft_yaml
 from gpureport.spec.files import DeviceFile
@@ -331,3 +332,16 @@ def test_nothing_that_a_driver_says_breaks_the_match(
     assert found.device.clock_hz > 0
     assert found.device.memory.size_bytes > 0
     assert all(text.isprintable() for text in (found.how, found.device.name, *found.notes))
+
+
+def test_what_steers_a_terminal_does_not_get_past_the_driver() -> None:
+    """Names, vendors and versions are made legible where they are asked for."""
+    said = {
+        "NAME": "\x1b[31mRTX\x1b[0m\0\0",
+        "VENDOR": "a\nb\x07",
+        "VERSION": "OpenCL\t3.0",
+        "BOARD_NAME_AMD": "\x9b2J",
+    }
+    device = describe(0, "p\x1b", "v", said.get)
+
+    assert (device.name, device.vendor, device.version, device.board) == ("[31mRTX [0m", "a b", "OpenCL 3.0", "2J")
