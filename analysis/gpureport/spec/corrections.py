@@ -201,6 +201,7 @@ def _cache(listed: Device, present: PresentDevice) -> tuple[Values, Notes]:
         return _NOTHING
     note = (
         f"The device reports {format_bytes(there)} of {last.name} where {listed.name} has "
-        f"{format_bytes(last.capacity_bytes)}: another model. Predictions are for what is reported."
+        f"{format_bytes(last.capacity_bytes)}: another model, or counted in another way. Predictions are for what is "
+        "reported."
     )
     return value, (note,)
