@@ -39,7 +39,14 @@ H200: dict[str, Any] = {
 }
 OTHER = {"pci_id": None, "compute_capability": None, "wave_width": None}
 AMD = {**OTHER, "vendor": "Advanced Micro Devices, Inc.", "platform": "AMD Accelerated Parallel Processing"}
-INTEL = {**OTHER, "vendor": "Intel(R) Corporation", "global_memory_bytes": 6 * GIB, "global_cache_bytes": 768 << 10}
+INTEL = {
+    **OTHER,
+    "platform": "Intel(R) OpenCL Graphics",
+    "vendor": "Intel(R) Corporation",
+    "clock_hz": 0.9e9,
+    "global_memory_bytes": 6 * GIB,
+    "global_cache_bytes": 768 << 10,
+}
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gpureport.cli.console import note, out, print_json, print_line
-from gpureport.cli.options import note_override, open_database, writable_file
+from gpureport.cli.database import note_override, open_database
+from gpureport.cli.options import writable_file
 from gpureport.cli.tables import glued, print_table
 from gpureport.data import data_dir, own_device_dirs
 from gpureport.errors import InputError

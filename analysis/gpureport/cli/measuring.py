@@ -6,10 +6,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from gpureport.cli.console import note
+from gpureport.cli.database import note_override, open_database
 from gpureport.cli.options import (
     Request,
-    note_override,
-    open_database,
     refuse_overwriting,
     selected,
     separated,

@@ -6,12 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpureport.cli.console import note
-from gpureport.data import own_device_dirs
 from gpureport.errors import InputError
 
 if TYPE_CHECKING:
-    from gpureport.spec.database import Database
     from gpureport.workloads.model import Workload
 
 
@@ -68,27 +65,6 @@ def selected(names: Sequence[str], *, quick: bool) -> "tuple[Workload, ...]":
     from gpureport.workloads import select
 
     return select(separated(names), quick=quick)
-
-
-def open_database(folders: Sequence[Path]) -> "Database":
-    """Read the database: what is shipped, the user's own folders, and *folders*; files left out are named on stderr.
-
-    Raises:
-        InputError: a folder of *folders* is missing, or a file in it is wrong.
-    """
-    from gpureport.spec.database import load_database
-
-    database = load_database(folders, own_device_dirs())
-    for problem in database.broken.values():
-        note(f"Left out: {problem}")
-    return database
-
-
-def note_override(database: "Database", entry_id: str | None) -> None:
-    """Say on stderr if the entry is a file of the user's that comes before a shipped one."""
-    remark = database.remark(entry_id) if entry_id in database.entries else None
-    if remark:
-        note(f"Note: {remark}.")
 
 
 def writable_directory(path: Path) -> Path:

@@ -5,7 +5,8 @@ from itertools import groupby
 from pathlib import Path
 
 from gpureport.cli.console import print_json, print_line, print_text
-from gpureport.cli.options import note_override, open_database, selected
+from gpureport.cli.database import note_override, open_database
+from gpureport.cli.options import selected
 from gpureport.cli.summary import TITLE_NOTE, feature_name, heading, short_unit
 from gpureport.cli.tables import Row, print_table
 from gpureport.predict import limits_of, predict

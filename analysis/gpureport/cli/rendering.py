@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gpureport.cli.console import note, print_line
-from gpureport.cli.options import open_database, refuse_overwriting, writable_directory
+from gpureport.cli.database import open_database
+from gpureport.cli.options import refuse_overwriting, writable_directory
 from gpureport.cli.progress import ProgressBar
 from gpureport.report.document import FILE_NAME, Report
 from gpureport.results import is_record, open_report

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpureport.cli.console import note, print_text
-from gpureport.cli.options import open_database, selected, writable_directory
+from gpureport.cli.database import open_database
+from gpureport.cli.options import selected, writable_directory
 from gpureport.cli.progress import ProgressBar
 from gpureport.cli.validation_tables import (
     LEGEND,

@@ -262,6 +262,8 @@ class OpenclFields(Strict):
     """``CL_DEVICE_NAME``."""
     compute_units: Leaf[Count] | None = None
     """``CL_DEVICE_MAX_COMPUTE_UNITS``, where it differs from ``compute_units``."""
+    parts: Leaf[Count] | None = None
+    """Equal parts (tiles, dies) that may show as devices of their own, each with its share of caches and bandwidth."""
 
 
 class DeviceFile(File):

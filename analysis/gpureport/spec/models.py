@@ -254,6 +254,8 @@ class PresentDevice(Record):
     """Warp or wavefront width where an extension tells."""
     compute_capability: str | None = None
     """NVIDIA only, e.g. ``9.0``."""
+    board: str | None = None
+    """AMD only: the board's name, where the device's is that of the instruction set."""
 
 
 class DeviceMatch(Record):

@@ -144,7 +144,7 @@ def _opencl_units(architecture: ArchitectureFile, values: Layer) -> int | None:
     if "opencl.compute_units" in values:
         return int(values["opencl.compute_units"].value)
     per_unit = architecture.units_per_opencl_unit
-    return int(values["compute_units"].value) // per_unit if per_unit > 1 else None
+    return max(1, int(values["compute_units"].value) // per_unit) if per_unit > 1 else None
 
 
 def _part(values: Layer, prefix: str) -> dict[str, Any]:
