@@ -9,6 +9,7 @@ from gpureport.records import Metric, Observation, PredictedPoint, Prediction, S
 from gpureport.report.document import Report
 
 BEYOND, WITHIN = "beyond the caches", "within the caches"
+REGIMES = (BEYOND, WITHIN)
 _SIZES = ("working_set", "work_items")
 """Axes along which a workload goes from level to level."""
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from statistics import geometric_mean
 
 from gpureport.compare.records import Comparison, Contest, Ratio, Standing
+from gpureport.compare.standings import REGIMES
 from gpureport.report.figures.heat import MOST_ROWS, HeatRow, heat_figure
 from gpureport.report.figures.landmarks import landmark_figure, landmark_panels
 from gpureport.report.figures.style import shorten
@@ -15,7 +16,8 @@ from gpureport.units import format_interval, format_ratio, format_value
 
 _FAR = 0.05
 """Geometric means within so much of 1 are called equal."""
-_MOST_DIFFERENCES = 40
+_MOST_DIFFERENCES, _MOST_VALUES = 40, 250
+"""Rows of the tables; what is beyond is in comparison.json."""
 
 
 def comparison_files(directory: Path, *, pdf: bool) -> list[Path]:
@@ -52,6 +54,7 @@ def _content(comparison: Comparison) -> Content:
         "attained": tuple(_heat(comparison, "attained")),
         "landmarks": tuple(_landmarks(comparison)),
         "standings": standings_table(comparison),
+        "values": sum(len(contest.standings) for contest in comparison.contests),
         "differences": differences_table(comparison),
     }
 
@@ -96,7 +99,7 @@ def machine_table(comparison: Comparison) -> Table:
 
 def _heat(comparison: Comparison, what: str) -> Iterator[Figure]:
     """Draw the maps of speed against the baseline, or of what each machine attains of its promise."""
-    rows = [row for contest in comparison.contests if (row := _heat_row(contest, what)).cells]
+    rows = list(_heat_rows(comparison, what))
     names = [machine.name for machine in comparison.machines]
     for start in range(0, len(rows), MOST_ROWS):
         said = (
@@ -105,15 +108,24 @@ def _heat(comparison: Comparison, what: str) -> Iterator[Figure]:
             else "Observed speed / speed that the specification promises, at the same points"
         )
         again = ", continued" if start else ""
-        caption = f"{said}{again}. Blue is more than 1, orange less, the darker the farther; blank: not there."
+        caption = f"{said}{again}. Cases of one workload: geometric mean. Blue is more than 1, orange less."
         yield Figure(heat_figure(rows[start : start + MOST_ROWS], names), caption)
 
 
-def _heat_row(contest: Contest, what: str) -> HeatRow:
-    ratios = {s.machine: s.to_baseline if what == "speed" else s.attained for s in contest.standings}
-    return HeatRow(
-        contest.workload, contest.regime, {name: ratio.value for name, ratio in ratios.items() if ratio is not None}
-    )
+def _heat_rows(comparison: Comparison, what: str) -> Iterator[HeatRow]:
+    """Yield a row for each workload and regime; separate cases of one workload share a row, by their mean."""
+    by_row: dict[tuple[str, str], list[Contest]] = {}
+    for contest in comparison.contests:
+        by_row.setdefault((contest.workload, contest.regime if contest.regime in REGIMES else ""), []).append(contest)
+    for (workload, regime), found in by_row.items():
+        ratios: dict[str, list[float]] = {}
+        for s in (s for contest in found for s in contest.standings):
+            ratio = s.to_baseline if what == "speed" else s.attained
+            if ratio is not None:
+                ratios.setdefault(s.machine, []).append(ratio.value)
+        if ratios:
+            cases = f"{len(found)} cases" if len(found) > 1 else found[0].regime
+            yield HeatRow(workload, regime or cases, {name: geometric_mean(of) for name, of in ratios.items()})
 
 
 def _landmarks(comparison: Comparison) -> Iterator[Figure]:
@@ -124,9 +136,11 @@ def _landmarks(comparison: Comparison) -> Iterator[Figure]:
 
 
 def standings_table(comparison: Comparison) -> Table:
-    """List every value: a row for each workload, regime and machine."""
+    """List the values: a row for each workload, regime and machine; of separate cases only where they are few."""
     columns = ("workload", "where", "machine", "best (95 %)", "/ baseline", "promised", "attained", "/ its share")
-    rows = tuple(_standing_row(contest, s) for contest in comparison.contests for s in contest.standings)
+    every = [(contest, s) for contest in comparison.contests for s in contest.standings]
+    few = every if len(every) <= _MOST_VALUES else [pair for pair in every if pair[0].regime in REGIMES]
+    rows = tuple(_standing_row(contest, s) for contest, s in few[:_MOST_VALUES])
     return Table(columns, rows, frozenset(columns[3:]))
 
 

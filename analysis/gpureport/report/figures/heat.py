@@ -23,7 +23,7 @@ from gpureport.units import format_ratio
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MOST_ROWS = 52
+MOST_ROWS = 60
 
 _ROW_IN, _LABEL_IN = 0.142, 2.55
 _WIDEST_IN = 0.9
