@@ -46,6 +46,7 @@ _FONTS = (
 )
 _VERDICT_ROWS = 12
 _LONG_NAME = 60
+_FEWEST_SHAPES = 3  # of a published search, which may be no search at all
 
 
 def write_report(report: Report, directory: Path, pdf: bool = True) -> list[Path]:
@@ -128,7 +129,7 @@ def _content(report: Report) -> Content:
         "verdict_rows": _verdict_rows(report),
         "overview": Figure(overview_figure(rows), overview) if rows else None,
         "chapters": chapters(report),
-        "advice": advise(report.observations),
+        "advice": advise(o for o in report.observations if not report.publication or len(o.points) >= _FEWEST_SHAPES),
         "runtime": words.runtime(report.machine.opencl) if report.machine else "",
     }
 

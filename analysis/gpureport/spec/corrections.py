@@ -76,20 +76,19 @@ def of_host(host: Host, present: PresentDevice) -> Values:
 
 def _units(listed: Device, present: PresentDevice) -> tuple[Values, Notes]:
     """Replace the compute units where fewer are present."""
-    units = reported.compute_units(present)
-    whole = listed.opencl_compute_units or listed.compute_units
+    units, whole = reported.compute_units(present), reported.whole_units(listed, present)
     if units is None:
         note = (
             f"The driver does not tell the number of compute units ({present.compute_units} reported); predictions "
             f"are for the {listed.compute_units} that {listed.name} has."
         )
         return {}, (note,)
-    if units >= min(whole, listed.compute_units):
+    if units >= min(whole):
         return _NOTHING
-    there = max(1, round(units * listed.compute_units / whole))
+    there = max(1, round(units * listed.compute_units / whole[0]))
     note = (
-        f"The device reports {units} compute units where {listed.name} has {whole}: a slice of it, a smaller model, or "
-        f"units switched off. Predictions are for {there} units; cache and memory bandwidth stay as listed."
+        f"The device reports {units} compute units where {listed.name} has {whole[0]}: a slice of it, a smaller model, "
+        f"or units switched off. Predictions are for {there} units; cache and memory bandwidth stay as listed."
     )
     return {"compute_units": queried(there, "CL_DEVICE_MAX_COMPUTE_UNITS")}, (note,)
 
@@ -108,12 +107,13 @@ class _Part:
 def _part(listed: Device, present: PresentDevice, parts: int) -> _Part | None:
     """Return the part that is there, if its name or its number of units says that it is one."""
     units, mig = reported.compute_units(present), mig_slice(present.name)
-    if units is None or units >= listed.compute_units:
+    whole = reported.whole_units(listed, present)
+    if units is None or units >= min(whole):
         return None
     if mig is not None:
         share = mig.share(listed.memory.size_bytes)
         return _Part(f"MIG {mig.profile}", share, "NVIDIA, MIG User Guide, supported profiles")
-    share = Fraction(units, listed.compute_units)
+    share = Fraction(units, whole[0])
     if parts % share.denominator:
         return None
     name = f"{share * parts} of {parts} parts"
@@ -122,7 +122,8 @@ def _part(listed: Device, present: PresentDevice, parts: int) -> _Part | None:
 
 def _part_units(listed: Device, present: PresentDevice, part: _Part) -> tuple[Values, Notes]:
     """Take the units that are there, and say what they are a part of."""
-    units = present.compute_units
+    whole = reported.whole_units(listed, present)[0]
+    units = max(1, round(present.compute_units * listed.compute_units / whole))
     note = (
         f"This is a part of {listed.name} ({part.name}) with {units} of its {listed.compute_units} compute units. "
         f"Predictions give it {part.share} of shared caches and of memory bandwidth ({part.source})."

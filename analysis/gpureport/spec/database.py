@@ -35,7 +35,8 @@ class Entry:
     @property
     def names(self) -> tuple[str, ...]:
         """Everything that it is called."""
-        return (self.id, self.id.rsplit("/", 1)[-1], self.file.name, *self.file.opencl.names)
+        here = ("cpu",) if self.file.host else ()
+        return (self.id, self.id.rsplit("/", 1)[-1], self.file.name, *self.file.opencl.names, *here)
 
     @property
     def keys(self) -> frozenset[str]:

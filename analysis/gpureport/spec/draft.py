@@ -30,6 +30,8 @@ _SCALES = {
     "s": ((1e-6, "us"),),
 }
 _WRITTEN = ("compute_units", "clock", "memory", "caches", "launch")
+_PAIRS, _PARTS = "work-group processors", "vector engines"
+"""What OpenCL counts instead of compute units: two of them (AMD), or a part of one (Intel)."""
 _UNITS = {"clock": "Hz", "memory.size": "B", "memory.bandwidth": "B/s"}
 
 
@@ -78,10 +80,10 @@ def draft_values(present: PresentDevice, architecture: ArchitectureFile) -> dict
 def _units(present: PresentDevice, architecture: ArchitectureFile) -> Value:
     reported_units = reported.compute_units(present)
     if reported_units is None:
-        return assumed(architecture.units_per_opencl_unit, "the device does not tell a plausible number")
+        return assumed(max(1, round(architecture.units_per_opencl_unit)), "the device does not tell a plausible number")
     per_unit = 1 if reported.counts_whole_units(present) else architecture.units_per_opencl_unit
-    doubled = f"{reported_units} work-group processors" if per_unit != 1 else ""
-    return queried(reported_units * per_unit, "CL_DEVICE_MAX_COMPUTE_UNITS", doubled)
+    counted = f"{reported_units} {_PARTS if per_unit < 1 else _PAIRS}" if per_unit != 1 else ""
+    return queried(max(1, round(reported_units * per_unit)), "CL_DEVICE_MAX_COMPUTE_UNITS", counted)
 
 
 def _clock(present: PresentDevice) -> Value:
@@ -157,7 +159,7 @@ def _document(present: PresentDevice, architecture: str, leaves: Mapping[str, st
         yield from _group(group, {p: leaf for p, leaf in leaves.items() if p.startswith(f"{group}.")})
     yield "opencl:"
     yield f"  names: [{json.dumps(_named(present.name))}]"
-    if present.compute_units != 0 and "work-group processors" in leaves["compute_units"]:
+    if present.compute_units != 0 and any(counted in leaves["compute_units"] for counted in (_PAIRS, _PARTS)):
         yield f"  compute_units: {{value: {present.compute_units}, source: device}}"
     if present.pci_id and re.fullmatch(r"[0-9a-f]{4}:[0-9a-f]{4}", present.pci_id.lower()):
         yield f"pci_ids: [{json.dumps(present.pci_id.lower())}]"

@@ -7,7 +7,7 @@ from gpureport.spec import reported
 from gpureport.spec.corrections import MEMORY_TOLERANCE, corrected, limits, of_host
 from gpureport.spec.draft import draft_device
 from gpureport.spec.models import Device, DeviceMatch, PresentDevice
-from gpureport.spec.names import keys, pci_id, product, same, target, vendor
+from gpureport.spec.names import agreement, keys, pci_id, product, same, target, vendor
 from gpureport.text import legible
 
 if TYPE_CHECKING:
@@ -67,36 +67,40 @@ def _fits(database: "Database", entry: "Entry", present: PresentDevice, what: st
         present: the device.
         what: what of the device the entry lists.
         exact: whether it must have as many units as the device; else it has more, or the device does not tell. More
-            than the entry's never fit, and fewer (or none told) not where several boards share a name or id.
+            than the entry's never fit; fewer (or none told) not where several boards share a name or id, nor of a CPU,
+            since a virtual machine's operating system knows more of its caches.
     """
     if entry.file.host:
         return exact
     device = database.device(entry.id)
     if (device.kind == "cpu") != (present.kind == "cpu") or not _same_vendor(device, present):
         return False
-    if _is_another_s(database, entry, present):
+    if _is_another_s(database, entry, present, what):
         return False
-    known, units = _known_units(device), reported.compute_units(present)
+    units, whole = reported.compute_units(present), reported.whole_units(device, present)
     if exact:
-        return units in known
-    return (units is None or units < min(known)) and not _is_shared(device, present, what)
+        return units in whole
+    return (units is None or units < min(whole)) and device.kind != "cpu" and not _is_shared(device, present, what)
 
 
 def _same_vendor(device: Device, present: PresentDevice) -> bool:
+    """Whether the vendors are one, as far as they are told; of a CPU the runtime's may be another than its maker."""
+    if present.kind == "cpu":
+        return True
     ours, theirs = vendor(device.vendor), vendor(present.vendor)
     return ours is None or theirs is None or ours == theirs
 
 
-def _is_another_s(database: "Database", entry: "Entry", present: PresentDevice) -> bool:
-    """Whether the device's PCI id is listed, but not by this entry, which lists others."""
+def _is_another_s(database: "Database", entry: "Entry", present: PresentDevice, what: str) -> bool:
+    """Whether the device's PCI id speaks against the entry, which lists others.
+
+    It does where another entry has it, and where an AMD target is all else that is known: boards share them.
+    """
     own = pci_id(present)
+    if own is None or not entry.file.pci_ids or own in entry.file.pci_ids:
+        return False
     others = (e.file.pci_ids for e in database.entries.values() if e is not entry)
-    return bool(entry.file.pci_ids) and own not in entry.file.pci_ids and any(own in ids for ids in others)
-
-
-def _known_units(device: Device) -> set[int]:
-    """Return what drivers say of the whole device: compute units, or work-group processors of two (AMD)."""
-    return {device.compute_units, device.opencl_compute_units or device.compute_units}
+    return any(own in ids for ids in others) or (what == "OpenCL name" and target(present.name) is not None)
 
 
 def _is_shared(device: Device, present: PresentDevice, what: str) -> bool:
@@ -105,11 +109,15 @@ def _is_shared(device: Device, present: PresentDevice, what: str) -> bool:
         return False
     if what == "PCI id":
         return "instinct" not in device.name.lower()
-    return target(present.name) is not None or " " not in product(present.name)
+    return " " not in product(present.name)
 
 
 def _nearest(database: "Database", fitting: Sequence["Entry"], present: PresentDevice) -> Sequence["Entry"]:
-    """Leave those with as much memory as the device, if there are any and several fit."""
+    """Of several, leave those whose target's features are the device's, and of these those with as much memory."""
+    if len(fitting) < 2:
+        return fitting
+    told = [max(agreement(present.name, name) for name in entry.file.opencl.names) for entry in fitting]
+    fitting = [entry for entry, count in zip(fitting, told, strict=True) if count == max(told)]
     if len(fitting) < 2:
         return fitting
     sizes = [database.device(entry.id).memory.size_bytes for entry in fitting]

@@ -19,6 +19,8 @@ _AROUND = re.compile(
     r"|\s+r[0-9]+p[0-9]+$",  # Arm: revision
     re.IGNORECASE,
 )
+_POCL = re.compile(r"^(?:pthread-|cpu-(?:[a-z0-9_.]+-)+)(?=[A-Z0-9])")
+"""PoCL: the driver, LLVM's name of the microarchitecture, then the processor's own name."""
 _MIG = re.compile(r"\bMIG (?:[0-9]+c\.)?([0-9]+g\.([0-9]+)gb)\b", re.IGNORECASE)
 
 
@@ -47,7 +49,7 @@ def plain(name: str) -> str:
 
 def product(name: str) -> str:
     """Leave out of a device's *name* what drivers put around the product's."""
-    bare = " ".join(name.split())
+    bare = _POCL.sub("", " ".join(name.split()))
     while (shorter := _AROUND.sub("", bare).strip()) not in (bare, ""):
         bare = shorter
     return bare
@@ -85,6 +87,11 @@ def same(one: str, other: str) -> bool:
         agree = all(theirs.get(feature, sign) == sign for feature, sign in ours.items() if feature != "xnack")
         return target(one) == target(other) and agree
     return plain(product(one)) == plain(product(other))
+
+
+def agreement(one: str, other: str) -> int:
+    """Return how many features two targets say the same of; 0 where they are none."""
+    return len(features(one).items() & features(other).items())
 
 
 def pci_id(present: PresentDevice) -> str | None:

@@ -1,6 +1,6 @@
 """Which of a device's answers to OpenCL queries can be believed. Pure."""
 
-from gpureport.spec.models import PresentDevice
+from gpureport.spec.models import Device, PresentDevice
 from gpureport.spec.names import vendor
 
 _LEAST_CLOCK_HZ, _MOST_CLOCK_HZ = 50e6, 10e9
@@ -19,6 +19,18 @@ def compute_units(present: PresentDevice) -> int | None:
 def counts_whole_units(present: PresentDevice) -> bool:
     """Whether AMD's compute units are counted, as Mesa does, and not work-group processors of two (RDNA)."""
     return _is_mesa(present)
+
+
+def whole_units(listed: Device, present: PresentDevice) -> tuple[int, ...]:
+    """Return what the runtime may say of all of the *listed* device, the likeliest number first.
+
+    Drivers of AMD count work-group processors (RDNA) or compute units, runtimes on CPUs hardware threads, of which
+    there may be one a core; Intel's counts vector engines alone.
+    """
+    usual = listed.opencl_compute_units or listed.compute_units
+    if counts_whole_units(present):
+        return (listed.compute_units,)
+    return (usual,) if vendor(listed.vendor) == "intel" else (usual, listed.compute_units)
 
 
 def clock_hz(present: PresentDevice) -> float | None:
