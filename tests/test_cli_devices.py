@@ -84,38 +84,6 @@ def test_known_devices(capsys: Captured) -> None:
     assert devices["nvidia/a40"]["memory"]["bandwidth_bytes_per_s"] == 695.8e9
 
 
-@pytest.mark.parametrize("text", ["0", "A40", "[red]"])
-def test_a_draft_passes_the_check(text: str, tmp_path: Path, capsys: Captured) -> None:
-    file = tmp_path / "new" / "draft.yaml"
-
-    assert main(["devices", "new", "--device", text, "-o", str(file)]) == 0
-    assert capsys.readouterr().out == ""
-    assert main(["devices", "check", str(file)]) == 0
-    assert capsys.readouterr().out.endswith("1 file, 0 errors, 0 warnings\n")
-
-
-def test_a_draft_on_standard_output_is_the_file(tmp_path: Path, capsys: Captured) -> None:
-    file = tmp_path / "draft.yaml"
-    main(["devices", "new", "--device", "2", "-o", str(file)])
-    capsys.readouterr()
-
-    assert main(["devices", "new", "--device", "2"]) == 0
-    text = capsys.readouterr().out
-    assert text == file.read_text()
-    assert yaml.safe_load(text)["name"] == "NVIDIA A40"
-
-
-def test_a_draft_overwrites_nothing(tmp_path: Path, capsys: Captured) -> None:
-    file = tmp_path / "mine.yaml"
-    file.write_text("mine")
-
-    assert main(["devices", "new", "--device", "0", "-o", str(file)]) == 2
-    assert capsys.readouterr().err == (
-        f"gpureport: {file}: is already there; use --force to overwrite it, or -o to write elsewhere\n"
-    )
-    assert file.read_text() == "mine"
-
-
 @pytest.mark.parametrize("name", sorted(BROKEN))
 def test_a_broken_file_is_a_sentence_with_its_line(name: str, tmp_path: Path, capsys: Captured) -> None:
     text, expected = BROKEN[name]

@@ -20,6 +20,7 @@ _SCALES: dict[Dimension, tuple[tuple[float, str], ...]] = {
     "cycles": ((1, "cycles"),),
     "bytes/cycle": ((1, "B/cycle"),),
 }
+_MANY_BYTES = 1e4
 _DIMENSIONS: dict[str, Dimension] = {
     "clock": "hertz",
     "memory.bandwidth": "bytes/s",
@@ -108,7 +109,7 @@ def _lines(draft: Draft) -> Iterator[str]:
 def _group(draft: Draft, group: str) -> Iterator[str]:
     """Yield the lines of one group; of caches, level by level."""
     if group == "caches":
-        levels = dict.fromkeys([p.split(".")[1] for p in draft.values if p.startswith("caches.")])
+        levels = sorted({path.split(".")[1] for path in draft.values if path.startswith("caches.")})
         if levels or draft.without:
             yield "caches:"
         for level in levels:
@@ -174,9 +175,14 @@ def quantity(path: str, value: object) -> str:
     if not isinstance(value, int | float):
         return str(value)
     scales = _SCALES.get(_dimension(path) or "count", ((1, ""),))
-    exact = next(((scale, unit) for scale, unit in scales if (value / scale).is_integer()), None)
+    exact = next((pair for pair in scales if (value / pair[0]).is_integer() and _legible(value, pair[1])), None)
     scale, unit = exact or next((pair for pair in scales if value >= pair[0]), scales[-1])
-    return f"{value / scale:.6g} {unit}".strip() if not exact else f"{value / scale:.0f} {unit}".strip()
+    return f"{value / scale:{'.0f' if exact else '.6g'}} {unit}".strip()
+
+
+def _legible(value: float, unit: str) -> bool:
+    """Whether a whole number of such units says more than six digits of a larger one: not of many bytes."""
+    return unit != "B" or value < _MANY_BYTES
 
 
 def _dimension(path: str) -> Dimension | None:
