@@ -74,7 +74,7 @@ class FakeGpu(FakeBackend):
 
     def _execute(self, launch: LaunchId) -> None:
         _, dispatch, buffers = self._launches[launch]
-        numbers = [int(argument) for argument in dispatch.arguments if not isinstance(argument, str)]
+        numbers = [int(argument) for argument in dispatch.arguments if isinstance(argument, np.uint32)]
         data = self.buffers[buffers[str(dispatch.arguments[0])]].nbytes
         groups, local = dispatch.global_size[0] // dispatch.local_size[0], dispatch.local_size[0]
         work = {

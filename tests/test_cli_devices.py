@@ -5,7 +5,6 @@ import json
 from pathlib import Path
 
 import pytest
-import yaml
 
 from gpureport.cli import main
 from gpureport.measure import opencl

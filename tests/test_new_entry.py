@@ -156,7 +156,7 @@ def test_what_cannot_be_measured_is_said_and_left_out(monkeypatch: pytest.Monkey
 
     device = new("--device", "3")
     assert device.provenance["memory.bandwidth"].kind == "assumed"
-    assert "Memory/copy: wrong results: bytes = 3." in capsys.readouterr().err
+    assert "memory/copy: wrong results: bytes = 3." in capsys.readouterr().err
 
 
 def test_a_relative_lends_its_values_to_be_checked() -> None:
@@ -215,7 +215,7 @@ def test_an_empty_entry_validates_and_lists_every_field(capsys: Captured, monkey
     assert failure(capsys, "--empty", "--from", "A40").startswith("--empty: starts from nothing; leave out")
 
 
-def test_what_the_empty_entry_lists_is_right_if_taken(capsys: Captured) -> None:
+def test_what_the_empty_entry_lists_is_right_if_taken() -> None:
     """Each commented line of the memory, freed, still validates."""
     new("--empty")
     path = Path("drafts/new.yaml")

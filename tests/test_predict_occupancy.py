@@ -6,12 +6,24 @@ from hypothesis import strategies as st
 
 from gpureport.predict.occupancy import Resources, local_memory_in_use_bytes, occupancy
 from gpureport.spec.models import Architecture
-from tests.toy import ARCHITECTURE, GEN9_RULES, KIB, RDNA3_RULES, TURING_RULES
+from tests.toy import (
+    ADRENO_RULES,
+    APPLE_RULES,
+    ARCHITECTURE,
+    GEN9_RULES,
+    KIB,
+    MALI_RULES,
+    RDNA3_RULES,
+    TURING_RULES,
+)
 
 TURING = ARCHITECTURE.model_copy(update={"occupancy": TURING_RULES})
 RDNA3 = ARCHITECTURE.model_copy(update={"occupancy": RDNA3_RULES})
 RDNA3_WAVE64 = RDNA3.model_copy(update={"wave_width": 64})
 GEN9 = ARCHITECTURE.model_copy(update={"occupancy": GEN9_RULES, "wave_width": 16, "max_work_group": 256})
+APPLE = ARCHITECTURE.model_copy(update={"occupancy": APPLE_RULES})
+MALI = ARCHITECTURE.model_copy(update={"occupancy": MALI_RULES, "wave_width": 16})
+ADRENO = ARCHITECTURE.model_copy(update={"occupancy": ADRENO_RULES, "wave_width": 128})
 
 
 @pytest.mark.parametrize(
@@ -50,6 +62,22 @@ GEN9 = ARCHITECTURE.model_copy(update={"occupancy": GEN9_RULES, "wave_width": 16
         # Gen9: 56 threads of a subslice; 20 KiB takes 32 KiB.
         (GEN9, (256,), 32, 0, 3, "waves"),
         (GEN9, (64,), 32, 20 * 1024, 2, "local memory"),
+        # Apple 7: 3072 work-items of a core; 60 KiB.
+        (APPLE, (256,), 16, 0, 12, "waves"),
+        (APPLE, (256,), 20, 0, 10, "registers"),
+        (APPLE, (256,), 129, 0, 0, "registers"),
+        (APPLE, (256,), 16, 32 * 1024, 1, "local memory"),
+        (APPLE, (256,), 16, 61 * 1024, 0, "local memory"),
+        # Valhall: 1024 work-items up to 32 registers, half as many up to 64; local memory is ordinary memory.
+        (MALI, (256,), 32, 32 * 1024, 4, "waves"),
+        (MALI, (256,), 33, 0, 2, "registers"),
+        (MALI, (256,), 64, 0, 2, "registers"),
+        (MALI, (256,), 65, 0, 0, "registers"),
+        # Adreno 640: 16 waves of 128; a pool holds 48 vectors of 4 registers for all waves in it.
+        (ADRENO, (256,), 24, 0, 8, "waves"),
+        (ADRENO, (256,), 25, 0, 6, "registers"),
+        (ADRENO, (128,), 192, 0, 2, "registers"),
+        (ADRENO, (128,), 16, 12 * 1024, 2, "local memory"),
     ],
 )
 def test_matches_the_rules(
@@ -59,6 +87,17 @@ def test_matches_the_rules(
     found = occupancy(architecture, work_group, Resources(registers, local))
 
     assert (found.groups_per_compute_unit, found.limiter) == (groups, limiter)
+
+
+@pytest.mark.parametrize(
+    ("halves", "threads"),
+    [(112, 896), (128, 832), (136, 768), (144, 704), (160, 640), (184, 576), (208, 512), (232, 448), (256, 384)],
+)
+def test_apple_s_threads_fall_with_registers(halves: int, threads: int) -> None:
+    """The table that D. Johnson found (dougallj/applegpu), by registers of 16 bits."""
+    found = occupancy(APPLE, (32,), Resources(halves // 2))
+
+    assert found.waves_per_compute_unit * 32 == threads
 
 
 @given(st.integers(1, 255), st.integers(0, 200_000), st.sampled_from([32, 64, 96, 128, 256, 512, 1024]))

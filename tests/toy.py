@@ -10,6 +10,7 @@ from gpureport.spec.models import (
     Launch,
     Memory,
     NvidiaOccupancy,
+    PooledOccupancy,
 )
 
 KIB, MIB, GIB = 2.0**10, 2.0**20, 2.0**30
@@ -52,6 +53,25 @@ GEN9_RULES = IntelOccupancy(
     units_per_subslice=8,
     local_memory_bytes=64 * KIB,
     local_memory_sizes_bytes=tuple(2.0**power * KIB for power in range(7)),
+)
+APPLE_RULES = PooledOccupancy(
+    max_waves=96,
+    registers=53248,
+    pools=2,
+    register_granule=4,
+    max_registers_per_work_item=128,
+    local_memory_bytes=60 * KIB,
+)
+MALI_RULES = PooledOccupancy(
+    max_waves=64, registers=32768, pools=1, register_granule=32, max_registers_per_work_item=64
+)
+ADRENO_RULES = PooledOccupancy(
+    max_waves=16,
+    registers=49152,
+    pools=2,
+    register_granule=4,
+    max_registers_per_work_item=192,
+    local_memory_bytes=32 * KIB,
 )
 
 ARCHITECTURE = Architecture(

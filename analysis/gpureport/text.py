@@ -49,3 +49,9 @@ def requirement(message: str) -> str:
 def quoted(text: str, most: int = 60) -> str:
     """Quote what somebody typed, cut to *most* characters."""
     return repr(text if len(text) <= most else f"{text[: most - 1]}…")
+
+
+def legible(text: str, most: int = 200) -> str:
+    """Return what somebody else calls something without what would steer a terminal, cut to *most* characters."""
+    text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return text if len(text) <= most else f"{text[: most - 1]}…"

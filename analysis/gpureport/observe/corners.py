@@ -29,6 +29,8 @@ LEAST_SCALE = 0.1
 WIDEST = float(np.log(1e6))
 """Half-width of an interval that says nothing."""
 OCTAVE = float(np.log(2.0))
+TOLERANCES = {"ftol": 1e-8, "xtol": 1e-8, "gtol": 1e-8}
+"""Of the least squares (MINPACK's lmder): relative changes of the sum and of the parameters, cosine of the gradient."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,18 @@ def _times(parameters: Floats, u: Floats | float) -> Floats:
     return np.asarray(flat + np.logaddexp(share + hidden, hidden + np.logaddexp(0.0, p * (u - knee)) / p))
 
 
+def _slopes(parameters: Floats, u: Floats) -> Floats:
+    """Return the derivatives of ln(time) by the *parameters*, shape (4, n)."""
+    _, knee, exponent, share = parameters
+    p = np.exp(exponent)
+    past = u - knee
+    rise = np.logaddexp(0.0, p * past)
+    beyond = np.exp(p * past - rise)
+    hidden = np.exp(-np.logaddexp(0.0, share - rise / p))  # the part of the time that is latency or work
+    added = np.exp(-np.logaddexp(0.0, -share))
+    return np.array([np.ones_like(u), -hidden * beyond, hidden * (beyond * past - rise / p), 1.0 - hidden - added])
+
+
 def corner(u: Floats, times: Floats, noise: Floats) -> Corner | None:
     """Fit a corner by least squares; its errors are those that its own residuals show.
 
@@ -109,21 +123,34 @@ def corner(u: Floats, times: Floats, noise: Floats) -> Corner | None:
         noise: standard errors, shape (n,).
 
     Returns:
-        ``None`` if the points are too few.
+        ``None`` if the points are too few, or all on one side of the corner.
     """
-    from scipy.optimize import least_squares
+    from scipy.optimize import leastsq
 
     if len(u) < FEWEST_POINTS:
         return None
     error = np.maximum(noise, LEAST_ERROR)
+    by_usual = np.diag(1.0 / DOUBT)
 
     def residuals(parameters: Floats) -> Floats:
-        return np.hstack([(_times(parameters, u) - times) / error, (parameters[2:] - USUAL) / DOUBT])
+        return np.concatenate([(_times(parameters, u) - times) / error, (parameters[2:] - USUAL) / DOUBT])
 
-    knee = times[0] - times[-1] + u[-1]
-    starts = ([times[0], knee, np.log(p), -2.0] for p in (1.5, 4.0))
-    fit = min((least_squares(residuals, x, method="lm") for x in starts), key=lambda fit: float(fit.cost))
-    best, jacobian = np.asarray(fit.x), np.asarray(fit.jac)
+    def jacobian(parameters: Floats) -> Floats:
+        rows = np.zeros((len(u) + 2, 4))
+        rows[:-2], rows[-2:, 2:] = (_slopes(parameters, u) / error).T, by_usual
+        return rows
+
+    def fitted(p: float) -> Floats:
+        start = np.array([times[0], times[0] - times[-1] + u[-1], np.log(p), -2.0])
+        # least_squares takes the same steps in twice the time
+        found = leastsq(residuals, start, Dfun=jacobian, full_output=True, **TOLERANCES)  # type: ignore[call-overload]
+        return np.asarray(found[0])
+
+    best = min((fitted(p) for p in (1.5, 4.0)), key=lambda fit: float(np.sum(residuals(fit) ** 2)))
+    slopes = jacobian(best)
+    information = slopes.T @ slopes
+    if np.linalg.matrix_rank(information) < len(best):
+        return None
     scale = float(np.mean(((_times(best, u) - times) / error) ** 2)) * len(u) / (len(u) - 4.0)
-    covariance = np.linalg.inv(jacobian.T @ jacobian) * max(scale, LEAST_SCALE)
-    return Corner(u, times, error, best, covariance)
+    covariance = np.linalg.inv(information) * max(scale, LEAST_SCALE)
+    return Corner(u, times, error, best, np.asarray(covariance, dtype=np.float64))

@@ -68,10 +68,13 @@ def taper(u: Floats, copies: Floats, noise: Floats, plateaus: tuple[Plateau, ...
     times, error = u - copies, np.maximum(noise, curve_noise(copies[0]))
     knee, n90 = _flat_time_knee(u, times, weight, level, error), _crossed_n90(u, copies, weight, level)
     shape = corner(u, times[0], error)
-    beyond = u >= np.log(n90.value) - OCTAVE
-    fits = [s.n90() for s in (shape, corner(u[beyond], times[0][beyond], error[beyond])) if s and _has_n90(s)]
-    if fits:
-        n90 = fits[-1] if fits[0].width > UNSURE and fits[-1].width < fits[0].width / UNSURE else fits[0]
+    fitted = _fitted_n90(shape)
+    if fitted is None or fitted.width > UNSURE:
+        beyond = u >= np.log(n90.value) - OCTAVE
+        surer = _fitted_n90(corner(u[beyond], times[0][beyond], error[beyond]))
+        if surer and (fitted is None or surer.width < fitted.width / UNSURE):
+            fitted = surer
+    n90 = fitted or n90
     if knee and shape and shape.has(u[0], FLATNESS):
         knee = shape.knee()
     if len(copies) > 1:
@@ -79,8 +82,10 @@ def taper(u: Floats, copies: Floats, noise: Floats, plateaus: tuple[Plateau, ...
     return Taper(knee and Estimate(knee.value), Estimate(n90.value))
 
 
-def _has_n90(shape: Corner) -> bool:
-    return shape.has(float(np.log(shape.n90().value)), FLATNESS)
+def _fitted_n90(shape: Corner | None) -> Estimate | None:
+    """Return where a corner has n90, if the points have the corner there."""
+    found = shape.n90() if shape else None
+    return found if shape and found and shape.has(float(np.log(found.value)), FLATNESS) else None
 
 
 def _rising(z: Floats, weight: Floats) -> Floats:

@@ -15,7 +15,7 @@ from gpureport.predict.features import named
 from gpureport.predict.intervals import with_intervals
 from gpureport.predict.model import point_time
 from gpureport.predict.occupancy import Resources
-from gpureport.predict.propagation import relative_deviations
+from gpureport.predict.propagation import Tape, relative_deviations
 from gpureport.predict.uncertainty import sensitivities, spread, uncertain
 from gpureport.records import Arithmetic, Axis, CurveFeature, Metric, Occupancy, PredictedPoint, Prediction, SweepKey
 from gpureport.spec.models import Device
@@ -37,11 +37,21 @@ def limits_of(device: Device, *, quick: bool = False) -> Limits:
     )
 
 
-def predict(device: Device, workload: Workload, limits: Limits, kind: Kind = "specification") -> tuple[Prediction, ...]:
-    """Predict every sweep of *workload* on *device*; of an essential one with the arithmetic of its largest point."""
+def predict(
+    device: Device, workload: Workload, limits: Limits, kind: Kind = "specification", *, intervals: bool = True
+) -> tuple[Prediction, ...]:
+    """Predict every sweep of *workload* on *device*; of an essential one with the arithmetic of its largest point.
+
+    Args:
+        device: as specified, or calibrated by primitives of other workloads.
+        workload: what is swept.
+        limits: how far sweeps may go.
+        kind: which of the two predictions this is.
+        intervals: without them a prediction takes a third of the time; it then has no arithmetic either.
+    """
     sweeps = workload.sweeps(device, limits)
-    predictions = [predict_sweep(device, workload, sweep, kind) for sweep in sweeps]
-    if workload.essential and predictions:
+    predictions = [predict_sweep(device, workload, sweep, kind, intervals=intervals) for sweep in sweeps]
+    if workload.essential and predictions and intervals:
         example = _example(device, workload, sweeps[0])
         predictions[0] = predictions[0].model_copy(update={"arithmetic": example})
     return tuple(predictions)
@@ -55,7 +65,13 @@ def _example(device: Device, workload: Workload, sweep: Sweep) -> Arithmetic:
 
 
 def predict_sweep(
-    device: Device, workload: Workload, sweep: Sweep, kind: Kind, compiled: Sequence[Resources | None] = ()
+    device: Device,
+    workload: Workload,
+    sweep: Sweep,
+    kind: Kind,
+    compiled: Sequence[Resources | None] = (),
+    *,
+    intervals: bool = True,
 ) -> Prediction:
     """Predict one sweep.
 
@@ -65,8 +81,9 @@ def predict_sweep(
         sweep: its points.
         kind: which of the two predictions this is.
         compiled: registers and local memory of each point as compiled; the workload's estimate where unknown.
+        intervals: whether to work out how uncertain the prediction is.
     """
-    device, facts, tape = uncertain(device)
+    device, facts, tape = uncertain(device) if intervals else (device, (), Tape())
     points, occupancies, deviations = [], [], []
     for parameters, resources in zip_longest(sweep.points, compiled):
         tape.rewind()
@@ -84,7 +101,7 @@ def predict_sweep(
                 level=answer.level,
                 operations=answer.operations,
                 memory_bytes=answer.memory_bytes,
-                spread=spread(deviations[-1]),
+                spread=spread(deviations[-1]) if intervals else 1.0,
             )
         )
     relative = np.array(deviations).reshape(len(points), len(facts))
@@ -95,10 +112,10 @@ def predict_sweep(
         metric=workload.metric,
         axis=sweep.axis,
         points=tuple(points),
-        features=with_intervals(found, sweep.axis, workload.metric, points, relative, facts),
+        features=with_intervals(found, sweep.axis, workload.metric, points, relative, facts) if intervals else found,
         occupancy=_distinct(occupancies),
         made_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
-        sensitivities=sensitivities(relative, facts),
+        sensitivities=sensitivities(relative, facts) if intervals else (),
     )
 
 

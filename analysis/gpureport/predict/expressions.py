@@ -76,7 +76,7 @@ class Reader:
 
     def __init__(self, tape: Tape) -> None:
         """Start with nothing read."""
-        self._steps = tape.steps
+        self._tape = tape
         self._read: dict[int, Expression] = {}
         self._made: dict[tuple[object, ...], Expression] = {}
 
@@ -85,14 +85,15 @@ class Reader:
         if not isinstance(x, Uncertain):
             return self._leaf(float(x))
         if x.index not in self._read:
-            step = self._steps[x.index]
-            if step.operation == "given":
+            noted, left, right = self._tape.steps[x.index]
+            if noted == "given":
+                name = self._tape.names[x.index]
                 # The 1 by which an extent varies tells nothing.
-                made = self._leaf(float(x), "" if step.name.endswith("_extent") else step.name)
+                made = self._leaf(float(x), "" if name.endswith("_extent") else name)
             else:
-                operation = "limit" if step.operation == "clamped" else step.operation
+                operation = "limit" if noted == "clamped" else noted
                 one_sided = operation in ("ln", "exp", "limit")
-                operands = (step.left,) if one_sided else (step.left, step.right)
+                operands = (left,) if one_sided else (left, right)
                 made = self._simple(operation, tuple(self.read(operand) for operand in operands), float(x))
             self._read[x.index] = made
         return self._read[x.index]

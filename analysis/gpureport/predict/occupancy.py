@@ -11,6 +11,7 @@ from gpureport.spec.models import (
     CpuOccupancy,
     IntelOccupancy,
     NvidiaOccupancy,
+    PooledOccupancy,
 )
 
 
@@ -50,6 +51,9 @@ def occupancy(architecture: Architecture, work_group: Sequence[int], resources: 
         case IntelOccupancy():
             limits = _intel(rules, waves_per_group, resources)
             most = rules.threads
+        case PooledOccupancy():
+            limits = _pooled(rules, architecture.wave_width, waves_per_group, resources)
+            most = rules.max_waves
         case CpuOccupancy():
             limits = {"cores": 1.0}
             most = waves_per_group
@@ -115,6 +119,19 @@ def _intel(rules: IntelOccupancy, waves_per_group: int, resources: Resources) ->
     return {
         "waves": rules.threads // waves_per_group,
         "local memory": rules.local_memory_bytes // local if local else inf,
+    }
+
+
+def _pooled(rules: PooledOccupancy, wave_width: int, waves_per_group: int, resources: Resources) -> dict[str, float]:
+    """Give each wave its registers from one of equal pools; local memory of a unit goes to its groups."""
+    registers_per_wave = _round_up(max(1, resources.registers), rules.register_granule) * wave_width
+    waves_per_pool = rules.registers // rules.pools // registers_per_wave
+    allowed = resources.registers <= rules.max_registers_per_work_item
+    available, needed = rules.local_memory_bytes, resources.local_memory_bytes
+    return {
+        "waves": rules.max_waves // waves_per_group,
+        "registers": waves_per_pool * rules.pools // waves_per_group if allowed else 0,
+        "local memory": inf if available is None or not needed else available // needed,
     }
 
 

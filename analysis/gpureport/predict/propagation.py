@@ -7,8 +7,7 @@ chapter 3). Reading it tells how a result came about (:mod:`gpureport.predict.ar
 """
 
 import math
-from collections.abc import Callable, Mapping
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,25 +16,27 @@ Floats = NDArray[np.float64]
 
 Operation = Literal["given", "+", "-", "*", "/", "^", "ln", "exp", "clamped"]
 
+Step = tuple[Operation, float, float]
+"""How a number was computed: from *left* and *right*; functions of one have no *right*, what is given neither.
 
-class Step(NamedTuple):
-    """How a number was computed from others; functions of one have no *right*."""
-
-    operation: Operation
-    left: float
-    right: float
-    name: str = ""
-    """Of what was given."""
-    slopes: tuple[float, ...] = ()
-    """Of what was clamped: its derivatives by the facts."""
+A plain tuple: a prediction takes a million of them."""
 
 
 class Tape:
-    """The steps of a computation; the first are the facts that it started from."""
+    """The steps of a computation; the first are the facts that it started from.
+
+    Attributes:
+        steps: by index.
+        names: of what was given, by index.
+        slopes: of what was clamped, by index: its derivatives by the facts.
+        sigmas: of the facts.
+    """
 
     def __init__(self) -> None:
         """Start with no facts."""
         self.steps: list[Step] = []
+        self.names: dict[int, str] = {}
+        self.slopes: dict[int, list[float]] = {}
         self.sigmas: list[float] = []
         self._kept = 0
 
@@ -46,7 +47,8 @@ class Tape:
 
     def given(self, name: str, value: float) -> "Uncertain":
         """Return a number that is known."""
-        return self.note(value, Step("given", value, 0.0, name))
+        self.names[len(self.steps)] = name
+        return self.note(value, ("given", value, 0.0))
 
     def note(self, value: float, step: Step) -> "Uncertain":
         """Return the result of a step."""
@@ -78,43 +80,43 @@ class Uncertain(float):
 
     def __add__(self, other: float) -> "Uncertain":
         """Add."""
-        return self.tape.note(float(self) + float(other), Step("+", self, other))
+        return self.tape.note(float(self) + float(other), ("+", self, other))
 
     def __radd__(self, other: float) -> "Uncertain":
         """Add to a plain number; to the 0 that a sum starts with is no step."""
-        return self.tape.note(float(other) + float(self), Step("+", other, self)) if other else self
+        return self.tape.note(float(other) + float(self), ("+", other, self)) if other else self
 
     def __neg__(self) -> "Uncertain":
         """Change the sign."""
-        return self.tape.note(-float(self), Step("-", 0.0, self))
+        return self.tape.note(-float(self), ("-", 0.0, self))
 
     def __sub__(self, other: float) -> "Uncertain":
         """Subtract."""
-        return self.tape.note(float(self) - float(other), Step("-", self, other))
+        return self.tape.note(float(self) - float(other), ("-", self, other))
 
     def __rsub__(self, other: float) -> "Uncertain":
         """Subtract from a plain number."""
-        return self.tape.note(float(other) - float(self), Step("-", other, self))
+        return self.tape.note(float(other) - float(self), ("-", other, self))
 
     def __mul__(self, other: float) -> "Uncertain":
         """Multiply."""
-        return self.tape.note(float(self) * float(other), Step("*", self, other))
+        return self.tape.note(float(self) * float(other), ("*", self, other))
 
     def __rmul__(self, other: float) -> "Uncertain":
         """Multiply a plain number."""
-        return self.tape.note(float(other) * float(self), Step("*", other, self))
+        return self.tape.note(float(other) * float(self), ("*", other, self))
 
     def __truediv__(self, other: float) -> "Uncertain":
         """Divide."""
-        return self.tape.note(float(self) / float(other), Step("/", self, other))
+        return self.tape.note(float(self) / float(other), ("/", self, other))
 
     def __rtruediv__(self, other: float) -> "Uncertain":
         """Divide a plain number."""
-        return self.tape.note(float(other) / float(self), Step("/", other, self))
+        return self.tape.note(float(other) / float(self), ("/", other, self))
 
     def __pow__(self, exponent: float) -> "Uncertain":  # type: ignore[override]
         """Raise to a plain power; 0 is not."""
-        return self.tape.note(float(self) ** float(exponent), Step("^", self, float(exponent)))
+        return self.tape.note(float(self) ** float(exponent), ("^", self, float(exponent)))
 
     @property
     def deviations(self) -> Floats:
@@ -122,49 +124,50 @@ class Uncertain(float):
         steps, sigmas = self.tape.steps, self.tape.sigmas
         derivatives = [0.0] * max(self.index + 1, len(sigmas))
         derivatives[self.index] = 1.0
-        for index in range(self.index, -1, -1):
-            if derivatives[index]:
-                _pass_on(derivatives, steps[index], derivatives[index])
+        for index in range(self.index, len(sigmas) - 1, -1):
+            outer = derivatives[index]
+            if outer == 0.0:
+                continue
+            operation, left, right = steps[index]
+            if operation == "clamped":
+                for number, slope in enumerate(self.tape.slopes[index]):
+                    derivatives[number] += outer * slope
+                continue
+            by_left, by_right = _derivatives(operation, float(left), float(right))
+            if type(left) is Uncertain:
+                derivatives[left.index] += outer * by_left
+            if type(right) is Uncertain:
+                derivatives[right.index] += outer * by_right
         return np.multiply(derivatives[: len(sigmas)], sigmas)
 
 
-_DERIVATIVES: Mapping[str, Callable[[float, float], tuple[float, float]]] = {
-    "given": lambda _a, _b: (0.0, 0.0),
-    "+": lambda _a, _b: (1.0, 1.0),
-    "-": lambda _a, _b: (1.0, -1.0),
-    "*": lambda a, b: (b, a),
-    "/": lambda a, b: (1.0 / b, -a / b**2),
-    "^": lambda a, b: (b * a ** (b - 1.0), 0.0),
-    "ln": lambda a, _b: (1.0 / a, 0.0),
-    "exp": lambda a, _b: (math.exp(a), 0.0),
-}
-"""Of a step's result by what it was computed from."""
-
-
-def _pass_on(derivatives: list[float], step: Step, outer: float) -> None:
-    """Add to the derivatives by what a step was computed from; *outer* is that by its result."""
-    operation, left, right, _, slopes = step
-    if operation == "clamped":
-        for index, slope in enumerate(slopes):
-            derivatives[index] += outer * slope
-        return
-    by_left, by_right = _DERIVATIVES[operation](float(left), float(right))
-    if type(left) is Uncertain:
-        derivatives[left.index] += outer * by_left
-    if type(right) is Uncertain:
-        derivatives[right.index] += outer * by_right
+def _derivatives(operation: Operation, a: float, b: float) -> tuple[float, float]:
+    """Return the derivatives of a step's result by *a* and *b*, which it was computed from; most frequent first."""
+    if operation == "*":
+        return b, a
+    if operation == "/":
+        return 1.0 / b, -a / b**2
+    if operation == "+":
+        return 1.0, 1.0
+    if operation == "ln":
+        return 1.0 / a, 0.0
+    if operation == "^":
+        return b * a ** (b - 1.0), 0.0
+    if operation == "-":
+        return 1.0, -1.0
+    return (math.exp(a), 0.0) if operation == "exp" else (0.0, 0.0)
 
 
 def log(x: float) -> float:
     """Return the natural logarithm of *x*, on its tape if it is on one."""
     value = math.log(x)
-    return x.tape.note(value, Step("ln", x, 0.0)) if type(x) is Uncertain else value
+    return x.tape.note(value, ("ln", x, 0.0)) if type(x) is Uncertain else value
 
 
 def exp(x: float) -> float:
     """Return e to the power of *x*, on its tape if it is on one."""
     value = math.exp(x)
-    return x.tape.note(value, Step("exp", x, 0.0)) if type(x) is Uncertain else value
+    return x.tape.note(value, ("exp", x, 0.0)) if type(x) is Uncertain else value
 
 
 _REACH = 1.0
@@ -183,7 +186,8 @@ def clamped(x: float, low: float, high: float) -> float:
     deviations, sigmas = x.deviations, np.array(x.tape.sigmas)
     moved = np.clip(float(x) + deviations, low, high) - np.clip(float(x) - deviations, low, high)
     slopes = np.divide(moved, 2.0 * sigmas, out=np.zeros(len(sigmas)), where=sigmas > 0.0)
-    return x.tape.note(value, Step("clamped", x, 0.0, "", tuple(slopes.tolist())))
+    x.tape.slopes[len(x.tape.steps)] = slopes.tolist()
+    return x.tape.note(value, ("clamped", x, 0.0))
 
 
 def relative_deviations(x: float, facts: int) -> Floats:

@@ -264,10 +264,10 @@ def _image(figure: Figure) -> "Markup":
 
 
 def _verdict_rows(report: Report) -> int:
-    """Return how many rows leave page one a single page: every box above them takes the room of two."""
+    """Return how many rows leave page one a single page: every box above them takes the room of two, or of more."""
     match = report.match
     boxes = (match.draft, report.status == "partial", match.notes, compiled.mismatches(report), _is_long(report))
-    return _VERDICT_ROWS - 2 * sum(map(bool, boxes))
+    return _VERDICT_ROWS - 2 * sum(map(bool, boxes)) - max(0, len(match.notes[:4]) - 1)
 
 
 def _is_long(report: Report) -> bool:

@@ -1,7 +1,6 @@
 """The database: every device file, found by name or matched to a device that is present."""
 
 import difflib
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,12 +11,12 @@ from gpureport.errors import InputError
 from gpureport.spec.files import ArchitectureFile, DeviceFile
 from gpureport.spec.host import Host, host_values, read_host
 from gpureport.spec.models import Device, DeviceMatch, PresentDevice
+from gpureport.spec.names import plain
 from gpureport.spec.reading import read_file
 from gpureport.spec.resolve import Layer, resolve
 from gpureport.text import quoted
 
 ARCHITECTURES = "architectures"
-_NOISE = re.compile(r"\((?:r|tm|c)\)|\[0x[0-9a-f]+\]|\b(?:nvidia|amd|intel|geforce|radeon|graphics|series)\b|[^a-z0-9]")
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,8 @@ class Entry:
     @property
     def names(self) -> tuple[str, ...]:
         """Everything that it is called."""
-        return (self.id, self.id.rsplit("/", 1)[-1], self.file.name, *self.file.opencl.names)
+        here = ("cpu",) if self.file.host else ()
+        return (self.id, self.id.rsplit("/", 1)[-1], self.file.name, *self.file.opencl.names, *here)
 
     @property
     def keys(self) -> frozenset[str]:
@@ -201,11 +201,6 @@ def on_host(file: DeviceFile, host: Host) -> DeviceFile:
     """Return the generic CPU's file for *host*: its name, without the levels that it lacks."""
     lacking = {"L3": None} if host.caches and all(cache.level < 3 for cache in host.caches) else {}
     return file.model_copy(update={"name": host.name or file.name, "caches": {**file.caches, **lacking}})
-
-
-def plain(name: str) -> str:
-    """Reduce a name to what tells devices apart: no vendor, brand, trade marks, blanks or punctuation."""
-    return _NOISE.sub("", name.lower()) or re.sub(r"[^a-z0-9]", "", name.lower())
 
 
 def nearest(name: str, known: Iterable[str] | Mapping[str, object]) -> str:

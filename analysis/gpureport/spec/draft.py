@@ -4,16 +4,22 @@ import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from gpureport.spec import reported
+from gpureport.spec.corrections import limits
 from gpureport.spec.files import ArchitectureFile, DeviceFile
 from gpureport.spec.models import Device, PresentDevice
 from gpureport.spec.resolve import Value, assumed, queried, resolve
+from gpureport.text import legible
 
 if TYPE_CHECKING:
     from gpureport.spec.database import Database
 
 GENERIC = "generic_gpu"
 _MOST_CHARACTERS = 200
-_LEAST_CLOCK_HZ, _ASSUMED_CLOCK_HZ = 50e6, 1e9
+_ASSUMED_CLOCK_HZ = 1e9
+_ASSUMED_MEMORY_BYTES = 2.0**30
+_PAIRS, _PARTS = "work-group processors", "vector engines"
+"""What OpenCL counts instead of compute units: two of them (AMD), or a part of one (Intel)."""
 
 
 def family(database: "Database", present: PresentDevice) -> str:
@@ -44,13 +50,9 @@ def _next_older(database: "Database", capability: str) -> str | None:
 
 def draft_values(present: PresentDevice, architecture: ArchitectureFile) -> dict[str, Value]:
     """Return what the device says of itself, and assumptions in proportion to its compute units for the rest."""
-    units = present.compute_units * architecture.units_per_opencl_unit
-    doubled = f"{present.compute_units} work-group processors" if units != present.compute_units else ""
-    values = {
-        "compute_units": queried(units, "CL_DEVICE_MAX_COMPUTE_UNITS", doubled),
-        "clock": _clock(present),
-        "memory.size": queried(float(present.global_memory_bytes), "CL_DEVICE_GLOBAL_MEM_SIZE"),
-    }
+    counted = _units(present, architecture)
+    units = counted.value
+    values = {"compute_units": counted, "clock": _clock(present), "memory.size": _memory(present)}
     typical = architecture.typical
     if typical.bandwidth is not None:
         note = f"{typical.bandwidth.value / 1e9:g} GB/s for each of {units} compute units"
@@ -62,10 +64,27 @@ def draft_values(present: PresentDevice, architecture: ArchitectureFile) -> dict
     return values
 
 
+def _units(present: PresentDevice, architecture: ArchitectureFile) -> Value:
+    reported_units = reported.compute_units(present)
+    if reported_units is None:
+        return assumed(max(1, round(architecture.units_per_opencl_unit)), "the device does not tell a plausible number")
+    per_unit = 1 if reported.counts_whole_units(present) else architecture.units_per_opencl_unit
+    counted = f"{reported_units} {_PARTS if per_unit < 1 else _PAIRS}" if per_unit != 1 else ""
+    return queried(max(1, round(reported_units * per_unit)), "CL_DEVICE_MAX_COMPUTE_UNITS", counted)
+
+
 def _clock(present: PresentDevice) -> Value:
-    if present.clock_hz and present.clock_hz >= _LEAST_CLOCK_HZ:
-        return queried(present.clock_hz, "CL_DEVICE_MAX_CLOCK_FREQUENCY")
-    return assumed(_ASSUMED_CLOCK_HZ, "the device does not tell a plausible clock")
+    clock = reported.clock_hz(present)
+    if clock is None:
+        return assumed(_ASSUMED_CLOCK_HZ, "the device does not tell a plausible clock")
+    return queried(clock, "CL_DEVICE_MAX_CLOCK_FREQUENCY")
+
+
+def _memory(present: PresentDevice) -> Value:
+    size = reported.memory_bytes(present)
+    if size is None:
+        return assumed(_ASSUMED_MEMORY_BYTES, "the device does not tell")
+    return queried(float(size), "CL_DEVICE_GLOBAL_MEM_SIZE")
 
 
 def _capacity(present: PresentDevice, architecture: ArchitectureFile, level: str, per_unit: float, units: int) -> Value:
@@ -83,12 +102,11 @@ def draft_device(database: "Database", present: PresentDevice) -> Device:
     architecture = database.architecture(key)
     values = draft_values(present, architecture)
     if key == GENERIC:
-        values["occupancy.local_memory"] = queried(float(present.local_memory_bytes), "CL_DEVICE_LOCAL_MEM_SIZE")
-        values["max_work_group"] = queried(present.max_work_group, "CL_DEVICE_MAX_WORK_GROUP_SIZE")
+        values |= limits(present)
     file = DeviceFile(name=named(present.name), vendor=named(present.vendor), architecture=key)
     return resolve("draft", file, architecture, values)
 
 
 def named(text: str) -> str:
-    """Return what a driver calls something as a file may hold it: not empty, not too long."""
-    return text.strip()[:_MOST_CHARACTERS] or "unnamed"
+    """Return what a driver calls something as a file may hold it: not empty, not too long, legible."""
+    return legible(text.strip()[:_MOST_CHARACTERS]) or "unnamed"

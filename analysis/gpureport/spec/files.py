@@ -142,6 +142,21 @@ class IntelRules(Strict):
     local_memory_sizes: Leaf[Sizes]
 
 
+class PooledRules(Strict):
+    """Occupancy of GPUs whose waves share pools of registers (Apple, Arm, Qualcomm)."""
+
+    rule: Literal["pooled"]
+    max_waves: Leaf[Count]
+    registers: Leaf[Count]
+    """32-bit registers of a compute unit, all pools together."""
+    pools: Leaf[Count]
+    register_granule: Leaf[Count]
+    """Registers are allocated to a work-item in multiples of this."""
+    max_registers_per_work_item: Leaf[Count]
+    local_memory: Leaf[Bytes] | None = None
+    """Left out where local memory is ordinary memory."""
+
+
 class CpuRules(Strict):
     """A CPU core runs one work-group at a time."""
 
@@ -149,7 +164,7 @@ class CpuRules(Strict):
     local_memory: Leaf[Bytes]
 
 
-Rules = Annotated[NvidiaRules | AmdRules | IntelRules | CpuRules, Field(discriminator="rule")]
+Rules = Annotated[NvidiaRules | AmdRules | IntelRules | PooledRules | CpuRules, Field(discriminator="rule")]
 
 
 class File(Strict):
@@ -226,8 +241,9 @@ class ArchitectureFile(File):
     matches: tuple[str, ...] = ()
     """Patterns (``*``, ``?``) of what its devices call themselves: ``sm_90``, ``gfx110?``, a name; for those
     without a file of their own."""
-    units_per_opencl_unit: int = 1
-    """Compute units that OpenCL counts as one (AMD work-group processors: 2)."""
+    units_per_opencl_unit: Annotated[float, Field(gt=0)] = 1
+    """Compute units that OpenCL counts as one (AMD work-group processors: 2; Intel's vector engines, of which a core
+    has 16: 0.0625)."""
     typical: TypicalFields = TypicalFields()
     wave_width: Leaf[Count]
     max_work_group: Leaf[Count]
@@ -262,6 +278,8 @@ class OpenclFields(Strict):
     """``CL_DEVICE_NAME``."""
     compute_units: Leaf[Count] | None = None
     """``CL_DEVICE_MAX_COMPUTE_UNITS``, where it differs from ``compute_units``."""
+    parts: Leaf[Count] | None = None
+    """Equal parts (tiles, dies) that may show as devices of their own, each with its share of caches and bandwidth."""
 
 
 class DeviceFile(File):

@@ -134,6 +134,22 @@ class IntelOccupancy(Record):
     """Sizes that an allocation is rounded up to, ascending."""
 
 
+class PooledOccupancy(Record):
+    """Waves of a compute unit share pools of registers; for GPUs whose vendors publish no calculator."""
+
+    rule: Literal["pooled"] = "pooled"
+    max_waves: Count
+    registers: Count
+    """32-bit registers of a compute unit, all pools together."""
+    pools: Count
+    """Equal parts of the registers; a wave takes its own from one of them, and all hold equally many waves."""
+    register_granule: Count
+    """Registers are allocated to a work-item in multiples of this."""
+    max_registers_per_work_item: Count
+    local_memory_bytes: Amount | None = None
+    """``None``: local memory is ordinary memory, of which there is enough for all waves."""
+
+
 class CpuOccupancy(Record):
     """A CPU core runs one work-group at a time."""
 
@@ -141,7 +157,7 @@ class CpuOccupancy(Record):
     local_memory_bytes: Amount
 
 
-OccupancyRules = NvidiaOccupancy | AmdOccupancy | IntelOccupancy | CpuOccupancy
+OccupancyRules = NvidiaOccupancy | AmdOccupancy | IntelOccupancy | PooledOccupancy | CpuOccupancy
 
 
 class Architecture(Record):
@@ -204,7 +220,7 @@ class Device(Record):
     launch: Launch
     opencl_names: tuple[str, ...] = ()
     opencl_compute_units: Count | None = None
-    """What ``CL_DEVICE_MAX_COMPUTE_UNITS`` reports, where it differs (AMD work-group processors)."""
+    """What ``CL_DEVICE_MAX_COMPUTE_UNITS`` reports, where it differs (AMD work-group processors, Intel engines)."""
     pci_ids: tuple[str, ...] = ()
     provenance: dict[str, Provenance] = Field(default_factory=dict)
     """By dotted path of the value: ``memory.bandwidth``, ``caches.L2.capacity``."""
@@ -254,6 +270,8 @@ class PresentDevice(Record):
     """Warp or wavefront width where an extension tells."""
     compute_capability: str | None = None
     """NVIDIA only, e.g. ``9.0``."""
+    board: str | None = None
+    """AMD only: the board's name, where the device's is that of the instruction set."""
 
 
 class DeviceMatch(Record):

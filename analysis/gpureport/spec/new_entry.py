@@ -8,11 +8,11 @@ import yaml
 
 from gpureport.errors import InputError
 from gpureport.records import Provenance
+from gpureport.spec.corrections import of_host
 from gpureport.spec.draft import GENERIC, draft_values, family, named
 from gpureport.spec.files import DeviceFile
-from gpureport.spec.host import host_values
 from gpureport.spec.models import Device, PresentDevice
-from gpureport.spec.resolve import Value, assumed, layer, queried, resolve
+from gpureport.spec.resolve import Value, assumed, layer, resolve
 from gpureport.spec.writing import GROUPS, Draft, write_entry
 
 if TYPE_CHECKING:
@@ -53,7 +53,8 @@ def of_present(present: PresentDevice, database: "Database", relative: "Entry | 
     if relative:
         told = {path: value for path, value in values.items() if value.provenance.kind == "queried"}
         values = _carried_over(relative) | told
-    units = values["compute_units"].value
+    units = values["compute_units"]
+    other = units.provenance.kind == "queried" and units.value != present.compute_units
     return Draft(
         name=named(present.name),
         vendor=named(present.vendor),
@@ -62,7 +63,7 @@ def of_present(present: PresentDevice, database: "Database", relative: "Entry | 
         asked=f"{present.platform}, driver {present.driver}",
         without=_without(relative) if relative else _levels_that_lack(present, database),
         opencl_names=(named(present.name),),
-        opencl_units=present.compute_units if present.compute_units != units else None,
+        opencl_units=present.compute_units if other else None,
         pci_id=present.pci_id,
         remarks=(*_LEGEND, *_relation(relative)),
     )
@@ -110,8 +111,7 @@ def _told(present: PresentDevice, database: "Database", key: str) -> dict[str, V
     """Return what the device or the host says, and assumptions for the rest."""
     if present.kind != "cpu":
         return draft_values(present, database.architecture(key))
-    values = host_values(database.host, present.compute_units, present.clock_hz)
-    return values | {"memory.size": queried(float(present.global_memory_bytes), "CL_DEVICE_GLOBAL_MEM_SIZE")}
+    return of_host(database.host, present)
 
 
 def _carried_over(relative: "Entry") -> dict[str, Value]:

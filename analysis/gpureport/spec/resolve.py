@@ -23,6 +23,7 @@ from gpureport.spec.models import (
     Memory,
     NvidiaOccupancy,
     OccupancyRules,
+    PooledOccupancy,
 )
 
 
@@ -37,10 +38,11 @@ class Value:
 Layer = Mapping[str, Value]
 """Values by dotted path: ``caches.L2.capacity``."""
 
-_OCCUPANCY: dict[str, type[NvidiaOccupancy | AmdOccupancy | IntelOccupancy | CpuOccupancy]] = {
+_OCCUPANCY: dict[str, type[NvidiaOccupancy | AmdOccupancy | IntelOccupancy | PooledOccupancy | CpuOccupancy]] = {
     "nvidia": NvidiaOccupancy,
     "amd": AmdOccupancy,
     "intel": IntelOccupancy,
+    "pooled": PooledOccupancy,
     "cpu": CpuOccupancy,
 }
 _REQUIRED = (
@@ -144,7 +146,7 @@ def _opencl_units(architecture: ArchitectureFile, values: Layer) -> int | None:
     if "opencl.compute_units" in values:
         return int(values["opencl.compute_units"].value)
     per_unit = architecture.units_per_opencl_unit
-    return int(values["compute_units"].value) // per_unit if per_unit > 1 else None
+    return max(1, round(values["compute_units"].value / per_unit)) if per_unit != 1 else None
 
 
 def _part(values: Layer, prefix: str) -> dict[str, Any]:

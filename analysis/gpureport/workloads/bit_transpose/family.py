@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.records import Axis, Metric, PointKey
-from gpureport.spec.models import AmdOccupancy, Device, IntelOccupancy, NvidiaOccupancy
+from gpureport.spec.models import AmdOccupancy, Device, IntelOccupancy, NvidiaOccupancy, PooledOccupancy
 from gpureport.units import format_bytes, format_count
 from gpureport.workloads import grid
 from gpureport.workloads.model import (
@@ -243,7 +243,7 @@ def _full_tiles(device: Device, rows_per_item: int) -> int:
     """Return the tiles of a load well beyond the taper: twice what is resident, more where an item holds one row."""
     rules = device.architecture.occupancy
     match rules:
-        case NvidiaOccupancy():
+        case NvidiaOccupancy() | PooledOccupancy():
             waves = rules.max_waves
         case AmdOccupancy():
             waves = rules.max_waves_per_simd * rules.simds

@@ -1,0 +1,120 @@
+"""What the names of devices tell: the product, a slice of it, AMD's target, a PCI id. Pure."""
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+
+from gpureport.spec.models import PresentDevice
+
+_NOISE = re.compile(r"\((?:r|tm|c)\)|\[0x[0-9a-f]+\]|\b(?:nvidia|amd|intel|geforce|radeon|graphics|series)\b|[^a-z0-9]")
+_VENDOR = re.compile(r"nvidia|advanced micro|amd|intel|apple|qualcomm|\barm\b", re.IGNORECASE)
+_TARGET = re.compile(r"gfx[0-9a-f]{3,5}(?![0-9a-z])", re.IGNORECASE)
+_FEATURE = re.compile(r":(sramecc|xnack)([+-])", re.IGNORECASE)
+_AROUND = re.compile(
+    r"^mesa (?=intel)"  # rusticl and clover on Intel
+    r"|\s+\([^()]*\)$"  # Mesa: (radeonsi, navi31, LLVM 15.0.7, DRM 3.49, 6.1)
+    r"|\s+mig [0-9].*$"  # NVIDIA: a slice
+    r"|-(?:[0-9]-)?[0-9]+[abcq]$"  # NVIDIA: a virtual GPU, A40-8Q
+    r"|\s+compute engine$"  # Apple's driver of AMD cards
+    r"|\s+r[0-9]+p[0-9]+$",  # Arm: revision
+    re.IGNORECASE,
+)
+_POCL = re.compile(r"^(?:pthread-|cpu-(?:[a-z0-9_.]+-)+)(?=[A-Z0-9])")
+"""PoCL: the driver, LLVM's name of the microarchitecture, then the processor's own name."""
+_MIG = re.compile(r"\bMIG (?:[0-9]+c\.)?([0-9]+g\.([0-9]+)gb)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Slice:
+    """A GPU instance of NVIDIA's MIG, as its name tells."""
+
+    profile: str
+    """``1g.5gb``."""
+    memory_gb: int
+    """What the profile says, rounded up by NVIDIA."""
+
+    def share(self, memory_bytes: float) -> Fraction:
+        """Return the slice's share of the memory, its bandwidth and the L2, of a card with *memory_bytes*.
+
+        Slices take whole eighths of a card (A30 and RTX PRO 6000: quarters), see NVIDIA, MIG User Guide, supported
+        profiles; the profile's name has the memory rounded to GB.
+        """
+        return Fraction(min(8, max(1, round(8 * self.memory_gb * 2**30 / memory_bytes))), 8)
+
+
+def plain(name: str) -> str:
+    """Reduce a name to what tells devices apart: no vendor, brand, trade marks, blanks or punctuation."""
+    return _NOISE.sub("", name.lower()) or re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def product(name: str) -> str:
+    """Leave out of a device's *name* what drivers put around the product's."""
+    bare = _POCL.sub("", " ".join(name.split()))
+    while (shorter := _AROUND.sub("", bare).strip()) not in (bare, ""):
+        bare = shorter
+    return bare
+
+
+def vendor(text: str) -> str | None:
+    """Return whose device it is, in one word; ``None`` where the text does not tell."""
+    found = _VENDOR.search(text)
+    word = found[0].lower() if found else None
+    return "amd" if word == "advanced micro" else word
+
+
+def mig_slice(name: str) -> Slice | None:
+    """Return the MIG slice that *name* speaks of: ``NVIDIA A100-SXM4-40GB MIG 1g.5gb``."""
+    found = _MIG.search(name)
+    return Slice(found[1].lower(), int(found[2])) if found else None
+
+
+def target(name: str) -> str | None:
+    """Return AMD's instruction set of ``gfx90a:sramecc+:xnack-`` or ``gfx906+sram-ecc``: ``gfx90a``."""
+    found = _TARGET.match(name.strip())
+    return found[0].lower() if found else None
+
+
+def features(name: str) -> dict[str, str]:
+    """Return what an AMD target says to be on or off: ``{"sramecc": "+", "xnack": "-"}``."""
+    older = {"sramecc": "+"} if "+sram-ecc" in name else {}
+    return older | {feature.lower(): sign for feature, sign in _FEATURE.findall(name)}
+
+
+def same(one: str, other: str) -> bool:
+    """Whether two names are of one product: targets by instruction set and by features that both mention."""
+    if target(one) or target(other):
+        ours, theirs = features(one), features(other)
+        agree = all(theirs.get(feature, sign) == sign for feature, sign in ours.items() if feature != "xnack")
+        return target(one) == target(other) and agree
+    return plain(product(one)) == plain(product(other))
+
+
+def agreement(one: str, other: str) -> int:
+    """Return how many features two targets say the same of; 0 where they are none."""
+    return len(features(one).items() & features(other).items())
+
+
+def pci_id(present: PresentDevice) -> str | None:
+    """Return ``vendor:device``, where an extension or the name (Intel: ``[0x1916]``) tells."""
+    in_name = re.search(r"\[0x([0-9a-f]{4})\]", present.name, re.IGNORECASE)
+    if present.pci_id is None and in_name and vendor(present.vendor) == "intel":
+        return f"8086:{in_name[1].lower()}"
+    return present.pci_id.lower() if present.pci_id else None
+
+
+def keys(present: PresentDevice) -> tuple[tuple[str, str], ...]:
+    """Return what a device may be found by, the most telling first: what it is, and the text."""
+    board = re.sub(r"^.*\[(?!0x)(.+)\]$", r"\1", present.board or "")
+    told = (
+        ("PCI id", pci_id(present) or ""),
+        ("board name", board),
+        ("OpenCL name", present.name),
+        ("OpenCL version", _adreno(present)),
+    )
+    return tuple((what, key) for what, key in told if key.strip())
+
+
+def _adreno(present: PresentDevice) -> str:
+    """Return the model that Qualcomm's version names (``OpenCL 2.0 Adreno(TM) 630``), its name being that of all."""
+    found = re.search(r"Adreno.*", present.version) if vendor(present.vendor) == "qualcomm" else None
+    return f"QUALCOMM {found[0]}" if found else ""

@@ -1,0 +1,334 @@
+"""Matching on what drivers really said of devices (``data/clinfo.yaml``), and on what none should say."""
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpureport.spec.database import Database, load_database
+from gpureport.spec.files import DeviceFile
+from gpureport.spec.models import DeviceMatch, PresentDevice
+from gpureport.spec.new_entry import of_present
+from gpureport.spec.reading import read_file
+from gpureport.spec.resolve import resolve
+from gpureport.spec.writing import write_entry
+
+CORPUS: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "data" / "clinfo.yaml").read_text())
+MIB = 1 << 20
+UNSEEN = {"units": 8, "memory_mib": 8192, "clock_mhz": 0}
+"""What a draft gets where its source does not show the figure."""
+SAYS = {
+    "units": "compute units where",
+    "memory": "of memory where",
+    "clock": "a clock of",
+    "part": "This is a part of",
+    "not tell": "does not tell the number of compute units",
+}
+
+
+@pytest.fixture(scope="module")
+def database() -> Database:
+    """Read the shipped database once."""
+    return _shipped()
+
+
+def present(**said: object) -> PresentDevice:
+    """Make a device of what its driver says."""
+    usual: dict[str, object] = {
+        "index": 0,
+        "platform": "NVIDIA CUDA",
+        "platform_version": "",
+        "name": "",
+        "vendor": "NVIDIA Corporation",
+        "kind": "gpu",
+        "driver": "",
+        "version": "OpenCL 3.0",
+        "compute_units": 8,
+        "clock_hz": None,
+        "global_memory_bytes": 8192 * MIB,
+        "max_allocation_bytes": 0,
+        "global_cache_bytes": 0,
+        "cache_line_bytes": 0,
+        "local_memory_bytes": 32 << 10,
+        "max_work_group": 256,
+        "max_work_item_sizes": (),
+        "timer_resolution_s": 0.0,
+        "extensions": (),
+    }
+    return PresentDevice.model_validate(usual | said)
+
+
+def recorded(database: Database, said: Mapping[str, Any]) -> PresentDevice:
+    """Make a device of the corpus; what its source does not show is as in its entry."""
+    shown = UNSEEN | _listed(database, said["entry"]) | dict(said)
+    return present(
+        platform=said["platform"],
+        name=said["name"],
+        vendor=said["vendor"],
+        kind=said.get("kind", "gpu"),
+        version=said.get("version", "OpenCL 2.0"),
+        compute_units=shown["units"],
+        clock_hz=shown["clock_mhz"] * 1e6 or None,
+        global_memory_bytes=int(shown["memory_mib"] * MIB),
+        global_cache_bytes=int(said.get("cache_kib", 0)) << 10,
+        pci_id=said.get("pci"),
+        board=said.get("board"),
+        compute_capability=said.get("capability"),
+    )
+
+
+def _listed(database: Database, entry: str | None) -> dict[str, float]:
+    if entry is None or database.entries[entry].file.host:
+        return {}
+    device = database.device(entry)
+    units = device.opencl_compute_units or device.compute_units
+    return {"units": units, "memory_mib": device.memory.size_bytes / MIB}
+
+
+@pytest.mark.parametrize("said", CORPUS, ids=lambda said: f"{said['name'][:40]}, {said['platform'][:12]}")
+def test_a_real_device_is_matched_to_its_entry_and_no_other(database: Database, said: dict[str, Any]) -> None:
+    """The entry, the units to predict for, and what page one says of disagreements: all of it and nothing else."""
+    found = database.match(recorded(database, said))
+
+    assert (found.entry_id, found.draft) == (said["entry"], said["entry"] is None), found.how
+    if "architecture" in said:
+        assert found.device.architecture.id == said["architecture"]
+    if "predicted_units" in said:
+        assert found.device.compute_units == said["predicted_units"]
+    expected = said.get("notes", [])
+    assert len(found.notes) == len(expected), found.notes
+    assert all(SAYS[what] in note for what, note in zip(expected, found.notes, strict=True)), found.notes
+    _is_scaled(database, found, said.get("share", 1.0))
+
+
+def _is_scaled(database: Database, found: DeviceMatch, share: float) -> None:
+    """Of a part, bandwidth and shared caches are its share; of a whole device, the entry's."""
+    if found.entry_id is None or found.device.kind == "cpu":
+        return
+    listed = database.device(found.entry_id)
+    assert found.device.memory.bandwidth_bytes_per_s == listed.memory.bandwidth_bytes_per_s * share
+    for there, whole in zip(found.device.caches, listed.caches, strict=True):
+        assert there.capacity_bytes == whole.capacity_bytes * (share if whole.scope == "device" else 1)
+
+
+@pytest.mark.parametrize("said", [s for s in CORPUS if s["entry"] is None], ids=lambda said: str(said["name"][:40]))
+def test_the_draft_of_a_real_device_can_be_loaded(database: Database, said: dict[str, Any], tmp_path: Path) -> None:
+    """What ``devices new`` writes gives the device that the report has."""
+    unknown = recorded(database, said)
+    path = tmp_path / "mine.yaml"
+    path.write_text(write_entry(of_present(unknown, database)))
+
+    file = read_file(path, DeviceFile).get()
+    mine = resolve("draft", file, database.architecture(file.architecture))
+
+    drafted = database.match(unknown).device
+    assert (mine.name, mine.compute_units, mine.clock_hz) == (drafted.name, drafted.compute_units, drafted.clock_hz)
+
+
+def test_a_slice_says_that_it_is_one_and_where_its_share_comes_from(database: Database) -> None:
+    """Its name tells it from the card; latency no longer steps where the card's partitions meet."""
+    found = database.match(
+        present(
+            name="NVIDIA A100-SXM4-40GB MIG 1g.5gb",
+            compute_units=14,
+            clock_hz=1.41e9,
+            global_memory_bytes=4864 * MIB,
+            pci_id="10de:20b0",
+        )
+    )
+
+    assert found.device.name == "NVIDIA A100 SXM4 40 GB, MIG 1g.5gb"
+    assert " ".join(found.notes) == (
+        "This is a part of NVIDIA A100 SXM4 40 GB (MIG 1g.5gb) with 14 of its 108 compute units. Predictions give it "
+        "1/8 of shared caches and of memory bandwidth (NVIDIA, MIG User Guide, supported profiles)."
+    )
+    assert found.device.caches[-1].capacity_bytes == 5 * MIB
+    assert found.device.caches[-1].partitions == 1
+    assert found.device.memory.size_bytes == 4864 * MIB
+    assert found.device.provenance["memory.bandwidth"].kind == "derived"
+    assert "MIG User Guide" in found.device.provenance["caches.L2.capacity"].source
+
+
+def test_fewer_units_without_a_slice_s_name_leave_bandwidth_alone(database: Database) -> None:
+    """Nobody says how much of it there is."""
+    found = database.match(present(name="NVIDIA A40", compute_units=42, global_memory_bytes=48 << 30))
+
+    assert found.notes[0].startswith("The device reports 42 compute units where NVIDIA A40 has 84: a slice of it")
+    assert found.device.memory.bandwidth_bytes_per_s == database.device("nvidia/a40").memory.bandwidth_bytes_per_s
+
+
+ENTRY = """
+name: NVIDIA Two
+vendor: NVIDIA
+architecture: ampere_86
+compute_units: {value: 80, kind: assumed}
+clock: {value: 1 GHz, source: s}
+memory: {size: {value: 16 GiB, source: s}, bandwidth: {value: 800 GB/s, source: s}}
+caches: {L2: {value: 8 MiB, source: s}}
+sources: {s: test}
+opencl: {names: [NVIDIA Two], parts: {value: 4, source: s}}
+"""
+
+
+def test_equal_parts_that_show_as_devices_have_their_share(tmp_path: Path) -> None:
+    """An entry says how many there are; a count that is no multiple of a part's is units switched off."""
+    (tmp_path / "two.yaml").write_text(ENTRY)
+    mine = load_database([tmp_path])
+    quarter, half, odd = (mine.match(present(name="Two", compute_units=n)) for n in (20, 40, 36))
+
+    assert (quarter.device.name, half.device.name) == ("NVIDIA Two, 1 of 4 parts", "NVIDIA Two, 2 of 4 parts")
+    assert quarter.device.memory.bandwidth_bytes_per_s == 200e9
+    assert half.device.caches[-1].capacity_bytes == 4 * MIB
+    assert (odd.device.name, odd.device.memory.bandwidth_bytes_per_s) == ("NVIDIA Two", 800e9)
+    assert odd.device.compute_units == 36
+
+
+def test_virtual_gpus_are_their_card_s_with_less_memory(database: Database) -> None:
+    """``A40-8Q`` is all of an A40, some of the time, with 8 GB."""
+    found = database.match(present(name="NVIDIA A40-8Q", compute_units=84, global_memory_bytes=8 << 30))
+
+    assert (found.entry_id, found.device.compute_units) == ("nvidia/a40", 84)
+    assert [note.split(" where ")[0] for note in found.notes] == ["The device reports 8 GiB of memory"]
+
+
+@pytest.mark.parametrize(
+    "near",
+    [
+        "NVIDIA A40 Laptop GPU",
+        "NVIDIA A400",
+        "NVIDIA A40 D",
+        "NVIDIA RTX A40",
+        "NVIDIA H200 NVL",
+        "NVIDIA GeForce RTX 20",
+    ],
+)
+def test_names_that_begin_like_a_card_s_are_not_its(database: Database, near: str) -> None:
+    """Only the whole name counts."""
+    assert database.match(present(name=near, compute_units=8, compute_capability="8.6")).draft
+
+
+def test_a_vendor_or_kind_that_is_another_s_does_not_match(database: Database) -> None:
+    """A name is not enough."""
+    assert database.match(present(name="A40", vendor="Intel(R) Corporation", compute_units=84)).draft
+    assert database.match(present(name="NVIDIA A40", kind="cpu", compute_units=84)).entry_id == "cpu/x86_64"
+    assert database.match(present(name="A40", vendor="somebody", compute_units=84)).entry_id == "nvidia/a40"
+
+
+def test_a_pci_id_of_another_entry_outweighs_the_name(database: Database) -> None:
+    """A card that calls itself another: the id is the hardware's."""
+    found = database.match(present(name="NVIDIA GeForce RTX 2070", compute_units=30, pci_id="10de:1f08"))
+
+    assert found.entry_id == "nvidia/rtx_2060"
+
+
+def test_a_pci_id_that_no_entry_lists_is_said(database: Database) -> None:
+    """The mobile RTX 2060 has the desktop card's name."""
+    found = database.match(present(name="GeForce RTX 2060", compute_units=30, pci_id="10de:1f11"))
+
+    assert found.entry_id == "nvidia/rtx_2060"
+    assert found.how.endswith("The PCI id 10de:1f11 is not among those listed there.")
+
+
+@pytest.mark.parametrize(
+    ("clock", "predicted", "notes"),
+    [(1.3e9, 1.3e9, 1), (1.6e9, 1.74e9, 0), (1.9e9, 1.74e9, 0), (2.4e9, 2.4e9, 1), (1e6, 1.74e9, 0), (1e13, 1.74e9, 0)],
+)
+def test_nvidia_s_clock_is_believed_where_it_can_be_one(
+    database: Database, clock: float, predicted: float, notes: int
+) -> None:
+    """Near the listed one, the listed one is kept; far from it, the board is another."""
+    found = database.match(present(name="NVIDIA A40", compute_units=84, clock_hz=clock, global_memory_bytes=48 << 30))
+
+    assert (found.device.clock_hz, len(found.notes)) == (predicted, notes)
+
+
+def test_amd_s_clock_is_doubted_and_not_used(database: Database) -> None:
+    """ROCm and PAL may report a lower state's (1115 MHz of an RX 6700 XT)."""
+    card = {"platform": "AMD Accelerated Parallel Processing", "vendor": "Advanced Micro Devices, Inc."}
+    found = database.match(
+        present(name="gfx1100", compute_units=42, clock_hz=1.1e9, global_memory_bytes=20 << 30, **card)
+    )
+
+    assert found.device.clock_hz == 2.394e9
+    assert "does not always tell the highest clock" in found.notes[0]
+
+
+@pytest.mark.parametrize(("cache", "predicted"), [(512, 768), (768, 768), (384, 384), (0, 768)])
+def test_intel_s_cache_is_believed_where_it_is_quite_another(database: Database, cache: int, predicted: int) -> None:
+    """Drivers of Gen9 say 512 KiB or 768 KiB of the same cache; a half is a smaller one."""
+    said = {"platform": "Intel(R) OpenCL Graphics", "vendor": "Intel(R) Corporation", "global_cache_bytes": cache << 10}
+    found = database.match(present(name="Intel(R) HD Graphics 520", compute_units=24, **said))
+
+    assert found.device.caches[-1].capacity_bytes == predicted << 10
+    assert len(found.notes) == (predicted != 768)
+
+
+TEXT = st.text(max_size=60) | st.sampled_from(
+    [
+        "\x1b[31mRTX\x1b[0m",
+        "<script>alert(1)</script>",
+        "{{ 7 * 7 }}",
+        "gfx",
+        "gfx1100:",
+        "(",
+        "[0x",
+        " MIG 1g.0gb",
+        "…" * 300,
+    ]
+)
+NUMBERS = st.integers(-1, 2**62)
+
+
+@cache
+def _shipped() -> Database:
+    return load_database()
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    name=TEXT | st.sampled_from(["NVIDIA A40", "gfx1100", "NVIDIA A40 MIG 9g.999gb"]),
+    vendor=TEXT | st.sampled_from(["NVIDIA Corporation", "AMD", "Intel", "Apple"]),
+    platform=TEXT | st.sampled_from(["NVIDIA CUDA", "rusticl", "clvk", "Apple"]),
+    board=st.none() | TEXT,
+    kind=st.sampled_from(["gpu", "accelerator", "cpu"]),
+    numbers=st.lists(NUMBERS, min_size=5, max_size=5),
+    clock=st.none() | st.floats(-1e30, 1e30, allow_nan=False),
+    pci=st.none() | TEXT | st.sampled_from(["10de:2235", "1002:744c"]),
+)
+def test_nothing_that_a_driver_says_breaks_the_match(
+    name: str,
+    vendor: str,
+    platform: str,
+    board: str | None,
+    kind: str,
+    numbers: list[int],
+    clock: float | None,
+    pci: str | None,
+) -> None:
+    """There is always a device to predict for; what is said of it can be shown."""
+    units, memory, cache, local, group = numbers
+    device = present(
+        name=name,
+        vendor=vendor,
+        platform=platform,
+        board=board,
+        kind=kind,
+        compute_units=units,
+        global_memory_bytes=memory,
+        global_cache_bytes=cache,
+        local_memory_bytes=local,
+        max_work_group=group,
+        clock_hz=clock,
+        pci_id=pci,
+    )
+    found = _shipped().match(device)
+
+    assert found.device.compute_units >= 1
+    assert found.device.clock_hz > 0
+    assert found.device.memory.size_bytes > 0
+    assert all(text.isprintable() for text in (found.how, found.device.name, *found.notes))
