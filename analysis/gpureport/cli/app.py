@@ -183,6 +183,54 @@ def predict(
 
 
 @app.command()
+def compare(
+    machines: Annotated[
+        list[str],
+        typer.Argument(
+            help="Reports (files or folders), published records (YAML), or devices of the database, which are "
+            "predicted. NAME= before one names it.",
+            metavar="MACHINE...",
+        ),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Folder for JSON, HTML and PDF. Default: print only.", metavar="DIR"),
+    ] = None,
+    baseline: Annotated[
+        str | None,
+        typer.Option("--baseline", help="The machine that ratios refer to. Default: the first.", metavar="NAME"),
+    ] = None,
+    fail_on_regression: Annotated[
+        float | None,
+        typer.Option(
+            "--fail-on-regression",
+            help="Exit code 3 if a machine with the baseline's device is slower by more, for real.",
+            min=0,
+            max=100,
+            metavar="PERCENT",
+        ),
+    ] = None,
+    no_pdf: NoPdfOption = False,
+    force: ForceOption = False,
+    devices: DevicesDirOption = None,
+    version: VersionOption = False,
+) -> int:
+    """Set machines beside each other: measured, published, or only predicted."""
+    from gpureport.cli.comparing import Asked, compare_machines
+
+    asked = Asked(
+        machines=tuple(machines),
+        output=output,
+        baseline=baseline,
+        fail_on_regression=fail_on_regression,
+        no_pdf=no_pdf,
+        force=force,
+        entries=tuple(devices or ()),
+    )
+    return compare_machines(asked)
+
+
+@app.command()
 def validate(
     paths: Annotated[
         list[Path] | None,
