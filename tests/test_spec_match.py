@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 from gpureport.measure.describe import describe
 from gpureport.spec.database import Database, Entry, load_database
-from gpureport.spec.draft import draft_yaml
 from gpureport.spec.files import DeviceFile
 from gpureport.spec.models import DeviceMatch, PresentDevice
+from gpureport.spec.new_entry import of_present
 from gpureport.spec.reading import read_file
 from gpureport.spec.resolve import resolve
+from gpureport.spec.writing import write_entry
 
 CORPUS: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "data" / "clinfo.yaml").read_text())
 MIB = 1 << 20
@@ -130,7 +131,7 @@ def test_the_draft_of_a_real_device_can_be_loaded(database: Database, said: dict
     """What ``devices new`` writes gives the device that the report has."""
     unknown = recorded(database, said)
     path = tmp_path / "mine.yaml"
-    path.write_text(draft_yaml(unknown, database))
+    path.write_text(write_entry(of_present(unknown, database)))
 
     file = read_file(path, DeviceFile).get()
     mine = resolve("draft", file, database.architecture(file.architecture))
