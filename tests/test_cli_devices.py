@@ -5,7 +5,6 @@ import json
 from pathlib import Path
 
 import pytest
-import yaml
 
 from gpureport.cli import main
 from gpureport.measure import opencl
@@ -82,38 +81,6 @@ def test_known_devices(capsys: Captured) -> None:
     assert main(["devices", "--known", "--json"]) == 0
     devices = {device["id"]: device for device in json.loads(capsys.readouterr().out)}
     assert devices["nvidia/a40"]["memory"]["bandwidth_bytes_per_s"] == 695.8e9
-
-
-@pytest.mark.parametrize("text", ["0", "A40", "[red]"])
-def test_a_draft_passes_the_check(text: str, tmp_path: Path, capsys: Captured) -> None:
-    file = tmp_path / "new" / "draft.yaml"
-
-    assert main(["devices", "new", "--device", text, "-o", str(file)]) == 0
-    assert capsys.readouterr().out == ""
-    assert main(["devices", "check", str(file)]) == 0
-    assert capsys.readouterr().out.endswith("1 file, 0 errors, 0 warnings\n")
-
-
-def test_a_draft_on_standard_output_is_the_file(tmp_path: Path, capsys: Captured) -> None:
-    file = tmp_path / "draft.yaml"
-    main(["devices", "new", "--device", "2", "-o", str(file)])
-    capsys.readouterr()
-
-    assert main(["devices", "new", "--device", "2"]) == 0
-    text = capsys.readouterr().out
-    assert text == file.read_text()
-    assert yaml.safe_load(text)["name"] == "NVIDIA A40"
-
-
-def test_a_draft_overwrites_nothing(tmp_path: Path, capsys: Captured) -> None:
-    file = tmp_path / "mine.yaml"
-    file.write_text("mine")
-
-    assert main(["devices", "new", "--device", "0", "-o", str(file)]) == 2
-    assert capsys.readouterr().err == (
-        f"gpureport: {file}: is already there; use --force to overwrite it, or -o to write elsewhere\n"
-    )
-    assert file.read_text() == "mine"
 
 
 @pytest.mark.parametrize("name", sorted(BROKEN))

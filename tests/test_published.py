@@ -19,7 +19,10 @@ GOOD = """\
 title: Particles
 citation: someone, somewhere
 url: https://example.org
+date: 2026-04
 device: amd/rx_7900_xt
+claims:
+  - {says: it is fast, where: text, about: [particles/structs32]}
 series:
   - workload: particles/structs32
     sweep: particles
@@ -102,7 +105,9 @@ def test_a_record_is_read_as_it_is_written(written: Callable[[str], Path]) -> No
     record = load(written(GOOD))
     (series,) = record.series
 
-    assert (record.id, record.title, record.notes) == ("record", "Particles", ())
+    assert (record.id, record.title, record.date, record.notes) == ("record", "Particles", "2026-04", ())
+    assert load(written(GOOD.replace("2026-04", "2026-04-21"))).date == "2026-04-21"
+    assert load(written(GOOD.replace("2026-04", "2026"))).date == "2026"
     assert series.conditions == "as they come"
     assert series.sweep.points == ({"local": 64, "count": 8192}, {"local": 64, "count": 16384})
     assert [point.samples_s for point in series.measurement.points] == [(2.5e-6,), (3e-6,)]
@@ -129,31 +134,40 @@ def test_rates_and_latencies_become_times(written: Callable[[str], Path]) -> Non
         (
             "particles/structs32",
             "particles/struct32",
-            "6: series.0.workload: no workload is called 'particles/struct32'",
+            "9: series.0.workload: no workload is called 'particles/struct32'",
         ),
-        ("particles/structs32", "particles", "6: series.0.workload: 'particles' is a family; name a variant"),
-        ("axis: working_set", "axis: bytes", "8: series.0.axis: must be 'working_set'"),
-        ("time_us", "time", "11: series.0.columns: one column must say what was measured: one of time_s, time_ms"),
-        ("time_us", "GB_per_s", "11: series.0.columns: particles/structs32 does not count B, as 'GB_per_s' does"),
-        ("local: 64", "local: 64, count: 1", "11: series.0.columns: 'count' is given twice"),
-        ("{local: 64}", "{}", "11: series.0.columns: particles/structs32 needs the parameter 'local'"),
-        ("registers", "local_memory", "11: series.0.columns: 'local_memory' needs 'registers' beside it"),
-        ("[8192, 20, 2.5]", "[8192, 2.5]", "13: series.0.rows.0: has 2 values for 3 columns"),
-        ("16384,", "16384.5,", "14: series.0.rows.1: 'count' must be a whole number"),
-        ("local: 64", "local: 0", "10: series.0.fixed.local: must be greater than 0"),
-        ("[8192,", "[0,", "13: series.0.rows.0: values must be above zero"),
-        ("24, 3", "24, 0", "14: series.0.rows.1: values must be above zero"),
-        ("24, 3", "24, -3", "14: series.0.rows.1: values must be above zero"),
-        ("24, 3", "24, .nan", "14: series.0.rows.1.2: must be a finite number"),
-        ("24, 3", "24, fast", "14: series.0.rows.1.2: must be a number"),
-        ("conditions:", "condition:", "9: series.0.condition: unknown field; did you mean 'conditions'?"),
+        ("particles/structs32", "particles", "9: series.0.workload: 'particles' is a family; name a variant"),
+        ("axis: working_set", "axis: bytes", "11: series.0.axis: must be 'working_set'"),
+        ("time_us", "time", "14: series.0.columns: one column must say what was measured: one of time_s, time_ms"),
+        ("time_us", "GB_per_s", "14: series.0.columns: particles/structs32 does not count B, as 'GB_per_s' does"),
+        ("local: 64", "local: 64, count: 1", "14: series.0.columns: 'count' is given twice"),
+        ("{local: 64}", "{}", "14: series.0.columns: particles/structs32 needs the parameter 'local'"),
+        ("registers", "local_memory", "14: series.0.columns: 'local_memory' needs 'registers' beside it"),
+        ("[8192, 20, 2.5]", "[8192, 2.5]", "16: series.0.rows.0: has 2 values for 3 columns"),
+        ("16384,", "16384.5,", "17: series.0.rows.1: 'count' must be a whole number"),
+        ("local: 64", "local: 0", "13: series.0.fixed.local: must be greater than 0"),
+        ("[8192,", "[0,", "16: series.0.rows.0: values must be above zero"),
+        ("24, 3", "24, 0", "17: series.0.rows.1: values must be above zero"),
+        ("24, 3", "24, -3", "17: series.0.rows.1: values must be above zero"),
+        ("24, 3", "24, .nan", "17: series.0.rows.1.2: must be a finite number"),
+        ("24, 3", "24, fast", "17: series.0.rows.1.2: must be a number"),
+        ("conditions:", "condition:", "12: series.0.condition: unknown field; did you mean 'conditions'?"),
         (
             "local: 64",
             "local: 64, size: 4",
-            "11: series.0.columns: particles/structs32 has no parameter 'size'; there are",
+            "14: series.0.columns: particles/structs32 has no parameter 'size'; there are",
         ),
-        ("https:", "ftp:", "3: url: must match pattern '^https://'"),
-        ("device: amd/", "device: ", "4: device: must match pattern"),
+        ("date: 2026-04", "date: spring", "4: date: must be of the form"),
+        ("where: text, ", "", "7: claims.0.where: is missing"),
+        ("says: it is fast", "say: it is fast", "7: claims.0.say: unknown field; did you mean 'says'?"),
+        (
+            "about: [particles/structs32]",
+            "about: [particles/arrays]",
+            "7: claims.0.about.0: no series is called 'particles/arrays'; there are particles/structs32",
+        ),
+        (", about:", ", compare: speed, about:", "7: claims.0.compare: must be 'times'"),
+        ("https:", "ftp:", "3: url: must be of the form ^https://"),
+        ("device: amd/", "device: ", "5: device: must be of the form"),
     ],
 )
 def test_a_mistake_is_one_sentence(written: Callable[[str], Path], right: str, wrong: str, sentence: str) -> None:
@@ -166,6 +180,16 @@ def test_a_mistake_is_one_sentence(written: Callable[[str], Path], right: str, w
 
     assert str(error.value).startswith(f"{path}:{sentence}")
     assert "\n" not in str(error.value)
+
+
+def test_no_two_series_are_one_sweep(written: Callable[[str], Path]) -> None:
+    """A report could not tell them apart."""
+    path = written(GOOD + GOOD.partition("series:\n")[2])
+
+    with pytest.raises(InputError) as error:
+        load(path)
+
+    assert str(error.value).startswith(f"{path}:19: series.1.sweep: particles/structs32/particles is the name of")
 
 
 def test_a_missing_folder_is_said(tmp_path: Path) -> None:

@@ -194,8 +194,10 @@ def test_a_kind_of_sweep_has_its_figure() -> None:
     kinds = {curve.key.sweep: kind_of(curve) for curve in curves(many_variants(2, 1))}
     assert kinds == {"size": "sizes", "work_group": "shapes", "rates": "cases", "frames": "traces"}
 
-    flat, odd = (with_shapes(shapes) for shapes in ([(32, 1), (64, 1)], [(24, 3), (32, 2)]))
+    flat, odd = (with_shapes(shapes) for shapes in ([(32, 1), (64, 1), (128, 1)], [(24, 3), (32, 2), (32, 4)]))
+    few = with_shapes([(32, 1), (64, 1)])
     assert kind_of(flat) == "sizes"
+    assert kind_of(few) == "cases"
     assert kind_of(odd) == "cases"
     assert "64" in texts(pictures([flat])[0].svg)
     assert "24 x 3" in texts(pictures([odd])[0].svg)

@@ -6,11 +6,14 @@ from typing import Any
 import pytest
 
 from gpureport.errors import InputError
+from gpureport.records import Provenance
 from gpureport.spec.check import check_file
 from gpureport.spec.database import Database, load_database
-from gpureport.spec.draft import draft_yaml
 from gpureport.spec.host import Host
 from gpureport.spec.models import PresentDevice
+from gpureport.spec.new_entry import of_present, with_measured
+from gpureport.spec.resolve import Value
+from gpureport.spec.writing import write_entry
 
 GIB = 1 << 30
 H200: dict[str, Any] = {
@@ -214,7 +217,7 @@ def own_entry(folder: Path, text: str) -> Database:
 def test_a_cpu_s_own_entry_comes_before_the_generic_one(database: Database, tmp_path: Path) -> None:
     """Its figures are taken as they stand; the runtime's limits are those of the runtime."""
     processor = present(name="pthread-A processor", kind="cpu", compute_units=2, global_memory_bytes=4 * GIB, **OTHER)
-    entry = draft_yaml(processor, database).replace("clock: {value: ", "clock: {value: 3.21 GHz} #")
+    entry = write_entry(of_present(processor, database)).replace("clock: {value: ", "clock: {value: 3.21 GHz} #")
 
     found = own_entry(tmp_path, entry).match(processor)
 
@@ -279,7 +282,7 @@ def test_an_unknown_device_is_drafted_from_its_family(
     unknown = present(**changes)
     found = database.match(unknown)
     path = tmp_path / "draft.yaml"
-    path.write_text(draft_yaml(unknown, database))
+    path.write_text(write_entry(of_present(unknown, database)))
 
     assert (found.draft, found.entry_id, found.device.id) == (True, None, "draft")
     assert found.device.architecture.id == architecture
@@ -298,7 +301,7 @@ def test_an_unknown_device_is_drafted_from_its_family(
 def test_a_device_with_an_odd_name_is_drafted_all_the_same(database: Database, tmp_path: Path, name: str) -> None:
     """Cut, or called unnamed; the file validates."""
     unknown = present(name=name, vendor="", **OTHER)
-    (tmp_path / "draft.yaml").write_text(draft_yaml(unknown, database))
+    (tmp_path / "draft.yaml").write_text(write_entry(of_present(unknown, database)))
 
     assert database.match(unknown).device.name == (name[:200] or "unnamed")
     assert load_database([tmp_path]).device("draft").vendor == "unnamed"
@@ -308,12 +311,12 @@ def test_a_draft_says_what_was_measured(database: Database, tmp_path: Path) -> N
     """Measured values replace guesses; a hostile name stays a name."""
     unknown = present(name='evil": {x: y} # \n', pci_id=None, compute_capability="8.6")
     measured = {
-        "caches.L2.capacity": (6.0 * 2**20, "B", "cliff of read bandwidth"),
-        "caches.L2.latency": (250.25, "cycles", "pointer chase"),
-        "memory.bandwidth": (650e9, "B/s", "stream copy"),
+        "caches.L2.capacity": Value(6.0 * 2**20, Provenance(kind="measured", source="cliff of read bandwidth")),
+        "caches.L2.latency": Value(250.25, Provenance(kind="measured", source="pointer chase")),
+        "memory.bandwidth": Value(650e9, Provenance(kind="measured", source="stream copy")),
     }
     path = tmp_path / "draft.yaml"
-    path.write_text(draft_yaml(unknown, database, measured))
+    path.write_text(write_entry(with_measured(of_present(unknown, database), measured, ())))
     device = load_database([tmp_path]).device("draft")
 
     assert device.name == unknown.name.strip()
@@ -326,7 +329,7 @@ def test_a_draft_says_what_was_measured(database: Database, tmp_path: Path) -> N
 def test_a_cpu_draft_validates(database: Database, tmp_path: Path) -> None:
     """The values of this machine are written out."""
     path = tmp_path / "draft.yaml"
-    path.write_text(draft_yaml(present(name="cpu", kind="cpu", compute_units=2, **OTHER), database))
+    path.write_text(write_entry(of_present(present(name="cpu", kind="cpu", compute_units=2, **OTHER), database)))
 
     assert [p for p in check_file(path) if p.severity == "error"] == []
     assert load_database([tmp_path]).device("draft").launch.groups_per_cycle == pytest.approx(0.05)

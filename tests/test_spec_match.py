@@ -10,12 +10,14 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpureport.spec.database import Database, load_database
-from gpureport.spec.draft import draft_yaml
+from gpureport.measure.describe import describe
+from gpureport.spec.database import Database, Entry, load_database
 from gpureport.spec.files import DeviceFile
 from gpureport.spec.models import DeviceMatch, PresentDevice
+from gpureport.spec.new_entry import of_present
 from gpureport.spec.reading import read_file
 from gpureport.spec.resolve import resolve
+from gpureport.spec.writing import write_entry
 
 CORPUS: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "data" / "clinfo.yaml").read_text())
 MIB = 1 << 20
@@ -26,8 +28,14 @@ SAYS = {
     "memory": "of memory where",
     "clock": "a clock of",
     "part": "This is a part of",
+    "cache": "another model, or counted in another way",
     "not tell": "does not tell the number of compute units",
 }
+
+
+@cache
+def _shipped() -> Database:
+    return load_database()
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +110,10 @@ def test_a_real_device_is_matched_to_its_entry_and_no_other(database: Database, 
     expected = said.get("notes", [])
     assert len(found.notes) == len(expected), found.notes
     assert all(SAYS[what] in note for what, note in zip(expected, found.notes, strict=True)), found.notes
-    _is_scaled(database, found, said.get("share", 1.0))
+    if "cache" in expected:
+        assert found.device.caches[-1].capacity_bytes == said["cache_kib"] << 10
+    else:
+        _is_scaled(database, found, said.get("share", 1.0))
 
 
 def _is_scaled(database: Database, found: DeviceMatch, share: float) -> None:
@@ -120,13 +131,44 @@ def test_the_draft_of_a_real_device_can_be_loaded(database: Database, said: dict
     """What ``devices new`` writes gives the device that the report has."""
     unknown = recorded(database, said)
     path = tmp_path / "mine.yaml"
-    path.write_text(draft_yaml(unknown, database))
+    path.write_text(write_entry(of_present(unknown, database)))
 
     file = read_file(path, DeviceFile).get()
     mine = resolve("draft", file, database.architecture(file.architecture))
 
     drafted = database.match(unknown).device
     assert (mine.name, mine.compute_units, mine.clock_hz) == (drafted.name, drafted.compute_units, drafted.clock_hz)
+
+
+def _as_listed(entry: Entry, name: str, pci: str | None) -> PresentDevice:
+    """Make a device that is exactly as *entry* says, under one of its names."""
+    device = _shipped().device(entry.id)
+    return present(
+        name=name,
+        vendor=device.vendor,
+        kind=device.kind,
+        platform="",
+        compute_units=device.opencl_compute_units or device.compute_units,
+        global_memory_bytes=int(device.memory.size_bytes),
+        pci_id=pci,
+    )
+
+
+ENTRIES = [entry for entry in _shipped().entries.values() if entry.file.opencl.names]
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: str(entry.id))
+def test_every_entry_is_found_and_never_for_another(database: Database, entry: Entry) -> None:
+    """By each PCI id with its names; by a name alone itself or, where products share it, none."""
+    for pci in entry.file.pci_ids:
+        found = database.match(_as_listed(entry, entry.file.opencl.names[-1], pci))
+        assert found.entry_id in (entry.id, None), found.how
+        assert found.notes == ()
+    for name in entry.file.opencl.names:
+        found = database.match(_as_listed(entry, name, None))
+        assert found.entry_id in (entry.id, None), found.how
+    named = [database.match(_as_listed(entry, name, None)).entry_id for name in entry.file.opencl.names]
+    assert entry.id in named
 
 
 def test_a_slice_says_that_it_is_one_and_where_its_share_comes_from(database: Database) -> None:
@@ -283,11 +325,6 @@ TEXT = st.text(max_size=60) | st.sampled_from(
 NUMBERS = st.integers(-1, 2**62)
 
 
-@cache
-def _shipped() -> Database:
-    return load_database()
-
-
 @settings(max_examples=60, deadline=None)
 @given(
     name=TEXT | st.sampled_from(["NVIDIA A40", "gfx1100", "NVIDIA A40 MIG 9g.999gb"]),
@@ -331,3 +368,16 @@ def test_nothing_that_a_driver_says_breaks_the_match(
     assert found.device.clock_hz > 0
     assert found.device.memory.size_bytes > 0
     assert all(text.isprintable() for text in (found.how, found.device.name, *found.notes))
+
+
+def test_what_steers_a_terminal_does_not_get_past_the_driver() -> None:
+    """Names, vendors and versions are made legible where they are asked for."""
+    said = {
+        "NAME": "\x1b[31mRTX\x1b[0m\0\0",
+        "VENDOR": "a\nb\x07",
+        "VERSION": "OpenCL\t3.0",
+        "BOARD_NAME_AMD": "\x9b2J",
+    }
+    device = describe(0, "p\x1b", "v", said.get)
+
+    assert (device.name, device.vendor, device.version, device.board) == ("[31mRTX [0m", "a b", "OpenCL 3.0", "2J")

@@ -101,11 +101,16 @@ def parse(value: object, dimension: Dimension) -> float:
     number, unit = _split(value, dimension)
     if unit not in _UNITS[dimension]:
         raise InputError(_wrong_unit(str(value).strip(), number, unit, dimension))
-    exact = _registry().Quantity(number, _pint_name(unit)).to(_BASE[dimension]).magnitude
-    result = float(f"{exact:.15g}")
+    result = float(f"{number * _factor(unit, dimension):.15g}")
     if not math.isfinite(result) or result <= 0:
         raise InputError(f"{str(value).strip()!r} is not above zero; {_expected(dimension)}")
     return result
+
+
+@cache
+def _factor(unit: str, dimension: Dimension) -> float:
+    """Return what one *unit* is in the base unit of *dimension*: entries have thousands of values, but few units."""
+    return float(_registry().Quantity(1.0, _pint_name(unit)).to(_BASE[dimension]).magnitude)
 
 
 def _split(value: object, dimension: Dimension) -> tuple[float, str]:

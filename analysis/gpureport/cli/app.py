@@ -217,6 +217,54 @@ def predict(
 
 
 @app.command()
+def compare(
+    machines: Annotated[
+        list[str],
+        typer.Argument(
+            help="Reports (files or folders), published records (YAML), or devices of the database, which are "
+            "predicted. NAME= before one names it.",
+            metavar="MACHINE...",
+        ),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Folder for JSON, HTML and PDF. Default: print only.", metavar="DIR"),
+    ] = None,
+    baseline: Annotated[
+        str | None,
+        typer.Option("--baseline", help="The machine that ratios refer to. Default: the first.", metavar="NAME"),
+    ] = None,
+    fail_on_regression: Annotated[
+        float | None,
+        typer.Option(
+            "--fail-on-regression",
+            help="Exit code 3 if a machine with the baseline's device is slower by more, for real.",
+            min=0,
+            max=100,
+            metavar="PERCENT",
+        ),
+    ] = None,
+    no_pdf: NoPdfOption = False,
+    force: ForceOption = False,
+    devices: DevicesDirOption = None,
+    version: VersionOption = False,
+) -> int:
+    """Set machines beside each other: measured, published, or only predicted."""
+    from gpureport.cli.comparing import Asked, compare_machines
+
+    asked = Asked(
+        machines=tuple(machines),
+        output=output,
+        baseline=baseline,
+        fail_on_regression=fail_on_regression,
+        no_pdf=no_pdf,
+        force=force,
+        entries=tuple(devices or ()),
+    )
+    return compare_machines(asked)
+
+
+@app.command()
 def validate(
     paths: Annotated[
         list[Path] | None,
@@ -294,15 +342,41 @@ def devices_check(
 
 @devices_app.command("new")
 def devices_new(
-    device: DeviceOption = "auto",
+    device: Annotated[
+        str | None,
+        typer.Option(
+            "--device",
+            "-d",
+            help="An index or part of a name from `gpureport devices`. Default: the best that is present.",
+            metavar="DEVICE",
+        ),
+    ] = None,
+    relative: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            help="Start from a device of the database; with --device for one that is present, else for one elsewhere.",
+            metavar="NAME",
+        ),
+    ] = None,
+    blank: Annotated[bool, typer.Option("--empty", help="An entry to be filled in; needs no device.")] = False,
+    no_measure: Annotated[
+        bool, typer.Option("--no-measure", help="Ask the device only; measure no caches and bandwidths on it.")
+    ] = False,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="File to write. Default: standard output.", metavar="FILE"),
     ] = None,
     force: ForceOption = False,
+    seed: SeedOption = 0,
+    devices: DevicesDirOption = None,
     version: VersionOption = False,
 ) -> int:
-    """Draft an entry for a device that is present, saying of each value where it comes from."""
-    from gpureport.cli.devices import draft_entry
+    """Draft an entry: ask and measure a device that is present, start from a relative, or from nothing.
 
-    return draft_entry(device, output, force)
+    Each value says where it comes from.
+    """
+    from gpureport.cli.drafting import Wanted, draft_entry
+
+    wanted = Wanted(device, relative, blank, not no_measure, seed, tuple(devices or ()))
+    return draft_entry(wanted, output, force)

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from gpureport.cli.console import note, out, print_json, print_line
+from gpureport.cli.console import print_json, print_line
 from gpureport.cli.database import note_override, open_database
-from gpureport.cli.options import writable_file
 from gpureport.cli.tables import glued, print_table
 from gpureport.data import data_dir, own_device_dirs
 from gpureport.errors import InputError
@@ -97,25 +96,6 @@ def _entries(path: Path) -> list[Path]:
     if not found:
         raise InputError(f"{path}: there is no entry (*.yaml) in this folder")
     return found
-
-
-def draft_entry(device: str, output: Path | None, force: bool) -> int:
-    """Draft an entry for a device that is present."""
-    from gpureport.measure.opencl import list_devices
-    from gpureport.measure.selection import choose
-    from gpureport.spec.draft import draft_yaml
-
-    text = draft_yaml(choose(list_devices(), device), load_database())
-    if output is None:
-        out().out(text, end="")
-        return 0
-    writable_file(output, force=force)
-    try:
-        output.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{output}: cannot be written ({error.strerror})") from None
-    note(f"Written: {output}. `gpureport devices check {output}` checks it after you edit.")
-    return 0
 
 
 def _count(number: int, noun: str) -> str:

@@ -16,13 +16,13 @@ def render_report(source: Path, output: Path | None, no_pdf: bool, force: bool, 
     """Write the documents of a stored report or published record, or of each record of a folder; sources stay."""
     files = _records(source) or (source,)
     several = files != (source,)
-    directories = [writable_directory(_directory(file, output, several=several)) for file in files]
+    directories = [_directory(file, output, several=several) for file in files]
     for directory in directories:
         refuse_overwriting_documents(directory, no_pdf=no_pdf, force=force)
     database = open_database(entries)
     reports = [open_report(file, database) for file in files]
     for report, directory in zip(reports, directories, strict=True):
-        print_written(write_documents(report, directory, no_pdf=no_pdf))
+        print_written(write_documents(report, writable_directory(directory), no_pdf=no_pdf))
     return 0
 
 

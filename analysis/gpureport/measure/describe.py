@@ -51,8 +51,8 @@ def describe(index: int, platform: str, platform_version: str, ask: Ask) -> Pres
 
 
 def clean(text: str) -> str:
-    """Return *text* without the NULs and blanks that some runtimes leave at its end."""
-    return text.replace("\0", "").strip()
+    """Return *text* without the NULs and blanks that some runtimes leave at its end, nor what steers a terminal."""
+    return "".join(c if c.isprintable() else " " for c in text.replace("\0", "")).strip()
 
 
 def _text(ask: Ask, query: str) -> str:

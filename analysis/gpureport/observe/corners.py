@@ -142,17 +142,20 @@ def corner(u: Floats, times: Floats, noise: Floats) -> Corner | None:
 
     def fitted(p: float) -> Floats:
         start = np.array([times[0], times[0] - times[-1] + u[-1], np.log(p), -2.0])
-        # least_squares takes the same steps in twice the time
-        found = leastsq(residuals, start, Dfun=jacobian, full_output=True, **TOLERANCES)  # type: ignore[call-overload]
+        # least_squares takes the same steps in twice the time. Steps may go astray, and the covariance is not used.
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = leastsq(residuals, start, Dfun=jacobian, full_output=True, **TOLERANCES)  # type: ignore[call-overload]
         return np.asarray(found[0])
 
+    fits = [fit for fit in map(fitted, (1.5, 4.0)) if np.isfinite(fit).all()]
+    if not fits:
+        return None
     with np.errstate(over="ignore", invalid="ignore"):  # where the points have no corner, p may go to infinity
-        fits = [fitted(p) for p in (1.5, 4.0)]
         costs = [float(np.nan_to_num(np.sum(residuals(fit) ** 2), nan=np.inf)) for fit in fits]
         best = fits[costs.index(min(costs))]
         slopes = jacobian(best)
         information = slopes.T @ slopes
-    if not np.all(np.isfinite(information)) or np.linalg.matrix_rank(information) < len(best):
+    if not np.isfinite(information).all() or np.linalg.matrix_rank(information) < len(best):
         return None
     scale = float(np.mean(((_times(best, u) - times) / error) ** 2)) * len(u) / (len(u) - 4.0)
     covariance = np.linalg.inv(information) * max(scale, LEAST_SCALE)

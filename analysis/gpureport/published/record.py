@@ -1,9 +1,9 @@
 """What a published record holds: as it is written (YAML), and as the rest of the program sees it."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, FiniteFloat, PositiveInt
+from pydantic import BeforeValidator, Field, FiniteFloat, PositiveInt
 
 from gpureport.predict.occupancy import Resources
 from gpureport.records import Measurement
@@ -90,7 +90,7 @@ class RecordFields(Strict):
     citation: str
     url: str = Field(pattern="^https://")
     device: str = Field(pattern="^[a-z]+/[a-z0-9_]+$")
-    date: str = Field(default="", pattern=r"^\d{4}(-\d{2}){0,2}$")
+    date: Annotated[str, BeforeValidator(str)] = Field(default="", pattern=r"^\d{4}(-\d{2}){0,2}$")
     notes: tuple[str, ...] = ()
     claims: tuple[ClaimFields, ...] = ()
     series: tuple[SeriesFields, ...] = Field(min_length=1)

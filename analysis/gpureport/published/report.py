@@ -88,4 +88,14 @@ def _held(
     told = {series.sweep.name: series.compiled}
     subject = Subject(series.workload, (series.sweep,), device, None, Circumstances(), told)
     reasons = explanations(subject, found, measured, observed)
+    if len(observation.points) == 1:
+        reasons = tuple(map(_unsure, reasons))
     return explained(found, reasons), reasons
+
+
+def _unsure(explanation: Explanation) -> Explanation:
+    """Take away what a bootstrap over a single point cannot know: that anything is sure."""
+    outcome = "unexplained" if explanation.outcome == "unexplained" else "ambiguous"
+    nothing = {"outcome": outcome, "better_than_base": 0.0, "better_than_next": 0.0}
+    sentence = f"{explanation.sentence} A single figure cannot make that sure."
+    return explanation.model_copy(update={**nothing, "sentence": sentence})

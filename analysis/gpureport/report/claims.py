@@ -1,26 +1,29 @@
 """What a publication claims, beside what is predicted, and what explains the difference."""
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 
-from gpureport.findings import AGREEMENT
-from gpureport.records import Finding, ObservedPoint, PredictedPoint, Verdict
+from gpureport.findings import AGREEMENT, UNCERTAIN
+from gpureport.records import Explanation, Finding, ObservedPoint, PredictedPoint, SweepKey, Verdict
 from gpureport.report.curves import MAIN_POSITIONS, Curve, curves
 from gpureport.report.document import Claim, Publication, Report
+from gpureport.report.surprises import claims
 from gpureport.report.tables import UNKNOWN, Table
-from gpureport.report.words import feature_text, with_names
+from gpureport.report.words import feature_text
 from gpureport.units import format_ratio, format_value
 
-_FEW = 4  # values that are told one by one
+_FEW, _FEW_FEATURES = 4, 2  # times and features that are told one by one
 _AGREES = "They agree."
-_UNTESTED = "no hypothesis was tested, since the curve as a whole is as predicted."
 
 
 def claims_table(report: Report, publication: Publication) -> Table:
     """List what was claimed, what was published and predicted of that, and why the two differ."""
     columns = ("the publication says", "published and predicted", "why they differ")
-    found = curves(report)
-    rows = (_claim_row(claim, [curve for curve in found if _is_about(claim, curve)]) for claim in publication.claims)
+    found, tested = curves(report), {explanation.key: explanation for explanation in report.explanations}
+    rows = (
+        _claim_row(claim, [curve for curve in found if _is_about(claim, curve)], tested) for claim in publication.claims
+    )
     return Table(columns, tuple(rows))
 
 
@@ -44,14 +47,41 @@ def _is_about(claim: Claim, curve: Curve) -> bool:
     return str(curve.key) in claim.about or f"{curve.key.workload}/{curve.key.variant}" in claim.about
 
 
-def _claim_row(claim: Claim, about: Sequence[Curve]) -> tuple[str, ...]:
+def _claim_row(claim: Claim, about: Sequence[Curve], tested: Mapping[SweepKey, Explanation]) -> tuple[str, ...]:
     says = f"{claim.says} ({claim.where})"
     if not about:
         return says, "Nothing that is predicted here.", claim.remark or UNKNOWN
-    names = _names(about)
-    off = [(name, curve) for name, curve in zip(names, about, strict=True) if _differs(claim, curve)]
-    reasons = with_names((name, curve.tested or _UNTESTED) for name, curve in off) or (_AGREES,)
-    return says, _values(claim, about, names), " ".join((claim.remark, *reasons)).strip()
+    off = [curve for curve in about if _differs(claim, curve)]
+    reasons = _reasons([(curve.key.variant, tested.get(curve.key)) for curve in off]) if off else _AGREES
+    return says, _values(claim, about, _names(about)), f"{claim.remark} {reasons}".strip()
+
+
+def _reasons(off: Iterable[tuple[str, Explanation | None]]) -> str:
+    """Say which hypotheses fit the curves that are off, given as variant and what was tested; each text once."""
+    said: dict[str, list[str]] = {}
+    for name, explanation in off:
+        said.setdefault(_reason(explanation), []).append(name)
+    return " ".join(f"{_counted(names)}: {text}." for text, names in said.items())
+
+
+def _reason(explanation: Explanation | None) -> str:
+    if explanation is None:
+        return "no hypothesis was tested, since none of its features is off"
+    claimed = dict(claims((explanation,)))
+    nearest, following = (claimed.get(name or "", "") for name in (explanation.hypothesis, explanation.next_best))
+    match explanation.outcome:
+        case "explained":
+            return f"it fits that {nearest}"
+        case "ambiguous":
+            return f"it fits that {nearest}" + (f", or that {following}" if following else "")
+        case _:
+            return "no hypothesis fits"
+
+
+def _counted(names: Sequence[str]) -> str:
+    """Name variants, each with the number of its sweeps."""
+    counts = Counter(names)
+    return ", ".join(f"{name} ({count} sweeps)" if count > 1 else name for name, count in counts.items())
 
 
 def _names(about: Sequence[Curve]) -> list[str]:
@@ -66,10 +96,17 @@ def _names(about: Sequence[Curve]) -> list[str]:
 
 
 def _differs(claim: Claim, curve: Curve) -> bool:
-    """Return whether what the claim compares is not as predicted."""
+    """Return whether what the claim compares is not as predicted: of times, most."""
     if claim.compare == "times":
-        return not 1 / AGREEMENT <= median(_times(_pairs(curve))) <= AGREEMENT
+        pairs = _pairs(curve)
+        return 2 * sum(not _agree(*pair) for pair in pairs) > len(pairs)
     return any(finding.verdict is not Verdict.AGREES for finding in _features(claim, curve))
+
+
+def _agree(observed: ObservedPoint, predicted: PredictedPoint) -> bool:
+    """Return whether a time agrees with its prediction, as verdicts have it."""
+    limit = max(AGREEMENT, min(UNCERTAIN, predicted.spread))
+    return 1 / limit <= observed.time_s / predicted.time_s <= limit
 
 
 def _values(claim: Claim, about: Sequence[Curve], names: Sequence[str]) -> str:
@@ -91,10 +128,11 @@ def _feature_values(claim: Claim, about: Sequence[Curve], names: Sequence[str]) 
     found = [(name, finding) for name, curve in zip(names, about, strict=True) for finding in _features(claim, curve)]
     if not found:
         return f"Neither shows a {claim.compare}."
-    shown = sorted(found, key=lambda pair: _urgency(pair[1]))[: len(found) if len(found) <= _FEW else 1]
+    if len(found) <= _FEW_FEATURES:
+        return " ".join(_feature_value(*pair) for pair in found)
     agreeing = sum(finding.verdict is Verdict.AGREES for _, finding in found)
-    head = () if len(found) <= _FEW else (f"Of {len(found)} values {agreeing} agree. Farthest off:",)
-    return " ".join((*head, *(_feature_value(*pair) for pair in shown)))
+    farthest = min(found, key=lambda pair: _urgency(pair[1]))
+    return f"Of {len(found)} values {agreeing} agree. Farthest off: {_feature_value(*farthest)}"
 
 
 def _feature_value(name: str, finding: Finding) -> str:

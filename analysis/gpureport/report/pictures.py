@@ -14,6 +14,7 @@ from gpureport.report.figures.panels import in_figures
 
 R = TypeVar("R", Prediction | None, Observation | None)
 Kind = Literal["sizes", "shapes", "cases", "traces"]
+_FEWEST = 3  # shapes that make a curve or a map
 
 
 @dataclass(frozen=True)
@@ -34,10 +35,10 @@ def kind_of(curve: Curve) -> Kind:
 
 
 def _kind_of_search(curve: Curve) -> Kind:
-    """Rows of one dimension are a curve, powers of two in two dimensions a map, other shapes bars."""
+    """Rows of one dimension are a curve, powers of two in two dimensions a map, others and few shapes bars."""
     found = [shape_of(point.point) for point in curve.points]
     known = [shape for shape in found if shape is not None]
-    if len(known) < len(found) or any(len(shape) > 2 for shape in known):
+    if len(known) < len(found) or len(set(known)) < _FEWEST or any(len(shape) > 2 for shape in known):
         return "cases"
     if all(len(shape) == 1 for shape in known):
         return "sizes"

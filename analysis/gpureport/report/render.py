@@ -47,6 +47,7 @@ _FONTS = (
 _REPORT = "report.html.j2"
 _VERDICT_ROWS = 12
 _LONG_NAME = 60
+_FEWEST_SHAPES = 3  # of a published search, which may be no search at all
 
 
 def write_report(report: Report, directory: Path, pdf: bool = True) -> list[Path]:
@@ -64,9 +65,9 @@ def write_report(report: Report, directory: Path, pdf: bool = True) -> list[Path
 def write_filled(template: str, content: Content, directory: Path, *, pdf: bool) -> list[Path]:
     """Write the documents of a *template*: :func:`documents`; returns and raises as :func:`write_report`."""
     files = documents(directory, pdf=pdf)
-    _write(files[0], _filled(template, content, _inline).encode())
+    write_file(files[0], _filled(template, content, inline).encode())
     if pdf:
-        _write(files[1], _pdf(template, content))
+        write_file(files[1], _pdf(template, content))
     return files
 
 
@@ -75,7 +76,12 @@ def documents(directory: Path, *, pdf: bool) -> list[Path]:
     return [directory / name for name in ("report.html", *(("report.pdf",) if pdf else ()))]
 
 
-def _write(path: Path, content: bytes) -> None:
+def write_file(path: Path, content: bytes) -> None:
+    """Write a file, and its folder if need be.
+
+    Raises:
+        GpuReportError: it cannot be written.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
@@ -85,7 +91,7 @@ def _write(path: Path, content: bytes) -> None:
 
 def render_html(report: Report) -> str:
     """Return the whole document as one HTML file: styles, fonts and figures inside, no script."""
-    return _filled(_REPORT, _content(report), _inline)
+    return _filled(_REPORT, _content(report), inline)
 
 
 def render_pdf(report: Report) -> bytes:
@@ -103,11 +109,11 @@ def render_pages(report: Report) -> "Document":
     Raises:
         GpuReportError: WeasyPrint or Pango cannot be loaded.
     """
-    return layout(_filled(_REPORT, _content(report), _image))
+    return layout(_filled(_REPORT, _content(report), image))
 
 
 def _pdf(template: str, content: Content) -> bytes:
-    pdf = layout(_filled(template, content, _image)).write_pdf(pdf_variant="pdf/ua-1")
+    pdf = layout(_filled(template, content, image)).write_pdf(pdf_variant="pdf/ua-1")
     assert isinstance(pdf, bytes)  # noqa: S101 - no target was given
     return pdf
 
@@ -128,7 +134,7 @@ def _content(report: Report) -> Content:
         "verdict_rows": _verdict_rows(report),
         "overview": Figure(overview_figure(rows), overview) if rows else None,
         "chapters": chapters(report),
-        "advice": advise(report.observations),
+        "advice": advise(o for o in report.observations if not report.publication or len(o.points) >= _FEWEST_SHAPES),
         "runtime": words.runtime(report.machine.opencl) if report.machine else "",
     }
 
@@ -198,7 +204,7 @@ def environment() -> "Environment":
         value=_value,
         interval=_interval,
         predicted=_predicted,
-        picture=_inline,
+        picture=inline,
         number=_number,
         breakable=_breakable,
         sentence=sentence,
@@ -254,14 +260,14 @@ def _breakable(text: str) -> "Markup":
     return Markup("<wbr>").join(re.split(r"(?<=[_/])(?=\w)", text.replace(" %", "\xa0%")))
 
 
-def _inline(figure: Figure) -> "Markup":
+def inline(figure: Figure) -> "Markup":
     """Put the figure into the page itself, where browsers give it the page's fonts."""
     from markupsafe import Markup
 
     return Markup(described(figure.svg, figure.caption))  # noqa: S704 - matplotlib escapes what it writes
 
 
-def _image(figure: Figure) -> "Markup":
+def image(figure: Figure) -> "Markup":
     """Put the figure beside the page: WeasyPrint then leaves it out of the cascade, which is much faster."""
     from markupsafe import Markup
 

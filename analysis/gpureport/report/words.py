@@ -139,6 +139,8 @@ def _cliff(report: Report, pairs: Sequence[Comparison]) -> list[str]:
     where = format_interval(finding.observed, finding.ci_low, finding.ci_high, finding.unit)
     how = difference(finding.ratio) if finding.ratio else "which was not predicted"
     title = title_of(report, finding.workload, finding.variant)
+    if is_step(finding.level):
+        return [f"There is a {finding.level}, {how} ({title})."]
     return [f"{finding.level} gives out at {where}, {how} ({title})."]
 
 

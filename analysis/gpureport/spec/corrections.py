@@ -88,7 +88,7 @@ def _units(listed: Device, present: PresentDevice) -> tuple[Values, Notes]:
     there = max(1, round(units * listed.compute_units / whole[0]))
     note = (
         f"The device reports {units} compute units where {listed.name} has {whole[0]}: a slice of it, a smaller model, "
-        f"or units switched off. Predictions are for {there} units; cache and memory bandwidth stay as listed."
+        f"or units switched off. Predictions are for {there} units; memory bandwidth stays as listed."
     )
     return {"compute_units": queried(there, "CL_DEVICE_MAX_COMPUTE_UNITS")}, (note,)
 
@@ -201,6 +201,7 @@ def _cache(listed: Device, present: PresentDevice) -> tuple[Values, Notes]:
         return _NOTHING
     note = (
         f"The device reports {format_bytes(there)} of {last.name} where {listed.name} has "
-        f"{format_bytes(last.capacity_bytes)}: another model. Predictions are for what is reported."
+        f"{format_bytes(last.capacity_bytes)}: another model, or counted in another way. Predictions are for what is "
+        "reported."
     )
     return value, (note,)

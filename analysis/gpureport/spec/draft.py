@@ -1,13 +1,11 @@
 """An entry for a device that has none: what it says of itself, the rest from its architecture's family."""
 
-import json
 import re
-from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from gpureport.spec import reported
-from gpureport.spec.corrections import limits, of_host
+from gpureport.spec.corrections import limits
 from gpureport.spec.files import ArchitectureFile, DeviceFile
 from gpureport.spec.models import Device, PresentDevice
 from gpureport.spec.resolve import Value, assumed, queried, resolve
@@ -16,23 +14,12 @@ from gpureport.text import legible
 if TYPE_CHECKING:
     from gpureport.spec.database import Database
 
-Measured = Mapping[str, tuple[float, str, str]]
-"""Measured values by path: value in SI base units, unit as in ``records`` (``B``, ``B/s``, ``cycles``), how."""
-
 GENERIC = "generic_gpu"
 _MOST_CHARACTERS = 200
 _ASSUMED_CLOCK_HZ = 1e9
 _ASSUMED_MEMORY_BYTES = 2.0**30
-_SCALES = {
-    "B": ((2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB")),
-    "B/s": ((1e9, "GB/s"),),
-    "Hz": ((1e9, "GHz"),),
-    "s": ((1e-6, "us"),),
-}
-_WRITTEN = ("compute_units", "clock", "memory", "caches", "launch")
 _PAIRS, _PARTS = "work-group processors", "vector engines"
 """What OpenCL counts instead of compute units: two of them (AMD), or a part of one (Intel)."""
-_UNITS = {"clock": "Hz", "memory.size": "B", "memory.bandwidth": "B/s"}
 
 
 def family(database: "Database", present: PresentDevice) -> str:
@@ -116,86 +103,10 @@ def draft_device(database: "Database", present: PresentDevice) -> Device:
     values = draft_values(present, architecture)
     if key == GENERIC:
         values |= limits(present)
-    file = DeviceFile(name=_named(present.name), vendor=_named(present.vendor), architecture=key)
+    file = DeviceFile(name=named(present.name), vendor=named(present.vendor), architecture=key)
     return resolve("draft", file, architecture, values)
 
 
-def _named(text: str) -> str:
+def named(text: str) -> str:
     """Return what a driver calls something as a file may hold it: not empty, not too long, legible."""
     return legible(text.strip()[:_MOST_CHARACTERS]) or "unnamed"
-
-
-def draft_yaml(present: PresentDevice, database: "Database", measured: Measured | None = None) -> str:
-    """Write a commented device file for *present* that validates, saying of each value where it came from.
-
-    Args:
-        present: the device.
-        database: where its architecture is looked up.
-        measured: values by path that replace queried and assumed ones.
-    """
-    key = family(database, present)
-    if present.kind == "cpu":
-        values = of_host(database.host, present)
-    else:
-        values = draft_values(present, database.architecture(key))
-    leaves = {p: _leaf(p, v) for p, v in values.items() if p.split(".")[0] in _WRITTEN}
-    leaves |= {path: _measured_leaf(*value) for path, value in (measured or {}).items()}
-    return "\n".join(_document(present, key, leaves)) + "\n"
-
-
-def _document(present: PresentDevice, architecture: str, leaves: Mapping[str, str]) -> Iterator[str]:
-    """Yield the lines of the file."""
-    yield "# yaml-language-server: $schema=../device.schema.json"
-    yield "# A draft: 'queried' was asked of the device, 'measured' was measured on it, 'assumed' is a guess."
-    yield "# Replace assumed values by documented ones, and give their source."
-    yield f"name: {json.dumps(_named(present.name))}"
-    yield f"vendor: {json.dumps(_named(present.vendor))}"
-    yield f"architecture: {architecture}"
-    yield "sources:"
-    yield f"  device: {{text: {json.dumps(f'{present.platform}, driver {present.driver}')}, kind: queried}}"
-    for path in ("compute_units", "clock"):
-        yield f"{path}: {leaves[path]}"
-    for group in ("memory", "caches", "launch"):
-        yield from _group(group, {p: leaf for p, leaf in leaves.items() if p.startswith(f"{group}.")})
-    yield "opencl:"
-    yield f"  names: [{json.dumps(_named(present.name))}]"
-    if present.compute_units != 0 and any(counted in leaves["compute_units"] for counted in (_PAIRS, _PARTS)):
-        yield f"  compute_units: {{value: {present.compute_units}, source: device}}"
-    if present.pci_id and re.fullmatch(r"[0-9a-f]{4}:[0-9a-f]{4}", present.pci_id.lower()):
-        yield f"pci_ids: [{json.dumps(present.pci_id.lower())}]"
-
-
-def _group(group: str, leaves: Mapping[str, str]) -> Iterator[str]:
-    """Yield the lines of one group, its levels nested."""
-    if leaves:
-        yield f"{group}:"
-    level = ""
-    for path in sorted(leaves):
-        *between, name = path.split(".")[1:]
-        if between and between[0] != level:
-            level = between[0]
-            yield f"  {level}:"
-        yield f"{'    ' if between else '  '}{name}: {leaves[path]}"
-
-
-def _leaf(path: str, value: Value) -> str:
-    """Write one value as ``{value: …, kind: …, note: …}``."""
-    unit = _UNITS.get(path, "B" if path.endswith("capacity") else "")
-    provenance = value.provenance
-    origin = "source: device, " if provenance.kind == "queried" else ""
-    note = "; ".join(part for part in (provenance.source, provenance.note) if part)
-    return f"{{value: {_text(value.value, unit)}, {origin}kind: {provenance.kind}, note: {json.dumps(note)}}}"
-
-
-def _measured_leaf(value: float, unit: str, how: str) -> str:
-    return f"{{value: {_text(value, unit)}, source: device, kind: measured, note: {json.dumps(how)}}}"
-
-
-def _text(value: float, unit: str) -> str:
-    """Write a quantity in the largest unit that shows it exactly, or to six digits."""
-    for scale, name in _SCALES.get(unit, ()):
-        if unit != "B":
-            return f"{value / scale:.6g} {name}"
-        if (value / scale).is_integer():
-            return f"{value / scale:.0f} {name}"
-    return f"{value:.0f} B" if unit == "B" else f"{value:.6g} {unit}".strip()

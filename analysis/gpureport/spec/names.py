@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from gpureport.spec.models import PresentDevice
 
@@ -86,7 +87,12 @@ def same(one: str, other: str) -> bool:
         ours, theirs = features(one), features(other)
         agree = all(theirs.get(feature, sign) == sign for feature, sign in ours.items() if feature != "xnack")
         return target(one) == target(other) and agree
-    return plain(product(one)) == plain(product(other))
+    return _reduced(one) == _reduced(other)
+
+
+@lru_cache(maxsize=4096)
+def _reduced(name: str) -> str:
+    return plain(product(name))
 
 
 def agreement(one: str, other: str) -> int:

@@ -80,7 +80,8 @@ class Read(_Reading):
         shape = _shape(device, limits)
         chunk = _chunk_bytes(shape)
         low = max([16 * c.capacity_bytes for c in device.caches if c.scope == "compute_unit"], default=64 * chunk)
-        high = min(limits.max_buffer_bytes, (4 if limits.quick else 8) * grid.last_cache_bytes(device))
+        beyond = 4 if limits.quick else 8
+        high = min(limits.max_buffer_bytes, beyond * max(low, grid.last_cache_bytes(device)))
         points = tuple(_shared(device, limits, size, shape) for size in grid.sizes(low, high, grid.multiple(chunk)))
         sizes = Sweep("working_set", _WORKING_SET, points, "working set", coarse=grid.coarse(limits))
         tried = () if device.kind == "cpu" else grid.work_groups(device, limits)

@@ -1,0 +1,175 @@
+"""``gpureport compare``."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import geometric_mean
+from typing import TYPE_CHECKING
+
+from gpureport.cli.console import note, print_line
+from gpureport.cli.database import open_database
+from gpureport.cli.options import refuse_overwriting, writable_directory
+from gpureport.cli.progress import ProgressBar
+from gpureport.cli.rendering import print_written
+from gpureport.cli.tables import Row, print_table
+from gpureport.errors import GpuReportError, InputError
+from gpureport.report.document import FILE_NAME, Report
+from gpureport.text import sentence
+
+if TYPE_CHECKING:
+    from gpureport.compare import Comparison
+    from gpureport.spec.database import Database
+
+COMPARISON_FILE = "comparison.json"
+REGRESSION = 3
+"""Exit code of a regression."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is to be compared, as typed.
+
+    Attributes:
+        machines: reports (files or folders), published records, or devices of the database; ``NAME=`` before one gives
+            it a name.
+        output: folder for JSON, HTML and PDF; ``None``: print only.
+        baseline: name of the machine that ratios refer to; the first if not given.
+        fail_on_regression: percent by which a machine with the baseline's device may be slower.
+        no_pdf: write no PDF.
+        force: overwrite.
+        entries: folders of device entries besides the shipped ones.
+    """
+
+    machines: tuple[str, ...]
+    output: Path | None = None
+    baseline: str | None = None
+    fail_on_regression: float | None = None
+    no_pdf: bool = False
+    force: bool = False
+    entries: tuple[Path, ...] = ()
+
+
+def compare_machines(asked: Asked) -> int:
+    """Compare, print and write; 3 if a machine is slower than asked for."""
+    from gpureport.compare import compare, regressions
+
+    directory = _directory(asked)
+    database = open_database(asked.entries)
+    with ProgressBar("reading"):
+        reports = dict(_named(asked.machines, database))
+    comparison = compare(reports, _baseline(asked.baseline, reports), dict(zip(reports, asked.machines, strict=True)))
+    _print(comparison)
+    if directory:
+        print_written(_write(comparison, directory, no_pdf=asked.no_pdf))
+    if asked.fail_on_regression is None:
+        return 0
+    if not comparison.differences:
+        raise InputError("--fail-on-regression: no other report is of the baseline's device, so nothing can be tested")
+    slower = regressions(comparison.differences, asked.fail_on_regression)
+    for difference in slower:
+        loss = 100 * (1 - difference.speed.value)
+        note(f"Slower: {difference.machine}, {difference.sweep}: by {loss:.3g} % (chance {difference.p_value:.1g})")
+    return REGRESSION if slower else 0
+
+
+def _directory(asked: Asked) -> Path | None:
+    """Return the folder to write to, once nothing in it would be overwritten."""
+    from gpureport.report.comparing import comparison_files
+
+    if asked.output is None:
+        return None
+    directory = writable_directory(asked.output)
+    for path in (directory / COMPARISON_FILE, *comparison_files(directory, pdf=not asked.no_pdf)):
+        refuse_overwriting(path, force=asked.force)
+    return directory
+
+
+def _named(machines: Sequence[str], database: "Database") -> Iterator[tuple[str, Report]]:
+    """Yield a unique name and the report of each machine."""
+    taken: dict[str, int] = {}
+    for text in machines:
+        given, equals, rest = text.partition("=")
+        name, source = (given, rest) if equals and not Path(text).exists() else ("", text)
+        report = _open(source, database)
+        name = name or _short(source)
+        taken[name] = taken.get(name, 0) + 1
+        yield (name if taken[name] == 1 else f"{name} ({taken[name]})"), report
+
+
+def _open(source: str, database: "Database") -> Report:
+    """Open a report or a record; a name of the database is predicted."""
+    from gpureport.results import open_report
+
+    path = Path(source)
+    if path.exists():
+        return open_report(path, database)
+    try:
+        device = database.resolve(source)
+    except InputError as error:
+        raise InputError(f"{source}: neither a file or folder, nor a device ({error})") from None
+    from gpureport.predict.report import predicted_report
+
+    return predicted_report(device)
+
+
+def _short(source: str) -> str:
+    """Return the folder's name, or the file's; of a file called like every report that of its folder."""
+    path = Path(source)
+    if not path.exists():
+        return source
+    return (
+        path.resolve().parent.name if path.name == FILE_NAME else path.stem if path.is_file() else path.resolve().name
+    )
+
+
+def _baseline(asked: str | None, reports: Mapping[str, Report]) -> str | None:
+    """Return the name that --baseline means: a machine's own, or that of the path it was given by."""
+    return asked if asked is None or asked in reports else _short(asked)
+
+
+def _print(comparison: "Comparison") -> None:
+    from gpureport.report.comparing import sentences
+
+    for condition in comparison.conditions:
+        values = ", ".join(f"{name} {value}" for name, value in condition.values.items())
+        if condition.severity == "caution":
+            note(f"Caution: other {condition.what}: {values}. {sentence(condition.effect)}")
+    for text in sentences(comparison):
+        print_line(text)
+    print_line("")
+    names = [machine.name for machine in comparison.machines]
+    if len(names) <= _MOST_COLUMNS:
+        rows = list(_rows(comparison, names))
+        title = f"Speed / that of {comparison.baseline}, by workload (geometric mean over regimes and cases)"
+        print_table(title, ("workload", *names), rows, right=tuple(range(1, len(names) + 1)))
+
+
+_MOST_COLUMNS = 8
+"""Machines that a table of the terminal has columns for; of more the documents have a map."""
+
+
+def _rows(comparison: "Comparison", names: Sequence[str]) -> Iterator[Row]:
+    from gpureport.units import format_ratio
+
+    for workload in dict.fromkeys(contest.workload for contest in comparison.contests):
+        ratios: dict[str, list[float]] = {name: [] for name in names}
+        for contest in comparison.contests:
+            for s in contest.standings if contest.workload == workload else ():
+                ratios[s.machine] += [s.to_baseline.value] if s.to_baseline else []
+        yield workload, *(format_ratio(geometric_mean(found)) if found else "" for found in ratios.values())
+
+
+def _write(comparison: "Comparison", directory: Path, *, no_pdf: bool) -> list[Path]:
+    from gpureport.report.comparing import write_comparison
+    from gpureport.report.render import pdf_problem
+
+    path = directory / COMPARISON_FILE
+    try:
+        path.write_text(comparison.model_dump_json(indent=1) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise GpuReportError(f"{path}: cannot be written ({error.strerror})") from error
+    problem = None if no_pdf else pdf_problem()
+    if problem:
+        note(f"gpureport: {problem}")
+    with ProgressBar("writing the comparison"):
+        return [path, *write_comparison(comparison, directory, pdf=not (no_pdf or problem))]

@@ -1,0 +1,132 @@
+"""Two runs on the same device: which differences are real, and which are what runs differ by anyway."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import exp, log, pi, sqrt
+
+import numpy as np
+from scipy.stats import false_discovery_control, norm
+
+from gpureport.compare.records import Difference, Ratio
+from gpureport.observe.statistics import MAD_TO_SIGMA, NORMAL_95, Floats, sampling_noise
+from gpureport.records import Measurement
+from gpureport.report.document import Report
+
+FALSE_DISCOVERIES = 0.05
+"""Share of the differences called real that may be noise."""
+_ENOUGH_SWEEPS = 8
+"""Sweeps that show by how much runs differ anyway."""
+_USUAL = 0.01
+"""Relative standard deviation between runs that is taken where there are fewer."""
+_COMMON_POINTS = 3
+"""Fewest points that two sweeps must share, if they have more than one each."""
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """One sweep of two runs.
+
+    Attributes:
+        sweep: its key.
+        points: that both have.
+        centre: ln(speed / baseline's speed), the median over points.
+        error: standard error of that from the samples.
+    """
+
+    sweep: str
+    points: int
+    centre: float
+    error: float
+
+
+def differences(reports: Mapping[str, Report], baseline: str) -> tuple[tuple[Difference, ...], float | None]:
+    """Compare every sweep of the machines that have the baseline's device with the baseline's, point by point.
+
+    Samples of one run say how well its median is known, not by how much another run on the same machine would differ:
+    clocks, temperature and where buffers lie differ from run to run. That is read off the sweeps themselves: most are
+    taken to differ by nothing else (an empirical null, Efron, Large-Scale Inference, 2010, chapter 6). What remains
+    is tested sweep by sweep, and false discoveries among all of them are bounded (Benjamini and Hochberg 1995).
+
+    Args:
+        reports: by the machine's name.
+        baseline: name of the one that others are compared with.
+
+    Returns:
+        A difference for each sweep that both have; and the relative standard deviation between runs, if it was
+        observed.
+    """
+    base = reports[baseline]
+    found: list[Difference] = []
+    between_runs = []
+    for name, report in reports.items():
+        if name == baseline or report.match.entry != base.match.entry or report.device.name != base.device.name:
+            continue
+        pairs = tuple(_pairs(report, base))
+        between = _between(pairs)
+        between_runs.append(between)
+        found += _tested(name, pairs, _USUAL if between is None else between)
+    known = [between for between in between_runs if between is not None]
+    return tuple(found), max(known, default=None)
+
+
+def _pairs(report: Report, base: Report) -> Iterator[_Pair]:
+    others = {str(m.key): m for m in base.measurements}
+    for measurement in report.measurements:
+        other = others.get(str(measurement.key))
+        pair = _pair(measurement, other) if other else None
+        if pair:
+            yield pair
+
+
+def _pair(one: Measurement, other: Measurement) -> _Pair | None:
+    """Return by how much two sweeps differ at the points that they share, or ``None`` if these are too few."""
+    samples = [{p.point.label: np.array(p.samples_s) for p in m.points if p.samples_s} for m in (one, other)]
+    common = [label for label in samples[0] if label in samples[1]]
+    if len(common) < min(_COMMON_POINTS, *map(len, samples)) or not common:
+        return None
+    sides = [[of[label] for label in common] for of in samples]
+    medians = [np.array([np.median(point) for point in side]) for side in sides]
+    logs = np.log(medians[1] / medians[0])
+    noise = np.hypot(*(sampling_noise(side) for side in sides))
+    return _Pair(str(one.key), len(common), float(np.median(logs)), _error_of_median(logs, noise))
+
+
+def _error_of_median(logs: Floats, noise: Floats) -> float:
+    """Return the standard error of the median of *logs*: from their scatter or their noise, whichever is more."""
+    n = len(logs)
+    scatter = float(MAD_TO_SIGMA * np.median(np.abs(logs - np.median(logs)))) if n > 2 else 0.0
+    own = float(np.sqrt(np.mean(noise**2)))
+    return max(scatter, own) * sqrt(pi / 2 / n)
+
+
+def _between(pairs: tuple[_Pair, ...]) -> float | None:
+    """Return the standard deviation between runs that the samples do not account for."""
+    if len(pairs) < _ENOUGH_SWEEPS:
+        return None
+    centres: Floats = np.array([pair.centre for pair in pairs])
+    total = float(MAD_TO_SIGMA * np.median(np.abs(centres)))
+    within = float(np.median([pair.error for pair in pairs]))
+    return float(np.sqrt(max(total**2 - within**2, 0.0)))
+
+
+def _tested(name: str, pairs: tuple[_Pair, ...], between: float) -> Iterator[Difference]:
+    if not pairs:
+        return
+    errors = [max(float(np.hypot(pair.error, between)), 1e-9) for pair in pairs]
+    p_values = [float(2 * norm.sf(abs(pair.centre) / error)) for pair, error in zip(pairs, errors, strict=True)]
+    adjusted = false_discovery_control(p_values)
+    for pair, error, p_value, bounded in zip(pairs, errors, p_values, adjusted, strict=True):
+        half = NORMAL_95 * error
+        yield Difference(
+            machine=name,
+            sweep=pair.sweep,
+            points=pair.points,
+            speed=Ratio(value=exp(pair.centre), ci_low=exp(pair.centre - half), ci_high=exp(pair.centre + half)),
+            p_value=p_value,
+            real=bool(bounded <= FALSE_DISCOVERIES),
+        )
+
+
+def regressions(found: tuple[Difference, ...], percent: float) -> tuple[Difference, ...]:
+    """Return the real differences that make a machine slower than the baseline by more than *percent*."""
+    return tuple(d for d in found if d.real and log(d.speed.value) < log(max(1 - percent / 100, 1e-9)))

@@ -1,0 +1,166 @@
+"""How fast each machine is at each workload, beside the baseline and beside what its specification promises."""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from math import exp, log
+
+from gpureport.compare.records import Contest, Ratio, Standing
+from gpureport.records import Metric, Observation, PredictedPoint, Prediction, SweepKey
+from gpureport.report.document import Report
+
+BEYOND, WITHIN = "beyond the caches", "within the caches"
+REGIMES = (BEYOND, WITHIN)
+_SIZES = ("working_set", "work_items")
+"""Axes along which a workload goes from level to level."""
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """One point of one machine."""
+
+    metric: Metric
+    label: str
+    value: float
+    interval: tuple[float, float] | None
+    promised: float | None
+    observed: bool
+
+
+def contests(reports: Mapping[str, Report], baseline: str) -> tuple[Contest, ...]:
+    """Set the best of every machine beside each other, workload by workload.
+
+    Sizes are chosen for each device, so that points differ; what they have in common is what serves them. Each workload
+    is compared where memory serves it and where a cache does, at the point where each machine is best. Cases
+    (an instruction, a stride) are compared one by one.
+
+    Args:
+        reports: by the machine's name, in the order of the comparison.
+        baseline: name of the one that ratios refer to.
+    """
+    sized = {_name(p.key) for report in reports.values() for p in _curves(report) if p.axis.quantity in _SIZES}
+    found = {name: dict(_best(report, sized)) for name, report in reports.items()}
+    keys = dict.fromkeys(key for of_machine in found.values() for key in of_machine)
+    together = ((key, {name: of[key] for name, of in found.items() if key in of}) for key in keys)
+    return tuple(_contest(key, of_machines, baseline) for key, of_machines in together if len(of_machines) > 1)
+
+
+def _curves(report: Report) -> tuple[Observation, ...] | tuple[Prediction, ...]:
+    """Return what a report shows: observations, or predictions of a machine that is only predicted."""
+    return report.observations or report.predictions
+
+
+def _name(key: SweepKey) -> str:
+    return f"{key.workload}/{key.variant}"
+
+
+def _best(report: Report, sized: Collection[str]) -> Iterator[tuple[tuple[str, str], _Candidate]]:
+    """Yield the best point of each workload and regime."""
+    best: dict[tuple[str, str], _Candidate] = {}
+    for key, candidate in _candidates(report, sized):
+        if key not in best or _speed(candidate) > _speed(best[key]):
+            best[key] = candidate
+    yield from best.items()
+
+
+def _candidates(report: Report, sized: Collection[str]) -> Iterator[tuple[tuple[str, str], _Candidate]]:
+    promised = {str(p.key): p for p in report.predictions if p.kind == "specification"}
+    observed = {str(o.key): o for o in report.observations}
+    for name in observed or promised:
+        yield from _points(promised.get(name), observed.get(name), sized)
+
+
+def _points(
+    prediction: Prediction | None, observation: Observation | None, sized: Collection[str]
+) -> Iterator[tuple[tuple[str, str], _Candidate]]:
+    """Yield what one sweep offers; of a sweep that was observed what was observed."""
+    by_label = {p.point.label: p for p in prediction.points} if prediction else {}
+    curve = observation or prediction
+    if curve is None:
+        return
+    name = _name(curve.key)
+    for point in curve.points:
+        said = by_label.get(point.point.label)
+        regime = _regime(said) if name in sized else point.point.label
+        interval = None
+        if not isinstance(point, PredictedPoint) and point.ci_low < point.ci_high:
+            interval = (point.ci_low, point.ci_high)
+        yield (
+            (name, regime),
+            _Candidate(
+                metric=curve.metric,
+                label=point.point.label,
+                value=point.value,
+                interval=interval,
+                promised=said.value if said else None,
+                observed=observation is not None,
+            ),
+        )
+
+
+def _regime(said: PredictedPoint | None) -> str:
+    return BEYOND if said is None or said.level == "DRAM" else WITHIN
+
+
+def _speed(candidate: _Candidate) -> float:
+    return candidate.value if candidate.metric.kind == "rate" else 1 / candidate.value
+
+
+def _contest(key: tuple[str, str], of_machines: Mapping[str, _Candidate], baseline: str) -> Contest:
+    workload, regime = key
+    base = of_machines.get(baseline)
+    standings = tuple(_standing(name, candidate, base) for name, candidate in of_machines.items())
+    return Contest(
+        workload=workload, regime=regime, metric=next(iter(of_machines.values())).metric, standings=standings
+    )
+
+
+def _standing(name: str, candidate: _Candidate, base: _Candidate | None) -> Standing:
+    attained = _attained(candidate)
+    comparable = base is not None and base.metric.unit == candidate.metric.unit
+    return Standing(
+        machine=name,
+        point=candidate.label,
+        value=candidate.value,
+        ci_low=candidate.interval[0] if candidate.interval else None,
+        ci_high=candidate.interval[1] if candidate.interval else None,
+        promised=candidate.promised,
+        attained=attained,
+        to_baseline=_faster(candidate, base) if base is not None and comparable else None,
+        normalised=_quotient(attained, _attained(base)) if base is not None and attained else None,
+    )
+
+
+def _attained(candidate: _Candidate) -> Ratio | None:
+    """Return speed / promised speed of a point that was observed."""
+    if not candidate.observed or candidate.promised is None:
+        return None
+    return _faster(candidate, _Candidate(candidate.metric, "", candidate.promised, None, None, observed=False))
+
+
+def _faster(one: _Candidate, other: _Candidate) -> Ratio:
+    """Return how many times as fast *one* is as *other*; an interval as wide as those of both together."""
+    if one is other:
+        return Ratio(value=1.0)
+    sign = 1 if one.metric.kind == "rate" else -1
+    centre = sign * log(one.value / other.value)
+    errors = [log(side.interval[1] / side.interval[0]) / 2 for side in (one, other) if side.interval]
+    lacking = any(side.observed and side.interval is None for side in (one, other))
+    return _ratio(centre, None if lacking or not errors else sum(error**2 for error in errors) ** 0.5)
+
+
+def _quotient(one: Ratio | None, other: Ratio | None) -> Ratio | None:
+    if one is None or other is None:
+        return None
+    if one == other:
+        return Ratio(value=1.0)
+    widths = [log(r.ci_high / r.ci_low) / 2 if r.ci_low and r.ci_high else None for r in (one, other)]
+    known = [width for width in widths if width is not None]
+    half = sum(width**2 for width in known) ** 0.5 if len(known) == len(widths) else None
+    return _ratio(log(one.value / other.value), half)
+
+
+def _ratio(centre: float, half_width: float | None) -> Ratio:
+    """Return the ratio whose logarithm is *centre*, with its interval."""
+    if half_width is None:
+        return Ratio(value=exp(centre))
+    return Ratio(value=exp(centre), ci_low=exp(centre - half_width), ci_high=exp(centre + half_width))

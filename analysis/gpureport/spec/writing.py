@@ -1,0 +1,198 @@
+"""Writing a device file: each value in people's units with where it came from, ready to be checked and edited."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from gpureport.spec.files import CacheFields, LaunchFields, MemoryFields
+from gpureport.spec.resolve import Value
+from gpureport.spec.values import Strict
+from gpureport.units import EXAMPLES, Dimension
+
+SCHEMA = "# yaml-language-server: $schema=../device.schema.json"
+GROUPS = ("memory", "caches", "launch")
+_SCALES: dict[Dimension, tuple[tuple[float, str], ...]] = {
+    "bytes": ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1e9, "GB"), (1e6, "MB"), (1, "B")),
+    "bytes/s": ((1e9, "GB/s"),),
+    "hertz": ((1e9, "GHz"),),
+    "seconds": ((1e-6, "us"),),
+    "cycles": ((1, "cycles"),),
+    "bytes/cycle": ((1, "B/cycle"),),
+}
+_MANY_BYTES = 1e4
+_DIMENSIONS: dict[str, Dimension] = {
+    "clock": "hertz",
+    "memory.bandwidth": "bytes/s",
+    **dict.fromkeys(("size", "access", "capacity", "line", "sector"), "bytes"),
+    **dict.fromkeys(("latency", "far_latency"), "cycles"),
+    **dict.fromkeys(("single", "batched"), "seconds"),
+    "bandwidth": "bytes/cycle",
+}
+"""What is written with a unit, by its path or the last step of it."""
+_EXAMPLES = {
+    "scope": "device",
+    "bandwidth_extent": "[0.9, 1.05, 1.3]",
+    "latency_extent": "[0.95, 1.02, 1.15]",
+    "persistent": "true",
+    "unified_with_local_memory": "true",
+    "partitions": "2",
+    "efficiency": "0.9",
+    "groups_per_cycle": "0.5",
+    **dict.fromkeys(("line", "sector", "access"), "64 B"),
+}
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What a new device file says.
+
+    Attributes:
+        name: of the device.
+        vendor: of it.
+        architecture: name of its file.
+        values: by dotted path, in SI base units.
+        asked: what answered queries and was measured on, in words; ``None``: nothing was there.
+        without: levels of the architecture that the device lacks.
+        opencl_names: as the device calls itself.
+        opencl_units: compute units as OpenCL counts them, where that differs.
+        pci_id: ``vendor:device`` in hexadecimal.
+        remarks: comments for the author, a line each.
+        optional: whether to list, as comments, the fields that may be added.
+    """
+
+    name: str
+    vendor: str
+    architecture: str
+    values: Mapping[str, Value]
+    asked: str | None = None
+    without: tuple[str, ...] = ()
+    opencl_names: tuple[str, ...] = ()
+    opencl_units: int | None = None
+    pci_id: str | None = None
+    remarks: tuple[str, ...] = field(default=())
+    optional: bool = False
+
+
+def write_entry(draft: Draft, *, schema: bool = True) -> str:
+    """Return the text of a device file.
+
+    Args:
+        draft: what it says.
+        schema: whether to begin with the comment that tells editors where the schema is.
+    """
+    return "\n".join([*([SCHEMA] if schema else ()), *_lines(draft)]) + "\n"
+
+
+def _lines(draft: Draft) -> Iterator[str]:
+    yield from (f"# {_plain(remark)}" for remark in draft.remarks)
+    yield f"name: {_quoted(draft.name)}"
+    yield f"vendor: {_quoted(draft.vendor)}"
+    yield f"architecture: {draft.architecture}"
+    if draft.asked is not None:
+        yield "sources:"
+        yield f"  device: {{text: {_quoted(draft.asked)}, kind: queried}}"
+    elif draft.optional:
+        yield "# sources:"
+        yield '#   sheet: "Title and edition of a data sheet"'
+        yield "# source: sheet"
+    for path in ("compute_units", "clock", "flops"):
+        if path in draft.values:
+            yield f"{path}: {_leaf(path, draft.values[path])}"
+        elif draft.optional:
+            yield f"# {path}: {EXAMPLES['flop/s']}  # Listed single-precision peak, for `devices check`."
+    for group in GROUPS:
+        yield from _group(draft, group)
+    yield from _identity(draft)
+
+
+def _group(draft: Draft, group: str) -> Iterator[str]:
+    """Yield the lines of one group; of caches, level by level."""
+    if group == "caches":
+        levels = sorted({path.split(".")[1] for path in draft.values if path.startswith("caches.")})
+        if levels or draft.without:
+            yield "caches:"
+        for level in levels:
+            yield f"  {level}:"
+            yield from _fields(draft, f"caches.{level}", CacheFields, "    ")
+        yield from (f"  {level}: null" for level in draft.without)
+        return
+    lines = list(_fields(draft, group, MemoryFields if group == "memory" else LaunchFields, "  "))
+    if any(path.startswith(f"{group}.") for path in draft.values):
+        yield f"{group}:"
+        yield from lines
+    elif lines:
+        yield f"# {group}:"
+        yield from (line.replace("  # ", "#   ", 1) for line in lines)
+
+
+def _fields(draft: Draft, prefix: str, model: type[Strict], indent: str) -> Iterator[str]:
+    """Yield what is known of a part, in the order of the model, and as comments what is not."""
+    for name, info in model.model_fields.items():
+        path = f"{prefix}.{name}"
+        if path in draft.values:
+            yield f"{indent}{name}: {_leaf(path, draft.values[path])}"
+        elif draft.optional:
+            means = f"  # {info.description}" if info.description else ""
+            yield f"{indent}# {name}: {_example(path)}{means}"
+
+
+def _example(path: str) -> str:
+    name, dimension = path.rsplit(".", 1)[-1], _dimension(path)
+    return EXAMPLES[dimension] if dimension and name not in _EXAMPLES else _EXAMPLES[name]
+
+
+def _identity(draft: Draft) -> Iterator[str]:
+    """Yield by what the device is recognised."""
+    if draft.opencl_names:
+        yield "opencl:"
+        yield f"  names: [{', '.join(map(_quoted, draft.opencl_names))}]"
+        if draft.opencl_units is not None:
+            yield f"  compute_units: {{value: {draft.opencl_units}, source: device}}"
+    else:
+        yield "# opencl:"
+        yield "#   names: [what the device calls itself; `gpureport devices` shows it]"
+    if draft.pci_id and re.fullmatch(r"[0-9a-f]{4}:[0-9a-f]{4}", draft.pci_id.lower()):
+        yield f"pci_ids: [{_quoted(draft.pci_id.lower())}]"
+    elif not draft.opencl_names:
+        yield '# pci_ids: ["10de:2335"]'
+
+
+def _leaf(path: str, value: Value) -> str:
+    """Write one value as ``{value: …, kind: …, note: …}``."""
+    provenance = value.provenance
+    origin = "source: device, " if provenance.kind in ("queried", "measured") else ""
+    note = "; ".join(part for part in (provenance.source, provenance.note) if part)
+    return f"{{value: {quantity(path, value.value)}, {origin}kind: {provenance.kind}, note: {_quoted(note)}}}"
+
+
+def quantity(path: str, value: object) -> str:
+    """Write the value at *path*: in the largest unit that shows it exactly, or to six digits."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, tuple):
+        return f"[{', '.join(quantity('', item) for item in value)}]"
+    if not isinstance(value, int | float):
+        return str(value)
+    scales = _SCALES.get(_dimension(path) or "count", ((1, ""),))
+    exact = next((pair for pair in scales if (value / pair[0]).is_integer() and _legible(value, pair[1])), None)
+    scale, unit = exact or next((pair for pair in scales if value >= pair[0]), scales[-1])
+    return f"{value / scale:{'.0f' if exact else '.6g'}} {unit}".strip()
+
+
+def _legible(value: float, unit: str) -> bool:
+    """Whether a whole number of such units says more than six digits of a larger one: not of many bytes."""
+    return unit != "B" or value < _MANY_BYTES
+
+
+def _dimension(path: str) -> Dimension | None:
+    return _DIMENSIONS.get(path) or _DIMENSIONS.get(path.rsplit(".", 1)[-1])
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(_plain(text), ensure_ascii=False)
+
+
+def _plain(text: str) -> str:
+    """Return *text* on one line, without what YAML does not allow in a file."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())

@@ -1,0 +1,102 @@
+"""A GPU that does not exist, with caches of known size: how long memory primitives take on it follows from them."""
+# ruff: noqa: D102 - see the protocol and the model
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from gpureport.measure.backend import BufferId, LaunchId
+from gpureport.spec.models import PresentDevice
+from gpureport.workloads.model import Buffer
+from tests.fake_backend import PRESENT, FakeBackend
+
+KIB, MIB = 2**10, 2**20
+CLOCK_HZ = 1.5e9
+GPU = PRESENT.model_copy(
+    update={
+        "name": "NVIDIA GeForce RTX 9999",
+        "vendor": "NVIDIA Corporation",
+        "platform": "NVIDIA CUDA",
+        "compute_capability": "7.5",
+        "wave_width": 32,
+        "compute_units": 40,
+        "clock_hz": CLOCK_HZ,
+        "max_work_group": 1024,
+        "global_memory_bytes": 2**31,
+        "max_allocation_bytes": 2**29,
+    }
+)
+"""Of a known architecture, which gives its L1 96 KiB, but of no known size."""
+
+
+@dataclass(frozen=True)
+class Level:
+    """A cache or the memory: bytes (of a compute unit's own, or of all), cycles, bytes/s of the device."""
+
+    capacity: float
+    latency: float
+    bandwidth: float
+
+    def share(self, working_set: float) -> float:
+        """Return which part of a working set it serves."""
+        return 1.0 / (1.0 + (working_set / self.capacity) ** 16)
+
+
+L1 = Level(64 * KIB, 36, 40 * 50 * CLOCK_HZ)
+L2 = Level(6 * MIB, 210, 40 * 25 * CLOCK_HZ)
+MEMORY = Level(np.inf, 520, 400e9)
+INTEGER_CYCLES = 8
+"""Of a chase's two integer operations."""
+VECTORS = 8
+"""Of a work-item in a chunk of shared reads."""
+LAUNCH_S, GROUPS_PER_S = 2e-6, 0.4 * CLOCK_HZ
+
+
+@dataclass
+class FakeGpu(FakeBackend):
+    """Runs nothing, but takes the time for it."""
+
+    present: PresentDevice = GPU
+    noise: np.random.Generator = field(default_factory=lambda: np.random.default_rng(1))
+
+    @property
+    def device(self) -> PresentDevice:
+        return self.present
+
+    def allocate(self, buffer: Buffer) -> BufferId:
+        identity = BufferId(next(self._ids))
+        self.buffers[identity] = np.broadcast_to(np.uint8(0), buffer.nbytes)
+        return identity
+
+    def time(self, untimed: Sequence[LaunchId], timed: Sequence[LaunchId]) -> float:
+        return super().time(untimed, timed) * float(np.exp(self.noise.normal(0.0, 0.005)))
+
+    def _execute(self, launch: LaunchId) -> None:
+        _, dispatch, buffers = self._launches[launch]
+        numbers = [int(argument) for argument in dispatch.arguments if isinstance(argument, np.uint32)]
+        data = self.buffers[buffers[str(dispatch.arguments[0])]].nbytes
+        groups, local = dispatch.global_size[0] // dispatch.local_size[0], dispatch.local_size[0]
+        work = {
+            "launch": lambda: 0.0,
+            "lap": lambda: 0.0,
+            "chase": lambda: self._chase(data, numbers[0]),
+            "copy": lambda: 32 * numbers[0] * self._s_per_byte(32 * numbers[0]),
+            "read_shared": lambda: groups * VECTORS * 16 * local * self._s_per_byte(numbers[0] * VECTORS * 16 * local),
+            "read_private": lambda: self._read_private(16 * numbers[0], numbers[1], groups),
+        }
+        self.clock_s += max(LAUNCH_S, groups / GROUPS_PER_S) + work[dispatch.kernel]()
+
+    def _chase(self, size: int, steps: int) -> float:
+        near, far = L1.share(size), L2.share(size)
+        cycles = near * L1.latency + (1 - near) * (far * L2.latency + (1 - far) * MEMORY.latency)
+        return steps * (cycles + INTEGER_CYCLES) / CLOCK_HZ
+
+    def _read_private(self, region: int, passes: int, groups: int) -> float:
+        near, busy = L1.share(region), groups / GPU.compute_units
+        s_per_byte = near / L1.bandwidth + (1 - near) * self._s_per_byte(region * groups)
+        return groups * region * passes * s_per_byte / busy
+
+    def _s_per_byte(self, working_set: float) -> float:
+        served = L2.share(working_set)
+        return served / L2.bandwidth + (1 - served) / MEMORY.bandwidth

@@ -1,0 +1,141 @@
+"""The part of the database that is not NVIDIA's, held against listed peaks, memory interfaces and drivers' counts."""
+
+import pytest
+
+from gpureport.predict import limits_of, predict
+from gpureport.spec.database import Database, load_database
+from gpureport.spec.models import CpuOccupancy
+from gpureport.workloads import all_workloads
+
+OTHERS = ("amd", "apple", "arm", "cpu", "intel", "qualcomm")
+UNLISTED = {"amd/mi300a", "intel/arc_b580"}
+"""What lists a peak at other units or another clock than those known better."""
+
+INTERFACES = {
+    "amd/rx_580": (256, 8), "amd/r9_nano": (4096, 1), "amd/mi60": (4096, 2), "amd/mi300x": (8192, 5.2),
+    "amd/mi325x": (8192, 6), "amd/rx_5700_xt": (256, 14), "amd/rx_6700_xt": (192, 16), "amd/rx_7900_xtx": (384, 20),
+    "amd/rx_7800_xt": (256, 19.5), "amd/rx_9070_xt": (256, 20.1), "intel/uhd_630": (128, 2.666),
+    "intel/arc_a770": (256, 17.5), "intel/arc_b580": (192, 19), "intel/arc_140v": (128, 8.533),
+    "intel/max_1550": (8192, 3.2), "apple/m1": (128, 4.267), "apple/m1_max": (512, 6.4), "apple/m4": (128, 7.5),
+    "arm/mali_g610_mc4": (64, 4.267), "qualcomm/adreno_x1_85": (128, 8.448), "cpu/ryzen_7_3700x": (128, 3.2),
+    "cpu/xeon_platinum_8568y": (512, 5.6), "cpu/raspberry_pi_5": (32, 4.267),
+}  # fmt: skip
+"""Width of the memory interface in bits, and Gbit/s of each."""
+
+ENGINES = {"intel_xe_hpg": 16, "intel_xe2": 8, "intel_xe_hpc": 8}
+"""Vector engines of an Xe-core."""
+
+
+@pytest.fixture(scope="module")
+def database() -> Database:
+    """Read the shipped database once."""
+    return load_database()
+
+
+def others(database: Database, *folders: str) -> list[str]:
+    """Return the ids of the entries in some folders."""
+    return [entry for entry in database.entries if entry.split("/")[0] in (folders or OTHERS)]
+
+
+def test_every_family_that_the_project_speaks_of_is_there(database: Database) -> None:
+    """GCN to RDNA 4, CDNA 1 to 3, Gen9 to Xe2 and HPC, Apple, Arm, Qualcomm, and processors of several kinds."""
+    known = {database.entries[entry].file.architecture for entry in others(database)}
+
+    assert {
+        "gcn3",
+        "gcn4",
+        "gcn5",
+        "cdna1",
+        "cdna2",
+        "cdna3",
+        "rdna1",
+        "rdna2",
+        "rdna3",
+        "rdna3_small",
+        "rdna4",
+    } < known
+    assert {"intel_gen9", "intel_gen11", "intel_xe_lp", "intel_xe_hpg", "intel_xe2", "intel_xe_hpc"} < known
+    assert {"apple_m1", "apple_m3", "mali_valhall", "mali_valhall_3", "adreno_600", "adreno_700"} < known
+    assert {"x86_64", "x86_64_avx512", "aarch64"} < known
+
+
+def test_units_lanes_and_clock_give_the_listed_peak(database: Database) -> None:
+    """A multiply-add counts as two; without the second instruction of RDNA 3 and 4."""
+    for entry in set(others(database, "amd", "intel")) - UNLISTED:
+        listed = database.entries[entry].file.flops
+        assert listed is not None, entry
+        assert 2 * database.device(entry).rate_per_s("fp32") == pytest.approx(listed.value, rel=4e-3), entry
+
+
+@pytest.mark.parametrize("entry", INTERFACES)
+def test_width_and_data_rate_give_the_bandwidth(database: Database, entry: str) -> None:
+    """In GB/s; vendors round down by up to three percent."""
+    bits, rate = INTERFACES[entry]
+
+    assert database.device(entry).memory.bandwidth_bytes_per_s / 1e9 == pytest.approx(bits * rate / 8, rel=0.03)
+
+
+def test_opencl_counts_pairs_of_rdna_s_units_and_engines_of_xe_cores(database: Database) -> None:
+    """And of all others the units themselves; of processors cores or hardware threads."""
+    for entry in others(database, "amd", "intel", "apple", "arm", "qualcomm"):
+        device = database.device(entry)
+        reported, architecture = device.opencl_compute_units or device.compute_units, device.architecture.id
+        if architecture.startswith("rdna"):
+            assert 2 * reported == device.compute_units, entry
+        else:
+            assert reported == ENGINES.get(architecture, 1) * device.compute_units, entry
+
+
+def test_boards_of_one_name_and_size_differ_in_their_pci_ids(database: Database) -> None:
+    """Otherwise the PCI id tells them apart: Radeon VII and MI50, RX 6600 XT and 6650 XT, MI210 and MI250."""
+    seen: dict[tuple[str, int, int, tuple[str, ...]], str] = {}
+    for entry in others(database, "amd", "intel"):
+        device = database.device(entry)
+        for name in device.opencl_names:
+            key = (name.lower(), device.compute_units, round(device.memory.size_bytes / 2**30), device.pci_ids)
+            assert key not in seen, (entry, seen.get(key))
+            seen[key] = entry
+
+
+@pytest.mark.parametrize(("entry", "dies"), [("amd/mi300x", 8), ("amd/mi325x", 8), ("amd/mi300a", 6)])
+def test_a_die_of_cdna_3_has_38_units_and_4_mib(database: Database, entry: str, dies: int) -> None:
+    """The runtime reports the L2 of one; a lone work-item sees no other."""
+    device = database.device(entry)
+    l2 = next(cache for cache in device.caches if cache.name == "L2")
+
+    assert (l2.partitions, l2.capacity_bytes / dies, device.compute_units / dies) == (dies, 4 << 20, 38)
+    assert l2.far_latency_cycles == next(c.latency_cycles for c in device.caches if c.name == "LLC")
+
+
+def test_a_listed_processor_needs_no_machine(database: Database) -> None:
+    """Its cores start as many groups as they can, whatever the machine that this runs on."""
+    for entry in set(others(database, "cpu")) - {"cpu/x86_64"}:
+        device = database.device(entry)
+        assert isinstance(device.architecture.occupancy, CpuOccupancy)
+        assert device.launch.groups_per_cycle == pytest.approx(0.025 * device.compute_units), entry
+        assert [provenance.kind for provenance in device.provenance.values() if provenance.kind == "queried"] == []
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "amd/mi25",
+        "amd/mi300x",
+        "intel/arc_a770",
+        "apple/m1",
+        "arm/mali_g610_mc4",
+        "qualcomm/adreno_640",
+        "cpu/altra_q80_30",
+    ],
+)
+def test_predictions_of_all_kinds_of_devices_are_made_without_a_warning(database: Database, entry: str) -> None:
+    """Each kind of occupancy; a curve that does not bend (strips of bytes, MI25); caches below a sweep's least."""
+    device = database.device(entry)
+    limits = limits_of(device, quick=True)
+    chosen = [
+        w for w in all_workloads() if w.name in ("game_of_life/bytes_strips", "memory/read", "bit_transpose/local")
+    ]
+    found = [prediction for workload in chosen for prediction in predict(device, workload, limits)]
+
+    assert {p.key.workload for p in found} == {"game_of_life", "memory", "bit_transpose"}
+    assert all(point.time_s > 0 for prediction in found for point in prediction.points)

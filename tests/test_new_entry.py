@@ -1,0 +1,254 @@
+"""``gpureport devices new``: drafts of what is present, of relatives, of nothing; what is measured is marked so."""
+# ruff: noqa: D103 - the names of the tests say what they check
+
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpureport import drafting
+from gpureport.cli import main
+from gpureport.errors import DeviceError
+from gpureport.measure import machine, opencl, sweep
+from gpureport.records import Provenance, Verification
+from gpureport.spec.check import check_file
+from gpureport.spec.database import Database, load_database
+from gpureport.spec.models import Device
+from gpureport.spec.new_entry import of_present, of_relative
+from gpureport.spec.resolve import Value
+from gpureport.spec.values import Bytes, Leaf
+from gpureport.spec.writing import Draft, quantity, write_entry
+from tests.fake_backend import PRESENT
+from tests.fake_gpu import CLOCK_HZ, GPU, GROUPS_PER_S, KIB, L1, L2, LAUNCH_S, MEMORY, FakeGpu
+
+Captured = pytest.CaptureFixture[str]
+HOSTILE = PRESENT.model_copy(
+    update={"index": 1, "name": "[red]<script>\x1b[31m\x85'\": {x}", "platform": "Intel(R) OpenCL HD Graphics"}
+)
+A40 = PRESENT.model_copy(update={"index": 2, "name": "NVIDIA A40", "platform": "NVIDIA CUDA", "pci_id": "10de:2235"})
+
+
+@pytest.fixture(autouse=True)
+def present(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Three devices that do not exist, and one on which memory can be measured."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(opencl, "list_devices", lambda: (PRESENT, HOSTILE, A40, GPU.model_copy(update={"index": 3})))
+    monkeypatch.setattr(opencl, "OpenCLBackend", lambda _: FakeGpu())
+    monkeypatch.setattr(machine, "free_memory_bytes", lambda _: 2.0**31)
+    monkeypatch.setattr(sweep, "verify", lambda *_: Verification(passed=True, cases=()))
+    monkeypatch.setattr(drafting, "SWEEP_S", {"gpu": 1.0})
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
+@pytest.fixture(scope="module")
+def database() -> Database:
+    """Read the shipped database once."""
+    return load_database()
+
+
+def new(*arguments: str) -> Device:
+    """Draft an entry, check it, and return the device that it describes."""
+    assert main(["devices", "new", "-o", "drafts/new.yaml", "--force", *arguments]) == 0
+    assert check_file(Path("drafts/new.yaml")) == []
+    return load_database([Path("drafts")]).device("new")
+
+
+def failure(capsys: Captured, *arguments: str) -> str:
+    """Return the sentence with which drafting ends."""
+    assert main(["devices", "new", *arguments]) in (1, 2)
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    return captured.err.removeprefix("gpureport: ").rstrip("\n")
+
+
+@pytest.mark.parametrize("text", ["0", "A40", "[red]"])
+def test_a_draft_of_queries_passes_the_check(text: str) -> None:
+    kinds = {path: known.kind for path, known in new("--no-measure", "--device", text).provenance.items()}
+
+    assert kinds["compute_units"] == kinds["memory.size"] == "queried"
+    assert kinds["memory.bandwidth"] == "assumed"
+
+
+def test_a_draft_on_standard_output_is_the_file(capsys: Captured) -> None:
+    new("--no-measure", "--device", "2")
+    capsys.readouterr()
+
+    assert main(["devices", "new", "--no-measure", "--device", "2"]) == 0
+    text = capsys.readouterr().out
+    assert text.partition("\n")[2] == Path("drafts/new.yaml").read_text()
+    assert text.startswith("# yaml-language-server: $schema=../device.schema.json\n")
+    assert yaml.safe_load(text)["name"] == "NVIDIA A40"
+
+
+def test_a_draft_overwrites_nothing(capsys: Captured) -> None:
+    Path("mine.yaml").write_text("mine")
+
+    sentence = failure(capsys, "-o", "mine.yaml")
+    assert sentence == "mine.yaml: is already there; use --force to overwrite it, or -o to write elsewhere"
+    assert Path("mine.yaml").read_text() == "mine"
+
+
+def test_a_device_with_an_entry_is_said_to_have_one(capsys: Captured) -> None:
+    new("--no-measure", "--device", "2")
+
+    error = capsys.readouterr().err
+    assert "nvidia/a40.yaml describes this device already; `--from nvidia/a40` starts from it." in error
+
+
+def test_what_primitives_measure_is_that_of_the_device(capsys: Captured) -> None:
+    """An unknown card of a known architecture: its second level was a guess, and its first is the architecture's."""
+    device = new("--device", "3")
+    first, second = device.caches
+
+    assert second.capacity_bytes == pytest.approx(L2.capacity, rel=0.06)
+    assert first.latency_cycles == pytest.approx(L1.latency, rel=0.04)
+    assert second.latency_cycles == pytest.approx(L2.latency, rel=0.02)
+    assert device.memory.latency_cycles == pytest.approx(MEMORY.latency, rel=0.02)
+    reached = device.memory.bandwidth_bytes_per_s * device.memory.efficiency
+    assert reached == pytest.approx(MEMORY.bandwidth, rel=0.1)
+    assert device.level_bandwidth_bytes_per_s(first) == pytest.approx(L1.bandwidth, rel=0.15)
+    assert device.level_bandwidth_bytes_per_s(second) == pytest.approx(L2.bandwidth, rel=0.1)
+    assert device.launch.batched_s == pytest.approx(LAUNCH_S, rel=0.02)
+    assert device.launch.single_s == pytest.approx(LAUNCH_S, rel=0.02)
+    assert device.launch.groups_per_cycle == pytest.approx(GROUPS_PER_S / CLOCK_HZ, rel=0.05)
+    paths = ("caches.L2.capacity", "caches.L1.latency", "caches.L2.bandwidth", "memory.bandwidth", "memory.latency")
+    for path in paths:
+        assert device.provenance[path].kind == "measured"
+    assert "launch/groups …\n" in capsys.readouterr().err
+
+
+def test_a_measured_value_names_its_primitive_and_its_interval() -> None:
+    notes = {path: known.note for path, known in new("--device", "3").provenance.items()}
+
+    assert notes["caches.L2.latency"].startswith("pointer chase (memory/latency); 2")
+    assert " cycles (" in notes["caches.L2.latency"]
+    assert notes["caches.L2.capacity"].startswith("where the curve of memory/latency steps; ")
+    assert " MiB (" in notes["caches.L2.capacity"]
+    assert notes["memory.bandwidth"].endswith("of which a copy reaches the architecture's share, 0.9")
+
+
+def test_a_step_that_no_cache_answers_is_a_comment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The unknown architecture knows of a second level only."""
+    stranger = GPU.model_copy(update={"name": "Mali", "compute_capability": None, "compute_units": 64})
+    monkeypatch.setattr(opencl, "list_devices", lambda: (stranger,))
+
+    device = new()
+    comments = [line for line in Path("drafts/new.yaml").read_text().splitlines() if line.startswith("# ")]
+    assert [cache.name for cache in device.caches] == ["L2"]
+    assert device.caches[0].capacity_bytes == pytest.approx(L2.capacity, rel=0.1)
+    assert sum("memory/latency also steps at " in comment for comment in comments) == 1
+
+
+def test_a_documented_size_that_is_contradicted_is_a_conflict(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of the first level: what was measured is taken, what is documented is in the note."""
+    monkeypatch.setattr("tests.fake_gpu.L1", L1.__class__(32 * KIB, L1.latency, L1.bandwidth))
+
+    device = new("--device", "3")
+    assert device.provenance["caches.L1.capacity"].kind == "measured"
+    assert "; conflict: 96 KiB (spec: " in device.provenance["caches.L1.capacity"].note
+
+
+def test_what_cannot_be_measured_is_said_and_left_out(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    wrong = Verification(passed=False, cases=(), message="bytes = 3")
+    monkeypatch.setattr(sweep, "verify", lambda *_: wrong)
+
+    device = new("--device", "3")
+    assert device.provenance["memory.bandwidth"].kind == "assumed"
+    assert "memory/copy: wrong results: bytes = 3." in capsys.readouterr().err
+
+
+def test_a_relative_lends_its_values_to_be_checked() -> None:
+    device, a40 = new("--from", "A40"), load_database().device("nvidia/a40")
+
+    assert device.name == "like NVIDIA A40"
+    assert device.opencl_names == device.pci_ids == ()
+    assert device.memory == a40.memory
+    assert device.caches == a40.caches
+    for path in ("compute_units", "clock", "memory.bandwidth", "caches.L2.capacity"):
+        assert device.provenance[path].kind == "assumed"
+        assert device.provenance[path].note.startswith("as NVIDIA A40 (spec: TechPowerUp GPU database")
+
+
+def test_what_is_present_comes_before_its_relative() -> None:
+    device = new("--from", "A40", "--device", "3", "--no-measure")
+
+    assert (device.name, device.compute_units, device.architecture.id) == (GPU.name, 40, "ampere_86")
+    assert device.provenance["clock"].kind == "queried"
+    assert device.memory.bandwidth_bytes_per_s == 695.8e9
+    assert device.provenance["memory.bandwidth"].note.startswith("as NVIDIA A40")
+
+
+def test_every_device_can_be_a_relative(database: Database, tmp_path: Path) -> None:
+    """Also those that drop a level of their architecture, or whose values have units of every kind."""
+    for entry in database.entries.values():
+        if entry.file.host:
+            continue
+        (tmp_path / "relative.yaml").write_text(write_entry(of_relative(entry)))
+        device, original = load_database([tmp_path]).device("relative"), database.device(entry.id)
+        assert device.caches == original.caches
+        assert (device.memory, device.launch, device.clock_hz) == (original.memory, original.launch, original.clock_hz)
+
+
+def test_a_relative_of_another_kind_is_refused(capsys: Captured) -> None:
+    sentence = failure(capsys, "--from", "x86-64 CPU", "--device", "0")
+    assert sentence == "--from: cpu/x86_64 is a cpu, Fake Device is a gpu"
+    assert "has no device 'RTX 99999'" in failure(capsys, "--from", "RTX 99999")
+
+
+def test_an_empty_entry_validates_and_lists_every_field(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent() -> None:
+        raise DeviceError("no OpenCL device found; install one")
+
+    monkeypatch.setattr(opencl, "list_devices", absent)
+
+    assert new("--empty").architecture.id == "generic_gpu"
+    text = Path("drafts/new.yaml").read_text()
+    for field in ("flops", "far_latency", "bandwidth_extent", "efficiency", "groups_per_cycle", "pci_ids"):
+        assert f"# {field}: " in text or f"#   {field}: " in text
+    capsys.readouterr()
+    assert failure(capsys) == (
+        "no OpenCL device found; install one; without a device, --from NAME starts an entry from a relative, and "
+        "--empty from nothing"
+    )
+    assert failure(capsys, "--empty", "--from", "A40").startswith("--empty: starts from nothing; leave out")
+
+
+def test_what_the_empty_entry_lists_is_right_if_taken() -> None:
+    """Each commented line of the memory, freed, still validates."""
+    new("--empty")
+    path = Path("drafts/new.yaml")
+    free = path.read_text().replace("    # ", "    ").replace("  # efficiency", "  efficiency")
+    path.write_text(free.replace("# launch", "launch").replace("#   single", "  single"))
+
+    assert [problem for problem in check_file(path) if problem.severity == "error"] == []
+    assert "has no source" in str(check_file(path)[0])
+
+
+def test_a_processor_without_a_third_level_has_none(database: Database) -> None:
+    from gpureport.spec.host import Host, HostCache
+
+    there = Database(database.entries, database.architecture_paths)
+    there.host = Host("x", 4, 2**30, 1e9, (HostCache(1, 32 * KIB, 1, 64), HostCache(2, 1024 * KIB, 4, 64)))
+    text = write_entry(of_present(PRESENT.model_copy(update={"kind": "cpu"}), there))
+
+    assert yaml.safe_load(text)["caches"]["L3"] is None
+
+
+@given(st.floats(1, 1e13))
+def test_sizes_are_written_to_six_digits(size: float) -> None:
+    text = quantity("memory.size", size)
+
+    assert Leaf[Bytes].model_validate(text).value == pytest.approx(size, rel=1e-5)
+
+
+@given(st.text(), st.text())
+def test_names_and_notes_stay_what_they_are(name: str, note: str) -> None:
+    """Whatever a driver says, the file is YAML with one more text in it."""
+    known = Value(1e9, Provenance(kind="queried", source="", note=note))
+    text = write_entry(Draft(name, "v", "generic_gpu", {"clock": known}, asked=note, remarks=(note,)))
+
+    read = yaml.safe_load(text)
+    assert read["name"].split() == "".join(c if c.isprintable() else " " for c in name).split()
+    assert read.keys() == {"name", "vendor", "architecture", "sources", "clock"}

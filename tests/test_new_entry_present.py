@@ -1,0 +1,31 @@
+"""An entry drafted on whatever OpenCL device is here: asked, measured, checked, matched."""
+
+from pathlib import Path
+
+import pytest
+
+from gpureport import drafting
+from gpureport.cli import main
+from gpureport.errors import DeviceError
+from gpureport.measure import opencl
+from gpureport.measure.selection import choose
+from gpureport.spec.check import check_file
+from gpureport.spec.database import load_database
+
+
+def test_a_draft_of_what_is_here_validates_and_is_matched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In little time, so that few sweeps show a step; a launch takes some time on every device."""
+    try:
+        present = choose(opencl.list_devices(), "auto")
+    except DeviceError as error:
+        pytest.skip(str(error))
+    monkeypatch.setattr(drafting, "SWEEP_S", dict.fromkeys(drafting.SWEEP_S, 0.2))
+    monkeypatch.setattr(drafting, "PRIMITIVES", ("launch/groups", "memory/read_private"))
+    path = tmp_path / "mine" / "here.yaml"
+
+    assert main(["devices", "new", "-o", str(path)]) == 0
+    assert [problem for problem in check_file(path) if problem.severity == "error"] == []
+    match = load_database([path.parent]).match(present)
+    assert match.entry_id == "here"
+    assert match.device.provenance["launch.batched"].kind == "measured"
+    assert match.device.provenance["compute_units"].kind == "queried"

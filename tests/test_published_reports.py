@@ -1,0 +1,148 @@
+"""Published results as reports: what was claimed, what is predicted, and that nobody here measured it."""
+
+from functools import cache
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+from gpureport.cli import main
+from gpureport.records import Verdict
+from gpureport.report.claims import claims_table
+from gpureport.report.document import Report, load_report, save_report
+from gpureport.report.render import render_html
+from gpureport.results import open_report
+from gpureport.spec.database import Database, load_database
+
+Captured = pytest.CaptureFixture[str]
+FOLDER = Path(__file__).parents[1] / "reports" / "published"
+WRITE_UPS = {
+    "a40_game_of_life": "nvidia/a40",
+    "rtx_2070_game_of_life": "nvidia/rtx_2070",
+    "rtx_2060_bit_transpose": "nvidia/rtx_2060",
+    "gtx_1060_bit_transpose": "nvidia/gtx_1060_6gb",
+    "rx_570_bit_transpose": "amd/rx_570",
+    "hd_520_bit_transpose": "intel/hd_520",
+    "hd_630_bit_transpose": "intel/hd_630",
+    "rx_7900_xt_particles": "amd/rx_7900_xt",
+}
+SMALL = "rtx_2070_game_of_life"
+NEVER = (
+    "this machine",
+    "95 % intervals",
+    "How it was measured",
+    "Environment",
+    "Compiled kernels",
+    "report.json",
+    "None",
+)
+
+
+@cache
+def database() -> Database:
+    """Return the devices that are shipped."""
+    return load_database()
+
+
+@cache
+def opened(name: str) -> Report:
+    """Return the report of a shipped record."""
+    return open_report(FOLDER / f"{name}.yaml", database())
+
+
+@pytest.mark.parametrize(("name", "device"), WRITE_UPS.items())
+def test_a_record_becomes_a_report(name: str, device: str) -> None:
+    """Predicted, held against what was published and explained, with nothing that no one published."""
+    report = opened(name)
+
+    assert report.publication is not None
+    assert report.publication.claims
+    assert (report.device.id, report.machine, report.evidence, report.timings) == (device, None, (), ())
+    assert {p.kind for p in report.predictions} == {"specification"}
+    assert len(report.predictions) == len(report.observations) == len(report.measurements) > 0
+    assert all(p.ci_low == p.value == p.ci_high for o in report.observations for p in o.points)
+    assert all(f.ci_low is f.ci_high is None for f in report.findings)
+    off = {f"{f.workload}/{f.variant}/{f.sweep}" for f in report.findings if f.verdict is not Verdict.AGREES}
+    assert {str(explanation.key) for explanation in report.explanations} <= off
+
+    page = unescape(render_html(report)).replace("<wbr>", "")
+    assert "Published results,</strong> measured by somebody else" in page
+    for text in (report.publication.citation, report.publication.url, *report.publication.notes):
+        assert text in page
+    for claim in report.publication.claims:
+        assert f"{claim.says} ({claim.where})" in page
+    text = page.partition("</style>")[2].partition("</style>")[2]
+    assert not [never for never in NEVER if never in text]
+
+
+def test_claims_stand_beside_predictions_and_reasons() -> None:
+    """A time that is off, one that agrees, and what is not predicted."""
+    life = opened("a40_game_of_life")
+    transposes = opened("hd_520_bit_transpose")
+    assert life.publication
+    assert transposes.publication
+    rows = claims_table(life, life.publication).rows
+    others = claims_table(transposes, transposes.publication).rows
+
+    assert rows[0][1].startswith("bytes, 128 x 1: 26.0 ms published, ")
+    assert rows[1][2].endswith("instead of 10. They agree.")
+    assert others[3][1:] == ("Nothing that is predicted here.", transposes.publication.claims[3].remark)
+    assert all(says and values and reasons for says, values, reasons in (*rows, *others))
+
+
+def test_one_figure_makes_no_hypothesis_sure() -> None:
+    """A bootstrap over a single point would always be sure."""
+    report = opened("a40_game_of_life")
+    (explanation,) = report.explanations
+
+    assert explanation.outcome != "explained"
+    assert (explanation.better_than_base, explanation.better_than_next) == (0.0, 0.0)
+    assert "cannot make that sure" in explanation.sentence
+
+
+def test_it_is_stored_and_read_like_any_report(tmp_path: Path) -> None:
+    """So whatever opens reports opens records."""
+    small = opened(SMALL)
+    save_report(small, tmp_path / "report.json")
+
+    assert load_report(tmp_path) == small
+    assert open_report(tmp_path, database()) == small
+
+
+def test_a_device_that_is_not_known_is_one_sentence(tmp_path: Path, capsys: Captured) -> None:
+    """Nothing is written then."""
+    record = tmp_path / "theirs.yaml"
+    record.write_text((FOLDER / f"{SMALL}.yaml").read_text().replace("nvidia/rtx_2070", "nvidia/rtx_9999"))
+
+    assert main(["render", str(record)]) == 2
+    assert capsys.readouterr().err == (
+        f"gpureport: {record}: device: the database has no 'nvidia/rtx_9999'; 'gpureport devices --known' lists it\n"
+    )
+    assert list(tmp_path.iterdir()) == [record]
+
+
+def test_a_record_is_rendered_to_a_folder_of_its_own(tmp_path: Path, capsys: Captured) -> None:
+    """HTML and PDF; or where it is said to."""
+    record = tmp_path / "theirs.yaml"
+    record.write_text((FOLDER / f"{SMALL}.yaml").read_text())
+
+    assert main(["render", str(record)]) == 0
+    html, pdf = tmp_path / "theirs" / "report.html", tmp_path / "theirs" / "report.pdf"
+    assert capsys.readouterr().out == f"Written: {html}, {pdf}\n"
+    assert pdf.read_bytes().startswith(b"%PDF-")
+    assert main(["render", str(record), "--no-pdf"]) == 2
+    assert main(["render", str(record), "--no-pdf", "-o", str(tmp_path / "out")]) == 0
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["report.html"]
+
+
+def test_a_folder_of_records_gives_a_report_each(tmp_path: Path) -> None:
+    """Called like the records; records stay as they are."""
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.yaml").write_text((FOLDER / f"{SMALL}.yaml").read_text())
+
+    assert main(["render", str(tmp_path), "--no-pdf", "-o", str(tmp_path / "out")]) == 0
+
+    assert sorted(path.relative_to(tmp_path / "out").as_posix() for path in (tmp_path / "out").rglob("*.html")) == [
+        "one/report.html",
+        "two/report.html",
+    ]

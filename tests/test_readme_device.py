@@ -1,0 +1,72 @@
+"""The README's how-to on adding a device, followed to the letter on a GPU that does not exist."""
+
+import os
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from gpureport import drafting
+from gpureport.cli import main
+from gpureport.measure import machine, opencl, sweep
+from gpureport.records import Verification
+from gpureport.spec.check import check_file
+from gpureport.spec.database import load_database
+from tests.fake_gpu import GPU, FakeGpu
+
+README = (Path(__file__).parents[1] / "README.md").read_text()
+HOW_TO = README.partition("\n## Add a device\n")[2].partition("\n## ")[0]
+STEP = re.compile(r"^    (?P<command>gpureport .*)$|^```yaml\n(?P<entry>[\s\S]*?)^```$", re.MULTILINE)
+
+
+@pytest.fixture(autouse=True)
+def machine_with_a_gpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A home and a working directory of their own, and an unknown GPU."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_CONFIG_HOME")
+    monkeypatch.setattr(opencl, "list_devices", lambda: (GPU,))
+    monkeypatch.setattr(opencl, "OpenCLBackend", lambda _: FakeGpu())
+    monkeypatch.setattr(machine, "free_memory_bytes", lambda _: 2.0**31)
+    monkeypatch.setattr(sweep, "verify", lambda *_: Verification(passed=True, cases=()))
+    monkeypatch.setattr(drafting, "SWEEP_S", {"gpu": 1.0})
+
+
+def run(line: str) -> int:
+    """Run one command as a shell would."""
+    program, *arguments = shlex.split(line, comments=True)
+    assert program == "gpureport"
+    return main([os.path.expanduser(argument) for argument in arguments])  # noqa: PTH111 - as a shell does it
+
+
+def test_the_how_to_works_to_the_letter(capsys: pytest.CaptureFixture[str]) -> None:
+    """Every command ends well, the entry has no problem, and the last command uses it."""
+    place = re.search(r"saved as\s+`(?P<path>[^`]+)`", HOW_TO)
+    assert place
+    entry, steps = Path(place["path"]), list(STEP.finditer(HOW_TO))
+    assert len([step for step in steps if step["command"]]) >= 5
+    output = ""
+    for step in steps:
+        if step["entry"]:
+            entry.parent.mkdir(parents=True)
+            entry.write_text(step["entry"])
+        else:
+            capsys.readouterr()
+            assert run(step["command"]) == 0, step["command"]
+            output, error = capsys.readouterr()
+
+    assert check_file(entry) == []
+    assert output.startswith("NVIDIA A40 (nvidia/a40): 84 compute units at 1.74 GHz, ")
+    assert error == f"Note: {entry} is used in place of the shipped nvidia/a40.\n"
+
+
+def test_the_first_draft_is_measured_and_found() -> None:
+    """The device that it was made on is then known by it."""
+    (command, *_) = (step["command"] for step in STEP.finditer(HOW_TO) if step["command"])
+
+    assert run(command) == 0
+    folder = Path.home() / ".config" / "gpureport" / "devices"
+    match = load_database(own_dirs=[folder]).match(GPU)
+    assert (match.entry_id, match.draft) == ("my_card", False)
+    assert match.device.provenance["caches.L2.capacity"].kind == "measured"
