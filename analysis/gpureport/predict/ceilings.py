@@ -29,7 +29,7 @@ class Ceiling(Record):
     ci_low: Compact
     ci_high: Compact
     """95 % interval, from the uncertainties of the facts that the ceiling is made of."""
-    capacity_bytes: Compact | None = None
+    capacity_bytes: float | None = None
     """Of what has one: a single instance."""
     each: bool = False
     """Whether every compute unit has an instance of its own."""

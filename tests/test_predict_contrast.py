@@ -1,0 +1,163 @@
+"""Ceilings, outlooks and contrasts of predictions: by hand on small devices."""
+# ruff: noqa: D103
+
+from itertools import pairwise
+from math import exp, hypot, log
+
+import numpy as np
+import pytest
+
+from gpureport.predict import Predicted, limits_of, predict, predict_with_deviations
+from gpureport.predict.ceilings import ceilings
+from gpureport.predict.contrast import SAME, contrasts, held_longer
+from gpureport.predict.outlook import best_point, bound, outlooks
+from gpureport.predict.uncertainty import MODEL, NORMAL_95, fact
+from gpureport.records import Provenance
+from gpureport.report.side_by_side import Beside, Side, by_size, ceilings_table, features_table, ratio_table
+from gpureport.spec.models import Device
+from gpureport.workloads import select
+from tests.toy import TOY
+
+SOURCED = Provenance(kind="spec", source="a data sheet")
+
+
+def _all(device: Device, *names: str) -> tuple[Predicted, ...]:
+    limits = limits_of(device, quick=True)
+    return tuple(p for workload in select(names) for p in predict_with_deviations(device, workload, limits))
+
+
+def _faster_memory(factor: float) -> Device:
+    memory = TOY.memory.model_copy(update={"bandwidth_bytes_per_s": factor * TOY.memory.bandwidth_bytes_per_s})
+    return TOY.model_copy(update={"id": "other", "name": "Other", "memory": memory})
+
+
+def test_ceilings_are_products_of_facts_and_their_intervals_those_of_the_factors() -> None:
+    found = {(each.kind, each.name): each for each in ceilings(TOY)}
+
+    memory = found["bandwidth", "DRAM"]
+    assert memory.value == pytest.approx(TOY.memory.bandwidth_bytes_per_s * TOY.memory.efficiency)
+    sigma = hypot(fact(TOY, "memory.bandwidth").relative, fact(TOY, "memory.efficiency").relative)
+    assert memory.ci_high / memory.value == pytest.approx(exp(NORMAL_95 * sigma), rel=1e-6)
+    assert memory.capacity_bytes == TOY.memory.size_bytes
+    assert found["rate", "fp32"].value == pytest.approx(TOY.rate_per_s("fp32"))
+    assert found["latency", "DRAM"].value == pytest.approx(TOY.memory.latency_cycles / TOY.clock_hz)
+    assert found["bandwidth", "local memory"].value == pytest.approx(4 * TOY.rate_per_s("local"))
+    assert found["launch", "one dispatch"].value == pytest.approx(TOY.launch.single_s)
+
+
+def test_an_outlook_is_the_best_point_of_a_workload() -> None:
+    predictions = [each.prediction for each in _all(TOY, "memory/read", "memory/latency")]
+    found = {each.workload: each for each in outlooks(predictions)}
+
+    assert set(found) == {"memory/read", "memory/latency"}
+    read = next(p for p in predictions if str(p.key) == "memory/read/working_set")
+    assert found["memory/read"].value == max(point.value for point in read.points)
+    assert found["memory/read"].binding == bound(best_point(read))
+    latency = next(p for p in predictions if p.key.variant == "latency")
+    assert found["memory/latency"].value == min(point.value for point in latency.points)
+    assert found["memory/latency"].unit == "s"
+    assert found["memory/latency"].binding.startswith("latency of ")
+    for each in found.values():
+        assert [cliff.value for cliff in each.cliffs] == sorted(cliff.value for cliff in each.cliffs)
+
+
+def test_intervals_cost_no_more_than_themselves() -> None:
+    """Without them, values and features are the same."""
+    workload, limits = select(("memory/copy",))[0], limits_of(TOY, quick=True)
+    (sure, *_), (plain, *_) = predict(TOY, workload, limits), predict(TOY, workload, limits, intervals=False)
+
+    assert [point.time_s for point in plain.points] == [point.time_s for point in sure.points]
+    assert [(f.level, f.position, f.value) for f in plain.features] == [
+        (f.level, f.position, f.value) for f in sure.features
+    ]
+    assert {point.spread for point in plain.points} == {1.0}
+    assert all(feature.ci_low is None for feature in plain.features)
+    assert plain.sensitivities == ()
+    assert plain.arithmetic is None
+
+
+def test_a_device_beside_itself_is_as_fast_within_the_models_own_error() -> None:
+    same = _all(TOY, "memory/copy", "instructions/rate")
+    for contrast in contrasts((TOY, TOY), same, same):
+        for point in (contrast.best, *(p.ratio for p in contrast.points)):
+            assert point.value == pytest.approx(1.0)
+            assert point.ci_high == pytest.approx(exp(NORMAL_95 * MODEL * 2**0.5), rel=1e-6)
+        assert len(contrast.stretches) <= 1
+
+
+def test_a_ratio_ends_at_that_of_the_memories() -> None:
+    other = _faster_memory(3.0)
+    (copy,) = contrasts((TOY, other), _all(TOY, "memory/copy"), _all(other, "memory/copy"))
+
+    assert copy.points[-1].ratio.value == pytest.approx(3.0, rel=0.1)  # of which the launch takes a little
+    assert copy.points[-1].first_binding == copy.points[-1].other_binding == "DRAM"
+    assert copy.points[0].ratio.value == pytest.approx(1.0, rel=0.05)
+    values = [stretch.ratio.value for stretch in copy.stretches]
+    assert len(values) > 1
+    assert all(abs(log(b / a)) >= SAME for a, b in pairwise(values))
+    assert by_size(copy).endswith(" beyond")
+
+
+def test_what_both_take_from_one_architecture_cancels_and_what_is_a_cards_own_adds_up() -> None:
+    paths = [f"rates.{name}" for name in TOY.architecture.rates_per_cycle]
+    known = TOY.model_copy(update={"provenance": dict.fromkeys([*paths, "clock"], SOURCED)})
+    other = known.model_copy(update={"id": "other", "name": "Other"})
+    elsewhere = {**dict.fromkeys(paths, Provenance(kind="spec", source="another")), "clock": SOURCED}
+    apart = other.model_copy(update={"provenance": elsewhere})
+    first = _all(known, "instructions/rate")
+
+    (shared,) = contrasts((known, other), first, _all(other, "instructions/rate"))
+    (own,) = contrasts((known, apart), first, _all(apart, "instructions/rate"))
+
+    clock = fact(known, "clock").relative
+    width = log(shared.best.ci_high / shared.best.value) / NORMAL_95
+    assert width >= 2**0.5 * hypot(MODEL, 0.9 * clock)  # clocks do not cancel
+    assert log(own.best.ci_high / own.best.value) / NORMAL_95 > width * 1.005  # other sources do not, either
+
+
+def test_only_sizes_that_both_reach_are_compared() -> None:
+    other = _faster_memory(1.0)
+    small = limits_of(other, quick=True)
+    few = tuple(
+        each
+        for workload in select(("memory/copy",))
+        for each in predict_with_deviations(other, workload, small.__class__(2.0**24, 2.0**23, 1024, quick=True))
+    )
+    (copy,) = contrasts((TOY, other), _all(TOY, "memory/copy"), few)
+
+    assert copy.points[-1].x <= 2.0**24 * 1.001
+    x = [point.x for point in copy.points]
+    assert x == sorted(x)
+    assert np.all(np.isfinite([point.ratio.value for point in copy.points]))
+
+
+def test_the_larger_cache_is_told() -> None:
+    caches = tuple(
+        cache.model_copy(update={"capacity_bytes": 4 * cache.capacity_bytes}) if cache.scope == "device" else cache
+        for cache in TOY.caches
+    )
+    other = TOY.model_copy(update={"id": "other", "name": "Other", "caches": caches})
+
+    assert held_longer((TOY, TOY)) is None
+    sentence = held_longer((TOY, other))
+    assert sentence is not None
+    assert sentence.endswith(f"stay in the caches of Other, but not in those of {TOY.name}.")
+    assert held_longer((other, TOY)) == sentence
+
+
+def test_tables_side_by_side() -> None:
+    other = _faster_memory(3.0)
+    first, second = (_all(device, "memory/copy", "launch/queued") for device in (TOY, other))
+    found = contrasts((TOY, other), first, second)
+    a = Side("A", TOY, [each.prediction for each in first])
+    b = Beside(Side("B", other, [each.prediction for each in second]), found)
+
+    table = ceilings_table([a, b.side])
+    assert table.columns == ("ceiling", "A", "B", "B / A")
+    memory = next(row for row in table.rows if row[0] == "DRAM")
+    assert memory[-1] == "3.00"
+    ratios = ratio_table(a, b, sizes=True)
+    names = [row[0] for row in ratios.rows]
+    assert names == ["launch/queued, alone", "launch/queued, row", "memory/copy"]
+    assert len(ratio_table(a, b, sizes=False).columns) == len(ratios.columns) - 1
+    assert [row[0] for row in features_table([a, b.side]).rows] == ["memory/copy"]
