@@ -107,7 +107,7 @@ def _open(source: str, database: "Database") -> Report:
         device = database.resolve(source)
     except InputError as error:
         raise InputError(f"{source}: neither a file or folder, nor a device ({error})") from None
-    from gpureport.predict.report import predicted_report
+    from gpureport.report.prediction import predicted_report
 
     return predicted_report(device)
 

@@ -45,7 +45,7 @@ def ceilings(device: Device) -> tuple[Ceiling, ...]:
     )
 
 
-_Capacity = tuple[float, bool] | None
+_Capacity = tuple[float | None, bool] | None
 
 
 def _ceiling(kind: Kind, name: str, value: float, unit: str, facts: int, capacity: _Capacity) -> Ceiling:

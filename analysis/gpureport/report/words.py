@@ -161,7 +161,8 @@ def _surprise(report: Report) -> list[str]:
 
 
 def _predicted_cliff(report: Report) -> list[str]:
-    specified = (p for p in report.predictions if p.kind == "specification")
+    specified = [p for p in report.predictions if p.kind == "specification"]
+    specified = [p for p in specified if p.key.workload == "memory"] or specified
     sizes = {cache.name: cache.capacity_bytes for cache in report.device.caches}
     cliffs = (f for p in specified for f in p.features if f.position == "midpoint")
     features = [f for f in cliffs if f.value < _FACTOR * sizes.get(f.level, f.value)]  # a step far beyond is not its
