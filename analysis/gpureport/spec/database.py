@@ -17,6 +17,8 @@ from gpureport.spec.resolve import Layer, resolve
 from gpureport.text import quoted
 
 ARCHITECTURES = "architectures"
+ENDING = ".yaml"
+_FEW = 6
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,7 @@ class Database:
         if len(found) == 1:
             return found[0]
         if found:
-            raise InputError(f"{quoted(text)} could be {' or '.join(sorted(found))}; give one of these")
+            raise InputError(f"{quoted(text)} could be {_some(sorted(found))}")
         near = nearest(text, [name for entry in self.entries.values() for name in entry.names])
         raise InputError(f"the database has no device {quoted(text)}{near}; 'gpureport devices --known' lists it")
 
@@ -137,6 +139,8 @@ def load_database(extra_dirs: Iterable[Path] = (), own_dirs: Iterable[Path] = ()
     """
     shipped, extra = data_dir("devices"), tuple(extra_dirs)
     for root in extra:
+        if root.is_file():
+            raise InputError(f"{root}: is a file; name its folder, {root.parent}")
         if not root.is_dir():
             raise InputError(f"{root}: there is no such folder of device files")
     database = Database({}, {})
@@ -167,6 +171,8 @@ def _add(database: Database, root: Path, *, own: bool) -> None:
     Raises:
         InputError: one is wrong.
     """
+    if own:
+        _leave_out_misnamed(database, root)
     for name, path in _files(root):
         if is_architecture(path):
             database.architecture_paths[path.stem] = path
@@ -177,6 +183,7 @@ def _add(database: Database, root: Path, *, own: bool) -> None:
 
 def _add_what_is_right(database: Database, root: Path) -> None:
     """Add the files of a user's folder; what is wrong with the others goes to ``broken``."""
+    _leave_out_misnamed(database, root)
     for name, path in _files(root):
         try:
             if is_architecture(path):
@@ -190,6 +197,24 @@ def _add_what_is_right(database: Database, root: Path) -> None:
         except InputError as error:
             sentence = str(error).removeprefix(f"{name}: ")
             database.broken[name] = sentence if sentence.startswith(str(path)) else f"{path}: {sentence}"
+
+
+def _leave_out_misnamed(database: Database, root: Path) -> None:
+    """Put the files of a user's folder whose ending is another into ``broken``."""
+    for path in sorted(root.rglob("*.yml")):
+        database.broken[path.relative_to(root).with_suffix("").as_posix()] = f"{path}: {wrong_ending(path)}"
+
+
+def wrong_ending(path: Path) -> str:
+    """Say what a file must be called to be found; nothing if it is called so."""
+    return "" if path.suffix == ENDING else f"an entry's name must end in {ENDING}; call it {path.stem}{ENDING}"
+
+
+def _some(names: list[str]) -> str:
+    """List the names that a text could mean, but not dozens."""
+    if len(names) <= _FEW:
+        return f"{' or '.join(names)}; give one of these"
+    return f"{', '.join(names[:_FEW])} and {len(names) - _FEW} more; give more of the name"
 
 
 def is_architecture(path: Path) -> bool:
