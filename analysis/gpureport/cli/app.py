@@ -169,17 +169,51 @@ def render(
 
 @app.command()
 def predict(
-    device: Annotated[str, typer.Argument(help="A device of the database: name or id (`gpureport devices --known`).")],
+    device: Annotated[
+        list[str],
+        typer.Argument(
+            help="Devices of the database, by name or id (`gpureport devices --known`); of several each is set beside "
+            "the first.",
+        ),
+    ],
     workload: WorkloadOption = None,
     quick: QuickOption = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Print every feature of every sweep, and every work-group's occupancy.")
+    ] = False,
     as_json: JsonOption = False,
+    pdf: Annotated[
+        bool, typer.Option("--pdf", help="Write report.html and report.pdf too: of one device, or side by side.")
+    ] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="Folder of --pdf. Default: reports/<device>-predicted-<date>.", metavar="DIR"
+        ),
+    ] = None,
+    force: ForceOption = False,
     devices: DevicesDirOption = None,
     version: VersionOption = False,
 ) -> int:
-    """Predict from the database entry alone; needs no OpenCL."""
-    from gpureport.cli.predicting import predict_device
+    """Predict from the database entry alone; needs no OpenCL.
 
-    return predict_device(device, workload or [], quick, as_json, devices or [])
+    With one device: its ceilings, where caches give out, and of each workload the best rate, what binds it, cliffs,
+    taper and occupancy. With several: how many times as fast each is as the first, and where that changes.
+    """
+    from gpureport.cli.predicting import Asked, predict_devices
+
+    asked = Asked(
+        devices=tuple(device),
+        workloads=tuple(workload or ()),
+        quick=quick,
+        as_json=as_json,
+        everything=everything,
+        pdf=pdf,
+        output=output,
+        force=force,
+        entries=tuple(devices or ()),
+    )
+    return predict_devices(asked)
 
 
 @app.command()

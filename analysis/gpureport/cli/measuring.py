@@ -1,6 +1,5 @@
 """``gpureport`` and ``gpureport measure``."""
 
-import re
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,6 +11,7 @@ from gpureport.cli.options import (
     refuse_overwriting,
     selected,
     separated,
+    slug,
     writable_directory,
     writable_file,
 )
@@ -41,7 +41,7 @@ class InterruptionError(GpuReportError):
 def report_everything(request: Request, output: Path | None, force: bool, no_pdf: bool) -> int:
     """Measure and render into one folder."""
     plan, present = _plan(request)
-    directory = output or Path("reports") / f"{_slug(plan.match.device.name)}-{datetime.now(UTC).date().isoformat()}"
+    directory = output or Path("reports") / f"{slug(plan.match.device.name)}-{datetime.now(UTC).date().isoformat()}"
     refuse_overwriting(directory / FILE_NAME, force=force)
     refuse_overwriting_documents(directory, no_pdf=no_pdf, force=force)
     writable_directory(directory)
@@ -120,7 +120,3 @@ def _close(report: Report) -> int:
     for name in wrong:
         note(f"gpureport: {name} gave wrong results and was not timed; the report says which.")
     return 1 if wrong else 0
-
-
-def _slug(name: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:60] or "device"

@@ -1,5 +1,6 @@
 """From what was typed to what is meant."""
 
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -65,6 +66,11 @@ def selected(names: Sequence[str], *, quick: bool) -> "tuple[Workload, ...]":
     from gpureport.workloads import select
 
     return select(separated(names), quick=quick)
+
+
+def slug(name: str) -> str:
+    """Return a device's name as part of a folder's."""
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:60] or "device"
 
 
 def writable_directory(path: Path) -> Path:

@@ -1,108 +1,186 @@
-"""``gpureport predict``."""
+"""``gpureport predict``: what the database promises of a device, or of several side by side."""
 
-from collections.abc import Iterator, Sequence
-from itertools import groupby
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from gpureport.cli.console import print_json, print_line, print_text
+from gpureport.cli.console import note, print_json
+from gpureport.cli.contrast_tables import print_contrasts
 from gpureport.cli.database import note_override, open_database
-from gpureport.cli.options import selected
-from gpureport.cli.summary import TITLE_NOTE, feature_name, heading, short_unit
-from gpureport.cli.tables import Row, print_table
-from gpureport.predict import limits_of, predict
+from gpureport.cli.options import selected, slug, writable_directory
+from gpureport.cli.prediction_tables import print_everything, print_prediction
+from gpureport.cli.progress import ProgressBar
+from gpureport.errors import InputError
+from gpureport.predict import Predicted, limits_of, predict_with_deviations
+from gpureport.predict.ceilings import ceilings
+from gpureport.predict.contrast import contrasts
+from gpureport.predict.outlook import outlooks
 from gpureport.predict.uncertainty import ranked
 from gpureport.records import Prediction
-from gpureport.report.values import fact_name, fact_value
+from gpureport.report.side_by_side import Beside, Side
 from gpureport.spec.models import Device
-from gpureport.units import format_bandwidth, format_bytes, format_frequency, format_predicted, format_share
 
-_MOST_FACTS = 12
+if TYPE_CHECKING:
+    from gpureport.workloads.model import Workload
 
 
-def predict_device(name: str, workloads: Sequence[str], quick: bool, as_json: bool, entries: Sequence[Path]) -> int:
-    """Print what the database entry alone promises."""
-    chosen = selected(workloads, quick=quick)
-    database = open_database(entries)
-    device = database.resolve(name)
-    note_override(database, device.id)
-    limits = limits_of(device, quick=quick)
-    predictions = [p for workload in chosen for p in predict(device, workload, limits)]
-    if as_json:
-        print_json(
-            {
-                "device": device.model_dump(mode="json"),
-                "predictions": [prediction.model_dump(mode="json") for prediction in predictions],
-                "sensitivities": [sensitivity.model_dump(mode="json") for sensitivity in ranked(predictions)],
-            }
-        )
-        return 0
-    _print_device(device)
-    _print_features(predictions)
-    _print_sensitivities(device, predictions)
-    _print_occupancy(predictions)
+@dataclass(frozen=True)
+class Asked:
+    """What is to be predicted, as typed.
+
+    Attributes:
+        devices: names; of several each is set beside the first.
+        workloads: names; none: all.
+        quick: essential workloads and shorter sweeps.
+        as_json: print JSON instead of tables.
+        everything: print every feature of every sweep.
+        pdf: write the document.
+        output: its folder.
+        force: overwrite it.
+        entries: folders of device entries.
+    """
+
+    devices: tuple[str, ...]
+    workloads: tuple[str, ...] = ()
+    quick: bool = False
+    as_json: bool = False
+    everything: bool = False
+    pdf: bool = False
+    output: Path | None = None
+    force: bool = False
+    entries: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """A device, and all that is predicted of it."""
+
+    device: Device
+    predicted: tuple[Predicted, ...]
+
+    @property
+    def predictions(self) -> tuple[Prediction, ...]:
+        """Without what their intervals are made of."""
+        return tuple(each.prediction for each in self.predicted)
+
+
+def predict_devices(asked: Asked) -> int:
+    """Print, or write, what the database entries alone promise."""
+    if asked.output and not asked.pdf:
+        raise InputError("-o: there is nothing to write to a folder without --pdf; add it, or leave -o out")
+    workloads = selected(asked.workloads, quick=asked.quick)
+    devices = _devices(asked)
+    directory = _directory(asked, devices) if asked.pdf else None
+    forecasts = [_forecast(device, workloads, quick=asked.quick) for device in devices]
+    beside = [_beside(number, forecasts) for number in range(1, len(forecasts))]
+    if asked.as_json:
+        print_json(_json(forecasts, beside))
+    else:
+        _print(forecasts, beside, everything=asked.everything)
+    if directory:
+        _write(asked, directory, workloads, forecasts, beside)
     return 0
 
 
-def _print_device(device: Device) -> None:
-    caches = ", ".join(
-        f"{cache.name} {format_bytes(cache.capacity_bytes)}{' a compute unit' if cache.scope == 'compute_unit' else ''}"
-        for cache in device.caches
-    )
-    print_text(
-        f"{device.name} ({device.id}): {device.compute_units} compute units at {format_frequency(device.clock_hz)}, "
-        f"{caches or 'no caches that kernels see'}, {format_bytes(device.memory.size_bytes)} at "
-        f"{format_bandwidth(device.memory.bandwidth_bytes_per_s)}"
-    )
-    print_line("")
+def _devices(asked: Asked) -> list[Device]:
+    """Find the devices that are named.
+
+    Raises:
+        InputError: one is not known, or meant twice.
+    """
+    database = open_database(asked.entries)
+    devices = [database.resolve(name) for name in asked.devices]
+    for number, device in enumerate(devices):
+        note_override(database, device.id)
+        if device.id in [other.id for other in devices[:number]]:
+            raise InputError(f"{asked.devices[number]!r} is {device.id}, which is named already; name another device")
+    return devices
 
 
-def _print_features(predictions: Sequence[Prediction]) -> None:
-    rows: list[Row] = []
-    for p in predictions:
-        rows.append((heading(f"{p.key.workload}/{p.key.variant}", p.key.sweep, p.features),))
-        rows += [
-            (f"  {feature_name(f)}", format_predicted(f.value, f.ci_low, f.ci_high, short_unit(f.unit)))
-            for f in p.features
-        ]
-    title = f"Predicted from the specification alone, with 95 % intervals ({TITLE_NOTE})"
-    print_table(title, ("feature", "predicted"), rows, right=(1,))
+def _forecast(device: Device, workloads: "Sequence[Workload]", *, quick: bool) -> Forecast:
+    limits = limits_of(device, quick=quick)
+    with ProgressBar(f"predicting {device.name}"):
+        return Forecast(device, tuple(p for w in workloads for p in predict_with_deviations(device, w, limits)))
 
 
-def _print_sensitivities(device: Device, predictions: Sequence[Prediction]) -> None:
-    """Print the facts that the predictions hang on most."""
-    rows = [
-        (
-            fact_name(found.fact),
-            fact_value(device, found.fact),
-            found.kind,
-            format_share(found.uncertainty),
-            format_share(found.effect),
-            f"{found.share:.0%}",
-        )
-        for found in ranked(predictions)[:_MOST_FACTS]
-    ]
-    columns = ("fact", "is", "kind", "known to", "moves times by", "share of the variance")
-    print_table("What the predictions hang on", columns, rows, right=(1, 3, 4, 5))
+def _beside(number: int, forecasts: Sequence[Forecast]) -> Beside:
+    first, other = forecasts[0], forecasts[number]
+    found = contrasts((first.device, other.device), first.predicted, other.predicted)
+    return Beside(_side(number, other), found)
 
 
-def _print_occupancy(predictions: Sequence[Prediction]) -> None:
-    columns = ("work-group", "registers", "local memory", "groups a unit", "occupancy", "limited by")
-    title = "Occupancy, with registers as estimated before compiling"
-    print_table(title, columns, list(_occupancy_rows(predictions)), right=(1, 2, 3, 4))
+def _side(number: int, forecast: Forecast) -> Side:
+    return Side(chr(ord("A") + number), forecast.device, forecast.predictions)
 
 
-def _occupancy_rows(predictions: Sequence[Prediction]) -> Iterator[Row]:
-    for name, group in groupby(predictions, lambda p: f"{p.key.workload}/{p.key.variant}"):
-        yield (name,)
-        yield from {
-            (
-                "  " + " x ".join(map(str, entry.work_group)),
-                str(entry.registers_per_work_item),
-                format_bytes(entry.local_memory_bytes),
-                str(entry.groups_per_compute_unit),
-                f"{100 * entry.fraction:.0f} %",
-                entry.limiter,
-            ): None
-            for p in group
-            for entry in p.occupancy
+def _print(forecasts: Sequence[Forecast], beside: Sequence[Beside], *, everything: bool) -> None:
+    if beside:
+        print_contrasts(_side(0, forecasts[0]), beside)
+    for forecast in forecasts:
+        if everything:
+            print_everything(forecast.device, forecast.predictions)
+        elif not beside:
+            print_prediction(forecast.device, forecast.predictions)
+
+
+def _json(forecasts: Sequence[Forecast], beside: Sequence[Beside]) -> dict[str, object]:
+    """Return everything as plain data: of one device its forecast, of several theirs and the contrasts."""
+    each = [_forecast_json(forecast) for forecast in forecasts]
+    if len(each) == 1:
+        return each[0]
+    pairs = [
+        {
+            "first": forecasts[0].device.id,
+            "other": other.side.device.id,
+            "sweeps": [contrast.model_dump(mode="json") for contrast in other.contrasts],
         }
+        for other in beside
+    ]
+    return {"devices": each, "contrasts": pairs}
+
+
+def _forecast_json(forecast: Forecast) -> dict[str, object]:
+    predictions = forecast.predictions
+    return {
+        "device": forecast.device.model_dump(mode="json"),
+        "ceilings": [ceiling.model_dump(mode="json") for ceiling in ceilings(forecast.device)],
+        "outlooks": [outlook.model_dump(mode="json") for outlook in outlooks(predictions)],
+        "predictions": [prediction.model_dump(mode="json") for prediction in predictions],
+        "sensitivities": [sensitivity.model_dump(mode="json") for sensitivity in ranked(predictions)],
+    }
+
+
+def _directory(asked: Asked, devices: Sequence[Device]) -> Path:
+    """Return the folder of the documents, which may be written there.
+
+    Raises:
+        InputError: they may not.
+    """
+    from gpureport.cli.rendering import refuse_overwriting_documents
+
+    names = "-and-".join(slug(device.name) for device in devices)
+    default = Path("reports") / f"{names}-predicted-{datetime.now(UTC).date().isoformat()}"
+    directory = asked.output or default
+    refuse_overwriting_documents(directory, no_pdf=False, force=asked.force)
+    return writable_directory(directory)
+
+
+def _write(
+    asked: Asked,
+    directory: Path,
+    workloads: "Sequence[Workload]",
+    forecasts: Sequence[Forecast],
+    beside: Sequence[Beside],
+) -> None:
+    """Write HTML and PDF of one device, or of several side by side, and say on standard error where they are."""
+    from gpureport.cli.rendering import write_documents, write_side_by_side
+    from gpureport.report.prediction import prediction_report
+
+    if beside:
+        written = write_side_by_side(_side(0, forecasts[0]), beside, directory)
+    else:
+        report = prediction_report(forecasts[0].device, workloads, forecasts[0].predictions, quick=asked.quick)
+        written = write_documents(report, directory, no_pdf=False)
+    note("Written: " + ", ".join(map(str, written)))

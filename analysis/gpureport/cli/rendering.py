@@ -8,6 +8,7 @@ from gpureport.cli.database import open_database
 from gpureport.cli.options import refuse_overwriting, writable_directory
 from gpureport.cli.progress import ProgressBar
 from gpureport.report.document import FILE_NAME, Report
+from gpureport.report.side_by_side import Beside, Side
 from gpureport.results import is_record, open_report
 
 
@@ -55,13 +56,29 @@ def refuse_overwriting_documents(directory: Path, *, no_pdf: bool, force: bool) 
 
 def write_documents(report: Report, directory: Path, *, no_pdf: bool) -> list[Path]:
     """Write HTML and PDF; no PDF if it is unwanted, or if the system lacks Pango, which a note then says."""
-    from gpureport.report.render import pdf_problem, write_report
+    from gpureport.report.render import write_report
 
-    problem = None if no_pdf else pdf_problem()
+    pdf = not no_pdf and _pdf_is_possible()
+    with ProgressBar("writing the report"):
+        return write_report(report, directory, pdf=pdf)
+
+
+def write_side_by_side(first: Side, others: Sequence[Beside], directory: Path) -> list[Path]:
+    """Write HTML and PDF of devices side by side; no PDF if the system lacks Pango, which a note then says."""
+    from gpureport.report.devices import write_devices
+
+    pdf = _pdf_is_possible()
+    with ProgressBar("writing the document"):
+        return write_devices(first, others, directory, pdf=pdf)
+
+
+def _pdf_is_possible() -> bool:
+    from gpureport.report.render import pdf_problem
+
+    problem = pdf_problem()
     if problem:
         note(f"gpureport: {problem}")
-    with ProgressBar("writing the report"):
-        return write_report(report, directory, pdf=not (no_pdf or problem))
+    return problem is None
 
 
 def print_written(files: Sequence[Path]) -> None:

@@ -1,12 +1,13 @@
 """Predict a sweep from a device's description: pure functions, no measurement of the workload itself."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import zip_longest
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gpureport.observe import case_features, features_of_curve
 from gpureport.observe.statistics import Estimate
@@ -16,14 +17,29 @@ from gpureport.predict.intervals import with_intervals
 from gpureport.predict.model import point_time
 from gpureport.predict.occupancy import Resources
 from gpureport.predict.propagation import Tape, relative_deviations
-from gpureport.predict.uncertainty import sensitivities, spread, uncertain
+from gpureport.predict.uncertainty import Fact, sensitivities, spread, uncertain
 from gpureport.records import Arithmetic, Axis, CurveFeature, Metric, Occupancy, PredictedPoint, Prediction, SweepKey
 from gpureport.spec.models import Device
 from gpureport.workloads.model import Demand, Limits, Parameters, Sweep, Workload
 
-__all__ = ["asked", "limits_of", "predict", "predict_sweep"]
+__all__ = ["Predicted", "asked", "limits_of", "predict", "predict_sweep", "predict_with_deviations"]
 
 Kind = Literal["specification", "calibrated"]
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """A prediction, and what its intervals are made of.
+
+    Attributes:
+        prediction: of one sweep.
+        facts: of the device; none where no intervals were asked for.
+        relative: by how much one standard deviation of each moves the times of the points, shape (points, facts).
+    """
+
+    prediction: Prediction
+    facts: tuple[Fact, ...]
+    relative: NDArray[np.float64]
 
 
 def limits_of(device: Device, *, quick: bool = False) -> Limits:
@@ -49,12 +65,21 @@ def predict(
         kind: which of the two predictions this is.
         intervals: without them a prediction takes a third of the time; it then has no arithmetic either.
     """
+    predicted = predict_with_deviations(device, workload, limits, kind, intervals=intervals)
+    return tuple(each.prediction for each in predicted)
+
+
+def predict_with_deviations(
+    device: Device, workload: Workload, limits: Limits, kind: Kind = "specification", *, intervals: bool = True
+) -> tuple[Predicted, ...]:
+    """Predict as :func:`predict`; return with each prediction what its intervals are made of."""
     sweeps = workload.sweeps(device, limits)
-    predictions = [predict_sweep(device, workload, sweep, kind, intervals=intervals) for sweep in sweeps]
-    if workload.essential and predictions and intervals:
+    predicted = [_predicted(device, workload, sweep, kind, (), intervals=intervals) for sweep in sweeps]
+    if workload.essential and predicted and intervals:
         example = _example(device, workload, sweeps[0])
-        predictions[0] = predictions[0].model_copy(update={"arithmetic": example})
-    return tuple(predictions)
+        with_example = predicted[0].prediction.model_copy(update={"arithmetic": example})
+        predicted[0] = replace(predicted[0], prediction=with_example)
+    return tuple(predicted)
 
 
 def _example(device: Device, workload: Workload, sweep: Sweep) -> Arithmetic:
@@ -83,14 +108,26 @@ def predict_sweep(
         compiled: registers and local memory of each point as compiled; the workload's estimate where unknown.
         intervals: whether to work out how uncertain the prediction is.
     """
+    return _predicted(device, workload, sweep, kind, compiled, intervals=intervals).prediction
+
+
+def _predicted(
+    device: Device,
+    workload: Workload,
+    sweep: Sweep,
+    kind: Kind,
+    compiled: Sequence[Resources | None],
+    *,
+    intervals: bool,
+) -> Predicted:
     device, facts, tape = uncertain(device) if intervals else (device, (), Tape())
-    points, occupancies, deviations = [], [], []
+    points, occupancies, moved = [], [], []
     for parameters, resources in zip_longest(sweep.points, compiled):
         tape.rewind()
         answer = point_time(*asked(device, workload, sweep, parameters, resources))
         key = workload.point(parameters, sweep)
         occupancies.append(answer.occupancy)
-        deviations.append(relative_deviations(answer.time_s, len(facts)))
+        moved.append(relative_deviations(answer.time_s, len(facts)))
         points.append(
             PredictedPoint(
                 point=key,
@@ -101,12 +138,12 @@ def predict_sweep(
                 level=answer.level,
                 operations=answer.operations,
                 memory_bytes=answer.memory_bytes,
-                spread=spread(deviations[-1]) if intervals else 1.0,
+                spread=spread(moved[-1]) if intervals else 1.0,
             )
         )
-    relative = np.array(deviations).reshape(len(points), len(facts))
+    relative = np.array(moved).reshape(len(points), len(facts))
     found = named(_features(sweep.axis, workload.metric, points), sweep.axis, points, device)
-    return Prediction(
+    prediction = Prediction(
         key=SweepKey(workload=workload.family, variant=workload.variant, sweep=sweep.name),
         kind=kind,
         metric=workload.metric,
@@ -117,6 +154,7 @@ def predict_sweep(
         made_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
         sensitivities=sensitivities(relative, facts) if intervals else (),
     )
+    return Predicted(prediction, facts, relative)
 
 
 def asked(

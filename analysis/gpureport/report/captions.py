@@ -29,6 +29,8 @@ def size_caption(curves: Sequence[Curve]) -> str:
     seen = tally(curves)
     if seen:
         shown.append("where caches give out (▼) and where it is full (▲), predicted in blue, observed in orange")
+    elif binding and not any(curve.observation for curve in curves):
+        shown.append("where caches give out (▼) and where it is full (▲)")
     above = f"{'; '.join(shown)}." if shown else ""
     return " ".join(text for text in (seen, *_lines(curves), above) if text)
 

@@ -8,6 +8,7 @@ from gpureport.report.captions import roofline_caption, section_title
 from gpureport.report.curves import Curve, Group, curves
 from gpureport.report.document import Report, WorkloadInfo
 from gpureport.report.figures.roofline import roofline_dots, roofline_figure
+from gpureport.report.forecast import feature_table
 from gpureport.report.pictures import Figure, kind_of, pictures
 from gpureport.report.tables import Table, occupancy_table
 from gpureport.report.words import explanations, family_name, with_names
@@ -40,6 +41,8 @@ class Section:
     skipped: tuple[str, ...]
     conditions: tuple[str, ...] = ()
     """Under which others measured it, if they did."""
+    features: Table | None = None
+    """What is predicted, where that is all there is."""
 
     @property
     def calibrated(self) -> bool:
@@ -124,4 +127,7 @@ def _section(anchor: str, members: Sequence[Curve], told: dict[str, str | None],
         warnings=with_names(warnings),
         skipped=with_names((name, reason) for name, reason in skipped if reason != told.get(name)),
         conditions=with_names((c.key.variant, known[str(c.key)]) for c in members if str(c.key) in known),
+        features=feature_table([c.specification for c in members if c.specification])
+        if report.only_predicted
+        else None,
     )

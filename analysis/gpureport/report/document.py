@@ -168,6 +168,11 @@ class Report(Record):
     explanations: tuple[Explanation, ...] = ()
     """Of sweeps that are not as predicted: the hypotheses that were tested."""
 
+    @property
+    def only_predicted(self) -> bool:
+        """Whether nothing was measured, by anybody: all of it follows from the database entry."""
+        return self.machine is None and self.publication is None
+
 
 def save_report(report: Report, path: Path) -> None:
     """Write *report* to *path*: all of it, or nothing.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from gpureport.advice import advise
 from gpureport.data import data_dir
 from gpureport.errors import GpuReportError
-from gpureport.report import appendix, claims, compiled, surprises, tables, trust, words
+from gpureport.report import appendix, claims, compiled, forecast, surprises, tables, trust, words
 from gpureport.report.chapters import chapters
 from gpureport.report.curves import specified, verdicts
 from gpureport.report.document import Report
@@ -44,6 +44,7 @@ _FONTS = (
     (PAGE_FONT, 600, "Inter-SemiBold.ttf"),
     ("gpureport mono", 400, "JetBrainsMono-Regular.ttf"),
 )
+_REPORT = "report.html.j2"
 _VERDICT_ROWS = 12
 _LONG_NAME = 60
 _FEWEST_SHAPES = 3  # of a published search, which may be no search at all
@@ -58,11 +59,21 @@ def write_report(report: Report, directory: Path, pdf: bool = True) -> list[Path
     Raises:
         GpuReportError: a file cannot be written, or WeasyPrint cannot make the PDF; the files before it are there.
     """
-    content = _content(report)
+    return write_filled(_REPORT, _content(report), directory, pdf=pdf)
+
+
+def write_filled(template: str, content: Content, directory: Path, *, pdf: bool) -> list[Path]:
+    """Write the documents of a *template*: :func:`documents`; returns and raises as :func:`write_report`."""
     files = documents(directory, pdf=pdf)
+<<<<<<< HEAD
     write_file(files[0], _filled(content, inline).encode())
     if pdf:
         write_file(files[1], _pdf(content))
+=======
+    _write(files[0], _filled(template, content, _inline).encode())
+    if pdf:
+        _write(files[1], _pdf(template, content))
+>>>>>>> predicting
     return files
 
 
@@ -86,7 +97,11 @@ def write_file(path: Path, content: bytes) -> None:
 
 def render_html(report: Report) -> str:
     """Return the whole document as one HTML file: styles, fonts and figures inside, no script."""
+<<<<<<< HEAD
     return _filled(_content(report), inline)
+=======
+    return _filled(_REPORT, _content(report), _inline)
+>>>>>>> predicting
 
 
 def render_pdf(report: Report) -> bytes:
@@ -95,7 +110,7 @@ def render_pdf(report: Report) -> bytes:
     Raises:
         GpuReportError: WeasyPrint or Pango cannot be loaded.
     """
-    return _pdf(_content(report))
+    return _pdf(_REPORT, _content(report))
 
 
 def render_pages(report: Report) -> "Document":
@@ -104,11 +119,19 @@ def render_pages(report: Report) -> "Document":
     Raises:
         GpuReportError: WeasyPrint or Pango cannot be loaded.
     """
+<<<<<<< HEAD
     return layout(_filled(_content(report), image))
 
 
 def _pdf(content: Content) -> bytes:
     pdf = layout(_filled(content, image)).write_pdf(pdf_variant="pdf/ua-1")
+=======
+    return layout(_filled(_REPORT, _content(report), _image))
+
+
+def _pdf(template: str, content: Content) -> bytes:
+    pdf = layout(_filled(template, content, _image)).write_pdf(pdf_variant="pdf/ua-1")
+>>>>>>> predicting
     assert isinstance(pdf, bytes)  # noqa: S101 - no target was given
     return pdf
 
@@ -122,7 +145,7 @@ def _content(report: Report) -> Content:
         "device": report.device,
         "short_name": shorten(report.device.name, _LONG_NAME),
         "long_name": _is_long(report),
-        "created": _readable_time(report.created_at),
+        "created": readable_time(report.created_at),
         "mismatches": compiled.mismatches(report),
         "sentences": words.sentences(report),
         "verdicts": verdicts(report),
@@ -134,10 +157,10 @@ def _content(report: Report) -> Content:
     }
 
 
-def _filled(content: Content, picture: Callable[[Figure], "Markup"]) -> str:
+def _filled(template: str, content: Content, picture: Callable[[Figure], "Markup"]) -> str:
     env = environment()
     env.filters["picture"] = picture
-    return env.get_template("report.html.j2").render(content)
+    return env.get_template(template).render(content)
 
 
 def pdf_problem() -> str | None:
@@ -186,6 +209,7 @@ def environment() -> "Environment":
         appendix=appendix,
         claims=claims,
         compiled=compiled,
+        forecast=forecast,
         words=words,
         surprises=surprises,
         trust=trust,
@@ -280,7 +304,8 @@ def _is_long(report: Report) -> bool:
     return len(report.device.name) > _LONG_NAME
 
 
-def _readable_time(text: str) -> str:
+def readable_time(text: str) -> str:
+    """Write an ISO 8601 time as people do: ``21 November 2026, 09:30 UTC``; other text stays as it is."""
     try:
         return f"{datetime.fromisoformat(text):%-d %B %Y, %H:%M UTC}"
     except ValueError:

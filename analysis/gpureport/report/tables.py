@@ -78,11 +78,13 @@ def _occupancy_row(name: str, found: Sequence[Occupancy], sizes: Sequence[int]) 
     assumed = " (assumed)" if any(entry.source == "assumed" for entry in found) else ""
     local = [entry.local_memory_bytes for entry in found]
     memory = format_bytes(max(local)) if min(local) == max(local) else f"up to {format_bytes(max(local))}"
-    cells = {
-        prod(entry.work_group): f"{entry.fraction:.0%} {_LIMITERS.get(entry.limiter, entry.limiter)}".rstrip()
-        for entry in found
-    }
+    cells = {prod(entry.work_group): occupancy_text(entry) for entry in found}
     return (name, registers + assumed, memory, *(cells.get(size, "") for size in sizes))
+
+
+def occupancy_text(entry: Occupancy) -> str:
+    """Write how full a compute unit is, and what limits that if it is not the number of waves: ``31% registers``."""
+    return f"{entry.fraction:.0%} {_LIMITERS.get(entry.limiter, entry.limiter)}".rstrip()
 
 
 def span(values: Sequence[int]) -> str:

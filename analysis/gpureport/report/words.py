@@ -105,6 +105,8 @@ def difference(ratio: float) -> str:
 def sentences(report: Report) -> list[str]:
     """Sum the report up in at most three sentences."""
     pairs = specified(report)
+    if report.only_predicted:
+        return [f"Predicted from the database entry alone. {' '.join(_predicted_cliff(report))}".strip()]
     if not report.observations:
         reason = "every workload was skipped" if report.measurements or report.workloads else "none was run"
         return [f"Nothing was measured: {reason}.", *_predicted_cliff(report)]
@@ -160,7 +162,9 @@ def _surprise(report: Report) -> list[str]:
 
 def _predicted_cliff(report: Report) -> list[str]:
     specified = (p for p in report.predictions if p.kind == "specification")
-    features = [f for p in specified for f in p.features if f.position == "midpoint"]
+    sizes = {cache.name: cache.capacity_bytes for cache in report.device.caches}
+    cliffs = (f for p in specified for f in p.features if f.position == "midpoint")
+    features = [f for f in cliffs if f.value < _FACTOR * sizes.get(f.level, f.value)]  # a step far beyond is not its
     if not features:
         return []
     last = max(features, key=lambda feature: feature.value)

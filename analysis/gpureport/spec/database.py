@@ -1,6 +1,7 @@
 """The database: every device file, found by name or matched to a device that is present."""
 
 import difflib
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -111,17 +112,43 @@ class Database:
         for name, problem in self.broken.items():
             if text == name or wanted in (plain(name), plain(name.rsplit("/", 1)[-1])):
                 raise InputError(problem)
-        names = {entry.id: [plain(name) for name in entry.names] for entry in self.entries.values()}
-        exact = [entry_id for entry_id, called in names.items() if wanted and wanted in called]
-        found = self.own_first(exact) or [
-            e for e, called in names.items() if wanted and any(wanted in name for name in called)
-        ]
+        found = self._called(wanted)
         if len(found) == 1:
             return found[0]
         if found:
-            raise InputError(f"{quoted(text)} could be {' or '.join(sorted(found))}; give one of these")
+            raise InputError(f"{quoted(text)} could be {_some(sorted(found))}; give one of these")
         near = nearest(text, [name for entry in self.entries.values() for name in entry.names])
         raise InputError(f"the database has no device {quoted(text)}{near}; 'gpureport devices --known' lists it")
+
+    def _called(self, wanted: str) -> list[str]:
+        """Return the ids of the entries that are called so: in full, or else by their last words, or else in part.
+
+        ``4070`` is the RTX 4070, not the 4070 Ti; ``h100`` is the H100 of any form.
+        """
+        names = {entry.id: [plain(name) for name in entry.names] for entry in self.entries.values()}
+        exact = [entry_id for entry_id, called in names.items() if wanted and wanted in called]
+        if exact:
+            return self.own_first(exact)
+        last = [entry.id for entry in self.entries.values() if wanted in _last_words(entry)]
+        if last and re.search(r"\d", wanted):  # "rtx" alone is no TITAN RTX
+            return last
+        return [entry_id for entry_id, called in names.items() if wanted and any(wanted in name for name in called)]
+
+
+def _last_words(entry: Entry) -> set[str]:
+    """Return the ends of an entry's names from each word on, joined: ``7900xt`` and ``xt`` of an RX 7900 XT."""
+    found = (re.findall(r"[a-z0-9]+", name.lower()) for name in entry.names)
+    return {"".join(words[start:]) for words in found for start in range(len(words))}
+
+
+_MOST_NAMED = 6
+
+
+def _some(ids: list[str]) -> str:
+    """List two ids or more, of many the first few."""
+    more = len(ids) - _MOST_NAMED
+    *first, last = ids if more < 2 else (*ids[:_MOST_NAMED], f"one of {more} more")
+    return f"{', '.join(first)} or {last}"
 
 
 def load_database(extra_dirs: Iterable[Path] = (), own_dirs: Iterable[Path] = ()) -> Database:

@@ -65,7 +65,12 @@ def x_text(curve: Curve) -> Callable[[float], str]:
         return format_bytes
     if curve.is_work_group:
         return lambda value: str(round(value))
-    return lambda value: "2" + str(round(np.log2(value))).translate(_SUPERSCRIPTS)
+    return power_text
+
+
+def power_text(value: float) -> str:
+    """Write a power of two as one: ``2¹⁰``."""
+    return "2" + str(round(np.log2(value))).translate(_SUPERSCRIPTS)
 
 
 def heights(curve: Curve) -> list[float]:

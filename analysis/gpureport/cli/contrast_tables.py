@@ -1,0 +1,27 @@
+"""What ``gpureport predict A B`` prints: devices side by side."""
+
+from collections.abc import Sequence
+
+from gpureport.cli.console import print_line, print_text
+from gpureport.cli.prediction_tables import print_report_table
+from gpureport.predict.contrast import INTERVAL, held_longer
+from gpureport.report.forecast import facts_of
+from gpureport.report.side_by_side import Beside, Side, ceilings_table, features_table, ratio_table
+
+
+def print_contrasts(first: Side, others: Sequence[Beside]) -> None:
+    """Print devices side by side, and what each other would change against the first."""
+    sides = [first, *(other.side for other in others)]
+    for side in sides:
+        print_text(f"{side.letter}: {side.device.name} ({side.device.id}): {facts_of(side.device)}")
+    for other in others:
+        sentence = held_longer((first.device, other.side.device))
+        if sentence:
+            print_text(sentence)
+    print_line("")
+    print_report_table("Ceilings, with 95 % intervals", ceilings_table(sides))
+    print_report_table("Cliffs and tapers (n90: work-items for 90 % of the plateau)", features_table(sides))
+    for other in others:
+        title = f"Work per second on {other.side.letter} / on {first.letter}, from the specifications alone"
+        print_report_table(title, ratio_table(first, other))
+    print_text(f"{INTERVAL} The ratio of the bests is at sizes of their own; by size, both have the same.")

@@ -1,0 +1,100 @@
+"""What ``gpureport predict`` prints of one device: in short, or every feature."""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from gpureport.cli.console import print_line, print_text
+from gpureport.cli.summary import TITLE_NOTE, feature_name, heading, short_unit
+from gpureport.cli.tables import Row, print_table
+from gpureport.predict.uncertainty import ranked
+from gpureport.records import Prediction
+from gpureport.report.forecast import ceilings_table, cliffs_table, facts_of, outlook_table
+from gpureport.report.tables import Table
+from gpureport.report.values import fact_name, fact_value
+from gpureport.spec.models import Device
+from gpureport.units import format_bytes, format_predicted, format_share
+
+_FEW_FACTS, _MOST_FACTS = 5, 12
+
+
+def print_prediction(device: Device, predictions: Sequence[Prediction]) -> None:
+    """Print ceilings, cliffs, a row for each workload, and what it all hangs on."""
+    _print_device(device)
+    print_report_table("Ceilings, with 95 % intervals", ceilings_table(device))
+    print_report_table("Where caches give out, as a working set", cliffs_table(predictions))
+    print_report_table(f"Workloads, from the specification alone ({TITLE_NOTE})", outlook_table(predictions))
+    _print_sensitivities(device, predictions, _FEW_FACTS)
+    print_text("--all prints every feature of every sweep; --pdf writes them as a document, with curves.")
+
+
+def print_everything(device: Device, predictions: Sequence[Prediction]) -> None:
+    """Print every feature of every sweep, and the occupancy of every work-group."""
+    _print_device(device)
+    print_report_table("Ceilings, with 95 % intervals", ceilings_table(device))
+    _print_features(predictions)
+    _print_sensitivities(device, predictions, _MOST_FACTS)
+    _print_occupancy(predictions)
+
+
+def print_report_table(title: str, table: Table) -> None:
+    """Print a table of the document, unless it is empty."""
+    if table.rows:
+        right = [number for number, name in enumerate(table.columns) if name in table.numeric]
+        print_table(title, table.columns, table.rows, right=right)
+
+
+def _print_device(device: Device) -> None:
+    print_text(f"{device.name} ({device.id}): {facts_of(device)}")
+    print_line("")
+
+
+def _print_features(predictions: Sequence[Prediction]) -> None:
+    rows: list[Row] = []
+    for p in predictions:
+        rows.append((heading(f"{p.key.workload}/{p.key.variant}", p.key.sweep, p.features),))
+        rows += [
+            (f"  {feature_name(f)}", format_predicted(f.value, f.ci_low, f.ci_high, short_unit(f.unit)))
+            for f in p.features
+        ]
+    title = f"Predicted from the specification alone, with 95 % intervals ({TITLE_NOTE})"
+    print_table(title, ("feature", "predicted"), rows, right=(1,))
+
+
+def _print_sensitivities(device: Device, predictions: Sequence[Prediction], most: int) -> None:
+    """Print the facts that the predictions hang on most."""
+    rows = [
+        (
+            fact_name(found.fact),
+            fact_value(device, found.fact),
+            found.kind,
+            format_share(found.uncertainty),
+            format_share(found.effect),
+            f"{found.share:.0%}",
+        )
+        for found in ranked(predictions)[:most]
+    ]
+    columns = ("fact", "is", "kind", "known to", "moves times by", "share of the variance")
+    print_table("What the predictions hang on", columns, rows, right=(1, 3, 4, 5))
+
+
+def _print_occupancy(predictions: Sequence[Prediction]) -> None:
+    columns = ("work-group", "registers", "local memory", "groups a unit", "occupancy", "limited by")
+    title = "Occupancy, with registers as estimated before compiling"
+    print_table(title, columns, list(_occupancy_rows(predictions)), right=(1, 2, 3, 4))
+
+
+def _occupancy_rows(predictions: Sequence[Prediction]) -> Iterator[Row]:
+    for name, group in groupby(predictions, lambda p: f"{p.key.workload}/{p.key.variant}"):
+        yield (name,)
+        yield from {
+            (
+                "  " + " x ".join(map(str, entry.work_group)),
+                str(entry.registers_per_work_item),
+                format_bytes(entry.local_memory_bytes),
+                str(entry.groups_per_compute_unit),
+                f"{100 * entry.fraction:.0f} %",
+                entry.limiter,
+            ): None
+            for p in group
+            for entry in p.occupancy
+        }
