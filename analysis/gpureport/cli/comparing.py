@@ -75,12 +75,13 @@ def compare_machines(asked: Asked) -> int:
 
 def _directory(asked: Asked) -> Path | None:
     """Return the folder to write to, once nothing in it would be overwritten."""
-    from gpureport.report.comparing import comparison_files
+    from gpureport.report.comparing import NAME
+    from gpureport.report.render import documents
 
     if asked.output is None:
         return None
     directory = writable_directory(asked.output)
-    for path in (directory / COMPARISON_FILE, *comparison_files(directory, pdf=not asked.no_pdf)):
+    for path in (directory / COMPARISON_FILE, *documents(directory, pdf=not asked.no_pdf, name=NAME)):
         refuse_overwriting(path, force=asked.force)
     return directory
 

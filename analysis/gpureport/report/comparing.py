@@ -10,38 +10,28 @@ from gpureport.report.figures.heat import MOST_ROWS, HeatRow, heat_figure
 from gpureport.report.figures.landmarks import landmark_figure, landmark_panels
 from gpureport.report.figures.style import shorten
 from gpureport.report.pictures import Figure
-from gpureport.report.render import Content, environment, image, inline, layout, write_file
+from gpureport.report.render import Content, write_filled
 from gpureport.report.tables import UNKNOWN, Table
 from gpureport.units import format_interval, format_ratio, format_value
 
+NAME = "comparison"
+"""Stem of the files."""
 _FAR = 0.05
 """Geometric means within so much of 1 are called equal."""
 _MOST_DIFFERENCES, _MOST_VALUES = 40, 250
 """Rows of the tables; what is beyond is in comparison.json."""
 
 
-def comparison_files(directory: Path, *, pdf: bool) -> list[Path]:
-    """Return the documents of a comparison."""
-    return [directory / name for name in ("comparison.html", *(("comparison.pdf",) if pdf else ()))]
-
-
 def write_comparison(comparison: Comparison, directory: Path, *, pdf: bool) -> list[Path]:
-    """Write the documents of *comparison*: :func:`comparison_files`.
+    """Write the documents of *comparison*, which are called :data:`NAME`.
+
+    Returns:
+        The files written.
 
     Raises:
         GpuReportError: a file cannot be written, or WeasyPrint cannot make the PDF.
     """
-    content = _content(comparison)
-    files = comparison_files(directory, pdf=pdf)
-    env = environment()
-    template = env.get_template("comparison.html.j2")
-    env.filters["picture"] = inline
-    write_file(files[0], template.render(content).encode())
-    if pdf:
-        env.filters["picture"] = image
-        made = layout(template.render(content)).write_pdf(pdf_variant="pdf/ua-1")
-        write_file(files[1], made or b"")
-    return files
+    return write_filled("comparison.html.j2", _content(comparison), directory, pdf=pdf, name=NAME)
 
 
 def _content(comparison: Comparison) -> Content:
