@@ -90,7 +90,7 @@ def machine_table(comparison: Comparison) -> Table:
 def _heat(comparison: Comparison, what: str) -> Iterator[Figure]:
     """Draw the maps of speed against the baseline, or of what each machine attains of its promise."""
     rows = list(_heat_rows(comparison, what))
-    names = [machine.name for machine in comparison.machines]
+    names = [machine.name for machine in comparison.machines if any(machine.name in row.cells for row in rows)]
     for start in range(0, len(rows), MOST_ROWS):
         said = (
             f"Speed / that of {comparison.baseline}, at each machine's best point"
