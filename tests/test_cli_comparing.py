@@ -46,7 +46,7 @@ def test_reports_are_printed_and_written(
 ) -> None:
     assert main(["compare", *folders, "-o", str(tmp_path / "out")]) == 0
 
-    assert "after is " in capsys.readouterr().out
+    assert "after, beside before: " in capsys.readouterr().out
     written = json.loads((tmp_path / "out" / "comparison.json").read_text())
     assert [machine["name"] for machine in written["machines"]] == ["before", "after"]
     assert written["baseline"] == "before"
