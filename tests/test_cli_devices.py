@@ -151,7 +151,7 @@ def test_predictions_as_json(capsys: Captured) -> None:
 
 
 def test_predictions_have_cliffs_and_occupancy(capsys: Captured) -> None:
-    assert main(["predict", "h200", "-w", "particles/structs32"]) == 0
+    assert main(["predict", "h200", "-w", "particles/structs32", "--all"]) == 0
 
     out = capsys.readouterr().out
     assert "particles/structs32, particles (particles/s)\n" in out

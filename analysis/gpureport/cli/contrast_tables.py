@@ -23,5 +23,5 @@ def print_contrasts(first: Side, others: Sequence[Beside]) -> None:
     print_report_table("Cliffs and tapers (n90: work-items for 90 % of the plateau)", features_table(sides))
     for other in others:
         title = f"Work per second on {other.side.letter} / on {first.letter}, from the specifications alone"
-        print_report_table(title, ratio_table(first, other))
+        print_report_table(title, ratio_table(first, other, sizes=True))
     print_text(f"{INTERVAL} The ratio of the bests is at sizes of their own; by size, both have the same.")

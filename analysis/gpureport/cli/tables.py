@@ -91,8 +91,10 @@ def _padded(text: str, width: int, right: bool) -> str:
 
 
 def _blocks(columns: Row, rows: Sequence[Row], width: int) -> Iterator[str]:
-    """Yield each row as a heading and a line for every other cell."""
+    """Yield each row as a heading and a line for every other cell that is not empty."""
     for first, *rest in rows:
         yield from wrap(first, width, subsequent_indent=_GAP)
         for name, cell in zip(columns[1:], rest, strict=False):
+            if not cell:
+                continue
             yield from wrap(f"{name}: {cell}", width, initial_indent=2 * _GAP, subsequent_indent=3 * _GAP)

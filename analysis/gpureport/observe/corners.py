@@ -150,10 +150,12 @@ def corner(u: Floats, times: Floats, noise: Floats) -> Corner | None:
     fits = [fit for fit in map(fitted, (1.5, 4.0)) if np.isfinite(fit).all()]
     if not fits:
         return None
-    best = min(fits, key=lambda fit: float(np.sum(residuals(fit) ** 2)))
-    slopes = jacobian(best)
-    information = slopes.T @ slopes
-    if np.linalg.matrix_rank(information) < len(best):
+    with np.errstate(over="ignore", invalid="ignore"):  # where the points have no corner, p may go to infinity
+        costs = [float(np.nan_to_num(np.sum(residuals(fit) ** 2), nan=np.inf)) for fit in fits]
+        best = fits[costs.index(min(costs))]
+        slopes = jacobian(best)
+        information = slopes.T @ slopes
+    if not np.isfinite(information).all() or np.linalg.matrix_rank(information) < len(best):
         return None
     scale = float(np.mean(((_times(best, u) - times) / error) ** 2)) * len(u) / (len(u) - 4.0)
     covariance = np.linalg.inv(information) * max(scale, LEAST_SCALE)

@@ -43,7 +43,7 @@ def write_devices(first: Side, others: Sequence[Beside], directory: Path, *, pdf
         GpuReportError: a file cannot be written, or WeasyPrint cannot make the PDF; the files before it are there.
     """
     sides = [first, *(other.side for other in others)]
-    content = {
+    content: dict[str, object] = {
         "title": " beside ".join(shorten(side.device.name, 40) for side in sides),
         "created": readable_time(datetime.now(UTC).isoformat(timespec="seconds")),
         "version": __version__,
@@ -61,7 +61,7 @@ def _chapter(first: Side, other: Beside) -> Chapter:
         anchor=f"against-{other.side.letter}",
         title=f"{shorten(other.side.device.name, 40)} ({other.side.letter}) against the first (A)",
         sentence=held_longer((first.device, other.side.device)),
-        ratios=ratio_table(first, other),
+        ratios=ratio_table(first, other, sizes=False),
         stretches=stretch_table(first, other),
         figures=_figures(first, other),
     )

@@ -6,7 +6,7 @@ from gpureport.predict.ceilings import Ceiling, ceilings
 from gpureport.predict.outlook import Outlook, best_point, outlooks, unit_of
 from gpureport.records import CurveFeature, Prediction
 from gpureport.report.curves import MAIN_POSITIONS
-from gpureport.report.tables import UNKNOWN, Table
+from gpureport.report.tables import UNKNOWN, Table, occupancy_text
 from gpureport.report.words import feature_text
 from gpureport.spec.models import Device
 from gpureport.units import format_bandwidth, format_bytes, format_frequency, format_predicted, format_value
@@ -26,7 +26,7 @@ def facts_of(device: Device) -> str:
 
 
 def ceilings_table(device: Device) -> Table:
-    """List what the device can do at most, with intervals."""
+    """List what the device can do at most, with intervals; instruction classes of equal rates together."""
     found = ceilings(device)
     latencies = {each.name: value_of(each) for each in found if each.kind == "latency"}
     rows = (
@@ -35,14 +35,22 @@ def ceilings_table(device: Device) -> Table:
         if each.kind != "latency"
     )
     columns = ("ceiling", "capacity", "at most", "latency")
-    return Table(columns, tuple(rows), frozenset(columns[1:]))
+    return Table(columns, joined(rows), frozenset(columns[1:]))
+
+
+def joined(rows: Iterable[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
+    """Join rows that differ in nothing but their first cells."""
+    names: dict[tuple[str, ...], list[str]] = {}
+    for name, *cells in rows:
+        names.setdefault(tuple(cells), []).append(name)
+    return tuple((", ".join(found), *cells) for cells, found in names.items())
 
 
 def ceiling_name(ceiling: Ceiling) -> str:
     """Name a ceiling; that of multiply-adds also in FLOP/s."""
     if ceiling.kind != "rate" or ceiling.name != "fp32":
         return ceiling.name
-    return f"fp32 (multiply-adds: {format_value(2 * ceiling.value, 'FLOP/s')})"
+    return f"fp32 ({format_value(2 * ceiling.value, 'FLOP/s')} as multiply-adds)"
 
 
 def value_of(ceiling: Ceiling) -> str:

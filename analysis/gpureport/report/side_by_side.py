@@ -9,7 +9,7 @@ from gpureport.predict.ceilings import ceilings
 from gpureport.predict.contrast import SAME, Contrast, Ratio, RatioPoint
 from gpureport.predict.outlook import Outlook, is_shown, outlooks
 from gpureport.records import Axis, Prediction
-from gpureport.report.forecast import best_text, cliffs_text, taper_text, value_of
+from gpureport.report.forecast import best_text, cliffs_text, joined, taper_text, value_of
 from gpureport.report.tables import UNKNOWN, Table
 from gpureport.spec.models import Device
 from gpureport.units import format_bytes, format_ratio, format_value
@@ -52,7 +52,7 @@ def ceilings_table(sides: Sequence[Side]) -> Table:
         rows.append((name, *cells, *ratios))
     letters = [side.letter for side in sides]
     columns = ("ceiling", *letters, *(_over(letter, letters[0]) for letter in letters[1:]))
-    return Table(columns, tuple(rows), frozenset(columns[1:]))
+    return Table(columns, joined(rows), frozenset(columns[1:]))
 
 
 def _over(other: str, first: str) -> str:
@@ -74,8 +74,8 @@ def features_table(sides: Sequence[Side]) -> Table:
     return Table(columns, tuple(rows), frozenset(columns[len(letters) + 1 :]))
 
 
-def ratio_table(first: Side, other: Beside) -> Table:
-    """List how many times as fast each sweep is on the other device, what binds both, and where that changes."""
+def ratio_table(first: Side, other: Beside, *, sizes: bool) -> Table:
+    """List how many times as fast each sweep is on the other device, what binds both, and by *sizes* how it changes."""
     sweeps = [[p for p in side.predictions if is_shown(p)] for side in (first, other.side)]
     bests = [{p.key: best_text(p) for p in shown} for shown in sweeps]
     names = [_name(contrast) for contrast in other.contrasts]
@@ -86,13 +86,14 @@ def ratio_table(first: Side, other: Beside) -> Table:
             ratio_text(contrast.best),
             contrast.first_binding,
             contrast.other_binding,
-            by_size(contrast),
+            *((by_size(contrast),) if sizes else ()),
         )
         for contrast, name in zip(other.contrasts, names, strict=True)
     )
     a, b = first.letter, other.side.letter
     over = _over(b, a)
-    columns = ("workload", f"best {a}", f"best {b}", over, f"{a} bound by", f"{b} bound by", f"{over} by size")
+    columns: tuple[str, ...] = ("workload", f"best {a}", f"best {b}", over, f"{a} bound by", f"{b} bound by")
+    columns += (f"{over} by size",) if sizes else ()
     return Table(columns, tuple(rows), frozenset(columns[1:4]))
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from gpureport.records import PredictedPoint, Prediction
 from gpureport.report.figures.canvas import Ink, Pen
 from gpureport.report.figures.panels import BAND, Panel, columns_of, panels, size_scale, value_scale
-from gpureport.report.figures.sizes import power_text
+from gpureport.report.figures.sizes import power_text, value_label
 from gpureport.report.figures.style import OBSERVED, PREDICTED
 from gpureport.report.figures.svg import svg
 from gpureport.units import format_bytes
@@ -32,7 +32,7 @@ def pair_figure(pairs: Sequence[Pair], titles: Sequence[str]) -> "Figure":
     x = size_scale([point.point.x for each in every for point in _drawable(each)], text, 9 // columns)
     unit = f"{first.metric.unit}/s" if first.metric.kind == "rate" else "s"
     y = value_scale([point.value for each in every for point in _drawable(each)], unit)
-    names = (first.axis.label, first.metric.label)
+    names = (first.axis.label, value_label(every))
     canvas, found = panels(titles, columns, _PLOT_IN[columns], _HEAD_IN, x, y, names)
     for panel, pair in zip(found, pairs, strict=True):
         for prediction, pen, band in zip(pair, _PENS, _BANDS, strict=True):

@@ -52,7 +52,7 @@ def size_figure(curves: Sequence[Curve], titles: Sequence[str]) -> "Figure":
     return canvas.drawn()
 
 
-def value_label(curves: Sequence[Curve]) -> str:
+def value_label(curves: Sequence[Curve | Prediction]) -> str:
     """Return what the metrics' labels end with in common: ``bandwidth``; or else whether they are rates or times."""
     first, *others = (curve.metric.label.split()[::-1] for curve in curves)
     same = [all(words[: n + 1] == first[: n + 1] for words in others) for n in range(len(first))]

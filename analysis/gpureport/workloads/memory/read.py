@@ -85,7 +85,8 @@ class Read(_Reading):
         points = tuple(_shared(device, limits, size, shape) for size in grid.sizes(low, high, grid.multiple(chunk)))
         sizes = Sweep("working_set", _WORKING_SET, points, "working set", coarse=grid.coarse(limits))
         tried = () if device.kind == "cpu" else grid.work_groups(device, limits)
-        return (sizes, _work_groups(device, limits, shape, tried)) if len(tried) > 1 else (sizes,)
+        sweeps = (sizes, _work_groups(device, limits, shape, tried)) if len(tried) > 1 else (sizes,)
+        return tuple(sweep for sweep in sweeps if sweep.points)  # the last cache may be too small for many work-groups
 
     def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:
         """Work is bytes read."""
