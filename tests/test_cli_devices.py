@@ -122,6 +122,27 @@ def test_all_entries_of_a_folder_are_checked(tmp_path: Path, capsys: Captured) -
     assert captured.splitlines()[-1].startswith("2 files, ")
 
 
+def test_a_file_with_another_ending_is_named_as_left_out(tmp_path: Path, capsys: Captured) -> None:
+    (tmp_path / "mine.yml").write_text(DEVICE)
+    reason = "an entry's name must end in .yaml; call it mine.yaml"
+
+    assert main(["devices", "check", str(tmp_path)]) == 0
+    problem, count = capsys.readouterr().out.splitlines()
+    assert problem == f"{tmp_path}/mine.yml: warning: is left out where entries are looked for: {reason}"
+    assert count == "1 file, 0 errors, 1 warning"
+    assert main(["predict", "mine", "--devices", str(tmp_path)]) == 2
+    sentence = f"{tmp_path}/mine.yml: {reason}\n"
+    assert capsys.readouterr().err == f"Left out: {sentence}gpureport: {sentence}"
+
+
+def test_the_processor_of_this_machine_is_marked(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "400")
+
+    assert main(["devices", "--known"]) == 0
+    marked = [line for line in capsys.readouterr().out.splitlines() if " (this machine's processor)" in line]
+    assert [line.split()[0] for line in marked] == ["cpu/x86_64"]
+
+
 def test_a_folder_without_entries_is_one_sentence(tmp_path: Path, capsys: Captured) -> None:
     assert main(["devices", "check", str(tmp_path)]) == 2
     assert capsys.readouterr().err == f"gpureport: {tmp_path}: there is no entry (*.yaml) in this folder\n"

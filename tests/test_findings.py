@@ -98,6 +98,35 @@ def test_a_plateau_goes_with_the_cliff_that_ends_it() -> None:
     assert rates == {"L1": None, "L2": 8, "DRAM": 4}
 
 
+@pytest.mark.parametrize(("value", "level"), [(33, "L1"), (8, "L2"), (5, "DRAM"), (1, "DRAM")])
+def test_a_lone_plateau_goes_with_the_nearest_one(value: float, level: str) -> None:
+    """Without a cliff nothing else says which level was seen."""
+    predicted = [_cliff("L1", MIB), _cliff("L2", 60 * MIB), _plateau("L1", 30), _plateau("L2", 9), _plateau("DRAM", 4)]
+    matches = match_features(predicted, [_plateau("level 1", value)])
+
+    assert [m.predicted.level for m in matches if m.predicted and m.observed] == [level]
+
+
+@pytest.mark.parametrize(("value", "level"), [(28, "L2"), (8, "L2"), (5, "DRAM")])
+def test_the_last_plateau_stays_beyond_the_last_cliff(value: float, level: str) -> None:
+    """However near its value is to that of a level that ended before."""
+    predicted = [_cliff("L1", MIB), _cliff("L2", 60 * MIB), _plateau("L1", 30), _plateau("L2", 9), _plateau("DRAM", 4)]
+    observed = [_cliff("level 1", MIB), _plateau("level 1", 40), _plateau("level 2", value)]
+    matches = match_features(predicted, observed)
+
+    rates = {m.predicted.level: m.observed.value for m in matches if m.predicted and m.observed}
+    assert rates == {"L1": 40, level: value}
+
+
+def test_the_last_plateaus_go_together_if_all_cliffs_are_seen() -> None:
+    """Then order says which is which, whatever the values."""
+    predicted = [_cliff("L2", MIB), _plateau("L2", 30), _plateau("DRAM", 4)]
+    observed = [_cliff("level 1", 50 * MIB), _plateau("level 1", 40), _plateau("level 2", 25)]
+    matches = match_features(predicted, observed)
+
+    assert [(m.predicted.level, m.observed.value) for m in matches if m.predicted and m.observed] == [("DRAM", 25)]
+
+
 @given(st.lists(st.floats(1, 1e9), max_size=4), st.lists(st.floats(1, 1e9), max_size=4))
 def test_no_feature_is_lost_or_used_twice(ours: list[float], theirs: list[float]) -> None:
     """Every feature of either side is in exactly one match."""

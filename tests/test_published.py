@@ -165,6 +165,12 @@ def test_rates_and_latencies_become_times(written: Callable[[str], Path]) -> Non
             "about: [particles/arrays]",
             "7: claims.0.about.0: no series is called 'particles/arrays'; there are particles/structs32",
         ),
+        (", about:", ", at: {count: 1}, about:", "7: claims.0.at: no series that the claim is about has such a point"),
+        (
+            ", about:",
+            ", at: {count: 8192}, compare: rate, about:",
+            "7: claims.0.at: only 'times' and 'spread' compare points",
+        ),
         (", about:", ", compare: speed, about:", "7: claims.0.compare: must be 'times'"),
         ("https:", "ftp:", "3: url: must be of the form ^https://"),
         ("device: amd/", "device: ", "5: device: must be of the form"),

@@ -90,6 +90,28 @@ def test_claims_stand_beside_predictions_and_reasons() -> None:
     assert all(says and values and reasons for says, values, reasons in (*rows, *others))
 
 
+def test_a_claim_about_one_point_is_compared_there() -> None:
+    """With the time of that point alone; one about the size of groups with the spread of times over sizes."""
+    particles = opened("rx_7900_xt_particles")
+    assert particles.publication
+    half, _, four, groups = (row[1:] for row in claims_table(particles, particles.publication).rows)
+
+    assert half[0].startswith("structs32, 2^19 (32 MiB): 15.1 µs published, ")
+    assert four[0].startswith("structs32, 2^22 (256 MiB): 564 µs published, ")
+    assert four[1].endswith("They agree.")
+    assert groups[0].startswith("Slowest / fastest sweep at each size (10): 1.02 to 1.62, median 1.06 published, ")
+    assert groups[1] == "Their medians agree."
+
+
+def test_a_plateau_in_a_cache_is_not_taken_for_memory() -> None:
+    """34 Gparticle/s are the Infinity Cache's: the one size beyond it, at 7.4 Gparticle/s, makes no plateau."""
+    rates = [f for f in opened("rx_7900_xt_particles").findings if f.position == "plateau"]
+
+    assert {f.level for f in rates if f.observed and f.predicted} == {"LLC"}
+    assert {f.verdict for f in rates if f.level == "LLC"} == {Verdict.AGREES}
+    assert all(f.observed is None for f in rates if f.level == "DRAM")
+
+
 def test_one_figure_makes_no_hypothesis_sure() -> None:
     """A bootstrap over a single point would always be sure."""
     report = opened("a40_game_of_life")
@@ -146,3 +168,35 @@ def test_a_folder_of_records_gives_a_report_each(tmp_path: Path) -> None:
         "one/report.html",
         "two/report.html",
     ]
+
+
+def test_several_records_give_a_report_each(tmp_path: Path) -> None:
+    """As a shell writes them for ``*.yaml``: beside each, or each in a folder of its own below the one said."""
+    records = [tmp_path / "one.yaml", tmp_path / "two.yaml"]
+    for record in records:
+        record.write_text((FOLDER / f"{SMALL}.yaml").read_text())
+
+    assert main(["render", *map(str, records), "--no-pdf"]) == 0
+    assert main(["render", *map(str, records), "--no-pdf", "-o", str(tmp_path / "out")]) == 0
+
+    assert sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.html")) == [
+        "one/report.html",
+        "out/one/report.html",
+        "out/two/report.html",
+        "two/report.html",
+    ]
+
+
+def test_no_two_reports_are_written_to_one_folder(tmp_path: Path, capsys: Captured) -> None:
+    """The second would replace the first; nothing is written."""
+    records = [tmp_path / folder / "same.yaml" for folder in ("a", "b")]
+    for record in records:
+        record.parent.mkdir()
+        record.write_text((FOLDER / f"{SMALL}.yaml").read_text())
+    out = tmp_path / "out"
+
+    assert main(["render", *map(str, records), "--no-pdf", "-o", str(out)]) == 2
+    assert capsys.readouterr().err == (
+        f"gpureport: {records[1]}: would be written to {out}/same, as would {records[0]}; render them one by one\n"
+    )
+    assert not out.exists()

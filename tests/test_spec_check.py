@@ -80,6 +80,57 @@ def test_another_encoding_is_named_with_its_line(tmp_path: Path) -> None:
     assert problem.line == 2
 
 
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        (
+            {"turing_75": "turing75", "units: 36": "units: -3", "1.62 GHz": "1.62 Ghz"},
+            [
+                "architecture: there is no architecture",
+                "compute_units: '-3' is not above",
+                "clock: '1.62 Ghz': units are",
+            ],
+        ),
+        (
+            {"source: sheet": "source: Vendor sheet", "turing_75": "turing75", "1.62": "162"},
+            ["architecture: there is no architecture", "source: no source 'Vendor sheet' under", "clock: 162 GHz is "],
+        ),
+        (
+            {"A card": "''", "vendor: ACME\n": "", "L2: 4 MiB": "L2: 4 KiB"},
+            ["vendor: is missing", "name: must have at", "caches.L2.capacity: L2 (4 KiB) is"],
+        ),
+        ({"sources: {": "sorces: {"}, ["sorces: unknown field; did you mean 'sources'?"]),
+        (
+            {"{sheet: ": "{sheets: ", "1.62": "162"},
+            ["source: no source 'sheet' under", "clock: 162 GHz is implausible"],
+        ),
+        (
+            {"8 GiB, bandwidth: 448 GB/s": "8 GiB", "1.62 GHz": "1.62"},
+            ["clock: '1.62' lacks", "memory.bandwidth: is missing"],
+        ),
+    ],
+)
+def test_every_mistake_is_named_at_once(changes: dict[str, str], expected: list[str], tmp_path: Path) -> None:
+    """None hides another, and none is said twice."""
+    path, text = tmp_path / "mine.yaml", GOOD.read_text()
+    for right, wrong in changes.items():
+        assert right in text
+        text = text.replace(right, wrong, 1)
+    path.write_text(text)
+
+    said = [f"{problem.field}: {problem.message}" for problem in check_file(path)]
+    assert len(said) == len(expected), said
+    assert all(sentence.startswith(start) for sentence, start in zip(said, expected, strict=True)), said
+
+
+def test_a_source_is_to_be_defined_where_there_is_none(tmp_path: Path) -> None:
+    """There is no other to suggest."""
+    path = tmp_path / "mine.yaml"
+    path.write_text(GOOD.read_text().replace('sources: {sheet: "data sheet"}\n', ""))
+
+    assert [p.message for p in check_file(path)] == ["no source 'sheet' under 'sources'; define it there"]
+
+
 def test_a_good_file_has_no_problem() -> None:
     """The file from which the broken ones were made is right."""
     assert check_file(GOOD) == []
@@ -122,6 +173,13 @@ def test_a_file_that_is_not_there_is_a_problem() -> None:
     assert [str(p) for p in check_file(Path("nowhere.yaml"))] == [
         "nowhere.yaml: cannot be read: No such file or directory"
     ]
+
+
+def test_a_file_is_no_folder() -> None:
+    """The sentence names the folder."""
+    with pytest.raises(InputError) as caught:
+        load_database([GOOD])
+    assert str(caught.value) == f"{GOOD}: is a file; name its folder, {GOOD.parent}"
 
 
 def test_a_missing_folder_is_an_input_error(tmp_path: Path) -> None:

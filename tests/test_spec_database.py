@@ -86,6 +86,8 @@ def test_names_that_mean_several_or_none_are_refused(database: Database) -> None
     """The sentence lists what could be meant."""
     with pytest.raises(InputError, match=r"^'vega' could be amd/rx_vega_56 or amd/rx_vega_64; give one of these$"):
         database.resolve("vega")
+    with pytest.raises(InputError, match=r"^'RTX' could be ([^,]*, ){5}\S* or one of \d+ more; give one of these$"):
+        database.resolve("RTX")
     with pytest.raises(InputError, match=r"has no device 'rtx 2090'; the nearest (is|are) 'rtx_"):
         database.resolve("rtx 2090")
     with pytest.raises(InputError, match="has no device ''"):

@@ -1,6 +1,6 @@
 """Which observed feature answers which predicted one, and what those are called that answer none."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import inf, log
@@ -26,8 +26,9 @@ def match_features(predicted: Sequence[CurveFeature], observed: Sequence[CurveFe
     Those that answer none are named by where they are seen: ``step at 37 MiB``.
 
     Cliffs are paired in order of size, so that the midpoints lie as near as possible (in log) and none further than
-    :data:`FURTHEST`. A plateau goes with the cliff that ends it; the last plateaus with each other. Tapers and peaks
-    are single.
+    :data:`FURTHEST`. A plateau goes with the cliff that ends it. The last observed one goes with the last predicted
+    one if as many cliffs are seen as predicted; where fewer are seen, with the predicted one of nearest value (in log)
+    beyond the last cliff that is paired. Tapers and peaks are single.
     """
     names, places = _level_names(predicted, observed), _places(observed)
     renamed = [_called(feature, names) for feature in observed]
@@ -51,10 +52,30 @@ def _level_names(predicted: Sequence[CurveFeature], observed: Sequence[CurveFeat
     """Return the predicted name of each observed level that has one."""
     ours, theirs = _midpoints(predicted), _midpoints(observed)
     names = {theirs[j].level: ours[i].level for i, j in _nearest_in_order(ours, theirs)}
-    last_predicted, last_observed = _last_plateau(predicted), _last_plateau(observed)
-    if last_predicted and last_observed and last_observed not in names:
-        names[last_observed] = last_predicted
+    last = _last_plateau(observed)
+    if last and last not in names and (beyond := _plateaus_beyond(predicted, ours, names.values())):
+        names[last] = _nearest_level(beyond if len(theirs) < len(ours) else beyond[-1:], observed, last)
     return names
+
+
+def _plateaus_beyond(
+    predicted: Sequence[CurveFeature], cliffs: Sequence[CurveFeature], paired: Collection[str]
+) -> list[CurveFeature]:
+    """Return the predicted plateaus further out than the last of the *paired* cliffs, nearest first.
+
+    Those that a cliff ends stand in the order of the cliffs, the last plateau after them.
+    """
+    levels = [cliff.level for cliff in cliffs]
+    first = max((levels.index(level) + 1 for level in paired), default=0)
+    outer = [*levels[first:], _last_plateau(predicted)]
+    rates = {f.level: f for f in predicted if f.feature == "rate" and f.position != "case"}
+    return [rates[level] for level in outer if level in rates]
+
+
+def _nearest_level(plateaus: Sequence[CurveFeature], observed: Sequence[CurveFeature], last: str) -> str:
+    """Return the level of the plateau nearest in value to the observed one called *last*; of equals the outermost."""
+    value = next(f.value for f in observed if f.feature == "rate" and f.level == last)
+    return min(reversed(plateaus), key=lambda plateau: abs(log(plateau.value / value))).level
 
 
 def _midpoints(features: Sequence[CurveFeature]) -> list[CurveFeature]:

@@ -144,15 +144,20 @@ def measure(
 
 @app.command()
 def render(
-    report: Annotated[
-        Path, typer.Argument(help="A report.json, a published record (YAML), or a folder that holds one or records.")
+    reports: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Each a report.json, a published record (YAML), or a folder that holds one or records.",
+            metavar="REPORT...",
+        ),
     ],
     output: Annotated[
         Path | None,
         typer.Option(
             "--output",
             "-o",
-            help="Folder to write to. Default: where the report is; of a record, a folder beside it, called like it.",
+            help="Folder to write to; of several, each gets one of its own in it. Default: where the report is; of a "
+            "record, a folder beside it, called like it.",
             metavar="DIR",
         ),
     ] = None,
@@ -164,7 +169,7 @@ def render(
     """Write report.html and report.pdf from a report.json, made here or elsewhere, or from what others published."""
     from gpureport.cli.rendering import render_report
 
-    return render_report(report, output, no_pdf, force, devices or ())
+    return render_report(reports, output, no_pdf, force, devices or ())
 
 
 @app.command()

@@ -19,6 +19,7 @@ from gpureport.text import sentence
 if TYPE_CHECKING:
     from gpureport.compare import Comparison
     from gpureport.spec.database import Database
+    from gpureport.spec.models import Device
 
 COMPARISON_FILE = "comparison.json"
 REGRESSION = 3
@@ -74,12 +75,13 @@ def compare_machines(asked: Asked) -> int:
 
 def _directory(asked: Asked) -> Path | None:
     """Return the folder to write to, once nothing in it would be overwritten."""
-    from gpureport.report.comparing import comparison_files
+    from gpureport.report.comparing import NAME
+    from gpureport.report.render import documents
 
     if asked.output is None:
         return None
     directory = writable_directory(asked.output)
-    for path in (directory / COMPARISON_FILE, *comparison_files(directory, pdf=not asked.no_pdf)):
+    for path in (directory / COMPARISON_FILE, *documents(directory, pdf=not asked.no_pdf, name=NAME)):
         refuse_overwriting(path, force=asked.force)
     return directory
 
@@ -107,9 +109,20 @@ def _open(source: str, database: "Database") -> Report:
         device = database.resolve(source)
     except InputError as error:
         raise InputError(f"{source}: neither a file or folder, nor a device ({error})") from None
-    from gpureport.report.prediction import predicted_report
+    return _predicted(device)
 
-    return predicted_report(device)
+
+def _predicted(device: "Device") -> Report:
+    """Return the report of what the specification promises, of a full run's workloads."""
+    from gpureport.predict import limits_of, predict
+    from gpureport.report.prediction import prediction_report
+    from gpureport.workloads import select
+
+    workloads, limits = select((), quick=False), limits_of(device)
+    predictions = [
+        prediction for workload in workloads for prediction in predict(device, workload, limits, intervals=False)
+    ]
+    return prediction_report(device, workloads, predictions, quick=False)
 
 
 def _short(source: str) -> str:

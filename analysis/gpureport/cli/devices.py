@@ -41,7 +41,7 @@ def list_known(as_json: bool, entries: Sequence[Path]) -> int:
     rows = [
         (
             d.id,
-            d.name,
+            f"{d.name} (this machine's processor)" if database.entries[d.id].file.host else d.name,
             str(d.compute_units),
             format_frequency(d.clock_hz),
             ", ".join(glued(f"{c.name} {format_bytes(c.capacity_bytes)}") for c in d.caches),
@@ -60,7 +60,7 @@ def check_files(files: Sequence[Path], as_json: bool) -> int:
     database = load_database(own_dirs=own)
     chosen = [entry for path in files for entry in _entries(path)]
     if not files:
-        chosen = [path for root in (data_dir("devices"), *own) for path in sorted(root.rglob("*.yaml"))]
+        chosen = [path for root in (data_dir("devices"), *own) for path in _files(root)]
     problems = [problem for path in chosen for problem in check_file(path, database)]
     wrong = [problem for problem in problems if problem.severity == "error"]
     if as_json:
@@ -92,10 +92,15 @@ def _entries(path: Path) -> list[Path]:
     """
     if not path.is_dir():
         return [path]
-    found = sorted(path.rglob("*.yaml"))
+    found = _files(path)
     if not found:
         raise InputError(f"{path}: there is no entry (*.yaml) in this folder")
     return found
+
+
+def _files(root: Path) -> list[Path]:
+    """Return the entries of a folder, and what was probably meant to be one."""
+    return sorted((*root.rglob("*.yaml"), *root.rglob("*.yml")))
 
 
 def _count(number: int, noun: str) -> str:

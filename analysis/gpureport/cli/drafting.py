@@ -9,7 +9,7 @@ from gpureport.cli.options import writable_file
 from gpureport.cli.progress import ProgressBar
 from gpureport.errors import DeviceError, InputError
 from gpureport.spec import new_entry
-from gpureport.spec.database import Database
+from gpureport.spec.database import Database, wrong_ending
 from gpureport.spec.models import PresentDevice
 from gpureport.spec.writing import Draft, write_entry
 from gpureport.text import sentence
@@ -41,9 +41,13 @@ def draft_entry(wanted: Wanted, output: Path | None, force: bool) -> int:
     if wanted.empty and (wanted.device or wanted.relative):
         raise InputError("--empty: starts from nothing; leave out --device and --from, or --empty")
     if output is not None:
+        misnamed = "" if output.is_dir() else wrong_ending(output)
+        if misnamed:
+            raise InputError(f"{output}: {misnamed}")
         writable_file(output, force=force)
     draft = new_entry.empty() if wanted.empty else _drafted(wanted)
-    text = write_entry(draft, schema=output is None or (output.parent.parent / "device.schema.json").exists())
+    beside = output is not None and (output.parent.parent / "device.schema.json").exists()
+    text = write_entry(draft, schema=beside)
     if output is None:
         out().out(text, end="")
         return 0

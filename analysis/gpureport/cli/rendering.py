@@ -7,16 +7,24 @@ from gpureport.cli.console import note, print_line
 from gpureport.cli.database import open_database
 from gpureport.cli.options import refuse_overwriting, writable_directory
 from gpureport.cli.progress import ProgressBar
+from gpureport.errors import InputError
 from gpureport.report.document import FILE_NAME, Report
 from gpureport.report.side_by_side import Beside, Side
 from gpureport.results import is_record, open_report
 
 
-def render_report(source: Path, output: Path | None, no_pdf: bool, force: bool, entries: Sequence[Path] = ()) -> int:
-    """Write the documents of a stored report or published record, or of each record of a folder; sources stay."""
-    files = _records(source) or (source,)
-    several = files != (source,)
+def render_report(
+    sources: Sequence[Path], output: Path | None, no_pdf: bool, force: bool, entries: Sequence[Path] = ()
+) -> int:
+    """Write the documents of stored reports or published records, or of each record of a folder; sources stay.
+
+    Raises:
+        InputError: a source cannot be read, two would be written to one folder, or documents are there already.
+    """
+    files = tuple(file for source in sources for file in _records(source) or (source,))
+    several = files != (sources[0],)
     directories = [_directory(file, output, several=several) for file in files]
+    _refuse_sharing(files, directories)
     for directory in directories:
         refuse_overwriting_documents(directory, no_pdf=no_pdf, force=force)
     database = open_database(entries)
@@ -34,12 +42,28 @@ def _records(source: Path) -> tuple[Path, ...]:
 
 
 def _directory(file: Path, output: Path | None, *, several: bool) -> Path:
-    """Return where the documents of *file* go: records share folders, so each has one of its own, called like it."""
+    """Return where the documents of *file* go: of several, and of a record, to a folder called like it."""
     if output:
-        return output / file.stem if several else output
+        return output / _name(file) if several else output
     if is_record(file):
         return file.with_suffix("")
     return file if file.is_dir() else file.parent
+
+
+def _name(file: Path) -> str:
+    """Return what tells a report from others: a ``report.json`` is called like its folder."""
+    if file.is_dir():
+        return file.resolve().name
+    return file.resolve().parent.name if file.name == FILE_NAME else file.stem
+
+
+def _refuse_sharing(files: Sequence[Path], directories: Sequence[Path]) -> None:
+    """Raise if two would be written to one folder, where one overwrites the other."""
+    first: dict[Path, Path] = {}
+    for file, directory in zip(files, directories, strict=True):
+        other = first.setdefault(directory.resolve(), file)
+        if other is not file:
+            raise InputError(f"{file}: would be written to {directory}, as would {other}; render them one by one")
 
 
 def refuse_overwriting_documents(directory: Path, *, no_pdf: bool, force: bool) -> None:

@@ -18,6 +18,8 @@ _ENOUGH_SWEEPS = 8
 """Sweeps that show by how much runs differ anyway."""
 _USUAL = 0.01
 """Relative standard deviation between runs that is taken where there are fewer."""
+_LEAST = 0.003
+"""Least that runs differ by as a whole: copies of successive runs on one H200 lay so far apart."""
 _COMMON_POINTS = 3
 """Fewest points that two sweeps must share, if they have more than one each."""
 
@@ -43,8 +45,9 @@ def differences(reports: Mapping[str, Report], baseline: str) -> tuple[tuple[Dif
     """Compare every sweep of the machines that have the baseline's device with the baseline's, point by point.
 
     Samples of one run say how well its median is known, not by how much another run on the same machine would differ:
-    clocks, temperature and where buffers lie differ from run to run. That is read off the sweeps themselves: most are
-    taken to differ by nothing else (an empirical null, Efron, Large-Scale Inference, 2010, chapter 6). What remains
+    clocks, temperature and where buffers lie differ from run to run. That is read off the sweeps themselves: about
+    their median most are taken to differ by nothing else (as an empirical null, Efron, Large-Scale Inference, 2010,
+    chapter 6). What remains
     is tested sweep by sweep, and false discoveries among all of them are bounded (Benjamini and Hochberg 1995).
 
     Args:
@@ -100,13 +103,16 @@ def _error_of_median(logs: Floats, noise: Floats) -> float:
 
 
 def _between(pairs: tuple[_Pair, ...]) -> float | None:
-    """Return the standard deviation between runs that the samples do not account for."""
+    """Return the standard deviation between sweeps that the samples do not account for.
+
+    About their median: what all sweeps have in common, a lower clock say, is a difference, not noise.
+    """
     if len(pairs) < _ENOUGH_SWEEPS:
         return None
     centres: Floats = np.array([pair.centre for pair in pairs])
-    total = float(MAD_TO_SIGMA * np.median(np.abs(centres)))
+    total = float(MAD_TO_SIGMA * np.median(np.abs(centres - np.median(centres))))
     within = float(np.median([pair.error for pair in pairs]))
-    return float(np.sqrt(max(total**2 - within**2, 0.0)))
+    return max(_LEAST, float(np.sqrt(max(total**2 - within**2, 0.0))))
 
 
 def _tested(name: str, pairs: tuple[_Pair, ...], between: float) -> Iterator[Difference]:

@@ -66,7 +66,8 @@ def _ceiling(kind: Kind, name: str, value: float, unit: str, facts: int, capacit
 
 def _limits(device: Device) -> Iterator[tuple[Kind, str, float, str, _Capacity]]:
     memory, architecture = device.memory, device.architecture
-    local = (architecture.occupancy.local_memory_bytes, True)
+    held = architecture.occupancy.local_memory_bytes
+    local = None if held is None else (held, True)
     caches = [(cache, (cache.capacity_bytes, cache.scope == "compute_unit")) for cache in reversed(device.caches)]
     yield "bandwidth", "DRAM", memory.bandwidth_bytes_per_s * memory.efficiency, "B/s", (memory.size_bytes, False)
     for cache, capacity in caches:

@@ -27,8 +27,8 @@ SAME = log(1.25)
 """Neighbouring stretches whose ratios lie within 25 % of each other are one: less than any interval."""
 INTERVAL = (
     "Intervals of ratios span 95 %. A figure that both devices take from one architecture is one unknown, and what it "
-    f"does to both cancels; all other figures, and the model's own error ({100 * MODEL:.2g} % on each device), are taken "
-    "as independent."
+    "does to both cancels; all other figures, and the model's own error "
+    f"({100 * MODEL:.2g} % on each device), are taken as independent."
 )
 _OF_A_CARD = ("clock", "memory.bandwidth", "memory.efficiency", "launch.")
 """Facts that differ from card to card, even if two entries give them the same figure."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gpureport.errors import InputError
 from gpureport.predict.occupancy import Resources
-from gpureport.published.record import Published, Quantity, RecordFields, Series, SeriesFields
+from gpureport.published.record import ClaimFields, Published, Quantity, RecordFields, Series, SeriesFields
 from gpureport.records import Axis, MeasuredPoint, Measurement, SweepKey
 from gpureport.report.document import Claim
 from gpureport.spec.reading import Document, read_file
@@ -81,7 +81,7 @@ def _check_names(document: Document[RecordFields], series: Sequence[Series]) -> 
 
 
 def _check_claims(document: Document[RecordFields], series: Sequence[Series]) -> None:
-    """Raise if a claim is about what no series shows."""
+    """Raise if a claim is about a series, or about points, that are not there."""
     sweeps = [str(one.measurement.key) for one in series]
     known = {*sweeps, *(sweep.rpartition("/")[0] for sweep in sweeps)}
     for number, claim in enumerate(document.get().claims):
@@ -89,6 +89,17 @@ def _check_claims(document: Document[RecordFields], series: Sequence[Series]) ->
             if name not in known:
                 what = f"no series is called {name!r}; there are {', '.join(sorted(known))}"
                 raise _error(document, f"claims.{number}.about.{place}", what)
+        if claim.at and claim.compare not in {"times", "spread"}:
+            raise _error(document, f"claims.{number}.at", "only 'times' and 'spread' compare points")
+        if claim.at and not any(_shows(one, claim) for one in series):
+            raise _error(document, f"claims.{number}.at", "no series that the claim is about has such a point")
+
+
+def _shows(series: Series, claim: ClaimFields) -> bool:
+    """Return whether a series that a claim is about has a point that it is about."""
+    key = str(series.measurement.key)
+    about = key in claim.about or key.rpartition("/")[0] in claim.about
+    return about and any(claim.at.items() <= dict(point).items() for point in series.sweep.points)
 
 
 def _error(document: Document[RecordFields], field: str, message: str) -> InputError:

@@ -79,7 +79,8 @@ class ClaimFields(Strict):
     says: str = Field(min_length=1)
     where: str = Field(min_length=1)
     about: tuple[str, ...] = ()
-    compare: Literal["times", "cliff", "taper", "rate"] = "times"
+    compare: Literal["times", "spread", "cliff", "taper", "rate"] = "times"
+    at: dict[str, PositiveInt] = Field(default_factory=dict)
     remark: str = ""
 
 

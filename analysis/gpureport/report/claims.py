@@ -51,6 +51,8 @@ def _claim_row(claim: Claim, about: Sequence[Curve], tested: Mapping[SweepKey, E
     says = f"{claim.says} ({claim.where})"
     if not about:
         return says, "Nothing that is predicted here.", claim.remark or UNKNOWN
+    if claim.compare == "spread":
+        return says, *_spread_texts(claim, about)
     off = [curve for curve in about if _differs(claim, curve)]
     reasons = _reasons([(curve.key.variant, tested.get(curve.key)) for curve in off]) if off else _AGREES
     return says, _values(claim, about, _names(about)), f"{claim.remark} {reasons}".strip()
@@ -98,7 +100,7 @@ def _names(about: Sequence[Curve]) -> list[str]:
 def _differs(claim: Claim, curve: Curve) -> bool:
     """Return whether what the claim compares is not as predicted: of times, most."""
     if claim.compare == "times":
-        pairs = _pairs(curve)
+        pairs = _claimed_pairs(claim, curve)
         return 2 * sum(not _agree(*pair) for pair in pairs) > len(pairs)
     return any(finding.verdict is not Verdict.AGREES for finding in _features(claim, curve))
 
@@ -113,10 +115,28 @@ def _values(claim: Claim, about: Sequence[Curve], names: Sequence[str]) -> str:
     """Write what was published and predicted: a few values one by one, of more their ratios."""
     if claim.compare != "times":
         return _feature_values(claim, about, names)
-    pairs = [(name, pair) for name, curve in zip(names, about, strict=True) for pair in _pairs(curve)]
+    pairs = [(name, pair) for name, curve in zip(names, about, strict=True) for pair in _claimed_pairs(claim, curve)]
     if len(pairs) <= _FEW:
         return " ".join(_time_text(name, *pair) for name, pair in pairs)
     return f"{len(pairs)} times, published / predicted: {_ratios([pair for _, pair in pairs])}."
+
+
+def _spread_texts(claim: Claim, about: Sequence[Curve]) -> tuple[str, str]:
+    """Compare the slowest with the fastest of the sweeps at each size: as published and as predicted, and what of it.
+
+    Sizes that one sweep alone has say nothing.
+    """
+    sizes: dict[str, list[tuple[float, float]]] = {}
+    for observed, predicted in (pair for curve in about for pair in _claimed_pairs(claim, curve)):
+        sizes.setdefault(observed.point.label, []).append((observed.time_s, predicted.time_s))
+    shared = [tuple(zip(*times, strict=True)) for times in sizes.values() if len(times) > 1]
+    if not shared:
+        return "No size is in two sweeps.", claim.remark or UNKNOWN
+    published, ours = ([max(times[side]) / min(times[side]) for times in shared] for side in (0, 1))
+    text = f"Slowest / fastest sweep at each size ({len(shared)}): {_range(published)} published, "
+    agree = 1 / AGREEMENT <= median(published) / median(ours) <= AGREEMENT
+    reasons = "Their medians agree." if agree else "Their medians differ; no hypothesis is about that."
+    return f"{text}{_range(ours)} predicted.", f"{claim.remark} {reasons}".strip()
 
 
 def _time_text(name: str, observed: ObservedPoint, predicted: PredictedPoint) -> str:
@@ -162,11 +182,19 @@ def _pairs(curve: Curve) -> list[tuple[ObservedPoint, PredictedPoint]]:
     return [(point, predicted[str(point.point.parameters)]) for point in curve.observation.points]
 
 
+def _claimed_pairs(claim: Claim, curve: Curve) -> list[tuple[ObservedPoint, PredictedPoint]]:
+    """Return those of the published points that the claim is about, each with its prediction."""
+    return [pair for pair in _pairs(curve) if claim.at.items() <= pair[0].point.parameters.items()]
+
+
 def _times(pairs: Iterable[tuple[ObservedPoint, PredictedPoint]]) -> list[float]:
     return [observed.time_s / predicted.time_s for observed, predicted in pairs]
 
 
 def _ratios(pairs: Sequence[tuple[ObservedPoint, PredictedPoint]]) -> str:
-    found = _times(pairs)
-    low, middle, high = map(format_ratio, (min(found), median(found), max(found)))
+    return _range(_times(pairs))
+
+
+def _range(ratios: Sequence[float]) -> str:
+    low, middle, high = map(format_ratio, (min(ratios), median(ratios), max(ratios)))
     return middle if low == high else f"{low} to {high}, median {middle}"

@@ -10,38 +10,28 @@ from gpureport.report.figures.heat import MOST_ROWS, HeatRow, heat_figure
 from gpureport.report.figures.landmarks import landmark_figure, landmark_panels
 from gpureport.report.figures.style import shorten
 from gpureport.report.pictures import Figure
-from gpureport.report.render import Content, environment, image, inline, layout, write_file
+from gpureport.report.render import Content, write_filled
 from gpureport.report.tables import UNKNOWN, Table
 from gpureport.units import format_interval, format_ratio, format_value
 
+NAME = "comparison"
+"""Stem of the files."""
 _FAR = 0.05
 """Geometric means within so much of 1 are called equal."""
 _MOST_DIFFERENCES, _MOST_VALUES = 40, 250
 """Rows of the tables; what is beyond is in comparison.json."""
 
 
-def comparison_files(directory: Path, *, pdf: bool) -> list[Path]:
-    """Return the documents of a comparison."""
-    return [directory / name for name in ("comparison.html", *(("comparison.pdf",) if pdf else ()))]
-
-
 def write_comparison(comparison: Comparison, directory: Path, *, pdf: bool) -> list[Path]:
-    """Write the documents of *comparison*: :func:`comparison_files`.
+    """Write the documents of *comparison*, which are called :data:`NAME`.
+
+    Returns:
+        The files written.
 
     Raises:
         GpuReportError: a file cannot be written, or WeasyPrint cannot make the PDF.
     """
-    content = _content(comparison)
-    files = comparison_files(directory, pdf=pdf)
-    env = environment()
-    template = env.get_template("comparison.html.j2")
-    env.filters["picture"] = inline
-    write_file(files[0], template.render(content).encode())
-    if pdf:
-        env.filters["picture"] = image
-        made = layout(template.render(content)).write_pdf(pdf_variant="pdf/ua-1")
-        write_file(files[1], made or b"")
-    return files
+    return write_filled("comparison.html.j2", _content(comparison), directory, pdf=pdf, name=NAME)
 
 
 def _content(comparison: Comparison) -> Content:
@@ -76,13 +66,25 @@ def sentences(comparison: Comparison) -> Iterator[str]:
 
 
 def _speed_sentence(comparison: Comparison, name: str) -> str:
-    ratios = [s.to_baseline.value for s in _standings(comparison, name) if s.to_baseline]
-    if not ratios:
+    """Say how fast a machine is at each family; at primitives only where there is nothing else."""
+    ratios: dict[str, list[float]] = {}
+    for contest in comparison.contests:
+        for s in contest.standings:
+            if s.machine == name and s.to_baseline:
+                ratios.setdefault(contest.workload.partition("/")[0], []).append(s.to_baseline.value)
+    shown = {family: found for family, found in ratios.items() if family in _APPLIED} or ratios
+    if not shown:
         return f"{name} and {comparison.baseline} have no workload in common."
-    mean = geometric_mean(ratios)
-    how = "as fast as" if abs(mean - 1) < _FAR else f"{format_ratio(mean)} times as fast as"
-    span = f"{format_ratio(min(ratios))} to {format_ratio(max(ratios))}"
-    return f"{name} is {how} {comparison.baseline} (geometric mean of {len(ratios)} workloads and regimes, {span})."
+    parts = [f"{family.replace('_', ' ')} {_times(geometric_mean(found))}" for family, found in shown.items()]
+    return f"{name}, beside {comparison.baseline}: {', '.join(parts)} (geometric means over variants)."
+
+
+def _times(ratio: float) -> str:
+    return "as fast" if abs(ratio - 1) < _FAR else f"{format_ratio(ratio)} times as fast"
+
+
+_APPLIED = ("game_of_life", "particles", "bit_transpose")
+"""Families that somebody wants to run; the others explain these."""
 
 
 def _standings(comparison: Comparison, machine: str) -> Iterator[Standing]:
@@ -100,7 +102,7 @@ def machine_table(comparison: Comparison) -> Table:
 def _heat(comparison: Comparison, what: str) -> Iterator[Figure]:
     """Draw the maps of speed against the baseline, or of what each machine attains of its promise."""
     rows = list(_heat_rows(comparison, what))
-    names = [machine.name for machine in comparison.machines]
+    names = [machine.name for machine in comparison.machines if any(machine.name in row.cells for row in rows)]
     for start in range(0, len(rows), MOST_ROWS):
         said = (
             f"Speed / that of {comparison.baseline}, at each machine's best point"

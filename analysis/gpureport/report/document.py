@@ -120,8 +120,10 @@ class Claim(Record):
     about: tuple[str, ...] = ()
     """Sweeps (``family/variant/sweep``) or variants (``family/variant``) that it is about; none: what is not predicted
     here."""
-    compare: Literal["times", "cliff", "taper", "rate"] = "times"
-    """What of them is set beside it: times of single points, or features."""
+    compare: Literal["times", "spread", "cliff", "taper", "rate"] = "times"
+    """What of them is set beside it: times of single points, how far those of one size lie apart, or features."""
+    at: dict[str, int] = Field(default_factory=dict)
+    """Parameters of the points whose times are compared, e.g. ``count: 4194304``; none: all points."""
     remark: str = ""
     """What follows from the published figures themselves, by arithmetic."""
 

@@ -4,11 +4,9 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from gpureport import __version__
-from gpureport.predict import limits_of, predict
 from gpureport.records import Prediction
 from gpureport.report.document import Match, Report, Settings, workload_info
 from gpureport.spec.models import Device
-from gpureport.workloads import select
 from gpureport.workloads.model import Workload
 
 
@@ -36,10 +34,3 @@ def prediction_report(
         workloads={workload.name: workload_info(workload) for workload in workloads},
         predictions=tuple(p for p in predictions if p.key.sweep != "frames"),
     )
-
-
-def predicted_report(device: Device) -> Report:
-    """Predict all workloads on *device*; return the report of that."""
-    workloads, limits = select(()), limits_of(device)
-    predictions = [prediction for workload in workloads for prediction in predict(device, workload, limits)]
-    return prediction_report(device, workloads, predictions, quick=False)

@@ -62,26 +62,21 @@ def write_report(report: Report, directory: Path, pdf: bool = True) -> list[Path
     return write_filled(_REPORT, _content(report), directory, pdf=pdf)
 
 
-def write_filled(template: str, content: Content, directory: Path, *, pdf: bool) -> list[Path]:
+def write_filled(template: str, content: Content, directory: Path, *, pdf: bool, name: str = "report") -> list[Path]:
     """Write the documents of a *template*: :func:`documents`; returns and raises as :func:`write_report`."""
-    files = documents(directory, pdf=pdf)
-    write_file(files[0], _filled(template, content, inline).encode())
+    files = documents(directory, pdf=pdf, name=name)
+    _write(files[0], _filled(template, content, _inline).encode())
     if pdf:
-        write_file(files[1], _pdf(template, content))
+        _write(files[1], _pdf(template, content))
     return files
 
 
-def documents(directory: Path, *, pdf: bool) -> list[Path]:
+def documents(directory: Path, *, pdf: bool, name: str = "report") -> list[Path]:
     """Return the files that :func:`write_report` writes."""
-    return [directory / name for name in ("report.html", *(("report.pdf",) if pdf else ()))]
+    return [directory / f"{name}.{kind}" for kind in ("html", *(("pdf",) if pdf else ()))]
 
 
-def write_file(path: Path, content: bytes) -> None:
-    """Write a file, and its folder if need be.
-
-    Raises:
-        GpuReportError: it cannot be written.
-    """
+def _write(path: Path, content: bytes) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
@@ -91,7 +86,7 @@ def write_file(path: Path, content: bytes) -> None:
 
 def render_html(report: Report) -> str:
     """Return the whole document as one HTML file: styles, fonts and figures inside, no script."""
-    return _filled(_REPORT, _content(report), inline)
+    return _filled(_REPORT, _content(report), _inline)
 
 
 def render_pdf(report: Report) -> bytes:
@@ -109,11 +104,11 @@ def render_pages(report: Report) -> "Document":
     Raises:
         GpuReportError: WeasyPrint or Pango cannot be loaded.
     """
-    return layout(_filled(_REPORT, _content(report), image))
+    return layout(_filled(_REPORT, _content(report), _image))
 
 
 def _pdf(template: str, content: Content) -> bytes:
-    pdf = layout(_filled(template, content, image)).write_pdf(pdf_variant="pdf/ua-1")
+    pdf = layout(_filled(template, content, _image)).write_pdf(pdf_variant="pdf/ua-1")
     assert isinstance(pdf, bytes)  # noqa: S101 - no target was given
     return pdf
 
@@ -204,7 +199,7 @@ def environment() -> "Environment":
         value=_value,
         interval=_interval,
         predicted=_predicted,
-        picture=inline,
+        picture=_inline,
         number=_number,
         breakable=_breakable,
         sentence=sentence,
@@ -260,14 +255,14 @@ def _breakable(text: str) -> "Markup":
     return Markup("<wbr>").join(re.split(r"(?<=[_/])(?=\w)", text.replace(" %", "\xa0%")))
 
 
-def inline(figure: Figure) -> "Markup":
+def _inline(figure: Figure) -> "Markup":
     """Put the figure into the page itself, where browsers give it the page's fonts."""
     from markupsafe import Markup
 
     return Markup(described(figure.svg, figure.caption))  # noqa: S704 - matplotlib escapes what it writes
 
 
-def image(figure: Figure) -> "Markup":
+def _image(figure: Figure) -> "Markup":
     """Put the figure beside the page: WeasyPrint then leaves it out of the cascade, which is much faster."""
     from markupsafe import Markup
 

@@ -6,13 +6,13 @@ from pathlib import Path
 import yaml
 
 from gpureport.errors import InputError
-from gpureport.spec.database import Database, is_architecture, load_database, on_host
+from gpureport.spec.database import Database, is_architecture, load_database, on_host, wrong_ending
 from gpureport.spec.files import ArchitectureFile, DeviceFile
 from gpureport.spec.host import host_values
 from gpureport.spec.mistakes import nearest, suggestion
-from gpureport.spec.plausibility import implausible
+from gpureport.spec.plausibility import implausible, out_of_range
 from gpureport.spec.reading import Document, Problem, read_file
-from gpureport.spec.resolve import Layer, layer, levels, missing, resolve
+from gpureport.spec.resolve import layer, levels, missing, resolve
 
 __all__ = ["Problem", "check_file"]
 
@@ -30,11 +30,11 @@ def check_file(path: Path, database: Database | None = None) -> list[Problem]:
     """
     if is_architecture(path) or _has_rules(path):
         document = read_file(path, ArchitectureFile)
-        return [*document.problems, *_unsourced(document)]
+        return [*_misnamed(document), *document.problems, *_unsourced(document)]
     device = read_file(path, DeviceFile)
-    problems = [*device.problems, *_unsourced(device)]
-    if device.contents is not None:
-        problems += _check_device(device, _with_near(database or load_database(), path))
+    problems = [*_misnamed(device), *device.problems, *_unsourced(device)]
+    if device.salvaged is not None:
+        problems += _check_device(device, device.salvaged, _with_near(database or load_database(), path))
     return sorted(problems, key=lambda problem: (problem.line or 0, problem.field))
 
 
@@ -56,40 +56,51 @@ def _with_near(database: Database, path: Path) -> Database:
     return Database(database.entries, {**database.architecture_paths, **near})
 
 
+def _misnamed(document: Document[DeviceFile] | Document[ArchitectureFile]) -> Iterator[Problem]:
+    """Yield a warning if no folder that the file is in will be found to have it."""
+    if misnamed := wrong_ending(document.path):
+        yield document.problem("", f"is left out where entries are looked for: {misnamed}")
+
+
 def _unsourced(document: Document[DeviceFile] | Document[ArchitectureFile]) -> Iterator[Problem]:
     """Yield a warning for each value that has no source, nor is marked as having none with a note that says why."""
-    file = document.contents
+    file = document.salvaged
     for path, leaf in file.leaves().items() if file else ():
         marked = leaf.kind in ("assumed", "derived", "queried")
-        if leaf.source is None and marked and not leaf.note:
+        unsourced = leaf.source is None and file and file.source is None and not marked
+        if leaf.unfinished:
+            yield document.problem(path, "is still as drafted; give the documented value and its source")
+        elif leaf.source is None and marked and not leaf.note:
             yield document.problem(path, f"is {leaf.kind}, but has no note that says why or from what")
-        elif leaf.source is None and file and file.source is None and not marked:
+        elif unsourced and not document.spoiled(path) and not document.spoiled("source"):
             yield document.problem(path, "has no source; give one, or mark it 'kind: assumed' with a note")
 
 
-def _check_device(document: Document[DeviceFile], database: Database) -> Iterator[Problem]:
-    """Yield what is wrong with a device once its architecture is known."""
-    file = document.get()
+def _check_device(document: Document[DeviceFile], file: DeviceFile, database: Database) -> Iterator[Problem]:
+    """Yield what is wrong with what was read of a device: all of it once its architecture is known."""
+    overlay = host_values(database.host) if file.host else {}
+    file = on_host(file, database.host) if file.host else file
+    own = {**layer(file), **overlay}
+    yield from (document.problem(path, message) for path, message in out_of_range(own))
     try:
         architecture = database.architecture(file.architecture)
     except InputError as error:
         yield document.problem("architecture", str(error).removeprefix("architecture: "), "error")
         return
-    overlay = host_values(database.host) if file.host else {}
-    file = on_host(file, database.host) if file.host else file
-    values = {**layer(architecture), **layer(file), **overlay}
-    lacking = list(_lacking(document, architecture, values))
-    yield from lacking
+    values = {**layer(architecture), **own}
+    lacking = list(missing(values, levels(architecture, file)))
+    yield from _lacking(document, file, architecture, [path for path in lacking if not document.spoiled(path)])
     if not lacking:
         device = resolve(str(document.path), file, architecture, overlay)
         flops = file.flops.value if file.flops else None
-        yield from (document.problem(path, message) for path, message in implausible(device, flops))
+        remarks = [(path, message) for path, message in implausible(device, flops) if not document.spoiled(path)]
+        yield from (document.problem(path, message) for path, message in remarks)
 
 
-def _lacking(document: Document[DeviceFile], architecture: ArchitectureFile, values: Layer) -> Iterator[Problem]:
-    """Yield what neither file has: of a level that the architecture does not know once, however much it lacks."""
-    file = document.get()
-    paths = list(missing(values, levels(architecture, file)))
+def _lacking(
+    document: Document[DeviceFile], file: DeviceFile, architecture: ArchitectureFile, paths: list[str]
+) -> Iterator[Problem]:
+    """Yield the *paths* that neither file has: of a level that the architecture does not know once, for all of them."""
     own = [name for name in file.caches if name not in architecture.caches]
     strange = {name: [p for p in paths if p.startswith(f"caches.{name}.")] for name in own}
     meant = {nearest(name, architecture.caches) for name, lacking in strange.items() if lacking}

@@ -18,6 +18,7 @@ from gpureport.spec.resolve import Layer, resolve
 from gpureport.text import quoted
 
 ARCHITECTURES = "architectures"
+ENDING = ".yaml"
 
 
 @dataclass(frozen=True)
@@ -164,6 +165,8 @@ def load_database(extra_dirs: Iterable[Path] = (), own_dirs: Iterable[Path] = ()
     """
     shipped, extra = data_dir("devices"), tuple(extra_dirs)
     for root in extra:
+        if root.is_file():
+            raise InputError(f"{root}: is a file; name its folder, {root.parent}")
         if not root.is_dir():
             raise InputError(f"{root}: there is no such folder of device files")
     database = Database({}, {})
@@ -194,6 +197,8 @@ def _add(database: Database, root: Path, *, own: bool) -> None:
     Raises:
         InputError: one is wrong.
     """
+    if own:
+        _leave_out_misnamed(database, root)
     for name, path in _files(root):
         if is_architecture(path):
             database.architecture_paths[path.stem] = path
@@ -204,6 +209,7 @@ def _add(database: Database, root: Path, *, own: bool) -> None:
 
 def _add_what_is_right(database: Database, root: Path) -> None:
     """Add the files of a user's folder; what is wrong with the others goes to ``broken``."""
+    _leave_out_misnamed(database, root)
     for name, path in _files(root):
         try:
             if is_architecture(path):
@@ -217,6 +223,17 @@ def _add_what_is_right(database: Database, root: Path) -> None:
         except InputError as error:
             sentence = str(error).removeprefix(f"{name}: ")
             database.broken[name] = sentence if sentence.startswith(str(path)) else f"{path}: {sentence}"
+
+
+def _leave_out_misnamed(database: Database, root: Path) -> None:
+    """Put the files of a user's folder whose ending is another into ``broken``."""
+    for path in sorted(root.rglob("*.yml")):
+        database.broken[path.relative_to(root).with_suffix("").as_posix()] = f"{path}: {wrong_ending(path)}"
+
+
+def wrong_ending(path: Path) -> str:
+    """Say what a file must be called to be found; nothing if it is called so."""
+    return "" if path.suffix == ENDING else f"an entry's name must end in {ENDING}; call it {path.stem}{ENDING}"
 
 
 def is_architecture(path: Path) -> bool:

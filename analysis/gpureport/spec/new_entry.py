@@ -13,6 +13,7 @@ from gpureport.spec.draft import GENERIC, draft_values, family, named
 from gpureport.spec.files import DeviceFile
 from gpureport.spec.models import Device, PresentDevice
 from gpureport.spec.resolve import Value, assumed, layer, resolve
+from gpureport.spec.values import TO_CHECK, TO_REPLACE
 from gpureport.spec.writing import GROUPS, Draft, write_entry
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ _LEGEND = (
     "Replace assumed values by documented ones, and give their source; `gpureport devices check` checks the file.",
 )
 _WRITTEN = ("compute_units", "clock", *GROUPS)
-_PLACEHOLDER = "a placeholder; replace it"
+_PLACEHOLDER = f"a placeholder; {TO_REPLACE}"
 _PLACEHOLDERS: Mapping[str, float] = {
     "compute_units": 16,
     "clock": 1e9,
@@ -125,7 +126,7 @@ def _carried_over(relative: "Entry") -> dict[str, Value]:
 
 def _as(relative: "Entry", known: Provenance) -> Provenance:
     told = ", ".join(part for part in (known.source, known.note) if part)
-    return Provenance(kind="assumed", source="", note=f"as {relative.file.name} ({known.kind}: {told}); check it")
+    return Provenance(kind="assumed", source="", note=f"as {relative.file.name} ({known.kind}: {told}); {TO_CHECK}")
 
 
 def _without(relative: "Entry") -> tuple[str, ...]:

@@ -4,31 +4,40 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from gpureport.spec.models import Cache, Device
+from gpureport.spec.resolve import Layer
 from gpureport.units import format_bandwidth, format_bytes
 
 Remark = tuple[str, str]
 """The dotted path of a value, and what is odd about it."""
 
-_CLOCKS_HZ = (100e6, 6e9)
-_BANDWIDTHS = (1e9, 1e14)
+_RANGES = {
+    "clock": ((100e6, 6e9), 1e9, "GHz", "clocks lie between 0.1 and 6 GHz"),
+    "memory.bandwidth": ((1e9, 1e14), 1e9, "GB/s", "memories have 1 to 100000 GB/s"),
+    "launch.single": ((1e-7, 1e-3), 1e-6, "us", "launches take 0.1 to 1000 us"),
+    "launch.batched": ((1e-7, 1e-3), 1e-6, "us", "launches take 0.1 to 1000 us"),
+}
+"""By path: bounds in SI units, the unit of the sentence and its name, and what is usual."""
 _BALANCE = {"gpu": (3.0, 150.0), "accelerator": (0.5, 150.0), "cpu": (0.5, 150.0)}
 """Single-precision operations for each byte of memory bandwidth: 8 to 110 on well-known GPUs, 2 to 10 on processors."""
-_LAUNCHES_S = (1e-7, 1e-3)
 _FLOPS_TOLERANCE = 0.05
 
 
+def out_of_range(values: Layer) -> Iterator[Remark]:
+    """Yield path and sentence of each of the *values* that is unlikely whatever the others are."""
+    for path, (_, scale, unit, usual) in _RANGES.items():
+        if path in values and not _usual(path, values[path].value):
+            yield path, f"{values[path].value / scale:g} {unit} is implausible; {usual}"
+
+
 def implausible(device: Device, flops: float | None = None) -> Iterator[Remark]:
-    """Yield path and sentence of each value that is possible but unlikely.
+    """Yield path and sentence of each value that does not go with the others.
 
     Args:
         device: as its entry has it.
         flops: its listed single-precision peak, FLOP/s, if there is one.
     """
-    if not _CLOCKS_HZ[0] <= device.clock_hz <= _CLOCKS_HZ[1]:
-        yield "clock", f"{device.clock_hz / 1e9:g} GHz is implausible; clocks lie between 0.1 and 6 GHz"
-    else:
+    if _usual("clock", device.clock_hz) and _usual("memory.bandwidth", device.memory.bandwidth_bytes_per_s):
         yield from _bandwidth(device)
-    yield from _launch(device)
     if flops is not None:
         yield from _flops(device, flops)
     for inner, outer in pairwise(device.caches):
@@ -42,25 +51,21 @@ def peak_flops(device: Device) -> float:
     return 2.0 * device.rate_per_s("fp32")
 
 
+def _usual(path: str, value: float) -> bool:
+    (low, high), *_ = _RANGES[path]
+    return low <= value <= high
+
+
 def _bandwidth(device: Device) -> Iterator[Remark]:
-    """Hold the bandwidth against any memory's, and against what the device computes in the same time."""
+    """Hold the bandwidth against what the device computes in the same time."""
     bandwidth = device.memory.bandwidth_bytes_per_s
     balance, (low, high) = peak_flops(device) / bandwidth, _BALANCE[device.kind]
-    if not _BANDWIDTHS[0] <= bandwidth <= _BANDWIDTHS[1]:
-        yield "memory.bandwidth", f"{bandwidth / 1e9:g} GB/s is implausible; memories have 1 to 100000 GB/s"
-    elif not low <= balance <= high:
+    if not low <= balance <= high:
         message = (
             f"{bandwidth / 1e9:g} GB/s is implausible: {balance:.3g} single-precision operations for each byte, where "
             f"devices of this kind have {low:g} to {high:g}"
         )
         yield "memory.bandwidth", message
-
-
-def _launch(device: Device) -> Iterator[Remark]:
-    low, high = _LAUNCHES_S
-    for name, seconds in (("single", device.launch.single_s), ("batched", device.launch.batched_s)):
-        if not low <= seconds <= high:
-            yield f"launch.{name}", f"{seconds * 1e6:g} us is implausible; launches take 0.1 to 1000 us"
 
 
 def _flops(device: Device, listed: float) -> Iterator[Remark]:

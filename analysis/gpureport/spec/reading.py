@@ -10,7 +10,8 @@ from pydantic import BaseModel, ValidationError
 
 from gpureport.errors import InputError
 from gpureport.spec.files import File
-from gpureport.spec.mistakes import Step, mistakes, suggestion
+from gpureport.spec.mistakes import Step, mistakes, nearest, suggestion
+from gpureport.spec.salvage import salvage
 
 F = TypeVar("F", bound=BaseModel)
 _MOST_BYTES = 1 << 18
@@ -43,10 +44,17 @@ class Document(Generic[F]):
     contents: F | None
     problems: list[Problem] = field(default_factory=list)
     lines: dict[tuple[Step, ...], int] = field(default_factory=dict)
+    salvaged: F | None = None
+    """The contents; if they are wrong, what of them is right, if that can be understood."""
 
     def problem(self, path: str, message: str, severity: Literal["error", "warning"] = "warning") -> Problem:
         """Make a problem of the field at a dotted *path*."""
         return Problem(str(self.path), _line(self.lines, tuple(path.split("."))), path, message, severity)
+
+    def spoiled(self, path: str) -> bool:
+        """Whether an error that was found, there or in a name like it, explains what else is odd at *path*."""
+        steps, wrong = path.split("."), [p.field.split(".") for p in self.problems if p.severity == "error"]
+        return any(all(nearest(a, [b]) for a, b in zip(field, steps, strict=False)) for field in wrong)
 
     def get(self) -> F:
         """Return the contents.
@@ -154,16 +162,17 @@ def _validate(document: Document[F], model: type[F], data: object) -> None:
     if not isinstance(data, Mapping):
         document.problems.append(Problem(str(document.path), 1, "", "must be a mapping of fields to values"))
         return
+    contents: F | None = None
     try:
-        contents = model.model_validate(data)
+        contents = document.salvaged = model.model_validate(data)
     except ValidationError as error:
         document.problems += [
             Problem(str(document.path), _line(document.lines, where), _dotted(where), message)
             for where, message in mistakes(model, error, document.lines)
         ]
-        return
-    if isinstance(contents, File):
-        document.problems += _unknown_sources(document, contents)
+        document.salvaged = salvage(model, data, document.lines)
+    if isinstance(document.salvaged, File):
+        document.problems += _unknown_sources(document, document.salvaged)
     if not any(problem.severity == "error" for problem in document.problems):
         document.contents = contents
 
@@ -172,10 +181,14 @@ def _unknown_sources(document: Document[F], contents: File) -> list[Problem]:
     """Find references to sources that the file does not list."""
     used = {"source": contents.source} | {f"{path}.source": leaf.source for path, leaf in contents.leaves().items()}
     return [
-        document.problem(path, f"no source {key!r} under 'sources'{suggestion(key, contents.sources)}", "error")
+        document.problem(path, f"no source {key!r} under 'sources'{_meant(key, contents.sources)}", "error")
         for path, key in used.items()
-        if key is not None and key not in contents.sources
+        if key is not None and key not in contents.sources and not document.spoiled(f"sources.{key}")
     ]
+
+
+def _meant(key: str, sources: Mapping[str, object]) -> str:
+    return suggestion(key, sources) or "; define it there"
 
 
 def _line(lines: Mapping[tuple[Step, ...], int], path: tuple[Step, ...]) -> int | None:

@@ -19,6 +19,8 @@ from gpureport.errors import InputError
 from gpureport.units import EXAMPLES, Dimension, parse
 
 SourceKind = Literal["spec", "queried", "measured", "derived", "assumed"]
+TO_REPLACE, TO_CHECK = "replace it", "check it"
+"""How the notes of values end that a draft leaves to its author."""
 T = TypeVar("T")
 
 
@@ -114,6 +116,11 @@ class Leaf(Strict, Generic[T]):
     """``spec`` (documented, the default), ``queried``, ``measured``, ``derived`` or ``assumed``."""
     note: str = ""
     """A caveat: how it was derived, which sources disagree."""
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether a draft left the value to its author, who has not come to it."""
+        return self.kind == "assumed" and self.note.endswith((TO_REPLACE, TO_CHECK))
 
     @model_validator(mode="before")
     @classmethod

@@ -1,0 +1,110 @@
+"""``gpureport compare``: what it opens, prints, writes and returns."""
+# ruff: noqa: D103 - the names of the tests say what they check
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gpureport.cli import main
+from gpureport.report.document import Report, save_report
+from tests.make_report import make_report
+
+REPORT = make_report()
+
+
+def _saved(report: Report, folder: Path) -> str:
+    folder.mkdir()
+    save_report(report, folder / "report.json")
+    return str(folder)
+
+
+def _slower(report: Report, factor: float) -> Report:
+    """The same machine with every sample *factor* times as long."""
+    measurements = tuple(
+        m.model_copy(
+            update={
+                "points": tuple(
+                    p.model_copy(update={"samples_s": tuple(s * factor for s in p.samples_s)}) for p in m.points
+                )
+            }
+        )
+        for m in report.measurements
+    )
+    return report.model_copy(update={"measurements": measurements})
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    """Two reports on the same device, the second a tenth slower throughout."""
+    base = tmp_path_factory.mktemp("reports")
+    return _saved(REPORT, base / "before"), _saved(_slower(REPORT, 1 / 0.9), base / "after")
+
+
+def test_reports_are_printed_and_written(
+    folders: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compare", *folders, "-o", str(tmp_path / "out")]) == 0
+
+    assert "after, beside before: " in capsys.readouterr().out
+    written = json.loads((tmp_path / "out" / "comparison.json").read_text())
+    assert [machine["name"] for machine in written["machines"]] == ["before", "after"]
+    assert written["baseline"] == "before"
+    html = (tmp_path / "out" / "comparison.html").read_text()
+    assert "2 machines beside each other" in html
+    assert "http://" not in html.replace("http://www.w3.org", "").replace("http://purl.org", "").replace(
+        "http://creativecommons.org", ""
+    )
+    assert (tmp_path / "out" / "comparison.pdf").read_bytes().startswith(b"%PDF-")
+    assert main(["compare", *folders, "-o", str(tmp_path / "out")]) == 2
+
+
+def test_a_regression_ends_with_3(folders: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    """What is a tenth slower is slower by more than 5 %, not by more than 20; the faster one is no regression."""
+    assert main(["compare", *folders, "--fail-on-regression", "20"]) == 0
+    assert main(["compare", *folders, "--fail-on-regression", "5", "--baseline", "after"]) == 0
+    capsys.readouterr()
+    code = main(["compare", *folders, "--fail-on-regression", "5"])
+
+    assert code == 3
+    assert "Slower: after, " in capsys.readouterr().err
+
+
+def test_other_devices_cannot_regress(folders: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", folders[0], "rtx 2070", "--fail-on-regression", "5"]) == 2
+    assert "no other report is of the baseline's device" in capsys.readouterr().err
+
+
+def test_names_devices_and_hostile_text(
+    folders: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A name may be given; equal names are told apart; a device is predicted; markup stays text."""
+    device = REPORT.device.model_copy(update={"name": "<script>alert(1)</script> \x1b[31m"})
+    hostile = _saved(REPORT.model_copy(update={"device": device}), tmp_path / "hostile")
+
+    assert (
+        main(["compare", f"mine={folders[0]}", folders[0], folders[0], hostile, "-o", str(tmp_path), "--no-pdf"]) == 0
+    )
+    written = json.loads((tmp_path / "comparison.json").read_text())
+    assert [machine["name"] for machine in written["machines"]] == ["mine", "before", "before (2)", "hostile"]
+    assert "<script>alert" not in (tmp_path / "comparison.html").read_text()
+    assert "\x1b" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("nowhere",), "nowhere: neither a file or folder, nor a device"),
+        (("--baseline", "other"), "--baseline: there is no 'other' here; it is one of before, after"),
+    ],
+)
+def test_mistakes_get_a_sentence(
+    folders: tuple[str, str], arguments: tuple[str, ...], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compare", *folders, *arguments]) == 2
+    assert sentence in " ".join(capsys.readouterr().err.split())
+
+
+def test_one_report_is_no_comparison(folders: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", folders[0]]) == 2
+    assert "needs two reports" in capsys.readouterr().err
