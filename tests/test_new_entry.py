@@ -212,11 +212,12 @@ def test_what_is_present_comes_before_its_relative() -> None:
 
 def test_every_device_can_be_a_relative(database: Database, tmp_path: Path) -> None:
     """Also those that drop a level of their architecture, or whose values have units of every kind."""
-    for entry in database.entries.values():
-        if entry.file.host:
-            continue
-        (tmp_path / "relative.yaml").write_text(write_entry(of_relative(entry)))
-        device, original = load_database([tmp_path]).device("relative"), database.device(entry.id)
+    entries = [entry for entry in database.entries.values() if not entry.file.host]
+    for number, entry in enumerate(entries):
+        (tmp_path / f"relative_{number}.yaml").write_text(write_entry(of_relative(entry)))
+    relatives = load_database([tmp_path])
+    for number, entry in enumerate(entries):
+        device, original = relatives.device(f"relative_{number}"), database.device(entry.id)
         assert device.caches == original.caches
         assert (device.memory, device.launch, device.clock_hz) == (original.memory, original.launch, original.clock_hz)
 
