@@ -22,9 +22,13 @@ COLOUR = re.compile(r"\x1b\[[\d;]*(?:3[0-7]|9[0-7])[\d;]*m")
 SLOW_LIBRARIES = ("matplotlib", "numpy", "pandas", "pint", "pyopencl", "rich", "scipy", "seaborn", "weasyprint")
 
 
-def seconds(*arguments: str) -> float:
+LIBRARIES = (sys.executable, "-c", "import typer.main; from pydantic import AfterValidator, Field, TypeAdapter")
+"""What typer imports to parse a command."""
+
+
+def seconds(*command: str) -> float:
     start = time.monotonic()
-    subprocess.run([*COMMAND, *arguments], check=True, capture_output=True)
+    subprocess.run(command, check=True, capture_output=True)
     return time.monotonic() - start
 
 
@@ -38,8 +42,11 @@ def imported(*arguments: str) -> set[str]:
 
 
 @pytest.mark.parametrize("command", [(), ("predict",)], ids=["gpureport", "predict"])
-def test_help_starts_in_half_a_second(command: tuple[str, ...]) -> None:
-    assert min(seconds(*command, "--help") for _ in range(5)) < 0.5
+def test_help_takes_little_longer_than_its_libraries(command: tuple[str, ...]) -> None:
+    """0.2 to 0.5 s where this was written; as a ratio within one run, since machines' speeds differ and change."""
+    taken = [(seconds(*COMMAND, *command, "--help"), seconds(*LIBRARIES)) for _ in range(7)]
+
+    assert min(ours for ours, _ in taken) < 1.5 * min(libraries for _, libraries in taken)
 
 
 @pytest.mark.parametrize("arguments", [("--help",), ("--version",), ("predict", "--help")], ids=" ".join)
