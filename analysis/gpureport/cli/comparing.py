@@ -10,10 +10,11 @@ from gpureport.cli.console import note, print_line
 from gpureport.cli.database import open_database
 from gpureport.cli.options import refuse_overwriting, writable_directory
 from gpureport.cli.progress import ProgressBar
-from gpureport.cli.rendering import print_written
+from gpureport.cli.rendering import print_written, refuse_overwriting_documents, write_comparison_files
 from gpureport.cli.tables import Row, print_table
-from gpureport.errors import GpuReportError, InputError
-from gpureport.report.document import FILE_NAME, Report
+from gpureport.errors import InputError
+from gpureport.report.document import FILE_NAME as REPORT_FILE
+from gpureport.report.document import Report
 from gpureport.text import sentence
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from gpureport.spec.database import Database
     from gpureport.spec.models import Device
 
-COMPARISON_FILE = "comparison.json"
 REGRESSION = 3
 """Exit code of a regression."""
 
@@ -61,7 +61,7 @@ def compare_machines(asked: Asked) -> int:
     comparison = compare(reports, _baseline(asked.baseline, reports), dict(zip(reports, asked.machines, strict=True)))
     _print(comparison)
     if directory:
-        print_written(_write(comparison, directory, no_pdf=asked.no_pdf))
+        print_written(write_comparison_files(comparison, directory, no_pdf=asked.no_pdf))
     if asked.fail_on_regression is None:
         return 0
     if not comparison.differences:
@@ -75,14 +75,13 @@ def compare_machines(asked: Asked) -> int:
 
 def _directory(asked: Asked) -> Path | None:
     """Return the folder to write to, once nothing in it would be overwritten."""
-    from gpureport.report.comparing import NAME
-    from gpureport.report.render import documents
+    from gpureport.report.comparing import FILE_NAME, NAME
 
     if asked.output is None:
         return None
     directory = writable_directory(asked.output)
-    for path in (directory / COMPARISON_FILE, *documents(directory, pdf=not asked.no_pdf, name=NAME)):
-        refuse_overwriting(path, force=asked.force)
+    refuse_overwriting(directory / FILE_NAME, force=asked.force)
+    refuse_overwriting_documents(directory, no_pdf=asked.no_pdf, force=asked.force, name=NAME)
     return directory
 
 
@@ -128,11 +127,11 @@ def _predicted(device: "Device") -> Report:
 def _short(source: str) -> str:
     """Return the folder's name, or the file's; of a file called like every report that of its folder."""
     path = Path(source)
-    if not path.exists():
-        return source
-    return (
-        path.resolve().parent.name if path.name == FILE_NAME else path.stem if path.is_file() else path.resolve().name
-    )
+    if path.is_dir():
+        return path.resolve().name
+    if path.name == REPORT_FILE and path.exists():
+        return path.resolve().parent.name
+    return path.stem if path.exists() else source
 
 
 def _baseline(asked: str | None, reports: Mapping[str, Report]) -> str | None:
@@ -170,19 +169,3 @@ def _rows(comparison: "Comparison", names: Sequence[str]) -> Iterator[Row]:
             for s in contest.standings if contest.workload == workload else ():
                 ratios[s.machine] += [s.to_baseline.value] if s.to_baseline else []
         yield workload, *(format_ratio(geometric_mean(found)) if found else "" for found in ratios.values())
-
-
-def _write(comparison: "Comparison", directory: Path, *, no_pdf: bool) -> list[Path]:
-    from gpureport.report.comparing import write_comparison
-    from gpureport.report.render import pdf_problem
-
-    path = directory / COMPARISON_FILE
-    try:
-        path.write_text(comparison.model_dump_json(indent=1) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise GpuReportError(f"{path}: cannot be written ({error.strerror})") from error
-    problem = None if no_pdf else pdf_problem()
-    if problem:
-        note(f"gpureport: {problem}")
-    with ProgressBar("writing the comparison"):
-        return [path, *write_comparison(comparison, directory, pdf=not (no_pdf or problem))]

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpureport.cli.console import note, print_line
 from gpureport.cli.database import open_database
@@ -11,6 +12,9 @@ from gpureport.errors import InputError
 from gpureport.report.document import FILE_NAME, Report
 from gpureport.report.side_by_side import Beside, Side
 from gpureport.results import is_record, open_report
+
+if TYPE_CHECKING:
+    from gpureport.compare import Comparison
 
 
 def render_report(
@@ -66,15 +70,15 @@ def _refuse_sharing(files: Sequence[Path], directories: Sequence[Path]) -> None:
             raise InputError(f"{file}: would be written to {directory}, as would {other}; render them one by one")
 
 
-def refuse_overwriting_documents(directory: Path, *, no_pdf: bool, force: bool) -> None:
-    """Raise unless the documents may be written to *directory*.
+def refuse_overwriting_documents(directory: Path, *, no_pdf: bool, force: bool, name: str = "report") -> None:
+    """Raise unless the documents called *name* may be written to *directory*.
 
     Raises:
         InputError: one exists and *force* is not set.
     """
     from gpureport.report.render import documents
 
-    for path in documents(directory, pdf=not no_pdf):
+    for path in documents(directory, pdf=not no_pdf, name=name):
         refuse_overwriting(path, force=force)
 
 
@@ -94,6 +98,15 @@ def write_side_by_side(first: Side, others: Sequence[Beside], directory: Path) -
     pdf = _pdf_is_possible()
     with ProgressBar("writing the document"):
         return write_devices(first, others, directory, pdf=pdf)
+
+
+def write_comparison_files(comparison: "Comparison", directory: Path, *, no_pdf: bool) -> list[Path]:
+    """Write JSON, HTML and PDF of a comparison; no PDF as for :func:`write_documents`."""
+    from gpureport.report.comparing import write_comparison
+
+    pdf = not no_pdf and _pdf_is_possible()
+    with ProgressBar("writing the comparison"):
+        return write_comparison(comparison, directory, pdf=pdf)
 
 
 def _pdf_is_possible() -> bool:

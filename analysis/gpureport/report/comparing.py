@@ -10,12 +10,13 @@ from gpureport.report.figures.heat import MOST_ROWS, HeatRow, heat_figure
 from gpureport.report.figures.landmarks import landmark_figure, landmark_panels
 from gpureport.report.figures.style import shorten
 from gpureport.report.pictures import Figure
-from gpureport.report.render import Content, write_filled
+from gpureport.report.render import Content, write_file, write_filled
 from gpureport.report.tables import UNKNOWN, Table
 from gpureport.units import format_interval, format_ratio, format_value
 
 NAME = "comparison"
 """Stem of the files."""
+FILE_NAME = f"{NAME}.json"
 _FAR = 0.05
 """Geometric means within so much of 1 are called equal."""
 _MOST_DIFFERENCES, _MOST_VALUES = 40, 250
@@ -23,7 +24,7 @@ _MOST_DIFFERENCES, _MOST_VALUES = 40, 250
 
 
 def write_comparison(comparison: Comparison, directory: Path, *, pdf: bool) -> list[Path]:
-    """Write the documents of *comparison*, which are called :data:`NAME`.
+    """Write *comparison* as JSON, and its documents; all are called :data:`NAME`.
 
     Returns:
         The files written.
@@ -31,7 +32,9 @@ def write_comparison(comparison: Comparison, directory: Path, *, pdf: bool) -> l
     Raises:
         GpuReportError: a file cannot be written, or WeasyPrint cannot make the PDF.
     """
-    return write_filled("comparison.html.j2", _content(comparison), directory, pdf=pdf, name=NAME)
+    path = directory / FILE_NAME
+    write_file(path, f"{comparison.model_dump_json(indent=1)}\n".encode())
+    return [path, *write_filled("comparison.html.j2", _content(comparison), directory, pdf=pdf, name=NAME)]
 
 
 def _content(comparison: Comparison) -> Content:

@@ -65,9 +65,9 @@ def write_report(report: Report, directory: Path, pdf: bool = True) -> list[Path
 def write_filled(template: str, content: Content, directory: Path, *, pdf: bool, name: str = "report") -> list[Path]:
     """Write the documents of a *template*: :func:`documents`; returns and raises as :func:`write_report`."""
     files = documents(directory, pdf=pdf, name=name)
-    _write(files[0], _filled(template, content, _inline).encode())
+    write_file(files[0], _filled(template, content, _inline).encode())
     if pdf:
-        _write(files[1], _pdf(template, content))
+        write_file(files[1], _pdf(template, content))
     return files
 
 
@@ -76,7 +76,12 @@ def documents(directory: Path, *, pdf: bool, name: str = "report") -> list[Path]
     return [directory / f"{name}.{kind}" for kind in ("html", *(("pdf",) if pdf else ()))]
 
 
-def _write(path: Path, content: bytes) -> None:
+def write_file(path: Path, content: bytes) -> None:
+    """Write a file, and its folder if need be.
+
+    Raises:
+        GpuReportError: it cannot be written.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
