@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _COLUMNS = 2
-_LABEL_IN, _GAP_IN = 0.95, 0.2
+_LABEL_IN, _GAP_IN, _MARGIN_IN = 0.95, 0.1, 0.25
 _ROW_IN, _HEAD_IN, _FOOT_IN = 0.13, 0.24, 0.24
 _MOST_TALL_IN = 8.6
 
@@ -95,7 +95,7 @@ def _draw(canvas: Canvas, panel: LandmarkPanel, machines: Sequence[str], corner:
         if size is not None and size > 0
     ]
     low, high = min(sizes) / 1.3, max(sizes) * 1.3
-    start, span = left + _LABEL_IN, width - _LABEL_IN - 0.05
+    start, span = left + _LABEL_IN, width - _LABEL_IN - _MARGIN_IN
 
     def across(size: float) -> float:
         return start + span * log(size / low) / log(high / low)
