@@ -10,6 +10,7 @@ from gpureport.data import data_dir, own_device_dirs
 from gpureport.errors import InputError
 from gpureport.spec.check import check_file
 from gpureport.spec.database import load_database
+from gpureport.spec.models import DeviceMatch, PresentDevice
 from gpureport.units import format_bandwidth, format_bytes, format_frequency
 
 
@@ -22,11 +23,20 @@ def list_present(as_json: bool, entries: Sequence[Path]) -> int:
     for _, match in found:
         note_override(database, match.entry_id)
     if as_json:
-        print_json([{**p.model_dump(mode="json"), "entry": m.entry_id, "how": m.how} for p, m in found])
+        print_json([_told(present, match) for present, match in found])
         return 0
     rows = [(str(p.index), p.name, p.platform, p.driver, m.entry_id or "none (draft)") for p, m in found]
     print_table("OpenCL devices present", ("index", "device", "platform", "driver", "entry"), rows, right=(0,))
+    for present, match in found:
+        for remark in match.notes:
+            print_line(f"{present.index}: {remark}")
     return 0
+
+
+def _told(present: PresentDevice, match: DeviceMatch) -> dict[str, object]:
+    """Return what the runtime says of a device, and what the database makes of it."""
+    found = {"entry": match.entry_id, "draft": match.draft, "how": match.how, "notes": match.notes}
+    return present.model_dump(mode="json") | found
 
 
 def list_known(as_json: bool, entries: Sequence[Path]) -> int:
@@ -41,7 +51,7 @@ def list_known(as_json: bool, entries: Sequence[Path]) -> int:
     rows = [
         (
             d.id,
-            f"{d.name} (this machine's processor)" if database.entries[d.id].file.host else d.name,
+            f"{d.name} (this machine's processor)" if database.is_here(d.id) else d.name,
             str(d.compute_units),
             format_frequency(d.clock_hz),
             ", ".join(glued(f"{c.name} {format_bytes(c.capacity_bytes)}") for c in d.caches),

@@ -6,7 +6,7 @@ from pathlib import Path
 import yaml
 
 from gpureport.errors import InputError
-from gpureport.spec.database import Database, is_architecture, load_database, on_host, wrong_ending
+from gpureport.spec.database import Database, is_architecture, is_like, load_database, on_host, wrong_ending
 from gpureport.spec.files import ArchitectureFile, DeviceFile
 from gpureport.spec.host import host_values
 from gpureport.spec.mistakes import nearest, suggestion
@@ -78,8 +78,9 @@ def _unsourced(document: Document[DeviceFile] | Document[ArchitectureFile]) -> I
 
 def _check_device(document: Document[DeviceFile], file: DeviceFile, database: Database) -> Iterator[Problem]:
     """Yield what is wrong with what was read of a device: all of it once its architecture is known."""
-    overlay = host_values(database.host) if file.host else {}
-    file = on_host(file, database.host) if file.host else file
+    here = file.host and is_like(file, database.host)
+    overlay = host_values(database.host) if here else {}
+    file = on_host(file, database.host) if here else file
     own = {**layer(file), **overlay}
     yield from (document.problem(path, message) for path, message in out_of_range(own))
     try:
