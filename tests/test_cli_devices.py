@@ -58,7 +58,22 @@ def test_present_devices_as_json(capsys: Captured) -> None:
     devices = json.loads(captured.out)
     assert captured.err == ""
     assert [device["entry"] for device in devices] == [None, None, "nvidia/a40"]
-    assert PresentDevice.model_validate(devices[1]) == HOSTILE
+    told = {"entry", "draft", "how", "notes"}
+    assert PresentDevice.model_validate({k: v for k, v in devices[1].items() if k not in told}) == HOSTILE
+    assert [device["draft"] for device in devices] == [True, True, False]
+    assert devices[0]["notes"] == []
+    assert devices[2]["how"] == "The PCI id 10de:2235 is that of nvidia/a40."
+    assert all(" where NVIDIA A40 has " in note for note in devices[2]["notes"])
+    assert devices[2]["notes"]
+
+
+def test_a_device_that_is_not_as_listed_is_said_to_be(capsys: Captured) -> None:
+    """Below the table, by its index."""
+    assert main(["devices"]) == 0
+    printed = capsys.readouterr().out
+    assert main(["devices", "--json"]) == 0
+    notes = json.loads(capsys.readouterr().out)[2]["notes"]
+    assert printed.splitlines()[-len(notes) :] == [f"2: {note}" for note in notes]
 
 
 @pytest.mark.parametrize("columns", [40, 50, 60, 80])

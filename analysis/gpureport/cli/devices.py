@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from gpureport.cli.console import print_json, print_line
+from gpureport.cli.console import print_json, print_line, print_text
 from gpureport.cli.database import note_override, open_database
 from gpureport.cli.tables import glued, print_table
 from gpureport.data import data_dir, own_device_dirs
 from gpureport.errors import InputError
-from gpureport.spec.check import check_file
+from gpureport.spec.check import check_folder
 from gpureport.spec.database import load_database
 from gpureport.spec.models import DeviceMatch, PresentDevice
 from gpureport.units import format_bandwidth, format_bytes, format_frequency
@@ -29,7 +29,7 @@ def list_present(as_json: bool, entries: Sequence[Path]) -> int:
     print_table("OpenCL devices present", ("index", "device", "platform", "driver", "entry"), rows, right=(0,))
     for present, match in found:
         for remark in match.notes:
-            print_line(f"{present.index}: {remark}")
+            print_text(f"{present.index}: {remark}")
     return 0
 
 
@@ -68,10 +68,8 @@ def check_files(files: Sequence[Path], as_json: bool) -> int:
     """Check entries, by default all there are; 2 if any is wrong."""
     own = own_device_dirs()
     database = load_database(own_dirs=own)
-    chosen = [entry for path in files for entry in _entries(path)]
-    if not files:
-        chosen = [path for root in (data_dir("devices"), *own) for path in _files(root)]
-    problems = [problem for path in chosen for problem in check_file(path, database)]
+    folders = [_entries(path) for path in files] or [_files(root) for root in (data_dir("devices"), *own)]
+    problems = [problem for folder in folders for problem in check_folder(folder, database)]
     wrong = [problem for problem in problems if problem.severity == "error"]
     if as_json:
         print_json(
@@ -90,7 +88,9 @@ def check_files(files: Sequence[Path], as_json: bool) -> int:
     for problem in problems:
         print_line(str(problem))
     warnings = len(problems) - len(wrong)
-    print_line(f"{_count(len(chosen), 'file')}, {_count(len(wrong), 'error')}, {_count(warnings, 'warning')}")
+    print_line(
+        f"{_count(sum(map(len, folders)), 'file')}, {_count(len(wrong), 'error')}, {_count(warnings, 'warning')}"
+    )
     return 2 if wrong else 0
 
 

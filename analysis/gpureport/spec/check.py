@@ -1,11 +1,12 @@
 """Checking device files: everything that is wrong, implausible or without a source, in sentences."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import yaml
 
 from gpureport.errors import InputError
+from gpureport.spec.clashes import clashes
 from gpureport.spec.database import Database, is_architecture, is_like, load_database, on_host, wrong_ending
 from gpureport.spec.files import ArchitectureFile, DeviceFile
 from gpureport.spec.host import host_values
@@ -14,7 +15,26 @@ from gpureport.spec.plausibility import implausible, out_of_range
 from gpureport.spec.reading import Document, Problem, read_file
 from gpureport.spec.resolve import layer, levels, missing, resolve
 
-__all__ = ["Problem", "check_file"]
+Checked = Document[DeviceFile] | Document[ArchitectureFile]
+
+__all__ = ["Problem", "check_file", "check_folder"]
+
+
+def check_folder(paths: Iterable[Path], database: Database | None = None) -> list[Problem]:
+    """Check the files of one folder: each by itself, and which of its entries cannot be told apart.
+
+    Args:
+        paths: the files.
+        database: as for :func:`check_file`.
+
+    Returns:
+        Problems, file by file.
+    """
+    database, documents = database or load_database(), [_read(path) for path in paths]
+    apart: dict[Path, list[Problem]] = {}
+    for problem in clashes(document for document in documents if isinstance(document.salvaged, DeviceFile)):
+        apart.setdefault(Path(problem.file), []).append(problem)
+    return [problem for d in documents for problem in (*_check(d, database), *apart.get(d.path, ()))]
 
 
 def check_file(path: Path, database: Database | None = None) -> list[Problem]:
@@ -28,13 +48,20 @@ def check_file(path: Path, database: Database | None = None) -> list[Problem]:
     Returns:
         Problems in the order of the file: errors, which keep it from being used, and warnings.
     """
+    return _check(_read(path), database)
+
+
+def _read(path: Path) -> Checked:
     if is_architecture(path) or _has_rules(path):
-        document = read_file(path, ArchitectureFile)
-        return [*_misnamed(document), *document.problems, *_unsourced(document)]
-    device = read_file(path, DeviceFile)
-    problems = [*_misnamed(device), *device.problems, *_unsourced(device)]
-    if device.salvaged is not None:
-        problems += _check_device(device, device.salvaged, _with_near(database or load_database(), path))
+        return read_file(path, ArchitectureFile)
+    return read_file(path, DeviceFile)
+
+
+def _check(document: Checked, database: Database | None) -> list[Problem]:
+    problems = [*_misnamed(document), *document.problems, *_unsourced(document)]
+    if isinstance(document.salvaged, DeviceFile):
+        near = _with_near(database or load_database(), document.path)
+        problems += _check_device(document, document.salvaged, near)
     return sorted(problems, key=lambda problem: (problem.line or 0, problem.field))
 
 
