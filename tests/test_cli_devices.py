@@ -166,6 +166,13 @@ def test_a_folder_without_entries_is_one_sentence(tmp_path: Path, capsys: Captur
 def test_a_file_that_is_not_there_is_named(capsys: Captured) -> None:
     assert main(["devices", "check", "nowhere.yaml"]) == 2
     assert capsys.readouterr().out.startswith("nowhere.yaml: cannot be read")
+    assert main(["devices", "check", "nowhere"]) == 2
+    assert capsys.readouterr().out.splitlines()[1:] == ["1 file, 1 error, 0 warnings"]
+
+
+def test_an_entry_can_be_checked_by_its_id(capsys: Captured) -> None:
+    assert main(["devices", "check", "nvidia/a40"]) == 0
+    assert capsys.readouterr().out == "1 file, 0 errors, 0 warnings\n"
 
 
 def test_predictions_of_a_folder_of_ones_own(tmp_path: Path, capsys: Captured) -> None:

@@ -31,6 +31,17 @@ def report() -> Report:
     return make_report()
 
 
+def test_every_value_of_every_entry_can_be_written() -> None:
+    """Those that are tables, and those of the match, among them."""
+    database = load_database()
+    devices = [database.device(entry_id) for entry_id in database.entries]
+
+    assert [(d.id, path) for d in devices for path in d.provenance if value_at(d, path) == "—"] == []
+    rdna = database.device("amd/rx_7900_xt")
+    assert value_at(rdna, "opencl.compute_units") == "42"
+    assert value_at(rdna, "occupancy.vector_registers") == "32: 1536, 64: 768"
+
+
 def test_every_sweep_becomes_one_curve(report: Report) -> None:
     """Predictions of both kinds, measurement, observation and findings meet by their key."""
     found = curves(report)

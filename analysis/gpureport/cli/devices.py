@@ -9,7 +9,7 @@ from gpureport.cli.tables import glued, print_table
 from gpureport.data import data_dir, own_device_dirs
 from gpureport.errors import InputError
 from gpureport.spec.check import check_folder
-from gpureport.spec.database import load_database
+from gpureport.spec.database import Database, load_database
 from gpureport.spec.models import DeviceMatch, PresentDevice
 from gpureport.units import format_bandwidth, format_bytes, format_frequency
 
@@ -68,7 +68,7 @@ def check_files(files: Sequence[Path], as_json: bool) -> int:
     """Check entries, by default all there are; 2 if any is wrong."""
     own = own_device_dirs()
     database = load_database(own_dirs=own)
-    folders = [_entries(path) for path in files] or [_files(root) for root in (data_dir("devices"), *own)]
+    folders = [_entries(path, database) for path in files] or [_files(root) for root in (data_dir("devices"), *own)]
     problems = [problem for folder in folders for problem in check_folder(folder, database)]
     wrong = [problem for problem in problems if problem.severity == "error"]
     if as_json:
@@ -94,12 +94,14 @@ def check_files(files: Sequence[Path], as_json: bool) -> int:
     return 2 if wrong else 0
 
 
-def _entries(path: Path) -> list[Path]:
-    """Return the entries of a folder, or *path* itself.
+def _entries(path: Path, database: Database) -> list[Path]:
+    """Return the entries of a folder, or *path* itself, or the file of the entry whose id it is.
 
     Raises:
         InputError: the folder has none.
     """
+    if not path.exists() and (entry := database.entries.get(path.as_posix())):
+        return [entry.path]
     if not path.is_dir():
         return [path]
     found = _files(path)

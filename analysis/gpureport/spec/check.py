@@ -85,7 +85,7 @@ def _with_near(database: Database, path: Path) -> Database:
 
 def _misnamed(document: Document[DeviceFile] | Document[ArchitectureFile]) -> Iterator[Problem]:
     """Yield a warning if no folder that the file is in will be found to have it."""
-    if misnamed := wrong_ending(document.path):
+    if (misnamed := wrong_ending(document.path)) and document.path.exists():
         yield document.problem("", f"is left out where entries are looked for: {misnamed}")
 
 
