@@ -22,6 +22,7 @@ from gpureport.report.words import (
     whole_sentences,
     with_names,
 )
+from gpureport.spec.database import load_database
 from tests.make_report import make_report, many_variants
 
 

@@ -113,7 +113,7 @@ def _nearest(database: "Database", fitting: Sequence["Entry"], present: PresentD
     """Of several, leave those whose target's features are the device's, and of these those with as much memory."""
     if len(fitting) < 2:
         return fitting
-    told = [max(agreement(present.name, name) for name in entry.file.opencl.names) for entry in fitting]
+    told = [max(agreement(present.name, name) for name in entry.file.opencl.names or ("",)) for entry in fitting]
     fitting = [entry for entry, count in zip(fitting, told, strict=True) if count == max(told)]
     if len(fitting) < 2:
         return fitting
