@@ -130,8 +130,8 @@ def test_caches_are_told_from_the_inside_out_by_what_is_known_best() -> None:
 
     assert told == [
         (
-            "The L1 gives out at 205 KiB (read bandwidth), as predicted; "
-            "and the L2 at 57 MiB (read bandwidth), 5 % before predicted."
+            "The L1 gives out at 205 KiB (Read bandwidth), as predicted; "
+            "and the L2 at 57 MiB (Read bandwidth), 5 % before predicted."
         ),
         "The L2 gives out between 40 MiB (Game of Life, one byte a cell) and 57 MiB (Read bandwidth), by the kernel.",
         "One sweep that should show where the L2 gives out did not.",

@@ -94,7 +94,7 @@ def _cliff(report: Report, level: str, of: Sequence[Finding]) -> str:
         best = min(of, key=lambda finding: (finding.workload != _PRIMITIVES, finding.predicted or 0))
         return f"{_the(level)} was not seen to give out (predicted at {format_value(best.predicted, best.unit)})"
     best = min(seen, key=lambda finding: (finding.workload != _PRIMITIVES, _width(finding)))
-    where = f"{value_text(best)} ({_lowered(_name(report, best))})"
+    where = f"{value_text(best)} ({_name(report, best)})"
     return f"{_the(level)} gives out at {where}, {compared(best, 'before', 'after')}"
 
 
@@ -294,11 +294,6 @@ def _sweeps(count: int) -> str:
 def _listed(parts: Sequence[str]) -> str:
     *first, last = parts
     return f"{'; '.join(first)}; and {last}" if first else last
-
-
-def _lowered(text: str) -> str:
-    """Write a title within a sentence, unless it begins with a name in capitals."""
-    return text if text[1:2].isupper() else text[:1].lower() + text[1:]
 
 
 def _capitalised(text: str) -> str:

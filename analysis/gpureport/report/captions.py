@@ -182,9 +182,10 @@ def roofline_caption(dots: Sequence[Dot]) -> str:
 
 def essentials_caption(report: Report) -> str:
     """Say what the figure of page one shows, and when something is as predicted."""
+    limit = "Beyond 100 % a limit is higher than the model takes it to be."
     if not report.observations:
         return "What the specification promises: each mark is a kernel, its line the 95 % interval of the prediction."
-    return (
-        "What matters most: each mark is a kernel, its line a 95 % interval. Something is as predicted where both "
-        "intervals meet. Beyond 100 % a limit is higher than the model takes it to be."
-    )
+    if report.publication:
+        return f"What matters most: each mark is a kernel, its line the 95 % interval of the prediction. {limit}"
+    meet = "Something is as predicted where both intervals meet."
+    return f"What matters most: each mark is a kernel, its line a 95 % interval. {meet} {limit}"

@@ -137,7 +137,9 @@ def _content(report: Report) -> Content:
         "wrong": wrong_variants(report, found),
         "verdict": answers.verdict(report),
         "sentences": answers.sentences(report, found),
-        "overview": Figure(essentials_figure(parts), essentials_caption(report)) if parts else None,
+        "overview": Figure(essentials_figure(parts, words.observed_head(report)), essentials_caption(report))
+        if parts
+        else None,
         "chapters": chapters(report, found, kinds, advice),
         "families": families(report, found, kinds),
         "advice": advice,

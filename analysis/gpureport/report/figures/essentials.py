@@ -149,11 +149,11 @@ def _shares(values: Sequence[float]) -> Scale:
 
 
 @svg
-def essentials_figure(parts: Sequence[Part]) -> "Figure":
-    """Draw *parts* (at least one) one below the other, a row with both lines of marks for each of its rows."""
+def essentials_figure(parts: Sequence[Part], seen: str) -> "Figure":
+    """Draw *parts* (at least one) one below the other; *seen* is what the marks of observations are called."""
     canvas = Canvas(_LEGEND_IN + sum(_HEAD_IN + _ROW_IN * len(part.rows) + _FOOT_IN for part in parts))
     observed = any(row.observed for part in parts for row in part.rows)
-    _draw_legend(canvas, observed=observed)
+    _draw_legend(canvas, seen if observed else "")
     top = canvas.height_in - _LEGEND_IN
     for part in parts:
         height = _ROW_IN * len(part.rows)
@@ -171,10 +171,10 @@ def essentials_figure(parts: Sequence[Part]) -> "Figure":
     return canvas.drawn()
 
 
-def _draw_legend(canvas: Canvas, *, observed: bool) -> None:
+def _draw_legend(canvas: Canvas, seen: str) -> None:
     height = canvas.height_in - 0.08
     texts: list[tuple[str, tuple[Pen, ...]]] = [("predicted from the specification, with 95 % interval", (_RIM, _HOLE))]
-    texts += [("observed, with 95 % interval", (_DOT,))] if observed else []
+    texts += [(seen, (_DOT,))] if seen else []
     left = _LEFT_IN
     for text, pens in texts:
         for pen in pens:
