@@ -12,10 +12,9 @@ from functools import cached_property, partial
 from statistics import median
 from typing import Literal
 
-import numpy as np
-
 from gpureport.matching import Match, match_features
-from gpureport.records import Observation, Prediction, Provenance
+from gpureport.predict.model import THROUGHPUT_CORNER
+from gpureport.records import Observation, ObservedPoint, Prediction, Provenance
 from gpureport.spec.models import Cache, Device, Extent
 from gpureport.workloads.instructions.cases import listed_class
 
@@ -245,32 +244,29 @@ def _with_rates(device: Device, shown: _Shown) -> Device:
 
 
 def _with_barriers(device: Device, shown: _Shown) -> Device:
-    """Take what a barrier costs a work-group and each of its waves, from groups of one wave and more.
+    """Take the rate at which waves arrive from the largest groups, and what a barrier adds from those of one wave.
 
-    Cycles between the barriers of a compute unit are a straight line in the waves of its groups.
+    Waves arrive while local memory is kept, so that the two join in a corner, which is undone here.
     """
-    width, cycle_s = device.architecture.wave_width, 1 / device.clock_hz
-    points = shown.observation.points
-    waves = np.array([o.point.parameters["local"] / width for o in points])
-    if len(set(waves)) < _BARRIER_SIZES:
+    points = sorted(shown.observation.points, key=lambda point: point.point.parameters["local"])
+    width = device.architecture.wave_width
+    if not points or points[0].point.parameters["local"] != width:
         return device
-    barriers = np.array([o.point.work / o.point.parameters["local"] for o in points]) / device.compute_units
-    cycles = (np.array([o.time_s for o in points]) - device.launch.batched_s) / barriers / cycle_s
-    slope, intercept = np.polyfit(waves, cycles, 1, w=1 / cycles)
-    if slope <= 0:
-        return device
-    architecture = device.architecture.model_copy(
-        update={
-            "barrier_waves": max(0.0, float(intercept / slope)),
-            "rates_per_cycle": {**device.architecture.rates_per_cycle, "barrier": float(width / slope)},
-        }
-    )
-    how = _measured(device, ["barrier_waves", "rates.barrier"], "barriers of several sizes (instructions/barrier)")
+
+    def between(point: ObservedPoint) -> float:
+        """Cycles from one barrier on a compute unit to the next."""
+        barriers = point.point.work / point.point.parameters["local"] / device.compute_units
+        return (point.time_s - device.launch.batched_s) * device.clock_hz / barriers
+
+    alone, arrival = between(points[0]), between(points[-1]) * width / points[-1].point.parameters["local"]
+    update: dict[str, object] = {"rates_per_cycle": {**device.architecture.rates_per_cycle, "barrier": width / arrival}}
+    if alone > arrival:
+        kept = (alone**THROUGHPUT_CORNER - arrival**THROUGHPUT_CORNER) ** (1 / THROUGHPUT_CORNER)
+        update["barrier_cycles"] = kept
+    architecture = device.architecture.model_copy(update=update)
+    facts = ["rates.barrier", *(["barrier_cycles"] if "barrier_cycles" in update else [])]
+    how = _measured(device, facts, "barriers of several sizes (instructions/barrier)")
     return device.model_copy(update={"architecture": architecture, "provenance": how})
-
-
-_BARRIER_SIZES = 3
-"""Sizes of work-groups that show a straight line."""
 
 
 def _with_chains(device: Device, shown: _Shown) -> Device:

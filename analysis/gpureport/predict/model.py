@@ -189,18 +189,19 @@ def _operation_times(device: Device, demand: Demand) -> dict[str, float]:
     units = _busy_share(device, demand)
     rates = device.architecture.rates_per_cycle
     lines = max(1.0, demand.lines_per_access / device.architecture.lines_per_access)
-    waves = ceil(prod(demand.work_group) / device.architecture.wave_width)
-    barrier = 1 + device.architecture.barrier_waves / waves
-    factors = {"local": demand.local_conflicts, "memory": lines, "barrier": barrier}
+    factors = {"local": demand.local_conflicts, "memory": lines}
     if demand.branches and device.kind == "cpu":
         # One work-item after the other instead of a vector of them; at a barrier that is so in any case.
         scalar = device.architecture.wave_width
         factors = {name: scalar * factors.get(name, 1.0) for name in demand.operations.keys() - {"barrier"}}
-    return {
+    times = {
         name: count * factors.get(name, 1.0) / (device.rate_per_s(name) * units)
         for name, count in demand.operations.items()
         if name in rates
     }
+    barriers = demand.operations.get("barrier", 0.0) / prod(demand.work_group)
+    kept_s = device.cycles(barriers * device.architecture.barrier_cycles / (device.compute_units * units))
+    return {**times, "local": times.get("local", 0.0) + kept_s} if kept_s else times
 
 
 def _pipe_times(device: Device, by_class: Mapping[str, float]) -> dict[str, float]:

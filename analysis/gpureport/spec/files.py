@@ -261,9 +261,8 @@ class ArchitectureFile(File):
     """Writes of a line, or of a part of one, that the device-wide cache takes in a cycle, for each compute unit."""
     part_writes_per_cycle: Leaf[Number] | None = None
     """The same of writes that leave a sector partly written."""
-    barrier_waves: Leaf[Number] | None = None
-    """What a work-group's barrier takes beside its waves' arrival, in waves that arrive in that time; 0 if not
-    given."""
+    barrier_cycles: Leaf[Cycles] | None = None
+    """For how long a work-group's barrier keeps its compute unit's local memory from other work; 0 if not given."""
     occupancy: Rules
     rates: Rates
     latencies: Latencies

@@ -189,8 +189,8 @@ class Architecture(Record):
     ``None``: not known to be a limit."""
     part_writes_per_cycle: Positive | None = None
     """The same of writes that leave a sector partly written."""
-    barrier_waves: Amount = 0.0
-    """What a work-group's barrier takes beside its waves' arrival, in waves that arrive in that time."""
+    barrier_cycles: Amount = 0.0
+    """For how long a work-group's barrier keeps its compute unit's local memory from other work."""
     pipes: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """Instruction classes that one pipe executes, by the pipe's name: they wait for each other."""
     latency_cycles: dict[str, Positive]
