@@ -137,8 +137,8 @@ def _with_copy(device: Device, shown: _Shown) -> Device:
 
 
 def _with_writes(device: Device, shown: _Shown) -> Device:
-    """Take the rate at which lines are written, where that was to bind the largest sets."""
-    rate = shown.specified.architecture.line_writes_per_cycle
+    """Take the rate at which sectors are written, where that was to bind the largest sets."""
+    rate = shown.specified.architecture.sector_writes_per_cycle
     expected = {point.point.label: point for point in shown.prediction.points}
     pairs = [(expected[o.point.label], o) for o in shown.observation.points if o.point.label in expected]
     ratios = [
@@ -148,8 +148,8 @@ def _with_writes(device: Device, shown: _Shown) -> Device:
     ]
     if rate is None or not ratios:
         return device
-    architecture = device.architecture.model_copy(update={"line_writes_per_cycle": rate * median(ratios)})
-    how = _measured(device, ["line_writes_per_cycle"], "stream of writes (memory/write)")
+    architecture = device.architecture.model_copy(update={"sector_writes_per_cycle": rate * median(ratios)})
+    how = _measured(device, ["sector_writes_per_cycle"], "stream of writes (memory/write)")
     return device.model_copy(update={"architecture": architecture, "provenance": how})
 
 

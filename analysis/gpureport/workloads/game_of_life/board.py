@@ -202,8 +202,8 @@ class Board(Workload):
             registers=self.registers,
             branches=self.branches,
             lines_per_access=tiling.lines_per_access,
-            line_writes=tiling.line_writes if tiling.writes_sectors else 0.0,
-            part_writes=0.0 if tiling.writes_sectors else tiling.line_writes,
+            line_conflicts=tiling.line_conflicts,
+            line_writes=tiling.line_writes,
         )
 
     def _operations(self, device: Device) -> Mapping[str, float]:
