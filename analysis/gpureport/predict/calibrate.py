@@ -1,9 +1,9 @@
 """A device with what its primitives measured in place of what its entry says.
 
 Only primitives calibrate, and only the predictions of other workloads: launch cost and rate (``launch``), stream
-bandwidth and where curves that write leave a cache (``memory/copy``), rate of writes (``memory/write``), bandwidth and
-extent of the caches (``memory/read``, ``memory/read_private``), latencies (``memory/latency``), rates and latencies of
-instructions (``instructions``, ``local_memory``).
+bandwidth and where curves that write leave a cache (``memory/copy``), rates of writes (``memory/write``,
+``memory/scatter``), bandwidth and extent of the caches (``memory/read``, ``memory/read_private``), latencies
+(``memory/latency``), rates and latencies of instructions and what barriers cost (``instructions``, ``local_memory``).
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -153,6 +153,23 @@ def _with_writes(device: Device, shown: _Shown) -> Device:
     return device.model_copy(update={"architecture": architecture, "provenance": how})
 
 
+def _with_scatter(device: Device, shown: _Shown) -> Device:
+    """Take the rate at which parts of lines are written, where every work-item writes to a line of its own."""
+    rate = shown.specified.architecture.line_writes_per_cycle
+    line = max((cache.line_bytes for cache in device.caches), default=0)
+    expected = {point.point.label: point for point in shown.prediction.points}
+    ratios = [
+        expected[o.point.label].time_s / o.time_s
+        for o in shown.observation.points
+        if expected[o.point.label].binding.endswith(" writes") and 4 * o.point.parameters["stride"] >= line
+    ]
+    if rate is None or not ratios:
+        return device
+    architecture = device.architecture.model_copy(update={"line_writes_per_cycle": rate * median(ratios)})
+    how = _measured(device, ["line_writes_per_cycle"], "scattered writes (memory/scatter)")
+    return device.model_copy(update={"architecture": architecture, "provenance": how})
+
+
 _MANY_LAUNCHES = 20
 """Dispatches of so many launches' time show what else they take."""
 
@@ -290,6 +307,7 @@ _TAKES: Mapping[str, Callable[[Device, _Shown], Device]] = {
     "launch/queued": _with_lone_launch,
     "memory/copy": _with_copy,
     "memory/write": _with_writes,
+    "memory/scatter": _with_scatter,
     "memory/read": partial(_with_caches, scope="device"),
     "memory/read_private": partial(_with_caches, scope="compute_unit"),
     "memory/latency": _with_latencies,

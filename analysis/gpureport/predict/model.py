@@ -206,11 +206,14 @@ def _access_turns(device: Device, demand: Demand) -> float:
     """Return how often as long an access of a wave takes as one of neighbouring words.
 
     Its lines are looked up one after the other. Where the first cache lies in local memory's banks, lines of which it
-    wants the same banks are read one after the other, too.
+    wants the same banks are read one a cycle.
     """
-    looked_up = demand.lines_per_access / device.architecture.lines_per_access
-    banked = bool(device.caches) and device.caches[0].unified_with_local_memory
-    return max(1.0, looked_up, demand.line_conflicts if banked else 1.0)
+    architecture = device.architecture
+    turns = max(1.0, demand.lines_per_access / architecture.lines_per_access)
+    if demand.line_conflicts > 1 and device.caches and device.caches[0].unified_with_local_memory:
+        cycles = architecture.wave_width / architecture.rates_per_cycle["memory"]
+        return max(turns, demand.line_conflicts / cycles)
+    return turns
 
 
 def _pipe_times(device: Device, by_class: Mapping[str, float]) -> dict[str, float]:
