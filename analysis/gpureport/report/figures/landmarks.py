@@ -1,4 +1,4 @@
-"""Cliffs and tapers of several machines: a panel a feature, a row a machine, size across."""
+"""Cliffs and tapers of several machines, workload by workload: a panel a feature, a row a machine, size across."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ _MOST_TALL_IN = 8.6
 
 @dataclass(frozen=True)
 class LandmarkPanel:
-    """One feature of one sweep, on the machines that have it."""
+    """One feature of one workload, on the machines that have it."""
 
     title: str
     marks: tuple[Landmark, ...]
@@ -41,13 +41,13 @@ class LandmarkPanel:
 
 def landmark_panels(marks: Sequence[Landmark]) -> Iterator[tuple[LandmarkPanel, ...]]:
     """Group *marks* into panels of a feature that two machines have at least, and these into figures of a page."""
-    by_feature: dict[tuple[str, str, str], list[Landmark]] = {}
+    by_feature: dict[tuple[str, str], list[Landmark]] = {}
     for mark in marks:
         level = "n90" if mark.feature == "taper" else f"{mark.level} cliff"
-        by_feature.setdefault((mark.workload, mark.sweep, level), []).append(mark)
+        by_feature.setdefault((mark.workload, level), []).append(mark)
     panels = [
         LandmarkPanel(f"{workload}, {level}", tuple(found))
-        for (workload, _, level), found in by_feature.items()
+        for (workload, level), found in by_feature.items()
         if len({mark.machine for mark in found}) > 1 and any(mark.predicted or mark.observed for mark in found)
     ]
     page: list[LandmarkPanel] = []
