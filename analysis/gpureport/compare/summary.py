@@ -1,6 +1,6 @@
 """A comparison in a few numbers: geometric means over the workloads of a family, machine by machine."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from statistics import geometric_mean
 from typing import Literal
 
@@ -38,12 +38,18 @@ def families(comparison: Comparison) -> dict[str, tuple[Contest, ...]]:
 
 
 def overall(comparison: Comparison, what: What) -> dict[str, float]:
-    """Return a number a machine: the mean over what somebody wants to run, or over all where there is nothing of that.
+    """Return a number a machine: the mean over what somebody wants to run, or over all if it has nothing of that.
 
     Each family counts once, however many variants it has.
     """
-    by_family = families(comparison)
-    applied = {family: found for family, found in by_family.items() if family in APPLIED}
-    per_family = [means(found, what) for found in (applied or by_family).values()]
-    machines = dict.fromkeys(machine for found in per_family for machine in found)
-    return {name: geometric_mean([found[name] for found in per_family if name in found]) for name in machines}
+    per_family = {family: means(found, what) for family, found in families(comparison).items()}
+    return {
+        machine.name: geometric_mean(found)
+        for machine in comparison.machines
+        if (found := _counted(per_family, machine.name))
+    }
+
+
+def _counted(per_family: Mapping[str, Mapping[str, float]], name: str) -> list[float]:
+    own = {family: found[name] for family, found in per_family.items() if name in found}
+    return [ratio for family, ratio in own.items() if family in APPLIED] or list(own.values())

@@ -11,7 +11,7 @@ from gpureport.report.comparing_tables import (
     FEW,
     condition_table,
     differences_table,
-    leaders_table,
+    leaders_tables,
     machine_table,
     short_regime,
     standings_tables,
@@ -67,7 +67,7 @@ def content(comparison: Comparison) -> Content:
         "spreads": tuple(_spreads(comparison)),
         "differences": differences_table(comparison),
         "refused": tuple(contest for contest in comparison.contests if contest.refused),
-        "standings": standings_tables(comparison) if few else (leaders_table(comparison),),
+        "standings": standings_tables(comparison) if few else leaders_tables(comparison),
         "few": few,
     }
 

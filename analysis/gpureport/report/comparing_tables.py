@@ -1,7 +1,6 @@
 """The tables of a comparison of machines."""
 
 from collections.abc import Sequence
-from statistics import median
 
 from gpureport.compare.records import Comparison, Condition, Contest, Ratio, Standing
 from gpureport.compare.standings import BEYOND, REGIMES, WITHIN
@@ -21,6 +20,9 @@ _MOST_NOISE = 8
 """Differences that are shown though they are not real."""
 _FAR = 2.0
 """Half width of an interval, as a factor, from which it is written as one."""
+_LEAST_CHANCE = 1e-6
+_NARROW = 12
+"""Characters of a name in a narrow column."""
 _FINEST = 0.1
 """Percent; narrower intervals are written as that wide."""
 _SHORT = {BEYOND: "memory", WITHIN: "caches"}
@@ -127,42 +129,43 @@ def _half_width(low: float | None, high: float | None) -> str:
     return f" ± {max(_FINEST, 100 * (factor - 1)):.1g} %" if factor < _FAR else f" (factor {factor:.2g})"
 
 
-def leaders_table(comparison: Comparison) -> Table:
-    """List of many machines who is fastest and slowest at each workload, and which of them keep their promise least."""
-    columns = (
-        "workload",
-        "from",
-        "baseline",
-        "fastest",
-        "/ baseline",
-        "slowest",
-        "slowest / baseline",
-        "median",
-        "keeps least",
-        "share",
-    )
-    rows = tuple(_leaders_row(c, comparison.baseline) for c in comparison.contests if c.regime in REGIMES)
-    return Table(columns, rows, frozenset({"baseline", "/ baseline", "slowest / baseline", "median", "share"}))
+def leaders_tables(comparison: Comparison) -> tuple[Table, ...]:
+    """List of many machines who is fastest and slowest at each workload, and which of them keeps least of its promise.
+
+    A table a family, of workloads that the baseline has.
+    """
+    tables = (_leaders_table(family, found, comparison.baseline) for family, found in families(comparison).items())
+    return tuple(table for table in tables if table.rows)
+
+
+def _leaders_table(family: str, contests: Sequence[Contest], baseline: str) -> Table:
+    columns = (family.replace("_", " "), "from", "baseline", "fastest", "×", "slowest", "× ", "keeps least", "share")  # noqa: RUF001
+    having = [c for c in contests if c.regime in REGIMES and any(s.to_baseline for s in c.standings)]
+    rows = tuple(_leaders_row(contest, baseline) for contest in having)
+    return Table(columns, rows, frozenset({"baseline", "×", "× ", "share"}))  # noqa: RUF001
 
 
 def _leaders_row(contest: Contest, baseline: str) -> tuple[str, ...]:
-    ratios = {s.machine: s.to_baseline.value for s in contest.standings if s.to_baseline and s.machine != baseline}
+    ratios = {s.machine: s.to_baseline.value for s in contest.standings if s.to_baseline}
     shares = {s.machine: s.attained.value for s in contest.standings if s.attained}
-    base = next((format_value(s.value, _unit(contest)) for s in contest.standings if s.machine == baseline), UNKNOWN)
-    fastest, slowest = (pick(ratios, key=lambda name: ratios[name]) if ratios else "" for pick in (max, min))
+    base = next(s.value for s in contest.standings if s.machine == baseline)
+    fastest, slowest = (pick(ratios, key=lambda name: ratios[name]) for pick in (max, min))
     least = min(shares, key=lambda name: shares[name]) if shares else ""
     return (
-        contest.workload,
+        contest.workload.partition("/")[2],
         short_regime(contest.regime),
-        base,
-        shorten(fastest, 20) or UNKNOWN,
-        format_ratio(ratios.get(fastest)),
-        shorten(slowest, 20) or UNKNOWN,
-        format_ratio(ratios.get(slowest)),
-        format_ratio(median(ratios.values()) if ratios else None),
-        shorten(least, 20) or UNKNOWN,
+        format_value(base, _unit(contest)),
+        shorten(fastest, _NARROW),
+        f"{ratios[fastest]:.2g}",
+        shorten(slowest, _NARROW),
+        f"{ratios[slowest]:.2g}",
+        shorten(least, _NARROW) or UNKNOWN,
         f"{100 * shares[least]:.0f} %" if least else UNKNOWN,
     )
+
+
+def _chance(p_value: float) -> str:
+    return f"{p_value:.1g}" if p_value >= _LEAST_CHANCE else f"< {_LEAST_CHANCE:.0g}"
 
 
 def differences_table(comparison: Comparison) -> Table:
@@ -171,7 +174,7 @@ def differences_table(comparison: Comparison) -> Table:
     shown = found[: sum(d.real for d in found) + _MOST_NOISE]
     columns = ("machine", "sweep", "points", "speed / baseline", "chance", "verdict")
     rows = (
-        (d.machine, d.sweep, str(d.points), ratio_text(d.speed), f"{d.p_value:.1g}", "real" if d.real else "noise")
+        (d.machine, d.sweep, str(d.points), ratio_text(d.speed), _chance(d.p_value), "real" if d.real else "noise")
         for d in shown
     )
     return Table(columns, tuple(rows), frozenset({"points", "speed / baseline", "chance"}))

@@ -14,8 +14,8 @@ from gpureport.report.figures.style import (
     SMALL_PT,
     TINY_PT,
     WIDTH_IN,
-    shorten,
-    text_in,
+    fitted,
+    needed_in,
 )
 from gpureport.report.figures.svg import svg
 from gpureport.units import format_ratio
@@ -33,8 +33,8 @@ _REACH = 3.0
 """Doublings from 1 at which a colour is darkest."""
 _LEAST, _EQUAL = 0.0025, "#F4F4F4"
 """Share of that reach below which two are equal, and how that looks."""
-_LONGEST = 20
-"""Characters of a name that is written upwards."""
+_TALLEST_IN = 1.0
+"""Room for a name that is written upwards."""
 
 
 @dataclass(frozen=True)
@@ -60,12 +60,19 @@ class HeatRow:
 
 @dataclass(frozen=True)
 class _Grid:
-    """Where the columns stand: the left edge of each, by block, and their width."""
+    """Where columns stand: by block, how wide they are, and the room for their names if these are written upwards."""
 
     blocks: tuple[HeatBlock, ...]
     width: float
+    upwards: float
+
+    @property
+    def head(self) -> float:
+        """Height of what stands above the cells."""
+        return _TITLE_IN + (self.upwards or 0.16)
 
     def left(self, block: int, column: int) -> float:
+        """Return the left edge of a column."""
         before = sum(len(each.columns) for each in self.blocks[:block])
         return _NAME_IN + _DETAIL_IN + block * _BETWEEN_IN + (before + column) * self.width
 
@@ -73,16 +80,11 @@ class _Grid:
 @svg
 def heat_figure(rows: Sequence[HeatRow], blocks: Sequence[HeatBlock]) -> "Figure":
     """Draw *rows* by the columns of *blocks*; ratios are written in where there is room."""
-    room = WIDTH_IN - _NAME_IN - _DETAIL_IN - (len(blocks) - 1) * _BETWEEN_IN
-    grid = _Grid(tuple(blocks), min(_WIDEST_IN, room / sum(len(block.columns) for block in blocks)))
-    names = [shorten(name, _LONGEST) for block in blocks for name in block.columns]
-    longest = max(map(text_in, names))
-    level = longest <= grid.width
-    head = _TITLE_IN + (0.16 if level else longest + 0.06)
-    canvas = Canvas(len(rows) * _ROW_IN + head)
-    top = canvas.height_in - head
-    for number, block in enumerate(blocks):
-        _headings(canvas, block, [grid.left(number, column) for column in range(len(block.columns))], grid, top, level)
+    grid = _grid(tuple(blocks))
+    canvas = Canvas(len(rows) * _ROW_IN + grid.head)
+    top = canvas.height_in - grid.head
+    for number in range(len(blocks)):
+        _headings(canvas, grid, number, top)
     before = ""
     for number, row in enumerate(rows):
         upper = top - number * _ROW_IN
@@ -92,21 +94,37 @@ def heat_figure(rows: Sequence[HeatRow], blocks: Sequence[HeatBlock]) -> "Figure
     return canvas.drawn()
 
 
-def _headings(canvas: Canvas, block: HeatBlock, lefts: Sequence[float], grid: _Grid, top: float, level: bool) -> None:
-    canvas.text((lefts[0], canvas.height_in - 0.07), shorten(block.title, 44), size_pt=TINY_PT, colour=MUTED)
-    for left, name in zip(lefts, block.columns, strict=True):
-        place, text = (left + grid.width / 2, top + (0.07 if level else 0.03)), shorten(name, _LONGEST)
-        if level:
-            canvas.text(place, text, size_pt=TINY_PT, ha="center", weight=600)
+def _grid(blocks: tuple[HeatBlock, ...]) -> _Grid:
+    """Share the width between the columns; names that are wider than these are written upwards."""
+    names = [name for block in blocks for name in block.columns]
+    room = WIDTH_IN - _NAME_IN - _DETAIL_IN - (len(blocks) - 1) * _BETWEEN_IN
+    width, longest = min(_WIDEST_IN, room / len(names)), max(map(needed_in, names))
+    return _Grid(blocks, width, 0.0 if longest <= width else min(longest, _TALLEST_IN) + 0.06)
+
+
+def _headings(canvas: Canvas, grid: _Grid, number: int, top: float) -> None:
+    block = grid.blocks[number]
+    for column, name in enumerate(block.columns):
+        middle = grid.left(number, column) + grid.width / 2
+        if grid.upwards:
+            text = fitted(name, _TALLEST_IN)
+            canvas.text((middle, top + 0.03), text, size_pt=TINY_PT, ha="center", va="bottom", rotation=90)
         else:
-            canvas.text(place, text, size_pt=TINY_PT, ha="center", va="bottom", rotation=90)
+            canvas.text((middle, top + 0.07), name, size_pt=TINY_PT, ha="center", weight=600)
+    left, right = grid.left(number, 0), grid.left(number, len(block.columns))
+    room = right - left if number + 1 < len(grid.blocks) else WIDTH_IN - left
+    canvas.text((left, canvas.height_in - 0.07), fitted(block.title, room), size_pt=TINY_PT, colour=MUTED)
 
 
 def _label(canvas: Canvas, row: HeatRow, middle: float, *, repeated: bool) -> None:
     if not repeated:
-        canvas.text((0.0, middle), shorten(row.name, 30), size_pt=SMALL_PT)
+        canvas.text((0.0, middle), fitted(row.name, _NAME_IN, SMALL_PT), size_pt=SMALL_PT)
     canvas.text(
-        (_NAME_IN + _DETAIL_IN - 0.05, middle), shorten(row.detail, 19), size_pt=TINY_PT, colour=MUTED, ha="right"
+        (_NAME_IN + _DETAIL_IN - 0.05, middle),
+        fitted(row.detail, _DETAIL_IN),
+        size_pt=TINY_PT,
+        colour=MUTED,
+        ha="right",
     )
 
 
@@ -126,11 +144,13 @@ def _cell(canvas: Canvas, ratio: float, corner: Place, width: float) -> None:
     colour = _EQUAL if strength < _LEAST else _thinned(PREDICTED if ratio >= 1 else OBSERVED, strength)
     gap = min(0.01, width / 10)
     canvas.rectangle((left, upper - _ROW_IN + 0.008), (left + width - gap, upper - 0.004), Ink(colour, order=2))
-    _write(canvas, format_ratio(ratio), corner, width, "#FFFFFF" if strength > 0.7 else INK)
+    texts = (format_ratio(ratio), f"{ratio:.2g}", f"{ratio:.1g}")
+    text = next((text for text in texts if fitted(text, width) == text), "")
+    _write(canvas, text, corner, width, "#FFFFFF" if strength > 0.7 else INK)
 
 
 def _write(canvas: Canvas, text: str, corner: Place, width: float, ink: str) -> None:
-    if text_in(text) < width:
+    if fitted(text, width) == text:
         place = corner[0] + width / 2, corner[1] - _ROW_IN / 2
         canvas.text(place, text, size_pt=TINY_PT, colour=ink, ha="center")
 

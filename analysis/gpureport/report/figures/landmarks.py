@@ -17,7 +17,7 @@ from gpureport.report.figures.style import (
     TINY_PT,
     WIDTH_IN,
     binary_ticks,
-    shorten,
+    fitted,
     tick_text,
 )
 from gpureport.report.figures.svg import svg
@@ -87,7 +87,7 @@ def landmark_figure(panels: Sequence[LandmarkPanel], machines: Sequence[str]) ->
 
 def _draw(canvas: Canvas, panel: LandmarkPanel, machines: Sequence[str], corner: Place, width: float) -> None:
     left, top = corner
-    canvas.text((left, top - 0.1), shorten(panel.title, 52), size_pt=SMALL_PT, weight=600)
+    canvas.text((left, top - 0.1), fitted(panel.title, width, SMALL_PT), size_pt=SMALL_PT, weight=600)
     sizes = [
         size
         for mark in panel.marks
@@ -108,7 +108,7 @@ def _draw(canvas: Canvas, panel: LandmarkPanel, machines: Sequence[str], corner:
         canvas.text((across(tick), bottom - 0.08), tick_text(tick, unit), size_pt=TINY_PT, colour=MUTED, ha="center")
     for number, name in enumerate(present):
         middle = top - _HEAD_IN - (number + 0.5) * _ROW_IN
-        canvas.text((start - 0.06, middle), shorten(name, 16), size_pt=TINY_PT, ha="right", colour=INK)
+        canvas.text((start - 0.06, middle), fitted(name, _LABEL_IN - 0.06), size_pt=TINY_PT, ha="right", colour=INK)
         for mark in (mark for mark in panel.marks if mark.machine == name):
             if mark.predicted:
                 place = (across(mark.predicted), middle)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpureport.compare.records import Difference
 from gpureport.report.figures.canvas import Canvas, Pen
-from gpureport.report.figures.style import FAINT, INK, MUTED, OBSERVED, SMALL_PT, TINY_PT, WIDTH_IN, shorten
+from gpureport.report.figures.style import FAINT, INK, MUTED, OBSERVED, SMALL_PT, TINY_PT, WIDTH_IN, fitted
 from gpureport.report.figures.svg import svg
 
 if TYPE_CHECKING:
@@ -35,7 +35,9 @@ def spread_figure(differences: Sequence[Difference]) -> "Figure":
         beyond = min(1.0, max(-1.0, asinh(log(ratio) / _STRAIGHT) / asinh(reach / _STRAIGHT)))
         return middle + _HEIGHT_IN / 2 * beyond
 
-    canvas.text((0.0, canvas.height_in - 0.09), shorten(ordered[0].machine, 60), size_pt=SMALL_PT, weight=600)
+    canvas.text(
+        (0.0, canvas.height_in - 0.09), fitted(ordered[0].machine, WIDTH_IN, SMALL_PT), size_pt=SMALL_PT, weight=600
+    )
     for share in (tick for tick in _TICKS if abs(log(1 + tick)) <= reach):
         canvas.segment((_LEFT_IN, up(1 + share)), (WIDTH_IN, up(1 + share)), Pen(FAINT, 0.5, order=1))
         text = f"{100 * share:+.3g} %" if share else "equal"

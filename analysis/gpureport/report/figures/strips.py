@@ -17,7 +17,7 @@ from gpureport.report.figures.style import (
     TINY_PT,
     WIDTH_IN,
     binary_ticks,
-    shorten,
+    fitted,
     spread,
     tick_text,
 )
@@ -65,7 +65,9 @@ def strip_figure(marks: Sequence[Landmark], machines: Sequence[str]) -> "Figure"
     strips = _strips(marks)
     top = canvas.height_in - _HEAD_IN
     for number, name in enumerate(machines):
-        canvas.text((0.0, top - (number + 0.5) * row_in), shorten(name, 24), size_pt=TINY_PT)
+        upper = top - number * row_in
+        canvas.segment((0.0, upper), (WIDTH_IN, upper), Pen(FAINT, 0.3, order=1))
+        canvas.text((0.0, upper - row_in / 2), fitted(name, _LABEL_IN - 0.05), size_pt=TINY_PT)
     for strip in strips:
         _frame(canvas, strip, top, len(machines) * row_in)
         for number, name in enumerate(machines):
