@@ -22,6 +22,7 @@ from gpureport.report.words import (
     whole_sentences,
     with_names,
 )
+from gpureport.spec.database import load_database
 from tests.make_report import make_report, many_variants
 
 
@@ -29,6 +30,17 @@ from tests.make_report import make_report, many_variants
 def report() -> Report:
     """Return the full synthetic report."""
     return make_report()
+
+
+def test_every_value_of_every_entry_can_be_written() -> None:
+    """Those that are tables, and those of the match, among them."""
+    database = load_database()
+    devices = [database.device(entry_id) for entry_id in database.entries]
+
+    assert [(d.id, path) for d in devices for path in d.provenance if value_at(d, path) == "—"] == []
+    rdna = database.device("amd/rx_7900_xt")
+    assert value_at(rdna, "opencl.compute_units") == "42"
+    assert value_at(rdna, "occupancy.vector_registers") == "32: 1536, 64: 768"
 
 
 def test_every_sweep_becomes_one_curve(report: Report) -> None:
