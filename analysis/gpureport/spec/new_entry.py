@@ -12,6 +12,7 @@ from gpureport.spec.corrections import of_host
 from gpureport.spec.draft import GENERIC, draft_values, family, named
 from gpureport.spec.files import DeviceFile
 from gpureport.spec.models import Device, PresentDevice
+from gpureport.spec.names import product, vendor
 from gpureport.spec.resolve import Value, assumed, layer, resolve
 from gpureport.spec.values import TO_CHECK, TO_REPLACE
 from gpureport.spec.writing import GROUPS, Draft, write_entry
@@ -23,6 +24,7 @@ _LEGEND = (
     "A draft. 'queried' was asked of the device, 'measured' was measured on it, 'assumed' is a guess.",
     "Replace assumed values by documented ones, and give their source; `gpureport devices check` checks the file.",
 )
+_RESTS = "What is not here is as in the architecture's file, devices/architectures/{}.yaml."
 _WRITTEN = ("compute_units", "clock", *GROUPS)
 _PLACEHOLDER = f"a placeholder; {TO_REPLACE}"
 _PLACEHOLDERS: Mapping[str, float] = {
@@ -57,8 +59,8 @@ def of_present(present: PresentDevice, database: "Database", relative: "Entry | 
     units = values["compute_units"]
     other = units.provenance.kind == "queried" and units.value != present.compute_units
     return Draft(
-        name=named(present.name),
-        vendor=named(present.vendor),
+        name=named(product(present.name) if present.kind == "cpu" else present.name),
+        vendor=_maker(present.vendor, database),
         architecture=key,
         values={path: value for path, value in values.items() if path.split(".")[0] in _WRITTEN},
         asked=f"{present.platform}, driver {present.driver}",
@@ -66,7 +68,7 @@ def of_present(present: PresentDevice, database: "Database", relative: "Entry | 
         opencl_names=(named(present.name),),
         opencl_units=present.compute_units if other else None,
         pci_id=present.pci_id,
-        remarks=(*_LEGEND, *_relation(relative)),
+        remarks=(*_LEGEND, _RESTS.format(key), *_relation(relative)),
     )
 
 
@@ -78,7 +80,7 @@ def of_relative(relative: "Entry") -> Draft:
         architecture=relative.file.architecture,
         values=_carried_over(relative),
         without=_without(relative),
-        remarks=(*_LEGEND, *_relation(relative)),
+        remarks=(*_LEGEND, _RESTS.format(relative.file.architecture), *_relation(relative)),
     )
 
 
@@ -106,6 +108,12 @@ def drafted_device(draft: Draft, database: "Database") -> Device:
     """
     file = DeviceFile.model_validate(yaml.safe_load(write_entry(draft)))
     return resolve("draft", file, database.architecture(draft.architecture))
+
+
+def _maker(told: str, database: "Database") -> str:
+    """Return the vendor as other entries call it, if they have one of that name."""
+    known = (entry.file.vendor for entry in database.entries.values() if vendor(entry.file.vendor) == vendor(told))
+    return next(known, named(told)) if vendor(told) else named(told)
 
 
 def _told(present: PresentDevice, database: "Database", key: str) -> dict[str, Value]:
