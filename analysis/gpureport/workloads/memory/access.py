@@ -14,7 +14,6 @@ from gpureport.workloads.model import (
     Buffer,
     Demand,
     Dispatch,
-    Features,
     Job,
     Limits,
     Parameters,
@@ -179,7 +178,7 @@ class Scatter(_Access):
     )
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
-        """One case a stride; as many passes as make all write equally many words."""
+        """One case a stride, of equally many words in all; none on a CPU, whose cores gather what they write."""
         if device.kind == "cpu":
             return ()
         size = grid.multiple(2**12)(min(grid.last_cache_bytes(device) / 4, limits.max_buffer_bytes))
@@ -191,10 +190,6 @@ class Scatter(_Access):
             for stride, count in counts.items()
         )
         return (Sweep("stride", Axis(quantity="case", label="words from neighbour to neighbour"), points, "stride"),)
-
-    def missing(self, features: Features) -> str | None:
-        """A processor's core gathers what it writes in a cache of its own."""
-        return "a processor's core gathers what it writes in a cache of its own" if features.kind == "cpu" else None
 
     def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:  # noqa: ARG002 - one sweep only
         """Work is useful bytes."""
