@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import log2
-from typing import TYPE_CHECKING
 
 from gpureport.report.figures.canvas import Canvas, Ink
 from gpureport.report.figures.style import (
@@ -17,11 +16,7 @@ from gpureport.report.figures.style import (
     shorten,
     text_in,
 )
-from gpureport.report.figures.svg import svg
 from gpureport.units import format_ratio
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 MOST_ROWS = 60
 
@@ -42,8 +37,7 @@ class HeatRow:
     cells: Mapping[str, float]
 
 
-@svg
-def heat_figure(rows: Sequence[HeatRow], machines: Sequence[str]) -> "Figure":
+def heat_figure(rows: Sequence[HeatRow], machines: Sequence[str]) -> str:
     """Draw *rows* by *machines*; ratios are written in where there is room."""
     width = min(_WIDEST_IN, (WIDTH_IN - _LABEL_IN) / len(machines))
     level = len(machines) <= _UPRIGHT
@@ -56,7 +50,7 @@ def heat_figure(rows: Sequence[HeatRow], machines: Sequence[str]) -> "Figure":
         if level:
             canvas.text((middle, top + 0.09), name, size_pt=TINY_PT, ha="center", weight=600)
         else:
-            canvas.text((middle, top + 0.04), name, size_pt=TINY_PT, ha="center", va="bottom", rotation=90)
+            canvas.text((middle, top + 0.04), name, size_pt=TINY_PT, va="center", upright=True)
     before = ""
     for number, row in enumerate(rows):
         upper = top - number * _ROW_IN
