@@ -58,7 +58,22 @@ def test_present_devices_as_json(capsys: Captured) -> None:
     devices = json.loads(captured.out)
     assert captured.err == ""
     assert [device["entry"] for device in devices] == [None, None, "nvidia/a40"]
-    assert PresentDevice.model_validate(devices[1]) == HOSTILE
+    told = {"entry", "draft", "how", "notes"}
+    assert PresentDevice.model_validate({k: v for k, v in devices[1].items() if k not in told}) == HOSTILE
+    assert [device["draft"] for device in devices] == [True, True, False]
+    assert devices[0]["notes"] == []
+    assert devices[2]["how"] == "The PCI id 10de:2235 is that of nvidia/a40."
+    assert all(" where NVIDIA A40 has " in note for note in devices[2]["notes"])
+    assert devices[2]["notes"]
+
+
+def test_a_device_that_is_not_as_listed_is_said_to_be(capsys: Captured) -> None:
+    """Below the table, by its index."""
+    assert main(["devices"]) == 0
+    printed = capsys.readouterr().out
+    assert main(["devices", "--json"]) == 0
+    notes = json.loads(capsys.readouterr().out)[2]["notes"]
+    assert printed.splitlines()[-len(notes) :] == [f"2: {note}" for note in notes]
 
 
 @pytest.mark.parametrize("columns", [40, 50, 60, 80])
@@ -151,6 +166,13 @@ def test_a_folder_without_entries_is_one_sentence(tmp_path: Path, capsys: Captur
 def test_a_file_that_is_not_there_is_named(capsys: Captured) -> None:
     assert main(["devices", "check", "nowhere.yaml"]) == 2
     assert capsys.readouterr().out.startswith("nowhere.yaml: cannot be read")
+    assert main(["devices", "check", "nowhere"]) == 2
+    assert capsys.readouterr().out.splitlines()[1:] == ["1 file, 1 error, 0 warnings"]
+
+
+def test_an_entry_can_be_checked_by_its_id(capsys: Captured) -> None:
+    assert main(["devices", "check", "nvidia/a40"]) == 0
+    assert capsys.readouterr().out == "1 file, 0 errors, 0 warnings\n"
 
 
 def test_predictions_of_a_folder_of_ones_own(tmp_path: Path, capsys: Captured) -> None:

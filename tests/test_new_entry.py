@@ -1,6 +1,7 @@
 """``gpureport devices new``: drafts of what is present, of relatives, of nothing; what is measured is marked so."""
 # ruff: noqa: D103 - the names of the tests say what they check
 
+import re
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ from gpureport.spec.resolve import Value
 from gpureport.spec.values import Bytes, Leaf
 from gpureport.spec.writing import Draft, quantity, write_entry
 from tests.fake_backend import PRESENT
-from tests.fake_gpu import CLOCK_HZ, GPU, GROUPS_PER_S, KIB, L1, L2, LAUNCH_S, MEMORY, FakeGpu
+from tests.fake_gpu import CLOCK_HZ, GPU, GROUPS_PER_S, INTEGER_CYCLES, KIB, L1, L2, LAUNCH_S, MEMORY, FakeGpu
 
 Captured = pytest.CaptureFixture[str]
 HOSTILE = PRESENT.model_copy(
@@ -156,7 +157,40 @@ def test_a_measured_value_names_its_primitive_and_its_interval() -> None:
     assert " cycles (" in notes["caches.L2.latency"]
     assert notes["caches.L2.capacity"].startswith("where the curve of memory/latency steps; ")
     assert " MiB (" in notes["caches.L2.capacity"]
-    assert notes["memory.bandwidth"].endswith("of which a copy reaches the architecture's share, 0.9")
+    told = re.search(
+        r"; what a copy reached, (\d+) GB/s, / 0.9, the share that streams reach$", notes["memory.bandwidth"]
+    )
+    assert told
+    assert float(told[1]) == pytest.approx(MEMORY.bandwidth / 1e9, rel=0.1)
+
+
+def test_a_measured_value_has_as_many_digits_as_are_known() -> None:
+    """Four, in the file as in the note; the vendor is called as in other entries."""
+    new("--device", "3")
+    written = yaml.safe_load(Path("drafts/new.yaml").read_text())
+
+    for text in (written["memory"]["latency"]["value"], written["caches"]["L2"]["capacity"]["value"]):
+        assert 3 <= len(re.sub(r"\D", "", text.split()[0])) <= 4
+    assert written["vendor"] == "NVIDIA"
+
+
+def test_the_end_of_the_near_part_tells_the_whole_capacity(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One work-item of a cache in two parts sees only its own give out."""
+    hopper = GPU.model_copy(update={"name": "NVIDIA H99", "compute_capability": "9.0"})
+    monkeypatch.setattr(opencl, "list_devices", lambda: (hopper,))
+
+    def chase(_: FakeGpu, size: int, steps: int) -> float:
+        near, far = L1.share(size), L1.__class__(L2.capacity / 2, 0, 0).share(size)
+        cycles = near * L1.latency + (1 - near) * (far * L2.latency + (1 - far) * MEMORY.latency)
+        return steps * (cycles + INTEGER_CYCLES) / CLOCK_HZ
+
+    monkeypatch.setattr(FakeGpu, "_chase", chase)
+
+    device = new()
+    assert device.caches[-1].partitions == 2
+    assert device.caches[-1].capacity_bytes == pytest.approx(L2.capacity, rel=0.06)
+    note = device.provenance["caches.L2.capacity"].note
+    assert note.startswith("where the curve of memory/latency steps, where its near part gives out; ")
 
 
 def test_a_step_that_no_cache_answers_is_a_comment(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -85,7 +85,8 @@ def test_an_entry_comes_before_a_shipped_one_with_its_name_or_its_pci_id(config:
 
     assert main(["devices"]) == 0
     captured = capsys.readouterr()
-    assert captured.out.split()[-1] == "mine"
+    row = captured.out.splitlines()[3]
+    assert (row.split()[0], row.split()[-1]) == ("0", "mine")
     assert captured.err == f"Note: {path} is used in place of the shipped nvidia/a40.\n"
 
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from gpureport.records import CodeEvidence, Finding, MachineCode, MeasuredPoint, Verdict, Verification
 from gpureport.report import appendix, compiled, tables
-from gpureport.report.captions import section_title, shape_caption, size_caption
-from gpureport.report.curves import Comparison, comparisons, curves, specified, verdicts
+from gpureport.report.captions import block_title, legend, section_title, shape_caption, size_caption
+from gpureport.report.curves import Comparison, comparisons, curves, verdicts
 from gpureport.report.document import Report
 from gpureport.report.values import value_at
 from gpureport.report.words import (
@@ -18,10 +18,10 @@ from gpureport.report.words import (
     family_name,
     feature_text,
     runtime,
-    sentences,
     whole_sentences,
     with_names,
 )
+from gpureport.spec.database import load_database
 from tests.make_report import make_report, many_variants
 
 
@@ -29,6 +29,17 @@ from tests.make_report import make_report, many_variants
 def report() -> Report:
     """Return the full synthetic report."""
     return make_report()
+
+
+def test_every_value_of_every_entry_can_be_written() -> None:
+    """Those that are tables, and those of the match, among them."""
+    database = load_database()
+    devices = [database.device(entry_id) for entry_id in database.entries]
+
+    assert [(d.id, path) for d in devices for path in d.provenance if value_at(d, path) == "—"] == []
+    rdna = database.device("amd/rx_7900_xt")
+    assert value_at(rdna, "opencl.compute_units") == "42"
+    assert value_at(rdna, "occupancy.vector_registers") == "32: 1536, 64: 768"
 
 
 def test_every_sweep_becomes_one_curve(report: Report) -> None:
@@ -99,82 +110,28 @@ def test_ratios_in_words(ratio: float, text: str) -> None:
     assert difference(ratio) == text
 
 
-def test_page_one_counts_findings_on_the_specification_only(report: Report) -> None:
-    """A value that only the calibrated prediction has is in its chapter."""
-    finding = next(f for f in report.findings if f.basis == "calibrated")
-    more = finding.model_copy(update={"level": "L9", "ratio": 99.0, "verdict": Verdict.ERROR})
-    extended = report.model_copy(update={"findings": (*report.findings, more)})
-
-    assert sentences(extended) == sentences(report)
-    assert verdicts(extended) == verdicts(report)
-    assert len(specified(extended)) == sum(f.basis == "specification" for f in report.findings)
-
-
-def test_the_sentence_on_what_is_farthest_is_the_table_s_first_row(report: Report) -> None:
-    """Lesser positions of a feature are in neither, however far off."""
-    finding = next(f for f in report.findings if f.basis == "specification" and f.position == "n90")
-    knee = finding.model_copy(update={"position": "knee", "ratio": 99.0, "verdict": Verdict.OFF})
-    extended = report.model_copy(update={"findings": (*report.findings, knee)})
-    first = verdicts(extended)[0].farthest.main
-
-    assert first.position != "knee"
-    assert f"{feature_text(first)}, {difference(first.ratio or 0.0)}." in sentences(extended)[2]
-
-
-def test_three_sentences_sum_the_report_up(report: Report) -> None:
-    """How many agree, where the cache gives out, and what is farthest off."""
-    agreement, cliff, surprise = sentences(report)
-
-    assert agreement == (
-        "Of 49 values, 35 agree with their prediction (14 off); the median of observed / predicted is 0.962."
-    )
-    assert cliff.startswith("L2 gives out at ")
-    assert surprise.startswith("Farthest from its prediction: Game of Life, 64 cells a word, ")
-    assert "26 % below the prediction. " in surprise
-
-
-def test_sentences_without_any_measurement(report: Report) -> None:
-    """They say so, and what the specification promises."""
-    skipped = report.model_copy(update={"observations": (), "findings": ()})
-
-    assert sentences(skipped) == [
-        "Nothing was measured: every workload was skipped.",
-        "The specification lets L2 give out at 52 MiB.",
-    ]
-    assert sentences(skipped.model_copy(update={"predictions": ()})) == [
-        "Nothing was measured: every workload was skipped."
-    ]
-
-
-def test_sentences_without_findings_or_cliffs(report: Report) -> None:
-    """No prediction, no cliff, nothing off: each is said in words of its own."""
-    assert "no prediction to compare" in sentences(report.model_copy(update={"findings": ()}))[0]
-    calm = [f for f in report.findings if f.verdict is Verdict.AGREES and f.feature == "rate"]
-    _, cliff, surprise = sentences(report.model_copy(update={"findings": tuple(calm)}))
-    assert cliff == "No cache was seen to give out."
-    assert surprise == "No value is farther from its prediction than the tolerance of its verdict."
-
-
 def test_what_was_not_observed_is_said(report: Report) -> None:
-    """A finding without a ratio has a sentence in the caption and in the summary."""
+    """A finding without a ratio has a sentence in the caption."""
     update = {"observed": None, "ratio": None, "ci_low": None, "ci_high": None, "verdict": Verdict.NOT_OBSERVED}
     missing = tuple(f.model_copy(update=update) for f in report.findings)
     curve = curves(report.model_copy(update={"findings": missing}))[0]
 
     assert "Predicted but not observed: L2 gives out at 52 MiB." in size_caption([curve])
-    assert "not observed" in sentences(report.model_copy(update={"findings": missing}))[0]
 
 
 def test_captions_say_what_to_see(report: Report) -> None:
-    """The curve's features; lines only where they are drawn."""
+    """The curve's features; the legend names lines only where they are drawn."""
     size, shape, *_ = curves(report)
 
     assert "L2 gives out at 49.1 MiB, 6 % below the prediction." in size_caption([size])
-    assert "solid: calibrated" in size_caption([size])
-    assert "calibrated" not in size_caption([replace(size, calibrated=None)])
-    assert "dots" not in size_caption([replace(size, observation=None)])
+    assert "Solid: calibrated." in legend([size])
+    assert "calibrated" not in " ".join(legend([replace(size, calibrated=None)]))
+    assert "Dots" not in " ".join(legend([replace(size, observation=None)]))
+    assert legend([]) == ()
+    assert size_caption([replace(size, comparisons=(), observation=None)]) == "Predicted of naive."
     assert "dot: best; square: best as predicted" in shape_caption([shape])
     assert section_title([size]) == "Size: updates against working set (both buffers)"
+    assert block_title("Life", [size]) == "Life: updates against working set (both buffers)"
 
 
 def test_only_what_is_off_is_explained_and_once(report: Report) -> None:

@@ -7,8 +7,9 @@ import pytest
 from gpureport.cli import main
 from gpureport.data import data_dir
 from gpureport.errors import InputError
-from gpureport.spec.check import check_file
+from gpureport.spec.check import check_file, check_folder
 from gpureport.spec.database import load_database
+from tests.fake_gpu import GPU
 
 DATA = Path(__file__).parent / "data"
 BROKEN, GOOD = DATA / "broken_devices", DATA / "devices" / "good.yaml"
@@ -121,6 +122,46 @@ def test_every_mistake_is_named_at_once(changes: dict[str, str], expected: list[
     said = [f"{problem.field}: {problem.message}" for problem in check_file(path)]
     assert len(said) == len(expected), said
     assert all(sentence.startswith(start) for sentence, start in zip(said, expected, strict=True)), said
+
+
+def test_entries_that_cannot_be_told_apart_are_named(tmp_path: Path) -> None:
+    """By an OpenCL name with nothing beside it; not where units, memory or PCI ids differ, nor in another folder."""
+    text = GOOD.read_text()
+    named = text + "opencl: {names: [Radeon X]}\n"
+    files = {
+        "a": named,
+        "b": named.replace("A card", "B"),
+        "c": named.replace("A card", "C").replace("units: 36", "units: 30"),
+        "d": named.replace("A card", "D").replace("8 GiB", "16 GiB"),
+        "e": named.replace("A card", "E") + 'pci_ids: ["1002:0001"]\n',
+        "f": text.replace("A card", "a CARD"),
+    }
+    for name, content in files.items():
+        (tmp_path / f"{name}.yaml").write_text(content)
+    paths = sorted(tmp_path.glob("*.yaml"))
+
+    by_name, by_title = check_folder(paths)
+    assert (by_name.file, by_name.line, by_name.field) == (str(paths[1]), 10, "opencl.names")
+    assert by_name.message == (
+        f"'Radeon X' is {paths[0]} as well, with as many compute units and as much memory, and a device of that name "
+        "is taken for neither; list PCI ids that tell them apart"
+    )
+    assert (by_title.file, by_title.line, by_title.severity) == (str(paths[5]), 1, "warning")
+    assert [problem for path in paths for problem in check_folder([path])] == []
+
+
+def test_what_is_said_to_be_found_as_neither_is_not(tmp_path: Path) -> None:
+    """The warning is true of the match and of names that are typed."""
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.yaml").write_text(GOOD.read_text().replace("ACME", "NVIDIA"))
+    database = load_database([tmp_path])
+    unit, memory = database.device("a").compute_units, int(database.device("a").memory.size_bytes)
+
+    assert database.match(
+        GPU.model_copy(update={"name": "A card", "compute_units": unit, "global_memory_bytes": memory})
+    ).draft
+    with pytest.raises(InputError, match="'A card' could be a or b; give one of these"):
+        database.resolve("A card")
 
 
 def test_a_source_is_to_be_defined_where_there_is_none(tmp_path: Path) -> None:

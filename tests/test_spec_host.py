@@ -43,6 +43,31 @@ def test_caches_are_read_as_linux_lists_them(sysfs: Path, tmp_path: Path) -> Non
     )
 
 
+@pytest.mark.parametrize(
+    ("told", "name"),
+    [
+        ("model name\t:\nmodel name\t: A processor\nModel\t: A board\n", "A processor"),
+        (
+            "BogoMIPS\t: 108.00\nHardware\t: BCM2835\nModel\t\t: Raspberry Pi 4 Model B Rev 1.4\n",
+            "Raspberry Pi 4 Model B",
+        ),
+    ],
+)
+def test_arm_names_the_board_where_it_names_no_processor(told: str, name: str, sysfs: Path, tmp_path: Path) -> None:
+    """Linux on Arm lists implementer and part in numbers."""
+    (tmp_path / "cpuinfo").write_text(told)
+
+    assert read_host(sysfs, tmp_path / "cpuinfo").name.startswith(name)
+
+
+@pytest.mark.parametrize(
+    ("machine", "family"), [("aarch64", "aarch64"), ("arm64", "aarch64"), ("x86_64", "x86_64"), ("AMD64", "x86_64")]
+)
+def test_the_operating_system_s_words_for_an_instruction_set(machine: str, family: str) -> None:
+    """Linux, macOS and Windows."""
+    assert Host("x", 1, 1 << 30, machine=machine).family == family
+
+
 def test_capacities_are_those_of_a_compute_unit() -> None:
     """Private caches are shared out among hardware threads; instances of L3 add up."""
     caches = (HostCache(1, 48 << 10, 2, 64), HostCache(2, 2 << 20, 2, 64), HostCache(3, 32 << 20, 8, 64))

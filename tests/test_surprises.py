@@ -9,10 +9,10 @@ from gpureport.cli.summary import feature_name, print_surprises
 from gpureport.findings import explained, find
 from gpureport.predict import limits_of, predict_sweep
 from gpureport.predict.case import Circumstances
-from gpureport.records import CurveFeature, Explanation, MeasuredPoint, Measurement, Observation, ObservedPoint
+from gpureport.records import CurveFeature, Explanation, MeasuredPoint, Measurement, Observation, ObservedPoint, Verdict
 from gpureport.report.curves import curves
 from gpureport.report.render import render_html
-from gpureport.report.surprises import claims, fitting, table, tally
+from gpureport.report.surprises import answers, claims, fitting, summary, table, tally
 from gpureport.report.words import explanations as in_words
 from gpureport.report.words import feature_text
 from gpureport.spec.models import Device
@@ -128,15 +128,40 @@ def test_the_farthest_comes_first() -> None:
     assert [name for name, _ in claims(EXPLANATIONS)] == ["one buffer", "fill"]
 
 
-def test_the_document_has_a_section_if_there_is_something_to_tell() -> None:
-    """It is in the contents, too; without explanations neither is."""
+def test_answers_say_what_fits_most_often() -> None:
+    """How many curves, by what, and the value that is farthest off; or that none is."""
+    report = make_report(families=1)
+    calm = report.model_copy(update={"findings": tuple(f for f in report.findings if f.verdict is Verdict.AGREES)})
+    off = tuple(f.model_copy(update={"verdict": Verdict.OFF}) for f in report.findings)
+    many, most, farthest = answers(report.model_copy(update={"findings": off, "explanations": EXPLANATIONS}))
+
+    assert many.startswith("3 curves are not as predicted: ")
+    assert most == f"Most often it fits that {claims(EXPLANATIONS)[0][1]} (1 curve)."
+    assert farthest.startswith("Farthest from its prediction is Family 00, ")
+    assert list(answers(calm)) == ["No value is farther from its prediction than the tolerance of its verdict."]
+    assert list(answers(report.model_copy(update={"findings": ()}))) == []
+
+
+def test_explanations_are_summed_up_by_what_fits() -> None:
+    """What surely fits before what may, and that before what nothing fits."""
+    first, second = (claim for _, claim in claims(EXPLANATIONS))
+    found = summary((*EXPLANATIONS, _explanation("d", "explained", 0.5)))
+
+    assert [row[0] for row in found.rows] == [first, f"{first}; or {second}", "nothing that was tried"]
+    assert found.rows[0][2:] == ("22 % to 65 %", "5 % to 13 %")
+    assert found.rows[2][3] == "—"
+
+
+def test_the_document_has_what_was_tested_if_there_is_something_to_tell() -> None:
+    """In a chapter and in the appendix, and in the contents; without explanations in neither."""
     report = make_report(families=1)
     html = render_html(report.model_copy(update={"explanations": EXPLANATIONS}))
 
-    assert 'href="#surprises"' in html
-    assert 'id="surprises"' in html
+    assert html.count('href="#hypotheses"') == 2
+    assert 'id="hypotheses"' in html
+    assert 'id="fitting"' in html
     assert "only one of the buffers stays in the caches" in html
-    assert "surprises" not in render_html(report)
+    assert "hypotheses" not in render_html(report).partition("</style>")[2].partition("</style>")[2]
 
 
 def test_a_chapter_says_once_of_a_curve_what_was_tested_on_it() -> None:

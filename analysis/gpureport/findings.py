@@ -234,8 +234,8 @@ _STANDS = {True: "is predicted at", False: "lies at"}
 def _taper(feature: CurveFeature, context: _Context) -> str:  # noqa: ARG001 - one signature for all features
     first, last = context.prediction.points[0], context.prediction.points[-1]
     return (
-        f"Little work takes {format_value(first.time_s, 's')} whatever its size ({_ceiling(first.binding)}); "
-        f"much work is bound by {_ceiling(last.binding)}."
+        f"Little work takes {format_value(first.time_s, 's')} whatever its size ({ceiling_text(first.binding)}); "
+        f"much work is bound by {ceiling_text(last.binding)}."
     )
 
 
@@ -243,9 +243,9 @@ def _rate(feature: CurveFeature, context: _Context) -> str:
     point = context.predicted_near(feature)
     first, *others = sorted(point.ceilings_s, key=lambda name: -point.ceilings_s[name])
     if not others:
-        return f"Bound by {_ceiling(first)}."
+        return f"Bound by {ceiling_text(first)}."
     share = format_ratio(point.ceilings_s[others[0]] / point.ceilings_s[first])
-    return f"Bound by {_ceiling(first)}; next comes {_ceiling(others[0])} at {share} of it."
+    return f"Bound by {ceiling_text(first)}; next comes {ceiling_text(others[0])} at {share} of it."
 
 
 _EXPLAIN = {"cliff": _cliff, "taper": _taper, "rate": _rate}
@@ -261,6 +261,7 @@ _CEILINGS = {
     "ballot": "ballots",
     "ALU": "the pipe of integer instructions",
     "VALU": "the vector pipe",
+    "LSU": "the pipe of loads, stores and shuffles",
     "int32_mul": "integer multiplications",
     "barrier": "barriers",
     "fp32": "floating-point instructions",
@@ -272,8 +273,11 @@ _CEILINGS = {
 }
 
 
-def _ceiling(name: str) -> str:
-    return _CEILINGS.get(name, f"{name} bandwidth")
+def ceiling_text(name: str) -> str:
+    """Name a ceiling in words; those that are no class of instructions are bandwidths of a cache."""
+    return _CEILINGS.get(
+        name, f"{name.removesuffix('s')} bandwidth" if name.endswith(" writes") else f"{name} bandwidth"
+    )
 
 
 def _missing(feature: CurveFeature, context: _Context) -> str:

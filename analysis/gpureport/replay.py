@@ -124,7 +124,8 @@ def _host(device: Device) -> Host:
         for cache in device.caches
         if cache.name in ("L1", "L2", "L3")
     )
-    return Host(device.name, cores, round(device.memory.size_bytes), device.clock_hz, tuple(caches))
+    machine = device.architecture.id
+    return Host(device.name, cores, round(device.memory.size_bytes), device.clock_hz, tuple(caches), machine)
 
 
 def _series(device: Device, workload: Workload, measurement: Measurement, predicted: Sequence[Parameters]) -> Series:

@@ -103,7 +103,8 @@ def parse(value: object, dimension: Dimension) -> float:
         raise InputError(_wrong_unit(str(value).strip(), number, unit, dimension))
     result = float(f"{number * _factor(unit, dimension):.15g}")
     if not math.isfinite(result) or result <= 0:
-        raise InputError(f"{str(value).strip()!r} is not above zero; {_expected(dimension)}")
+        wrong = "too large to be true" if result > 0 else "not above zero"
+        raise InputError(f"{str(value).strip()!r} is {wrong}; {_expected(dimension)}")
     return result
 
 
@@ -119,7 +120,8 @@ def _split(value: object, dimension: Dimension) -> tuple[float, str]:
         raise InputError(f"{_shown(value)} is not {_NAMES[dimension]}; {_expected(dimension)}")
     match = _QUANTITY.fullmatch(str(value))
     if match is None:
-        raise InputError(f"{_shown(value)} is not a number with a unit; {_expected(dimension)}")
+        wanted = "a number" if dimension == "count" else "a number with a unit"
+        raise InputError(f"{_shown(value)} is not {wanted}; {_expected(dimension)}")
     unit = "/".join(_SPELLINGS.get(part.strip(), part.strip()) for part in match["unit"].split("/"))
     unit = re.sub(r"ps$", "/s", unit) if re.fullmatch(r"[kKMGT]i?Bps", unit) else unit
     unit = re.sub(r"FLOPS$", "FLOP/s", unit)

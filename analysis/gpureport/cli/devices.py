@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from gpureport.cli.console import print_json, print_line
+from gpureport.cli.console import print_json, print_line, print_text
 from gpureport.cli.database import note_override, open_database
 from gpureport.cli.tables import glued, print_table
 from gpureport.data import data_dir, own_device_dirs
 from gpureport.errors import InputError
-from gpureport.spec.check import check_file
-from gpureport.spec.database import load_database
+from gpureport.spec.check import check_folder
+from gpureport.spec.database import Database, load_database
+from gpureport.spec.models import DeviceMatch, PresentDevice
 from gpureport.units import format_bandwidth, format_bytes, format_frequency
 
 
@@ -22,11 +23,20 @@ def list_present(as_json: bool, entries: Sequence[Path]) -> int:
     for _, match in found:
         note_override(database, match.entry_id)
     if as_json:
-        print_json([{**p.model_dump(mode="json"), "entry": m.entry_id, "how": m.how} for p, m in found])
+        print_json([_told(present, match) for present, match in found])
         return 0
     rows = [(str(p.index), p.name, p.platform, p.driver, m.entry_id or "none (draft)") for p, m in found]
     print_table("OpenCL devices present", ("index", "device", "platform", "driver", "entry"), rows, right=(0,))
+    for present, match in found:
+        for remark in match.notes:
+            print_text(f"{present.index}: {remark}")
     return 0
+
+
+def _told(present: PresentDevice, match: DeviceMatch) -> dict[str, object]:
+    """Return what the runtime says of a device, and what the database makes of it."""
+    found = {"entry": match.entry_id, "draft": match.draft, "how": match.how, "notes": match.notes}
+    return present.model_dump(mode="json") | found
 
 
 def list_known(as_json: bool, entries: Sequence[Path]) -> int:
@@ -41,7 +51,7 @@ def list_known(as_json: bool, entries: Sequence[Path]) -> int:
     rows = [
         (
             d.id,
-            f"{d.name} (this machine's processor)" if database.entries[d.id].file.host else d.name,
+            f"{d.name} (this machine's processor)" if database.is_here(d.id) else d.name,
             str(d.compute_units),
             format_frequency(d.clock_hz),
             ", ".join(glued(f"{c.name} {format_bytes(c.capacity_bytes)}") for c in d.caches),
@@ -58,10 +68,8 @@ def check_files(files: Sequence[Path], as_json: bool) -> int:
     """Check entries, by default all there are; 2 if any is wrong."""
     own = own_device_dirs()
     database = load_database(own_dirs=own)
-    chosen = [entry for path in files for entry in _entries(path)]
-    if not files:
-        chosen = [path for root in (data_dir("devices"), *own) for path in _files(root)]
-    problems = [problem for path in chosen for problem in check_file(path, database)]
+    folders = [_entries(path, database) for path in files] or [_files(root) for root in (data_dir("devices"), *own)]
+    problems = [problem for folder in folders for problem in check_folder(folder, database)]
     wrong = [problem for problem in problems if problem.severity == "error"]
     if as_json:
         print_json(
@@ -80,16 +88,20 @@ def check_files(files: Sequence[Path], as_json: bool) -> int:
     for problem in problems:
         print_line(str(problem))
     warnings = len(problems) - len(wrong)
-    print_line(f"{_count(len(chosen), 'file')}, {_count(len(wrong), 'error')}, {_count(warnings, 'warning')}")
+    print_line(
+        f"{_count(sum(map(len, folders)), 'file')}, {_count(len(wrong), 'error')}, {_count(warnings, 'warning')}"
+    )
     return 2 if wrong else 0
 
 
-def _entries(path: Path) -> list[Path]:
-    """Return the entries of a folder, or *path* itself.
+def _entries(path: Path, database: Database) -> list[Path]:
+    """Return the entries of a folder, or *path* itself, or the file of the entry whose id it is.
 
     Raises:
         InputError: the folder has none.
     """
+    if not path.exists() and (entry := database.entries.get(path.as_posix())):
+        return [entry.path]
     if not path.is_dir():
         return [path]
     found = _files(path)

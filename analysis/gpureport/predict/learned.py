@@ -14,7 +14,7 @@ from gpureport.predict.calibrate import calibrated
 from gpureport.records import CurveFeature, Observation, ObservedPoint, Provenance
 from gpureport.spec.models import Device
 from gpureport.spec.resolve import Value
-from gpureport.units import format_bytes, format_interval
+from gpureport.units import format_bandwidth, format_bytes, format_interval
 from gpureport.workloads.model import Sweep, Workload
 
 _AGREES = 1.2
@@ -23,6 +23,9 @@ _FURTHEST = 16.0
 """Factor beyond which a step is not taken for the one that was expected, though it is the only one."""
 _CAPACITIES = ("memory/latency", "memory/read_private", "memory/read")
 """What shows capacities, the surest first."""
+
+_NEAR = " near"
+"""What the model calls the step at a partition's end by, after the level's name."""
 
 End = Literal["value", "ci_low", "ci_high"]
 _ENDS: tuple[End, ...] = ("value", "ci_low", "ci_high")
@@ -63,15 +66,17 @@ def learned(device: Device, shown: Sequence[Shown]) -> Learned:
         if shows in ends[0].provenance and ends[0].provenance[shows].here
     }
     if bandwidth := values.get("memory.bandwidth"):
-        share = f"of which a copy reaches the architecture's share, {sized.memory.efficiency:g}"
+        reached = format_bandwidth(bandwidth.value * sized.memory.efficiency)
+        share = f"what a copy reached, {reached}, / {sized.memory.efficiency:g}, the share that streams reach"
         values["memory.bandwidth"] = _noted(bandwidth, share)
     remarks = list(_unanswered(sized, shown))
-    for name, (capacity, primitive) in sizes.items():
+    for name, (capacity, where) in sizes.items():
         path = f"caches.{name}.capacity"
         listed, known = next(c.capacity_bytes for c in device.caches if c.name == name), device.provenance[path]
-        measured = _value(capacity, "B", f"where the curve of {primitive} steps")
+        measured = _value(capacity, "B", f"where the curve of {where}")
         if known.kind != "assumed" and 1 / _AGREES < capacity[0] / listed < _AGREES:
-            remarks.append(f"{name}: measured as {measured.provenance.note}, which agrees with {format_bytes(listed)}")
+            agreed = f"which agrees with {format_bytes(listed)} ({known.kind})"
+            remarks.append(f"{name}: measured as {measured.provenance.note}, {agreed}")
         else:
             values[path] = _unless_assumed(measured, known, listed)
     return Learned(values, (*remarks, *_unseen(device, sizes)))
@@ -81,7 +86,7 @@ def _value(ends: Sequence[float], unit: str, source: str) -> Value:
     """Make a value of itself and the two ends of its interval, in either order."""
     value, low, high = ends[0], min(ends), max(ends)
     told = Provenance(kind="measured", source=source, note=format_interval(value, low, high, unit))
-    return Value(float(f"{value:.4g}"), told)
+    return Value(value, told)
 
 
 def _noted(value: Value, note: str) -> Value:
@@ -97,16 +102,22 @@ def _unless_assumed(measured: Value, known: Provenance, listed: float) -> Value:
 
 
 def _capacities(device: Device, shown: Sequence[Shown]) -> dict[str, tuple[list[float], str]]:
-    """Return capacity with the ends of its interval, bytes, and the primitive that shows it, by level."""
+    """Return capacity with the ends of its interval, bytes, and the step that shows it, by level.
+
+    Of a cache in partitions one work-item's latency may show the end of the near one alone, at a known share of it.
+    """
     found: dict[str, tuple[list[float], str]] = {}
     listed = {cache.name: cache.capacity_bytes for cache in device.caches}
     ordered = [one for name in _CAPACITIES for one in shown if one.workload.name == name]
     for one in ordered:
         prediction = predict_sweep(device, one.workload, one.sweep, "specification")
-        for predicted, observed in _steps(prediction.features, one.observation.features):
-            if predicted.level in listed and predicted.level not in found:
+        steps = list(_steps(prediction.features, one.observation.features))
+        for predicted, observed in sorted(steps, key=lambda step: step[0].level not in listed):
+            level = (predicted.level or "").removesuffix(_NEAR)
+            if level in listed and level not in found:
                 ratios = [_end(observed, end) / predicted.value for end in _ENDS]
-                found[predicted.level] = [listed[predicted.level] * ratio for ratio in ratios], one.workload.name
+                part = "" if level == predicted.level else ", where its near part gives out"
+                found[level] = [listed[level] * ratio for ratio in ratios], f"{one.workload.name} steps{part}"
     return found
 
 

@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from string import ascii_uppercase
 
 from gpureport.records import MeasuredPoint, Measurement
 from gpureport.report.document import Clock, Report
 from gpureport.report.tables import UNKNOWN, Table, span
+from gpureport.report.trust import examples
 from gpureport.report.values import value_at
 from gpureport.text import sentence
 from gpureport.units import format_bytes, format_frequency, format_time
@@ -13,6 +15,25 @@ from gpureport.units import format_bytes, format_frequency, format_time
 _LONGEST = 10  # rows of the table of the longest steps
 _SIZES = (("width", "height"), *((name,) for name in ("count", "bytes", "vectors", "tiles", "addresses", "groups")))
 """The parameters that say how large a case is: the first that it has."""
+
+
+def titles(report: Report) -> dict[str, str]:
+    """Return the appendices that there are, lettered, by their anchors."""
+    ran = report.machine is not None
+    planned = (
+        ("arithmetic", "The arithmetic of one prediction of each family", bool(examples(report))),
+        ("numbers", "All numbers", True),
+        ("hypotheses", "The hypotheses that were tested", bool(report.explanations)),
+        ("methods", "How it was measured", ran),
+        ("uncertainties", "How well figures are known", True),
+        ("environment", "Environment", ran),
+        ("skipped", "What was skipped", ran),
+        ("sources", "Sources of the device\N{RIGHT SINGLE QUOTATION MARK}s values", True),
+        ("compilation", "Compiled kernels", ran),
+        ("timings", "Where the time went", bool(report.timings)),
+    )
+    there = [(anchor, title) for anchor, title, wanted in planned if wanted]
+    return {anchor: f"{letter}. {title}" for letter, (anchor, title) in zip(ascii_uppercase, there, strict=False)}
 
 
 def methods_table(report: Report) -> Table:

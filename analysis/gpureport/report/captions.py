@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from gpureport.records import Verdict
 from gpureport.report.curves import Curve, Group
-from gpureport.report.document import Clock
+from gpureport.report.document import Clock, Report
 from gpureport.report.figures.roofline import Dot
 from gpureport.report.figures.traces import Trace
 from gpureport.report.words import difference, feature_text, is_step
@@ -16,23 +16,40 @@ _FEW = 2  # cliffs and tapers that are told one by one
 def section_title(members: Sequence[Curve]) -> str:
     """Name sweeps of one kind: what was measured against what."""
     first = members[0]
+    name = _sweep_name(first).capitalize()
+    against = "" if first.axis.quantity == "case" else f" against {first.axis.label}"
+    return f"{name}: {_value_name(members)}{against}"
+
+
+def block_title(family: str, members: Sequence[Curve]) -> str:
+    """Name sweeps of one kind where there is no telling which family they are of."""
+    first = members[0]
+    if first.axis.quantity == "case":
+        return f"{family}: {_value_name(members)} ({_sweep_name(first)})"
+    return f"{family}: {_value_name(members)} against {first.axis.label}"
+
+
+def _sweep_name(curve: Curve) -> str:
+    return curve.key.sweep.replace("_", " ")
+
+
+def _value_name(members: Sequence[Curve]) -> str:
     labels = {curve.metric.label for curve in members}
-    value = first.metric.label if len(labels) == 1 else "rates" if first.metric.kind == "rate" else "times"
-    name = first.key.sweep.replace("_", " ").capitalize()
-    return f"{name}: {value}" if first.axis.quantity == "case" else f"{name}: {value} against {first.axis.label}"
+    first = members[0].metric
+    return first.label if len(labels) == 1 else "rates" if first.kind == "rate" else "times"
 
 
 def size_caption(curves: Sequence[Curve]) -> str:
-    """Say what to see in the figure of sweeps over sizes, and which line is which."""
-    binding = not curves[0].is_work_group and any(curve.prediction for curve in curves)
-    shown = ["Above each curve: what binds it"] if binding else []
-    seen = tally(curves)
-    if seen:
-        shown.append("where caches give out (▼) and where it is full (▲), predicted in blue, observed in orange")
-    elif binding and not any(curve.observation for curve in curves):
-        shown.append("where caches give out (▼) and where it is full (▲)")
-    above = f"{'; '.join(shown)}." if shown else ""
-    return " ".join(text for text in (seen, *_lines(curves), above) if text)
+    """Say what to see in the figure of sweeps over sizes."""
+    return tally(curves) or f"{_seen(curves)} of {', '.join(curve.key.variant for curve in curves)}."
+
+
+def _seen(curves: Sequence[Curve]) -> str:
+    """Say which of the two is drawn."""
+    observed, predicted = any(c.observation for c in curves), any(c.prediction for c in curves)
+    return " and ".join(
+        name for name, there in (("predicted", predicted), ("observed", observed)) if there
+    ).capitalize()
 
 
 def tally(curves: Sequence[Curve]) -> str:
@@ -62,20 +79,23 @@ def _statement(group: Group) -> str:
     return f"It takes {value} for 90 % of the plateau{how}."
 
 
-def _lines(curves: Sequence[Curve]) -> list[str]:
-    """Say which line is which, of those that are drawn."""
+def legend(curves: Sequence[Curve]) -> tuple[str, ...]:
+    """Say once, for all figures of curves, which line is which, of those that are drawn."""
     lines = [
         text
         for text, drawn in (
             ("dashed: predicted from the specification", any(curve.specification for curve in curves)),
             ("solid: calibrated", any(curve.calibrated for curve in curves)),
-            (_band(curves), any(_has_band(curve) for curve in curves)),
+            ("band: 95 % interval of the better prediction", any(_has_band(curve) for curve in curves)),
             (f"dots: {_observed(curves)}", any(curve.observation for curve in curves)),
         )
         if drawn
     ]
-    text = "; ".join(lines)
-    return [f"{text[:1].upper()}{text[1:]}."] if lines else []
+    if not lines:
+        return ()
+    above = "above each curve: what binds it, where caches give out (▼) and where the device is full (▲)"
+    colours = ", predicted in blue, observed in orange" if any(curve.observation for curve in curves) else ""
+    return tuple(f"{text[:1].upper()}{text[1:]}." for text in (*lines, above + colours))
 
 
 def _observed(curves: Sequence[Curve]) -> str:
@@ -89,15 +109,6 @@ def _has_band(curve: Curve) -> bool:
     return curve.prediction is not None and any(point.spread > 1 for point in curve.prediction.points)
 
 
-def _band(curves: Sequence[Curve]) -> str:
-    """Say what the bands are."""
-    kinds = {curve.prediction.kind for curve in curves if curve.prediction and _has_band(curve)}
-    both = any(curve.specification and curve.calibrated for curve in curves)
-    return f"band: 95 % interval of the {'better ' if both and len(kinds) > 1 else ''}prediction" + (
-        f" ({kinds.pop()})" if both and len(kinds) == 1 else ""
-    )
-
-
 def case_caption(curves: Sequence[Curve]) -> str:
     """Say what the bars and ticks are."""
     parts = [f"Bars: {_observed(curves)}"] if any(curve.observation for curve in curves) else []
@@ -106,7 +117,7 @@ def case_caption(curves: Sequence[Curve]) -> str:
     if any(curve.calibrated for curve in curves):
         parts.append("dotted ticks: calibrated")
     if any(_has_band(curve) for curve in curves):
-        parts.append(_band(curves))
+        parts.append("shaded: its 95 % interval")
     text = "; ".join(parts)
     return f"{text[:1].upper()}{text[1:]}."
 
@@ -167,3 +178,14 @@ def roofline_caption(dots: Sequence[Dot]) -> str:
     if least == most:
         return f"{least} reaches {shares[least]:.0%} of its predicted rate. {legend}"
     return f"From {shares[least]:.0%} ({least}) to {shares[most]:.0%} ({most}) of the predicted rate. {legend}"
+
+
+def essentials_caption(report: Report) -> str:
+    """Say what the figure of page one shows, and when something is as predicted."""
+    limit = "Beyond 100 % a limit is higher than the model takes it to be."
+    if not report.observations:
+        return "What the specification promises: each mark is a kernel, its line the 95 % interval of the prediction."
+    if report.publication:
+        return f"What matters most: each mark is a kernel, its line the 95 % interval of the prediction. {limit}"
+    meet = "Something is as predicted where both intervals meet."
+    return f"What matters most: each mark is a kernel, its line a 95 % interval. {meet} {limit}"

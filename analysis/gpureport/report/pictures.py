@@ -6,7 +6,7 @@ from typing import Literal, TypeVar
 
 from gpureport.advice import shape_of
 from gpureport.records import Observation, PointKey, Prediction
-from gpureport.report.captions import case_caption, shape_caption, size_caption, tally, trace_caption
+from gpureport.report.captions import case_caption, shape_caption, size_caption, trace_caption
 from gpureport.report.curves import Curve
 from gpureport.report.document import Clock
 from gpureport.report.figures import cases, shapes, sizes, traces
@@ -75,14 +75,14 @@ def _parts(kind: Kind, drawn: Sequence[Curve]) -> Sequence[Sequence[Curve]]:
 
 
 def _figure(kind: Kind, part: Sequence[Curve], *, first: bool) -> Figure:
-    """Draw one figure; only the first of a section says what its lines and marks mean."""
+    """Draw one figure; only the first of a section says what its bars or shades mean."""
     titles = [curve.key.variant for curve in part]
     again = f"As above: {', '.join(titles)}."
     if kind == "cases":
         return Figure(cases.case_figure(part, titles), case_caption(part) if first else again)
     if kind == "shapes":
         return Figure(shapes.shape_figure(part, titles), shape_caption(part) if first else again)
-    return Figure(sizes.size_figure(part, titles), size_caption(part) if first else f"{again} {tally(part)}".strip())
+    return Figure(sizes.size_figure(part, titles), size_caption(part))
 
 
 def _by_size(curve: Curve) -> Curve:

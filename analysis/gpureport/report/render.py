@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout
 from datetime import datetime
+from functools import partial
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,13 +13,16 @@ from typing import TYPE_CHECKING
 from gpureport.advice import advise
 from gpureport.data import data_dir
 from gpureport.errors import GpuReportError
-from gpureport.report import appendix, claims, compiled, forecast, surprises, tables, trust, words
+from gpureport.report import answers, appendix, claims, compiled, surprises, tables, trust, words
+from gpureport.report.captions import essentials_caption, legend
 from gpureport.report.chapters import chapters
-from gpureport.report.curves import specified, verdicts
+from gpureport.report.curves import curves
 from gpureport.report.document import Report
-from gpureport.report.figures.overview import overview_figure, overview_rows
+from gpureport.report.figures.essentials import essentials, essentials_figure
 from gpureport.report.figures.style import brief, shorten
 from gpureport.report.figures.svg import PAGE_FONT, described
+from gpureport.report.limits import limits
+from gpureport.report.numbers import by_kind, families, wrong_variants
 from gpureport.report.pictures import Figure
 from gpureport.text import sentence
 from gpureport.units import (
@@ -45,7 +49,6 @@ _FONTS = (
     ("gpureport mono", 400, "JetBrainsMono-Regular.ttf"),
 )
 _REPORT = "report.html.j2"
-_VERDICT_ROWS = 12
 _LONG_NAME = 60
 _FEWEST_SHAPES = 3  # of a published search, which may be no search at all
 
@@ -120,21 +123,28 @@ def _pdf(template: str, content: Content) -> bytes:
 
 def _content(report: Report) -> Content:
     """Draw the figures and gather what the templates name."""
-    rows = overview_rows(specified(report))
-    overview = "Each mark is one value; to the right of 1 more was observed than predicted, to the left less."
+    found = curves(report)
+    kinds = by_kind(found)
+    advice = advise(o for o in report.observations if not report.publication or len(o.points) >= _FEWEST_SHAPES)
+    parts = essentials(found, limits(found), partial(words.family_name, report))
     return {
         "report": report,
         "device": report.device,
         "short_name": shorten(report.device.name, _LONG_NAME),
-        "long_name": _is_long(report),
+        "long_name": len(report.device.name) > _LONG_NAME,
         "created": readable_time(report.created_at),
         "mismatches": compiled.mismatches(report),
-        "sentences": words.sentences(report),
-        "verdicts": verdicts(report),
-        "verdict_rows": _verdict_rows(report),
-        "overview": Figure(overview_figure(rows), overview) if rows else None,
-        "chapters": chapters(report),
-        "advice": advise(o for o in report.observations if not report.publication or len(o.points) >= _FEWEST_SHAPES),
+        "wrong": wrong_variants(report, found),
+        "verdict": answers.verdict(report),
+        "sentences": answers.sentences(report, found),
+        "overview": Figure(essentials_figure(parts, words.observed_head(report)), essentials_caption(report))
+        if parts
+        else None,
+        "chapters": chapters(report, found, kinds, advice),
+        "families": families(report, found, kinds),
+        "advice": advice,
+        "appendices": appendix.titles(report),
+        "legend": legend(found),
         "runtime": words.runtime(report.machine.opencl) if report.machine else "",
     }
 
@@ -191,7 +201,6 @@ def environment() -> "Environment":
         appendix=appendix,
         claims=claims,
         compiled=compiled,
-        forecast=forecast,
         words=words,
         surprises=surprises,
         trust=trust,
@@ -273,17 +282,6 @@ def _image(figure: Figure) -> "Markup":
 
     data = base64.b64encode(figure.svg.encode()).decode()
     return Markup('<img src="data:image/svg+xml;base64,{}" alt="{}">').format(data, figure.caption)
-
-
-def _verdict_rows(report: Report) -> int:
-    """Return how many rows leave page one a single page: every box above them takes the room of two, or of more."""
-    match = report.match
-    boxes = (match.draft, report.status == "partial", match.notes, compiled.mismatches(report), _is_long(report))
-    return _VERDICT_ROWS - 2 * sum(map(bool, boxes)) - max(0, len(match.notes[:4]) - 1)
-
-
-def _is_long(report: Report) -> bool:
-    return len(report.device.name) > _LONG_NAME
 
 
 def readable_time(text: str) -> str:

@@ -1,12 +1,85 @@
 """What surprised: the curves that are not as predicted, and the hypotheses that explain them or do not."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from gpureport.predict.hypotheses import HYPOTHESES
-from gpureport.records import Explanation
+from gpureport.records import Explanation, Verdict
+from gpureport.report.curves import specified, verdicts
+from gpureport.report.document import Report
 from gpureport.report.tables import UNKNOWN, Table
+from gpureport.report.words import difference, feature_text, kernel_name
 from gpureport.text import off_by
+
+CAPTION = (
+    "Curves that are not as predicted, by what was found to fit: each was predicted once more under every hypothesis, "
+    "another way in which the device may work, and compared as it is, with nothing fitted. A hypothesis fits if it "
+    "leaves half of the error at most. Off: root mean square of observed / predicted time over a curve. No hypothesis "
+    "feeds a prediction."
+)
+"""Of :func:`summary`."""
+
+
+def answers(report: Report) -> Iterator[str]:
+    """Yield how many curves are explained, by what most, and the value that is farthest off."""
+    if report.explanations:
+        yield tally(report.explanations)
+        fitted = Counter(each.hypothesis for each in report.explanations if each.outcome == "explained")
+        for name, count in fitted.most_common(1):
+            claim = dict(claims(report.explanations)).get(name or "", name)
+            yield f"Most often it fits that {claim} ({count} curve{'' if count == 1 else 's'})."
+    rows = verdicts(report)
+    worst = rows[0].farthest.main if rows else None
+    if worst and worst.verdict is not Verdict.AGREES:
+        name = kernel_name(report, worst.workload, worst.variant)
+        how = difference(worst.ratio) if worst.ratio else str(worst.verdict)
+        yield f"Farthest from its prediction is {name}, {feature_text(worst)}: {how}."
+    elif specified(report):
+        yield "No value is farther from its prediction than the tolerance of its verdict."
+
+
+def summary(explanations: Iterable[Explanation]) -> Table:
+    """List what fits: a row an explanation, with all curves that it fits, those of most curves first."""
+    rows: dict[tuple[int, str], list[Explanation]] = {}
+    order = ("explained", "ambiguous", "unexplained")
+    for each in explanations:
+        rows.setdefault((order.index(each.outcome), _claim(each)), []).append(each)
+    ordered = sorted(rows.items(), key=lambda row: (row[0][0], -len(row[1])))
+    columns = ("what fits", "curves", "off by", "then by")
+    return Table(
+        columns,
+        tuple(
+            (text, _curves(found), _errors([e.base_error for e in found]), _left(found)) for (_, text), found in ordered
+        ),
+        frozenset({"off by", "then by"}),
+    )
+
+
+def _claim(explanation: Explanation) -> str:
+    said = dict(claims((explanation,)))
+    first, second = (said.get(name or "", name or "") for name in (explanation.hypothesis, explanation.next_best))
+    match explanation.outcome:
+        case "explained":
+            return first
+        case "ambiguous":
+            return f"{first}; or {second}" if second else first
+        case _:
+            return "nothing that was tried"
+
+
+def _curves(found: Sequence[Explanation]) -> str:
+    return ", ".join(f"{each.key.workload}/{each.key.variant}" for each in found)
+
+
+def _errors(errors: Sequence[float]) -> str:
+    low, high = off_by(min(errors)), off_by(max(errors))
+    return low if low == high else f"{low} to {high}"
+
+
+def _left(found: Sequence[Explanation]) -> str:
+    """Write what the hypothesis leaves; of curves that none fits, nothing."""
+    errors = [each.error for each in found if each.error is not None and each.outcome != "unexplained"]
+    return _errors(errors) if errors else UNKNOWN
 
 
 def tally(explanations: Sequence[Explanation]) -> str:

@@ -1,5 +1,6 @@
 """How far to trust a prediction: what its interval comes from, how often it holds, and the arithmetic of examples."""
 
+from collections import Counter
 from collections.abc import Iterator
 
 from gpureport.predict.expressions import number
@@ -11,7 +12,7 @@ from gpureport.report.values import fact_name, fact_value
 from gpureport.report.words import title_of
 from gpureport.units import format_share, format_time
 
-_MOST = 16  # facts of the table
+_MOST = 10  # facts of the table
 _PREDICTION = {"specification": "prediction from the specification", "calibrated": "calibrated prediction"}
 
 
@@ -56,6 +57,44 @@ def rules_table() -> Table:
         )
     )
     return Table(("what", "published", "assumed", "from"), tuple(rows), frozenset({"published", "assumed"}))
+
+
+def sensitivity_caption(table: Table) -> str:
+    """Say what the columns of :func:`sensitivity_table` are."""
+    then = " Then: in calibrated predictions, where a figure may have been measured here, by the run itself."
+    return (
+        "Known to: one standard deviation. Moves by: what that does to the times of the sweeps that it matters to, in "
+        "the median. Share: its part in the variance, a mean over all sweeps."
+        f"{then if 'then share' in table.columns else ''}"
+    )
+
+
+def answers(report: Report) -> Iterator[str]:
+    """Yield what speaks for the predictions and the measurements, and what against them."""
+    held = "; ".join(coverage(report))
+    if held:
+        yield f"{held}; where fewer than 95 % do, the model lacks something that the device does."
+    kinds = Counter(origin.kind for origin in report.device.provenance.values())
+    if kinds:
+        told = ", ".join(f"{count} {_KINDS[kind]}" for kind, count in kinds.most_common())
+        yield f"Of {kinds.total()} values that the predictions are made from, {told}."
+    wrong = sum(found.agrees is False for found in report.evidence)
+    right = sum(found.agrees is True for found in report.evidence)
+    if wrong or right:
+        compared = f"{wrong + right} kernels whose compiled code could be compared"
+        yield f"Of {compared}, {right} move the bytes that the model counts."
+    cautions = sum(bool(observation.warnings) for observation in report.observations)
+    if cautions:
+        yield f"{cautions} of {len(report.observations)} sweeps come with a caution, in the appendix."
+
+
+_KINDS = {
+    "spec": "are documented",
+    "queried": "were asked of the driver",
+    "measured": "were measured",
+    "derived": "are derived from others",
+    "assumed": "are assumed",
+}
 
 
 def coverage(report: Report) -> Iterator[str]:

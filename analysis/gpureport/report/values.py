@@ -47,7 +47,7 @@ def fact_value(device: Device, fact: str) -> str:
 def _followed(node: object, path: str) -> tuple[object, str]:
     """Return what is at the end of *path*, and its unit."""
     unit = ""
-    for part in path.split("."):
+    for part in path.replace("opencl.", "opencl_").split("."):
         node, unit = _step(node, _ALIASES.get(part, part))
     return node, unit
 
@@ -75,6 +75,8 @@ def _written(node: object, unit: str) -> str:
         return format_value(float(node), unit) if unit else format_ratio(float(node))
     if isinstance(node, BaseModel):
         return ", ".join(f"{name} {_written(value, '')}" for name, value in node)
+    if isinstance(node, Mapping) and node:
+        return ", ".join(f"{key}: {_written(value, unit)}" for key, value in node.items())
     if isinstance(node, tuple) and node:
         return ", ".join(_written(value, unit) for value in node)
     return node if isinstance(node, str) else _UNKNOWN

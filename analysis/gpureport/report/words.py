@@ -1,17 +1,15 @@
 """What the report says in plain sentences, made from its records."""
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
-from statistics import median
 
 from gpureport.advice import WITHIN, FamilyAdvice
 from gpureport.records import CurveFeature, Finding, Verdict
-from gpureport.report.curves import Comparison, Group, specified, verdicts
+from gpureport.report.curves import Group
 from gpureport.report.document import Report
 from gpureport.report.figures.style import shorten
 from gpureport.spec.models import PresentDevice
-from gpureport.units import format_interval, format_ratio, format_value
+from gpureport.units import format_ratio
 
 MARKS = {
     Verdict.AGREES: "✓",
@@ -39,6 +37,7 @@ _OF_A_STEP = _POSITIONS | {
     "plateau": "plateau before the {level}",
 }
 TIMES = " \N{MULTIPLICATION SIGN} "
+_LONG_NAME = 48
 _NAMES = 4  # most that are listed in front of one text
 _SAME = 0.005
 _FACTOR = 2.0
@@ -86,6 +85,16 @@ def title_of(report: Report, workload: str, variant: str) -> str:
     return info.title if info else f"{workload}/{variant}"
 
 
+def observed_head(report: Report) -> str:
+    """Return the head of the columns of observed values."""
+    return "published" if report.publication else "observed (95 %)"
+
+
+def kernel_name(report: Report, workload: str, variant: str) -> str:
+    """Name a variant in a sentence: its title without what it is held against."""
+    return shorten(re.split(r" against |, shared by ", title_of(report, workload, variant))[0], _LONG_NAME)
+
+
 def family_name(report: Report, family: str) -> str:
     """Name a family in words: by what the titles of its variants have in common before a comma, if they do."""
     titles = [info.title for info in report.workloads.values() if info.family == family]
@@ -100,76 +109,6 @@ def difference(ratio: float) -> str:
     if ratio >= _FACTOR or ratio <= 1 / _FACTOR:
         return f"{format_ratio(ratio)} times the prediction"
     return f"{abs(ratio - 1) * 100:.0f} % {'above' if ratio > 1 else 'below'} the prediction"
-
-
-def sentences(report: Report) -> list[str]:
-    """Sum the report up in at most three sentences."""
-    pairs = specified(report)
-    if report.only_predicted:
-        return [f"Predicted from the database entry alone. {' '.join(_predicted_cliff(report))}".strip()]
-    if not report.observations:
-        reason = "every workload was skipped" if report.measurements or report.workloads else "none was run"
-        return [f"Nothing was measured: {reason}.", *_predicted_cliff(report)]
-    if not pairs:
-        return ["The curves were measured, but there is no prediction to compare them with."]
-    cliffs = _cliff(report, pairs) if report.machine or any(pair.main.feature == "cliff" for pair in pairs) else []
-    return [*_agreement(pairs), *cliffs, *_surprise(report)]
-
-
-def _agreement(pairs: Sequence[Comparison]) -> list[str]:
-    counts = Counter(pair.main.verdict for pair in pairs)
-    ratios = [pair.main.ratio for pair in pairs if pair.main.ratio]
-    text = f"Of {len(pairs)} values, {counts[Verdict.AGREES]} agree with their prediction"
-    others = [
-        f"{counts[v]} {'are in error' if v is Verdict.ERROR else v}"
-        for v in Verdict
-        if v is not Verdict.AGREES and counts[v]
-    ]
-    text += f" ({', '.join(others)})" if others else ""
-    return [f"{text}; the median of observed / predicted is {format_ratio(median(ratios))}." if ratios else f"{text}."]
-
-
-def _cliff(report: Report, pairs: Sequence[Comparison]) -> list[str]:
-    """Say where the outermost cache gives out, from the finding with the narrowest interval."""
-    cliffs = [p.main for p in pairs if p.main.position == "midpoint" and p.main.observed]
-    if not cliffs:
-        return ["No cache was seen to give out."]
-    levels = [cache.name for cache in report.device.caches]
-    finding = max(cliffs, key=lambda f: (levels.index(f.level) if f.level in levels else -1, -_width(f)))
-    where = format_interval(finding.observed, finding.ci_low, finding.ci_high, finding.unit)
-    how = difference(finding.ratio) if finding.ratio else "which was not predicted"
-    title = title_of(report, finding.workload, finding.variant)
-    if is_step(finding.level):
-        return [f"There is a {finding.level}, {how} ({title})."]
-    return [f"{finding.level} gives out at {where}, {how} ({title})."]
-
-
-def _width(finding: Finding) -> float:
-    if finding.ci_low and finding.ci_high:
-        return finding.ci_high / finding.ci_low
-    return float("inf")
-
-
-def _surprise(report: Report) -> list[str]:
-    """Tell the finding that is farthest from its prediction, which leads the table of verdicts, and its explanation."""
-    worst = verdicts(report)[0].farthest.main
-    if worst.verdict is Verdict.AGREES:
-        return ["No value is farther from its prediction than the tolerance of its verdict."]
-    title = title_of(report, worst.workload, worst.variant)
-    how = difference(worst.ratio) if worst.ratio else str(worst.verdict)
-    return [f"Farthest from its prediction: {title}, {feature_text(worst)}, {how}. {worst.explanation}".strip()]
-
-
-def _predicted_cliff(report: Report) -> list[str]:
-    specified = [p for p in report.predictions if p.kind == "specification"]
-    specified = [p for p in specified if p.key.workload == "memory"] or specified
-    sizes = {cache.name: cache.capacity_bytes for cache in report.device.caches}
-    cliffs = (f for p in specified for f in p.features if f.position == "midpoint")
-    features = [f for f in cliffs if f.value < _FACTOR * sizes.get(f.level, f.value)]  # a step far beyond is not its
-    if not features:
-        return []
-    last = max(features, key=lambda feature: feature.value)
-    return [f"The specification lets {last.level} give out at {format_value(last.value, last.unit)}."]
 
 
 def advice_sentence(family: str, advice: FamilyAdvice) -> str:

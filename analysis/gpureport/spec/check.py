@@ -1,12 +1,13 @@
 """Checking device files: everything that is wrong, implausible or without a source, in sentences."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import yaml
 
 from gpureport.errors import InputError
-from gpureport.spec.database import Database, is_architecture, load_database, on_host, wrong_ending
+from gpureport.spec.clashes import clashes
+from gpureport.spec.database import Database, is_architecture, is_like, load_database, on_host, wrong_ending
 from gpureport.spec.files import ArchitectureFile, DeviceFile
 from gpureport.spec.host import host_values
 from gpureport.spec.mistakes import nearest, suggestion
@@ -14,7 +15,26 @@ from gpureport.spec.plausibility import implausible, out_of_range
 from gpureport.spec.reading import Document, Problem, read_file
 from gpureport.spec.resolve import layer, levels, missing, resolve
 
-__all__ = ["Problem", "check_file"]
+Checked = Document[DeviceFile] | Document[ArchitectureFile]
+
+__all__ = ["Problem", "check_file", "check_folder"]
+
+
+def check_folder(paths: Iterable[Path], database: Database | None = None) -> list[Problem]:
+    """Check the files of one folder: each by itself, and which of its entries cannot be told apart.
+
+    Args:
+        paths: the files.
+        database: as for :func:`check_file`.
+
+    Returns:
+        Problems, file by file.
+    """
+    database, documents = database or load_database(), [_read(path) for path in paths]
+    apart: dict[Path, list[Problem]] = {}
+    for problem in clashes(document for document in documents if isinstance(document.salvaged, DeviceFile)):
+        apart.setdefault(Path(problem.file), []).append(problem)
+    return [problem for d in documents for problem in (*_check(d, database), *apart.get(d.path, ()))]
 
 
 def check_file(path: Path, database: Database | None = None) -> list[Problem]:
@@ -28,13 +48,20 @@ def check_file(path: Path, database: Database | None = None) -> list[Problem]:
     Returns:
         Problems in the order of the file: errors, which keep it from being used, and warnings.
     """
+    return _check(_read(path), database)
+
+
+def _read(path: Path) -> Checked:
     if is_architecture(path) or _has_rules(path):
-        document = read_file(path, ArchitectureFile)
-        return [*_misnamed(document), *document.problems, *_unsourced(document)]
-    device = read_file(path, DeviceFile)
-    problems = [*_misnamed(device), *device.problems, *_unsourced(device)]
-    if device.salvaged is not None:
-        problems += _check_device(device, device.salvaged, _with_near(database or load_database(), path))
+        return read_file(path, ArchitectureFile)
+    return read_file(path, DeviceFile)
+
+
+def _check(document: Checked, database: Database | None) -> list[Problem]:
+    problems = [*_misnamed(document), *document.problems, *_unsourced(document)]
+    if isinstance(document.salvaged, DeviceFile):
+        near = _with_near(database or load_database(), document.path)
+        problems += _check_device(document, document.salvaged, near)
     return sorted(problems, key=lambda problem: (problem.line or 0, problem.field))
 
 
@@ -58,7 +85,7 @@ def _with_near(database: Database, path: Path) -> Database:
 
 def _misnamed(document: Document[DeviceFile] | Document[ArchitectureFile]) -> Iterator[Problem]:
     """Yield a warning if no folder that the file is in will be found to have it."""
-    if misnamed := wrong_ending(document.path):
+    if (misnamed := wrong_ending(document.path)) and document.path.exists():
         yield document.problem("", f"is left out where entries are looked for: {misnamed}")
 
 
@@ -78,8 +105,9 @@ def _unsourced(document: Document[DeviceFile] | Document[ArchitectureFile]) -> I
 
 def _check_device(document: Document[DeviceFile], file: DeviceFile, database: Database) -> Iterator[Problem]:
     """Yield what is wrong with what was read of a device: all of it once its architecture is known."""
-    overlay = host_values(database.host) if file.host else {}
-    file = on_host(file, database.host) if file.host else file
+    here = file.host and is_like(file, database.host)
+    overlay = host_values(database.host) if here else {}
+    file = on_host(file, database.host) if here else file
     own = {**layer(file), **overlay}
     yield from (document.problem(path, message) for path, message in out_of_range(own))
     try:

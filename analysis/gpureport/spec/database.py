@@ -19,6 +19,7 @@ from gpureport.text import quoted
 
 ARCHITECTURES = "architectures"
 ENDING = ".yaml"
+_THIS_PROCESSOR = "cpu"
 
 
 @dataclass(frozen=True)
@@ -37,8 +38,12 @@ class Entry:
     @property
     def names(self) -> tuple[str, ...]:
         """Everything that it is called."""
-        here = ("cpu",) if self.file.host else ()
-        return (self.id, self.id.rsplit("/", 1)[-1], self.file.name, *self.file.opencl.names, *here)
+        return (*self.titles, *self.file.opencl.names)
+
+    @property
+    def titles(self) -> tuple[str, ...]:
+        """What it alone is called: drivers may call several devices the same."""
+        return (self.id, self.id.rsplit("/", 1)[-1], self.file.name)
 
     @property
     def keys(self) -> frozenset[str]:
@@ -78,9 +83,14 @@ class Database:
         """Resolve an entry, with an *overlay* of values queried of the device that is present."""
         entry = self.entries[entry_id]
         architecture = self.architecture(entry.file.architecture, f"{entry.path}: ")
-        if not entry.file.host:
+        if not self.is_here(entry_id):
             return resolve(entry.id, entry.file, architecture, overlay)
         return resolve(entry.id, on_host(entry.file, self.host), architecture, overlay or host_values(self.host))
+
+    def is_here(self, entry_id: str) -> bool:
+        """Whether an entry stands for any processor of this machine's kind, and so takes this machine's sizes."""
+        file = self.entries[entry_id].file
+        return file.host and is_like(file, self.host)
 
     def resolve(self, text: str) -> Device:
         """Find a device by id or name, whole or in part.
@@ -126,10 +136,13 @@ class Database:
 
         ``4070`` is the RTX 4070, not the 4070 Ti; ``h100`` is the H100 of any form.
         """
+        if wanted == _THIS_PROCESSOR:
+            return self.own_first([entry_id for entry_id in self.entries if self.is_here(entry_id)])
         names = {entry.id: [plain(name) for name in entry.names] for entry in self.entries.values()}
         exact = [entry_id for entry_id, called in names.items() if wanted and wanted in called]
         if exact:
-            return self.own_first(exact)
+            ours = self.own_first(exact)
+            return [entry_id for entry_id in ours if wanted in map(plain, self.entries[entry_id].titles)] or ours
         last = [entry.id for entry in self.entries.values() if wanted in _last_words(entry)]
         if last and re.search(r"\d", wanted):  # "rtx" alone is no TITAN RTX
             return last
@@ -239,6 +252,12 @@ def wrong_ending(path: Path) -> str:
 def is_architecture(path: Path) -> bool:
     """Whether a file describes an architecture: it lies in a folder ``architectures``."""
     return path.resolve().parent.name == ARCHITECTURES
+
+
+def is_like(file: DeviceFile, host: Host) -> bool:
+    """Whether a processor's architecture is not that of the other instruction set than *host* has."""
+    other = "x86_64" if host.family == "aarch64" else "aarch64"
+    return not file.architecture.startswith(other)
 
 
 def on_host(file: DeviceFile, host: Host) -> DeviceFile:

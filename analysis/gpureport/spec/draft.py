@@ -25,7 +25,7 @@ _PAIRS, _PARTS = "work-group processors", "vector engines"
 def family(database: "Database", present: PresentDevice) -> str:
     """Return the architecture whose patterns fit the device best: exactly, else NVIDIA's next older, else generic."""
     if present.kind == "cpu":
-        return "x86_64"
+        return database.host.family
     capability = "sm_" + present.compute_capability.replace(".", "") if present.compute_capability else ""
     names = [name for name in (capability, present.name) if name]
     for key in sorted(database.architecture_paths):

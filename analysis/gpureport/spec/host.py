@@ -4,11 +4,15 @@ import os
 import platform
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from gpureport.spec.resolve import Value, assumed, queried
 
 _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 _CPUINFO = Path("/proc/cpuinfo")
+_ARM = ("aarch64", "arm64")
+_NAMED_BY = ("model name", "Model", "Hardware")
+"""What precedes a name in ``cpuinfo``: of the processor, or on Arm of the board or chip."""
 _SIZES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
@@ -33,6 +37,13 @@ class Host:
     memory_bytes: int
     clock_hz: float | None = None
     caches: tuple[HostCache, ...] = field(default=())
+    machine: str = "x86_64"
+    """What the operating system calls its instruction set."""
+
+    @property
+    def family(self) -> Literal["aarch64", "x86_64"]:
+        """The generic architecture, and entry, that describe it best."""
+        return "aarch64" if self.machine.lower() in _ARM else "x86_64"
 
 
 def read_host(caches: Path = _CACHES, cpuinfo: Path = _CPUINFO) -> Host:
@@ -45,6 +56,7 @@ def read_host(caches: Path = _CACHES, cpuinfo: Path = _CPUINFO) -> Host:
         memory_bytes=psutil.virtual_memory().total,
         clock_hz=_clock_hz(),
         caches=tuple(_read_caches(caches)),
+        machine=platform.machine(),
     )
 
 
@@ -100,13 +112,14 @@ def _cache_values(host: Host, cores: int) -> dict[str, Value]:
 
 
 def _processor_name(cpuinfo: Path) -> str:
-    """Return the processor's model name, or its architecture."""
+    """Return the processor's model name, else the board's, else the instruction set's."""
     try:
         lines = cpuinfo.read_text(errors="replace").splitlines()
     except OSError:
         lines = []
-    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next((name for name in names if name), "") or platform.processor() or platform.machine()
+    told = [(key.strip(), name.strip()) for key, _, name in (line.partition(":") for line in lines) if name.strip()]
+    names = (name for wanted in _NAMED_BY for key, name in told if key == wanted)
+    return next(names, "") or platform.processor() or platform.machine()
 
 
 def _usable_processors() -> int:

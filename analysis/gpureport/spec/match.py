@@ -13,8 +13,6 @@ from gpureport.text import legible
 if TYPE_CHECKING:
     from gpureport.spec.database import Database, Entry
 
-CPU_ENTRY = "cpu/x86_64"
-
 
 def match(database: "Database", present: PresentDevice) -> DeviceMatch:
     """Find the entry of *present*: by PCI id, by AMD's board name, by OpenCL name; the user's own entries come first.
@@ -25,10 +23,9 @@ def match(database: "Database", present: PresentDevice) -> DeviceMatch:
     for entry, how in _found(database, present):
         return _matched(database, present, entry, how)
     if present.kind == "cpu":
-        how = (
-            f"{legible(present.name) or 'This'} is a CPU: the entry {CPU_ENTRY}, with sizes from the operating system."
-        )
-        return _of_host(database, present, CPU_ENTRY, how)
+        entry_id = f"cpu/{database.host.family}"
+        how = f"{legible(present.name) or 'This'} is a CPU: the entry {entry_id}, with sizes from the operating system."
+        return _of_host(database, present, entry_id, how)
     device = draft_device(database, present)
     called, listed = legible(present.name) or "this device", legible(pci_id(present) or "unknown", 20)
     how = (
@@ -116,7 +113,7 @@ def _nearest(database: "Database", fitting: Sequence["Entry"], present: PresentD
     """Of several, leave those whose target's features are the device's, and of these those with as much memory."""
     if len(fitting) < 2:
         return fitting
-    told = [max(agreement(present.name, name) for name in entry.file.opencl.names) for entry in fitting]
+    told = [max(agreement(present.name, name) for name in entry.file.opencl.names or ("",)) for entry in fitting]
     fitting = [entry for entry, count in zip(fitting, told, strict=True) if count == max(told)]
     if len(fitting) < 2:
         return fitting

@@ -12,6 +12,7 @@ from gpureport.spec.corrections import of_host
 from gpureport.spec.draft import GENERIC, draft_values, family, named
 from gpureport.spec.files import DeviceFile
 from gpureport.spec.models import Device, PresentDevice
+from gpureport.spec.names import product, vendor
 from gpureport.spec.resolve import Value, assumed, layer, resolve
 from gpureport.spec.values import TO_CHECK, TO_REPLACE
 from gpureport.spec.writing import GROUPS, Draft, write_entry
@@ -57,8 +58,8 @@ def of_present(present: PresentDevice, database: "Database", relative: "Entry | 
     units = values["compute_units"]
     other = units.provenance.kind == "queried" and units.value != present.compute_units
     return Draft(
-        name=named(present.name),
-        vendor=named(present.vendor),
+        name=named(product(present.name) if present.kind == "cpu" else present.name),
+        vendor=_maker(present.vendor, database),
         architecture=key,
         values={path: value for path, value in values.items() if path.split(".")[0] in _WRITTEN},
         asked=f"{present.platform}, driver {present.driver}",
@@ -106,6 +107,12 @@ def drafted_device(draft: Draft, database: "Database") -> Device:
     """
     file = DeviceFile.model_validate(yaml.safe_load(write_entry(draft)))
     return resolve("draft", file, database.architecture(draft.architecture))
+
+
+def _maker(told: str, database: "Database") -> str:
+    """Return the vendor as other entries call it, if they have one of that name."""
+    known = (entry.file.vendor for entry in database.entries.values() if vendor(entry.file.vendor) == vendor(told))
+    return next(known, named(told)) if vendor(told) else named(told)
 
 
 def _told(present: PresentDevice, database: "Database", key: str) -> dict[str, Value]:

@@ -13,12 +13,20 @@ Remark = tuple[str, str]
 _RANGES = {
     "clock": ((100e6, 6e9), 1e9, "GHz", "clocks lie between 0.1 and 6 GHz"),
     "memory.bandwidth": ((1e9, 1e14), 1e9, "GB/s", "memories have 1 to 100000 GB/s"),
+    "memory.size": ((2**28, 2**46), 2**30, "GiB", "memories have 0.25 to 65536 GiB"),
     "launch.single": ((1e-7, 1e-3), 1e-6, "us", "launches take 0.1 to 1000 us"),
     "launch.batched": ((1e-7, 1e-3), 1e-6, "us", "launches take 0.1 to 1000 us"),
 }
 """By path: bounds in SI units, the unit of the sentence and its name, and what is usual."""
 _BALANCE = {"gpu": (3.0, 150.0), "accelerator": (0.5, 150.0), "cpu": (0.5, 150.0)}
 """Single-precision operations for each byte of memory bandwidth: 8 to 110 on well-known GPUs, 2 to 10 on processors."""
+_LARGEST_BYTES = {
+    ("gpu", "compute_unit"): 2.0**20,
+    ("gpu", "device"): 2.0**29,
+    ("cpu", "compute_unit"): 2.0**23,
+    ("cpu", "device"): 2.0**31,
+}
+"""Of a cache, by kind of device and scope: twice what those of the database have at most, or a little more."""
 _FLOPS_TOLERANCE = 0.05
 
 
@@ -26,7 +34,7 @@ def out_of_range(values: Layer) -> Iterator[Remark]:
     """Yield path and sentence of each of the *values* that is unlikely whatever the others are."""
     for path, (_, scale, unit, usual) in _RANGES.items():
         if path in values and not _usual(path, values[path].value):
-            yield path, f"{values[path].value / scale:g} {unit} is implausible; {usual}"
+            yield path, f"{values[path].value / scale:.4g} {unit} is implausible; {usual}"
 
 
 def implausible(device: Device, flops: float | None = None) -> Iterator[Remark]:
@@ -97,6 +105,11 @@ def _order(inner: Cache, outer: Cache) -> Iterator[Remark]:
 def _cache(device: Device, cache: Cache) -> Iterator[Remark]:
     """Compare one level with the memory, and its own values with each other."""
     path = f"caches.{cache.name}"
+    largest = _LARGEST_BYTES["cpu" if device.kind == "cpu" else "gpu", cache.scope]
+    if cache.capacity_bytes > largest:
+        whose = "a compute unit's own" if cache.scope == "compute_unit" else "one for all compute units"
+        size, most = format_bytes(cache.capacity_bytes), format_bytes(largest)
+        yield f"{path}.capacity", f"{cache.name} of {size} is implausible; caches like it ({whose}) have at most {most}"
     bandwidth = device.level_bandwidth_bytes_per_s(cache)
     streamed = device.memory.bandwidth_bytes_per_s * device.memory.efficiency
     if bandwidth < streamed:

@@ -126,6 +126,8 @@ def _syntax_problem(path: Path, error: yaml.YAMLError, text: str) -> Problem:
     message = getattr(error, "problem", None) or str(error).splitlines()[0]
     if mark and "".join(text.splitlines()[mark.line : mark.line + 1]).startswith("\t"):
         message = "the line begins with a tab; indent with blanks"
+    elif "mapping values are not allowed" in message:
+        message = "a second ': ' in a line, or a line that is not indented like those around it; put text in quotes"
     return Problem(str(path), mark.line + 1 if mark else None, "", f"is not valid YAML: {message}")
 
 

@@ -136,9 +136,13 @@ def resolve(entry_id: str, file: DeviceFile, architecture: ArchitectureFile, ove
 
 
 def _belongs(path: str, names: tuple[str, ...]) -> bool:
-    """Whether a value is part of the device: not of a dropped level, for drafts only, or for checks only."""
+    """Whether a value is part of the device: not of a dropped level, nor for drafts, checks or the match only."""
     first, _, rest = path.partition(".")
-    return first not in ("typical", "flops") and (first != "caches" or rest.split(".")[0] in names)
+    return (
+        first not in ("typical", "flops")
+        and path != "opencl.parts"
+        and (first != "caches" or rest.split(".")[0] in names)
+    )
 
 
 def _opencl_units(architecture: ArchitectureFile, values: Layer) -> int | None:

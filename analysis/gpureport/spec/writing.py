@@ -20,7 +20,8 @@ _SCALES: dict[Dimension, tuple[tuple[float, str], ...]] = {
     "cycles": ((1, "cycles"),),
     "bytes/cycle": ((1, "B/cycle"),),
 }
-_MANY_BYTES = 1e4
+_MANY = 1e4
+_DIGITS, _MEASURED_DIGITS = 6, 4
 _DIMENSIONS: dict[str, Dimension] = {
     "clock": "hertz",
     "memory.bandwidth": "bytes/s",
@@ -163,11 +164,12 @@ def _leaf(path: str, value: Value) -> str:
     provenance = value.provenance
     origin = "source: device, " if provenance.kind in ("queried", "measured") else ""
     note = "; ".join(part for part in (provenance.source, provenance.note) if part)
-    return f"{{value: {quantity(path, value.value)}, {origin}kind: {provenance.kind}, note: {_quoted(note)}}}"
+    digits = _MEASURED_DIGITS if provenance.kind == "measured" else _DIGITS
+    return f"{{value: {quantity(path, value.value, digits)}, {origin}kind: {provenance.kind}, note: {_quoted(note)}}}"
 
 
-def quantity(path: str, value: object) -> str:
-    """Write the value at *path*: in the largest unit that shows it exactly, or to six digits."""
+def quantity(path: str, value: object, digits: int = _DIGITS) -> str:
+    """Write the value at *path*: in the largest unit that shows it exactly in few digits, or to *digits*."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, tuple):
@@ -175,14 +177,15 @@ def quantity(path: str, value: object) -> str:
     if not isinstance(value, int | float):
         return str(value)
     scales = _SCALES.get(_dimension(path) or "count", ((1, ""),))
-    exact = next((pair for pair in scales if (value / pair[0]).is_integer() and _legible(value, pair[1])), None)
+    exact = next((pair for pair in scales if (value / pair[0]).is_integer() and _legible(value, pair)), None)
     scale, unit = exact or next((pair for pair in scales if value >= pair[0]), scales[-1])
-    return f"{value / scale:{'.0f' if exact else '.6g'}} {unit}".strip()
+    return f"{value / scale:{'.0f' if exact else f'.{digits}g'}} {unit}".strip()
 
 
-def _legible(value: float, unit: str) -> bool:
-    """Whether a whole number of such units says more than six digits of a larger one: not of many bytes."""
-    return unit != "B" or value < _MANY_BYTES
+def _legible(value: float, unit: tuple[float, str]) -> bool:
+    """Whether a whole number of such units says more than some digits of a larger one: not of many bytes."""
+    scale, name = unit
+    return not name.endswith("B") or value / scale < _MANY
 
 
 def _dimension(path: str) -> Dimension | None:

@@ -1,0 +1,300 @@
+"""The report's answers in plain sentences, made from its findings; none says more than the intervals show.
+
+"As predicted" is said where the 95 % intervals of both meet, and how wide that of the prediction is where it is wide.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from math import sqrt
+from statistics import median
+
+from gpureport.findings import ceiling_text
+from gpureport.records import CurveFeature, Finding, Position, Verdict
+from gpureport.report.curves import Curve, specified
+from gpureport.report.document import Report
+from gpureport.report.limits import Limit, limits
+from gpureport.report.words import is_step, kernel_name
+from gpureport.spec.models import Device
+from gpureport.units import format_interval, format_predicted, format_ratio, format_value
+
+_SAME = 0.005
+_FACTOR, _WIDE = 2.0, 1.5
+_PRIMITIVES = "memory"
+"""The family whose cliffs are told first: it does nothing but read and write."""
+_SHARES = (
+    (0.9, "As predicted"),
+    (2 / 3, "Mostly as predicted"),
+    (1 / 3, "Partly as predicted"),
+    (0, "Not as predicted"),
+)
+
+
+def verdict(report: Report) -> str:
+    """Say in one sentence how the report ended."""
+    findings = [pair.main for pair in specified(report)]
+    if report.only_predicted:
+        return "Predicted from the database entry alone; nothing was measured."
+    if not report.observations:
+        return f"Nothing was measured: {'every workload was skipped' if _has_workloads(report) else 'none was run'}."
+    if not findings:
+        return "Measured, with no prediction to compare with."
+    counts = Counter(finding.verdict for finding in findings)
+    agreeing = counts[Verdict.AGREES]
+    word = next(word for share, word in _SHARES if agreeing >= share * len(findings))
+    if counts[Verdict.ERROR]:
+        word = "With errors"
+    others = ", ".join(
+        f"{counts[v]} {'in error' if v is Verdict.ERROR else v}"
+        for v in Verdict
+        if v is not Verdict.AGREES and counts[v]
+    )
+    return f"{word}: {agreeing} of {len(findings)} values agree" + (f" ({others})." if others else ".")
+
+
+def _has_workloads(report: Report) -> bool:
+    return bool(report.measurements or report.workloads)
+
+
+def sentences(report: Report, found: Sequence[Curve]) -> list[str]:
+    """Sum the report up in at most three sentences: caches, work, limits; each is the first of its chapter."""
+    return [text for answer in (caches, work, near_limits) for text in answer(report, found)[:1]]
+
+
+def caches(report: Report, found: Sequence[Curve]) -> list[str]:
+    """Say where each cache gives out, and what was seen that no cache explains."""
+    curves = [curve for curve in found if curve.axis.quantity == "working_set"]
+    cliffs = _mains(curves, "midpoint")
+    levels = _levels(report.device)
+    if not cliffs and not any(curve.observation for curve in curves):
+        return _predicted_cliffs(curves, levels)
+    told = [_cliff(report, level, of) for level in levels if (of := [f for f in cliffs if f.level == level])]
+    steps = [finding for finding in cliffs if is_step(finding.level) and finding.observed]
+    if not told and not steps:
+        return ["No cache was seen to give out."] if report.machine or cliffs else []
+    return [*_sum(told), *_spans(report, levels, cliffs), *_steps(report, steps)]
+
+
+def _levels(device: Device) -> list[str]:
+    """Return the names of cliffs, from the inside out: a partition of a cache gives out before the whole."""
+    return [name for cache in device.caches for name in (f"{cache.name} near", cache.name)]
+
+
+def _mains(curves: Iterable[Curve], position: Position) -> list[Finding]:
+    return [pair.main for curve in curves for pair in curve.comparisons if pair.main.position == position]
+
+
+def _the(level: str) -> str:
+    return f"the near part of the {level.removesuffix(' near')}" if level.endswith(" near") else f"the {level}"
+
+
+def _cliff(report: Report, level: str, of: Sequence[Finding]) -> str:
+    """Say where a cache gives out, by the finding that is known best."""
+    seen = [finding for finding in of if finding.observed]
+    if not seen:
+        best = min(of, key=lambda finding: (finding.workload != _PRIMITIVES, finding.predicted or 0))
+        return f"{_the(level)} was not seen to give out (predicted at {format_value(best.predicted, best.unit)})"
+    best = min(seen, key=lambda finding: (finding.workload != _PRIMITIVES, _width(finding)))
+    where = f"{value_text(best)} ({_name(report, best)})"
+    return f"{_the(level)} gives out at {where}, {compared(best, 'before', 'after')}"
+
+
+def _width(finding: Finding) -> float:
+    return finding.ci_high / finding.ci_low if finding.ci_low and finding.ci_high else float("inf")
+
+
+def value_text(finding: Finding) -> str:
+    """Write what was observed with the digits that its interval supports, three at most."""
+    plain = format_value(finding.observed, finding.unit)
+    supported = format_interval(finding.observed, finding.ci_low, finding.ci_high, finding.unit).partition(" (")[0]
+    return min(supported, plain, key=len)
+
+
+def compared(finding: Finding, less: str, more: str) -> str:
+    """Say how an observed value stands to its prediction, as far as the intervals of both show a difference.
+
+    Args:
+        finding: an observed value.
+        less: the word for less than predicted: ``before``.
+        more: that for more: ``after``.
+    """
+    if finding.predicted is None or finding.ratio is None:
+        return "which was not predicted"
+    if _meet(finding):
+        spread = _spread(finding)
+        return (
+            "as predicted" if spread < _WIDE else f"within the factor of {spread:.2g} that its prediction leaves open"
+        )
+    if abs(finding.ratio - 1) < _SAME:
+        return "as predicted"
+    if finding.ratio >= _FACTOR or finding.ratio <= 1 / _FACTOR:
+        return f"{format_ratio(finding.ratio)} times what was predicted"
+    return f"{abs(finding.ratio - 1) * 100:.0f} % {more if finding.ratio > 1 else less} predicted"
+
+
+def _meet(finding: Finding) -> bool:
+    """Return whether the intervals of a value and of its prediction overlap; a value without one is a point."""
+    seen, expected = finding.observed or 0.0, finding.predicted or 0.0
+    low, high = finding.ci_low or seen, finding.ci_high or seen
+    return low <= (finding.predicted_high or expected) and (finding.predicted_low or expected) <= high
+
+
+def _spread(finding: Finding) -> float:
+    low, high = finding.predicted_low, finding.predicted_high
+    return sqrt(high / low) if low and high else 1.0
+
+
+def _spans(report: Report, levels: Sequence[str], cliffs: Sequence[Finding]) -> list[str]:
+    """Say how far kernels differ in where a cache gives out for them, and for how many it was not seen to."""
+    texts = []
+    for level in levels:
+        seen = sorted((f for f in cliffs if f.level == level and f.observed), key=lambda f: f.observed or 0.0)
+        missed = sum(f.level == level and f.observed is None for f in cliffs)
+        if len(seen) > 1:
+            least, most = (f"{value_text(f)} ({_name(report, f)})" for f in (seen[0], seen[-1]))
+            texts.append(f"{_capitalised(_the(level))} gives out between {least} and {most}, by the kernel.")
+        if missed and missed < missed + len(seen) and seen:
+            texts.append(f"{_sweeps(missed)} that should show where {_the(level)} gives out did not.")
+    return texts
+
+
+def _steps(report: Report, steps: Sequence[Finding]) -> list[str]:
+    if not steps:
+        return []
+    told = ", ".join(f"at {value_text(step)} ({_name(report, step)})" for step in steps[:3])
+    more = f" and {len(steps) - 3} more" if len(steps) > 3 else ""
+    return [f"No cache explains the {'step' if len(steps) == 1 else 'steps'} {told}{more}."]
+
+
+def _predicted_cliffs(curves: Iterable[Curve], levels: Sequence[str]) -> list[str]:
+    """Say where caches are predicted to give out, of each the prediction that is known best."""
+    features = [(curve.key.workload, f) for curve in curves for f in _foreseen(curve)]
+    told = []
+    for level in levels:
+        of = [(name, f) for name, f in features if f.position == "midpoint" and f.level == level]
+        if of:
+            _, best = min(of, key=lambda pair: (pair[0] != _PRIMITIVES, _feature_width(pair[1]), pair[1].value))
+            value = format_predicted(best.value, best.ci_low, best.ci_high, best.unit)
+            told.append(f"{_the(level)} is predicted to give out at {value}")
+    return _sum(told)
+
+
+def _foreseen(curve: Curve) -> Sequence[CurveFeature]:
+    """Return the predicted features of a curve, from the specification where it has them."""
+    prediction = curve.specification or curve.calibrated
+    return prediction.features if prediction else ()
+
+
+def _sum(told: Sequence[str]) -> list[str]:
+    """Make one sentence of what is told of each cache; a verb that comes again is left out."""
+    if not told:
+        return []
+    first, *others = told
+    verb = next((verb for verb in (" gives out at ", " is predicted to give out at ") if verb in first), None)
+    return [_capitalised(f"{_listed([first, *(text.replace(verb, ' at ') if verb else text for text in others)])}.")]
+
+
+def _feature_width(feature: CurveFeature) -> float:
+    return feature.ci_high / feature.ci_low if feature.ci_low and feature.ci_high else float("inf")
+
+
+def work(report: Report, found: Sequence[Curve]) -> list[str]:
+    """Say how much work fills the device: the least and the most over kernels, and how that was foreseen."""
+    curves = [curve for curve in found if not curve.is_work_group]
+    tapers = _mains(curves, "n90")
+    seen = sorted((f for f in tapers if f.observed), key=lambda f: f.observed or 0.0)
+    if not tapers and not any(curve.observation for curve in curves):
+        return _predicted_work(report, curves)
+    if not seen:
+        return ["No kernel was seen to fill the device within its sweep."] if tapers else []
+    if len(seen) == 1:
+        how = compared(seen[0], "less than", "more than")
+        return [f"It takes {value_text(seen[0])} to bring {_name(report, seen[0])} to 90 % of its best rate, {how}."]
+    least, most = (f"{value_text(f).removesuffix(' work-items')} ({_name(report, f)})" for f in (seen[0], seen[-1]))
+    agreeing = sum(f.verdict is Verdict.AGREES for f in tapers)
+    full = f"The device is 90 % full with {least} to {most} work-items"
+    return [f"{full}; {agreeing} of {len(tapers)} agree with the prediction.", *_farthest_work(report, seen)]
+
+
+def _farthest_work(report: Report, seen: Iterable[Finding]) -> list[str]:
+    """Name the taper that is farthest off, of those whose intervals do not meet those of their predictions."""
+    off = [f for f in seen if f.verdict is Verdict.OFF and f.ratio and not _meet(f)]
+    if not off:
+        return []
+    worst = max(off, key=lambda f: max(f.ratio or 1.0, 1 / (f.ratio or 1.0)))
+    sweep = worst.sweep.replace("_", " ")
+    return [f"Farthest off is {_name(report, worst)} ({sweep}): {compared(worst, 'less than', 'more than')}."]
+
+
+def _predicted_work(report: Report, curves: Iterable[Curve]) -> list[str]:
+    tapers = [
+        (f.value, kernel_name(report, curve.key.workload, curve.key.variant))
+        for curve in curves
+        for f in _foreseen(curve)
+        if f.position == "n90"
+    ]
+    if not tapers:
+        return []
+    least, most = (f"{format_value(value, '')} ({name})" for value, name in (min(tapers), max(tapers)))
+    if len(tapers) == 1:
+        return [f"The device is predicted to be 90 % full with {least} work-items."]
+    return [f"The device is predicted to be 90 % full with {least} to {most} work-items, by the kernel."]
+
+
+def near_limits(report: Report, found: Sequence[Curve]) -> list[str]:
+    """Say how near kernels run to the limits that bind them, what binds most, and which limits are passed."""
+    known = limits(found)
+    seen = [limit for limit in known if limit.share is not None]
+    if not known or (not seen and any(curve.observation for curve in found)):
+        return []
+    how = "run" if seen else "are predicted to run"
+    shares = {limit: limit.share or limit.predicted_share for limit in seen or known}
+    least, most = min(shares, key=shares.__getitem__), max(shares, key=shares.__getitem__)
+    if len(shares) == 1:
+        verb = "runs" if seen else "is predicted to run"
+        at = f"{percent(shares[least])} of its limit, {ceiling_text(least.binding)}"
+        return [f"{_limit_name(report, least)} {verb} at {at}.", *_passed(report, seen)]
+    binding, count = Counter(ceiling_text(limit.binding) for limit in shares).most_common(1)[0]
+    ends = f"{percent(shares[least])} to {percent(shares[most])}"
+    slowest = ceiling_text(least.binding)
+    middle = f"{percent(median(shares.values()))} of the limit that binds them"
+    return [
+        f"At their largest sizes kernels {how} at {middle} (median; {ends}); {binding} binds {count} of {len(shares)}.",
+        f"Farthest below its limit is {_limit_name(report, least)}, at {percent(shares[least])} of {slowest}.",
+        *_passed(report, seen),
+    ]
+
+
+def percent(share: float) -> str:
+    """Write a share in whole percent."""
+    return f"{100 * share:.0f} %"
+
+
+def _passed(report: Report, seen: Iterable[Limit]) -> list[str]:
+    """Name the kernels that surely passed their limits."""
+    names = [_limit_name(report, limit) for limit in seen if limit.passed]
+    if not names:
+        return []
+    told = f"{', '.join(names[:3])}{f' and {len(names) - 3} more' if len(names) > 3 else ''}"
+    run = "runs faster than its limit" if len(names) == 1 else "run faster than their limits"
+    return [f"{told} {run}: the model takes that to be lower than it is."]
+
+
+def _limit_name(report: Report, limit: Limit) -> str:
+    return kernel_name(report, limit.key.workload, limit.key.variant)
+
+
+def _name(report: Report, finding: Finding) -> str:
+    return kernel_name(report, finding.workload, finding.variant)
+
+
+def _sweeps(count: int) -> str:
+    return "One sweep" if count == 1 else f"{count} sweeps"
+
+
+def _listed(parts: Sequence[str]) -> str:
+    *first, last = parts
+    return f"{'; '.join(first)}; and {last}" if first else last
+
+
+def _capitalised(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,110 @@
+"""The compact tables of the chapters: cliffs, tapers, work-group shapes, and what is farthest from its prediction."""
+
+from collections.abc import Iterable
+
+from gpureport.advice import FamilyAdvice
+from gpureport.records import Finding, Verdict
+from gpureport.report.curves import Curve, verdicts
+from gpureport.report.document import Report
+from gpureport.report.figures.style import shorten
+from gpureport.report.tables import UNKNOWN, Table
+from gpureport.report.words import MARKS, TIMES, family_name, feature_text, kernel_name, observed_head
+from gpureport.units import format_interval, format_predicted, format_ratio, format_value
+
+_MOST = 12
+_NAME = 40
+
+
+def cliff_table(report: Report, found: Iterable[Curve]) -> Table:
+    """List where each cache gives out, kernel by kernel, from the innermost outward; steps last."""
+    caches = enumerate(report.device.caches)
+    order = {name: number for number, cache in caches for name in (f"{cache.name} near", cache.name)}
+    mains = [p.main for curve in found for p in curve.comparisons if p.main.position == "midpoint"]
+    columns = ("gives out", "kernel", "predicted", observed_head(report), "ratio", "verdict")
+    rows = (
+        (
+            f.level,
+            f"{f.workload}/{f.variant}",
+            format_predicted(f.predicted, f.predicted_low, f.predicted_high, f.unit),
+            format_interval(f.observed, f.ci_low, f.ci_high, f.unit),
+            format_ratio(f.ratio),
+            verdict_text(f.verdict),
+        )
+        for f in sorted(mains, key=lambda f: (order.get(f.level, len(order)), f.observed is None))
+    )
+    return Table(columns, tuple(rows), frozenset(columns[2:5]))
+
+
+def verdict_text(verdict: Verdict) -> str:
+    """Write a verdict with its sign."""
+    return f"{MARKS[verdict]} {verdict}"
+
+
+def taper_table(report: Report, found: Iterable[Curve]) -> Table:
+    """List the least and the most work that kernels of a family need for 90 % of their best rate."""
+    families: dict[str, list[Finding]] = {}
+    for curve in found:
+        mains = [pair.main for pair in curve.comparisons if pair.main.position == "n90"]
+        families.setdefault(curve.key.workload, []).extend(mains)
+    columns = ("family", "kernels", "predicted", "observed", "agree", "farthest from its prediction")
+    rows = (
+        (
+            family_name(report, family),
+            str(len(mains)),
+            _span([f.predicted for f in mains]),
+            _span([f.observed for f in mains]),
+            f"{sum(f.verdict is Verdict.AGREES for f in mains)} of {len(mains)}",
+            _farthest(report, mains),
+        )
+        for family, mains in families.items()
+        if mains
+    )
+    return Table(columns, tuple(rows), frozenset({"kernels", "predicted", "observed", "agree"}))
+
+
+def _span(values: Iterable[float | None]) -> str:
+    known = [value for value in values if value]
+    if not known:
+        return UNKNOWN
+    low, high = (format_value(end, "") for end in (min(known), max(known)))
+    return low if low == high else f"{low} to {high}"
+
+
+def _farthest(report: Report, mains: Iterable[Finding]) -> str:
+    off = [f for f in mains if f.ratio and f.verdict is not Verdict.AGREES]
+    if not off:
+        return UNKNOWN
+    worst = max(off, key=lambda f: max(f.ratio or 1.0, 1 / (f.ratio or 1.0)))
+    return f"{kernel_name(report, worst.workload, worst.variant)}: {format_ratio(worst.ratio)} times"
+
+
+def shape_table(report: Report, advice: Iterable[FamilyAdvice]) -> Table:
+    """List the shapes that serve each family, and what the worst choice costs."""
+    columns = ("family", "searches", "shapes that serve all", "best / worst", "most of all for")
+    rows = []
+    for family in advice:
+        worst = max(family.variants, key=lambda variant: variant.gain)
+        gains = [format_ratio(pick(v.gain for v in family.variants)) for pick in (min, max)]
+        span = gains[0] if gains[0] == gains[1] else " to ".join(gains)
+        shapes = ", ".join(shape.replace(" x ", TIMES) for shape in family.shapes)
+        rows.append((family_name(report, family.family), str(len(family.variants)), shapes, span, worst.name))
+    return Table(columns, tuple(rows), frozenset({"searches", "best / worst"}))
+
+
+def farthest_table(report: Report) -> Table:
+    """List the features that are farthest from their predictions, the most urgent first."""
+    columns = ("kernel", "value", "predicted", observed_head(report), "ratio", "verdict", "agree")
+    rows = tuple(
+        (
+            kernel_name(report, f.workload, f.variant),
+            shorten(feature_text(f), _NAME),
+            format_predicted(f.predicted, f.predicted_low, f.predicted_high, f.unit),
+            format_interval(f.observed, f.ci_low, f.ci_high, f.unit),
+            format_ratio(f.ratio),
+            verdict_text(f.verdict),
+            f"{row.agreeing} of {row.total}",
+        )
+        for row in verdicts(report)[:_MOST]
+        if (f := row.farthest.main).verdict is not Verdict.AGREES
+    )
+    return Table(columns, rows, frozenset({*columns[2:5], "agree"}))
