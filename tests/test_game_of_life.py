@@ -265,6 +265,20 @@ def test_columns_waste_sectors() -> None:
     assert read.outer_passes == pytest.approx(258 / 256 * 3 * 32)
 
 
+@pytest.mark.parametrize(("width", "conflicts"), [(2**14, 32), (2**14 + 64, 16), (2**14 + 96, 8)])
+def test_rows_that_begin_at_one_place_of_a_line_want_the_same_banks(width: int, conflicts: int) -> None:
+    """Rows of whole lines all do; of a line and a half more, every second; of a quarter, every fourth."""
+    shape = {"width": width, "local_x": 1, "local_y": 256}
+    assert Bytes().demand(SQUARE | shape, TOY).line_conflicts == conflicts
+
+
+def test_every_store_is_a_write() -> None:
+    """Four bytes are stored one by one: four times a column of as many lines."""
+    column = SQUARE | {"local_x": 1, "local_y": 32}
+    one, four = (workload.demand(column, TOY) for workload in (BytesWide(), Bytes4()))
+    assert four.line_writes == 4 * one.line_writes
+
+
 def test_a_wave_of_wide_items_touches_several_lines() -> None:
     """32 words of eight bytes are two lines of 128; of four bytes each, one."""
     assert Packed64().demand(SQUARE | {"width": 2**16}, TOY).lines_per_access == 2

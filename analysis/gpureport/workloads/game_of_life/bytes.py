@@ -46,6 +46,7 @@ class Bytes4(_Bytes):
     )
     cells_per_item_x = 4
     read_bytes = 18.0
+    stores = 4
     operations: ClassVar[Mapping[str, float]] = {"memory": 22.0, "int32": 68.0, "int32_mul": 35.0, "instruction": 154.0}
     row_after_row = True
     registers = 40

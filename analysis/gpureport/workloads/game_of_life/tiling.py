@@ -1,5 +1,6 @@
 """How the work-items, waves and work-groups of a dispatch cover a board, and what that costs in lines and sectors."""
 
+from collections import Counter
 from dataclasses import dataclass
 from math import ceil, prod
 
@@ -50,8 +51,7 @@ class Tiling:
         if self.device.kind == "cpu":
             return 1
         columns, rows = self.wave
-        line = self.device.caches[0].line_bytes if self.device.caches else _LINE_BYTES
-        return rows * ceil(columns * self.row_bytes / line)
+        return rows * ceil(columns * self.row_bytes / self._line)
 
     def halo(self, reach: int, reach_bytes: float) -> float:
         """Return the bytes that groups fetch in whole sectors, relative to the bytes of the board.
@@ -80,9 +80,16 @@ class Tiling:
         return prod(self.items) / prod(self.wave) * self.lines_per_access * self.rows
 
     @property
-    def writes_sectors(self) -> bool:
-        """Whether a row of a wave fills a sector."""
-        return self.device.kind == "cpu" or self.wave[0] * self.row_bytes >= self._sector
+    def line_conflicts(self) -> int:
+        """Lines of one access of a wave that begin at the same place of a line, and so lie in the same banks."""
+        columns, rows = self.wave
+        pitch, line = self.items[0] * self.row_bytes * self.rows, self._line
+        starts = Counter(int(row * pitch % line) // 4 for row in range(rows))
+        return max(starts.values()) * ceil(columns * self.row_bytes / line)
+
+    @property
+    def _line(self) -> int:
+        return self.device.caches[0].line_bytes if self.device.caches else _LINE_BYTES
 
     @property
     def _sector(self) -> int:
