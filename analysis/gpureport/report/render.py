@@ -1,6 +1,7 @@
 """From a report to HTML and PDF: the templates filled in, and nothing fetched."""
 
 import base64
+import hashlib
 import re
 from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout
@@ -194,8 +195,11 @@ def environment() -> "Environment":
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    script = _style("screen.js")
     env.globals.update(
         style=_style,
+        script=script,
+        script_hash=f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}",
         fonts=_fonts(),
         tables=tables,
         appendix=appendix,
@@ -223,7 +227,7 @@ def environment() -> "Environment":
 
 
 def _style(name: str) -> "Markup":
-    """Return a style sheet, safe to stand in a ``style`` element."""
+    """Return a style sheet or script of ours, safe to stand in its element."""
     from markupsafe import Markup
 
     return Markup((data_dir("templates") / name).read_text(encoding="utf-8"))  # noqa: S704 - our own file
