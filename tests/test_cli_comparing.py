@@ -51,7 +51,7 @@ def test_reports_are_printed_and_written(
     assert [machine["name"] for machine in written["machines"]] == ["before", "after"]
     assert written["baseline"] == "before"
     html = (tmp_path / "out" / "comparison.html").read_text()
-    assert "2 machines beside each other" in html
+    assert "<h1>before and after</h1>" in html
     assert "http://" not in html.replace("http://www.w3.org", "").replace("http://purl.org", "").replace(
         "http://creativecommons.org", ""
     )
@@ -95,6 +95,8 @@ def test_names_devices_and_hostile_text(
     ("arguments", "sentence"),
     [
         (("nowhere",), "nowhere: neither a file or folder, nor a device"),
+        (("--workload", "nothing"), "no workload is called 'nothing'"),
+        (("--workload", "instructions"), "nothing to compare: no two of before, after have a workload in common"),
         (("--baseline", "other"), "--baseline: there is no 'other' here; it is one of before, after"),
     ],
 )
@@ -105,6 +107,26 @@ def test_mistakes_get_a_sentence(
     assert sentence in " ".join(capsys.readouterr().err.split())
 
 
+def test_workloads_may_be_chosen(folders: tuple[str, str], tmp_path: Path) -> None:
+    chosen = ("--workload", "game_of_life/bytes,memory", "-o", str(tmp_path), "--no-pdf")
+
+    assert main(["compare", *folders, "rtx 2070", *chosen]) == 0
+    written = json.loads((tmp_path / "comparison.json").read_text())
+    assert {contest["workload"].partition("/")[0] for contest in written["contests"]} <= {"game_of_life", "memory"}
+    assert written["contests"]
+    assert {d["sweep"].rpartition("/")[0] for d in written["differences"]} <= {
+        contest["workload"] for contest in written["contests"]
+    }
+
+
+def test_of_many_machines_a_row_each_is_printed(folders: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", *folders * 5]) == 0
+
+    printed = capsys.readouterr().out
+    assert "after (5)" in printed
+    assert "of its promise" in printed
+
+
 def test_one_report_is_no_comparison(folders: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", folders[0]]) == 2
-    assert "needs two reports" in capsys.readouterr().err
+    assert "needs two machines" in capsys.readouterr().err

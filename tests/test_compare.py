@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpureport.compare import compare, regressions
+from gpureport.compare import compare, only, regressions
 from gpureport.compare.differences import differences
 from gpureport.compare.standings import BEYOND, contests
 from gpureport.errors import InputError
 from gpureport.records import Axis, MeasuredPoint, Measurement, Metric, PointKey, SweepKey
-from gpureport.report.document import Report
+from gpureport.report.document import Publication, Report
 from tests.make_report import make_report
 
 REPORT = make_report()
@@ -109,11 +109,49 @@ def test_equal_conditions_are_not_listed_and_others_are() -> None:
     (effort,) = compare({"a": REPORT, "b": quick}).conditions
     assert (effort.what, effort.severity) == ("effort", "caution")
     assert effort.values == {"a": "full", "b": "quick"}
+    assert [machine.cautions for machine in compare({"a": REPORT, "b": quick}).machines] == [(), ("effort",)]
+
+
+def test_work_that_is_counted_otherwise_has_no_ratio() -> None:
+    """The ratio would be one of words; what each keeps of its own promise remains."""
+    name = f"{REPORT.observations[0].key.workload}/{REPORT.observations[0].key.variant}"
+    info = REPORT.workloads[name].model_copy(update={"counting": "bytes read twice"})
+    other = REPORT.model_copy(update={"workloads": {**REPORT.workloads, name: info}})
+    again = REPORT.model_copy(
+        update={"workloads": {**other.workloads, name: info.model_copy(update={"counting": "x"})}}
+    )
+    found = compare({"a": again, "b": other}).contests
+
+    refused = [contest for contest in found if contest.refused]
+    assert {contest.workload for contest in refused} == {name}
+    assert refused[0].refused == "work is counted otherwise on a than on b"
+    assert all(contest.standings[1].to_baseline is None for contest in refused)
+    assert any(contest.standings[1].normalised for contest in refused)
+    assert all(contest.standings[1].to_baseline for contest in found if contest not in refused)
+
+
+def test_some_workloads_may_be_compared_alone() -> None:
+    """As if no others had been run; without any in common there is nothing to compare."""
+    names = [f"{o.key.workload}/{o.key.variant}" for o in REPORT.observations]
+    chosen = only(REPORT, names[:1])
+
+    assert {contest.workload for contest in compare({"a": chosen, "b": REPORT}).contests} == {names[0]}
+    assert {f"{finding.workload}/{finding.variant}" for finding in chosen.findings} == {names[0]}
+    with pytest.raises(InputError, match=r"nothing to compare: no two of a, b have a workload in common"):
+        compare({"a": chosen, "b": only(REPORT, names[-1:])})
+
+
+def test_what_is_published_has_the_date_of_its_publication() -> None:
+    """Not that of today, on which it was read."""
+    publication = Publication(title="t", citation="c", url="https://example.org", date="2020-09")
+    published = REPORT.model_copy(update={"publication": publication})
+
+    assert [m.created_at for m in compare({"a": published, "b": REPORT}).machines] == ["2020-09", REPORT.created_at]
 
 
 def test_one_machine_is_no_comparison_and_the_baseline_must_be_there() -> None:
     """Each in a sentence."""
-    with pytest.raises(InputError, match=r"needs two reports"):
+    with pytest.raises(InputError, match=r"needs two machines"):
         compare({"a": REPORT})
     with pytest.raises(InputError, match=r"there is no 'c' here; it is one of a, b"):
         compare({"a": REPORT, "b": REPORT}, baseline="c")

@@ -190,7 +190,7 @@ def test_the_end_of_the_near_part_tells_the_whole_capacity(monkeypatch: pytest.M
     assert device.caches[-1].partitions == 2
     assert device.caches[-1].capacity_bytes == pytest.approx(L2.capacity, rel=0.06)
     note = device.provenance["caches.L2.capacity"].note
-    assert note.startswith("where the curve of memory/latency steps, where its near part gives out; ")
+    assert note.startswith("where the curve of memory/latency steps at the end of the near part; ")
 
 
 def test_a_step_that_no_cache_answers_is_a_comment(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,11 +1,18 @@
-"""Open what was measured on a device, by us or by others, as a report."""
+"""Open what was measured on a device, by us or by others, or what is predicted of it, as a report."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpureport import published
 from gpureport.errors import InputError
-from gpureport.report.document import Report, load_report
+from gpureport.report.document import FILE_NAME, Report, load_report
 from gpureport.spec.database import Database
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpureport.spec.models import Device
+    from gpureport.workloads.model import Workload
 
 RECORD_SUFFIX = ".yaml"
 
@@ -13,6 +20,53 @@ RECORD_SUFFIX = ".yaml"
 def is_record(path: Path) -> bool:
     """Return whether *path* is taken for a published record, not for a report."""
     return path.suffix == RECORD_SUFFIX and not path.is_dir()
+
+
+def short_name(path: Path) -> str:
+    """Return what tells a report from others: of a folder, or of a file called like every report, the folder's name."""
+    if path.is_dir():
+        return path.resolve().name
+    return path.resolve().parent.name if path.name == FILE_NAME else path.stem
+
+
+def open_machine(source: str, database: Database, workloads: "Sequence[Workload]") -> Report:
+    """Open a report or a record; a device of the database is predicted, without intervals.
+
+    Args:
+        source: a file, a folder, or a device's name.
+        database: of today.
+        workloads: what to predict of a device.
+
+    Raises:
+        InputError: it is none of these, or wrong.
+    """
+    path = Path(source)
+    if path.exists():
+        return open_report(path, database)
+    try:
+        device = database.resolve(source)
+    except InputError as error:
+        raise InputError(f"{source}: neither a file or folder, nor a device ({error})") from None
+    return predicted_report(device, workloads, intervals=False)
+
+
+def predicted_report(
+    device: "Device", workloads: "Sequence[Workload]", *, quick: bool = False, intervals: bool = True
+) -> Report:
+    """Return the report of what the specification promises of *device*.
+
+    Args:
+        device: an entry of the database.
+        workloads: those to predict.
+        quick: shorter sweeps.
+        intervals: without them it takes a third of the time.
+    """
+    from gpureport.predict import limits_of, predict
+    from gpureport.report.prediction import prediction_report
+
+    limits = limits_of(device, quick=quick)
+    predictions = [p for workload in workloads for p in predict(device, workload, limits, intervals=intervals)]
+    return prediction_report(device, workloads, predictions, quick=quick)
 
 
 def open_report(path: Path, database: Database) -> Report:

@@ -3,24 +3,23 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import geometric_mean
 from typing import TYPE_CHECKING
 
 from gpureport.cli.console import note, print_line
 from gpureport.cli.database import open_database
-from gpureport.cli.options import refuse_overwriting, writable_directory
+from gpureport.cli.options import refuse_overwriting, selected, writable_directory
 from gpureport.cli.progress import ProgressBar
 from gpureport.cli.rendering import print_written, refuse_overwriting_documents, write_comparison_files
 from gpureport.cli.tables import Row, print_table
 from gpureport.errors import InputError
-from gpureport.report.document import FILE_NAME as REPORT_FILE
 from gpureport.report.document import Report
+from gpureport.results import open_machine, short_name
 from gpureport.text import sentence
 
 if TYPE_CHECKING:
     from gpureport.compare import Comparison
     from gpureport.spec.database import Database
-    from gpureport.spec.models import Device
+    from gpureport.workloads.model import Workload
 
 REGRESSION = 3
 """Exit code of a regression."""
@@ -36,6 +35,7 @@ class Asked:
         output: folder for JSON, HTML and PDF; ``None``: print only.
         baseline: name of the machine that ratios refer to; the first if not given.
         fail_on_regression: percent by which a machine with the baseline's device may be slower.
+        workloads: names, each of which may hold several, separated by commas; none: all that two machines have.
         no_pdf: write no PDF.
         force: overwrite.
         entries: folders of device entries besides the shipped ones.
@@ -45,6 +45,7 @@ class Asked:
     output: Path | None = None
     baseline: str | None = None
     fail_on_regression: float | None = None
+    workloads: tuple[str, ...] = ()
     no_pdf: bool = False
     force: bool = False
     entries: tuple[Path, ...] = ()
@@ -52,13 +53,18 @@ class Asked:
 
 def compare_machines(asked: Asked) -> int:
     """Compare, print and write; 3 if a machine is slower than asked for."""
-    from gpureport.compare import compare, regressions
+    from gpureport.compare import compare, only, regressions
 
     directory = _directory(asked)
     database = open_database(asked.entries)
+    workloads = selected(asked.workloads, quick=False)
     with ProgressBar("reading"):
-        reports = dict(_named(asked.machines, database))
-    comparison = compare(reports, _baseline(asked.baseline, reports), dict(zip(reports, asked.machines, strict=True)))
+        reports = dict(_named(asked.machines, database, workloads))
+    if asked.workloads:
+        names = {workload.name for workload in workloads}
+        reports = {name: only(report, names) for name, report in reports.items()}
+    sources = dict(zip(reports, map(_without_folders, asked.machines), strict=True))
+    comparison = compare(reports, _baseline(asked.baseline, reports), sources)
     _print(comparison)
     if directory:
         print_written(write_comparison_files(comparison, directory, no_pdf=asked.no_pdf))
@@ -85,53 +91,27 @@ def _directory(asked: Asked) -> Path | None:
     return directory
 
 
-def _named(machines: Sequence[str], database: "Database") -> Iterator[tuple[str, Report]]:
+def _named(
+    machines: Sequence[str], database: "Database", workloads: "Sequence[Workload]"
+) -> Iterator[tuple[str, Report]]:
     """Yield a unique name and the report of each machine."""
     taken: dict[str, int] = {}
     for text in machines:
         given, equals, rest = text.partition("=")
         name, source = (given, rest) if equals and not Path(text).exists() else ("", text)
-        report = _open(source, database)
+        report = open_machine(source, database, workloads)
         name = name or _short(source)
         taken[name] = taken.get(name, 0) + 1
         yield (name if taken[name] == 1 else f"{name} ({taken[name]})"), report
 
 
-def _open(source: str, database: "Database") -> Report:
-    """Open a report or a record; a name of the database is predicted."""
-    from gpureport.results import open_report
-
-    path = Path(source)
-    if path.exists():
-        return open_report(path, database)
-    try:
-        device = database.resolve(source)
-    except InputError as error:
-        raise InputError(f"{source}: neither a file or folder, nor a device ({error})") from None
-    return _predicted(device)
-
-
-def _predicted(device: "Device") -> Report:
-    """Return the report of what the specification promises, of a full run's workloads."""
-    from gpureport.predict import limits_of, predict
-    from gpureport.report.prediction import prediction_report
-    from gpureport.workloads import select
-
-    workloads, limits = select((), quick=False), limits_of(device)
-    predictions = [
-        prediction for workload in workloads for prediction in predict(device, workload, limits, intervals=False)
-    ]
-    return prediction_report(device, workloads, predictions, quick=False)
-
-
 def _short(source: str) -> str:
-    """Return the folder's name, or the file's; of a file called like every report that of its folder."""
-    path = Path(source)
-    if path.is_dir():
-        return path.resolve().name
-    if path.name == REPORT_FILE and path.exists():
-        return path.resolve().parent.name
-    return path.stem if path.exists() else source
+    return short_name(Path(source)) if Path(source).exists() else source
+
+
+def _without_folders(text: str) -> str:
+    """Return what was typed without folders that say something of this machine only."""
+    return "/".join(Path(text).parts[-2:]) if Path(text).is_absolute() else text
 
 
 def _baseline(asked: str | None, reports: Mapping[str, Report]) -> str | None:
@@ -140,12 +120,12 @@ def _baseline(asked: str | None, reports: Mapping[str, Report]) -> str | None:
 
 
 def _print(comparison: "Comparison") -> None:
-    from gpureport.report.comparing import sentences
+    from gpureport.report.comparing_tables import machine_table, sharing
+    from gpureport.report.comparing_words import sentences
 
     for condition in comparison.conditions:
-        values = ", ".join(f"{name} {value}" for name, value in condition.values.items())
         if condition.severity == "caution":
-            note(f"Caution: other {condition.what}: {values}. {sentence(condition.effect)}")
+            note(f"Caution: other {condition.what}: {sharing(condition)}. {sentence(condition.effect)}")
     for text in sentences(comparison):
         print_line(text)
     print_line("")
@@ -154,18 +134,19 @@ def _print(comparison: "Comparison") -> None:
         rows = list(_rows(comparison, names))
         title = f"Speed / that of {comparison.baseline}, by workload (geometric mean over regimes and cases)"
         print_table(title, ("workload", *names), rows, right=tuple(range(1, len(names) + 1)))
+    else:
+        table = machine_table(comparison)
+        print_table("Geometric means over families", table.columns, table.rows, right=(4, 5))
 
 
 _MOST_COLUMNS = 8
-"""Machines that a table of the terminal has columns for; of more the documents have a map."""
+"""Machines that a table of workloads has columns for; of more the documents have a map."""
 
 
 def _rows(comparison: "Comparison", names: Sequence[str]) -> Iterator[Row]:
+    from gpureport.compare.summary import means
     from gpureport.units import format_ratio
 
     for workload in dict.fromkeys(contest.workload for contest in comparison.contests):
-        ratios: dict[str, list[float]] = {name: [] for name in names}
-        for contest in comparison.contests:
-            for s in contest.standings if contest.workload == workload else ():
-                ratios[s.machine] += [s.to_baseline.value] if s.to_baseline else []
-        yield workload, *(format_ratio(geometric_mean(found)) if found else "" for found in ratios.values())
+        found = means((contest for contest in comparison.contests if contest.workload == workload), "speed")
+        yield workload, *(format_ratio(found[name]) if name in found else "" for name in names)

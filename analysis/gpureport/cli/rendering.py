@@ -11,7 +11,7 @@ from gpureport.cli.progress import ProgressBar
 from gpureport.errors import InputError
 from gpureport.report.document import FILE_NAME, Report
 from gpureport.report.side_by_side import Beside, Side
-from gpureport.results import is_record, open_report
+from gpureport.results import is_record, open_report, short_name
 
 if TYPE_CHECKING:
     from gpureport.compare import Comparison
@@ -48,17 +48,10 @@ def _records(source: Path) -> tuple[Path, ...]:
 def _directory(file: Path, output: Path | None, *, several: bool) -> Path:
     """Return where the documents of *file* go: of several, and of a record, to a folder called like it."""
     if output:
-        return output / _name(file) if several else output
+        return output / short_name(file) if several else output
     if is_record(file):
         return file.with_suffix("")
     return file if file.is_dir() else file.parent
-
-
-def _name(file: Path) -> str:
-    """Return what tells a report from others: a ``report.json`` is called like its folder."""
-    if file.is_dir():
-        return file.resolve().name
-    return file.resolve().parent.name if file.name == FILE_NAME else file.stem
 
 
 def _refuse_sharing(files: Sequence[Path], directories: Sequence[Path]) -> None:

@@ -22,7 +22,7 @@ from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.replay import Result, published_result, report_result
 from gpureport.report.document import FILE_NAME, load_report
-from gpureport.results import is_record, open_record
+from gpureport.results import is_record, open_record, short_name
 from gpureport.spec.database import Database
 from gpureport.validation import KINDS, TARGETS, judge
 from gpureport.workloads import all_workloads
@@ -120,11 +120,6 @@ def _files(path: Path) -> Iterator[Path]:
 _PUBLISHED = "published"
 
 
-def _name(file: Path) -> str:
-    """Return how tables name the result of a file: the folder of a ``report.json``, or the file itself."""
-    return file.absolute().parent.name if file.name == FILE_NAME else file.stem
-
-
 def _result(file: Path, database: Database) -> Result:
     """Read a result, and find its device.
 
@@ -132,7 +127,7 @@ def _result(file: Path, database: Database) -> Result:
         InputError: the file is wrong, or names a device that the database has not.
     """
     if not is_record(file):
-        return report_result(load_report(file), _name(file), database, all_workloads())
+        return report_result(load_report(file), short_name(file), database, all_workloads())
     record = open_record(file, database)
     return published_result(record, database)
 

@@ -1,20 +1,19 @@
 """Machines beside each other: measured by us, published by others, or only predicted."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version
 
-from gpureport.compare.conditions import conditions, facts, origin
+from gpureport.compare.conditions import cautions, conditions, facts, origin
 from gpureport.compare.differences import differences, regressions
-from gpureport.compare.records import Comparison, Entrant, Landmark
+from gpureport.compare.landmarks import landmarks
+from gpureport.compare.records import Comparison, Entrant
 from gpureport.compare.standings import contests
 from gpureport.errors import InputError
+from gpureport.records import Finding, Measurement, Observation, Prediction
 from gpureport.report.document import Report
 
-__all__ = ["Comparison", "compare", "regressions"]
-
-_LANDMARKS = {"cliff": "midpoint", "taper": "n90"}
-"""The position of each feature that is set beside others."""
+__all__ = ["Comparison", "compare", "only", "regressions"]
 
 
 def compare(reports: Mapping[str, Report], baseline: str | None = None, sources: Mapping[str, str] = {}) -> Comparison:
@@ -26,67 +25,66 @@ def compare(reports: Mapping[str, Report], baseline: str | None = None, sources:
         sources: where each came from, by name.
 
     Raises:
-        InputError: fewer than two, or no such baseline.
+        InputError: fewer than two, no such baseline, or no two that have a workload in common.
     """
     if len(reports) < 2:
-        raise InputError("a comparison needs two reports at least")
+        raise InputError("a comparison needs two machines at least")
     chosen = baseline or next(iter(reports))
     if chosen not in reports:
         raise InputError(f"--baseline: there is no {chosen!r} here; it is one of {', '.join(reports)}")
+    common = contests(reports, chosen)
+    if not common:
+        raise InputError(f"nothing to compare: no two of {', '.join(reports)} have a workload in common")
+    differing = conditions(reports)
     found, between_runs = differences(reports, chosen)
     return Comparison(
         tool_version=version("gpureport"),
         created_at=datetime.now(UTC).isoformat(timespec="seconds"),
         baseline=chosen,
-        machines=tuple(_entrant(name, report, sources.get(name, "")) for name, report in reports.items()),
-        conditions=conditions(reports),
-        contests=contests(reports, chosen),
-        landmarks=tuple(mark for name, report in reports.items() for mark in _landmarks(name, report)),
+        machines=tuple(
+            _entrant(name, report, sources.get(name, ""), cautions(differing, name, chosen))
+            for name, report in reports.items()
+        ),
+        conditions=differing,
+        contests=common,
+        landmarks=landmarks(reports),
         differences=found,
         between_runs=between_runs,
     )
 
 
-def _entrant(name: str, report: Report, source: str) -> Entrant:
+def only(report: Report, workloads: Collection[str]) -> Report:
+    """Return *report* with some workloads only, as if no others had been run.
+
+    Args:
+        report: a whole one.
+        workloads: names, ``family/variant``.
+    """
+
+    def among(curve: Prediction | Measurement | Observation) -> bool:
+        return f"{curve.key.workload}/{curve.key.variant}" in workloads
+
+    def concerned(finding: Finding) -> bool:
+        return f"{finding.workload}/{finding.variant}" in workloads
+
+    return report.model_copy(
+        update={
+            "predictions": tuple(filter(among, report.predictions)),
+            "measurements": tuple(filter(among, report.measurements)),
+            "observations": tuple(filter(among, report.observations)),
+            "findings": tuple(filter(concerned, report.findings)),
+        }
+    )
+
+
+def _entrant(name: str, report: Report, source: str, differs_in: tuple[str, ...]) -> Entrant:
     return Entrant(
         name=name,
         source=source,
         device=report.device.name,
         entry=report.match.entry,
         kind=origin(report),
-        created_at=report.created_at,
+        created_at=report.publication.date if report.publication else report.created_at,
         facts=facts(report),
+        cautions=differs_in,
     )
-
-
-def _landmarks(name: str, report: Report) -> Iterator[Landmark]:
-    """Yield the cliffs and tapers of a report: its findings, or what is predicted where nothing was measured."""
-    for finding in report.findings:
-        if finding.basis == "specification" and _LANDMARKS.get(finding.feature) == finding.position:
-            yield Landmark(
-                machine=name,
-                workload=f"{finding.workload}/{finding.variant}",
-                sweep=finding.sweep,
-                feature="cliff" if finding.feature == "cliff" else "taper",
-                level=finding.level,
-                predicted=finding.predicted,
-                observed=finding.observed,
-                ci_low=finding.ci_low,
-                ci_high=finding.ci_high,
-                unit=finding.unit,
-            )
-    if report.findings:
-        return
-    for prediction in report.predictions:
-        for feature in prediction.features:
-            if _LANDMARKS.get(feature.feature) == feature.position:
-                yield Landmark(
-                    machine=name,
-                    workload=f"{prediction.key.workload}/{prediction.key.variant}",
-                    sweep=prediction.key.sweep,
-                    feature="cliff" if feature.feature == "cliff" else "taper",
-                    level=feature.level,
-                    predicted=feature.value,
-                    observed=None,
-                    unit=feature.unit,
-                )

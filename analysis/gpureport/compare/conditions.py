@@ -1,6 +1,6 @@
 """In what runs differ besides the device, and what that does to a comparison."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Literal
 
 from gpureport.compare.records import Condition
@@ -25,6 +25,16 @@ def conditions(reports: Mapping[str, Report]) -> tuple[Condition, ...]:
         if len(set(values.values())) > 1:
             found.append(Condition(what=what, values=values, effect=effect, severity=severity))
     return tuple(sorted(found, key=lambda condition: condition.severity != "caution"))
+
+
+def cautions(found: Iterable[Condition], name: str, baseline: str) -> tuple[str, ...]:
+    """Return in what else than its origin a machine differs from the baseline so that ratios mean less."""
+    return tuple(
+        condition.what
+        for condition in found
+        if condition.severity == "caution" and condition.what != _ORIGIN and name in condition.values
+        if condition.values[name] != condition.values.get(baseline, condition.values[name])
+    )
 
 
 def origin(report: Report) -> Literal["measured", "published", "predicted"]:
@@ -57,8 +67,9 @@ def _effort(report: Report) -> str:
     return "quick" if report.settings.quick else "full"
 
 
+_ORIGIN = "origin"
 _ASKED: Mapping[str, tuple[Callable[[Report], str], str, Severity]] = {
-    "origin": (
+    _ORIGIN: (
         origin,
         "published results have no intervals and come from kernels like ours; predictions were not measured.",
         "caution",
@@ -78,6 +89,11 @@ _ASKED: Mapping[str, tuple[Callable[[Report], str], str, Severity]] = {
         lambda report: report.tool_version,
         "kernels, sizes and counting may have changed between versions.",
         "caution",
+    ),
+    "schema": (
+        lambda report: str(report.schema_version) if origin(report) == "measured" else "",
+        "reports of an earlier schema may lack what later ones hold.",
+        "note",
     ),
     "platform": (
         lambda report: report.machine.opencl.platform if report.machine else "",

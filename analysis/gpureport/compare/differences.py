@@ -1,6 +1,6 @@
 """Two runs on the same device: which differences are real, and which are what runs differ by anyway."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, log, pi, sqrt
 
@@ -41,6 +41,23 @@ class _Pair:
     error: float
 
 
+@dataclass(frozen=True)
+class _Tested:
+    """A sweep of a machine and how likely it is if nothing differs.
+
+    Attributes:
+        machine: its name.
+        pair: the sweep.
+        error: standard error of its centre, with what runs differ by.
+        p_value: of so large a centre.
+    """
+
+    machine: str
+    pair: _Pair
+    error: float
+    p_value: float
+
+
 def differences(reports: Mapping[str, Report], baseline: str) -> tuple[tuple[Difference, ...], float | None]:
     """Compare every sweep of the machines that have the baseline's device with the baseline's, point by point.
 
@@ -59,7 +76,7 @@ def differences(reports: Mapping[str, Report], baseline: str) -> tuple[tuple[Dif
         observed.
     """
     base = reports[baseline]
-    found: list[Difference] = []
+    tested: list[_Tested] = []
     between_runs = []
     for name, report in reports.items():
         if name == baseline or report.match.entry != base.match.entry or report.device.name != base.device.name:
@@ -67,9 +84,9 @@ def differences(reports: Mapping[str, Report], baseline: str) -> tuple[tuple[Dif
         pairs = tuple(_pairs(report, base))
         between = _between(pairs)
         between_runs.append(between)
-        found += _tested(name, pairs, _USUAL if between is None else between)
+        tested += (_tested(name, pair, _USUAL if between is None else between) for pair in pairs)
     known = [between for between in between_runs if between is not None]
-    return tuple(found), max(known, default=None)
+    return tuple(_judged(tested)), max(known, default=None)
 
 
 def _pairs(report: Report, base: Report) -> Iterator[_Pair]:
@@ -115,21 +132,23 @@ def _between(pairs: tuple[_Pair, ...]) -> float | None:
     return max(_LEAST, float(np.sqrt(max(total**2 - within**2, 0.0))))
 
 
-def _tested(name: str, pairs: tuple[_Pair, ...], between: float) -> Iterator[Difference]:
-    if not pairs:
-        return
-    errors = [max(float(np.hypot(pair.error, between)), 1e-9) for pair in pairs]
-    p_values = [float(2 * norm.sf(abs(pair.centre) / error)) for pair, error in zip(pairs, errors, strict=True)]
-    adjusted = false_discovery_control(p_values)
-    for pair, error, p_value, bounded in zip(pairs, errors, p_values, adjusted, strict=True):
-        half = NORMAL_95 * error
+def _tested(machine: str, pair: _Pair, between: float) -> _Tested:
+    error = max(float(np.hypot(pair.error, between)), 1e-9)
+    return _Tested(machine, pair, error, float(2 * norm.sf(abs(pair.centre) / error)))
+
+
+def _judged(tested: Sequence[_Tested]) -> Iterator[Difference]:
+    """Yield the differences; those that are real among all of them, whichever machine they are of."""
+    bounded = false_discovery_control([one.p_value for one in tested]) if tested else ()
+    for one, chance in zip(tested, bounded, strict=True):
+        centre, half = one.pair.centre, NORMAL_95 * one.error
         yield Difference(
-            machine=name,
-            sweep=pair.sweep,
-            points=pair.points,
-            speed=Ratio(value=exp(pair.centre), ci_low=exp(pair.centre - half), ci_high=exp(pair.centre + half)),
-            p_value=p_value,
-            real=bool(bounded <= FALSE_DISCOVERIES),
+            machine=one.machine,
+            sweep=one.pair.sweep,
+            points=one.pair.points,
+            speed=Ratio(value=exp(centre), ci_low=exp(centre - half), ci_high=exp(centre + half)),
+            p_value=one.p_value,
+            real=bool(chance <= FALSE_DISCOVERIES),
         )
 
 

@@ -20,8 +20,11 @@ class Entrant(Record):
     entry: str | None
     kind: Literal["measured", "published", "predicted"]
     created_at: str = ""
+    """When it was measured, published or predicted; a year for some publications, empty if it has no date."""
     facts: dict[str, str] = Field(default_factory=dict)
     """Conditions of its run, by what they are: driver, platform, clocks, …"""
+    cautions: tuple[str, ...] = ()
+    """Conditions, other than how figures came about, in which it differs from the baseline so that ratios mean less."""
 
 
 class Condition(Record):
@@ -72,6 +75,8 @@ class Contest(Record):
     regime: str
     """``beyond the caches``, ``within the caches``, or the case."""
     metric: Metric
+    refused: str = ""
+    """Why some machines have no ratio although the baseline has this workload, in a sentence."""
     standings: tuple[Standing, ...]
     """In the order of the machines; only those that have it."""
 

@@ -24,6 +24,7 @@ class _Candidate:
     interval: tuple[float, float] | None
     promised: float | None
     observed: bool
+    counting: str = ""
 
 
 def contests(reports: Mapping[str, Report], baseline: str) -> tuple[Contest, ...]:
@@ -65,12 +66,16 @@ def _best(report: Report, sized: Collection[str]) -> Iterator[tuple[tuple[str, s
 def _candidates(report: Report, sized: Collection[str]) -> Iterator[tuple[tuple[str, str], _Candidate]]:
     promised = {str(p.key): p for p in report.predictions if p.kind == "specification"}
     observed = {str(o.key): o for o in report.observations}
+    counting = {name: info.counting for name, info in report.workloads.items()}
     for name in observed or promised:
-        yield from _points(promised.get(name), observed.get(name), sized)
+        yield from _points(promised.get(name), observed.get(name), sized, counting)
 
 
 def _points(
-    prediction: Prediction | None, observation: Observation | None, sized: Collection[str]
+    prediction: Prediction | None,
+    observation: Observation | None,
+    sized: Collection[str],
+    counting: Mapping[str, str],
 ) -> Iterator[tuple[tuple[str, str], _Candidate]]:
     """Yield what one sweep offers; of a sweep that was observed what was observed."""
     by_label = {p.point.label: p for p in prediction.points} if prediction else {}
@@ -93,6 +98,7 @@ def _points(
                 interval=interval,
                 promised=said.value if said else None,
                 observed=observation is not None,
+                counting=counting.get(name, ""),
             ),
         )
 
@@ -108,15 +114,24 @@ def _speed(candidate: _Candidate) -> float:
 def _contest(key: tuple[str, str], of_machines: Mapping[str, _Candidate], baseline: str) -> Contest:
     workload, regime = key
     base = of_machines.get(baseline)
-    standings = tuple(_standing(name, candidate, base) for name, candidate in of_machines.items())
+    others = [name for name, candidate in of_machines.items() if base is not None and not _comparable(candidate, base)]
     return Contest(
-        workload=workload, regime=regime, metric=next(iter(of_machines.values())).metric, standings=standings
+        workload=workload,
+        regime=regime,
+        metric=next(iter(of_machines.values())).metric,
+        refused=f"work is counted otherwise on {baseline} than on {', '.join(others)}" if others else "",
+        standings=tuple(_standing(name, candidate, base) for name, candidate in of_machines.items()),
     )
+
+
+def _comparable(one: _Candidate, other: _Candidate) -> bool:
+    """Return whether both count the same work, so that a ratio of the two means something."""
+    counted_alike = one.counting == other.counting or not (one.counting and other.counting)
+    return counted_alike and (one.metric.kind, one.metric.unit) == (other.metric.kind, other.metric.unit)
 
 
 def _standing(name: str, candidate: _Candidate, base: _Candidate | None) -> Standing:
     attained = _attained(candidate)
-    comparable = base is not None and base.metric.unit == candidate.metric.unit
     return Standing(
         machine=name,
         point=candidate.label,
@@ -125,7 +140,7 @@ def _standing(name: str, candidate: _Candidate, base: _Candidate | None) -> Stan
         ci_high=candidate.interval[1] if candidate.interval else None,
         promised=candidate.promised,
         attained=attained,
-        to_baseline=_faster(candidate, base) if base is not None and comparable else None,
+        to_baseline=_faster(candidate, base) if base is not None and _comparable(candidate, base) else None,
         normalised=_quotient(attained, _attained(base)) if base is not None and attained else None,
     )
 

@@ -1,26 +1,38 @@
 """From a comparison of machines to HTML and PDF."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from math import ceil
 from pathlib import Path
-from statistics import geometric_mean
 
-from gpureport.compare.records import Comparison, Contest, Ratio, Standing
+from gpureport.compare.records import Comparison, Contest, Difference
 from gpureport.compare.standings import REGIMES
-from gpureport.report.figures.heat import MOST_ROWS, HeatRow, heat_figure
-from gpureport.report.figures.landmarks import landmark_figure, landmark_panels
-from gpureport.report.figures.style import shorten
+from gpureport.compare.summary import What, families, means
+from gpureport.report.comparing_tables import (
+    FEW,
+    condition_table,
+    differences_table,
+    leaders_tables,
+    machine_table,
+    short_regime,
+    standings_tables,
+)
+from gpureport.report.comparing_words import sentences, title
+from gpureport.report.figures.heat import MOST_ROWS, HeatBlock, HeatRow, heat_figure
+from gpureport.report.figures.landmarks import LandmarkPanel, landmark_figure, landmark_panels
+from gpureport.report.figures.spreads import spread_figure
+from gpureport.report.figures.strips import strip_figure
 from gpureport.report.pictures import Figure
 from gpureport.report.render import Content, write_file, write_filled
-from gpureport.report.tables import UNKNOWN, Table
-from gpureport.units import format_interval, format_ratio, format_value
+from gpureport.units import format_value
 
 NAME = "comparison"
 """Stem of the files."""
 FILE_NAME = f"{NAME}.json"
-_FAR = 0.05
-"""Geometric means within so much of 1 are called equal."""
-_MOST_DIFFERENCES, _MOST_VALUES = 40, 250
-"""Rows of the tables; what is beyond is in comparison.json."""
+_MOST_COLUMNS = 8
+"""Columns of a map whose speeds and shares of promises fit side by side."""
+_MOST_PANEL_PAGES = 3
+"""Pages of cliffs and tapers workload by workload; what is beyond is in comparison.json."""
+_COLOURS = "Blue is more than 1, orange less."
 
 
 def write_comparison(comparison: Comparison, directory: Path, *, pdf: bool) -> list[Path]:
@@ -34,151 +46,154 @@ def write_comparison(comparison: Comparison, directory: Path, *, pdf: bool) -> l
     """
     path = directory / FILE_NAME
     write_file(path, f"{comparison.model_dump_json(indent=1)}\n".encode())
-    return [path, *write_filled("comparison.html.j2", _content(comparison), directory, pdf=pdf, name=NAME)]
+    return [path, *write_filled("comparison.html.j2", content(comparison), directory, pdf=pdf, name=NAME)]
 
 
-def _content(comparison: Comparison) -> Content:
+def content(comparison: Comparison) -> Content:
+    """Draw the figures of a comparison and gather what its template names."""
+    few = len(comparison.machines) <= FEW
+    panels = list(landmark_panels(comparison.landmarks))
     return {
         "comparison": comparison,
+        "title": title(comparison),
         "sentences": tuple(sentences(comparison)),
         "machines": machine_table(comparison),
-        "conditions": comparison.conditions,
-        "speed": tuple(_heat(comparison, "speed")),
-        "attained": tuple(_heat(comparison, "attained")),
-        "landmarks": tuple(_landmarks(comparison)),
-        "standings": standings_table(comparison),
-        "values": sum(len(contest.standings) for contest in comparison.contests),
+        "conditions": condition_table(comparison),
+        "overview": overview(comparison),
+        "speed": tuple(maps(comparison)),
+        "strips": _strips(comparison),
+        "panels": tuple(_panels(comparison, panels[:_MOST_PANEL_PAGES])),
+        "panels_left": sum(map(len, panels[_MOST_PANEL_PAGES:])),
+        "spreads": tuple(_spreads(comparison)),
         "differences": differences_table(comparison),
+        "refused": tuple(contest for contest in comparison.contests if contest.refused),
+        "standings": standings_tables(comparison) if few else leaders_tables(comparison),
+        "few": few,
     }
 
 
-def sentences(comparison: Comparison) -> Iterator[str]:
-    """Yield what the comparison says, a sentence a machine: how fast beside the baseline, and beside its promise."""
-    for machine in comparison.machines:
-        if machine.name != comparison.baseline:
-            yield _speed_sentence(comparison, machine.name)
-    for machine in comparison.machines:
-        shares = [s.attained.value for s in _standings(comparison, machine.name) if s.attained]
-        if shares:
-            mean = f"{geometric_mean(shares):.0%}"
-            yield f"{machine.name} reaches {mean} of what its specification promises (geometric mean, {len(shares)})."
-    real = [d for d in comparison.differences if d.real]
-    if comparison.differences:
-        tested = len(comparison.differences)
-        yield f"On the same device {len(real)} of {tested} sweeps differ for real; the others differ as runs do."
-
-
-def _speed_sentence(comparison: Comparison, name: str) -> str:
-    """Say how fast a machine is at each family; at primitives only where there is nothing else."""
-    ratios: dict[str, list[float]] = {}
-    for contest in comparison.contests:
-        for s in contest.standings:
-            if s.machine == name and s.to_baseline:
-                ratios.setdefault(contest.workload.partition("/")[0], []).append(s.to_baseline.value)
-    shown = {family: found for family, found in ratios.items() if family in _APPLIED} or ratios
-    if not shown:
-        return f"{name} and {comparison.baseline} have no workload in common."
-    parts = [f"{family.replace('_', ' ')} {_times(geometric_mean(found))}" for family, found in shown.items()]
-    return f"{name}, beside {comparison.baseline}: {', '.join(parts)} (geometric means over variants)."
-
-
-def _times(ratio: float) -> str:
-    return "as fast" if abs(ratio - 1) < _FAR else f"{format_ratio(ratio)} times as fast"
-
-
-_APPLIED = ("game_of_life", "particles", "bit_transpose")
-"""Families that somebody wants to run; the others explain these."""
-
-
-def _standings(comparison: Comparison, machine: str) -> Iterator[Standing]:
-    return (s for contest in comparison.contests for s in contest.standings if s.machine == machine)
-
-
-def machine_table(comparison: Comparison) -> Table:
-    """List the machines: what they are, where their figures come from and when."""
-    rows = (
-        (m.name, shorten(m.device, 48), m.entry or "no entry", m.kind, m.created_at[:10]) for m in comparison.machines
-    )
-    return Table(("machine", "device", "entry", "figures are", "made"), tuple(rows))
-
-
-def _heat(comparison: Comparison, what: str) -> Iterator[Figure]:
-    """Draw the maps of speed against the baseline, or of what each machine attains of its promise."""
-    rows = list(_heat_rows(comparison, what))
-    names = [machine.name for machine in comparison.machines if any(machine.name in row.cells for row in rows)]
-    for start in range(0, len(rows), MOST_ROWS):
-        said = (
-            f"Speed / that of {comparison.baseline}, at each machine's best point"
-            if what == "speed"
-            else "Observed speed / speed that the specification promises, at the same points"
+def overview(comparison: Comparison) -> Figure | None:
+    """Draw the machines by families: how fast beside the baseline, and how much of the promise is kept."""
+    by_family = families(comparison)
+    speed, attained = ({family: means(found, what) for family, found in by_family.items()} for what in _WHATS)
+    blocks = [
+        HeatBlock(heading, tuple(family for family in by_family if any(found[family].values())))
+        for heading, found in ((f"speed / that of {comparison.baseline}", speed), ("observed / promised", attained))
+    ]
+    shown = [(block, found) for block, found in zip(blocks, (speed, attained), strict=True) if block.columns]
+    rows = [
+        HeatRow(
+            machine.name,
+            machine.kind,
+            tuple(
+                {family: found[family][machine.name] for family in block.columns if machine.name in found[family]}
+                for block, found in shown
+            ),
         )
-        again = ", continued" if start else ""
-        caption = f"{said}{again}. Cases of one workload: geometric mean. Blue is more than 1, orange less."
-        yield Figure(heat_figure(rows[start : start + MOST_ROWS], names), caption)
+        for machine in comparison.machines
+    ]
+    if not shown:
+        return None
+    caption = (
+        f"Left: speed / that of {comparison.baseline}. Right: observed speed / speed that the specification promises. "
+        f"Geometric means over each family's variants, each at its best point. {_COLOURS}"
+    )
+    return Figure(heat_figure(rows, [block for block, _ in shown]), caption)
 
 
-def _heat_rows(comparison: Comparison, what: str) -> Iterator[HeatRow]:
-    """Yield a row for each workload and regime; separate cases of one workload share a row, by their mean."""
+_WHATS: tuple[What, What] = ("speed", "attained")
+
+
+def maps(comparison: Comparison) -> Iterator[tuple[What | None, tuple[Figure, ...]]]:
+    """Yield the maps of workloads by machines, and what they show: of few machines both at once (``None``)."""
+    names = {what: _machines(comparison, what) for what in _WHATS}
+    if sum(map(len, names.values())) <= _MOST_COLUMNS:
+        yield None, tuple(_maps(comparison, {what: found for what, found in names.items() if found}))
+        return
+    for what, found in names.items():
+        if found:
+            yield what, tuple(_maps(comparison, {what: found}))
+
+
+def _machines(comparison: Comparison, what: What) -> tuple[str, ...]:
+    having = means(comparison.contests, what)
+    return tuple(machine.name for machine in comparison.machines if machine.name in having)
+
+
+def _maps(comparison: Comparison, columns: Mapping[What, tuple[str, ...]]) -> Iterator[Figure]:
+    """Draw the maps of each family, small families together."""
+    said = {"speed": f"speed / that of {comparison.baseline}", "attained": "observed / promised"}
+    blocks = [HeatBlock(said[what], names) for what, names in columns.items()]
+    rows: list[HeatRow] = []
+    for number, contests in enumerate(families(comparison).values()):
+        own = list(_map_rows(contests, tuple(columns), comparison.baseline if len(columns) > 1 else None))
+        if number and len(rows) + len(own) > MOST_ROWS:
+            yield from _split(rows, blocks)
+            rows = []
+        rows += own
+    yield from _split(rows, blocks)
+
+
+def _split(rows: Sequence[HeatRow], blocks: Sequence[HeatBlock]) -> Iterator[Figure]:
+    """Draw *rows*, evenly shared between as many figures as it takes."""
+    figures = ceil(len(rows) / MOST_ROWS)
+    for number in range(figures):
+        part = rows[number * len(rows) // figures : (number + 1) * len(rows) // figures]
+        named = ", ".join(dict.fromkeys(row.name.partition("/")[0] for row in part)).replace("_", " ")
+        again = ", continued" if number else ""
+        yield Figure(heat_figure(part, blocks), f"{named[0].upper()}{named[1:]}{again}. {_COLOURS}")
+
+
+def _map_rows(contests: Sequence[Contest], whats: Sequence[What], baseline: str | None) -> Iterator[HeatRow]:
+    """Yield a row for each workload and regime; separate cases of one workload share a row, by their mean.
+
+    The baseline's column, if it is named, has its speed itself.
+    """
     by_row: dict[tuple[str, str], list[Contest]] = {}
-    for contest in comparison.contests:
+    for contest in contests:
         by_row.setdefault((contest.workload, contest.regime if contest.regime in REGIMES else ""), []).append(contest)
     for (workload, regime), found in by_row.items():
-        ratios: dict[str, list[float]] = {}
-        for s in (s for contest in found for s in contest.standings):
-            ratio = s.to_baseline if what == "speed" else s.attained
-            if ratio is not None:
-                ratios.setdefault(s.machine, []).append(ratio.value)
-        if ratios:
+        cells = tuple(means(found, what) for what in whats)
+        if any(cells):
             cases = f"{len(found)} cases" if len(found) > 1 else found[0].regime
-            yield HeatRow(workload, regime or cases, {name: geometric_mean(of) for name, of in ratios.items()})
+            detail = short_regime(regime) if regime else cases
+            texts = _baseline_text(found[0], baseline) if len(found) == 1 and baseline else {}
+            yield HeatRow(workload, detail, cells, texts)
 
 
-def _landmarks(comparison: Comparison) -> Iterator[Figure]:
+def _baseline_text(contest: Contest, baseline: str) -> dict[str, str]:
+    """Return the speed of the baseline, whose ratio would always be one."""
+    unit = f"{contest.metric.unit}/s" if contest.metric.kind == "rate" else "s"
+    return {s.machine: format_value(s.value, unit) for s in contest.standings if s.machine == baseline}
+
+
+def _strips(comparison: Comparison) -> Figure | None:
+    having = {mark.machine for mark in comparison.landmarks if mark.predicted or mark.observed}
+    if len(having) < 2:
+        return None
+    names = [machine.name for machine in comparison.machines if machine.name in having]
+    caption = (
+        "Cliffs and tapers of all machines: a dot for each workload that has one. Orange, above: observed; "
+        "blue, below: predicted."
+    )
+    return Figure(strip_figure(comparison.landmarks, names), caption)
+
+
+def _panels(comparison: Comparison, pages: Sequence[Sequence[LandmarkPanel]]) -> Iterator[Figure]:
     names = [machine.name for machine in comparison.machines]
-    for panels in landmark_panels(comparison.landmarks):
+    for panels in pages:
         caption = "What several machines have. Hollow: predicted; filled: observed, with its 95 % interval."
         yield Figure(landmark_figure(panels, names), caption)
 
 
-def standings_table(comparison: Comparison) -> Table:
-    """List the values: a row for each workload, regime and machine; of separate cases only where they are few."""
-    columns = ("workload", "where", "machine", "best (95 %)", "/ baseline", "promised", "attained", "/ its share")
-    every = [(contest, s) for contest in comparison.contests for s in contest.standings]
-    few = every if len(every) <= _MOST_VALUES else [pair for pair in every if pair[0].regime in REGIMES]
-    rows = tuple(_standing_row(contest, s) for contest, s in few[:_MOST_VALUES])
-    return Table(columns, rows, frozenset(columns[3:]))
-
-
-def _standing_row(contest: Contest, s: Standing) -> tuple[str, ...]:
-    unit = f"{contest.metric.unit}/s" if contest.metric.kind == "rate" else "s"
-    return (
-        contest.workload,
-        contest.regime,
-        s.machine,
-        format_interval(s.value, s.ci_low, s.ci_high, unit),
-        ratio_text(s.to_baseline),
-        format_value(s.promised, unit),
-        ratio_text(s.attained),
-        ratio_text(s.normalised),
-    )
-
-
-def ratio_text(ratio: Ratio | None) -> str:
-    """Write a ratio, with its interval where it has one."""
-    if ratio is None:
-        return UNKNOWN
-    if ratio.ci_low is None or ratio.ci_high is None:
-        return format_ratio(ratio.value)
-    half = 100 * ((ratio.ci_high / ratio.ci_low) ** 0.5 - 1)
-    return f"{format_ratio(ratio.value)} ± {half:.2g} %"
-
-
-def differences_table(comparison: Comparison) -> Table:
-    """List the sweeps of one device that differ for real first, then those that differ most."""
-    found = sorted(comparison.differences, key=lambda d: (not d.real, d.p_value))[:_MOST_DIFFERENCES]
-    columns = ("machine", "sweep", "points", "speed / baseline", "chance", "verdict")
-    rows = (
-        (d.machine, d.sweep, str(d.points), ratio_text(d.speed), f"{d.p_value:.1g}", "real" if d.real else "noise")
-        for d in found
-    )
-    return Table(columns, tuple(rows), frozenset({"points", "speed / baseline", "chance"}))
+def _spreads(comparison: Comparison) -> Iterator[Figure]:
+    """Draw, for each machine with the baseline's device, by how much its sweeps differ from the baseline's."""
+    by_machine: dict[str, list[Difference]] = {}
+    for difference in comparison.differences:
+        by_machine.setdefault(difference.machine, []).append(difference)
+    for machine, found in by_machine.items():
+        caption = (
+            f"Speed of {machine} / that of {comparison.baseline}, sweep by sweep, with 95 % intervals that hold what "
+            "runs differ by anyway. Orange: real."
+        )
+        yield Figure(spread_figure(found), caption)

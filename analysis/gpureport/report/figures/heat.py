@@ -1,11 +1,11 @@
-"""A map of ratios: a row a workload, a column a machine."""
+"""A map of ratios: rows by columns, in blocks."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import log2
 from typing import TYPE_CHECKING
 
-from gpureport.report.figures.canvas import Canvas, Ink
+from gpureport.report.figures.canvas import Canvas, Ink, Place
 from gpureport.report.figures.style import (
     INK,
     MUTED,
@@ -14,8 +14,8 @@ from gpureport.report.figures.style import (
     SMALL_PT,
     TINY_PT,
     WIDTH_IN,
-    shorten,
-    text_in,
+    fitted,
+    needed_in,
 )
 from gpureport.report.figures.svg import svg
 from gpureport.units import format_ratio
@@ -23,66 +23,136 @@ from gpureport.units import format_ratio
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MOST_ROWS = 60
+MOST_ROWS = 26
+"""Rows of one figure: two of them fit on a page, and leave little of it empty."""
 
-_ROW_IN, _LABEL_IN = 0.142, 2.55
-_WIDEST_IN = 0.9
+_ROW_IN, _TITLE_IN = 0.142, 0.17
+_NAME_IN, _DETAIL_IN = 1.7, 0.85
+_WIDEST_IN, _BETWEEN_IN = 0.9, 0.12
 _REACH = 3.0
 """Doublings from 1 at which a colour is darkest."""
-_UPRIGHT = 6
-"""Most machines whose names are written level."""
+_LEAST, _EQUAL = 0.0025, "#F4F4F4"
+"""Share of that reach below which two are equal, and how that looks."""
+_TALLEST_IN = 1.0
+"""Room for a name that is written upwards."""
+
+
+@dataclass(frozen=True)
+class HeatBlock:
+    """Columns that belong together, and what their ratios are."""
+
+    title: str
+    columns: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class HeatRow:
-    """One row: its name, what tells it from others of that name, and the ratio of each machine that has one."""
+    """One row: its name, what tells it from others of that name, and by block the ratio of each column that has one.
+
+    What is in *texts* is written in place of the ratio, and not coloured.
+    """
 
     name: str
     detail: str
-    cells: Mapping[str, float]
+    cells: tuple[Mapping[str, float], ...]
+    texts: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Grid:
+    """Where columns stand: by block, how wide they are, and the room for their names if these are written upwards."""
+
+    blocks: tuple[HeatBlock, ...]
+    width: float
+    upwards: float
+
+    @property
+    def head(self) -> float:
+        """Height of what stands above the cells."""
+        return _TITLE_IN + (self.upwards or 0.16)
+
+    def left(self, block: int, column: int) -> float:
+        """Return the left edge of a column."""
+        before = sum(len(each.columns) for each in self.blocks[:block])
+        return _NAME_IN + _DETAIL_IN + block * _BETWEEN_IN + (before + column) * self.width
 
 
 @svg
-def heat_figure(rows: Sequence[HeatRow], machines: Sequence[str]) -> "Figure":
-    """Draw *rows* by *machines*; ratios are written in where there is room."""
-    width = min(_WIDEST_IN, (WIDTH_IN - _LABEL_IN) / len(machines))
-    level = len(machines) <= _UPRIGHT
-    names = [shorten(name, int(width / text_in("x")) if level else 18) for name in machines]
-    head = 0.2 if level else max(text_in(name) for name in names) + 0.1
-    canvas = Canvas(len(rows) * _ROW_IN + head)
-    top = canvas.height_in - head
-    for column, name in enumerate(names):
-        middle = _LABEL_IN + (column + 0.5) * width
-        if level:
-            canvas.text((middle, top + 0.09), name, size_pt=TINY_PT, ha="center", weight=600)
-        else:
-            canvas.text((middle, top + 0.04), name, size_pt=TINY_PT, ha="center", va="bottom", rotation=90)
+def heat_figure(rows: Sequence[HeatRow], blocks: Sequence[HeatBlock]) -> "Figure":
+    """Draw *rows* by the columns of *blocks*; ratios are written in where there is room."""
+    grid = _grid(tuple(blocks))
+    canvas = Canvas(len(rows) * _ROW_IN + grid.head)
+    top = canvas.height_in - grid.head
+    for number in range(len(blocks)):
+        _headings(canvas, grid, number, top)
     before = ""
     for number, row in enumerate(rows):
         upper = top - number * _ROW_IN
         _label(canvas, row, upper - _ROW_IN / 2, repeated=row.name == before)
         before = row.name
-        for column, machine in enumerate(machines):
-            if machine in row.cells:
-                _cell(canvas, row.cells[machine], _LABEL_IN + column * width, upper, width)
+        _cells(canvas, row, grid, upper)
     return canvas.drawn()
+
+
+def _grid(blocks: tuple[HeatBlock, ...]) -> _Grid:
+    """Share the width between the columns; names that are wider than these are written upwards."""
+    names = [name for block in blocks for name in block.columns]
+    room = WIDTH_IN - _NAME_IN - _DETAIL_IN - (len(blocks) - 1) * _BETWEEN_IN
+    width, longest = min(_WIDEST_IN, room / len(names)), max(map(needed_in, names))
+    return _Grid(blocks, width, 0.0 if longest <= width else min(longest, _TALLEST_IN) + 0.06)
+
+
+def _headings(canvas: Canvas, grid: _Grid, number: int, top: float) -> None:
+    block = grid.blocks[number]
+    for column, name in enumerate(block.columns):
+        middle = grid.left(number, column) + grid.width / 2
+        if grid.upwards:
+            text = fitted(name, _TALLEST_IN)
+            canvas.text((middle, top + 0.03), text, size_pt=TINY_PT, ha="center", va="bottom", rotation=90)
+        else:
+            canvas.text((middle, top + 0.07), name, size_pt=TINY_PT, ha="center", weight=600)
+    left, right = grid.left(number, 0), grid.left(number, len(block.columns))
+    room = right - left if number + 1 < len(grid.blocks) else WIDTH_IN - left
+    canvas.text((left, canvas.height_in - 0.07), fitted(block.title, room), size_pt=TINY_PT, colour=MUTED)
 
 
 def _label(canvas: Canvas, row: HeatRow, middle: float, *, repeated: bool) -> None:
     if not repeated:
-        canvas.text((0.0, middle), shorten(row.name, 30), size_pt=SMALL_PT)
-    canvas.text((_LABEL_IN - 0.05, middle), shorten(row.detail, 22), size_pt=TINY_PT, colour=MUTED, ha="right")
+        canvas.text((0.0, middle), fitted(row.name, _NAME_IN, SMALL_PT), size_pt=SMALL_PT)
+    canvas.text(
+        (_NAME_IN + _DETAIL_IN - 0.05, middle),
+        fitted(row.detail, _DETAIL_IN),
+        size_pt=TINY_PT,
+        colour=MUTED,
+        ha="right",
+    )
 
 
-def _cell(canvas: Canvas, ratio: float, left: float, upper: float, width: float) -> None:
+def _cells(canvas: Canvas, row: HeatRow, grid: _Grid, upper: float) -> None:
+    for number, (block, ratios) in enumerate(zip(grid.blocks, row.cells, strict=True)):
+        for column, name in enumerate(block.columns):
+            corner = grid.left(number, column), upper
+            if number == 0 and name in row.texts:
+                _write(canvas, row.texts[name], corner, grid.width, MUTED)
+            elif name in ratios:
+                _cell(canvas, ratios[name], corner, grid.width)
+
+
+def _cell(canvas: Canvas, ratio: float, corner: Place, width: float) -> None:
+    left, upper = corner
     strength = min(1.0, abs(log2(ratio)) / _REACH)
-    colour = _thinned(PREDICTED if ratio >= 1 else OBSERVED, strength)
+    colour = _EQUAL if strength < _LEAST else _thinned(PREDICTED if ratio >= 1 else OBSERVED, strength)
     gap = min(0.01, width / 10)
     canvas.rectangle((left, upper - _ROW_IN + 0.008), (left + width - gap, upper - 0.004), Ink(colour, order=2))
-    text = format_ratio(ratio)
-    if text_in(text) < width:
-        ink = "#FFFFFF" if strength > 0.7 else INK
-        canvas.text((left + width / 2, upper - _ROW_IN / 2), text, size_pt=TINY_PT, colour=ink, ha="center")
+    texts = (format_ratio(ratio), f"{ratio:.2g}", f"{ratio:.1g}")
+    text = next((text for text in texts if fitted(text, width) == text), "")
+    _write(canvas, text, corner, width, "#FFFFFF" if strength > 0.7 else INK)
+
+
+def _write(canvas: Canvas, text: str, corner: Place, width: float, ink: str) -> None:
+    if fitted(text, width) == text:
+        place = corner[0] + width / 2, corner[1] - _ROW_IN / 2
+        canvas.text(place, text, size_pt=TINY_PT, colour=ink, ha="center")
 
 
 def _thinned(colour: str, strength: float) -> str:

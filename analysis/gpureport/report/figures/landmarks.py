@@ -1,4 +1,4 @@
-"""Cliffs and tapers of several machines: a panel a feature, a row a machine, size across."""
+"""Cliffs and tapers of several machines, workload by workload: a panel a feature, a row a machine, size across."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from gpureport.report.figures.style import (
     TINY_PT,
     WIDTH_IN,
     binary_ticks,
-    shorten,
+    fitted,
     tick_text,
 )
 from gpureport.report.figures.svg import svg
@@ -33,7 +33,7 @@ _MOST_TALL_IN = 8.6
 
 @dataclass(frozen=True)
 class LandmarkPanel:
-    """One feature of one sweep, on the machines that have it."""
+    """One feature of one workload, on the machines that have it."""
 
     title: str
     marks: tuple[Landmark, ...]
@@ -41,13 +41,13 @@ class LandmarkPanel:
 
 def landmark_panels(marks: Sequence[Landmark]) -> Iterator[tuple[LandmarkPanel, ...]]:
     """Group *marks* into panels of a feature that two machines have at least, and these into figures of a page."""
-    by_feature: dict[tuple[str, str, str], list[Landmark]] = {}
+    by_feature: dict[tuple[str, str], list[Landmark]] = {}
     for mark in marks:
         level = "n90" if mark.feature == "taper" else f"{mark.level} cliff"
-        by_feature.setdefault((mark.workload, mark.sweep, level), []).append(mark)
+        by_feature.setdefault((mark.workload, level), []).append(mark)
     panels = [
         LandmarkPanel(f"{workload}, {level}", tuple(found))
-        for (workload, _, level), found in by_feature.items()
+        for (workload, level), found in by_feature.items()
         if len({mark.machine for mark in found}) > 1 and any(mark.predicted or mark.observed for mark in found)
     ]
     page: list[LandmarkPanel] = []
@@ -87,7 +87,7 @@ def landmark_figure(panels: Sequence[LandmarkPanel], machines: Sequence[str]) ->
 
 def _draw(canvas: Canvas, panel: LandmarkPanel, machines: Sequence[str], corner: Place, width: float) -> None:
     left, top = corner
-    canvas.text((left, top - 0.1), shorten(panel.title, 52), size_pt=SMALL_PT, weight=600)
+    canvas.text((left, top - 0.1), fitted(panel.title, width, SMALL_PT), size_pt=SMALL_PT, weight=600)
     sizes = [
         size
         for mark in panel.marks
@@ -108,7 +108,7 @@ def _draw(canvas: Canvas, panel: LandmarkPanel, machines: Sequence[str], corner:
         canvas.text((across(tick), bottom - 0.08), tick_text(tick, unit), size_pt=TINY_PT, colour=MUTED, ha="center")
     for number, name in enumerate(present):
         middle = top - _HEAD_IN - (number + 0.5) * _ROW_IN
-        canvas.text((start - 0.06, middle), shorten(name, 16), size_pt=TINY_PT, ha="right", colour=INK)
+        canvas.text((start - 0.06, middle), fitted(name, _LABEL_IN - 0.06), size_pt=TINY_PT, ha="right", colour=INK)
         for mark in (mark for mark in panel.marks if mark.machine == name):
             if mark.predicted:
                 place = (across(mark.predicted), middle)

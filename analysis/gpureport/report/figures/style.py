@@ -2,8 +2,11 @@
 
 import math
 import re
+from bisect import bisect
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING
+from unicodedata import east_asian_width
 
 from gpureport.units import format_value
 
@@ -43,6 +46,26 @@ def shorten(text: str, most: int = 28) -> str:
 def text_in(text: str, size_pt: float = TINY_PT) -> float:
     """Estimate the width of a small text in inches: half an em a character, and a little."""
     return 0.55 * size_pt / 72 * len(text)
+
+
+def needed_in(text: str, size_pt: float = TINY_PT) -> float:
+    """Estimate the width of a name in inches, however wide its letters are; rather too much than too little."""
+    return size_pt / 72 * sum(map(_ems, text))
+
+
+def fitted(text: str, room_in: float, size_pt: float = TINY_PT) -> str:
+    """Cut a name so that it fits into *room_in* inches, with blanks for what cannot be printed."""
+    text = printable(text)
+    if needed_in(text, size_pt) <= room_in:
+        return text
+    ends = list(accumulate(map(_ems, text)))
+    return f"{text[: bisect(ends, room_in * 72 / size_pt - 1)]}…"
+
+
+def _ems(character: str) -> float:
+    if character in "WMwm@%" or east_asian_width(character) in "WF":
+        return 1.05
+    return 0.72 if character.isupper() else 0.55
 
 
 def brief(text: str) -> str:

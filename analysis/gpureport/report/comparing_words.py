@@ -1,0 +1,94 @@
+"""What a comparison of machines says in sentences."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from gpureport.compare.records import Comparison, Difference
+from gpureport.compare.summary import APPLIED, families, means, overall
+from gpureport.units import format_ratio
+
+_FAR = 0.05
+"""Geometric means within so much of 1 are called equal."""
+_FEW = 6
+"""Machines up to which each gets a sentence."""
+_NAMED = 3
+"""Machines that a title names at most."""
+
+
+def title(comparison: Comparison) -> str:
+    """Name the machines, if they are few."""
+    names = [machine.name for machine in comparison.machines]
+    return listed(names) if len(names) <= _NAMED else f"{len(names)} machines beside each other"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Write names as people list them: ``a``, ``a and b``, ``a, b and c``."""
+    return " and ".join(part for part in (", ".join(names[:-1]), *names[-1:]) if part)
+
+
+def sentences(comparison: Comparison) -> Iterator[str]:
+    """Yield what the comparison says: who is how fast, who keeps what was promised, and what differs for real."""
+    others = [machine.name for machine in comparison.machines if machine.name != comparison.baseline]
+    if len(others) < _FEW:
+        yield from (_speed(comparison, name) for name in others)
+    else:
+        yield from _extremes(comparison)
+    yield from _promises(overall(comparison, "attained"))
+    for name in others:
+        found = [difference for difference in comparison.differences if difference.machine == name]
+        if found:
+            yield _same_device(name, found)
+
+
+def _speed(comparison: Comparison, name: str) -> str:
+    """Say how fast a machine is at each family; at primitives only where there is nothing else."""
+    ratios = {family: means(found, "speed").get(name) for family, found in families(comparison).items()}
+    known = {family: ratio for family, ratio in ratios.items() if ratio is not None}
+    shown = {family: ratio for family, ratio in known.items() if family in APPLIED} or known
+    if not shown:
+        return f"{name} and {comparison.baseline} have no workload in common."
+    parts = [f"{family.replace('_', ' ')} {_times(ratio)}" for family, ratio in shown.items()]
+    return f"{name}, beside {comparison.baseline}: {', '.join(parts)} (geometric means over variants)."
+
+
+def _times(ratio: float) -> str:
+    return "as fast" if abs(ratio - 1) < _FAR else f"{format_ratio(ratio)} times as fast"
+
+
+def _extremes(comparison: Comparison) -> Iterator[str]:
+    found = overall(comparison, "speed")
+    order = sorted((name for name in found if name != comparison.baseline), key=lambda name: found[name])
+    if len(order) > 1:
+        slowest, fastest = order[0], order[-1]
+        yield (
+            f"Fastest beside {comparison.baseline} is {fastest} ({_times(found[fastest])}), slowest {slowest} "
+            f"({_times(found[slowest])}): geometric means over families."
+        )
+
+
+def _promises(shares: Mapping[str, float]) -> Iterator[str]:
+    """Say how much of their promise the machines keep, each if they are few, else the least and the greatest share."""
+    if not shares:
+        return
+    order = sorted(shares, key=lambda name: -shares[name])
+    told = order if len(order) <= _FEW else [order[0], order[-1]]
+    parts = listed([f"{name} reaches {100 * shares[name]:.0f} %" for name in told])
+    between = "" if told == order else f"; {len(order) - 2} others lie between"
+    yield f"Of what its specification promises, {parts} (geometric means over families){between}."
+
+
+def _same_device(name: str, found: Sequence[Difference]) -> str:
+    real = [difference for difference in found if difference.real]
+    rest = "the others differ as runs do" if real else "all differ as runs do"
+    if not real:
+        return f"On the same device, none of {len(found)} sweeps of {name} differs for real: {rest}."
+    most = min(real, key=lambda difference: difference.p_value)
+    verb = "differs" if len(real) == 1 else "differ"
+    return (
+        f"On the same device, {len(real)} of {len(found)} sweeps of {name} {verb} for real, most surely {most.sweep} "
+        f"({change(most.speed.value)}); {rest}."
+    )
+
+
+def change(ratio: float) -> str:
+    """Say by how much something is faster or slower: ``1.3 % slower``."""
+    return f"{100 * abs(ratio - 1):.2g} % {'faster' if ratio > 1 else 'slower'}"

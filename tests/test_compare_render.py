@@ -1,0 +1,248 @@
+"""The documents of comparisons: of two machines to forty, with names that nobody would give one."""
+
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from matplotlib import rc_context
+
+from gpureport.compare.records import (
+    Comparison,
+    Condition,
+    Contest,
+    Difference,
+    Entrant,
+    Landmark,
+    Ratio,
+    Standing,
+)
+from gpureport.compare.standings import BEYOND, WITHIN
+from gpureport.compare.summary import families, means, overall
+from gpureport.records import Metric
+from gpureport.report.comparing import content
+from gpureport.report.comparing_tables import condition_table, differences_table, leaders_tables, standings_tables
+from gpureport.report.comparing_words import listed, sentences, title
+from gpureport.report.figures.heat import HeatBlock, HeatRow, heat_figure
+from gpureport.report.figures.landmarks import landmark_figure, landmark_panels
+from gpureport.report.figures.spreads import spread_figure
+from gpureport.report.figures.strips import strip_figure
+from gpureport.report.figures.style import WIDTH_IN
+from gpureport.report.figures.svg import _settings
+from gpureport.report.render import environment, layout
+from tests.page_boxes import strays
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+RATE = Metric(kind="rate", unit="cells", label="rate")
+WORKLOADS = (
+    *(f"game_of_life/packed_steps{number}" for number in range(1, 6)),
+    "particles/structs32_straight",
+    "memory/read",
+    "memory/copy",
+)
+ONE_LINE = "Of what its specification promises"
+
+
+def _name(number: int) -> str:
+    """Plain, long, and hostile names in turn."""
+    return (f"machine {number}", f"{number} {'WWWW' * 20}", f"<b>{number}</b> \u202e\x1b[31m &amp; 名前")[number % 3]
+
+
+@cache
+def made(machines: int) -> Comparison:
+    """Compare so many machines: each a tenth slower than the one before; the second has the baseline's device."""
+    names = [_name(number) for number in range(machines)]
+    entrants = tuple(
+        Entrant(
+            name=name,
+            source="somewhere",
+            device=f"Device {'of a very long name ' * number}",
+            entry=None,
+            kind=("measured", "published", "predicted")[number % 3],
+            created_at="2026-11-21T09:30:00+00:00" if number % 3 != 1 else "",
+            cautions=("effort",) if number == 1 else (),
+        )
+        for number, name in enumerate(names)
+    )
+    values = {name: ("full", "quick")[number % 2] for number, name in enumerate(names)}
+    condition = Condition(what="effort", values=values, effect="quick runs measure less.", severity="caution")
+    return Comparison(
+        tool_version="0",
+        created_at="2026-11-21T10:00:00+00:00",
+        baseline=names[0],
+        machines=entrants,
+        conditions=(condition,),
+        contests=tuple(_contest(workload, regime, names) for workload in WORKLOADS for regime in (WITHIN, BEYOND)),
+        landmarks=tuple(_landmark(workload, name, i) for workload in WORKLOADS for i, name in enumerate(names)),
+        differences=tuple(_difference(names[1], number) for number in range(50)),
+        between_runs=0.01,
+    )
+
+
+def _contest(workload: str, regime: str, names: list[str]) -> Contest:
+    standings = []
+    for number, name in enumerate(names):
+        value = 0.9**number
+        ratio = Ratio(value=value, ci_low=value / 1.01, ci_high=value * 1.01)
+        share = Ratio(value=0.93) if number % 3 != 2 else None
+        standings.append(
+            Standing(
+                machine=name,
+                point="here",
+                value=1e12 * value,
+                ci_low=1e12 * value / 1.004,
+                ci_high=1e12 * value * 1.004,
+                promised=1e12 * value / 0.93,
+                attained=share,
+                to_baseline=ratio,
+                normalised=Ratio(value=1.0) if share else None,
+            )
+        )
+    return Contest(workload=workload, regime=regime, metric=RATE, standings=tuple(standings))
+
+
+def _landmark(workload: str, name: str, number: int) -> Landmark:
+    size = 2.0 ** (18 + number % 9)
+    feature: dict[str, Any] = {"feature": "cliff", "level": "L2", "unit": "B"}
+    if workload.endswith("2"):
+        feature = {"feature": "taper", "level": "device", "unit": "work-items"}
+    return Landmark(
+        machine=name,
+        workload=workload,
+        sweep="size",
+        predicted=size,
+        observed=None if number % 3 == 2 else 1.1 * size,
+        ci_low=size,
+        ci_high=1.3 * size,
+        **feature,
+    )
+
+
+def _difference(machine: str, number: int) -> Difference:
+    speed = (0.5, 0.9)[number % 2] if number < 2 else 1 + 0.001 * (number % 7 - 3)
+    ratio = Ratio(value=speed, ci_low=0.97 * speed, ci_high=1.03 * speed)
+    return Difference(
+        machine=machine,
+        sweep=f"memory/read/{number}",
+        points=9,
+        speed=ratio,
+        p_value=1e-9 if number < 2 else 0.5,
+        real=number < 2,
+    )
+
+
+@pytest.mark.parametrize("machines", [3, 40])
+def test_nothing_leaves_its_page(machines: int) -> None:
+    """Texts, tables and pictures lie between the margins, and texts within their cells; markup stays text."""
+    env = environment()
+    html = env.get_template("comparison.html.j2").render(content(made(machines)))
+
+    assert "<b>" not in html
+    assert list(strays(layout(html))) == []
+
+
+def _figures() -> dict[str, Callable[[], "Figure"]]:
+    names = [machine.name for machine in made(40).machines]
+    cells = dict.fromkeys(names, 0.012345)
+    row = HeatRow("game_of_life/" + "w" * 60, "a very long case indeed", (cells, cells))
+    blocks = [HeatBlock("speed / that of " + "W" * 99, tuple(names)), HeatBlock("attained", tuple(names[:3]))]
+    few = [HeatBlock("speed", tuple(names[:2])), HeatBlock("attained", tuple(names[:2]))]
+    panels = next(landmark_panels(made(40).landmarks))
+    return {
+        "many columns": lambda: heat_figure.__wrapped__([row] * 3, blocks),  # type: ignore[attr-defined]
+        "few columns": lambda: heat_figure.__wrapped__([row] * 3, few),  # type: ignore[attr-defined]
+        "panels": lambda: landmark_figure.__wrapped__(panels, names),  # type: ignore[attr-defined]
+        "many strips": lambda: strip_figure.__wrapped__(made(40).landmarks, names),  # type: ignore[attr-defined]
+        "few strips": lambda: strip_figure.__wrapped__(made(2).landmarks, names[:2]),  # type: ignore[attr-defined]
+        "spread": lambda: spread_figure.__wrapped__(made(2).differences),  # type: ignore[attr-defined]
+    }
+
+
+@pytest.mark.parametrize("kind", _figures())
+@pytest.mark.filterwarnings("ignore:Glyph .* missing from")
+def test_no_text_leaves_its_figure(kind: str) -> None:
+    """However long names are, and however many."""
+    with rc_context(_settings()):
+        figure = _figures()[kind]()
+        figure.draw_without_rendering()
+        extents = [text.get_window_extent() for text in figure.axes[0].texts]
+
+    assert extents
+    assert min(extent.x0 for extent in extents) >= -1
+    assert max(extent.x1 for extent in extents) <= WIDTH_IN * figure.dpi + 1
+    assert min(extent.y0 for extent in extents) >= -2
+    assert max(extent.y1 for extent in extents) <= figure.bbox.y1 + 2
+
+
+def test_few_machines_have_every_value_and_many_have_leaders() -> None:
+    """A row a machine, or a row a workload."""
+    few, many = made(2), made(40)
+
+    assert sum(len(table.rows) for table in standings_tables(few)) == 2 * 2 * len(WORKLOADS)
+    row = standings_tables(few)[0].rows[1]
+    assert row[:3] == ("", "", _name(1)[:19] + "…")
+    assert row[3:] == ("900 Gcells/s ± 0.4 %", "0.900 ± 1 %", "968 Gcells/s", "0.930", "1.00") or row[3:] == (
+        "900 Gcell/s ± 0.4 %",
+        "0.900 ± 1 %",
+        "968 Gcell/s",
+        "0.930",
+        "1.00",
+    )
+    leaders = leaders_tables(many)
+    assert sum(len(table.rows) for table in leaders) == 2 * len(WORKLOADS)
+    assert leaders[0].rows[0][:2] == ("packed_steps1", "caches")
+    assert leaders[0].rows[0][3:5] == ("machine 0", "1")
+    assert leaders[0].rows[0][6] == "0.016"
+
+
+def test_machines_that_share_a_condition_stand_together() -> None:
+    """Names of few, a number of many."""
+    assert condition_table(made(2)).rows == (
+        ("△ effort", f"full: machine 0; quick: 1 {'W' * 25}…", "quick runs measure less."),
+    )
+    assert condition_table(made(40)).rows[0][1] == "full: 20 machines; quick: 20 machines"
+
+
+def test_means_are_geometric_and_each_family_counts_once() -> None:
+    """What somebody wants to run decides, however many primitives there are."""
+    comparison = made(3)
+    second = _name(1)
+
+    assert list(families(comparison)) == ["game_of_life", "particles", "memory"]
+    assert means(comparison.contests, "speed")[second] == pytest.approx(0.9)
+    assert overall(comparison, "speed") == pytest.approx({_name(0): 1.0, second: 0.9, _name(2): 0.81})
+    assert set(overall(comparison, "attained")) == {_name(0), second}
+    primitives = comparison.model_copy(update={"contests": comparison.contests[-2:]})
+    assert overall(primitives, "speed")[second] == pytest.approx(0.9)
+
+
+def test_sentences_say_what_matters() -> None:
+    """Each of few machines, the extremes of many; and what differs for real on the same device."""
+    few, many = tuple(sentences(made(2))), tuple(sentences(made(40)))
+    second = _name(1)
+
+    assert len(few) == 3
+    assert few[0].startswith(f"{second}, beside machine 0: game of life 0.900 times as fast, particles 0.900 times as")
+    assert few[1].startswith(f"Of what its specification promises, machine 0 reaches 93 % and {second} reaches 93 % (")
+    assert few[2] == (
+        f"On the same device, 2 of 50 sweeps of {second} differ for real, most surely memory/read/0 (50 % slower); the "
+        "others differ as runs do."
+    )
+    assert many[0] == (
+        f"Fastest beside machine 0 is {second} (0.900 times as fast), slowest machine 39 (0.0164 times as fast): "
+        "geometric means over families."
+    )
+    assert many[1].endswith("25 others lie between.")
+    assert title(made(40)) == "40 machines beside each other"
+    assert [listed(names) for names in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == ["", "a", "a and b", "a, b and c"]
+
+
+def test_real_differences_come_first_and_little_noise_after_them() -> None:
+    """The others are in the JSON."""
+    rows = differences_table(made(2)).rows
+
+    assert len(rows) == 10
+    assert [row[5] for row in rows[:3]] == ["real", "real", "noise"]
+    assert rows[0][4] == "< 1e-06"
