@@ -70,7 +70,7 @@ def test_a_point_has_what_was_predicted_and_observed_of_it() -> None:
     assert own.index.is_unique
     for observed in observation.points:
         row = own.loc[observed.point.label]
-        assert row[["observed", "ci_low", "ci_high"]].tolist() == [observed.value, observed.ci_low, observed.ci_high]
+        assert list(row[["observed", "ci_low", "ci_high"]]) == [observed.value, observed.ci_low, observed.ci_high]
     for predicted in prediction.points:
         row = own.loc[predicted.point.label]
         assert row["specification"] == predicted.value

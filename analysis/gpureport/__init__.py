@@ -27,9 +27,11 @@ class _Package(ModuleType):
 sys.modules[__name__].__class__ = _Package
 
 
-def __getattr__(name: str) -> object:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from gpureport import api, frames
+if not TYPE_CHECKING:  # with this function every name would be one of the package
 
-    return getattr(frames if name.endswith("Frames") else api, name)
+    def __getattr__(name: str) -> object:
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from gpureport import api, frames
+
+        return getattr(frames if name.endswith("Frames") else api, name)
