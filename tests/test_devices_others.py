@@ -12,7 +12,8 @@ UNLISTED = {"amd/mi300a", "intel/arc_b580"}
 """What lists a peak at other units or another clock than those known better."""
 
 INTERFACES = {
-    "amd/rx_580": (256, 8), "amd/r9_nano": (4096, 1), "amd/mi60": (4096, 2), "amd/mi300x": (8192, 5.2),
+    "amd/hd_7970": (384, 5.5), "amd/r9_390": (512, 6), "amd/rx_580": (256, 8),
+    "amd/r9_nano": (4096, 1), "amd/mi60": (4096, 2), "amd/mi300x": (8192, 5.2),
     "amd/mi325x": (8192, 6), "amd/rx_5700_xt": (256, 14), "amd/rx_6700_xt": (192, 16), "amd/rx_7900_xtx": (384, 20),
     "amd/rx_7800_xt": (256, 19.5), "amd/rx_9070_xt": (256, 20.1), "intel/uhd_630": (128, 2.666),
     "intel/arc_a770": (256, 17.5), "intel/arc_b580": (192, 19), "intel/arc_140v": (128, 8.533),
@@ -42,6 +43,8 @@ def test_every_family_that_the_project_speaks_of_is_there(database: Database) ->
     known = {database.entries[entry].file.architecture for entry in others(database)}
 
     assert {
+        "gcn1",
+        "gcn2",
         "gcn3",
         "gcn4",
         "gcn5",

@@ -260,16 +260,31 @@ def test_columns_waste_sectors() -> None:
     demand = Bytes().demand(SQUARE | {"local_x": 1, "local_y": 256}, TOY)
     read, written = demand.streams
 
-    assert demand.lines_per_access == 32
+    assert demand.lines_per_access == pytest.approx(32 * (1 + 0.6 / 128))
     assert written.outer_passes == 32
     assert read.outer_passes == pytest.approx(258 / 256 * 3 * 32)
 
 
+@pytest.mark.parametrize(("width", "conflicts"), [(2**14, 32), (2**14 + 64, 16), (2**14 + 96, 8)])
+def test_rows_that_begin_at_one_place_of_a_line_want_the_same_banks(width: int, conflicts: int) -> None:
+    """Rows of whole lines all do; of a line and a half more, every second; of a quarter, every fourth."""
+    shape = {"width": width, "local_x": 1, "local_y": 256}
+    assert Bytes().demand(SQUARE | shape, TOY).line_conflicts == conflicts
+
+
+def test_every_store_is_a_write() -> None:
+    """Four bytes are stored one by one: four times a column of as many lines."""
+    column = SQUARE | {"local_x": 1, "local_y": 32}
+    one, four = (workload.demand(column, TOY) for workload in (BytesWide(), Bytes4()))
+    assert four.line_writes == 4 * one.line_writes
+
+
 def test_a_wave_of_wide_items_touches_several_lines() -> None:
-    """32 words of eight bytes are two lines of 128; of four bytes each, one."""
-    assert Packed64().demand(SQUARE | {"width": 2**16}, TOY).lines_per_access == 2
-    assert Words().demand(SQUARE, TOY).lines_per_access == 1
-    assert WordsBlocks().demand(SQUARE, TOY).lines_per_access == 2
+    """32 words of eight bytes are two lines of 128, of four bytes one; begun elsewhere, as six of ten are, one more."""
+    assert Packed64().demand(SQUARE | {"width": 2**16}, TOY).lines_per_access == pytest.approx(2.6)
+    assert Words().demand(SQUARE, TOY).lines_per_access == pytest.approx(1.6)
+    assert WordsBlocks().demand(SQUARE, TOY).lines_per_access == pytest.approx(2.4)
+    assert BytesTile().demand(SQUARE, TOY).lines_per_access == 1
 
 
 def test_what_is_not_written_does_not_move() -> None:

@@ -102,6 +102,31 @@ def test_strides_cost_whole_sectors() -> None:
     assert rates[4] / rates[3] == pytest.approx(1.0, rel=0.05)
 
 
+def test_scattered_words_cost_whole_writes() -> None:
+    """From 32 words apart on every word is a write of its own, as many as before: the useful rate falls no more."""
+    device = TOY.model_copy(
+        update={"architecture": TOY.architecture.model_copy(update={"line_writes_per_cycle": 0.25})}
+    )
+    (prediction,) = predict(device, access.Scatter(), FULL)
+    rates = {point.point.parameters["stride"]: point.value for point in prediction.points}
+
+    assert prediction.points[-1].binding == "L2 writes"
+    assert rates[64] == pytest.approx(rates[32], rel=0.02)
+    assert rates[32] == pytest.approx(4 * 0.25 * TOY.compute_units * TOY.clock_hz, rel=0.15)
+    assert rates[1] > 4 * rates[32]
+    assert access.Scatter().sweeps(CPU, FULL) == ()
+
+
+def test_the_scattered_reference_leaves_the_words_between_alone() -> None:
+    """Multiples of the factor, five words apart."""
+    parameters = {"stride": 5, "count": 3, "bytes": 48, "per_item": 1, "local": 4, "passes": 2}
+    job = access.Scatter().job(parameters, np.random.default_rng(3))
+    (words,) = access.Scatter().expected(parameters, job, 1).values()
+    seed = int(job.dispatches[0].arguments[-1])
+
+    assert words.tolist() == [0] * 5 + [seed] + [0] * 4 + [2 * seed % 2**32, 0]
+
+
 def test_an_offset_costs_a_line_and_a_split_word_four_accesses() -> None:
     """A wave of 4-byte words spans one line, or two; of 16-byte words four or five, and split by four accesses."""
     workload = access.Misaligned()

@@ -11,6 +11,7 @@ from gpureport.workloads.instructions.latency import Latency, SubGroupLatency
 from gpureport.workloads.instructions.rate import Rate, SubGroupRate
 from gpureport.workloads.launch import Queued
 from gpureport.workloads.local_memory import Bandwidth
+from gpureport.workloads.memory.access import Scatter
 from gpureport.workloads.memory.read import Read, ReadPrivate
 from gpureport.workloads.memory.stream import Copy, Write
 from gpureport.workloads.model import Workload
@@ -134,39 +135,55 @@ def _timed(prediction: Prediction, times_s: list[float]) -> Observation:
 
 
 def test_barriers_cost_their_waves_and_some_more() -> None:
-    """Groups of w waves that take 3 (w + 1.5) cycles a barrier."""
+    """Groups of w waves, of which each takes 2 cycles to arrive, while local memory is kept for 3."""
     (prediction,) = _predicted(Barrier())
     times = []
     for p in prediction.points:
         size = p.point.parameters["local"]
         barriers = p.point.work / size / TOY.compute_units
-        times.append(TOY.launch.batched_s + TOY.cycles(barriers * 3 * (size / 32 + 1.5)))
+        cycles = ((2 * size / 32) ** 4 + 3**4) ** 0.25
+        times.append(TOY.launch.batched_s + TOY.cycles(barriers * cycles))
     device = calibrated(TOY, [prediction], [_timed(prediction, times)])
 
-    assert device.architecture.barrier_waves == pytest.approx(1.5)
-    assert device.architecture.rates_per_cycle["barrier"] == pytest.approx(32 / 3)
-    assert device.provenance["barrier_waves"].kind == "measured"
+    assert device.architecture.barrier_cycles == pytest.approx(3.0, rel=1e-3)
+    assert device.architecture.rates_per_cycle["barrier"] == pytest.approx(16.0, rel=1e-3)
+    assert device.provenance["barrier_cycles"].kind == "measured"
     sweep = Barrier().sweeps(TOY, limits_of(TOY))[0]
     again = predict_sweep(device, Barrier(), sweep, "calibrated")
-    assert [p.time_s for p in again.points] == pytest.approx(times, rel=0.1)
+    assert [p.time_s for p in again.points] == pytest.approx(times, rel=0.05)
 
 
-def test_one_size_of_groups_says_nothing_of_barriers() -> None:
-    """A line needs points."""
+def test_only_groups_of_one_wave_show_what_a_barrier_adds() -> None:
+    """Without them, nothing is taken; where they take no longer than their waves, only the rate."""
     (prediction,) = _predicted(Barrier())
-    few = prediction.model_copy(update={"points": prediction.points[:2]})
+    large = prediction.model_copy(update={"points": prediction.points[1:]})
+    assert calibrated(TOY, [large], [_timed(large, [1.0] * len(large.points))]) == TOY
 
-    assert calibrated(TOY, [few], [_timed(few, [1.0, 2.0])]) == TOY
+    waves = [TOY.launch.batched_s + TOY.cycles(p.point.work / TOY.compute_units / 16) for p in prediction.points]
+    device = calibrated(TOY, [prediction], [_timed(prediction, waves)])
+    assert device.architecture.barrier_cycles == TOY.architecture.barrier_cycles
+    assert device.architecture.rates_per_cycle["barrier"] == pytest.approx(16.0)
 
 
-def test_writes_calibrate_the_rate_of_lines_where_it_was_to_bind() -> None:
+def test_writes_calibrate_the_rate_of_sectors_where_it_was_to_bind() -> None:
     """Times half as long: twice the rate; a device that lists none keeps none."""
-    architecture = TOY.architecture.model_copy(update={"line_writes_per_cycle": 0.01})
+    architecture = TOY.architecture.model_copy(update={"sector_writes_per_cycle": 0.04})
     slow = TOY.model_copy(update={"architecture": architecture})
-    for device, expected in ((slow, pytest.approx(0.02)), (TOY, None)):
+    for device, expected in ((slow, pytest.approx(0.08)), (TOY, None)):
         prediction = next(p for p in _predicted(Write(), device) if p.key.sweep == "working_set")
         observation = _timed(prediction, [p.time_s / 2 for p in prediction.points])
-        assert calibrated(device, [prediction], [observation]).architecture.line_writes_per_cycle == expected
+        assert calibrated(device, [prediction], [observation]).architecture.sector_writes_per_cycle == expected
+
+
+def test_scattered_writes_calibrate_the_rate_of_lines() -> None:
+    """Times half as long where every work-item writes to a line of its own: twice the rate; others do not count."""
+    architecture = TOY.architecture.model_copy(update={"line_writes_per_cycle": 0.04})
+    slow = TOY.model_copy(update={"architecture": architecture})
+    for device, expected in ((slow, pytest.approx(0.08)), (TOY, None)):
+        (prediction,) = _predicted(Scatter(), device)
+        times = [p.time_s / (2 if p.point.parameters["stride"] >= 32 else 9) for p in prediction.points]
+        found = calibrated(device, [prediction], [_timed(prediction, times)])
+        assert found.architecture.line_writes_per_cycle == expected
 
 
 def test_a_copy_says_where_kernels_that_write_leave_a_cache() -> None:

@@ -29,7 +29,7 @@ from gpureport.workloads.model import Demand, Stream
 from tests.toy import GEN9_RULES, KIB, L1, L2, MIB, TOY
 
 FREE = Resources(32)
-WRITES = {"line_writes_per_cycle": 0.125, "part_writes_per_cycle": 0.0625}
+WRITES = {"sector_writes_per_cycle": 0.5, "line_writes_per_cycle": 0.25}
 
 
 def _toy(**architecture: Any) -> Device:
@@ -284,8 +284,8 @@ def test_starting_groups_waits_for_nobody() -> None:
 # Writes
 
 
-def test_lines_that_are_written_take_the_shared_cache_a_time() -> None:
-    """128 KiB are 1024 lines; an eighth of a line a cycle for each of 100 units: 81.92 cycles."""
+def test_sectors_that_are_written_take_the_shared_cache_a_time() -> None:
+    """128 KiB are 4096 sectors; half a sector a cycle for each of 100 units: 81.92 cycles."""
     stream = Stream("a", 8192, 16, 16, write=True)
 
     assert _write_time(_toy(**WRITES), _groups(100, streams=(stream,))) == pytest.approx(81.92e-9)
@@ -298,40 +298,39 @@ def test_reads_are_no_writes() -> None:
     assert _write_time(_toy(**WRITES), _groups(100, streams=(Stream("a", 8192, 16, 16),))) == 0.0
 
 
-def test_a_demand_may_count_its_writes_itself() -> None:
-    """500 lines at 12.5 a cycle, 250 parts at 6.25 a cycle; what the stream would fill does not count besides."""
+def test_many_small_writes_take_as_long_as_their_number() -> None:
+    """At 25 lines a cycle 4000 parts of lines take longer than their sectors, 500 do not."""
     stream = Stream("a", 8192, 16, 16, write=True)
 
-    def of(lines: float | None, parts: float) -> float:
-        return _write_time(_toy(**WRITES), _groups(100, streams=(stream,), line_writes=lines, part_writes=parts))
+    def of(lines: float | None) -> float:
+        return _write_time(_toy(**WRITES), _groups(100, streams=(stream,), line_writes=lines))
 
-    assert of(500.0, 0.0) == pytest.approx(40e-9)
-    assert of(0.0, 250.0) == pytest.approx(40e-9)
-    assert of(500.0, 250.0) == pytest.approx(80e-9)
-    assert of(0.0, 0.0) == 0.0
-    assert of(None, 250.0) == pytest.approx(81.92e-9 + 40e-9)
+    assert of(4000.0) == pytest.approx(160e-9)
+    assert of(500.0) == pytest.approx(81.92e-9)
+    assert of(None) == pytest.approx(81.92e-9)
 
 
 def test_a_limit_that_nobody_knows_is_none() -> None:
     """An architecture may know one of both."""
-    demand = _groups(100, streams=(Stream("a", 8192, 16, 16, write=True),), line_writes=500.0, part_writes=250.0)
+    demand = _groups(100, streams=(Stream("a", 8192, 16, 16, write=True),), line_writes=4000.0)
 
     assert _write_time(TOY, demand) == 0.0
-    assert _write_time(_toy(part_writes_per_cycle=0.0625), demand) == pytest.approx(40e-9)
+    assert _write_time(_toy(sector_writes_per_cycle=0.5), demand) == pytest.approx(81.92e-9)
+    assert _write_time(_toy(line_writes_per_cycle=0.25), demand) == pytest.approx(160e-9)
 
 
 def test_writes_share_the_cache_with_its_other_traffic() -> None:
-    """8 MiB written within L2: as bytes at 3.2 TB/s, as lines of 128 bytes at half of that; a soft corner."""
+    """8 MiB written within L2: as bytes at 3.2 TB/s, as sectors of 32 bytes at half of that; a soft corner."""
     size = 8 * MIB
-    device = _toy(line_writes_per_cycle=0.125)
+    device = _toy(sector_writes_per_cycle=0.5)
     streams = (Stream("a", size / 16, 16, 16, write=True),)
     demand = Demand(int(size / 16), (256,), streams)
-    bytes_s, lines_s = size / 3.2e12, size / 128 / 12.5e9
+    bytes_s, sectors_s = size / 3.2e12, size / 32 / 50e9
     found = _served(device, demand, size, L2_HOLDS)
 
-    assert lines_s == pytest.approx(2 * bytes_s)
-    assert found == (pytest.approx((bytes_s**4 + lines_s**4) ** 0.25), "L2 writes")
-    quick = _served(_toy(line_writes_per_cycle=12.5), demand, size, L2_HOLDS)
+    assert sectors_s == pytest.approx(2 * bytes_s)
+    assert found == (pytest.approx((bytes_s**4 + sectors_s**4) ** 0.25), "L2 writes")
+    quick = _served(_toy(sector_writes_per_cycle=50.0), demand, size, L2_HOLDS)
     assert quick == (pytest.approx(bytes_s, rel=1e-4), "L2")
 
 
@@ -351,6 +350,39 @@ def test_accesses_take_a_turn_for_the_lines_that_are_looked_up_at_once(
 
     assert times["memory"] == pytest.approx(factor * 1e-6)
     assert times["local"] == pytest.approx(1e-6)
+
+
+@pytest.mark.parametrize(("conflicts", "unified", "factor"), [(32, True, 32), (16, True, 20), (32, False, 20)])
+def test_lines_in_the_same_banks_are_read_one_a_cycle(conflicts: float, unified: bool, factor: float) -> None:
+    """Where L1 has banks of its own, only how many are looked up at once counts: 32 lines at 1.6."""
+    first, *others = TOY.caches
+    first = first.model_copy(update={"unified_with_local_memory": unified})
+    device = _toy(lines_per_access=1.6).model_copy(update={"caches": (first, *others)})
+    column = {"lines_per_access": 32.0, "line_conflicts": conflicts}
+    demand = _groups(100, operations={"memory": 3.2e6}, **column)
+
+    assert _operation_times(device, demand)["memory"] == pytest.approx(factor * 1e-6)
+
+
+def test_a_slow_pipe_hides_conflicts() -> None:
+    """Accesses of 16 lanes a cycle take two cycles each: of 32 lines in the same banks 32 cycles, not 64."""
+    rates = {**TOY.architecture.rates_per_cycle, "memory": 16.0}
+    device = _toy(lines_per_access=3.2, rates_per_cycle=rates)
+    assert device.caches[0].unified_with_local_memory
+    demand = _groups(100, operations={"memory": 3.2e6}, lines_per_access=32.0, line_conflicts=32.0)
+
+    assert _operation_times(device, demand)["memory"] == pytest.approx(32e-6)
+
+
+def test_a_barrier_keeps_local_memory_from_other_work() -> None:
+    """1000 barriers of a unit's groups, 3 cycles each, beside what local memory does anyway."""
+    operations = {"barrier": 100 * 1000 * 64.0, "local": 3.2e6}
+    demand = _groups(100, 64, operations=operations)
+
+    assert _operation_times(TOY, demand)["local"] == pytest.approx(1e-6)
+    assert _operation_times(_toy(barrier_cycles=3.0), demand)["local"] == pytest.approx(4e-6)
+    alone = _groups(100, 64, operations={"barrier": 100 * 1000 * 64.0})
+    assert _operation_times(_toy(barrier_cycles=3.0), alone)["local"] == pytest.approx(3e-6)
 
 
 def test_conflicts_and_lines_do_not_mix() -> None:

@@ -28,6 +28,19 @@ kernel void strided(global const uint *restrict data, uint count, uint groups, u
     KEEP(folded, i, written, sum);
 }
 
+// The other way: one 4-byte word of every STRIDE is written, pass after pass.
+kernel void scatter(global uint *restrict data, uint count, uint groups, uint seed)
+{
+    const uint size = (uint)get_local_size(0);
+    const uint first = (uint)get_group_id(0) % groups * size * PER_ITEM + (uint)get_local_id(0);
+#pragma unroll
+    for (uint v = 0; v < PER_ITEM; ++v) {
+        const uint i = first + v * size;
+        if (i < count)
+            data[(size_t)i * STRIDE] = seed * i;
+    }
+}
+
 // Contiguous words of WIDTH bytes, the first of them OFFSET bytes into a buffer that is aligned itself.
 // Words of 16 bytes that lie on 16-byte boundaries are loaded as one, others as vload4 may load them: OpenCL promises
 // it four-byte alignment only.

@@ -1,9 +1,9 @@
 """A device with what its primitives measured in place of what its entry says.
 
 Only primitives calibrate, and only the predictions of other workloads: launch cost and rate (``launch``), stream
-bandwidth and where curves that write leave a cache (``memory/copy``), rate of writes (``memory/write``), bandwidth and
-extent of the caches (``memory/read``, ``memory/read_private``), latencies (``memory/latency``), rates and latencies of
-instructions (``instructions``, ``local_memory``).
+bandwidth and where curves that write leave a cache (``memory/copy``), rates of writes (``memory/write``,
+``memory/scatter``), bandwidth and extent of the caches (``memory/read``, ``memory/read_private``), latencies
+(``memory/latency``), rates and latencies of instructions and what barriers cost (``instructions``, ``local_memory``).
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -12,10 +12,9 @@ from functools import cached_property, partial
 from statistics import median
 from typing import Literal
 
-import numpy as np
-
 from gpureport.matching import Match, match_features
-from gpureport.records import Observation, Prediction, Provenance
+from gpureport.predict.model import THROUGHPUT_CORNER
+from gpureport.records import Observation, ObservedPoint, Prediction, Provenance
 from gpureport.spec.models import Cache, Device, Extent
 from gpureport.workloads.instructions.cases import listed_class
 
@@ -138,8 +137,8 @@ def _with_copy(device: Device, shown: _Shown) -> Device:
 
 
 def _with_writes(device: Device, shown: _Shown) -> Device:
-    """Take the rate at which lines are written, where that was to bind the largest sets."""
-    rate = shown.specified.architecture.line_writes_per_cycle
+    """Take the rate at which sectors are written, where that was to bind the largest sets."""
+    rate = shown.specified.architecture.sector_writes_per_cycle
     expected = {point.point.label: point for point in shown.prediction.points}
     pairs = [(expected[o.point.label], o) for o in shown.observation.points if o.point.label in expected]
     ratios = [
@@ -149,8 +148,25 @@ def _with_writes(device: Device, shown: _Shown) -> Device:
     ]
     if rate is None or not ratios:
         return device
+    architecture = device.architecture.model_copy(update={"sector_writes_per_cycle": rate * median(ratios)})
+    how = _measured(device, ["sector_writes_per_cycle"], "stream of writes (memory/write)")
+    return device.model_copy(update={"architecture": architecture, "provenance": how})
+
+
+def _with_scatter(device: Device, shown: _Shown) -> Device:
+    """Take the rate at which parts of lines are written, where every work-item writes to a line of its own."""
+    rate = shown.specified.architecture.line_writes_per_cycle
+    line = max((cache.line_bytes for cache in device.caches), default=0)
+    expected = {point.point.label: point for point in shown.prediction.points}
+    ratios = [
+        expected[o.point.label].time_s / o.time_s
+        for o in shown.observation.points
+        if expected[o.point.label].binding.endswith(" writes") and 4 * o.point.parameters["stride"] >= line
+    ]
+    if rate is None or not ratios:
+        return device
     architecture = device.architecture.model_copy(update={"line_writes_per_cycle": rate * median(ratios)})
-    how = _measured(device, ["line_writes_per_cycle"], "stream of writes (memory/write)")
+    how = _measured(device, ["line_writes_per_cycle"], "scattered writes (memory/scatter)")
     return device.model_copy(update={"architecture": architecture, "provenance": how})
 
 
@@ -245,32 +261,29 @@ def _with_rates(device: Device, shown: _Shown) -> Device:
 
 
 def _with_barriers(device: Device, shown: _Shown) -> Device:
-    """Take what a barrier costs a work-group and each of its waves, from groups of one wave and more.
+    """Take the rate at which waves arrive from the largest groups, and what a barrier adds from those of one wave.
 
-    Cycles between the barriers of a compute unit are a straight line in the waves of its groups.
+    Waves arrive while local memory is kept, so that the two join in a corner, which is undone here.
     """
-    width, cycle_s = device.architecture.wave_width, 1 / device.clock_hz
-    points = shown.observation.points
-    waves = np.array([o.point.parameters["local"] / width for o in points])
-    if len(set(waves)) < _BARRIER_SIZES:
+    points = sorted(shown.observation.points, key=lambda point: point.point.parameters["local"])
+    width = device.architecture.wave_width
+    if not points or points[0].point.parameters["local"] != width:
         return device
-    barriers = np.array([o.point.work / o.point.parameters["local"] for o in points]) / device.compute_units
-    cycles = (np.array([o.time_s for o in points]) - device.launch.batched_s) / barriers / cycle_s
-    slope, intercept = np.polyfit(waves, cycles, 1, w=1 / cycles)
-    if slope <= 0:
-        return device
-    architecture = device.architecture.model_copy(
-        update={
-            "barrier_waves": max(0.0, float(intercept / slope)),
-            "rates_per_cycle": {**device.architecture.rates_per_cycle, "barrier": float(width / slope)},
-        }
-    )
-    how = _measured(device, ["barrier_waves", "rates.barrier"], "barriers of several sizes (instructions/barrier)")
+
+    def between(point: ObservedPoint) -> float:
+        """Cycles from one barrier on a compute unit to the next."""
+        barriers = point.point.work / point.point.parameters["local"] / device.compute_units
+        return (point.time_s - device.launch.batched_s) * device.clock_hz / barriers
+
+    alone, arrival = between(points[0]), between(points[-1]) * width / points[-1].point.parameters["local"]
+    update: dict[str, object] = {"rates_per_cycle": {**device.architecture.rates_per_cycle, "barrier": width / arrival}}
+    if alone > arrival:
+        kept = (alone**THROUGHPUT_CORNER - arrival**THROUGHPUT_CORNER) ** (1 / THROUGHPUT_CORNER)
+        update["barrier_cycles"] = kept
+    architecture = device.architecture.model_copy(update=update)
+    facts = ["rates.barrier", *(["barrier_cycles"] if "barrier_cycles" in update else [])]
+    how = _measured(device, facts, "barriers of several sizes (instructions/barrier)")
     return device.model_copy(update={"architecture": architecture, "provenance": how})
-
-
-_BARRIER_SIZES = 3
-"""Sizes of work-groups that show a straight line."""
 
 
 def _with_chains(device: Device, shown: _Shown) -> Device:
@@ -294,6 +307,7 @@ _TAKES: Mapping[str, Callable[[Device, _Shown], Device]] = {
     "launch/queued": _with_lone_launch,
     "memory/copy": _with_copy,
     "memory/write": _with_writes,
+    "memory/scatter": _with_scatter,
     "memory/read": partial(_with_caches, scope="device"),
     "memory/read_private": partial(_with_caches, scope="compute_unit"),
     "memory/latency": _with_latencies,

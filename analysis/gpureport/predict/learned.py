@@ -116,7 +116,7 @@ def _capacities(device: Device, shown: Sequence[Shown]) -> dict[str, tuple[list[
             level = (predicted.level or "").removesuffix(_NEAR)
             if level in listed and level not in found:
                 ratios = [_end(observed, end) / predicted.value for end in _ENDS]
-                part = "" if level == predicted.level else ", where its near part gives out"
+                part = "" if level == predicted.level else " at the end of the near part"
                 found[level] = [listed[level] * ratio for ratio in ratios], f"{one.workload.name} steps{part}"
     return found
 

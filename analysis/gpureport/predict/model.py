@@ -171,16 +171,15 @@ def _hosts(device: Device) -> float:
 
 
 def _write_time(device: Device, demand: Demand) -> float:
-    """Return the seconds that the cache that all units share takes for writes: as long for part of a line as for all.
-
-    Writes that leave a sector partly written, to be merged with what other units write there, take longer.
-    """
+    """Return the seconds that the cache that all units share takes for writes: by their number, or their sectors."""
     line = max((cache.line_bytes for cache in device.caches), default=device.memory.access_bytes)
+    sector = min((cache.sector_bytes for cache in device.caches), default=device.memory.access_bytes)
     written = tuple(stream for stream in demand.streams if stream.write)
+    sectors = traffic.outer_bytes(written, sector) / sector
     lines = traffic.outer_bytes(written, line) / line if demand.line_writes is None else demand.line_writes
     architecture = device.architecture
-    counted = (lines, architecture.line_writes_per_cycle), (demand.part_writes, architecture.part_writes_per_cycle)
-    cycles = sum(count / (per_cycle * device.compute_units) for count, per_cycle in counted if per_cycle)
+    counted = (sectors, architecture.sector_writes_per_cycle), (lines, architecture.line_writes_per_cycle)
+    cycles = max(count / (per_cycle * device.compute_units) if per_cycle else 0.0 for count, per_cycle in counted)
     return device.cycles(cycles)
 
 
@@ -188,19 +187,33 @@ def _operation_times(device: Device, demand: Demand) -> dict[str, float]:
     """Return the seconds each instruction class takes on the compute unit that has most groups."""
     units = _busy_share(device, demand)
     rates = device.architecture.rates_per_cycle
-    lines = max(1.0, demand.lines_per_access / device.architecture.lines_per_access)
-    waves = ceil(prod(demand.work_group) / device.architecture.wave_width)
-    barrier = 1 + device.architecture.barrier_waves / waves
-    factors = {"local": demand.local_conflicts, "memory": lines, "barrier": barrier}
+    factors = {"local": demand.local_conflicts, "memory": _access_turns(device, demand)}
     if demand.branches and device.kind == "cpu":
         # One work-item after the other instead of a vector of them; at a barrier that is so in any case.
         scalar = device.architecture.wave_width
         factors = {name: scalar * factors.get(name, 1.0) for name in demand.operations.keys() - {"barrier"}}
-    return {
+    times = {
         name: count * factors.get(name, 1.0) / (device.rate_per_s(name) * units)
         for name, count in demand.operations.items()
         if name in rates
     }
+    barriers = demand.operations.get("barrier", 0.0) / prod(demand.work_group)
+    kept_s = device.cycles(barriers * device.architecture.barrier_cycles / (device.compute_units * units))
+    return {**times, "local": times.get("local", 0.0) + kept_s} if kept_s else times
+
+
+def _access_turns(device: Device, demand: Demand) -> float:
+    """Return how often as long an access of a wave takes as one of neighbouring words.
+
+    Its lines are looked up one after the other. Where the first cache lies in local memory's banks, lines of which it
+    wants the same banks are read one a cycle.
+    """
+    architecture = device.architecture
+    turns = max(1.0, demand.lines_per_access / architecture.lines_per_access)
+    if demand.line_conflicts > 1 and device.caches and device.caches[0].unified_with_local_memory:
+        cycles = architecture.wave_width / architecture.rates_per_cycle["memory"]
+        return max(turns, demand.line_conflicts / cycles)
+    return turns
 
 
 def _pipe_times(device: Device, by_class: Mapping[str, float]) -> dict[str, float]:

@@ -182,7 +182,7 @@ def _basis(path: str) -> tuple[str, float] | None:
     return None
 
 
-_OF_ARCHITECTURE = ("loaded_latency", "line_writes_per_cycle", "part_writes_per_cycle", "barrier_waves")
+_OF_ARCHITECTURE = ("loaded_latency", "sector_writes_per_cycle", "line_writes_per_cycle", "barrier_cycles")
 
 
 def _mapped(device: Device, number: Callable[[str, float], float]) -> Device:

@@ -273,7 +273,7 @@ def _inline(figure: Figure) -> "Markup":
     """Put the figure into the page itself, where browsers give it the page's fonts."""
     from markupsafe import Markup
 
-    return Markup(described(figure.svg, figure.caption))  # noqa: S704 - matplotlib escapes what it writes
+    return Markup(described(figure.svg, figure.caption))  # noqa: S704 - every text in it is escaped
 
 
 def _image(figure: Figure) -> "Markup":

@@ -257,13 +257,12 @@ class ArchitectureFile(File):
     lines_per_access: Leaf[Number] | None = None
     """Lines that the load/store unit looks up in the time of one access of a wave to neighbouring words; 1 if not
     given."""
+    sector_writes_per_cycle: Leaf[Number] | None = None
+    """Sectors that the device-wide cache lets write in a cycle, for each compute unit."""
     line_writes_per_cycle: Leaf[Number] | None = None
-    """Writes of a line, or of a part of one, that the device-wide cache takes in a cycle, for each compute unit."""
-    part_writes_per_cycle: Leaf[Number] | None = None
-    """The same of writes that leave a sector partly written."""
-    barrier_waves: Leaf[Number] | None = None
-    """What a work-group's barrier takes beside its waves' arrival, in waves that arrive in that time; 0 if not
-    given."""
+    """Writes, of a line or of any part of one, that it takes in a cycle, for each compute unit."""
+    barrier_cycles: Leaf[Cycles] | None = None
+    """For how long a work-group's barrier keeps its compute unit's local memory from other work; 0 if not given."""
     occupancy: Rules
     rates: Rates
     latencies: Latencies

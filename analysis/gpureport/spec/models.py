@@ -184,13 +184,13 @@ class Architecture(Record):
     """
     lines_per_access: Positive = 1.0
     """Lines that the load/store unit looks up in the time of one access of a wave to neighbouring words."""
+    sector_writes_per_cycle: Positive | None = None
+    """Sectors that the device-wide cache lets write in a cycle, for each compute unit; ``None``: not known to be a
+    limit."""
     line_writes_per_cycle: Positive | None = None
-    """Writes of a line, or of a part of one, that the device-wide cache takes in a cycle, for each compute unit;
-    ``None``: not known to be a limit."""
-    part_writes_per_cycle: Positive | None = None
-    """The same of writes that leave a sector partly written."""
-    barrier_waves: Amount = 0.0
-    """What a work-group's barrier takes beside its waves' arrival, in waves that arrive in that time."""
+    """Writes, of a line or of any part of one, that it takes in a cycle, for each compute unit."""
+    barrier_cycles: Amount = 0.0
+    """For how long a work-group's barrier keeps its compute unit's local memory from other work."""
     pipes: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """Instruction classes that one pipe executes, by the pipe's name: they wait for each other."""
     latency_cycles: dict[str, Positive]

@@ -24,6 +24,7 @@ _LEGEND = (
     "A draft. 'queried' was asked of the device, 'measured' was measured on it, 'assumed' is a guess.",
     "Replace assumed values by documented ones, and give their source; `gpureport devices check` checks the file.",
 )
+_RESTS = "What is not here is as in the architecture's file, devices/architectures/{}.yaml."
 _WRITTEN = ("compute_units", "clock", *GROUPS)
 _PLACEHOLDER = f"a placeholder; {TO_REPLACE}"
 _PLACEHOLDERS: Mapping[str, float] = {
@@ -67,7 +68,7 @@ def of_present(present: PresentDevice, database: "Database", relative: "Entry | 
         opencl_names=(named(present.name),),
         opencl_units=present.compute_units if other else None,
         pci_id=present.pci_id,
-        remarks=(*_LEGEND, *_relation(relative)),
+        remarks=(*_LEGEND, _RESTS.format(key), *_relation(relative)),
     )
 
 
@@ -79,7 +80,7 @@ def of_relative(relative: "Entry") -> Draft:
         architecture=relative.file.architecture,
         values=_carried_over(relative),
         without=_without(relative),
-        remarks=(*_LEGEND, *_relation(relative)),
+        remarks=(*_LEGEND, _RESTS.format(relative.file.architecture), *_relation(relative)),
     )
 
 

@@ -121,9 +121,8 @@ class Demand:
         registers: estimate of 32-bit registers of a work-item, used until the compiler tells.
         local_memory_bytes: of one work-group.
         lines_per_access: lines that one access of a wave touches; the load/store unit takes them one by one.
-        line_writes: lines that waves write, several stores of a work-item side by side counted once; ``None``: as many
-            as the streams fill.
-        part_writes: the same of those that leave sectors partly written; not among ``line_writes``.
+        line_conflicts: those of them of which it wants the same banks.
+        line_writes: lines that waves write, once for each store; ``None``: as many as the streams fill.
         branches: whether work-items take different paths; a CPU's compiler then does not run them as vector lanes.
         local_conflicts: factor by which bank conflicts multiply local-memory accesses.
         reused: what finds its data again: ``dispatch`` (the next dispatch, ping-pong), ``kernel`` (this dispatch,
@@ -144,8 +143,8 @@ class Demand:
     registers: int = 32
     local_memory_bytes: int = 0
     lines_per_access: float = 1.0
+    line_conflicts: float = 1.0
     line_writes: float | None = None
-    part_writes: float = 0.0
     branches: bool = False
     local_conflicts: float = 1.0
     reused: Literal["dispatch", "kernel", "never"] = "dispatch"

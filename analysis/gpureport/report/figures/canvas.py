@@ -3,24 +3,37 @@
 A page of small multiples drawn axes by axes has thousands of elements, and layout engines take them one by one.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from math import nan
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from math import cos, pi, sin
+from typing import Literal
 
-from gpureport.report.figures.style import FONT_PT, INK, WIDTH_IN, new_figure, printable
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-    from matplotlib.path import Path
+from gpureport.report.figures.style import FONT_PT, INK, WIDTH_IN, printable
+from gpureport.report.figures.svg import Attributes, path, sheet, text
 
 Place = tuple[float, float]
 """Inches from the left and from the lower edge."""
 
+Shape = Literal["circle", "square", "up", "down", "left", "right", "diamond"]
+
+_SHAPES: dict[Shape, tuple[Place, ...]] = {
+    "circle": tuple((cos(n * pi / 12), sin(n * pi / 12)) for n in range(24)),
+    "square": ((-0.85, -0.85), (0.85, -0.85), (0.85, 0.85), (-0.85, 0.85)),
+    "up": ((-1, -1), (1, -1), (0, 1)),
+    "down": ((1, 1), (-1, 1), (0, -1)),
+    "left": ((1, -1), (1, 1), (-1, 0)),
+    "right": ((-1, 1), (-1, -1), (1, 0)),
+    "diamond": ((-1.15, 0), (0, -1.15), (1.15, 0), (0, 1.15)),
+}
+"""Corners within about 1 of the middle, all anticlockwise: where two overlap they stay filled."""
+_ANCHORS = {"left": "start", "center": "middle", "right": "end"}
+_RISES_EM = {"bottom": -0.21, "center_baseline": 0.37, "center": 0.28, "top": 0.76}
+"""From the baseline up to what ``va`` names, of the shipped font."""
+
 
 @dataclass(frozen=True)
 class Pen:
-    """How a line looks; *order* says what lies on what."""
+    """How a line looks; *dashes* are in widths of the line, and *order* says what lies on what."""
 
     colour: str
     width_pt: float
@@ -28,6 +41,17 @@ class Pen:
     alpha: float = 1.0
     order: float = 2.0
     round: bool = False
+
+    def attributes(self) -> Attributes:
+        """Return what SVG calls these."""
+        return {
+            "fill": "none",
+            "stroke": self.colour,
+            "stroke-width": self.width_pt,
+            "stroke-dasharray": " ".join(f"{dash * self.width_pt:g}" for dash in self.dashes) or None,
+            "stroke-linecap": "round" if self.round else None,
+            "stroke-opacity": None if self.alpha == 1 else self.alpha,
+        }
 
 
 @dataclass(frozen=True)
@@ -38,27 +62,36 @@ class Ink:
     alpha: float = 1.0
     order: float = 1.0
 
+    def attributes(self) -> Attributes:
+        """Return what SVG calls these."""
+        return {"fill": self.colour, "fill-opacity": None if self.alpha == 1 else self.alpha}
 
+
+@dataclass(frozen=True)
+class Label:
+    """One line of text; *ha* and *va* say which of its edges stands at *place*, before it is turned round it."""
+
+    place: Place
+    text: str
+    size_pt: float
+    colour: str
+    ha: Literal["left", "center", "right"]
+    va: Literal["bottom", "center", "center_baseline", "top"]
+    weight: int
+    upright: bool
+
+
+@dataclass
 class Canvas:
-    """Collects lines, areas and texts, and draws them at the end."""
+    """Collects lines, areas and texts on an empty sheet, as wide as the text, and draws them at the end."""
 
-    def __init__(self, height_in: float) -> None:
-        """Start an empty sheet, as wide as the text."""
-        self.height_in = height_in
-        self._lines: dict[Pen, tuple[list[float], list[float]]] = {}
-        self._areas: dict[Ink, list[tuple[Place, ...]]] = {}
-        self._figure = new_figure(height_in)
-        self._axes = self._figure.add_axes((0, 0, 1, 1))
-        self._axes.set_axis_off()
-        self._axes.set_xlim(0, WIDTH_IN)
-        self._axes.set_ylim(0, height_in)
+    height_in: float
+    labels: list[Label] = field(default_factory=list)
+    _paths: dict[Pen | Ink, list[tuple[Place, ...]]] = field(default_factory=dict)
 
     def line(self, places: Iterable[Place], pen: Pen) -> None:
         """Draw a line through *places*."""
-        across, up = self._lines.setdefault(pen, ([], []))
-        for x, y in (*places, (nan, nan)):
-            across.append(x)
-            up.append(y)
+        self._paths.setdefault(pen, []).append(tuple(places))
 
     def segment(self, start: Place, end: Place, pen: Pen) -> None:
         """Draw a straight line; without length and with round ends it is a dot."""
@@ -66,11 +99,15 @@ class Canvas:
 
     def area(self, corners: Iterable[Place], ink: Ink) -> None:
         """Fill what lies within *corners*."""
-        self._areas.setdefault(ink, []).append(tuple(corners))
+        self._paths.setdefault(ink, []).append(tuple(corners))
 
     def rectangle(self, low: Place, high: Place, ink: Ink) -> None:
         """Fill the rectangle between two opposite corners."""
         self.area((low, (high[0], low[1]), high, (low[0], high[1])), ink)
+
+    def mark(self, place: Place, shape: Shape, radius_in: float, ink: Ink) -> None:
+        """Fill a small *shape* around *place*."""
+        self.area([(place[0] + radius_in * x, place[1] + radius_in * y) for x, y in _SHAPES[shape]], ink)
 
     def text(
         self,
@@ -82,39 +119,27 @@ class Canvas:
         ha: Literal["left", "center", "right"] = "left",
         va: Literal["bottom", "center", "center_baseline", "top"] = "center_baseline",
         weight: int = 400,
-        rotation: float = 0,
+        upright: bool = False,
     ) -> None:
-        """Write one line of text."""
-        style = {"fontsize": size_pt, "color": colour, "ha": ha, "va": va, "weight": weight, "rotation": rotation}
-        self._axes.text(*place, printable(text), **style)  # type: ignore[arg-type]
+        """Write one line of text; *upright*: from below to above."""
+        self.labels.append(Label(place, printable(text), size_pt, colour, ha, va, weight, upright))
 
-    def drawn(self) -> "Figure":
-        """Draw all that was collected."""
-        from matplotlib.patches import PathPatch
+    def drawn(self) -> str:
+        """Return all that was collected as an SVG element, the same for the same input; texts lie on top."""
+        looks = sorted(self._paths, key=lambda look: look.order)
+        paths = (path(map(self._turned, self._paths[look]), look.attributes(), isinstance(look, Ink)) for look in looks)
+        return sheet(72 * WIDTH_IN, 72 * self.height_in, [*paths, *map(self._written, self.labels)])
 
-        for ink, areas in self._areas.items():
-            patch = PathPatch(_outline(areas), facecolor=ink.colour, alpha=ink.alpha, linewidth=0, zorder=ink.order)
-            patch.set_clip_on(False)
-            self._axes.add_artist(patch)
-        for pen, (across, up) in self._lines.items():
-            self._axes.plot(
-                across,
-                up,
-                color=pen.colour,
-                linewidth=pen.width_pt,
-                linestyle=(0, pen.dashes) if pen.dashes else "-",
-                alpha=pen.alpha,
-                zorder=pen.order,
-                solid_capstyle="round" if pen.round else "butt",
-                clip_on=False,
-            )
-        return self._figure
+    def _turned(self, places: Iterable[Place]) -> list[Place]:
+        """Return *places* as SVG counts: in points, from the upper edge."""
+        return [(72 * x, 72 * (self.height_in - y)) for x, y in places]
 
-
-def _outline(areas: Sequence[tuple[Place, ...]]) -> "Path":
-    """Return all *areas* as one path."""
-    from matplotlib.path import Path
-
-    vertices = [place for corners in areas for place in (*corners, corners[0])]
-    codes = [code for corners in areas for code in (Path.MOVETO, *(Path.LINETO,) * (len(corners) - 1), Path.CLOSEPOLY)]
-    return Path(vertices, codes)
+    def _written(self, label: Label) -> str:
+        ((x, y),) = self._turned([label.place])
+        look: Attributes = {
+            "fill": label.colour,
+            "font-size": label.size_pt,
+            "font-weight": None if label.weight == 400 else label.weight,
+            "text-anchor": None if label.ha == "left" else _ANCHORS[label.ha],
+        }
+        return text((x, y), label.text, look, drop=_RISES_EM[label.va] * label.size_pt, upright=label.upright)

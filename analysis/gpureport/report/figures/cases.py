@@ -1,7 +1,6 @@
 """The figure of separate cases (instructions, strides): bars of what was observed, ticks of what was predicted."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from gpureport.records import ObservedPoint
 from gpureport.report.curves import Curve
@@ -9,10 +8,6 @@ from gpureport.report.figures.canvas import Canvas, Ink, Pen
 from gpureport.report.figures.panels import BAND, INTERVAL, Panel, Scale, value_scale, zero_scale
 from gpureport.report.figures.sizes import heights
 from gpureport.report.figures.style import OBSERVED, PREDICTED, SMALL_PT, WIDTH_IN, shorten
-from gpureport.report.figures.svg import svg
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 MOST_CASES = 30
 """Of more cases of one curve, the first are drawn; all are in the table."""
@@ -32,8 +27,7 @@ def case_labels(curve: Curve) -> list[str]:
     return list(dict.fromkeys(point.point.label for point in ordered if point.value > 0))[:MOST_CASES]
 
 
-@svg
-def case_figure(curves: Sequence[Curve], titles: Sequence[str]) -> "Figure":
+def case_figure(curves: Sequence[Curve], titles: Sequence[str]) -> str:
     """Draw curves of separate cases, two panels side by side; each must have a point with a value above 0."""
     columns = min(2, len(curves))
     width = (WIDTH_IN - _GAP_IN * (columns - 1)) / columns - _LABEL_IN - _RIGHT_IN

@@ -6,7 +6,6 @@ Every row has two lines of marks: hollow what was predicted, filled what was obs
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING
 
 from gpureport.records import Verdict
 from gpureport.report.curves import Curve
@@ -23,12 +22,8 @@ from gpureport.report.figures.style import (
     shorten,
     tick_text,
 )
-from gpureport.report.figures.svg import svg
 from gpureport.report.limits import Limit
 from gpureport.units import format_bytes
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 MOST_ROWS = 6
 """Rows of one part: the first ones."""
@@ -148,8 +143,7 @@ def _shares(values: Sequence[float]) -> Scale:
     return Scale(0.0, high, ticks, tuple(f"{100 * tick:.0f} %" for tick in ticks), logarithmic=False)
 
 
-@svg
-def essentials_figure(parts: Sequence[Part], seen: str) -> "Figure":
+def essentials_figure(parts: Sequence[Part], seen: str) -> str:
     """Draw *parts* (at least one) one below the other; *seen* is what the marks of observations are called."""
     canvas = Canvas(_LEGEND_IN + sum(_HEAD_IN + _ROW_IN * len(part.rows) + _FOOT_IN for part in parts))
     observed = any(row.observed for part in parts for row in part.rows)

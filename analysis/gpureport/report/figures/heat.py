@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import log2
-from typing import TYPE_CHECKING
 
 from gpureport.report.figures.canvas import Canvas, Ink, Place
 from gpureport.report.figures.style import (
@@ -17,11 +16,7 @@ from gpureport.report.figures.style import (
     fitted,
     needed_in,
 )
-from gpureport.report.figures.svg import svg
 from gpureport.units import format_ratio
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 MOST_ROWS = 26
 """Rows of one figure: two of them fit on a page, and leave little of it empty."""
@@ -77,8 +72,7 @@ class _Grid:
         return _NAME_IN + _DETAIL_IN + block * _BETWEEN_IN + (before + column) * self.width
 
 
-@svg
-def heat_figure(rows: Sequence[HeatRow], blocks: Sequence[HeatBlock]) -> "Figure":
+def heat_figure(rows: Sequence[HeatRow], blocks: Sequence[HeatBlock]) -> str:
     """Draw *rows* by the columns of *blocks*; ratios are written in where there is room."""
     grid = _grid(tuple(blocks))
     canvas = Canvas(len(rows) * _ROW_IN + grid.head)
@@ -108,7 +102,7 @@ def _headings(canvas: Canvas, grid: _Grid, number: int, top: float) -> None:
         middle = grid.left(number, column) + grid.width / 2
         if grid.upwards:
             text = fitted(name, _TALLEST_IN)
-            canvas.text((middle, top + 0.03), text, size_pt=TINY_PT, ha="center", va="bottom", rotation=90)
+            canvas.text((middle, top + 0.03), text, size_pt=TINY_PT, va="center", upright=True)
         else:
             canvas.text((middle, top + 0.07), name, size_pt=TINY_PT, ha="center", weight=600)
     left, right = grid.left(number, 0), grid.left(number, len(block.columns))

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil, log
-from typing import TYPE_CHECKING
 
 from gpureport.compare.records import Landmark
 from gpureport.report.figures.canvas import Canvas, Pen, Place
@@ -20,10 +19,6 @@ from gpureport.report.figures.style import (
     fitted,
     tick_text,
 )
-from gpureport.report.figures.svg import svg
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _COLUMNS = 2
 _LABEL_IN, _GAP_IN, _MARGIN_IN = 0.95, 0.1, 0.25
@@ -72,8 +67,7 @@ def _row_height(row: Sequence[LandmarkPanel]) -> float:
     return max(len({mark.machine for mark in panel.marks}) for panel in row) * _ROW_IN + _HEAD_IN + _FOOT_IN
 
 
-@svg
-def landmark_figure(panels: Sequence[LandmarkPanel], machines: Sequence[str]) -> "Figure":
+def landmark_figure(panels: Sequence[LandmarkPanel], machines: Sequence[str]) -> str:
     """Draw *panels*; machines stand in the order of *machines*."""
     canvas = Canvas(_height(panels))
     top = canvas.height_in

@@ -7,7 +7,7 @@ from itertools import accumulate
 import numpy as np
 
 from gpureport.records import CurveFeature, ObservedPoint, PredictedPoint
-from gpureport.report.figures.canvas import Ink, Pen
+from gpureport.report.figures.canvas import Ink, Pen, Shape
 from gpureport.report.figures.panels import Panel
 from gpureport.report.figures.style import TINY_PT, text_in
 from gpureport.units import format_value
@@ -27,7 +27,7 @@ class Mark:
     low: float
     high: float
     text: str
-    marker: str
+    shape: Shape
 
 
 def feature_marks(features: Iterable[CurveFeature], points: Sequence[Point]) -> tuple[Mark, ...]:
@@ -49,7 +49,7 @@ def _mark(kind: str, found: dict[str, tuple[float, float, float, CurveFeature]])
     places = [where for where, *_ in found.values()]
     value = format_value(feature.value, feature.unit)
     text = f"{feature.level} {value}" if kind == "cliff" else f"full at {value.removesuffix(' work-items')}"
-    return Mark(min(places), main, max(places), low, high, text, "v" if kind == "cliff" else "^")
+    return Mark(min(places), main, max(places), low, high, text, "down" if kind == "cliff" else "up")
 
 
 def place(value: float, unit: str, points: Sequence[Point]) -> float | None:
@@ -73,9 +73,7 @@ def draw_marks(panel: Panel, marks: Sequence[Mark], height_in: float, colour: st
         canvas.rectangle((low, height_in - 0.03), (high, height_in + 0.03), Ink(colour, alpha=0.3))
         canvas.segment((left, height_in), (right, height_in), Pen(colour, 0.7))
         canvas.segment((main, panel.bottom_in), (main, panel.top_in), Pen(colour, 0.5, alpha=0.45, order=1))
-        tip = -_TIP_IN if mark.marker == "v" else _TIP_IN
-        corners = ((main - _TIP_IN, height_in - tip), (main + _TIP_IN, height_in - tip), (main, height_in + tip))
-        canvas.area(corners, Ink(colour, order=3))
+        canvas.mark((main, height_in), mark.shape, _TIP_IN, Ink(colour, order=3))
     _label_marks(panel, marks, height_in, colour)
 
 

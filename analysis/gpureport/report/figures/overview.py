@@ -1,36 +1,28 @@
 """The figure of page one: every observed value as a ratio to its prediction, a row a workload."""
 
 from collections.abc import Callable, Sequence
-from itertools import cycle
-from typing import TYPE_CHECKING
 
 from gpureport.findings import AGREEMENT
 from gpureport.records import Feature, Finding
 from gpureport.report.curves import Comparison
-from gpureport.report.figures.style import (
-    FAINT,
-    INK,
-    MUTED,
-    OBSERVED,
-    PREDICTED,
-    new_figure,
-    shorten,
-)
-from gpureport.report.figures.svg import svg
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from gpureport.report.figures.canvas import Canvas, Ink, Pen, Shape
+from gpureport.report.figures.panels import Panel, Scale
+from gpureport.report.figures.style import MUTED, OBSERVED, PREDICTED, SMALL_PT, WIDTH_IN, shorten, text_in
 
 MOST_ROWS = 12
 """Of more rows, those farthest from 1 are drawn."""
 
-_ROW_IN = 0.155
-_FEATURES: tuple[tuple[Feature, str, str, str], ...] = (
-    ("cliff", "v", OBSERVED, "cliffs: where a cache gives out"),
-    ("taper", "^", "#009E73", "tapers: how much work fills the device"),
-    ("rate", "o", PREDICTED, "rates: how fast it then runs"),
-)
+_ROW_IN, _MARK_IN = 0.155, 0.027
+_LEFT_IN, _RIGHT_IN, _FOOT_IN, _HEAD_IN = 1.6, 0.1, 0.38, 0.22
+_FEATURES: dict[Feature, tuple[Shape, str, float, str]] = {
+    "cliff": ("down", OBSERVED, 0.22, "cliffs: where a cache gives out"),
+    "taper": ("up", "#009E73", 0.0, "tapers: how much work fills the device"),
+    "rate": ("circle", PREDICTED, -0.22, "rates: how fast it then runs"),
+}
+"""How each is drawn, and how far above the middle of its row, in rows."""
+
+_NAME = "observed / predicted from the specification (shaded: within a factor of {:g}, where they agree)"
+_AGREED, _EQUAL = Ink("#F2F2F2", order=0.1), Pen(MUTED, 0.8)
 _TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10)
 _FINE_TICKS = (0.33, 0.5, 0.67, 0.8, 0.9, 1, 1.1, 1.25, 1.5, 2, 3)
 _FINE_REACH = 2.5
@@ -59,58 +51,50 @@ def _distance(finding: Finding) -> float:
     return max(ratio, 1 / ratio)
 
 
-@svg
-def overview_figure(rows: dict[str, list[Finding]]) -> "Figure":
+def overview_figure(rows: dict[str, list[Finding]]) -> str:
     """Draw observed / predicted of *rows* (at least one) with 95 % intervals."""
-    height = _ROW_IN * len(rows) + 0.78
-    figure = new_figure(height)
-    axes = figure.subplots(
-        gridspec_kw={"left": 0.235, "right": 0.985, "top": 1 - 0.22 / height, "bottom": 0.42 / height}
-    )
+    canvas = Canvas(_ROW_IN * len(rows) + _HEAD_IN + _FOOT_IN)
     reach = min(_WIDEST, max(1.6, 1.15 * max(_distance(finding) for row in rows.values() for finding in row)))
-    _scale(axes, reach, list(rows))
+    width, height = WIDTH_IN - _LEFT_IN - _RIGHT_IN, _ROW_IN * len(rows)
+    panel = Panel(canvas, _LEFT_IN, _FOOT_IN, width, height, _ratios(reach), _names(list(rows)))
+    panel.frame(labels=(True, True))
+    canvas.rectangle(panel.at(1 / AGREEMENT, panel.y.low), panel.at(AGREEMENT, panel.y.high), _AGREED)
+    panel.line(((1, panel.y.low), (1, panel.y.high)), _EQUAL)
     for number, row in enumerate(rows.values()):
         for finding in row:
-            _draw(axes, finding, number, reach)
-    for _, marker, colour, label in _FEATURES:
-        axes.plot([], [], linestyle="", marker=marker, color=colour, markersize=4, label=label)
-    axes.legend(
-        loc="lower right",
-        bbox_to_anchor=(1.0, 0.99),
-        ncols=3,
-        borderpad=0,
-        handletextpad=0.2,
-        columnspacing=1.2,
-    )
-    return figure
+            _draw(panel, finding, len(rows) - 1 - number, reach)
+    _draw_legend(canvas)
+    canvas.text((panel.left_in + width / 2, 0.03), _NAME.format(AGREEMENT), ha="center", va="bottom")
+    return canvas.drawn()
 
 
-def _scale(axes: "Axes", reach: float, names: Sequence[str]) -> None:
-    axes.set_xscale("log")
-    axes.set_xlim(1 / reach, reach)
-    ticks = [tick for tick in (_FINE_TICKS if reach < _FINE_REACH else _TICKS) if 1 / reach <= tick <= reach]
-    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-    axes.set_xticks([], minor=True)
-    axes.set_ylim(len(names) - 0.4, -0.6)
-    axes.set_yticks(range(len(names)), [shorten(name) for name in names])
-    axes.axvspan(1 / AGREEMENT, AGREEMENT, color="#F2F2F2", linewidth=0, zorder=0)
-    axes.axvline(1, color=MUTED, linewidth=0.8, zorder=1)
-    axes.grid(axis="y", color=FAINT, linewidth=0.4)
-    axes.tick_params(axis="y", length=0)
-    axes.set_axisbelow(True)
-    shaded = f"shaded: within a factor of {AGREEMENT:g}, where they agree"
-    axes.set_xlabel(f"observed / predicted from the specification ({shaded})", color=INK)
+def _ratios(reach: float) -> Scale:
+    ticks = tuple(tick for tick in (_FINE_TICKS if reach < _FINE_REACH else _TICKS) if 1 / reach <= tick <= reach)
+    return Scale(1 / reach, reach, ticks, tuple(f"{tick:g}" for tick in ticks))
 
 
-def _draw(axes: "Axes", finding: Finding, row: int, reach: float) -> None:
+def _names(names: Sequence[str]) -> Scale:
+    """Return the scale of rows, the first of them at the top."""
+    texts = tuple(shorten(name) for name in reversed(names))
+    return Scale(-0.5, len(names) - 0.5, tuple(map(float, range(len(names)))), texts, logarithmic=False)
+
+
+def _draw(panel: Panel, finding: Finding, row: int, reach: float) -> None:
     """Draw one ratio with its interval, each feature a little above or below its row."""
-    offset, (marker, colour) = {
-        name: (step, (marker, colour))
-        for (name, marker, colour, _), step in zip(_FEATURES, cycle((-0.22, 0.0, 0.22)), strict=False)
-    }[finding.feature]
+    shape, colour, rise, _ = _FEATURES[finding.feature]
     ratio, predicted = finding.ratio or 1.0, finding.predicted or 1.0
     inside = min(max(ratio, 1 / reach * 1.02), reach / 1.02)
     if finding.ci_low and finding.ci_high and inside == ratio:
-        ends = [finding.ci_low / predicted, finding.ci_high / predicted]
-        axes.plot(ends, [row + offset] * 2, color=colour, linewidth=0.8, alpha=0.8, zorder=2)
-    axes.plot(inside, row + offset, marker=marker, color=colour, markersize=3.6, alpha=0.9, zorder=3)
+        ends = ((finding.ci_low / predicted, row + rise), (finding.ci_high / predicted, row + rise))
+        panel.line(ends, Pen(colour, 0.8, alpha=0.8))
+    panel.canvas.mark(panel.at(inside, row + rise), shape, _MARK_IN, Ink(colour, alpha=0.9, order=3))
+
+
+def _draw_legend(canvas: Canvas) -> None:
+    """Say above the plot, from its right end, what the marks are."""
+    right, height = WIDTH_IN - _RIGHT_IN, canvas.height_in - 0.1
+    for shape, colour, _, text in reversed(_FEATURES.values()):
+        canvas.text((right, height), text, size_pt=SMALL_PT, ha="right")
+        right -= 0.85 * text_in(text, SMALL_PT) + 0.02
+        canvas.mark((right, height), shape, _MARK_IN, Ink(colour, order=3))
+        right -= 0.12

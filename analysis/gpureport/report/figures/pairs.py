@@ -1,18 +1,13 @@
 """The figure of two devices side by side: a panel a sweep, with the predicted curve of each."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from gpureport.records import PredictedPoint, Prediction
 from gpureport.report.figures.canvas import Ink, Pen
 from gpureport.report.figures.panels import BAND, Panel, columns_of, panels, size_scale, value_scale
 from gpureport.report.figures.sizes import power_text, value_label
 from gpureport.report.figures.style import OBSERVED, PREDICTED
-from gpureport.report.figures.svg import svg
 from gpureport.units import format_bytes
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 Pair = tuple[Prediction, Prediction]
 """One sweep of the first device, and of the other."""
@@ -22,8 +17,7 @@ _PENS = (Pen(PREDICTED, 0.9), Pen(OBSERVED, 0.9, dashes=(4, 2)))
 _BANDS = (BAND, Ink(OBSERVED, alpha=0.15))
 
 
-@svg
-def pair_figure(pairs: Sequence[Pair], titles: Sequence[str]) -> "Figure":
+def pair_figure(pairs: Sequence[Pair], titles: Sequence[str]) -> str:
     """Draw sweeps over sizes of one kind, at least one, as predicted of two devices."""
     first = pairs[0][0]
     every = [prediction for pair in pairs for prediction in pair]

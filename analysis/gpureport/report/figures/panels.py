@@ -15,6 +15,7 @@ from gpureport.report.figures.style import (
     WIDTH_IN,
     binary_ticks,
     decimal_ticks,
+    linear_ticks,
     shorten,
     text_in,
     tick_text,
@@ -147,7 +148,7 @@ def panels(
         found.append(panel)
     canvas.text(((_LEFT_IN + WIDTH_IN) / 2, 0.03), shorten(names[0], 90), ha="center", va="bottom")
     middle = (canvas.height_in + _FOOT_IN - head_in) / 2
-    canvas.text((0.07, middle), shorten(names[1], 50), rotation=90, ha="center", va="center")
+    canvas.text((0.07, middle), shorten(names[1], 50), upright=True, ha="center", va="center")
     return canvas, found
 
 
@@ -170,9 +171,7 @@ def value_scale(values: Sequence[float], unit: str, most: int = 5) -> Scale:
 
 def zero_scale(high: float, unit: str, most: int = 5) -> Scale:
     """Return a linear scale from 0 to a little above *high*."""
-    from matplotlib.ticker import MaxNLocator
-
-    ticks = tuple(float(tick) for tick in MaxNLocator(most - 1).tick_values(0, high) if tick <= high * 1.08)
+    ticks = tuple(linear_ticks(0.0, high * 1.08, most))
     return Scale(0.0, high * 1.08, ticks, tuple(tick_text(t, unit) if t else "0" for t in ticks), logarithmic=False)
 
 

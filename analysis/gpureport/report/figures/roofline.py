@@ -6,34 +6,38 @@ attainable is the lesser of the instruction ceiling and intensity x bandwidth.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import cycle
-from typing import TYPE_CHECKING, Any
+from itertools import count, cycle
 
 from gpureport.records import PredictedPoint
 from gpureport.report.curves import Curve
+from gpureport.report.figures.canvas import Canvas, Ink, Pen, Place, Shape
+from gpureport.report.figures.panels import Panel, Scale
 from gpureport.report.figures.style import (
     ACCENTS,
-    MARKERS,
     MUTED,
     SMALL_PT,
     decimal_ticks,
-    new_figure,
     shorten,
     spread,
     tick_text,
 )
-from gpureport.report.figures.svg import svg
 from gpureport.spec.models import Device
 from gpureport.units import format_bandwidth, format_value
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
-
 _ROW_IN = 0.135
 _LEAST_IN, _AROUND_IN = 2.7, 0.75
-_DASHES = ("-", "--", ":", "-.", (0, (6, 2, 1, 2, 1, 2)), (0, (1, 4)))
+_LEFT_IN, _LEGEND_IN, _FOOT_IN, _TOP_IN = 0.72, 4.5, 0.4, 0.06
+_NAMES = ("operations per byte of memory traffic", "operations per second")
+_DASHES: tuple[tuple[float, ...], ...] = (
+    (),
+    (3.7, 1.6),
+    (1, 1.65),
+    (6.4, 1.6, 1, 1.6),
+    (6, 2, 1, 2, 1, 2),
+    (1, 4),
+)
+_SHAPES: tuple[Shape, ...] = ("circle", "square", "up", "diamond", "down", "left", "right")
+_HOLLOW_IN, _FILLED_IN = 0.038, 0.03
 _CLASSES = ("instruction", "fp32", "int32", "int32_mul", "shuffle", "local")
 """Classes that compute; ``memory`` is in the intensity, ``barrier`` has no rate."""
 
@@ -87,72 +91,73 @@ def _dot(variant: str, point: PredictedPoint, observed_s: float | None, device: 
     )
 
 
-@svg
-def roofline_figure(dots: Sequence[Dot], device: Device) -> "Figure":
+@dataclass(frozen=True)
+class _Slope:
+    """What a level of the memory hierarchy allows, and how its line looks."""
+
+    text: str
+    bandwidth: float
+    pen: Pen
+
+
+def roofline_figure(dots: Sequence[Dot], device: Device) -> str:
     """Draw *dots* (at least one) under the ceilings of memory, caches and the instructions that they count."""
     rates = {name: device.rate_per_s(name) for name in _CLASSES if name in {dot.operations for dot in dots}}
-    rows = len(dots) + len(device.caches) + 2
-    height = max(_LEAST_IN, rows * _ROW_IN + _AROUND_IN)
-    figure = new_figure(height)
-    axes = figure.subplots(gridspec_kw={"left": 0.105, "right": 0.64, "top": 1 - 0.06 / height, "bottom": 0.4 / height})
-    _scale(axes, dots, device, rates)
-    slopes = _draw_slopes(axes, device, max(rates.values()))
-    _draw_rates(axes, rates, device.memory.bandwidth_bytes_per_s)
-    axes.legend(
-        handles=[*_draw_dots(axes, dots), *slopes],
-        loc="upper left",
-        bbox_to_anchor=(1.01, 1.02),
-        handlelength=2.4,
-        labelspacing=0.4,
-    )
-    axes.set_xlabel("operations per byte of memory traffic")
-    axes.set_ylabel("operations per second")
-    return figure
+    slopes = _slopes(device)
+    canvas = Canvas(max(_LEAST_IN, (len(dots) + len(slopes)) * _ROW_IN + _AROUND_IN))
+    x, y = _scales(dots, device, rates)
+    panel = Panel(canvas, _LEFT_IN, _FOOT_IN, _LEGEND_IN - 0.12 - _LEFT_IN, canvas.height_in - _FOOT_IN - _TOP_IN, x, y)
+    panel.frame(labels=(True, True))
+    canvas.text(((panel.left_in + panel.right_in) / 2, 0.03), _NAMES[0], ha="center", va="bottom")
+    canvas.text((0.07, (panel.bottom_in + panel.top_in) / 2), _NAMES[1], upright=True, ha="center", va="center")
+    _draw_slopes(panel, slopes, max(rates.values()))
+    _draw_rates(panel, rates, device.memory.bandwidth_bytes_per_s)
+    _draw_dots(panel, dots)
+    _draw_legend(canvas, dots, slopes)
+    return canvas.drawn()
 
 
-def _scale(axes: "Axes", dots: Sequence[Dot], device: Device, rates: dict[str, float]) -> None:
+def _scales(dots: Sequence[Dot], device: Device, rates: dict[str, float]) -> tuple[Scale, Scale]:
     """Show everything from a quarter of the least intensity to right of the ridge."""
     bandwidth = device.memory.bandwidth_bytes_per_s
     values = [value for dot in dots for value in (dot.predicted_per_s, dot.observed_per_s) if value]
     peak = max([*rates.values(), *values])
     intensities = [dot.intensity for dot in dots]
     x_low, x_high = min([*intensities, peak / bandwidth]) / 4, max([*intensities, peak / bandwidth]) * 4
-    y_low, y_high = min([*values, x_low * bandwidth]) / 1.5, peak * 1.6
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.set_xlim(x_low, x_high)
-    axes.set_ylim(y_low, y_high)
-    for axis, unit, low, high in ((axes.xaxis, "", x_low, x_high), (axes.yaxis, "op/s", y_low, y_high)):
-        ticks = decimal_ticks(low, high)
-        axis.set_ticks(ticks, labels=[tick_text(tick, unit) for tick in ticks])
-        axis.set_ticks([], minor=True)
+    return _scale(x_low, x_high, ""), _scale(min([*values, x_low * bandwidth]) / 1.5, peak * 1.6, "op/s")
 
 
-def _draw_slopes(axes: "Axes", device: Device, roof: float) -> list["Line2D"]:
+def _scale(low: float, high: float, unit: str) -> Scale:
+    ticks = tuple(decimal_ticks(low, high))
+    return Scale(low, high, ticks, tuple(tick_text(tick, unit) for tick in ticks))
+
+
+def _slopes(device: Device) -> list[_Slope]:
     memory = device.memory
-    slopes = [("memory, listed", memory.bandwidth_bytes_per_s)]
-    slopes += [("memory, attainable", memory.bandwidth_bytes_per_s * memory.efficiency)]
-    slopes += [(cache.name, device.level_bandwidth_bytes_per_s(cache)) for cache in reversed(device.caches)]
-    start, lines = axes.get_xlim()[0], []
-    for (name, bandwidth), dashes in zip(slopes, cycle(_DASHES), strict=False):
-        end = roof / bandwidth
-        label = f"{name}: {format_bandwidth(bandwidth)}"
-        lines += axes.plot(
-            [start, end], [start * bandwidth, roof], color=MUTED, linewidth=0.9, linestyle=dashes, label=label
-        )
-    return lines
+    levels = [("memory, listed", memory.bandwidth_bytes_per_s)]
+    levels += [("memory, attainable", memory.bandwidth_bytes_per_s * memory.efficiency)]
+    levels += [(cache.name, device.level_bandwidth_bytes_per_s(cache)) for cache in reversed(device.caches)]
+    return [
+        _Slope(f"{name}: {format_bandwidth(bandwidth)}", bandwidth, Pen(MUTED, 0.9, dashes))
+        for (name, bandwidth), dashes in zip(levels, cycle(_DASHES), strict=False)
+    ]
 
 
-def _draw_rates(axes: "Axes", rates: dict[str, float], bandwidth: float) -> None:
+def _draw_slopes(panel: Panel, slopes: Sequence[_Slope], roof: float) -> None:
+    """Draw each up to the roof, as much of it as lies within the panel."""
+    for slope in slopes:
+        start, end = max(panel.x.low, panel.y.low / slope.bandwidth), min(panel.x.high, roof / slope.bandwidth)
+        if start < end:
+            panel.line(((start, start * slope.bandwidth), (end, end * slope.bandwidth)), slope.pen)
+
+
+def _draw_rates(panel: Panel, rates: dict[str, float], bandwidth: float) -> None:
     """Draw the instruction ceilings, each named above its right end."""
-    right = axes.get_xlim()[1]
-    to_axes = axes.transData + axes.transAxes.inverted()
-    heights = [float(to_axes.transform((right, rate))[1]) + 0.022 for rate in rates.values()]
-    for (name, rate), height in zip(rates.items(), spread(heights, 0.05), strict=True):
-        axes.plot([rate / bandwidth, right], [rate, rate], color=MUTED, linewidth=0.9)
+    heights = spread([panel.up(rate) + 0.06 for rate in rates.values()], 0.11)
+    for (name, rate), height in zip(rates.items(), heights, strict=True):
+        panel.line(((rate / bandwidth, rate), (panel.x.high, rate)), Pen(MUTED, 0.9))
         text = f"{class_text(name)}: {format_value(rate, 'op/s')}"
-        style: dict[str, Any] = {"ha": "right", "va": "center", "fontsize": SMALL_PT, "color": MUTED}
-        axes.text(0.995, height, text, transform=axes.transAxes, **style)
+        panel.canvas.text((panel.right_in - 0.02, height), text, size_pt=SMALL_PT, colour=MUTED, ha="right")
 
 
 def class_text(name: str) -> str:
@@ -160,18 +165,43 @@ def class_text(name: str) -> str:
     return "any instruction" if name == "instruction" else name
 
 
-def _draw_dots(axes: "Axes", dots: Sequence[Dot]) -> list["Line2D"]:
-    """Draw each variant: hollow as predicted, filled as observed, joined; return what the legend shows."""
-    handles = []
-    for index, dot in enumerate(dots):
-        colour, marker = ACCENTS[index % len(ACCENTS)], MARKERS[index % len(MARKERS)]
-        heights = [dot.predicted_per_s, dot.observed_per_s or dot.predicted_per_s]
-        axes.plot([dot.intensity] * 2, heights, color=colour, linewidth=0.8, zorder=3)
-        style: dict[str, Any] = {"marker": marker, "color": colour, "linestyle": ""}
-        hollow, filled = {"mfc": "white", "markersize": 5, **style}, {"markersize": 4, **style}
-        axes.plot(dot.intensity, heights[0], zorder=4, **hollow)
+def _draw_dots(panel: Panel, dots: Sequence[Dot]) -> None:
+    """Draw each variant: hollow as predicted, filled as observed, joined."""
+    for number, dot in enumerate(dots):
+        colour, shape = _look(number)
+        place = panel.at(dot.intensity, dot.predicted_per_s)
+        _hollow(panel.canvas, place, shape, colour)
         if dot.observed_per_s:
-            axes.plot(dot.intensity, heights[1], zorder=5, **filled)
-        label = f"{shorten(dot.name, 22)} ({class_text(dot.operations)})"
-        handles += axes.plot([], [], label=label, **(filled if dot.observed_per_s else hollow))
-    return handles
+            seen = panel.at(dot.intensity, dot.observed_per_s)
+            panel.canvas.segment(place, seen, Pen(colour, 0.8, order=3))
+            panel.canvas.mark(seen, shape, _FILLED_IN, Ink(colour, order=5))
+
+
+def _look(number: int) -> tuple[str, Shape]:
+    return ACCENTS[number % len(ACCENTS)], _SHAPES[number % len(_SHAPES)]
+
+
+def _hollow(canvas: Canvas, place: Place, shape: Shape, colour: str) -> None:
+    canvas.mark(place, shape, _HOLLOW_IN, Ink(colour, order=4))
+    canvas.mark(place, shape, 0.62 * _HOLLOW_IN, Ink("#FFFFFF", order=4.1))
+
+
+def _draw_legend(canvas: Canvas, dots: Sequence[Dot], slopes: Sequence[_Slope]) -> None:
+    """Name the variants and the slopes to the right of the plot."""
+    heights = (canvas.height_in - _TOP_IN - 0.05 - row * _ROW_IN for row in count())
+    left, middle, text = _LEGEND_IN, _LEGEND_IN + 0.14, _LEGEND_IN + 0.34
+    for (number, dot), height in zip(enumerate(dots), heights, strict=False):
+        colour, shape = _look(number)
+        if dot.observed_per_s:
+            canvas.mark((middle, height), shape, _FILLED_IN, Ink(colour, order=5))
+        else:
+            _hollow(canvas, (middle, height), shape, colour)
+        canvas.text((text, height), legend_text(dot), size_pt=SMALL_PT)
+    for slope, height in zip(slopes, heights, strict=False):
+        canvas.segment((left, height), (left + 0.28, height), slope.pen)
+        canvas.text((text, height), slope.text, size_pt=SMALL_PT)
+
+
+def legend_text(dot: Dot) -> str:
+    """Name a variant and what it counts, as short as the room right of the plot demands."""
+    return f"{shorten(dot.name, 22)} ({class_text(dot.operations)})"

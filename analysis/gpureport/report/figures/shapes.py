@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from math import ceil, sqrt
-from typing import TYPE_CHECKING
 
 from gpureport.advice import shape_of
 from gpureport.records import ObservedPoint, PredictedPoint
@@ -10,10 +9,6 @@ from gpureport.report.curves import Curve
 from gpureport.report.figures.canvas import Ink, Pen
 from gpureport.report.figures.panels import Panel, Scale, panels
 from gpureport.report.figures.style import INK, MUTED, OBSERVED, PREDICTED, TINY_PT, binary_ticks
-from gpureport.report.figures.svg import svg
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 Point = PredictedPoint | ObservedPoint
 
@@ -43,8 +38,7 @@ def _rate(curve: Curve, point: Point) -> float:
     return point.value if curve.metric.kind == "rate" else 1 / point.value
 
 
-@svg
-def shape_figure(curves: Sequence[Curve], titles: Sequence[str]) -> "Figure":
+def shape_figure(curves: Sequence[Curve], titles: Sequence[str]) -> str:
     """Draw the rate of every shape as a share of the best; each curve must have a point with a value above 0."""
     shares = [rated(curve) for curve in curves]
     x, y = (_sides_scale([shape[side] for rates in shares for shape in rates]) for side in (0, 1))

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby, pairwise
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -23,11 +23,7 @@ from gpureport.report.figures.panels import (
     value_scale,
 )
 from gpureport.report.figures.style import FAINT, OBSERVED, PREDICTED, TINY_PT, text_in
-from gpureport.report.figures.svg import svg
 from gpureport.units import format_bytes
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 P = TypeVar("P", bound=PredictedPoint | ObservedPoint)
 
@@ -39,8 +35,7 @@ _PLOT_IN = {1: 2.1, 2: 1.5, 3: 1.05}  # by panels side by side
 _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 
-@svg
-def size_figure(curves: Sequence[Curve], titles: Sequence[str]) -> "Figure":
+def size_figure(curves: Sequence[Curve], titles: Sequence[str]) -> str:
     """Draw sweeps of one kind whose x axis is a size; each must have a point with x and value above 0."""
     columns = columns_of(len(curves))
     x = size_scale([p.point.x for curve in curves for p in _drawable(curve.points)], x_text(curves[0]), 9 // columns)

@@ -2,15 +2,10 @@
 
 from collections.abc import Sequence
 from math import asinh, log
-from typing import TYPE_CHECKING
 
 from gpureport.compare.records import Difference
 from gpureport.report.figures.canvas import Canvas, Pen
 from gpureport.report.figures.style import FAINT, INK, MUTED, OBSERVED, SMALL_PT, TINY_PT, WIDTH_IN, fitted
-from gpureport.report.figures.svg import svg
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _HEIGHT_IN, _HEAD_IN, _FOOT_IN = 1.5, 0.22, 0.16
 _LEFT_IN = 0.55
@@ -22,8 +17,7 @@ _TICKS = (-0.9, -0.5, -0.2, -0.1, -0.05, -0.02, -0.01, 0.0, 0.01, 0.02, 0.05, 0.
 """Differences in speed, relative."""
 
 
-@svg
-def spread_figure(differences: Sequence[Difference]) -> "Figure":
+def spread_figure(differences: Sequence[Difference]) -> str:
     """Draw the speeds of one machine beside the baseline's: a dot a sweep with its 95 % interval, slowest first."""
     ordered = sorted(differences, key=lambda difference: difference.speed.value)
     canvas = Canvas(_HEAD_IN + _HEIGHT_IN + _FOOT_IN)

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import floor, log
 from statistics import median
-from typing import TYPE_CHECKING
 
 from gpureport.compare.records import Landmark
 from gpureport.report.figures.canvas import Canvas, Pen
@@ -21,10 +20,6 @@ from gpureport.report.figures.style import (
     spread,
     tick_text,
 )
-from gpureport.report.figures.svg import svg
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _LABEL_IN, _GAP_IN, _MARGIN_IN = 1.2, 0.3, 0.15
 _HEAD_IN, _FOOT_IN = 0.24, 0.22
@@ -56,8 +51,7 @@ class _Strip:
         return self.start + self.width * log(size / low) / log(high / low)
 
 
-@svg
-def strip_figure(marks: Sequence[Landmark], machines: Sequence[str]) -> "Figure":
+def strip_figure(marks: Sequence[Landmark], machines: Sequence[str]) -> str:
     """Draw cliffs on the left and tapers on the right, or what there is of them; machines in the order given."""
     tall = len(machines) <= _FEW
     row_in = _TALL_IN if tall else _LOW_IN

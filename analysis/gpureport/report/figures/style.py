@@ -5,13 +5,9 @@ import re
 from bisect import bisect
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING
 from unicodedata import east_asian_width
 
 from gpureport.units import format_value
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 WIDTH_IN = 6.85  # text width of an A4 page with 18 mm margins
 FONT_PT = 7.5
@@ -22,15 +18,7 @@ TINY_PT = 5.8
 PREDICTED = "#0072B2"
 OBSERVED = "#D55E00"
 ACCENTS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-MARKERS = "os^Dv<>P"
 INK, MUTED, FAINT = "#222222", "#666666", "#DDDDDD"
-
-
-def new_figure(height_in: float) -> "Figure":
-    """Return an empty figure as wide as the text."""
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=(WIDTH_IN, height_in))
 
 
 def printable(text: str) -> str:
@@ -95,6 +83,16 @@ def decimal_ticks(low: float, high: float, most: int = 8) -> list[float]:
         if len(candidates) <= most:
             return candidates
     return candidates[:: math.ceil(len(candidates) / most)]
+
+
+def linear_ticks(low: float, high: float, most: int = 5) -> list[float]:
+    """Return at most *most* multiples of a round number within *low* … *high*, *low* < *high*."""
+    decade = 10.0 ** math.floor(math.log10((high - low) / most))
+    for step in (decade * factor for factor in (1, 2, 2.5, 5, 10, 20)):
+        first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+        if last - first < most:
+            break
+    return [number * step for number in range(first, last + 1)]
 
 
 def spread(positions: Sequence[float], gap: float) -> list[float]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,12 +10,8 @@ from gpureport.records import MeasuredPoint
 from gpureport.report.curves import Curve
 from gpureport.report.figures.canvas import Pen
 from gpureport.report.figures.panels import Scale, columns_of, panels, zero_scale
-from gpureport.report.figures.style import OBSERVED, shorten
-from gpureport.report.figures.svg import svg
+from gpureport.report.figures.style import OBSERVED, linear_ticks, shorten
 from gpureport.units import format_time
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 MOST_PANELS = 6
 
@@ -75,8 +70,7 @@ def _at(point: MeasuredPoint) -> Floats:
     return np.cumsum((0.0, *point.samples_s[:-1]), dtype=float)
 
 
-@svg
-def trace_figure(found: Sequence[Trace]) -> "Figure":
+def trace_figure(found: Sequence[Trace]) -> str:
     """Draw the median of each stretch of time with its least and its greatest, relative to the whole trace's median."""
     columns = columns_of(len(found), _COLUMNS)
     x = [zero_scale(float(trace.at_s.max()) or 1.0, "s") for trace in found]
@@ -94,13 +88,9 @@ def trace_figure(found: Sequence[Trace]) -> "Figure":
 
 def ratio_scale(ratios: Floats) -> Scale:
     """Return a linear scale with round ticks that has room for *ratios*, shape (n,), and on both sides of 1."""
-    from matplotlib.ticker import MaxNLocator
-
     below, above = (max(_LEAST_REACH, float(reach)) for reach in (1 - ratios.min(), ratios.max() - 1))
     low, high = max(0.0, 1 - 1.5 * below), 1 + 1.5 * above
-    ticks = tuple(
-        float(tick) for tick in MaxNLocator(4, steps=[1, 2, 5, 10]).tick_values(low, high) if low <= tick <= high
-    )
+    ticks = tuple(linear_ticks(low, high, 4))
     return Scale(low, high, ticks, tuple(f"{tick:.4g}" for tick in ticks), logarithmic=False)
 
 

@@ -174,6 +174,7 @@ class Transpose(Workload):
             memory_chain=1.0,
             registers=20 + 2 * self.rows_per_item,
             lines_per_access=lines,
+            line_conflicts=lines,
             line_writes=accesses / 2 * items / device.architecture.wave_width * lines,
         )
 

@@ -1,5 +1,6 @@
 """How the work-items, waves and work-groups of a dispatch cover a board, and what that costs in lines and sectors."""
 
+from collections import Counter
 from dataclasses import dataclass
 from math import ceil, prod
 
@@ -45,13 +46,24 @@ class Tiling:
         return waves * self.device.architecture.wave_width
 
     @property
-    def lines_per_access(self) -> int:
-        """Lines that one load or store of a wave touches."""
+    def lines(self) -> int:
+        """Lines that a wave's own cells lie in, counted row by row."""
         if self.device.kind == "cpu":
             return 1
         columns, rows = self.wave
-        line = self.device.caches[0].line_bytes if self.device.caches else _LINE_BYTES
-        return rows * ceil(columns * self.row_bytes / line)
+        return rows * ceil(columns * self.row_bytes / self._line)
+
+    def lines_per_access(self, aside: float) -> float:
+        """Return the lines that an access of a wave touches, on average.
+
+        Args:
+            aside: the share of accesses that lie an element to the left or to the right: rows then begin anywhere in a
+                line, and of b bytes touch b / line + 1 lines.
+        """
+        if self.device.kind == "cpu":
+            return 1.0
+        columns, rows = self.wave
+        return (1 - aside) * self.lines + aside * rows * (columns * self.row_bytes / self._line + 1)
 
     def halo(self, reach: int, reach_bytes: float) -> float:
         """Return the bytes that groups fetch in whole sectors, relative to the bytes of the board.
@@ -77,12 +89,19 @@ class Tiling:
     @property
     def line_writes(self) -> float:
         """Lines that all waves together write, row by row."""
-        return prod(self.items) / prod(self.wave) * self.lines_per_access * self.rows
+        return prod(self.items) / prod(self.wave) * self.lines * self.rows
 
     @property
-    def writes_sectors(self) -> bool:
-        """Whether a row of a wave fills a sector."""
-        return self.device.kind == "cpu" or self.wave[0] * self.row_bytes >= self._sector
+    def line_conflicts(self) -> int:
+        """Lines of one access of a wave that begin at the same place of a line, and so lie in the same banks."""
+        columns, rows = self.wave
+        pitch, line = self.items[0] * self.row_bytes * self.rows, self._line
+        starts = Counter(int(row * pitch % line) // 4 for row in range(rows))
+        return max(starts.values()) * ceil(columns * self.row_bytes / line)
+
+    @property
+    def _line(self) -> int:
+        return self.device.caches[0].line_bytes if self.device.caches else _LINE_BYTES
 
     @property
     def _sector(self) -> int:

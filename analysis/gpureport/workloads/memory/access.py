@@ -1,7 +1,8 @@
-"""Access patterns: neighbours that read words apart, and words that are not aligned."""
+"""Access patterns: neighbours that read or write words apart, and words that are not aligned."""
 
 from collections.abc import Mapping, Sequence
-from math import ceil
+from math import ceil, gcd
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +10,17 @@ from numpy.typing import NDArray
 from gpureport.records import Axis, Metric, PointKey
 from gpureport.spec.models import Device
 from gpureport.workloads import grid
-from gpureport.workloads.model import Buffer, Demand, Dispatch, Job, Limits, Parameters, Stream, Sweep, Workload
+from gpureport.workloads.model import (
+    Buffer,
+    Demand,
+    Dispatch,
+    Job,
+    Limits,
+    Parameters,
+    Stream,
+    Sweep,
+    Workload,
+)
 
 _STRIDES = (1, 2, 4, 8, 16, 32, 64)
 _OFFSETS = (0, 4, 16, 32, 64, 100)
@@ -84,6 +95,19 @@ class _Access(Workload):
         )
 
 
+def _strided_point(parameters: Parameters) -> PointKey:
+    """Return the point of a stride; its work is the bytes that one pass asks for."""
+    stride = parameters["stride"]
+    return PointKey(
+        label="stride 1 word" if stride == 1 else f"stride {stride} words",
+        parameters=dict(parameters),
+        work=4 * parameters["count"],
+        work_items=_work_items(parameters),
+        working_set_bytes=parameters["bytes"],
+        x=1 + _STRIDES.index(stride),
+    )
+
+
 def _folded(words: NDArray[np.uint32], parameters: Parameters) -> NDArray[np.uint32]:
     """Fold what each work-item reads of *words*, an array of as many elements as are read."""
     local, per_item, passes = parameters["local"], parameters["per_item"], parameters.get("passes", 1)
@@ -112,15 +136,7 @@ class Strided(_Access):
 
     def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:  # noqa: ARG002 - one sweep only
         """Work is useful bytes."""
-        stride = parameters["stride"]
-        return PointKey(
-            label="stride 1 word" if stride == 1 else f"stride {stride} words",
-            parameters=dict(parameters),
-            work=4 * parameters["count"],
-            work_items=_work_items(parameters),
-            working_set_bytes=parameters["bytes"],
-            x=1 + _STRIDES.index(stride),
-        )
+        return _strided_point(parameters)
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         """Records of *stride* words, of which one is used; a wave's access touches as many lines as it spans."""
@@ -134,6 +150,7 @@ class Strided(_Access):
             chain={"int32": 8.0},
             memory_chain=1.0,
             lines_per_access=min(width, _lines(0, 4 * stride * width, _line_bytes(device))),
+            line_conflicts=gcd(stride, device.architecture.local_memory_banks),
         )
 
     def verification(self) -> Sequence[Parameters]:
@@ -147,6 +164,83 @@ class Strided(_Access):
         """Every so many-th word."""
         words = job.buffers["data"].filled().astype(np.uint32)[:: parameters["stride"]][: parameters["count"]]
         return {"folded": _folded(words, parameters)}
+
+
+class Scatter(_Access):
+    """Neighbouring work-items write words that lie apart."""
+
+    variant = "scatter"
+    title = "Scattered writes within the last cache"
+    description = (
+        "Work-items write 4-byte words; those of neighbours lie 1 to 64 words apart, pass after pass within a quarter "
+        "of the last cache. What is written of a line takes the cache a time of its own, however little it is. "
+        "Counted: the bytes that are written."
+    )
+
+    def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
+        """One case a stride, of equally many words in all; none on a CPU, whose cores gather what they write."""
+        if device.kind == "cpu":
+            return ()
+        size = grid.multiple(2**12)(min(grid.last_cache_bytes(device) / 4, limits.max_buffer_bytes))
+        shape = _shape(device, limits, 4)
+        words = device.memory.bandwidth_bytes_per_s * 5e-5 / 4
+        counts = {stride: size // 4 // stride for stride in _STRIDES}
+        points = tuple(
+            {"stride": stride, "count": count, "bytes": size, "passes": max(1, round(words / count)), **shape}
+            for stride, count in counts.items()
+        )
+        return (Sweep("stride", Axis(quantity="case", label="words from neighbour to neighbour"), points, "stride"),)
+
+    def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:  # noqa: ARG002 - one sweep only
+        """Work is useful bytes."""
+        key = _strided_point(parameters)
+        return key.model_copy(update={"work": key.work * parameters["passes"]})
+
+    def demand(self, parameters: Parameters, device: Device) -> Demand:
+        """Parts of lines, each written for itself."""
+        count, stride, passes = parameters["count"], parameters["stride"], float(parameters["passes"])
+        width = device.architecture.wave_width
+        lines = min(width, _lines(0, 4 * stride * width, _line_bytes(device)))
+        each = count * passes
+        stream = Stream("data", count, 4 * stride, 4, write=True, passes=passes, outer_passes=passes)
+        return Demand(
+            work_items=_work_items(parameters),
+            work_group=(parameters["local"],),
+            streams=(stream,),
+            operations={"memory": each, "int32": 4.0 * each, "instruction": 9.0 * each},
+            chain={"int32": 8.0},
+            lines_per_access=lines,
+            line_conflicts=gcd(stride, device.architecture.local_memory_banks),
+            line_writes=each / width * lines,
+            reused="kernel",
+        )
+
+    def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
+        """A random factor."""
+        seed = rng.integers(1, 2**32, dtype=np.uint32)
+        scalars = (np.uint32(parameters["count"]), np.uint32(_groups(parameters)), seed)
+        items, local = _work_items(parameters), parameters["local"]
+        return Job(
+            buffers={"data": Buffer(parameters["bytes"], np.zeros(1, dtype=np.uint32))},
+            dispatches=(Dispatch(self.variant, (items,), (local,), ("data", *scalars)),),
+        )
+
+    verification_job = job
+
+    def verification(self) -> Sequence[Parameters]:
+        """Strides that do not divide the buffer, counts that fill no work-group, more than one pass."""
+        return (
+            {"stride": 1, "count": 1237, "bytes": 4 * 1237, "per_item": 4, "local": 96, "passes": 2},
+            {"stride": 33, "count": 211, "bytes": 4 * 33 * 211, "per_item": 1, "local": 32, "passes": 3},
+        )
+
+    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
+        """Multiples of the factor, with nothing between them."""
+        seed = cast("np.uint32", job.dispatches[0].arguments[-1])
+        words = np.zeros(parameters["bytes"] // 4, dtype=np.uint32)
+        numbers = np.arange(parameters["count"], dtype=np.uint32)
+        words[: parameters["count"] * parameters["stride"] : parameters["stride"]] = seed * numbers
+        return {"data": words}
 
 
 class Misaligned(_Access):
@@ -226,4 +320,4 @@ class Misaligned(_Access):
         return {"folded": _folded(np.bitwise_xor.reduce(read, axis=1), parameters)}
 
 
-WORKLOADS = (Strided(), Misaligned())
+WORKLOADS = (Strided(), Scatter(), Misaligned())

@@ -1,0 +1,47 @@
+"""Where the texts of a figure stand, by the metrics of the shipped fonts."""
+
+from functools import cache
+from xml.etree import ElementTree as ET
+
+from PIL import ImageFont
+
+from gpureport.data import data_dir
+
+Box = tuple[float, float, float, float]
+"""Left, upper, right and lower edge."""
+
+_SCALE = 100  # Pillow measures in whole pixels
+
+
+def boxes(svg: str) -> list[tuple[str, Box]]:
+    """Return the texts of a figure and what each covers, in points from the figure's upper left corner."""
+    texts = (element for element in ET.fromstring(svg) if element.tag.endswith("text"))  # noqa: S314
+    return [(element.text or "", _box(element)) for element in texts]
+
+
+def size_pt(svg: str) -> tuple[float, float]:
+    """Return width and height of a figure."""
+    _, _, width, height = ET.fromstring(svg).attrib["viewBox"].split()  # noqa: S314
+    return float(width), float(height)
+
+
+def _box(element: ET.Element) -> Box:
+    size = float(element.attrib["font-size"])
+    left, top, right, bottom = (
+        edge * size / _SCALE
+        for edge in _font(element.get("font-weight", "400")).getbbox(element.text or "", anchor="ls")
+    )
+    start = {"middle": -0.5, "end": -1.0}.get(element.get("text-anchor", ""), 0.0) * right
+    x, y = float(element.attrib["x"]), float(element.attrib["y"])
+    if "transform" not in element.attrib:
+        return x + start + left, y + top, x + start + right, y + bottom
+    words = element.attrib["transform"].removeprefix("rotate(").removesuffix(")").split()
+    turn, across, up = map(float, words)
+    assert turn == -90
+    return across + y - up + top, up - start - right, across + y - up + bottom, up - start - left
+
+
+@cache
+def _font(weight: str) -> ImageFont.FreeTypeFont:
+    name = {"400": "Inter-Regular.ttf", "600": "Inter-SemiBold.ttf"}[weight]
+    return ImageFont.truetype(str(data_dir("templates") / "fonts" / name), _SCALE)
