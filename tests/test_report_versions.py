@@ -1,7 +1,7 @@
 """Reports of every version of the format that there was: each opens, and does what one of today does.
 
-``tests/data/report_schema_N_first.json`` is the first report that was kept in version N, an H200's, with two workloads and
-five samples a point of it; fields that the version got later are missing in it.
+``tests/data/report_schema_N_first.json`` is the first report that was kept in version N, an H200's, with two workloads
+and five samples a point of it; fields that the version got later are missing in it.
 """
 
 from pathlib import Path
