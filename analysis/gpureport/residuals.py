@@ -131,7 +131,7 @@ def residuals(result: Result, *, features: bool = True, workloads: Collection[st
         if workloads and series.workload.name not in workloads:
             continue
         seen = calibrating.get(id(series)) or (_seen(result.device, series) if features else _Seen(series))
-        found += _residuals(result, seen, device, features=features)
+        found += _of_series(result, seen, device, features=features)
     return tuple(found)
 
 
@@ -147,7 +147,7 @@ def _calibrated(device: Device, primitives: Iterable[_Seen]) -> Device | None:
     return calibrated(device, predictions, observations) if observations else None
 
 
-def _residuals(result: Result, seen: _Seen, measured: Device | None, *, features: bool) -> Iterator[Residual]:
+def _of_series(result: Result, seen: _Seen, measured: Device | None, *, features: bool) -> Iterator[Residual]:
     """Yield the residuals of one sweep, with both predictions where there are both."""
     series = seen.series
     devices: dict[Kind, Device] = {"specification": result.device}
