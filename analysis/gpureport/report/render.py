@@ -1,11 +1,11 @@
 """From a report to HTML and PDF: the templates filled in, and nothing fetched."""
 
 import base64
+import hashlib
 import re
 from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout
 from datetime import datetime
-from functools import partial
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,15 +13,14 @@ from typing import TYPE_CHECKING
 from gpureport.advice import advise
 from gpureport.data import data_dir
 from gpureport.errors import GpuReportError
-from gpureport.report import answers, appendix, claims, compiled, surprises, tables, trust, words
-from gpureport.report.captions import essentials_caption, legend
+from gpureport.report import Paper, answers, appendix, claims, compiled, surprises, tables, trust, words
+from gpureport.report.blocks import first_figure
+from gpureport.report.captions import legend
 from gpureport.report.chapters import chapters
 from gpureport.report.curves import curves
 from gpureport.report.document import Report
-from gpureport.report.figures.essentials import essentials, essentials_figure
 from gpureport.report.figures.style import brief, shorten
 from gpureport.report.figures.svg import PAGE_FONT, described
-from gpureport.report.limits import limits
 from gpureport.report.numbers import by_kind, families, wrong_variants
 from gpureport.report.pictures import Figure
 from gpureport.text import sentence
@@ -53,7 +52,7 @@ _LONG_NAME = 60
 _FEWEST_SHAPES = 3  # of a published search, which may be no search at all
 
 
-def write_report(report: Report, directory: Path, pdf: bool = True) -> list[Path]:
+def write_report(report: Report, directory: Path, pdf: bool = True, paper: Paper = "a4") -> list[Path]:
     """Write the documents of *report* to *directory*: :func:`documents`, never ``report.json``.
 
     Returns:
@@ -62,15 +61,17 @@ def write_report(report: Report, directory: Path, pdf: bool = True) -> list[Path
     Raises:
         GpuReportError: a file cannot be written, or WeasyPrint cannot make the PDF; the files before it are there.
     """
-    return write_filled(_REPORT, _content(report), directory, pdf=pdf)
+    return write_filled(_REPORT, _content(report), directory, pdf=pdf, paper=paper)
 
 
-def write_filled(template: str, content: Content, directory: Path, *, pdf: bool, name: str = "report") -> list[Path]:
+def write_filled(
+    template: str, content: Content, directory: Path, *, pdf: bool, name: str = "report", paper: Paper = "a4"
+) -> list[Path]:
     """Write the documents of a *template*: :func:`documents`; returns and raises as :func:`write_report`."""
     files = documents(directory, pdf=pdf, name=name)
     write_file(files[0], _filled(template, content, _inline).encode())
     if pdf:
-        write_file(files[1], _pdf(template, content))
+        write_file(files[1], _pdf(template, content, paper))
     return files
 
 
@@ -103,20 +104,20 @@ def render_pdf(report: Report) -> bytes:
     Raises:
         GpuReportError: WeasyPrint or Pango cannot be loaded.
     """
-    return _pdf(_REPORT, _content(report))
+    return _pdf(_REPORT, _content(report), "a4")
 
 
-def render_pages(report: Report) -> "Document":
+def render_pages(report: Report, paper: Paper = "a4") -> "Document":
     """Return the whole document laid out on pages.
 
     Raises:
         GpuReportError: WeasyPrint or Pango cannot be loaded.
     """
-    return layout(_filled(_REPORT, _content(report), _image))
+    return layout(_filled(_REPORT, _content(report), _image), paper)
 
 
-def _pdf(template: str, content: Content) -> bytes:
-    pdf = layout(_filled(template, content, _image)).write_pdf(pdf_variant="pdf/ua-1")
+def _pdf(template: str, content: Content, paper: Paper) -> bytes:
+    pdf = layout(_filled(template, content, _image), paper).write_pdf(pdf_variant="pdf/ua-1")
     assert isinstance(pdf, bytes)  # noqa: S101 - no target was given
     return pdf
 
@@ -126,7 +127,6 @@ def _content(report: Report) -> Content:
     found = curves(report)
     kinds = by_kind(found)
     advice = advise(o for o in report.observations if not report.publication or len(o.points) >= _FEWEST_SHAPES)
-    parts = essentials(found, limits(found), partial(words.family_name, report))
     return {
         "report": report,
         "device": report.device,
@@ -137,9 +137,7 @@ def _content(report: Report) -> Content:
         "wrong": wrong_variants(report, found),
         "verdict": answers.verdict(report),
         "sentences": answers.sentences(report, found),
-        "overview": Figure(essentials_figure(parts, words.observed_head(report)), essentials_caption(report))
-        if parts
-        else None,
+        "overview": first_figure(report, found),
         "chapters": chapters(report, found, kinds, advice),
         "families": families(report, found, kinds),
         "advice": advice,
@@ -168,7 +166,7 @@ def pdf_problem() -> str | None:
     return None
 
 
-def layout(html: str) -> "Document":
+def layout(html: str, paper: Paper = "a4") -> "Document":
     """Lay the document out on pages; only ``data:`` URIs are followed.
 
     Raises:
@@ -177,10 +175,12 @@ def layout(html: str) -> "Document":
     problem = pdf_problem()
     if problem:
         raise GpuReportError(problem)
-    from weasyprint import HTML
+    from weasyprint import CSS, HTML
     from weasyprint.urls import URLFetcher
 
-    return HTML(string=html, url_fetcher=URLFetcher(allowed_protocols={"data"})).render(pdf_variant="pdf/ua-1")
+    page = HTML(string=html, url_fetcher=URLFetcher(allowed_protocols={"data"}))
+    # Style sheets given here are those of users, which only count before the page's own if they are important.
+    return page.render(stylesheets=[CSS(string=f"@page {{ size: {paper} !important }}")], pdf_variant="pdf/ua-1")
 
 
 def environment() -> "Environment":
@@ -194,8 +194,11 @@ def environment() -> "Environment":
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    script = _style("screen.js")
     env.globals.update(
         style=_style,
+        script=script,
+        script_hash=f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}",
         fonts=_fonts(),
         tables=tables,
         appendix=appendix,
@@ -223,7 +226,7 @@ def environment() -> "Environment":
 
 
 def _style(name: str) -> "Markup":
-    """Return a style sheet, safe to stand in a ``style`` element."""
+    """Return a style sheet or script of ours, safe to stand in its element."""
     from markupsafe import Markup
 
     return Markup((data_dir("templates") / name).read_text(encoding="utf-8"))  # noqa: S704 - our own file
