@@ -174,14 +174,8 @@ def test_few_machines_have_every_value_and_many_have_leaders() -> None:
 
     assert sum(len(table.rows) for table in standings_tables(few)) == 2 * 2 * len(WORKLOADS)
     row = standings_tables(few)[0].rows[1]
-    assert row[:3] == ("", "", _name(1)[:19] + "…")
-    assert row[3:] == ("900 Gcells/s ± 0.4 %", "0.900 ± 1 %", "968 Gcells/s", "0.930", "1.00") or row[3:] == (
-        "900 Gcell/s ± 0.4 %",
-        "0.900 ± 1 %",
-        "968 Gcell/s",
-        "0.930",
-        "1.00",
-    )
+    assert row[:3] == ("packed_steps1", "caches", _name(1)[:19] + "…")
+    assert row[3:] == ("900 Gcell/s ± 0.4 %", "0.900 ± 1 %", "968 Gcell/s", "0.930", "1.00")
     leaders = leaders_tables(many)
     assert sum(len(table.rows) for table in leaders) == 2 * len(WORKLOADS)
     assert leaders[0].rows[0][:2] == ("packed_steps1", "caches")

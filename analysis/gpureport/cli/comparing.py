@@ -12,6 +12,7 @@ from gpureport.cli.progress import ProgressBar
 from gpureport.cli.rendering import print_written, refuse_overwriting_documents, write_comparison_files
 from gpureport.cli.tables import Row, print_table
 from gpureport.errors import InputError
+from gpureport.report import Paper
 from gpureport.report.document import Report
 from gpureport.results import open_machine, short_name, unique_names
 from gpureport.text import sentence
@@ -35,6 +36,7 @@ class Asked:
         fail_on_regression: percent by which a machine with the baseline's device may be slower.
         workloads: names, each of which may hold several, separated by commas; none: all that two machines have.
         no_pdf: write no PDF.
+        paper: of the PDF.
         force: overwrite.
         entries: folders of device entries besides the shipped ones.
     """
@@ -45,6 +47,7 @@ class Asked:
     fail_on_regression: float | None = None
     workloads: tuple[str, ...] = ()
     no_pdf: bool = False
+    paper: Paper = "a4"
     force: bool = False
     entries: tuple[Path, ...] = ()
 
@@ -67,7 +70,7 @@ def compare_machines(asked: Asked) -> int:
     comparison = compare(reports, _baseline(asked.baseline, reports), sources)
     _print(comparison)
     if directory:
-        print_written(write_comparison_files(comparison, directory, no_pdf=asked.no_pdf))
+        print_written(write_comparison_files(comparison, directory, no_pdf=asked.no_pdf, paper=asked.paper))
     if asked.fail_on_regression is None:
         return 0
     if not comparison.differences:

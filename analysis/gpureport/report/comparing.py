@@ -7,6 +7,7 @@ from pathlib import Path
 from gpureport.compare.records import Comparison, Contest, Difference
 from gpureport.compare.standings import REGIMES
 from gpureport.compare.summary import What, families, means
+from gpureport.report import Paper
 from gpureport.report.comparing_tables import (
     FEW,
     condition_table,
@@ -35,7 +36,7 @@ _MOST_PANEL_PAGES = 3
 _COLOURS = "Blue is more than 1, orange less."
 
 
-def write_comparison(comparison: Comparison, directory: Path, *, pdf: bool) -> list[Path]:
+def write_comparison(comparison: Comparison, directory: Path, *, pdf: bool, paper: Paper = "a4") -> list[Path]:
     """Write *comparison* as JSON, and its documents; all are called :data:`NAME`.
 
     Returns:
@@ -46,7 +47,8 @@ def write_comparison(comparison: Comparison, directory: Path, *, pdf: bool) -> l
     """
     path = directory / FILE_NAME
     write_file(path, f"{comparison.model_dump_json(indent=1)}\n".encode())
-    return [path, *write_filled("comparison.html.j2", content(comparison), directory, pdf=pdf, name=NAME)]
+    written = write_filled("comparison.html.j2", content(comparison), directory, pdf=pdf, name=NAME, paper=paper)
+    return [path, *written]
 
 
 def content(comparison: Comparison) -> Content:

@@ -89,16 +89,15 @@ def standings_tables(comparison: Comparison) -> tuple[Table, ...]:
 def _standings_table(family: str, contests: Sequence[Contest]) -> Table:
     name = family.replace("_", " ")
     columns = (name, "from", "machine", "best (95 %)", "/ baseline", "promised", "attained", "/ its share")
-    rows = tuple(_standing_row(contest, number) for contest in contests for number in range(len(contest.standings)))
+    rows = tuple(_standing_row(contest, standing) for contest in contests for standing in contest.standings)
     return Table(columns, rows, frozenset(columns[3:]))
 
 
-def _standing_row(contest: Contest, number: int) -> tuple[str, ...]:
-    """Return the row of one machine; what the row above says is not said again."""
-    s, unit = contest.standings[number], _unit(contest)
+def _standing_row(contest: Contest, s: Standing) -> tuple[str, ...]:
+    unit = _unit(contest)
     return (
-        contest.workload.partition("/")[2] if number == 0 else "",
-        short_regime(contest.regime) if number == 0 else "",
+        contest.workload.partition("/")[2],
+        short_regime(contest.regime),
         shorten(s.machine, 20),
         _value(s, unit),
         ratio_text(s.to_baseline),
