@@ -60,8 +60,11 @@ def compare_machines(asked: Asked) -> int:
     database = open_database(asked.entries)
     workloads = selected(asked.workloads, quick=False)
     named = [_named(text) for text in asked.machines]
-    with ProgressBar("reading"):
-        machines = [open_machine(source, database, workloads) for _, source in named]
+    machines = []
+    with ProgressBar("reading") as bar:
+        for number, (name, source) in enumerate(named):
+            bar.advance(name, number / len(named))
+            machines.append(open_machine(source, database, workloads))
     reports = dict(zip(unique_names(name for name, _ in named), machines, strict=True))
     if asked.workloads:
         names = {workload.name for workload in workloads}

@@ -14,6 +14,7 @@ from gpureport.report.comparing_tables import (
     differences_table,
     leaders_tables,
     machine_table,
+    marked,
     short_regime,
     standings_tables,
 )
@@ -71,6 +72,7 @@ def content(comparison: Comparison) -> Content:
         "refused": tuple(contest for contest in comparison.contests if contest.refused),
         "standings": standings_tables(comparison) if few else leaders_tables(comparison),
         "few": few,
+        "foretold": any(machine.kind == "predicted" for machine in comparison.machines),
     }
 
 
@@ -87,7 +89,7 @@ def overview(comparison: Comparison) -> Figure | None:
     shown = [(block, found) for block, found in zip(blocks, (speed, attained), strict=True) if block.columns]
     rows = [
         HeatRow(
-            machine.name,
+            marked(machine),
             machine.kind,
             tuple(
                 {family: found[family][machine.name] for family in block.columns if machine.name in found[family]}
@@ -127,7 +129,9 @@ def _machines(comparison: Comparison, what: What) -> tuple[str, ...]:
 def _maps(comparison: Comparison, columns: Mapping[What, tuple[str, ...]]) -> Iterator[Figure]:
     """Draw the maps of each family, small families together."""
     said = {"speed": f"speed / that of {comparison.baseline}", "attained": "observed / promised"}
-    blocks = [HeatBlock(said[what], names) for what, names in columns.items()]
+    predicted = frozenset(machine.name for machine in comparison.machines if machine.kind == "predicted")
+    cautioned = frozenset(machine.name for machine in comparison.machines if machine.cautions)
+    blocks = [HeatBlock(said[what], names, predicted, cautioned) for what, names in columns.items()]
     rows: list[HeatRow] = []
     for number, contests in enumerate(families(comparison).values()):
         own = list(_map_rows(contests, tuple(columns), comparison.baseline if len(columns) > 1 else None))
