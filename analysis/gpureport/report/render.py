@@ -1,9 +1,10 @@
 """From a report to HTML and PDF: the templates filled in, and nothing fetched."""
 
 import base64
+import gc
 import re
-from collections.abc import Callable, Mapping
-from contextlib import redirect_stdout
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
 from datetime import datetime
 from functools import partial
 from io import StringIO
@@ -50,6 +51,8 @@ _FONTS = (
 )
 _REPORT = "report.html.j2"
 _LONG_NAME = 60
+_LONG_PART = 18  # characters of a number that stay on one line
+_PICTURE = "picture:"
 _FEWEST_SHAPES = 3  # of a published search, which may be no search at all
 
 
@@ -112,13 +115,39 @@ def render_pages(report: Report) -> "Document":
     Raises:
         GpuReportError: WeasyPrint or Pango cannot be loaded.
     """
-    return layout(_filled(_REPORT, _content(report), _image))
+    return _laid_out(_REPORT, _content(report))
 
 
 def _pdf(template: str, content: Content) -> bytes:
-    pdf = layout(_filled(template, content, _image)).write_pdf(pdf_variant="pdf/ua-1")
+    with _without_collector():
+        pdf = _laid_out(template, content).write_pdf(pdf_variant="pdf/ua-1")
     assert isinstance(pdf, bytes)  # noqa: S101 - no target was given
     return pdf
+
+
+def _laid_out(template: str, content: Content) -> "Document":
+    """Lay a template out with its pictures beside the page, where they are neither parsed with it nor in its cascade."""
+    pictures: list[bytes] = []
+
+    def beside(figure: Figure) -> "Markup":
+        from markupsafe import Markup
+
+        pictures.append(figure.svg.encode())
+        return Markup('<img src="{}{}" alt="{}">').format(_PICTURE, len(pictures) - 1, figure.caption)
+
+    return layout(_filled(template, content, beside), pictures)
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Keep Python from looking for garbage time and again in a document that stays until it is written."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _content(report: Report) -> Content:
@@ -168,8 +197,8 @@ def pdf_problem() -> str | None:
     return None
 
 
-def layout(html: str) -> "Document":
-    """Lay the document out on pages; only ``data:`` URIs are followed.
+def layout(html: str, pictures: Sequence[bytes] = ()) -> "Document":
+    """Lay the document out on pages; only ``data:`` URIs, the shipped fonts and ``picture:0`` … are followed.
 
     Raises:
         GpuReportError: WeasyPrint or Pango cannot be loaded.
@@ -178,9 +207,16 @@ def layout(html: str) -> "Document":
     if problem:
         raise GpuReportError(problem)
     from weasyprint import HTML
-    from weasyprint.urls import URLFetcher
+    from weasyprint.urls import URLFetcher, URLFetcherResponse
 
-    return HTML(string=html, url_fetcher=URLFetcher(allowed_protocols={"data"})).render(pdf_variant="pdf/ua-1")
+    class Beside(URLFetcher):  # type: ignore[misc] # it has no annotations
+        def fetch(self, url: str, headers: Mapping[str, str] | None = None) -> URLFetcherResponse:
+            if not url.startswith(_PICTURE):
+                return super().fetch(url, headers)
+            picture = pictures[int(url.removeprefix(_PICTURE))]
+            return URLFetcherResponse(url, picture, {"Content-Type": "image/svg+xml"})
+
+    return HTML(string=html, url_fetcher=Beside(allowed_protocols={"data"})).render(pdf_variant="pdf/ua-1")
 
 
 def environment() -> "Environment":
@@ -255,11 +291,19 @@ def _predicted(value: float | None, low: float | None, high: float | None, unit:
 
 
 def _number(text: str) -> "Markup":
-    """Keep a value, and its interval, each on one line if there is room: lines break between them first."""
+    """Keep a value, and its interval, each on one line, unless that is long: lines break between them."""
     from markupsafe import Markup
 
-    part = Markup('<span class="part">{}</span>')
-    return Markup(" ").join(part.format(text) for text in re.split(r" (?=[(±/])", text))
+    parts = re.split(r" (?=[(±/])", text)
+    return Markup(" ").join(map(_part, parts))
+
+
+def _part(text: str) -> "Markup":
+    """Mark up what has a place to break, and should not."""
+    from markupsafe import Markup, escape
+
+    breaks = re.search(r"[ /]", text) and len(text) <= _LONG_PART
+    return Markup('<span class="part">{}</span>').format(text) if breaks else escape(text)
 
 
 def _breakable(text: str) -> "Markup":
@@ -274,14 +318,6 @@ def _inline(figure: Figure) -> "Markup":
     from markupsafe import Markup
 
     return Markup(described(figure.svg, figure.caption))  # noqa: S704 - every text in it is escaped
-
-
-def _image(figure: Figure) -> "Markup":
-    """Put the figure beside the page: WeasyPrint then leaves it out of the cascade, which is much faster."""
-    from markupsafe import Markup
-
-    data = base64.b64encode(figure.svg.encode()).decode()
-    return Markup('<img src="data:image/svg+xml;base64,{}" alt="{}">').format(data, figure.caption)
 
 
 def readable_time(text: str) -> str:
