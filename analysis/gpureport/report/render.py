@@ -126,7 +126,7 @@ def _pdf(template: str, content: Content) -> bytes:
 
 
 def _laid_out(template: str, content: Content) -> "Document":
-    """Lay a template out with its pictures beside the page, where they are neither parsed with it nor in its cascade."""
+    """Lay a template out with its pictures beside the page, neither parsed with it nor in its cascade."""
     pictures: list[bytes] = []
 
     def beside(figure: Figure) -> "Markup":
@@ -135,7 +135,8 @@ def _laid_out(template: str, content: Content) -> "Document":
         pictures.append(figure.svg.encode())
         return Markup('<img src="{}{}" alt="{}">').format(_PICTURE, len(pictures) - 1, figure.caption)
 
-    return layout(_filled(template, content, beside), pictures)
+    html = _filled(template, content, beside).replace("<wbr>", "\u200b")  # as WeasyPrint has it, but no element
+    return layout(html, pictures)
 
 
 @contextmanager
