@@ -15,7 +15,7 @@ def strays(document: "Document") -> Iterator[tuple[int, "Box"]]:
     """Yield the number of the page and the box of everything that lies beyond the margins or beyond its cell."""
     for number, page in enumerate(document.pages, start=1):
         root = page._page_box
-        for box in _inner(root):
+        for box in boxes(root):
             kind, right = type(box).__name__, page.width - root.margin_right
             if kind in _SHOWN and not (
                 box.position_x >= root.margin_left - _SLACK
@@ -25,11 +25,12 @@ def strays(document: "Document") -> Iterator[tuple[int, "Box"]]:
                 yield number, box
             if kind == "TableCellBox":
                 edge = box.position_x + box.border_width() + _SLACK
-                texts = (inner for inner in _inner(box) if type(inner).__name__ == "TextBox")
+                texts = (inner for inner in boxes(box) if type(inner).__name__ == "TextBox")
                 yield from ((number, text) for text in texts if text.position_x + text.width > edge)
 
 
-def _inner(box: "Box") -> Iterator["Box"]:
+def boxes(box: "Box") -> Iterator["Box"]:
+    """Yield a box and all boxes in it."""
     yield box
     for child in getattr(box, "children", ()):
-        yield from _inner(child)
+        yield from boxes(child)

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from pypdf import PdfReader
 
 from gpureport.cli import main
 from gpureport.report.document import SCHEMA_VERSION, save_report
@@ -134,3 +135,13 @@ def test_without_pango_there_is_html_and_a_sentence(report: Path) -> None:
     assert "apt-get install libpango-1.0-0" in ended.stderr
     assert ended.stderr.count("\n") == 1
     assert not report.with_name("report.pdf").exists()
+
+
+def test_pages_are_a4_or_letter(report: Path, capsys: Captured) -> None:
+    for paper, width in (("a4", 595), ("letter", 612)):
+        assert main(["render", str(report), "--force", "--paper", paper]) == 0
+        assert round(float(PdfReader(report.with_name("report.pdf")).pages[0].mediabox.width)) == width
+
+    capsys.readouterr()
+    assert main(["render", str(report), "--force", "--paper", "a5"]) == 2
+    assert capsys.readouterr().err == "gpureport: Invalid value for '--paper': 'a5' is not one of 'a4', 'letter'.\n"

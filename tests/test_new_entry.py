@@ -17,7 +17,7 @@ from gpureport.records import Provenance, Verification
 from gpureport.spec.check import check_file
 from gpureport.spec.database import Database, load_database
 from gpureport.spec.models import Device
-from gpureport.spec.new_entry import of_present, of_relative
+from gpureport.spec.new_entry import drafted_device, of_present, of_relative
 from gpureport.spec.resolve import Value
 from gpureport.spec.values import Bytes, Leaf
 from gpureport.spec.writing import Draft, quantity, write_entry
@@ -299,6 +299,20 @@ def test_a_processor_without_a_third_level_has_none(database: Database) -> None:
     text = write_entry(of_present(PRESENT.model_copy(update={"kind": "cpu"}), there))
 
     assert yaml.safe_load(text)["caches"]["L3"] is None
+
+
+def test_an_arm_processor_is_drafted_as_one(database: Database) -> None:
+    """Under its own name, without what PoCL puts before it; a driver's name for it stays that of the match."""
+    from gpureport.spec.host import Host
+
+    there = Database(database.entries, database.architecture_paths)
+    there.host = Host("x", 4, 2**30, 1e9, machine="aarch64")
+    processor = PRESENT.model_copy(update={"kind": "cpu", "name": "pthread-Cortex-A72", "vendor": "ARM"})
+    draft = of_present(processor, there)
+
+    assert (draft.architecture, draft.name, draft.vendor) == ("aarch64", "Cortex-A72", "Arm")
+    assert draft.opencl_names == ("pthread-Cortex-A72",)
+    assert drafted_device(draft, there).architecture.id == "aarch64"
 
 
 @given(st.floats(1, 1e13))

@@ -90,6 +90,25 @@ def test_an_entry_comes_before_a_shipped_one_with_its_name_or_its_pci_id(config:
     assert captured.err == f"Note: {path} is used in place of the shipped nvidia/a40.\n"
 
 
+@pytest.mark.parametrize(
+    ("shipped", "replaced"),
+    [
+        ("nvidia/rtx_3080", ("nvidia/rtx_3080",)),
+        ("amd/rx_7900_xt", ("amd/rx_7900_xt",)),
+        ("amd/radeon_pro_w7900", ("amd/radeon_pro_w7900",)),
+        ("amd/rx_590", ("amd/rx_480", "amd/rx_580", "amd/rx_590")),
+    ],
+)
+def test_boards_that_share_a_name_are_not_said_to_be_replaced(
+    shipped: str, replaced: tuple[str, ...], config: Path
+) -> None:
+    """Unless nothing else tells them apart."""
+    path = config / "mine.yaml"
+    path.write_text((data_dir("devices") / f"{shipped}.yaml").read_text())
+
+    assert load_database(own_dirs=[config]).entries["mine"].before == replaced
+
+
 def test_an_entry_of_something_else_says_nothing(config: Path, capsys: Captured) -> None:
     entry(config, "mine", ("NVIDIA A40", "My card"), ("10de:2235", "1234:5678"))
 

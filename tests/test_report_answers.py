@@ -12,6 +12,7 @@ from gpureport.records import (
 )
 from gpureport.report import answers
 from gpureport.report.curves import curves
+from gpureport.report.difference import compared, value_text
 from gpureport.report.document import Report
 from gpureport.report.limits import limits, limits_table
 from tests.make_report import make_report
@@ -91,7 +92,7 @@ def work(*found: Finding) -> list[str]:
 )
 def test_a_difference_is_said_only_where_intervals_do_not_meet(observed: Range, predicted: Range, text: str) -> None:
     """Where they do, it is as predicted, or as wide as the prediction is."""
-    assert answers.compared(finding("midpoint", observed, predicted), "before", "after") == text
+    assert compared(finding("midpoint", observed, predicted), "before", "after") == text
 
 
 def test_published_values_have_no_intervals() -> None:
@@ -99,8 +100,8 @@ def test_published_values_have_no_intervals() -> None:
     single = finding("midpoint", mib(57, 57, 57), mib(60, 60, 60))
     bare = single.model_copy(update={"ci_low": None, "ci_high": None, "predicted_low": None, "predicted_high": None})
 
-    assert answers.compared(bare, "before", "after") == "5 % before predicted"
-    assert answers.compared(bare.model_copy(update={"predicted": 57 * MIB, "ratio": 1.0}), "", "") == "as predicted"
+    assert compared(bare, "before", "after") == "5 % before predicted"
+    assert compared(bare.model_copy(update={"predicted": 57 * MIB, "ratio": 1.0}), "", "") == "as predicted"
 
 
 @pytest.mark.parametrize(
@@ -115,7 +116,7 @@ def test_published_values_have_no_intervals() -> None:
 def test_digits_are_those_that_the_interval_supports(observed: Range, text: str) -> None:
     """And three at most."""
     position: Position = "n90" if observed[0] < MIB else "midpoint"
-    assert answers.value_text(finding(position, observed, None)) == text
+    assert value_text(finding(position, observed, None)) == text
 
 
 def test_caches_are_told_from_the_inside_out_by_what_is_known_best() -> None:
@@ -133,7 +134,10 @@ def test_caches_are_told_from_the_inside_out_by_what_is_known_best() -> None:
             "The L1 gives out at 205 KiB (Read bandwidth), as predicted; "
             "and the L2 at 57 MiB (Read bandwidth), 5 % before predicted."
         ),
-        "The L2 gives out between 40 MiB (Game of Life, one byte a cell) and 57 MiB (Read bandwidth), by the kernel.",
+        (
+            "For one kernel or another the L2 gives out at "
+            "40 MiB (Game of Life, one byte a cell) to 57 MiB (Read bandwidth)."
+        ),
         "One sweep that should show where the L2 gives out did not.",
         "No cache explains the step at 80 MiB (Read bandwidth).",
     ]
@@ -196,7 +200,7 @@ def test_without_any_measurement_predictions_are_told() -> None:
     cliffs, full, limit = answers.sentences(skipped, curves(skipped))
     assert cliffs == "The L2 is predicted to give out at 52 MiB."
     assert full.startswith("The device is predicted to be 90 % full with 610 k (")
-    assert full.endswith("work-items, by the kernel.")
+    assert full.endswith(") work-items.")
     assert limit.startswith("At their largest sizes kernels are predicted to run at ")
     assert limit.endswith("; memory bandwidth binds 3 of 3.")
     assert answers.sentences(bare, curves(bare)) == []

@@ -10,10 +10,10 @@ from gpureport.records import CodeEvidence, Finding, MachineCode, MeasuredPoint,
 from gpureport.report import appendix, compiled, tables
 from gpureport.report.captions import block_title, legend, section_title, shape_caption, size_caption
 from gpureport.report.curves import Comparison, comparisons, curves, verdicts
+from gpureport.report.difference import difference
 from gpureport.report.document import Report
 from gpureport.report.values import value_at
 from gpureport.report.words import (
-    difference,
     explanations,
     family_name,
     feature_text,

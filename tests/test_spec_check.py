@@ -56,7 +56,7 @@ def test_loading_a_folder_gives_the_same_sentence(name: str, tmp_path: Path) -> 
         ("name: A card", f"name: {'x' * 5000}", ":1: name: must have at most 200 characters"),
         ("name: A card", "name: [a]", ":1: name: must be text"),
         ("vendor: ACME", "vendor: ''", ":2: vendor: must have at least 1 character"),
-        ("vendor: ", "notes: once\nvendor: ", ":2: notes: must be a list, like [this, that]"),
+        ("vendor: ", "notes: once\nvendor: ", ":2: notes: must be a list; write [once]"),
         ("vendor: ", "opencl: {names: []}\nvendor: ", ":2: opencl.names: must have at least 1 item"),
         ("vendor: ", "opencl: {names: [A, '']}\nvendor: ", ":2: opencl.names.1: must have at least 1 character"),
         ("vendor: ", "opencl: 12\nvendor: ", ":2: opencl: must be a mapping of names to values"),

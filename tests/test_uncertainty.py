@@ -99,7 +99,7 @@ def test_deviations_are_those_of_the_plain_model(workload: Workload) -> None:
     """The model, asked with each fact a little larger and a little smaller, moves as the tape says."""
     step = 1e-5
     # Lines that are looked up just as fast as read from their banks would be a corner, which has no slope.
-    toy = TOY.model_copy(update={"architecture": TOY.architecture.model_copy(update={"lines_per_access": 1.6})})
+    toy = TOY.model_copy(update={"architecture": TOY.architecture.model_copy(update={"lines_per_access": 1.7})})
     sweep = workload.sweeps(toy, QUICK)[-1]
     parameters = sweep.points[len(sweep.points) // 2]
 

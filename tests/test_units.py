@@ -59,7 +59,7 @@ def test_people_s_units_become_si(text: object, dimension: units.Dimension, valu
         ("7.4 TFLOP", "flop/s", "'7.4 TFLOP' has the unknown unit 'TFLOP'; write 7.4 TFLOP/s"),
         ("-6 MiB", "bytes", "'-6 MiB' is not above zero; write a size in bytes like 6 MiB"),
         ("0 B", "bytes", "'0 B' is not above zero; write a size in bytes like 6 MiB"),
-        ("2,5 us", "seconds", "'2,5 us' is not a number with a unit; write a time like 2.5 us"),
+        ("2,5 us", "seconds", "'2,5 us' has a decimal comma; write 2.5 us"),
         ("6 furlongs", "bytes", "'6 furlongs' has the unknown unit 'furlongs'; write a size in bytes like 6 MiB"),
         (math.nan, "count", "nan is not a number; write a plain number like 132"),
         (math.inf, "count", "inf is not a number; write a plain number like 132"),

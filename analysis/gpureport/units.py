@@ -120,6 +120,9 @@ def _split(value: object, dimension: Dimension) -> tuple[float, str]:
         raise InputError(f"{_shown(value)} is not {_NAMES[dimension]}; {_expected(dimension)}")
     match = _QUANTITY.fullmatch(str(value))
     if match is None:
+        pointed = re.sub(r"(?<=\d),(?=\d{1,2}\b)", ".", str(value), count=1)
+        if _QUANTITY.fullmatch(pointed):
+            raise InputError(f"{_shown(value)} has a decimal comma; write {pointed}")
         wanted = "a number" if dimension == "count" else "a number with a unit"
         raise InputError(f"{_shown(value)} is not {wanted}; {_expected(dimension)}")
     unit = "/".join(_SPELLINGS.get(part.strip(), part.strip()) for part in match["unit"].split("/"))

@@ -42,7 +42,7 @@ def _invoke(arguments: Sequence[str] | None) -> int:
     try:
         code = app(args=None if arguments is None else list(arguments), prog_name="gpureport", standalone_mode=False)
     except TyperException as error:
-        return _complain(error.format_message(), error.exit_code)
+        return _complain(error.format_message().replace("Value error, ", ""), error.exit_code)
     if code == INTERRUPTED:
         raise KeyboardInterrupt  # typer had made a silent exit of it
     return code if isinstance(code, int) else 0

@@ -9,6 +9,7 @@ import typer
 from gpureport import __version__
 from gpureport.cli.options import Request
 from gpureport.errors import InputError
+from gpureport.report import Paper
 
 app = typer.Typer(
     add_completion=False,
@@ -59,6 +60,7 @@ DirectoryOption = Annotated[
 ]
 ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite files that are already there.")]
 NoPdfOption = Annotated[bool, typer.Option("--no-pdf", help="Write JSON and HTML only.")]
+PaperOption = Annotated[Paper, typer.Option("--paper", help="Pages of the PDF.")]
 SeedOption = Annotated[
     int, typer.Option("--seed", help="Seed of the random data and the order of points.", min=0, metavar="N")
 ]
@@ -103,6 +105,7 @@ def everything(
     output: DirectoryOption = None,
     force: ForceOption = False,
     no_pdf: NoPdfOption = False,
+    paper: PaperOption = "a4",
     seed: SeedOption = 0,
     timings: TimingsOption = False,
     devices: DevicesDirOption = None,
@@ -118,7 +121,7 @@ def everything(
     from gpureport.cli.measuring import report_everything
 
     request = Request(device, quick, tuple(workload or ()), seed, tuple(devices or ()), timings)
-    return report_everything(request, output, force, no_pdf)
+    return report_everything(request, output, force, no_pdf, paper)
 
 
 @app.command()
@@ -162,6 +165,7 @@ def render(
         ),
     ] = None,
     no_pdf: NoPdfOption = False,
+    paper: PaperOption = "a4",
     force: ForceOption = False,
     devices: DevicesDirOption = None,
     version: VersionOption = False,
@@ -169,7 +173,7 @@ def render(
     """Write report.html and report.pdf from a report.json, made here or elsewhere, or from what others published."""
     from gpureport.cli.rendering import render_report
 
-    return render_report(reports, output, no_pdf, force, devices or ())
+    return render_report(reports, output, no_pdf, force, devices or (), paper)
 
 
 @app.command()
@@ -196,6 +200,7 @@ def predict(
             "--output", "-o", help="Folder of --pdf. Default: reports/<device>-predicted-<date>.", metavar="DIR"
         ),
     ] = None,
+    paper: PaperOption = "a4",
     force: ForceOption = False,
     devices: DevicesDirOption = None,
     version: VersionOption = False,
@@ -217,6 +222,7 @@ def predict(
         output=output,
         force=force,
         entries=tuple(devices or ()),
+        paper=paper,
     )
     return predict_devices(asked)
 

@@ -25,7 +25,7 @@ from gpureport.measure.machine import free_memory_bytes
 from gpureport.measure.opencl import OpenCLBackend, list_devices
 from gpureport.measure.selection import choose
 from gpureport.pipeline import Plan, run, wrong_results
-from gpureport.report import document
+from gpureport.report import Paper, document
 from gpureport.report.compiled import mismatches
 from gpureport.report.document import FILE_NAME, Report, save_report
 from gpureport.spec.models import PresentDevice
@@ -38,7 +38,7 @@ class InterruptionError(GpuReportError):
     exit_code = 130
 
 
-def report_everything(request: Request, output: Path | None, force: bool, no_pdf: bool) -> int:
+def report_everything(request: Request, output: Path | None, force: bool, no_pdf: bool, paper: Paper = "a4") -> int:
     """Measure and render into one folder."""
     plan, present = _plan(request)
     directory = output or Path("reports") / f"{slug(plan.match.device.name)}-{datetime.now(UTC).date().isoformat()}"
@@ -48,7 +48,7 @@ def report_everything(request: Request, output: Path | None, force: bool, no_pdf
     report = _measure(plan, present, directory / FILE_NAME)
     code = _close(report)
     began = time.monotonic()
-    written = write_documents(report, directory, no_pdf=no_pdf)
+    written = write_documents(report, directory, no_pdf=no_pdf, paper=paper)
     if request.timings:
         print_timings(report.timings, time.monotonic() - began)
     print_written([directory / FILE_NAME, *written])

@@ -19,6 +19,7 @@ from gpureport.predict.contrast import contrasts
 from gpureport.predict.outlook import outlooks
 from gpureport.predict.uncertainty import ranked
 from gpureport.records import Prediction
+from gpureport.report import Paper
 from gpureport.report.side_by_side import Beside, Side
 from gpureport.spec.models import Device
 
@@ -40,6 +41,7 @@ class Asked:
         output: its folder.
         force: overwrite it.
         entries: folders of device entries.
+        paper: of the document.
     """
 
     devices: tuple[str, ...]
@@ -51,6 +53,7 @@ class Asked:
     output: Path | None = None
     force: bool = False
     entries: tuple[Path, ...] = ()
+    paper: Paper = "a4"
 
 
 @dataclass(frozen=True)
@@ -179,8 +182,8 @@ def _write(
     from gpureport.report.prediction import prediction_report
 
     if beside:
-        written = write_side_by_side(_side(0, forecasts[0]), beside, directory)
+        written = write_side_by_side(_side(0, forecasts[0]), beside, directory, asked.paper)
     else:
         report = prediction_report(forecasts[0].device, workloads, forecasts[0].predictions, quick=asked.quick)
-        written = write_documents(report, directory, no_pdf=False)
+        written = write_documents(report, directory, no_pdf=False, paper=asked.paper)
     note("Written: " + ", ".join(map(str, written)))

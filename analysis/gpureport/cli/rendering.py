@@ -9,6 +9,7 @@ from gpureport.cli.database import open_database
 from gpureport.cli.options import refuse_overwriting, writable_directory
 from gpureport.cli.progress import ProgressBar
 from gpureport.errors import InputError
+from gpureport.report import Paper
 from gpureport.report.document import FILE_NAME, Report
 from gpureport.report.side_by_side import Beside, Side
 from gpureport.results import is_record, open_report, short_name
@@ -18,7 +19,12 @@ if TYPE_CHECKING:
 
 
 def render_report(
-    sources: Sequence[Path], output: Path | None, no_pdf: bool, force: bool, entries: Sequence[Path] = ()
+    sources: Sequence[Path],
+    output: Path | None,
+    no_pdf: bool,
+    force: bool,
+    entries: Sequence[Path] = (),
+    paper: Paper = "a4",
 ) -> int:
     """Write the documents of stored reports or published records, or of each record of a folder; sources stay.
 
@@ -34,7 +40,7 @@ def render_report(
     database = open_database(entries)
     reports = [open_report(file, database) for file in files]
     for report, directory in zip(reports, directories, strict=True):
-        print_written(write_documents(report, writable_directory(directory), no_pdf=no_pdf))
+        print_written(write_documents(report, writable_directory(directory), no_pdf=no_pdf, paper=paper))
     return 0
 
 
@@ -75,22 +81,22 @@ def refuse_overwriting_documents(directory: Path, *, no_pdf: bool, force: bool, 
         refuse_overwriting(path, force=force)
 
 
-def write_documents(report: Report, directory: Path, *, no_pdf: bool) -> list[Path]:
+def write_documents(report: Report, directory: Path, *, no_pdf: bool, paper: Paper = "a4") -> list[Path]:
     """Write HTML and PDF; no PDF if it is unwanted, or if the system lacks Pango, which a note then says."""
     from gpureport.report.render import write_report
 
     pdf = not no_pdf and _pdf_is_possible()
     with ProgressBar("writing the report"):
-        return write_report(report, directory, pdf=pdf)
+        return write_report(report, directory, pdf=pdf, paper=paper)
 
 
-def write_side_by_side(first: Side, others: Sequence[Beside], directory: Path) -> list[Path]:
+def write_side_by_side(first: Side, others: Sequence[Beside], directory: Path, paper: Paper = "a4") -> list[Path]:
     """Write HTML and PDF of devices side by side; no PDF if the system lacks Pango, which a note then says."""
     from gpureport.report.devices import write_devices
 
     pdf = _pdf_is_possible()
     with ProgressBar("writing the document"):
-        return write_devices(first, others, directory, pdf=pdf)
+        return write_devices(first, others, directory, pdf=pdf, paper=paper)
 
 
 def write_comparison_files(comparison: "Comparison", directory: Path, *, no_pdf: bool) -> list[Path]:

@@ -5,20 +5,18 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from math import sqrt
 from statistics import median
 
 from gpureport.findings import ceiling_text
 from gpureport.records import CurveFeature, Finding, Position, Verdict
 from gpureport.report.curves import Curve, specified
+from gpureport.report.difference import compared, meet, value_text, width
 from gpureport.report.document import Report
 from gpureport.report.limits import Limit, limits
 from gpureport.report.words import is_step, kernel_name
 from gpureport.spec.models import Device
-from gpureport.units import format_interval, format_predicted, format_ratio, format_value
+from gpureport.units import format_predicted, format_value
 
-_SAME = 0.005
-_FACTOR, _WIDE = 2.0, 1.5
 _PRIMITIVES = "memory"
 """The family whose cliffs are told first: it does nothing but read and write."""
 _SHARES = (
@@ -93,54 +91,9 @@ def _cliff(report: Report, level: str, of: Sequence[Finding]) -> str:
     if not seen:
         best = min(of, key=lambda finding: (finding.workload != _PRIMITIVES, finding.predicted or 0))
         return f"{_the(level)} was not seen to give out (predicted at {format_value(best.predicted, best.unit)})"
-    best = min(seen, key=lambda finding: (finding.workload != _PRIMITIVES, _width(finding)))
+    best = min(seen, key=lambda finding: (finding.workload != _PRIMITIVES, width(finding)))
     where = f"{value_text(best)} ({_name(report, best)})"
     return f"{_the(level)} gives out at {where}, {compared(best, 'before', 'after')}"
-
-
-def _width(finding: Finding) -> float:
-    return finding.ci_high / finding.ci_low if finding.ci_low and finding.ci_high else float("inf")
-
-
-def value_text(finding: Finding) -> str:
-    """Write what was observed with the digits that its interval supports, three at most."""
-    plain = format_value(finding.observed, finding.unit)
-    supported = format_interval(finding.observed, finding.ci_low, finding.ci_high, finding.unit).partition(" (")[0]
-    return min(supported, plain, key=len)
-
-
-def compared(finding: Finding, less: str, more: str) -> str:
-    """Say how an observed value stands to its prediction, as far as the intervals of both show a difference.
-
-    Args:
-        finding: an observed value.
-        less: the word for less than predicted: ``before``.
-        more: that for more: ``after``.
-    """
-    if finding.predicted is None or finding.ratio is None:
-        return "which was not predicted"
-    if _meet(finding):
-        spread = _spread(finding)
-        return (
-            "as predicted" if spread < _WIDE else f"within the factor of {spread:.2g} that its prediction leaves open"
-        )
-    if abs(finding.ratio - 1) < _SAME:
-        return "as predicted"
-    if finding.ratio >= _FACTOR or finding.ratio <= 1 / _FACTOR:
-        return f"{format_ratio(finding.ratio)} times what was predicted"
-    return f"{abs(finding.ratio - 1) * 100:.0f} % {more if finding.ratio > 1 else less} predicted"
-
-
-def _meet(finding: Finding) -> bool:
-    """Return whether the intervals of a value and of its prediction overlap; a value without one is a point."""
-    seen, expected = finding.observed or 0.0, finding.predicted or 0.0
-    low, high = finding.ci_low or seen, finding.ci_high or seen
-    return low <= (finding.predicted_high or expected) and (finding.predicted_low or expected) <= high
-
-
-def _spread(finding: Finding) -> float:
-    low, high = finding.predicted_low, finding.predicted_high
-    return sqrt(high / low) if low and high else 1.0
 
 
 def _spans(report: Report, levels: Sequence[str], cliffs: Sequence[Finding]) -> list[str]:
@@ -150,8 +103,8 @@ def _spans(report: Report, levels: Sequence[str], cliffs: Sequence[Finding]) -> 
         seen = sorted((f for f in cliffs if f.level == level and f.observed), key=lambda f: f.observed or 0.0)
         missed = sum(f.level == level and f.observed is None for f in cliffs)
         if len(seen) > 1:
-            least, most = (f"{value_text(f)} ({_name(report, f)})" for f in (seen[0], seen[-1]))
-            texts.append(f"{_capitalised(_the(level))} gives out between {least} and {most}, by the kernel.")
+            ends = [(value_text(f), _name(report, f)) for f in (seen[0], seen[-1])]
+            texts.append(f"For one kernel or another {_the(level)} gives out at {_from_to(*ends)}.")
         if missed and missed < missed + len(seen) and seen:
             texts.append(f"{_sweeps(missed)} that should show where {_the(level)} gives out did not.")
     return texts
@@ -209,15 +162,15 @@ def work(report: Report, found: Sequence[Curve]) -> list[str]:
     if len(seen) == 1:
         how = compared(seen[0], "less than", "more than")
         return [f"It takes {value_text(seen[0])} to bring {_name(report, seen[0])} to 90 % of its best rate, {how}."]
-    least, most = (f"{value_text(f).removesuffix(' work-items')} ({_name(report, f)})" for f in (seen[0], seen[-1]))
+    ends = [(value_text(f).removesuffix(" work-items"), _name(report, f)) for f in (seen[0], seen[-1])]
     agreeing = sum(f.verdict is Verdict.AGREES for f in tapers)
-    full = f"The device is 90 % full with {least} to {most} work-items"
+    full = f"The device is 90 % full with {_from_to(*ends)} work-items"
     return [f"{full}; {agreeing} of {len(tapers)} agree with the prediction.", *_farthest_work(report, seen)]
 
 
 def _farthest_work(report: Report, seen: Iterable[Finding]) -> list[str]:
     """Name the taper that is farthest off, of those whose intervals do not meet those of their predictions."""
-    off = [f for f in seen if f.verdict is Verdict.OFF and f.ratio and not _meet(f)]
+    off = [f for f in seen if f.verdict is Verdict.OFF and f.ratio and not meet(f)]
     if not off:
         return []
     worst = max(off, key=lambda f: max(f.ratio or 1.0, 1 / (f.ratio or 1.0)))
@@ -234,10 +187,15 @@ def _predicted_work(report: Report, curves: Iterable[Curve]) -> list[str]:
     ]
     if not tapers:
         return []
-    least, most = (f"{format_value(value, '')} ({name})" for value, name in (min(tapers), max(tapers)))
-    if len(tapers) == 1:
-        return [f"The device is predicted to be 90 % full with {least} work-items."]
-    return [f"The device is predicted to be 90 % full with {least} to {most} work-items, by the kernel."]
+    ends = [(format_value(value, ""), name) for value, name in (min(tapers), max(tapers))]
+    return [f"The device is predicted to be 90 % full with {_from_to(*ends)} work-items."]
+
+
+def _from_to(least: tuple[str, str], most: tuple[str, str]) -> str:
+    """Write the least and the most, each with what it is said of; what is said of both once."""
+    if least[1] == most[1]:
+        return f"{least[0] if least == most else f'{least[0]} to {most[0]}'} ({least[1]})"
+    return f"{least[0]} ({least[1]}) to {most[0]} ({most[1]})"
 
 
 def near_limits(report: Report, found: Sequence[Curve]) -> list[str]:

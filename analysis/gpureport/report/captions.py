@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterable, Sequence
 
 from gpureport.records import Verdict
 from gpureport.report.curves import Curve, Group
+from gpureport.report.difference import difference
 from gpureport.report.document import Clock, Report
 from gpureport.report.figures.roofline import Dot
 from gpureport.report.figures.traces import Trace
-from gpureport.report.words import difference, feature_text, is_step
+from gpureport.report.words import feature_text, is_step
 from gpureport.units import format_frequency, format_ratio, format_value
 
 _FEW = 2  # cliffs and tapers that are told one by one

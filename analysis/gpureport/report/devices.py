@@ -8,6 +8,7 @@ from pathlib import Path
 from gpureport import __version__
 from gpureport.predict.contrast import INTERVAL, held_longer
 from gpureport.records import Prediction, SweepKey
+from gpureport.report import Paper
 from gpureport.report.figures.pairs import Pair, pair_figure
 from gpureport.report.figures.panels import in_figures
 from gpureport.report.figures.sizes import MOST_PANELS
@@ -33,7 +34,9 @@ class Chapter:
     figures: tuple[Figure, ...]
 
 
-def write_devices(first: Side, others: Sequence[Beside], directory: Path, *, pdf: bool) -> list[Path]:
+def write_devices(
+    first: Side, others: Sequence[Beside], directory: Path, *, pdf: bool, paper: Paper = "a4"
+) -> list[Path]:
     """Write the document of *first* and *others* to *directory*.
 
     Returns:
@@ -53,7 +56,7 @@ def write_devices(first: Side, others: Sequence[Beside], directory: Path, *, pdf
         "chapters": [_chapter(first, other) for other in others],
         "interval": INTERVAL,
     }
-    return write_filled(_TEMPLATE, content, directory, pdf=pdf)
+    return write_filled(_TEMPLATE, content, directory, pdf=pdf, paper=paper)
 
 
 def _chapter(first: Side, other: Beside) -> Chapter:

@@ -2,11 +2,11 @@
 
 import base64
 import gc
+import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from datetime import datetime
-from functools import partial
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,15 +14,14 @@ from typing import TYPE_CHECKING
 from gpureport.advice import advise
 from gpureport.data import data_dir
 from gpureport.errors import GpuReportError
-from gpureport.report import answers, appendix, claims, compiled, surprises, tables, trust, words
-from gpureport.report.captions import essentials_caption, legend
+from gpureport.report import Paper, answers, appendix, claims, compiled, surprises, tables, trust, words
+from gpureport.report.blocks import first_figure
+from gpureport.report.captions import legend
 from gpureport.report.chapters import chapters
 from gpureport.report.curves import curves
 from gpureport.report.document import Report
-from gpureport.report.figures.essentials import essentials, essentials_figure
 from gpureport.report.figures.style import brief, shorten
 from gpureport.report.figures.svg import PAGE_FONT, described
-from gpureport.report.limits import limits
 from gpureport.report.numbers import by_kind, families, wrong_variants
 from gpureport.report.pictures import Figure
 from gpureport.text import sentence
@@ -56,7 +55,7 @@ _PICTURE = "picture:"
 _FEWEST_SHAPES = 3  # of a published search, which may be no search at all
 
 
-def write_report(report: Report, directory: Path, pdf: bool = True) -> list[Path]:
+def write_report(report: Report, directory: Path, pdf: bool = True, paper: Paper = "a4") -> list[Path]:
     """Write the documents of *report* to *directory*: :func:`documents`, never ``report.json``.
 
     Returns:
@@ -65,15 +64,17 @@ def write_report(report: Report, directory: Path, pdf: bool = True) -> list[Path
     Raises:
         GpuReportError: a file cannot be written, or WeasyPrint cannot make the PDF; the files before it are there.
     """
-    return write_filled(_REPORT, _content(report), directory, pdf=pdf)
+    return write_filled(_REPORT, _content(report), directory, pdf=pdf, paper=paper)
 
 
-def write_filled(template: str, content: Content, directory: Path, *, pdf: bool, name: str = "report") -> list[Path]:
+def write_filled(
+    template: str, content: Content, directory: Path, *, pdf: bool, name: str = "report", paper: Paper = "a4"
+) -> list[Path]:
     """Write the documents of a *template*: :func:`documents`; returns and raises as :func:`write_report`."""
     files = documents(directory, pdf=pdf, name=name)
     write_file(files[0], _filled(template, content, _inline).encode())
     if pdf:
-        write_file(files[1], _pdf(template, content))
+        write_file(files[1], _pdf(template, content, paper))
     return files
 
 
@@ -106,26 +107,26 @@ def render_pdf(report: Report) -> bytes:
     Raises:
         GpuReportError: WeasyPrint or Pango cannot be loaded.
     """
-    return _pdf(_REPORT, _content(report))
+    return _pdf(_REPORT, _content(report), "a4")
 
 
-def render_pages(report: Report) -> "Document":
+def render_pages(report: Report, paper: Paper = "a4") -> "Document":
     """Return the whole document laid out on pages.
 
     Raises:
         GpuReportError: WeasyPrint or Pango cannot be loaded.
     """
-    return _laid_out(_REPORT, _content(report))
+    return _laid_out(_REPORT, _content(report), paper)
 
 
-def _pdf(template: str, content: Content) -> bytes:
+def _pdf(template: str, content: Content, paper: Paper) -> bytes:
     with _without_collector():
-        pdf = _laid_out(template, content).write_pdf(pdf_variant="pdf/ua-1")
+        pdf = _laid_out(template, content, paper).write_pdf(pdf_variant="pdf/ua-1")
     assert isinstance(pdf, bytes)  # noqa: S101 - no target was given
     return pdf
 
 
-def _laid_out(template: str, content: Content) -> "Document":
+def _laid_out(template: str, content: Content, paper: Paper) -> "Document":
     """Lay a template out with its pictures beside the page, neither parsed with it nor in its cascade."""
     pictures: list[bytes] = []
 
@@ -136,7 +137,7 @@ def _laid_out(template: str, content: Content) -> "Document":
         return Markup('<img src="{}{}" alt="{}">').format(_PICTURE, len(pictures) - 1, figure.caption)
 
     html = _filled(template, content, beside).replace("<wbr>", "\u200b")  # as WeasyPrint has it, but no element
-    return layout(html, pictures)
+    return layout(html, paper, pictures)
 
 
 @contextmanager
@@ -156,7 +157,6 @@ def _content(report: Report) -> Content:
     found = curves(report)
     kinds = by_kind(found)
     advice = advise(o for o in report.observations if not report.publication or len(o.points) >= _FEWEST_SHAPES)
-    parts = essentials(found, limits(found), partial(words.family_name, report))
     return {
         "report": report,
         "device": report.device,
@@ -167,9 +167,7 @@ def _content(report: Report) -> Content:
         "wrong": wrong_variants(report, found),
         "verdict": answers.verdict(report),
         "sentences": answers.sentences(report, found),
-        "overview": Figure(essentials_figure(parts, words.observed_head(report)), essentials_caption(report))
-        if parts
-        else None,
+        "overview": first_figure(report, found),
         "chapters": chapters(report, found, kinds, advice),
         "families": families(report, found, kinds),
         "advice": advice,
@@ -198,8 +196,8 @@ def pdf_problem() -> str | None:
     return None
 
 
-def layout(html: str, pictures: Sequence[bytes] = ()) -> "Document":
-    """Lay the document out on pages; only ``data:`` URIs, the shipped fonts and ``picture:0`` … are followed.
+def layout(html: str, paper: Paper = "a4", pictures: Sequence[bytes] = ()) -> "Document":
+    """Lay the document out on pages; only ``data:`` URIs are followed, and ``picture:0`` … to *pictures*.
 
     Raises:
         GpuReportError: WeasyPrint or Pango cannot be loaded.
@@ -207,7 +205,7 @@ def layout(html: str, pictures: Sequence[bytes] = ()) -> "Document":
     problem = pdf_problem()
     if problem:
         raise GpuReportError(problem)
-    from weasyprint import HTML
+    from weasyprint import CSS, HTML
     from weasyprint.urls import URLFetcher, URLFetcherResponse
 
     class Beside(URLFetcher):  # type: ignore[misc] # it has no annotations
@@ -217,7 +215,9 @@ def layout(html: str, pictures: Sequence[bytes] = ()) -> "Document":
             picture = pictures[int(url.removeprefix(_PICTURE))]
             return URLFetcherResponse(url, picture, {"Content-Type": "image/svg+xml"})
 
-    return HTML(string=html, url_fetcher=Beside(allowed_protocols={"data"})).render(pdf_variant="pdf/ua-1")
+    page = HTML(string=html, url_fetcher=Beside(allowed_protocols={"data"}))
+    # Style sheets given here are those of users, which only count before the page's own if they are important.
+    return page.render(stylesheets=[CSS(string=f"@page {{ size: {paper} !important }}")], pdf_variant="pdf/ua-1")
 
 
 def environment() -> "Environment":
@@ -231,8 +231,11 @@ def environment() -> "Environment":
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    script = _style("screen.js")
     env.globals.update(
         style=_style,
+        script=script,
+        script_hash=f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}",
         fonts=_fonts(),
         tables=tables,
         appendix=appendix,
@@ -260,7 +263,7 @@ def environment() -> "Environment":
 
 
 def _style(name: str) -> "Markup":
-    """Return a style sheet, safe to stand in a ``style`` element."""
+    """Return a style sheet or script of ours, safe to stand in its element."""
     from markupsafe import Markup
 
     return Markup((data_dir("templates") / name).read_text(encoding="utf-8"))  # noqa: S704 - our own file

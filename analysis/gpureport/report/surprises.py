@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from gpureport.predict.hypotheses import HYPOTHESES
 from gpureport.records import Explanation, Verdict
 from gpureport.report.curves import specified, verdicts
+from gpureport.report.difference import difference
 from gpureport.report.document import Report
 from gpureport.report.tables import UNKNOWN, Table
-from gpureport.report.words import difference, feature_text, kernel_name
+from gpureport.report.words import feature_text, kernel_name
 from gpureport.text import off_by
 
 CAPTION = (

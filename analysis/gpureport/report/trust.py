@@ -110,7 +110,8 @@ def coverage(report: Report) -> Iterator[str]:
                     total += 1
                     inside += 1 / expected.spread <= point.time_s / expected.time_s <= expected.spread
         if total:
-            yield f"{inside / total:.0%} of {total} measured points lie within the interval of the {name}"
+            points = "published" if report.publication else "measured"
+            yield f"{inside / total:.0%} of {total} {points} points lie within the interval of the {name}"
 
 
 def examples(report: Report) -> tuple[tuple[str, Arithmetic], ...]:

@@ -9,7 +9,6 @@ from gpureport.report.curves import Group
 from gpureport.report.document import Report
 from gpureport.report.figures.style import shorten
 from gpureport.spec.models import PresentDevice
-from gpureport.units import format_ratio
 
 MARKS = {
     Verdict.AGREES: "✓",
@@ -39,8 +38,6 @@ _OF_A_STEP = _POSITIONS | {
 TIMES = " \N{MULTIPLICATION SIGN} "
 _LONG_NAME = 48
 _NAMES = 4  # most that are listed in front of one text
-_SAME = 0.005
-_FACTOR = 2.0
 
 
 def is_step(level: str) -> bool:
@@ -100,15 +97,6 @@ def family_name(report: Report, family: str) -> str:
     titles = [info.title for info in report.workloads.values() if info.family == family]
     heads = {re.split(r"[,:(]", title)[0].strip() for title in titles}
     return heads.pop() if len(titles) > 1 and len(heads) == 1 else family.replace("_", " ").capitalize()
-
-
-def difference(ratio: float) -> str:
-    """Say a ratio of observed to predicted in words: ``5 % above the prediction``, ``2.3 times the prediction``."""
-    if abs(ratio - 1) < _SAME:
-        return "as predicted"
-    if ratio >= _FACTOR or ratio <= 1 / _FACTOR:
-        return f"{format_ratio(ratio)} times the prediction"
-    return f"{abs(ratio - 1) * 100:.0f} % {'above' if ratio > 1 else 'below'} the prediction"
 
 
 def advice_sentence(family: str, advice: FamilyAdvice) -> str:

@@ -43,9 +43,14 @@ def _clash(document: Entry, file: DeviceFile, path: Path, other: DeviceFile) -> 
 
 def _indistinguishable(ours: DeviceFile, theirs: DeviceFile) -> str | None:
     """Return an OpenCL name of both, if no PCI id, number of units or amount of memory tells them apart."""
-    if set(ours.pci_ids) ^ set(theirs.pci_ids) or not (_as_many_units(ours, theirs) and _as_much_memory(ours, theirs)):
+    if set(ours.pci_ids) ^ set(theirs.pci_ids) or not alike(ours, theirs):
         return None
     return next((name for name in theirs.opencl.names for other in ours.opencl.names if same(name, other)), None)
+
+
+def alike(ours: DeviceFile, theirs: DeviceFile) -> bool:
+    """Whether neither the number of compute units nor the amount of memory tells two entries apart."""
+    return _as_many_units(ours, theirs) and _as_much_memory(ours, theirs)
 
 
 def _as_many_units(ours: DeviceFile, theirs: DeviceFile) -> bool:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from gpureport.data import data_dir
 from gpureport.errors import InputError
+from gpureport.spec.clashes import alike
 from gpureport.spec.files import ArchitectureFile, DeviceFile
 from gpureport.spec.host import Host, host_values, read_host
 from gpureport.spec.models import Device, DeviceMatch, PresentDevice
@@ -33,7 +34,7 @@ class Entry:
     own: bool = False
     """Whether the user's, not shipped."""
     before: tuple[str, ...] = ()
-    """Ids of the shipped entries that this one is used in place of, having their id, a name or a PCI id of theirs."""
+    """Ids of the shipped entries that this one is used in place of."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -193,9 +194,18 @@ def load_database(extra_dirs: Iterable[Path] = (), own_dirs: Iterable[Path] = ()
         if root.resolve() != shipped.resolve():
             _add(database, root, own=True)
     for entry in [entry for entry in database.entries.values() if entry.own]:
-        before = tuple(e.id for e in originals.values() if e.id == entry.id or e.keys & entry.keys)
+        before = tuple(original.id for original in originals.values() if _replaces(entry, original))
         database.entries[entry.id] = replace(entry, before=before)
     return database
+
+
+def _replaces(own: Entry, original: Entry) -> bool:
+    """Whether an entry is asked for by a shipped one's id or name, or found where that one would be.
+
+    Boards share OpenCL names and PCI ids; units and memory tell them apart.
+    """
+    asked_for = own.id == original.id or plain(original.file.name) in own.keys
+    return asked_for or (bool(own.keys & original.keys) and alike(own.file, original.file))
 
 
 def _files(root: Path) -> Iterator[tuple[str, Path]]:

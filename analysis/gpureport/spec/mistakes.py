@@ -65,6 +65,8 @@ def _message(model: type[BaseModel], details: ErrorDetails) -> str:
             return f"{_bare(context['discriminator'])} {_choice(str(context['tag']), str(context['expected_tags']))}"
         case "union_tag_not_found":
             return f"{_bare(details['ctx']['discriminator'])} is missing"
+        case "tuple_type" | "list_type" if isinstance(details["input"], str):
+            return f"must be a list; write [{details['input']}]"
         case "string_pattern_mismatch":
             return _form(str(details["input"]), str(details["ctx"]["pattern"]))
     return requirement(details["msg"])

@@ -93,7 +93,7 @@ def _lines(draft: Draft) -> Iterator[str]:
     if draft.asked is not None:
         yield "sources:"
         yield f"  device: {{text: {_quoted(draft.asked)}, kind: queried}}"
-    elif draft.optional:
+    else:
         yield "# sources:"
         yield '#   sheet: "Title and edition of a data sheet"'
         yield "# source: sheet"

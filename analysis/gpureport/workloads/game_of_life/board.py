@@ -74,6 +74,8 @@ class Board(Workload):
     """Lane operations of one work-item by class, where they do not depend on the point: counted in the machine code
     of compute capability 9.0, of which ``int32`` is what the ALU pipe executes and ``int32_mul`` all multiply-adds."""
     chain: ClassVar[Mapping[str, float]] = {"int32": 24.0}
+    aside: ClassVar[float] = 0.0
+    """Share of its loads and stores that lie an element to the left or to the right of its own cells."""
     stores: ClassVar[int] = 1
     """Of a work-item, for each row of its cells."""
     row_after_row: ClassVar[bool] = False
@@ -203,7 +205,7 @@ class Board(Workload):
             cached_chain=2.0 if self.row_after_row else 0.0,
             registers=self.registers,
             branches=self.branches,
-            lines_per_access=tiling.lines_per_access,
+            lines_per_access=tiling.lines_per_access(self.aside),
             line_conflicts=tiling.line_conflicts,
             line_writes=self.stores * tiling.line_writes,
         )

@@ -29,6 +29,7 @@ class Bytes(_Bytes):
         "Counted: cells advanced by one generation."
     )
     read_bytes = 9.0
+    aside = 6 / 10
     operations: ClassVar[Mapping[str, float]] = {"memory": 10.0, "int32": 25.0, "int32_mul": 12.0, "instruction": 66.0}
     row_after_row = True
 
@@ -47,6 +48,7 @@ class Bytes4(_Bytes):
     cells_per_item_x = 4
     read_bytes = 18.0
     stores = 4
+    aside = 6 / 22
     operations: ClassVar[Mapping[str, float]] = {"memory": 22.0, "int32": 68.0, "int32_mul": 35.0, "instruction": 154.0}
     row_after_row = True
     registers = 40
@@ -67,6 +69,7 @@ class BytesWide(_Bytes):
     element_bytes = 4
     cells_per_item_x = 4
     read_bytes = 36.0
+    aside = 6 / 10
     operations: ClassVar[Mapping[str, float]] = {"memory": 10.0, "int32": 48.0, "int32_mul": 26.0, "instruction": 110.0}
     row_after_row = True
 

@@ -14,6 +14,7 @@ class _Packed(Board):
     kernel = "step_packed"
     bits_per_cell = 1
     published_side = 65_536
+    aside = 6 / 10
     row_after_row = True
 
     def build_options(self, parameters: Parameters) -> str:  # noqa: ARG002

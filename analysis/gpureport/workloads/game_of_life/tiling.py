@@ -46,12 +46,24 @@ class Tiling:
         return waves * self.device.architecture.wave_width
 
     @property
-    def lines_per_access(self) -> int:
-        """Lines that one load or store of a wave touches."""
+    def lines(self) -> int:
+        """Lines that a wave's own cells lie in, counted row by row."""
         if self.device.kind == "cpu":
             return 1
         columns, rows = self.wave
         return rows * ceil(columns * self.row_bytes / self._line)
+
+    def lines_per_access(self, aside: float) -> float:
+        """Return the lines that an access of a wave touches, on average.
+
+        Args:
+            aside: the share of accesses that lie an element to the left or to the right: rows then begin anywhere in a
+                line, and of b bytes touch b / line + 1 lines.
+        """
+        if self.device.kind == "cpu":
+            return 1.0
+        columns, rows = self.wave
+        return (1 - aside) * self.lines + aside * rows * (columns * self.row_bytes / self._line + 1)
 
     def halo(self, reach: int, reach_bytes: float) -> float:
         """Return the bytes that groups fetch in whole sectors, relative to the bytes of the board.
@@ -77,7 +89,7 @@ class Tiling:
     @property
     def line_writes(self) -> float:
         """Lines that all waves together write, row by row."""
-        return prod(self.items) / prod(self.wave) * self.lines_per_access * self.rows
+        return prod(self.items) / prod(self.wave) * self.lines * self.rows
 
     @property
     def line_conflicts(self) -> int:

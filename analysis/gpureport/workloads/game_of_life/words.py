@@ -32,6 +32,7 @@ class Words(Board):
     mapped = True
     published_side = 20_000
     read_bytes = 36.0
+    aside = 6 / 10
     operations: ClassVar[Mapping[str, float]] = {"memory": 10.0, "int32": 46.0, "int32_mul": 16.0, "instruction": 88.0}
 
 
@@ -71,6 +72,8 @@ class WordsBlocks(Words):
     cells_per_item_x = 2
     rows_per_item = 2
     read_bytes = 64.0
+    aside = 8 / 20
+    stores = 2
     operations: ClassVar[Mapping[str, float]] = {"memory": 20.0, "int32": 87.0, "int32_mul": 30.0, "instruction": 154.0}
     registers = 40
 

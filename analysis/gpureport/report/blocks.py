@@ -1,0 +1,215 @@
+"""The parts of chapters: figures and compact tables, each of one thing, with where its numbers are."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from gpureport.advice import FamilyAdvice
+from gpureport.records import Verdict
+from gpureport.report import forecast, lists, surprises, trust
+from gpureport.report.captions import block_title, essentials_caption, roofline_caption
+from gpureport.report.curves import Curve, specified
+from gpureport.report.document import Report
+from gpureport.report.figures.essentials import Part, essentials, essentials_figure
+from gpureport.report.figures.overview import overview_figure, overview_rows
+from gpureport.report.figures.roofline import roofline_dots, roofline_figure
+from gpureport.report.limits import Limit, limits, limits_table
+from gpureport.report.numbers import family_anchor
+from gpureport.report.pictures import Figure, pictures
+from gpureport.report.tables import Table
+from gpureport.report.words import family_name, observed_head, with_names
+
+
+@dataclass(frozen=True)
+class Block:
+    """Part of a chapter: figures, or a table, or both, of one thing."""
+
+    anchor: str
+    title: str
+    figures: tuple[Figure, ...] = ()
+    table: Table | None = None
+    caption: str = ""
+    """Of the table."""
+    notes: tuple[str, ...] = ()
+    numbers: str = ""
+    """Anchor of what in the appendix has the numbers."""
+
+
+def sweep_block(report: Report, anchor: str, members: Sequence[Curve]) -> Block:
+    """Draw sweeps of one kind, with what to know of them beforehand."""
+    told = {f"{info.family}/{info.variant}": info.skipped for info in report.workloads.values()}
+    skipped = [
+        (c.key.variant, c.measurement.skipped)
+        for c in members
+        if c.measurement and c.measurement.skipped != told.get(f"{c.key.workload}/{c.key.variant}")
+    ]
+    known = report.publication.conditions if report.publication else {}
+    published = with_names((c.key.variant, known[str(c.key)]) for c in members if str(c.key) in known)
+    notes = [f"○ Not measured: {text}" for text in with_names((name, why) for name, why in skipped if why)]
+    return Block(
+        anchor=f"curves-{anchor}",
+        title=block_title(family_name(report, members[0].key.workload), members),
+        figures=pictures(members, report.machine.clocks if report.machine else ()),
+        notes=(*notes, *([f"As published: {'. '.join(published)}."] if published else [])),
+        numbers=anchor,
+    )
+
+
+def cliff_blocks(report: Report, found: Sequence[Curve]) -> list[Block]:
+    """Return the table of where caches give out, observed or only predicted."""
+    if report.only_predicted:
+        table = forecast.cliffs_table(report.predictions)
+        caption = "Where caches give out, as a working set; before and after: the plateaus on both sides."
+    else:
+        table = lists.cliff_table(report, found)
+        caption = (
+            "The working set at which a cache has half given out, for each kernel whose sweep shows it or should. "
+            "Departures, arrivals and plateaus are in the appendix."
+        )
+    return [Block("cliffs", "Cache by cache", table=table, caption=caption, numbers="numbers")] if table.rows else []
+
+
+def taper_blocks(report: Report, found: Sequence[Curve]) -> list[Block]:
+    """Return the table of how much work fills the device."""
+    table = lists.taper_table(report, found)
+    caption = (
+        "Work-items that bring kernels to 90 % of their best rate, from the least to the most of each family. "
+        "Sweeps over working sets show it too: ▲ in the figures of the chapter before."
+    )
+    return [Block("tapers", "Family by family", table=table, caption=caption, numbers="numbers")] if table.rows else []
+
+
+def shape_blocks(report: Report, advice: Sequence[FamilyAdvice]) -> list[Block]:
+    """Return the table of which work-group shapes serve each family."""
+    if not advice:
+        return []
+    caption = (
+        "The fewest shapes that serve every search of a family to within 3 % of its best rate, and what the worst "
+        "shape costs. Families that are not listed leave no choice: their work-groups belong to what they measure. "
+        "No kernel has a third axis, so that no shape has one."
+    )
+    table = lists.shape_table(report, advice)
+    return [Block("shapes", "Family by family", table=table, caption=caption, numbers="searches")]
+
+
+def promise_blocks(report: Report) -> list[Block]:
+    """Return what a prediction alone has to say: ceilings, and what each workload is to reach."""
+    if not report.only_predicted:
+        return []
+    ceilings = (
+        "What the device can do at most, all compute units together. Operations are those of single lanes. A dispatch "
+        "takes as long as stated even if it does nothing."
+    )
+    outlooks = (
+        "Best: the highest rate, or the shortest time, of all sizes and cases. Bound by: the largest of the ceilings "
+        "there. n90: work-items for 90 % of the plateau. Occupancy: share of the waves that a compute unit can hold, "
+        "with registers as estimated before compiling, and what limits it."
+    )
+    return [
+        Block("ceilings", "What the device can do", table=forecast.ceilings_table(report.device), caption=ceilings),
+        Block(
+            "forecast",
+            "What each workload is predicted to reach",
+            table=forecast.outlook_table(report.predictions),
+            caption=outlooks,
+        ),
+    ]
+
+
+def limit_blocks(report: Report, found: Sequence[Curve]) -> list[Block]:
+    """Return a roofline and a table for each family that has sweeps over sizes."""
+    families: dict[str, list[Limit]] = {}
+    for limit in limits(found):
+        families.setdefault(limit.key.workload, []).append(limit)
+    observed = bool(report.observations)
+    caption = (
+        f"At the largest size. Of limit: {'observed' if observed else 'predicted'} speed / what the limit that binds "
+        "would allow alone. Full: the least share of the waves that a compute unit can hold, over the shapes used, "
+        "and what limits it."
+    )
+    return [
+        Block(
+            f"limits-{number}",
+            f"{family_name(report, family)}: roofline and occupancy",
+            figures=_roofline(report, [curve for curve in found if curve.key.workload == family]),
+            table=limits_table(known, observed=observed),
+            caption=caption,
+            numbers=family_anchor(family),
+        )
+        for number, (family, known) in enumerate(families.items(), start=1)
+    ]
+
+
+def _roofline(report: Report, found: Sequence[Curve]) -> tuple[Figure, ...]:
+    dots = roofline_dots(found, report.device)
+    return (Figure(roofline_figure(dots, report.device), roofline_caption(dots)),) if dots else ()
+
+
+def surprise_blocks(report: Report) -> list[Block]:
+    """Return the tables of what fits, and of what is farthest off."""
+    blocks = []
+    if report.explanations:
+        blocks.append(
+            Block(
+                "fitting",
+                "What fits",
+                table=surprises.summary(report.explanations),
+                caption=surprises.CAPTION,
+                numbers="hypotheses",
+            )
+        )
+    if any(pair.main.verdict is not Verdict.AGREES for pair in specified(report)):
+        caption = (
+            "Of each kernel and feature the value farthest from its prediction; the last column says how many of its "
+            "values agree."
+        )
+        blocks.append(
+            Block(
+                "farthest",
+                "What is farthest off",
+                table=lists.farthest_table(report),
+                caption=caption,
+                numbers="numbers",
+            )
+        )
+    return blocks
+
+
+def first_figure(report: Report, found: Sequence[Curve]) -> Figure | None:
+    """Return the figure of page one: what matters most, or else every value; none if there is nothing to draw."""
+    parts = _essentials(report, found)
+    if not parts:
+        return _ratios(report)
+    return Figure(essentials_figure(parts, observed_head(report)), essentials_caption(report))
+
+
+def _essentials(report: Report, found: Sequence[Curve]) -> tuple[Part, ...]:
+    return essentials(found, limits(found), partial(family_name, report))
+
+
+def _ratios(report: Report) -> Figure | None:
+    """Draw every value as a ratio to its prediction."""
+    rows = overview_rows(specified(report))
+    seen = "published" if report.publication else "observed"
+    caption = f"All values: each mark is one; to the right of 1 more was {seen} than predicted, to the left less."
+    return Figure(overview_figure(rows), caption) if rows else None
+
+
+def trust_blocks(report: Report, found: Sequence[Curve]) -> list[Block]:
+    """Return all values as ratios, unless page one has them, and what the predictions hang on."""
+    blocks = []
+    ratios = _ratios(report) if _essentials(report, found) else None
+    if ratios:
+        blocks.append(Block("overview", "Predicted and observed", (ratios,), numbers="numbers"))
+    facts = trust.sensitivity_table(report)
+    if facts.rows:
+        blocks.append(
+            Block(
+                "facts",
+                "What the predictions hang on",
+                table=facts,
+                caption=trust.sensitivity_caption(facts),
+                numbers="sources",
+            )
+        )
+    return blocks

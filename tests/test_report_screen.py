@@ -1,0 +1,90 @@
+"""The HTML in a browser: it fits a phone, tables sort, figures enlarge, and nothing but our script runs."""
+
+import json
+import re
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from gpureport.report.render import render_html
+from tests.make_report import make_report
+
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+LONGEST_S = 60
+
+needs_a_browser = pytest.mark.skipif(BROWSER is None, reason="there is no Chromium")
+
+PROBE = """
+const said = {width: document.documentElement.scrollWidth <= innerWidth};
+const table = [...document.querySelectorAll("table")].find((t) => t.tHead.textContent.includes("gives out"));
+const column = [...table.tHead.rows[0].cells].findIndex((head) => head.textContent.trim().startsWith("observed"));
+const cells = () => [...table.tBodies[0].rows].map((row) => row.cells[column].textContent.trim());
+table.tHead.rows[0].cells[column].click();
+said.up = cells();
+table.tHead.rows[0].cells[column].click();
+said.down = cells();
+document.querySelector("figure svg").dispatchEvent(new MouseEvent("click"));
+said.open = document.querySelector("dialog[open] svg") !== null;
+document.querySelector("dialog").click();
+said.sizes = ["2^20 cells", "1.5 MiB", "900 KiB", "3.00 µs", "12 ms", "4 M items", "7 matrices", "—"].map(size);
+document.title = JSON.stringify(said);
+"""
+
+
+@cache
+def page() -> str:
+    """Return the HTML of a small report."""
+    return render_html(make_report(only=("game_of_life",)))
+
+
+def shown(html: str, folder: Path, width: int = 390) -> str:
+    """Return the page's title after its scripts ran."""
+    path = folder / "page.html"
+    path.write_text(html)
+    assert BROWSER
+    options = [
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        f"--window-size={width},800",
+        f"--user-data-dir={folder}/p",
+    ]
+    command = [BROWSER, *options, "--virtual-time-budget=2000", "--dump-dom", path.as_uri()]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST_S, check=True)
+    title = re.search(r"<title>(.*?)</title>", ran.stdout, re.DOTALL)
+    assert title
+    return title[1]
+
+
+@needs_a_browser
+def test_a_phone_shows_it_and_a_finger_sorts_and_enlarges(tmp_path: Path) -> None:
+    """Only tables and figures are wider than the screen, each in a box of its own that scrolls."""
+    allowed = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", page())
+    said = json.loads(shown(allowed.replace("</body>", f"<script>{PROBE}</script></body>"), tmp_path))
+
+    assert said["width"]
+    assert said["open"]
+    assert [text.partition(" MiB")[0] for text in said["up"]] == ["38.5", "49.1"]
+    assert said["down"] == said["up"][::-1]
+    assert said["sizes"] == [2**20, 1.5 * 2**20, 900 * 2**10, pytest.approx(3e-6), 0.012, 4e6, 7, None]
+
+
+@needs_a_browser
+def test_no_other_script_runs(tmp_path: Path) -> None:
+    """Whatever got into the page: the policy names the one script by its hash."""
+    hostile = page().replace("</body>", "<script>document.title = 'taken over'</script></body>")
+
+    assert shown(hostile, tmp_path) == "NVIDIA H200 SXM: predicted and observed"
+
+
+def test_the_policy_allows_nothing_from_elsewhere() -> None:
+    """Styles, fonts and figures are in the page; one script, in the page too."""
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page())
+
+    assert policy
+    assert policy[1].startswith("default-src 'none'; ")
+    assert page().count("<script>") == 1
+    assert not re.search(r"https?://(?!www\.w3\.org/)", page().partition("</style>")[2])
