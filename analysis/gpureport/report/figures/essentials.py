@@ -74,7 +74,11 @@ def essentials(found: Iterable[Curve], known: Sequence[Limit], name: Callable[[s
     """
     curves = [curve for curve in found if not curve.is_work_group]
     parts = (
-        Part("Where caches give out: working set", _feature_rows(curves, "midpoint", lambda _, level: level), _bytes),
+        Part(
+            "Where caches give out: working set",
+            _feature_rows(curves, "midpoint", lambda _, level: level.replace(" near", ", near")),
+            _bytes,
+        ),
         Part(
             "Work-items for 90 % of the best rate",
             _feature_rows(curves, "n90", lambda family, _: name(family)),
