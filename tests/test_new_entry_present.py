@@ -19,7 +19,7 @@ def test_a_draft_of_what_is_here_validates_and_is_matched(tmp_path: Path, monkey
         present = choose(opencl.list_devices(), "auto")
     except DeviceError as error:
         pytest.skip(str(error))
-    monkeypatch.setattr(drafting, "SWEEP_S", dict.fromkeys(drafting.SWEEP_S, 0.2))
+    monkeypatch.setattr(drafting, "SWEEP_S", dict.fromkeys(drafting.SWEEP_S, 1.0))
     monkeypatch.setattr(drafting, "PRIMITIVES", ("launch/groups", "memory/read_private"))
     path = tmp_path / "mine" / "here.yaml"
 

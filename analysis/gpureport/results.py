@@ -9,7 +9,7 @@ from gpureport.report.document import FILE_NAME, Report, load_report
 from gpureport.spec.database import Database
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from gpureport.spec.models import Device
     from gpureport.workloads.model import Workload
@@ -27,6 +27,16 @@ def short_name(path: Path) -> str:
     if path.is_dir():
         return path.resolve().name
     return path.resolve().parent.name if path.name == FILE_NAME else path.stem
+
+
+def unique_names(names: "Iterable[str]") -> list[str]:
+    """Return *names* with numbers after those that were there before: ``a``, ``a (2)``."""
+    taken: dict[str, int] = {}
+    found = []
+    for name in names:
+        taken[name] = taken.get(name, 0) + 1
+        found.append(name if taken[name] == 1 else f"{name} ({taken[name]})")
+    return found
 
 
 def open_machine(source: str, database: Database, workloads: "Sequence[Workload]") -> Report:

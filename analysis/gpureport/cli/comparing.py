@@ -13,13 +13,11 @@ from gpureport.cli.rendering import print_written, refuse_overwriting_documents,
 from gpureport.cli.tables import Row, print_table
 from gpureport.errors import InputError
 from gpureport.report.document import Report
-from gpureport.results import open_machine, short_name
+from gpureport.results import open_machine, short_name, unique_names
 from gpureport.text import sentence
 
 if TYPE_CHECKING:
     from gpureport.compare import Comparison
-    from gpureport.spec.database import Database
-    from gpureport.workloads.model import Workload
 
 REGRESSION = 3
 """Exit code of a regression."""
@@ -58,12 +56,14 @@ def compare_machines(asked: Asked) -> int:
     directory = _directory(asked)
     database = open_database(asked.entries)
     workloads = selected(asked.workloads, quick=False)
+    named = [_named(text) for text in asked.machines]
     with ProgressBar("reading"):
-        reports = dict(_named(asked.machines, database, workloads))
+        machines = [open_machine(source, database, workloads) for _, source in named]
+    reports = dict(zip(unique_names(name for name, _ in named), machines, strict=True))
     if asked.workloads:
         names = {workload.name for workload in workloads}
         reports = {name: only(report, names) for name, report in reports.items()}
-    sources = dict(zip(reports, map(_without_folders, asked.machines), strict=True))
+    sources = {name: _without_folders(source) for name, (_, source) in zip(reports, named, strict=True)}
     comparison = compare(reports, _baseline(asked.baseline, reports), sources)
     _print(comparison)
     if directory:
@@ -91,18 +91,11 @@ def _directory(asked: Asked) -> Path | None:
     return directory
 
 
-def _named(
-    machines: Sequence[str], database: "Database", workloads: "Sequence[Workload]"
-) -> Iterator[tuple[str, Report]]:
-    """Yield a unique name and the report of each machine."""
-    taken: dict[str, int] = {}
-    for text in machines:
-        given, equals, rest = text.partition("=")
-        name, source = (given, rest) if equals and not Path(text).exists() else ("", text)
-        report = open_machine(source, database, workloads)
-        name = name or _short(source)
-        taken[name] = taken.get(name, 0) + 1
-        yield (name if taken[name] == 1 else f"{name} ({taken[name]})"), report
+def _named(text: str) -> tuple[str, str]:
+    """Return the name of a machine and what it is opened from: ``NAME=SOURCE``, or what the source itself is called."""
+    given, equals, rest = text.partition("=")
+    name, source = (given, rest) if equals and not Path(text).exists() else ("", text)
+    return name or _short(source), source
 
 
 def _short(source: str) -> str:

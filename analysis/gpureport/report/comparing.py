@@ -73,8 +73,10 @@ def content(comparison: Comparison) -> Content:
 
 
 def overview(comparison: Comparison) -> Figure | None:
-    """Draw the machines by families: how fast beside the baseline, and how much of the promise is kept."""
+    """Draw the machines by families, if there are several: how fast each is, and how much of its promise it keeps."""
     by_family = families(comparison)
+    if len(by_family) == 1:
+        return None
     speed, attained = ({family: means(found, what) for family, found in by_family.items()} for what in _WHATS)
     blocks = [
         HeatBlock(heading, tuple(family for family in by_family if any(found[family].values())))

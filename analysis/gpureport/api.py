@@ -1,0 +1,88 @@
+"""What ``import gpureport`` offers: predict a device, load a report, compare machines."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+
+from gpureport.compare import compare as compare_reports
+from gpureport.compare import only
+from gpureport.data import own_device_dirs
+from gpureport.frames import ComparisonFrames, ReportFrames
+from gpureport.report import document
+from gpureport.report.document import Report
+from gpureport.results import is_record, open_machine, open_report, predicted_report, short_name, unique_names
+from gpureport.spec.database import Database, load_database
+from gpureport.workloads import select
+from gpureport.workloads.model import Workload
+
+Machine = str | Path | ReportFrames
+"""A report's file or folder, a published record, a device of the database, or what was loaded or predicted already."""
+
+
+def predict(device: str, *, workloads: Collection[str] = (), quick: bool = False) -> ReportFrames:
+    """Predict a device of the database; nothing is measured, and no OpenCL is needed.
+
+    Args:
+        device: its name or id, e.g. ``RX 7900 XT``; the user's own entries are known too.
+        workloads: families or ``family/variant``; none: all.
+        quick: shorter sweeps.
+
+    Raises:
+        InputError: no device or no workload is called so.
+    """
+    chosen = select(tuple(workloads), quick=quick)
+    return ReportFrames(predicted_report(_database().resolve(device), chosen, quick=quick))
+
+
+def load_report(path: str | Path) -> ReportFrames:
+    """Read a ``report.json`` or the folder of one; or a published record, which is then predicted.
+
+    Raises:
+        InputError: it is missing or wrong, or made by a newer gpureport.
+    """
+    path = Path(path)
+    return ReportFrames(open_report(path, _database()) if is_record(path) else document.load_report(path))
+
+
+def compare(
+    machines: Iterable[Machine] | Mapping[str, Machine],
+    *,
+    baseline: str | None = None,
+    workloads: Collection[str] = (),
+) -> ComparisonFrames:
+    """Set machines beside each other.
+
+    Args:
+        machines: two or more; a mapping names them, else they are called like their files or devices.
+        baseline: name of the one that ratios refer to; the first if not given.
+        workloads: families or ``family/variant``; none: all that two machines have.
+
+    Raises:
+        InputError: there are fewer than two, one is wrong, or they have nothing in common.
+    """
+    named = dict(machines) if isinstance(machines, Mapping) else _named(list(machines))
+    chosen, database = select(tuple(workloads)), _database()
+    reports = {name: _report(machine, database, chosen) for name, machine in named.items()}
+    if workloads:
+        reports = {name: only(report, {workload.name for workload in chosen}) for name, report in reports.items()}
+    sources = {name: str(machine) for name, machine in named.items() if not isinstance(machine, ReportFrames)}
+    return ComparisonFrames(compare_reports(reports, baseline, sources))
+
+
+def _named(machines: list[Machine]) -> dict[str, Machine]:
+    return dict(zip(unique_names(map(_name, machines)), machines, strict=True))
+
+
+def _name(machine: Machine) -> str:
+    if isinstance(machine, ReportFrames):
+        return machine.device
+    return short_name(Path(machine)) if Path(machine).exists() else str(machine)
+
+
+def _report(machine: Machine, database: Database, workloads: Sequence[Workload]) -> Report:
+    if isinstance(machine, ReportFrames):
+        return machine.report
+    return open_machine(str(machine), database, workloads)
+
+
+def _database() -> Database:
+    return load_database((), own_device_dirs())

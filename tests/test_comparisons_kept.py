@@ -1,0 +1,48 @@
+"""The comparisons kept in the repository: today's code reads them, and they say what their reports say."""
+
+from pathlib import Path
+
+import pytest
+
+from gpureport.compare.records import Comparison
+from gpureport.report.comparing_words import sentences
+
+FOLDER = Path(__file__).parents[1] / "reports" / "comparisons"
+KEPT = sorted(path.parent for path in FOLDER.glob("*/comparison.json"))
+
+
+def _read(name: str) -> Comparison:
+    return Comparison.model_validate_json((FOLDER / name / "comparison.json").read_text())
+
+
+@pytest.mark.parametrize("folder", KEPT, ids=lambda folder: folder.name)
+def test_it_is_read_and_has_its_document(folder: Path) -> None:
+    """It names no folder of the machine that made it, is listed and can be renewed."""
+    comparison = _read(folder.name)
+
+    assert list(sentences(comparison))
+    assert not any(machine.source.startswith("/") for machine in comparison.machines)
+    assert (folder / "comparison.pdf").read_bytes().startswith(b"%PDF-")
+    assert f"]({folder.name}/comparison.pdf)" in (FOLDER / "README.md").read_text()
+    assert f"renew {folder.name} " in (FOLDER.parents[1] / "scripts" / "renew_comparisons").read_text()
+
+
+def test_published_cards_are_slower_than_an_h200_at_what_was_published_alone() -> None:
+    """Of the Game of Life all, with what each keeps of its promise."""
+    comparison = _read("game-of-life-h200-a40-rtx-2070")
+
+    assert {contest.workload.partition("/")[0] for contest in comparison.contests} == {"game_of_life"}
+    others = [s for contest in comparison.contests for s in contest.standings if s.machine != "H200"]
+    assert {s.machine for s in others} == {"A40", "RTX 2070"}
+    assert all(s.to_baseline and s.to_baseline.value < 1 and s.attained for s in others)
+
+
+def test_two_runs_of_one_device_hardly_differ() -> None:
+    """Nearly all sweeps differ as runs do, by less than a percent."""
+    comparison = _read("h200-two-runs")
+
+    assert comparison.between_runs is not None
+    assert comparison.between_runs < 0.01
+    assert len(comparison.differences) > 90
+    assert sum(difference.real for difference in comparison.differences) < 0.05 * len(comparison.differences)
+    assert not any(condition.severity == "caution" for condition in comparison.conditions)

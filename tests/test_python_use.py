@@ -1,0 +1,114 @@
+"""``import gpureport``: its page of examples, run as it stands, and what the page does not show."""
+
+import doctest
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import gpureport
+from gpureport.compare.records import Landmark
+from gpureport.errors import InputError
+from gpureport.frames import ReportFrames
+from gpureport.records import CurveFeature, Finding
+from tests.make_report import make_report
+
+ROOT = Path(__file__).parents[1]
+REPORT = make_report()
+
+
+def test_the_page_does_as_it_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """In a folder of its own, where the checkout's reports are."""
+    (tmp_path / "reports").symlink_to(ROOT / "reports")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "agg")
+
+    ran = doctest.testfile(str(ROOT / "analysis" / "PYTHON.md"), module_relative=False)
+
+    assert ran.attempted > 15
+    assert ran.failed == 0
+    assert (tmp_path / "read.svg").read_text().startswith("<?xml")
+
+
+def test_importing_is_quick_and_rooms_do_not_take_the_place_of_functions() -> None:
+    """Nothing heavy is imported; ``gpureport.predict`` stays a function after the room of that name is imported."""
+    code = (
+        "import sys, gpureport; heavy = {'numpy', 'pandas', 'pydantic', 'yaml'} & set(sys.modules); "
+        "import gpureport.predict.model, gpureport.compare.records; "
+        "print(heavy, gpureport.predict.__module__, gpureport.compare.__module__, gpureport.__version__)"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+
+    assert ended.stdout.split() == ["set()", "gpureport.api", "gpureport.api", gpureport.__version__]
+    with pytest.raises(AttributeError, match=r"has no attribute 'nothing'"):
+        gpureport.nothing  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_every_record_has_its_row() -> None:
+    """With the fields of the record as columns, verdicts as text."""
+    frames = ReportFrames(REPORT)
+
+    assert list(frames.findings.columns) == list(Finding.model_fields)
+    assert len(frames.findings) == len(REPORT.findings)
+    assert set(frames.findings["verdict"]) <= {"agrees", "off", "not observed", "not predicted", "error"}
+    features = [feature for p in REPORT.predictions for feature in p.features]
+    assert len(frames.features) == len(features) + sum(len(o.features) for o in REPORT.observations)
+    assert set(CurveFeature.model_fields) < set(frames.features.columns)
+    assert len(frames.samples) == sum(len(p.samples_s) for m in REPORT.measurements for p in m.points)
+
+
+def test_a_point_has_what_was_predicted_and_observed_of_it() -> None:
+    """One row, however many curves have it."""
+    frames = ReportFrames(REPORT)
+    observation = REPORT.observations[0]
+    prediction = next(p for p in REPORT.predictions if p.key == observation.key and p.kind == "specification")
+    key = dict(observation.key)
+    own = frames.points.query(" and ".join(f"{name} == @key['{name}']" for name in key)).set_index("point")
+
+    assert own.index.is_unique
+    for observed in observation.points:
+        row = own.loc[observed.point.label]
+        assert list(row[["observed", "ci_low", "ci_high"]]) == [observed.value, observed.ci_low, observed.ci_high]
+    for predicted in prediction.points:
+        row = own.loc[predicted.point.label]
+        assert row["specification"] == predicted.value
+        assert row["specification_low"] <= row["specification"] <= row["specification_high"]
+
+
+def test_frames_of_nothing_have_their_columns() -> None:
+    """So that a query on them works."""
+    frames = ReportFrames(REPORT.model_copy(update={"findings": (), "measurements": (), "observations": ()}))
+
+    assert frames.findings.query("verdict == 'agrees'").empty
+    assert list(frames.samples.columns) == ["workload", "variant", "sweep", "point", "taken_at_s", "time_s"]
+
+
+def test_a_comparison_has_a_row_for_each_standing_and_difference() -> None:
+    """Names are split as in a report's frames; equal names get numbers."""
+    one = ReportFrames(REPORT)
+    beside = gpureport.compare([one, one])
+
+    assert list(beside.machines["name"]) == [one.device, f"{one.device} (2)"]
+    assert len(beside.standings) == sum(len(contest.standings) for contest in beside.comparison.contests)
+    second = beside.standings[beside.standings["machine"] == f"{one.device} (2)"]
+    assert second["speed"].tolist() == pytest.approx([1.0] * len(second))
+    assert (second["speed_low"].isna() | (second["speed_low"] <= 1)).all()
+    assert len(beside.differences) == len(REPORT.measurements)
+    assert not beside.differences["real"].any()
+    joined = pd.merge(one.findings, beside.differences, on=["workload", "variant", "sweep"])
+    assert len(joined) >= len(one.findings) > 0
+    assert set(beside.landmarks.columns) == {*Landmark.model_fields, "variant"}
+
+
+def test_mistakes_are_sentences() -> None:
+    """Of a path, of a device, of a workload, and of a single machine."""
+    with pytest.raises(InputError, match=r"nowhere: no such file"):
+        gpureport.load_report("nowhere")
+    with pytest.raises(InputError, match=r"nowhere: neither a file or folder, nor a device"):
+        gpureport.compare(["nowhere", "RTX 4090"])
+    with pytest.raises(InputError, match=r"no workload is called 'nothing'"):
+        gpureport.predict("RTX 4090", workloads=["nothing"])
+    with pytest.raises(InputError, match=r"two machines at least"):
+        gpureport.compare([ReportFrames(REPORT)])
