@@ -23,7 +23,7 @@ from gpureport.report.document import Report
 from gpureport.report.figures.style import brief, shorten
 from gpureport.report.figures.svg import PAGE_FONT, described
 from gpureport.report.numbers import by_kind, families, wrong_variants
-from gpureport.report.pictures import Figure
+from gpureport.report.pictures import Figure, kind_of
 from gpureport.text import sentence
 from gpureport.units import (
     format_bandwidth,
@@ -172,7 +172,7 @@ def _content(report: Report) -> Content:
         "families": families(report, found, kinds),
         "advice": advice,
         "appendices": appendix.titles(report),
-        "legend": legend(found),
+        "legend": legend(found, bars=any(kind_of(curve) == "cases" for curve in found)),
         "runtime": words.runtime(report.machine.opencl) if report.machine else "",
     }
 
