@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from gpureport.records import CodeEvidence, Finding, MachineCode, MeasuredPoint, Verdict, Verification
 from gpureport.report import appendix, compiled, tables
-from gpureport.report.captions import block_title, legend, section_title, shape_caption, size_caption
+from gpureport.report.captions import block_title, case_caption, legend, section_title, shape_caption, size_caption
 from gpureport.report.curves import Comparison, comparisons, curves, verdicts
-from gpureport.report.difference import difference
 from gpureport.report.document import Report
 from gpureport.report.values import value_at
 from gpureport.report.words import (
@@ -94,22 +93,6 @@ def test_verdicts_put_the_farthest_first(report: Report) -> None:
     assert rows[1].total == len(alike)
 
 
-@pytest.mark.parametrize(
-    ("ratio", "text"),
-    [
-        (1.0, "as predicted"),
-        (0.996, "as predicted"),
-        (1.05, "5 % above the prediction"),
-        (0.74, "26 % below the prediction"),
-        (2.3, "2.30 times the prediction"),
-        (0.25, "0.250 times the prediction"),
-    ],
-)
-def test_ratios_in_words(ratio: float, text: str) -> None:
-    """Small differences in percent, large ones as factors."""
-    assert difference(ratio) == text
-
-
 def test_what_was_not_observed_is_said(report: Report) -> None:
     """A finding without a ratio has a sentence in the caption."""
     update = {"observed": None, "ratio": None, "ci_low": None, "ci_high": None, "verdict": Verdict.NOT_OBSERVED}
@@ -123,15 +106,34 @@ def test_captions_say_what_to_see(report: Report) -> None:
     """The curve's features; the legend names lines only where they are drawn."""
     size, shape, *_ = curves(report)
 
-    assert "L2 gives out at 49.1 MiB, 6 % below the prediction." in size_caption([size])
-    assert "Solid: calibrated." in legend([size])
-    assert "calibrated" not in " ".join(legend([replace(size, calibrated=None)]))
-    assert "Dots" not in " ".join(legend([replace(size, observation=None)]))
-    assert legend([]) == ()
+    assert "L2 gives out at 49.1 MiB, 6 % before predicted." in size_caption([size])
+    assert "Solid: calibrated." in legend([size], bars=False)
+    assert "calibrated" not in " ".join(legend([replace(size, calibrated=None)], bars=False))
+    assert "Dots" not in " ".join(legend([replace(size, observation=None)], bars=False))
+    assert legend([size], bars=True)[-2].startswith("Bars: observed medians with 95 % intervals; blue ticks: predicted")
+    assert legend([], bars=True) == ()
     assert size_caption([replace(size, comparisons=(), observation=None)]) == "Predicted of naive."
     assert "dot: best; square: best as predicted" in shape_caption([shape])
     assert section_title([size]) == "Size: updates against working set (both buffers)"
     assert block_title("Life", [size]) == "Life: updates against working set (both buffers)"
+
+
+def test_the_caption_of_cases_tells_how_far_they_lie_from_their_predictions() -> None:
+    """The least and the greatest ratio, and how many agree; without observations, what is drawn."""
+    (cases,) = [c for c in curves(many_variants(1, 1)) if c.axis.quantity == "case"]
+    finding = next(pair.main for pair in curves(make_report())[0].comparisons)
+    pairs = [
+        Comparison(finding.model_copy(update={"position": "case", "ratio": ratio, "level": f"case {ratio:g}"}), None)
+        for ratio in (1.5, 0.4, 1.0)
+    ]
+
+    assert case_caption([replace(cases, comparisons=tuple(pairs))]) == (
+        "Observed / predicted: 0.400 (case 0.4) to 1.50 (case 1.5); 3 of 3 agree."
+    )
+    assert case_caption([replace(cases, comparisons=tuple(pairs[:1]))]) == (
+        "Observed / predicted: 1.50 (case 1.5); 1 of 1 agree."
+    )
+    assert case_caption([replace(cases, comparisons=(), observation=None)]) == "Predicted of variant_0."
 
 
 def test_only_what_is_off_is_explained_and_once(report: Report) -> None:

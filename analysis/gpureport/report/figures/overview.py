@@ -95,6 +95,6 @@ def _draw_legend(canvas: Canvas) -> None:
     right, height = WIDTH_IN - _RIGHT_IN, canvas.height_in - 0.1
     for shape, colour, _, text in reversed(_FEATURES.values()):
         canvas.text((right, height), text, size_pt=SMALL_PT, ha="right")
-        right -= 0.85 * text_in(text, SMALL_PT) + 0.02
+        right -= 0.93 * text_in(text, SMALL_PT) + 0.05
         canvas.mark((right, height), shape, _MARK_IN, Ink(colour, order=3))
         right -= 0.12
