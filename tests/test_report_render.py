@@ -428,7 +428,8 @@ def test_without_pango_html_is_written(tmp_path: Path, monkeypatch: pytest.Monke
             "805 k items (529 to 1322)",
             '<span class="part">805 k items</span> <span class="part">(529 to 1322)</span>',
         ),
-        ("number", "<i> ± 3 %", '<span class="part">&lt;i&gt;</span> <span class="part">± 3 %</span>'),
+        ("number", "a value that is long / 3 MiB", 'a value that is long <span class="part">/ 3 MiB</span>'),
+        ("number", "<i> ± 3 %", '&lt;i&gt; <span class="part">± 3 %</span>'),
     ],
 )
 def test_lines_break_where_names_join_and_not_within_numbers(name: str, text: str, html: str) -> None:
