@@ -7,12 +7,14 @@ from pathlib import Path
 from gpureport.compare.records import Comparison, Contest, Difference
 from gpureport.compare.standings import REGIMES
 from gpureport.compare.summary import What, families, means
+from gpureport.report import Paper
 from gpureport.report.comparing_tables import (
     FEW,
     condition_table,
     differences_table,
     leaders_tables,
     machine_table,
+    marked,
     short_regime,
     standings_tables,
 )
@@ -35,7 +37,7 @@ _MOST_PANEL_PAGES = 3
 _COLOURS = "Blue is more than 1, orange less."
 
 
-def write_comparison(comparison: Comparison, directory: Path, *, pdf: bool) -> list[Path]:
+def write_comparison(comparison: Comparison, directory: Path, *, pdf: bool, paper: Paper = "a4") -> list[Path]:
     """Write *comparison* as JSON, and its documents; all are called :data:`NAME`.
 
     Returns:
@@ -46,7 +48,8 @@ def write_comparison(comparison: Comparison, directory: Path, *, pdf: bool) -> l
     """
     path = directory / FILE_NAME
     write_file(path, f"{comparison.model_dump_json(indent=1)}\n".encode())
-    return [path, *write_filled("comparison.html.j2", content(comparison), directory, pdf=pdf, name=NAME)]
+    written = write_filled("comparison.html.j2", content(comparison), directory, pdf=pdf, name=NAME, paper=paper)
+    return [path, *written]
 
 
 def content(comparison: Comparison) -> Content:
@@ -69,6 +72,7 @@ def content(comparison: Comparison) -> Content:
         "refused": tuple(contest for contest in comparison.contests if contest.refused),
         "standings": standings_tables(comparison) if few else leaders_tables(comparison),
         "few": few,
+        "foretold": any(machine.kind == "predicted" for machine in comparison.machines),
     }
 
 
@@ -85,7 +89,7 @@ def overview(comparison: Comparison) -> Figure | None:
     shown = [(block, found) for block, found in zip(blocks, (speed, attained), strict=True) if block.columns]
     rows = [
         HeatRow(
-            machine.name,
+            marked(machine),
             machine.kind,
             tuple(
                 {family: found[family][machine.name] for family in block.columns if machine.name in found[family]}
@@ -125,7 +129,9 @@ def _machines(comparison: Comparison, what: What) -> tuple[str, ...]:
 def _maps(comparison: Comparison, columns: Mapping[What, tuple[str, ...]]) -> Iterator[Figure]:
     """Draw the maps of each family, small families together."""
     said = {"speed": f"speed / that of {comparison.baseline}", "attained": "observed / promised"}
-    blocks = [HeatBlock(said[what], names) for what, names in columns.items()]
+    predicted = frozenset(machine.name for machine in comparison.machines if machine.kind == "predicted")
+    cautioned = frozenset(machine.name for machine in comparison.machines if machine.cautions)
+    blocks = [HeatBlock(said[what], names, predicted, cautioned) for what, names in columns.items()]
     rows: list[HeatRow] = []
     for number, contests in enumerate(families(comparison).values()):
         own = list(_map_rows(contests, tuple(columns), comparison.baseline if len(columns) > 1 else None))
