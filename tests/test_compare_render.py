@@ -19,13 +19,20 @@ from gpureport.compare.records import (
 from gpureport.compare.standings import BEYOND, WITHIN
 from gpureport.compare.summary import families, means, overall
 from gpureport.records import Metric
-from gpureport.report.comparing import content
-from gpureport.report.comparing_tables import condition_table, differences_table, leaders_tables, standings_tables
+from gpureport.report.comparing import content, maps
+from gpureport.report.comparing_tables import (
+    condition_table,
+    differences_table,
+    leaders_tables,
+    machine_table,
+    standings_tables,
+)
 from gpureport.report.comparing_words import listed, sentences, title
 from gpureport.report.figures.heat import HeatBlock, HeatRow, heat_figure
 from gpureport.report.figures.landmarks import landmark_figure, landmark_panels
 from gpureport.report.figures.spreads import spread_figure
 from gpureport.report.figures.strips import strip_figure
+from gpureport.report.figures.style import PREDICTED
 from gpureport.report.render import environment, layout
 from tests.figure_texts import boxes, size_pt
 from tests.page_boxes import strays
@@ -143,7 +150,7 @@ def _figures() -> dict[str, Callable[[], str]]:
     cells = dict.fromkeys(names, 0.012345)
     row = HeatRow("game_of_life/" + "w" * 60, "a very long case indeed", (cells, cells))
     blocks = [HeatBlock("speed / that of " + "W" * 99, tuple(names)), HeatBlock("attained", tuple(names[:3]))]
-    few = [HeatBlock("speed", tuple(names[:2])), HeatBlock("attained", tuple(names[:2]))]
+    few = [HeatBlock("speed", tuple(names[:2]), cautioned=frozenset(names)), HeatBlock("attained", tuple(names[:2]))]
     panels = next(landmark_panels(made(40).landmarks))
     return {
         "many columns": lambda: heat_figure([row] * 3, blocks),
@@ -174,14 +181,8 @@ def test_few_machines_have_every_value_and_many_have_leaders() -> None:
 
     assert sum(len(table.rows) for table in standings_tables(few)) == 2 * 2 * len(WORKLOADS)
     row = standings_tables(few)[0].rows[1]
-    assert row[:3] == ("", "", _name(1)[:19] + "…")
-    assert row[3:] == ("900 Gcells/s ± 0.4 %", "0.900 ± 1 %", "968 Gcells/s", "0.930", "1.00") or row[3:] == (
-        "900 Gcell/s ± 0.4 %",
-        "0.900 ± 1 %",
-        "968 Gcell/s",
-        "0.930",
-        "1.00",
-    )
+    assert row[:3] == ("packed_steps1", "caches", _name(1)[:19] + "…")
+    assert row[3:] == ("900 Gcell/s ± 0.4 %", "0.900 ± 1 %", "968 Gcell/s", "0.930", "1.00")
     leaders = leaders_tables(many)
     assert sum(len(table.rows) for table in leaders) == 2 * len(WORKLOADS)
     assert leaders[0].rows[0][:2] == ("packed_steps1", "caches")
@@ -238,3 +239,31 @@ def test_real_differences_come_first_and_little_noise_after_them() -> None:
     assert len(rows) == 10
     assert [row[5] for row in rows[:3]] == ["real", "real", "noise"]
     assert rows[0][4] == "< 1e-06"
+
+
+def test_marks_stand_where_ratios_mean_less() -> None:
+    """Before the names of machines in tables and figures; names of predictions have another colour."""
+    comparison = made(3)
+    first, second, third = (machine.name for machine in comparison.machines)
+    drawn = heat_figure([], [HeatBlock("", (first, third), frozenset({third}), frozenset({first}))])
+
+    assert [row[0] for row in machine_table(comparison).rows] == [first, f"△ {second}", third]
+    assert boxes(drawn)[0][0] == f"△ {first}"
+    assert PREDICTED in drawn
+
+
+def test_a_map_has_no_empty_columns() -> None:
+    """Machines that lack a family are left out of its map, those with the baseline's own speed kept."""
+    comparison = made(3)
+    third = comparison.machines[2].name
+    particles = [c for c in comparison.contests if c.workload.startswith("particles")]
+    lacking = [c.model_copy(update={"standings": c.standings[:2]}) for c in particles]
+    others = [c for c in comparison.contests if c not in particles]
+    (what, figures), *more = maps(comparison.model_copy(update={"contests": (*others, *lacking)}))
+    alone = maps(comparison.model_copy(update={"contests": tuple(lacking)}))
+
+    assert (what, more) == (None, [])
+    names = [[text for text, _ in boxes(figure.svg)] for figure in figures]
+    assert sum(third[:5] in text for text in names[0]) == 1
+    assert "1.00 Tcell/s" in names[0]
+    assert not any(third[:5] in text for _, found in alone for f in found for text, _ in boxes(f.svg))

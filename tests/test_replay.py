@@ -5,11 +5,11 @@ from functools import cache
 
 import pytest
 
-from gpureport.comparison import compare
 from gpureport.pipeline import run
 from gpureport.records import Compilation
 from gpureport.replay import device_of, report_result
 from gpureport.report.document import Match, Report
+from gpureport.residuals import residuals
 from gpureport.spec.database import load_database
 from gpureport.spec.host import Host, HostCache
 from gpureport.spec.models import DeviceMatch, PresentDevice
@@ -41,9 +41,9 @@ def test_a_replayed_run_predicts_what_the_run_predicted() -> None:
     report = fake_report()
     stored = {(str(p.key), p.kind, point.point.label): point.time_s for p in report.predictions for point in p.points}
 
-    comparisons = compare(report_result(report, "fake", load_database(), WORKLOADS))
+    found = residuals(report_result(report, "fake", load_database(), WORKLOADS))
 
-    times = {(str(c.curve.key), c.curve.kind, c.label): c.predicted for c in comparisons if c.what == "times"}
+    times = {(str(c.curve.key), c.curve.kind, c.label): c.predicted for c in found if c.what == "times"}
     assert times == stored
     assert {kind for _, kind, _ in times} == {"specification", "calibrated"}
 
@@ -52,15 +52,15 @@ def test_a_replayed_run_observes_what_the_run_observed() -> None:
     report = fake_report()
     stored = {(str(o.key), point.point.label): point.time_s for o in report.observations for point in o.points}
 
-    comparisons = compare(report_result(report, "fake", load_database(), WORKLOADS))
+    found = residuals(report_result(report, "fake", load_database(), WORKLOADS))
 
-    assert {(str(c.curve.key), c.label): c.observed for c in comparisons if c.what == "times"} == stored
+    assert {(str(c.curve.key), c.label): c.observed for c in found if c.what == "times"} == stored
 
 
 def test_times_alone_are_the_same_times() -> None:
     result = report_result(fake_report(), "fake", load_database(), WORKLOADS)
 
-    everything, times = compare(result), compare(result, features=False)
+    everything, times = residuals(result), residuals(result, features=False)
 
     slow = [c for c in everything if c.what == "times"]
     assert [(c.curve, c.point, c.binding, c.observed) for c in times] == [
@@ -73,10 +73,10 @@ def test_times_alone_are_the_same_times() -> None:
 def test_workloads_that_are_not_compared_calibrate_all_the_same() -> None:
     result = report_result(fake_report(), "fake", load_database(), WORKLOADS)
 
-    chosen = compare(result, workloads=["test/again"])
+    chosen = residuals(result, workloads=["test/again"])
 
     assert {c.curve.key.variant for c in chosen} == {"again"}
-    assert chosen == tuple(c for c in compare(result) if c.curve.key.variant == "again")
+    assert chosen == tuple(c for c in residuals(result) if c.curve.key.variant == "again")
 
 
 def test_what_todays_workloads_do_not_know_is_named() -> None:

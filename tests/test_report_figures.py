@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 
 from gpureport.records import Axis, Metric, Observation, ObservedPoint, PointKey, SweepKey
 from gpureport.report.captions import trace_caption
-from gpureport.report.curves import Curve, comparisons, curves
+from gpureport.report.curves import Curve, curves, paired
 from gpureport.report.document import Clock, Report
 from gpureport.report.figures.canvas import Canvas, Ink, Pen
 from gpureport.report.figures.cases import case_figure, case_labels
+from gpureport.report.figures.essentials import essentials, essentials_figure
 from gpureport.report.figures.marks import Mark, draw_marks, feature_marks, place
 from gpureport.report.figures.overview import MOST_ROWS, overview_figure, overview_rows
 from gpureport.report.figures.panels import Panel, Scale, in_figures, value_scale
@@ -35,6 +36,7 @@ from gpureport.report.figures.style import (
 )
 from gpureport.report.figures.svg import PAGE_FONT, described
 from gpureport.report.figures.traces import Trace, binned, ratio_scale, trace_figure, traces
+from gpureport.report.limits import limits
 from gpureport.report.pictures import kind_of, pictures
 from tests.figure_texts import boxes, size_pt
 from tests.make_report import make_report, many_variants
@@ -422,7 +424,7 @@ def test_the_roofline_s_legend_stays_on_the_sheet(report: Report) -> None:
 
 def test_many_workloads_share_rows() -> None:
     """The picture of page one keeps its height, and shows what is farthest off."""
-    rows = overview_rows(comparisons(make_report(families=20).findings))
+    rows = overview_rows(paired(make_report(families=20).findings))
 
     assert len(rows) == MOST_ROWS
     assert "family_00" in texts(overview_figure(rows))
@@ -432,7 +434,7 @@ def test_ratios_beyond_the_axis_are_drawn_at_its_edge(report: Report) -> None:
     """A finding a thousand times off does not press all others together."""
     wild = report.findings[0].model_copy(update={"ratio": 1000.0})
 
-    svg = overview_figure(overview_rows(comparisons([wild, *report.findings[10:12]])))
+    svg = overview_figure(overview_rows(paired([wild, *report.findings[10:12]])))
 
     assert "10" in texts(svg)
     assert "1000" not in texts(svg)
@@ -476,3 +478,36 @@ def test_tick_texts_have_no_idle_zeros() -> None:
     assert tick_text(100e9, "B/s") == "100 GB/s"
     assert tick_text(2.5e9, "B/s") == "2.5 GB/s"
     assert tick_text(1e-6, "s") == "1 µs"
+
+
+def test_page_one_shows_each_cache_and_family_in_a_row() -> None:
+    """Predicted and observed marks with their intervals, and how many agree."""
+    found = curves(make_report(only=("game_of_life", "particles")))
+    caches, work, shares = essentials(found, limits(found), str.upper)
+
+    assert [row.name for row in caches.rows] == ["L2"]
+    assert [row.name for row in work.rows] == [row.name for row in shares.rows] == ["GAME_OF_LIFE", "PARTICLES"]
+    assert (len(caches.rows[0].predicted), len(caches.rows[0].observed)) == (4, 4)
+    assert all(mark.low < mark.value < mark.high for row in work.rows for mark in row.observed)
+    assert caches.rows[0].remark == "3 of 4 agree"
+    svg = essentials_figure((caches, work, shares), "published")
+    assert {"Where caches give out: working set", "GAME_OF_LIFE", "published", "100 %"} <= set(texts(svg))
+
+
+def test_page_one_says_that_rows_are_left_out() -> None:
+    """Of very many families the first are drawn."""
+    found = curves(make_report(families=10))
+    _, work, shares = essentials(found, limits(found), str)
+
+    assert work.title == "Work-items for 90 % of the best rate (the first 8 of 10)"
+    assert len(work.rows) == len(shares.rows) == 8
+
+
+def test_page_one_without_observations_shows_predictions(report: Report) -> None:
+    """Hollow marks alone; of nothing at all there is no part."""
+    found = [replace(curve, observation=None, pairs=()) for curve in curves(report)]
+    parts = essentials(found, limits(found), str)
+
+    assert not any(row.observed or row.remark for part in parts for row in part.rows)
+    assert "observed (95 %)" not in texts(essentials_figure(parts, "observed (95 %)"))
+    assert essentials((), (), str) == ()

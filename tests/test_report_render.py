@@ -221,13 +221,36 @@ def test_a_very_long_name_is_cut_on_page_one() -> None:
     assert f"{'W' * 239}…</h1>" in html
 
 
-def test_every_link_of_the_contents_leads_somewhere() -> None:
-    """Chapters and appendices have anchors, and so has every section that a caption sends to."""
-    html = html_of("one_family")
-    targets = set(re.findall(r'<a href="#([^"]+)"', html))
+@pytest.mark.parametrize("scenario", [function.__name__ for function in SCENARIOS])
+def test_every_link_leads_somewhere(scenario: str) -> None:
+    """Chapters and appendices have anchors, no two the same, and so has every section that a caption sends to."""
+    html = html_of(scenario)
+    targets, anchors = re.findall(r'<a (?:class="see" )?href="#([^"]+)"', html), re.findall(r' id="([^"]+)"', html)
+    own = [anchor for anchor in anchors if not re.match(r"[0-9a-f]{8}-", anchor)]
 
-    assert len(targets) == 15
-    assert targets <= set(re.findall(r'id="([^"]+)"', html))
+    assert {"numbers", "sources", "uncertainties"} <= set(targets) <= set(anchors)
+    assert len(own) == len(set(own))
+
+
+def test_chapters_come_in_the_order_of_questions() -> None:
+    """And appendices are lettered."""
+    titles = re.findall(r"<h2 id=[^>]*>(.*?)</h2>", html_of("one_family"))
+
+    assert titles == [
+        "Where do the caches give out?",
+        "How much work fills the device?",
+        "Which work-group size?",
+        "How near its limit does each kernel run, and what binds it?",
+        "What surprised, and which explanation fits?",
+        "How far to trust this?",
+        "A. All numbers",
+        "B. How it was measured",
+        "C. How well figures are known",
+        "D. Environment",
+        "E. What was skipped",
+        "F. Sources of the device\N{RIGHT SINGLE QUOTATION MARK}s values",
+        "G. Compiled kernels",
+    ]
 
 
 def test_addresses_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -405,7 +428,8 @@ def test_without_pango_html_is_written(tmp_path: Path, monkeypatch: pytest.Monke
             "805 k items (529 to 1322)",
             '<span class="part">805 k items</span> <span class="part">(529 to 1322)</span>',
         ),
-        ("number", "<i> ± 3 %", '<span class="part">&lt;i&gt;</span> <span class="part">± 3 %</span>'),
+        ("number", "a value that is long / 3 MiB", 'a value that is long <span class="part">/ 3 MiB</span>'),
+        ("number", "<i> ± 3 %", '&lt;i&gt; <span class="part">± 3 %</span>'),
     ],
 )
 def test_lines_break_where_names_join_and_not_within_numbers(name: str, text: str, html: str) -> None:

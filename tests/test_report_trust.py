@@ -97,7 +97,16 @@ def test_the_document_shows_them(report: Report) -> None:
 
 @pytest.mark.parametrize(
     ("value", "factor", "text"),
-    [(2e9, 1.19, "2.00 GB/s ± 19 %"), (2e9, 1.7, "2.00 GB/s (factor 1.7)"), (2e9, 1, "2.00 GB/s")],
+    [
+        (2e9, 1.19, "2.00 GB/s ± 19 %"),
+        (2e9, 1.7, "2.0 GB/s (factor 1.7)"),
+        (2e9, 1, "2.00 GB/s"),
+        (43.21e9, 1.12, "43.2 GB/s ± 12 %"),
+        (43.21e9, 1.15, "43 GB/s ± 15 %"),
+        (43.21e9, 1.01, "43.2 GB/s ± 1 %"),
+        (43.21e9, 1.0001, "43.2 GB/s ± 0 %"),
+        (4344e9, 1.26, "4344 GB/s ± 26 %"),
+    ],
 )
 def test_predicted_values_have_their_interval(value: float, factor: float, text: str) -> None:
     assert format_predicted(value, value / factor, value * factor, "B/s").replace("\xa0", " ") == text

@@ -8,46 +8,46 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpureport.comparison import Comparison, Curve, What
 from gpureport.predict import Kind
 from gpureport.records import SweepKey
+from gpureport.residuals import Curve, Residual, What
 from gpureport.spec.database import load_database
 from gpureport.validation import TARGETS, Target, judge, summarise
 
 POSITIVE = st.floats(1e-9, 1e9)
 
 
-def comparison(
+def residual(
     predicted: float | None,
     observed: float | None,
     what: What = "times",
     kind: Kind = "specification",
     level: str = "",
-) -> Comparison:
+) -> Residual:
     key = SweepKey(workload="memory", variant="read", sweep="working_set")
     curve = Curve("some", False, "nvidia/h200_sxm", "NVIDIA GPU", key, "", kind)
-    return Comparison(curve, what, "here", "s", predicted, observed, level=level)
+    return Residual(curve, what, "here", "s", predicted, observed, level=level)
 
 
 def test_the_error_of_a_time_is_a_share_of_the_observed() -> None:
-    assert comparison(1.5, 1.0).error == pytest.approx(0.5)
-    assert comparison(0.5, 1.0).error == pytest.approx(0.5)
+    assert residual(1.5, 1.0).error == pytest.approx(0.5)
+    assert residual(0.5, 1.0).error == pytest.approx(0.5)
 
 
 @given(POSITIVE, POSITIVE)
 def test_the_error_of_a_feature_is_a_factor_either_way(one: float, other: float) -> None:
-    error = comparison(one, other, "n90").error
+    error = residual(one, other, "n90").error
 
     assert error == pytest.approx(max(one, other) / min(one, other) - 1, rel=1e-9, abs=1e-9)
-    assert error == pytest.approx(comparison(other, one, "n90").error or 0.0, rel=1e-9, abs=1e-9)
+    assert error == pytest.approx(residual(other, one, "n90").error or 0.0, rel=1e-9, abs=1e-9)
 
 
 def test_what_only_one_side_has_is_counted_and_has_no_error() -> None:
-    cliffs: list[Comparison] = [
-        comparison(2.0, 1.0, "latency cliffs"),
-        comparison(None, 1.0, "latency cliffs"),
-        comparison(1.0, None, "latency cliffs"),
-        comparison(3.0, None, "latency cliffs"),
+    cliffs: list[Residual] = [
+        residual(2.0, 1.0, "latency cliffs"),
+        residual(None, 1.0, "latency cliffs"),
+        residual(1.0, None, "latency cliffs"),
+        residual(3.0, None, "latency cliffs"),
     ]
 
     summary = summarise(cliffs)
@@ -61,7 +61,7 @@ def test_nothing_has_no_statistics() -> None:
 
 
 def test_quantiles_are_of_errors_and_the_ratio_keeps_its_sign() -> None:
-    summary = summarise([comparison(1 - share / 100, 1.0) for share in range(11)])
+    summary = summarise([residual(1 - share / 100, 1.0) for share in range(11)])
 
     assert summary.median == pytest.approx(0.05)
     assert summary.p90 == pytest.approx(0.09)
@@ -73,20 +73,20 @@ TARGET = Target("all", "times", "median", 0.1, 0.05)
 
 @pytest.mark.parametrize(("predicted", "passed"), [(1.09, True), (1.11, False)])
 def test_a_target_is_passed_or_missed(predicted: float, passed: bool) -> None:
-    ((verdict,),) = judge([comparison(predicted, 1.0)], [replace(TARGET, calibrated=None)])
+    ((verdict,),) = judge([residual(predicted, 1.0)], [replace(TARGET, calibrated=None)])
 
     assert verdict.passed is passed
     assert verdict.reached == pytest.approx(predicted - 1)
 
 
 def test_each_kind_of_prediction_has_its_own_limit() -> None:
-    found = [comparison(1.07, 1.0), comparison(1.07, 1.0, kind="calibrated")]
+    found = [residual(1.07, 1.0), residual(1.07, 1.0, kind="calibrated")]
 
     assert [(v.kind, v.passed) for v in judge(found, [TARGET])[0]] == [("specification", True), ("calibrated", False)]
 
 
 def test_without_data_there_is_no_verdict() -> None:
-    ((verdict,),) = judge([comparison(1.0, 1.0, "n90")], [replace(TARGET, calibrated=None)])
+    ((verdict,),) = judge([residual(1.0, 1.0, "n90")], [replace(TARGET, calibrated=None)])
 
     assert (verdict.reached, verdict.passed) == (None, None)
 
@@ -94,7 +94,7 @@ def test_without_data_there_is_no_verdict() -> None:
 @pytest.mark.parametrize(("statistic", "reached"), [("median", 0.0), ("worst", inf)])
 def test_a_feature_of_one_side_counts_as_an_error_without_limit(statistic: str, reached: float) -> None:
     target = replace(TARGET, what="n90", statistic=statistic, calibrated=None)
-    found = [comparison(1.0, 1.0, "n90"), comparison(1.0, 1.0, "n90"), comparison(1.0, None, "n90")]
+    found = [residual(1.0, 1.0, "n90"), residual(1.0, 1.0, "n90"), residual(1.0, None, "n90")]
 
     ((verdict,),) = judge(found, [target])
 
@@ -105,9 +105,9 @@ def test_a_feature_of_one_side_counts_as_an_error_without_limit(statistic: str, 
 def test_a_prediction_may_have_to_lie_within_bounds() -> None:
     target = Target("all", "n90", "within", bounds=(1.0, 2.0))
 
-    assert judge([comparison(1.5, None, "n90")], [target])[0][0].passed
-    assert not judge([comparison(2.5, None, "n90")], [target])[0][0].passed
-    assert not judge([comparison(None, 1.5, "n90")], [target])[0][0].passed
+    assert judge([residual(1.5, None, "n90")], [target])[0][0].passed
+    assert not judge([residual(2.5, None, "n90")], [target])[0][0].passed
+    assert not judge([residual(None, 1.5, "n90")], [target])[0][0].passed
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_a_prediction_may_have_to_lie_within_bounds() -> None:
     ],
 )
 def test_a_target_is_about_what_it_names(narrower: dict[str, object]) -> None:
-    found = comparison(1.0, 1.0, level="L1")
+    found = residual(1.0, 1.0, level="L1")
     wide = replace(TARGET, devices=("amd/*", "nvidia/*"), workloads=("memory/read/*",), levels=("L1",))
 
     assert wide.concerns(found)

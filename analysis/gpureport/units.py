@@ -238,13 +238,16 @@ def _two_digits(value: float, unit: str, *, bare: bool = False) -> str:
 
 
 def format_predicted(value: float | None, low: float | None, high: float | None, unit: str) -> str:
-    """Write a predicted value with its 95 % interval, which is as wide in log to both sides: ``43.2 MiB ± 12 %``.
+    """Write a predicted value with its 95 % interval, which is as wide in log to both sides: ``43 MiB ± 15 %``.
 
-    One of half the value or more is written as a factor: ``3 µs (factor 1.7)``.
+    The value has the digits that the interval supports, two to three. An interval of half the value or more is written
+    as a factor: ``3.0 µs (factor 1.7)``.
     """
-    text = format_value(value, unit)
     if value is None or high is None or low is None or not low < value < high:
-        return text
+        return format_value(value, unit)
+    scale, label = _scale(value, unit)
+    supported = max(_decimals((high - low) / scale, 2), _decimals(value / scale, 2))
+    text = f"{value / scale:.{max(0, min(supported, _decimals(value / scale, 3)))}f} {label}".rstrip()
     factor = math.sqrt(high / low)
     return f"{text} ±\xa0{100 * (factor - 1):.0f}\xa0%" if factor < 1.5 else f"{text} (factor\xa0{factor:.2g})"
 

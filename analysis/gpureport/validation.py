@@ -9,15 +9,15 @@ from typing import Literal
 
 import numpy as np
 
-from gpureport.comparison import Comparison, What
 from gpureport.predict import Kind
+from gpureport.residuals import Residual, What
 
 KINDS: tuple[Kind, ...] = ("specification", "calibrated")
 
 
 @dataclass(frozen=True)
 class Summary:
-    """The errors of several comparisons.
+    """The errors of several residuals.
 
     Attributes:
         n: how many have both sides.
@@ -38,9 +38,9 @@ class Summary:
     not_predicted: int
 
 
-def summarise(comparisons: Iterable[Comparison]) -> Summary:
-    """Return the statistics of *comparisons*; errors of one-sided ones do not exist, and are counted apart."""
-    every = list(comparisons)
+def summarise(residuals: Iterable[Residual]) -> Summary:
+    """Return the statistics of *residuals*; errors of one-sided ones do not exist, and are counted apart."""
+    every = list(residuals)
     errors = [c.error for c in every if c.error is not None]
     ratios = [c.ratio for c in every if c.ratio is not None]
     insides = [c.inside for c in every if c.inside is not None]
@@ -88,12 +88,12 @@ class Target:
         """Return the most that a prediction may be off."""
         return self.specification if kind == "specification" else self.calibrated
 
-    def concerns(self, comparison: Comparison) -> bool:
-        """Say whether *comparison* is among those that the target is about."""
-        curve = comparison.curve
-        named = ((curve.device, self.devices), (str(curve.key), self.workloads), (comparison.level, self.levels))
+    def concerns(self, residual: Residual) -> bool:
+        """Say whether *residual* is among those that the target is about."""
+        curve = residual.curve
+        named = ((curve.device, self.devices), (str(curve.key), self.workloads), (residual.level, self.levels))
         return (
-            comparison.what == self.what
+            residual.what == self.what
             and curve.published == self.published
             and all(any(fnmatch(text, pattern) for pattern in patterns) for text, patterns in named)
         )
@@ -107,7 +107,7 @@ class Verdict:
         target: what is required.
         kind: of the prediction.
         summary: of all that the target is about.
-        reached: the statistic; infinite if one-sided comparisons decide it, ``None`` without data.
+        reached: the statistic; infinite if one-sided residuals decide it, ``None`` without data.
         of_both: the statistic of those that both sides have.
         passed: whether that is enough; ``None`` without data.
     """
@@ -120,24 +120,24 @@ class Verdict:
     passed: bool | None
 
 
-def judge(comparisons: Sequence[Comparison], targets: Iterable[Target]) -> tuple[tuple[Verdict, ...], ...]:
-    """Hold *comparisons* against *targets*: for each a verdict of each kind of prediction that it is about."""
+def judge(residuals: Sequence[Residual], targets: Iterable[Target]) -> tuple[tuple[Verdict, ...], ...]:
+    """Hold *residuals* against *targets*: for each a verdict of each kind of prediction that it is about."""
     judged = []
     for target in targets:
-        concerned = [c for c in comparisons if target.concerns(c)]
+        concerned = [c for c in residuals if target.concerns(c)]
         kinds = [kind for kind in KINDS if target.limit(kind) is not None]
         judged.append(tuple(_verdict(target, kind, [c for c in concerned if c.curve.kind == kind]) for kind in kinds))
     return tuple(judged)
 
 
-def _verdict(target: Target, kind: Kind, concerned: Sequence[Comparison]) -> Verdict:
+def _verdict(target: Target, kind: Kind, concerned: Sequence[Residual]) -> Verdict:
     limit, reached = target.limit(kind), _reached(target, concerned)
     passed = None if reached is None or limit is None else reached <= limit
     of_both = _reached(target, [c for c in concerned if c.error is not None])
     return Verdict(target, kind, summarise(concerned), reached, of_both, passed)
 
 
-def _reached(target: Target, concerned: Sequence[Comparison]) -> float | None:
+def _reached(target: Target, concerned: Sequence[Residual]) -> float | None:
     """Return the statistic that the target is about; for ``within`` the share of predictions that are not."""
     if not concerned:
         return None

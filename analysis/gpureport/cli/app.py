@@ -257,6 +257,7 @@ def compare(
     ] = None,
     workload: WorkloadOption = None,
     no_pdf: NoPdfOption = False,
+    paper: PaperOption = "a4",
     force: ForceOption = False,
     devices: DevicesDirOption = None,
     version: VersionOption = False,
@@ -271,6 +272,7 @@ def compare(
         fail_on_regression=fail_on_regression,
         workloads=tuple(workload or ()),
         no_pdf=no_pdf,
+        paper=paper,
         force=force,
         entries=tuple(devices or ()),
     )

@@ -12,6 +12,7 @@ from gpureport.cli.progress import ProgressBar
 from gpureport.cli.rendering import print_written, refuse_overwriting_documents, write_comparison_files
 from gpureport.cli.tables import Row, print_table
 from gpureport.errors import InputError
+from gpureport.report import Paper
 from gpureport.report.document import Report
 from gpureport.results import open_machine, short_name, unique_names
 from gpureport.text import sentence
@@ -35,6 +36,7 @@ class Asked:
         fail_on_regression: percent by which a machine with the baseline's device may be slower.
         workloads: names, each of which may hold several, separated by commas; none: all that two machines have.
         no_pdf: write no PDF.
+        paper: of the PDF.
         force: overwrite.
         entries: folders of device entries besides the shipped ones.
     """
@@ -45,6 +47,7 @@ class Asked:
     fail_on_regression: float | None = None
     workloads: tuple[str, ...] = ()
     no_pdf: bool = False
+    paper: Paper = "a4"
     force: bool = False
     entries: tuple[Path, ...] = ()
 
@@ -57,8 +60,11 @@ def compare_machines(asked: Asked) -> int:
     database = open_database(asked.entries)
     workloads = selected(asked.workloads, quick=False)
     named = [_named(text) for text in asked.machines]
-    with ProgressBar("reading"):
-        machines = [open_machine(source, database, workloads) for _, source in named]
+    machines = []
+    with ProgressBar("reading") as bar:
+        for number, (name, source) in enumerate(named):
+            bar.advance(name, number / len(named))
+            machines.append(open_machine(source, database, workloads))
     reports = dict(zip(unique_names(name for name, _ in named), machines, strict=True))
     if asked.workloads:
         names = {workload.name for workload in workloads}
@@ -67,7 +73,7 @@ def compare_machines(asked: Asked) -> int:
     comparison = compare(reports, _baseline(asked.baseline, reports), sources)
     _print(comparison)
     if directory:
-        print_written(write_comparison_files(comparison, directory, no_pdf=asked.no_pdf))
+        print_written(write_comparison_files(comparison, directory, no_pdf=asked.no_pdf, paper=asked.paper))
     if asked.fail_on_regression is None:
         return 0
     if not comparison.differences:

@@ -99,13 +99,15 @@ def write_side_by_side(first: Side, others: Sequence[Beside], directory: Path, p
         return write_devices(first, others, directory, pdf=pdf, paper=paper)
 
 
-def write_comparison_files(comparison: "Comparison", directory: Path, *, no_pdf: bool) -> list[Path]:
+def write_comparison_files(
+    comparison: "Comparison", directory: Path, *, no_pdf: bool, paper: Paper = "a4"
+) -> list[Path]:
     """Write JSON, HTML and PDF of a comparison; no PDF as for :func:`write_documents`."""
     from gpureport.report.comparing import write_comparison
 
     pdf = not no_pdf and _pdf_is_possible()
     with ProgressBar("writing the comparison"):
-        return write_comparison(comparison, directory, pdf=pdf)
+        return write_comparison(comparison, directory, pdf=pdf, paper=paper)
 
 
 def _pdf_is_possible() -> bool:

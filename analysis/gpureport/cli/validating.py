@@ -17,11 +17,11 @@ from gpureport.cli.validation_tables import (
     print_targets,
     print_worst,
 )
-from gpureport.comparison import WHATS, Comparison, compare
 from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.replay import Result, published_result, report_result
 from gpureport.report.document import FILE_NAME, load_report
+from gpureport.residuals import WHATS, Residual, residuals
 from gpureport.results import is_record, open_record, short_name
 from gpureport.spec.database import Database
 from gpureport.validation import KINDS, TARGETS, judge
@@ -38,7 +38,7 @@ class Validation:
         times_only: leave out cliffs, tapers and plateaus.
         every_feature: print every feature on a line of its own.
         worst: how many of the worst sweeps to print.
-        json_file: where to write every comparison.
+        json_file: where to write every residual.
         force: whether to overwrite it.
         strict: whether a missed target fails.
         entries: folders of device entries besides the shipped ones.
@@ -72,17 +72,17 @@ def validate_results(asked: Validation) -> int:
     return 1 if asked.strict and missed else 0
 
 
-def compared(asked: Validation) -> list[Comparison]:
+def compared(asked: Validation) -> list[Residual]:
     """Read the results and predict them again; what today's workloads do not know is noted."""
     names = {workload.name for workload in selected(asked.workloads, quick=False)} if asked.workloads else set()
     files = [file for path in asked.paths or (_results_dir(),) for file in _files(path)]
     database = open_database(asked.entries)
     results = [_result(file, database) for file in files]
-    found: list[Comparison] = []
+    found: list[Residual] = []
     with ProgressBar("validating") as bar:
         for number, (file, result) in enumerate(zip(files, results, strict=True)):
             bar.advance(result.name, number / len(files))
-            found += compare(result, features=not asked.times_only, workloads=names)
+            found += residuals(result, features=not asked.times_only, workloads=names)
             if result.unknown:
                 note(f"{file}: not predicted, since today's workloads differ: {', '.join(result.unknown)}")
     return found
@@ -132,7 +132,7 @@ def _result(file: Path, database: Database) -> Result:
     return published_result(record, database)
 
 
-def _print_details(asked: Validation, found: Sequence[Comparison]) -> None:
+def _print_details(asked: Validation, found: Sequence[Residual]) -> None:
     """Print what was asked for beyond the aggregates."""
     if asked.every_feature:
         print_features(found)
@@ -146,7 +146,7 @@ def _print_details(asked: Validation, found: Sequence[Comparison]) -> None:
     )
 
 
-def _print_aggregates(found: Sequence[Comparison]) -> None:
+def _print_aggregates(found: Sequence[Residual]) -> None:
     """Print the errors by result and by class of devices, in one order of features for all."""
     ordered = sorted(found, key=lambda c: (WHATS.index(c.what), feature_row(c)))
     results = list(dict.fromkeys(c.curve.result for c in found))
@@ -166,9 +166,9 @@ def _print_aggregates(found: Sequence[Comparison]) -> None:
     )
 
 
-def _result_title(comparison: Comparison) -> str:
+def _result_title(residual: Residual) -> str:
     """Name a result, its device, and whose it is."""
-    curve = comparison.curve
+    curve = residual.curve
     return f"{curve.result}, {curve.device}{', published' if curve.published else ''}"
 
 
@@ -184,15 +184,15 @@ def _refuse(path: Path, *, force: bool) -> None:
     writable_directory(path.parent)
 
 
-def _write(path: Path, found: Sequence[Comparison]) -> None:
-    """Write every comparison as JSON, a line each."""
-    lines = ",\n ".join(json.dumps(_plain(comparison), ensure_ascii=False, allow_nan=False) for comparison in found)
+def _write(path: Path, found: Sequence[Residual]) -> None:
+    """Write every residual as JSON, a line each."""
+    lines = ",\n ".join(json.dumps(_plain(residual), ensure_ascii=False, allow_nan=False) for residual in found)
     path.write_text(f"[{lines}]\n", encoding="utf-8")
 
 
-def _plain(comparison: Comparison) -> dict[str, object]:
-    """Return a comparison as plain data, without what does not apply to it."""
-    curve, key = comparison.curve, comparison.curve.key
+def _plain(residual: Residual) -> dict[str, object]:
+    """Return a residual as plain data, without what does not apply to it."""
+    curve, key = residual.curve, residual.curve.key
     values: dict[str, object] = {
         "result": curve.result,
         "device": curve.device,
@@ -202,16 +202,16 @@ def _plain(comparison: Comparison) -> dict[str, object]:
         "sweep": key.sweep,
         "conditions": curve.conditions,
         "kind": curve.kind,
-        "what": comparison.what,
-        "label": comparison.label,
-        "unit": comparison.unit,
-        "predicted": comparison.predicted,
-        "observed": comparison.observed,
-        "interval": comparison.interval,
-        "expected": comparison.expected,
-        "error": comparison.error,
+        "what": residual.what,
+        "label": residual.label,
+        "unit": residual.unit,
+        "predicted": residual.predicted,
+        "observed": residual.observed,
+        "interval": residual.interval,
+        "expected": residual.expected,
+        "error": residual.error,
     }
-    if comparison.point is not None:
-        values |= {"point": comparison.point.model_dump(), "binding": comparison.binding}
-        values |= {"ceilings_s": dict(comparison.ceilings_s)}
-    return values | {"level": comparison.level}
+    if residual.point is not None:
+        values |= {"point": residual.point.model_dump(), "binding": residual.binding}
+        values |= {"ceilings_s": dict(residual.ceilings_s)}
+    return values | {"level": residual.level}

@@ -6,12 +6,12 @@ from math import inf
 
 from gpureport.cli.summary import short_unit
 from gpureport.cli.tables import Row, print_table
-from gpureport.comparison import Comparison
 from gpureport.predict import Kind
+from gpureport.residuals import Residual
 from gpureport.units import format_bytes, format_interval, format_ratio
 from gpureport.validation import KINDS, Summary, Verdict, summarise
 
-Key = Callable[[Comparison], str]
+Key = Callable[[Residual], str]
 
 _STATISTICS = ("n", "single", "median", "90 %", "p / o", "inside")
 LEGEND = (
@@ -21,18 +21,18 @@ LEGEND = (
 )
 
 
-def print_aggregates(title: str, first: str, comparisons: Sequence[Comparison], heading: Key, row: Key) -> None:
+def print_aggregates(title: str, first: str, residuals: Sequence[Residual], heading: Key, row: Key) -> None:
     """Print a table of errors: a line for each *row* below each *heading*, specification and calibrated beside it.
 
     Args:
         title: above it.
         first: heading of the first column.
-        comparisons: of both kinds.
-        heading: names the block that a comparison belongs to.
+        residuals: of both kinds.
+        heading: names the block that a residual belongs to.
         row: and the line.
     """
     rows: list[Row] = []
-    for block, members in _grouped(comparisons, heading):
+    for block, members in _grouped(residuals, heading):
         rows.append((block,))
         for line, own in _grouped(members, row):
             specified, calibrated = (_cells([c for c in own if c.curve.kind == kind]) for kind in KINDS)
@@ -41,18 +41,18 @@ def print_aggregates(title: str, first: str, comparisons: Sequence[Comparison], 
     print_table(title, columns, rows, right=range(1, len(columns)))
 
 
-def _grouped(comparisons: Iterable[Comparison], key: Key) -> Iterator[tuple[str, list[Comparison]]]:
+def _grouped(residuals: Iterable[Residual], key: Key) -> Iterator[tuple[str, list[Residual]]]:
     """Yield groups in the order in which they first come."""
-    groups: dict[str, list[Comparison]] = {}
-    for comparison in comparisons:
-        groups.setdefault(key(comparison), []).append(comparison)
+    groups: dict[str, list[Residual]] = {}
+    for residual in residuals:
+        groups.setdefault(key(residual), []).append(residual)
     yield from groups.items()
 
 
-def _cells(comparisons: Sequence[Comparison]) -> tuple[str, ...]:
-    if not comparisons:
+def _cells(residuals: Sequence[Residual]) -> tuple[str, ...]:
+    if not residuals:
         return ("",) * len(_STATISTICS)
-    summary = summarise(comparisons)
+    summary = summarise(residuals)
     return (
         str(summary.n),
         _single(summary),
@@ -69,11 +69,11 @@ def _single(summary: Summary) -> str:
     return "{} + {}".format(*both) if any(both) else ""
 
 
-def feature_row(comparison: Comparison) -> str:
+def feature_row(residual: Residual) -> str:
     """Name what is compared; cliffs by their level."""
-    if not comparison.what.endswith("cliffs"):
-        return comparison.what
-    return f"{comparison.what}, {comparison.level if comparison.predicted else 'other'}"
+    if not residual.what.endswith("cliffs"):
+        return residual.what
+    return f"{residual.what}, {residual.level if residual.predicted else 'other'}"
 
 
 def percent(error: float | None) -> str:
@@ -84,10 +84,10 @@ def percent(error: float | None) -> str:
 _NONE = (None, None)
 
 
-def print_features(comparisons: Sequence[Comparison]) -> None:
+def print_features(residuals: Sequence[Residual]) -> None:
     """Print every feature on a line of its own."""
     rows: list[Row] = []
-    features = [c for c in comparisons if c.what != "times"]
+    features = [c for c in residuals if c.what != "times"]
     for title, members in _grouped(features, lambda c: f"{c.curve}, {c.curve.kind}"):
         rows.append((title,))
         for c in members:
@@ -105,9 +105,9 @@ def print_features(comparisons: Sequence[Comparison]) -> None:
     )
 
 
-def print_worst(comparisons: Sequence[Comparison], kind: Kind, number: int) -> None:
+def print_worst(residuals: Sequence[Residual], kind: Kind, number: int) -> None:
     """Print the sweeps with the largest median error, each in stretches that one ceiling binds."""
-    times = [c for c in comparisons if c.what == "times" and c.curve.kind == kind]
+    times = [c for c in residuals if c.what == "times" and c.curve.kind == kind]
     sweeps = [(summarise(own), name, own) for name, own in _grouped(times, lambda c: str(c.curve))]
     sweeps.sort(key=lambda each: -(each[0].median or 0.0))
     rows: list[Row] = []
@@ -119,7 +119,7 @@ def print_worst(comparisons: Sequence[Comparison], kind: Kind, number: int) -> N
     print_table(f"The {number} sweeps with the largest errors, {kind}", columns, rows, right=(3, 4, 5))
 
 
-def _stretch(binding: str, level: str, points: Sequence[Comparison]) -> Row:
+def _stretch(binding: str, level: str, points: Sequence[Residual]) -> Row:
     """Return a row of consecutive points that one ceiling binds."""
     first, last = points[0].label, points[-1].label
     summary: Summary = summarise(points)
@@ -128,7 +128,7 @@ def _stretch(binding: str, level: str, points: Sequence[Comparison]) -> Row:
     return f"  {binding}", level, span, *cells, _next(points[len(points) // 2])
 
 
-def _next(point: Comparison) -> str:
+def _next(point: Residual) -> str:
     """Name the second-largest ceiling, and its share of the largest."""
     first, *others = sorted(point.ceilings_s.values(), reverse=True)
     if not others or not first:

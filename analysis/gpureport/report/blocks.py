@@ -133,7 +133,7 @@ def limit_blocks(report: Report, found: Sequence[Curve]) -> list[Block]:
             f"{family_name(report, family)}: roofline and occupancy",
             figures=_roofline(report, [curve for curve in found if curve.key.workload == family]),
             table=limits_table(known, observed=observed),
-            caption=caption,
+            caption=caption if number == 1 else "At the largest size; columns as above.",
             numbers=family_anchor(family),
         )
         for number, (family, known) in enumerate(families.items(), start=1)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from gpureport.records import Verdict
 from gpureport.report.curves import Curve, Group
-from gpureport.report.difference import difference
+from gpureport.report.difference import compared, value_text
 from gpureport.report.document import Clock, Report
 from gpureport.report.figures.roofline import Dot
 from gpureport.report.figures.traces import Trace
@@ -71,17 +71,16 @@ def _statement(group: Group) -> str:
     if main.observed is None:
         text = f"predicted but not observed: {feature_text(main)} at {format_value(main.predicted, main.unit)}."
         return text[:1].upper() + text[1:]
-    value = format_value(main.observed, main.unit)
-    how = f", {difference(main.ratio)}" if main.ratio else ", not predicted"
+    value = value_text(main)
     if is_step(main.level):
-        return f"A {main.level}{how}."
+        return f"A {main.level}, {compared(main, 'before', 'after')}."
     if main.feature == "cliff":
-        return f"{main.level} gives out at {value}{how}."
-    return f"It takes {value} for 90 % of the plateau{how}."
+        return f"{main.level} gives out at {value}, {compared(main, 'before', 'after')}."
+    return f"It takes {value} for 90 % of the plateau, {compared(main, 'less than', 'more than')}."
 
 
-def legend(curves: Sequence[Curve]) -> tuple[str, ...]:
-    """Say once, for all figures of curves, which line is which, of those that are drawn."""
+def legend(curves: Sequence[Curve], *, bars: bool) -> tuple[str, ...]:
+    """Say once, for all figures of curves and of *bars*, which mark is which, of those that are drawn."""
     lines = [
         text
         for text, drawn in (
@@ -94,6 +93,9 @@ def legend(curves: Sequence[Curve]) -> tuple[str, ...]:
     ]
     if not lines:
         return ()
+    if bars:
+        ticks = "blue ticks: predicted, dotted ones calibrated; shaded: 95 % interval of the prediction"
+        lines.append(f"bars: {_observed(curves)}; {ticks}" if any(curve.observation for curve in curves) else ticks)
     above = "above each curve: what binds it, where caches give out (▼) and where the device is full (▲)"
     colours = ", predicted in blue, observed in orange" if any(curve.observation for curve in curves) else ""
     return tuple(f"{text[:1].upper()}{text[1:]}." for text in (*lines, above + colours))
@@ -111,16 +113,19 @@ def _has_band(curve: Curve) -> bool:
 
 
 def case_caption(curves: Sequence[Curve]) -> str:
-    """Say what the bars and ticks are."""
-    parts = [f"Bars: {_observed(curves)}"] if any(curve.observation for curve in curves) else []
-    if any(curve.specification for curve in curves):
-        parts.append("blue ticks: predicted from the specification")
-    if any(curve.calibrated for curve in curves):
-        parts.append("dotted ticks: calibrated")
-    if any(_has_band(curve) for curve in curves):
-        parts.append("shaded: its 95 % interval")
-    text = "; ".join(parts)
-    return f"{text[:1].upper()}{text[1:]}."
+    """Say how far the cases lie from their predictions, the least and the greatest first."""
+    mains = [pair.main for curve in curves for pair in curve.pairs if pair.main.position == "case"]
+    known = sorted((main for main in mains if main.ratio), key=lambda main: main.ratio or 0.0)
+    if not known:
+        return f"{_seen(curves)} of {', '.join(curve.key.variant for curve in curves)}."
+    agreeing = sum(main.verdict is Verdict.AGREES for main in mains)
+    least, most = (f"{format_ratio(main.ratio)} ({main.level})" for main in (known[0], known[-1]))
+    told = least if len(known) == 1 else f"{least} to {most}"
+    return f"{_observed_word(curves)} / predicted: {told}; {agreeing} of {len(mains)} agree."
+
+
+def _observed_word(curves: Sequence[Curve]) -> str:
+    return "Published" if _observed(curves) == "as published" else "Observed"
 
 
 def shape_caption(curves: Sequence[Curve]) -> str:

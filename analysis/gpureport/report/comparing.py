@@ -1,18 +1,21 @@
 """From a comparison of machines to HTML and PDF."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from math import ceil
 from pathlib import Path
 
 from gpureport.compare.records import Comparison, Contest, Difference
 from gpureport.compare.standings import REGIMES
 from gpureport.compare.summary import What, families, means
+from gpureport.report import Paper
 from gpureport.report.comparing_tables import (
     FEW,
     condition_table,
     differences_table,
     leaders_tables,
     machine_table,
+    marked,
     short_regime,
     standings_tables,
 )
@@ -28,14 +31,14 @@ from gpureport.units import format_value
 NAME = "comparison"
 """Stem of the files."""
 FILE_NAME = f"{NAME}.json"
-_MOST_COLUMNS = 8
+_MOST_COLUMNS = 12
 """Columns of a map whose speeds and shares of promises fit side by side."""
 _MOST_PANEL_PAGES = 3
 """Pages of cliffs and tapers workload by workload; what is beyond is in comparison.json."""
 _COLOURS = "Blue is more than 1, orange less."
 
 
-def write_comparison(comparison: Comparison, directory: Path, *, pdf: bool) -> list[Path]:
+def write_comparison(comparison: Comparison, directory: Path, *, pdf: bool, paper: Paper = "a4") -> list[Path]:
     """Write *comparison* as JSON, and its documents; all are called :data:`NAME`.
 
     Returns:
@@ -46,7 +49,8 @@ def write_comparison(comparison: Comparison, directory: Path, *, pdf: bool) -> l
     """
     path = directory / FILE_NAME
     write_file(path, f"{comparison.model_dump_json(indent=1)}\n".encode())
-    return [path, *write_filled("comparison.html.j2", content(comparison), directory, pdf=pdf, name=NAME)]
+    written = write_filled("comparison.html.j2", content(comparison), directory, pdf=pdf, name=NAME, paper=paper)
+    return [path, *written]
 
 
 def content(comparison: Comparison) -> Content:
@@ -69,6 +73,7 @@ def content(comparison: Comparison) -> Content:
         "refused": tuple(contest for contest in comparison.contests if contest.refused),
         "standings": standings_tables(comparison) if few else leaders_tables(comparison),
         "few": few,
+        "foretold": any(machine.kind == "predicted" for machine in comparison.machines),
     }
 
 
@@ -85,7 +90,7 @@ def overview(comparison: Comparison) -> Figure | None:
     shown = [(block, found) for block, found in zip(blocks, (speed, attained), strict=True) if block.columns]
     rows = [
         HeatRow(
-            machine.name,
+            marked(machine),
             machine.kind,
             tuple(
                 {family: found[family][machine.name] for family in block.columns if machine.name in found[family]}
@@ -125,7 +130,9 @@ def _machines(comparison: Comparison, what: What) -> tuple[str, ...]:
 def _maps(comparison: Comparison, columns: Mapping[What, tuple[str, ...]]) -> Iterator[Figure]:
     """Draw the maps of each family, small families together."""
     said = {"speed": f"speed / that of {comparison.baseline}", "attained": "observed / promised"}
-    blocks = [HeatBlock(said[what], names) for what, names in columns.items()]
+    predicted = frozenset(machine.name for machine in comparison.machines if machine.kind == "predicted")
+    cautioned = frozenset(machine.name for machine in comparison.machines if machine.cautions)
+    blocks = [HeatBlock(said[what], names, predicted, cautioned) for what, names in columns.items()]
     rows: list[HeatRow] = []
     for number, contests in enumerate(families(comparison).values()):
         own = list(_map_rows(contests, tuple(columns), comparison.baseline if len(columns) > 1 else None))
@@ -143,7 +150,20 @@ def _split(rows: Sequence[HeatRow], blocks: Sequence[HeatBlock]) -> Iterator[Fig
         part = rows[number * len(rows) // figures : (number + 1) * len(rows) // figures]
         named = ", ".join(dict.fromkeys(row.name.partition("/")[0] for row in part)).replace("_", " ")
         again = ", continued" if number else ""
-        yield Figure(heat_figure(part, blocks), f"{named[0].upper()}{named[1:]}{again}. {_COLOURS}")
+        yield Figure(heat_figure(*_without_empty(part, blocks)), f"{named[0].upper()}{named[1:]}{again}. {_COLOURS}")
+
+
+def _without_empty(rows: Sequence[HeatRow], blocks: Sequence[HeatBlock]) -> tuple[list[HeatRow], list[HeatBlock]]:
+    """Leave out columns in which no row has anything, and blocks without columns."""
+    columns = [
+        tuple(name for name in block.columns if any(name in row.cells[number] for row in rows))
+        for number, block in enumerate(blocks)
+    ]
+    kept = [number for number, names in enumerate(columns) if names]
+    return (
+        [replace(row, cells=tuple(row.cells[number] for number in kept)) for row in rows],
+        [replace(blocks[number], columns=columns[number]) for number in kept],
+    )
 
 
 def _map_rows(contests: Sequence[Contest], whats: Sequence[What], baseline: str | None) -> Iterator[HeatRow]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from gpureport.compare.records import Comparison, Condition, Contest, Ratio, Standing
+from gpureport.compare.records import Comparison, Condition, Contest, Entrant, Ratio, Standing
 from gpureport.compare.standings import BEYOND, REGIMES, WITHIN
 from gpureport.compare.summary import families, overall
 from gpureport.report.comparing_words import listed
@@ -21,7 +21,7 @@ _MOST_NOISE = 8
 _FAR = 2.0
 """Half width of an interval, as a factor, from which it is written as one."""
 _LEAST_CHANCE = 1e-6
-_NARROW = 12
+_NARROW = 14
 """Characters of a name in a narrow column."""
 _FINEST = 0.1
 """Percent; narrower intervals are written as that wide."""
@@ -33,12 +33,17 @@ def short_regime(regime: str) -> str:
     return _SHORT.get(regime, regime)
 
 
+def marked(machine: Entrant) -> str:
+    """Return the name of a machine, with a mark if its ratios mean less than they seem to."""
+    return f"△ {machine.name}" if machine.cautions else machine.name
+
+
 def machine_table(comparison: Comparison) -> Table:
     """List the machines: what they are, where their figures come from and when, how fast they are."""
     speed, attained = overall(comparison, "speed"), overall(comparison, "attained")
     rows = (
         (
-            f"{m.name}{' △' if m.cautions else ''}",
+            marked(m),
             shorten(m.device, 44),
             m.kind,
             m.created_at[:16].replace("T", " ") or UNKNOWN,
@@ -47,7 +52,7 @@ def machine_table(comparison: Comparison) -> Table:
         )
         for m in comparison.machines
     )
-    columns = ("machine", "device", "figures are", "of", "speed / baseline", "of its promise")
+    columns = ("machine", "device", "figures are", "when", "speed / baseline", "of its promise")
     return Table(columns, tuple(rows), frozenset(columns[4:]))
 
 
@@ -89,16 +94,15 @@ def standings_tables(comparison: Comparison) -> tuple[Table, ...]:
 def _standings_table(family: str, contests: Sequence[Contest]) -> Table:
     name = family.replace("_", " ")
     columns = (name, "from", "machine", "best (95 %)", "/ baseline", "promised", "attained", "/ its share")
-    rows = tuple(_standing_row(contest, number) for contest in contests for number in range(len(contest.standings)))
+    rows = tuple(_standing_row(contest, standing) for contest in contests for standing in contest.standings)
     return Table(columns, rows, frozenset(columns[3:]))
 
 
-def _standing_row(contest: Contest, number: int) -> tuple[str, ...]:
-    """Return the row of one machine; what the row above says is not said again."""
-    s, unit = contest.standings[number], _unit(contest)
+def _standing_row(contest: Contest, s: Standing) -> tuple[str, ...]:
+    unit = _unit(contest)
     return (
-        contest.workload.partition("/")[2] if number == 0 else "",
-        short_regime(contest.regime) if number == 0 else "",
+        contest.workload.partition("/")[2],
+        short_regime(contest.regime),
         shorten(s.machine, 20),
         _value(s, unit),
         ratio_text(s.to_baseline),
@@ -130,7 +134,7 @@ def _half_width(low: float | None, high: float | None) -> str:
 
 
 def leaders_tables(comparison: Comparison) -> tuple[Table, ...]:
-    """List of many machines who is fastest and slowest at each workload, and which of them keeps least of its promise.
+    """List of many machines who is fastest and slowest at each workload.
 
     A table a family, of workloads that the baseline has.
     """
@@ -139,18 +143,16 @@ def leaders_tables(comparison: Comparison) -> tuple[Table, ...]:
 
 
 def _leaders_table(family: str, contests: Sequence[Contest], baseline: str) -> Table:
-    columns = (family.replace("_", " "), "from", "baseline", "fastest", "×", "slowest", "× ", "keeps least", "share")  # noqa: RUF001
+    numeric = ("baseline", "fastest /", "slowest /")
+    columns = (family.replace("_", " "), "from", "baseline", "fastest", "fastest /", "slowest", "slowest /")
     having = [c for c in contests if c.regime in REGIMES and any(s.to_baseline for s in c.standings)]
-    rows = tuple(_leaders_row(contest, baseline) for contest in having)
-    return Table(columns, rows, frozenset({"baseline", "×", "× ", "share"}))  # noqa: RUF001
+    return Table(columns, tuple(_leaders_row(contest, baseline) for contest in having), frozenset(numeric))
 
 
 def _leaders_row(contest: Contest, baseline: str) -> tuple[str, ...]:
     ratios = {s.machine: s.to_baseline.value for s in contest.standings if s.to_baseline}
-    shares = {s.machine: s.attained.value for s in contest.standings if s.attained}
     base = next(s.value for s in contest.standings if s.machine == baseline)
     fastest, slowest = (pick(ratios, key=lambda name: ratios[name]) for pick in (max, min))
-    least = min(shares, key=lambda name: shares[name]) if shares else ""
     return (
         contest.workload.partition("/")[2],
         short_regime(contest.regime),
@@ -159,8 +161,6 @@ def _leaders_row(contest: Contest, baseline: str) -> tuple[str, ...]:
         f"{ratios[fastest]:.2g}",
         shorten(slowest, _NARROW),
         f"{ratios[slowest]:.2g}",
-        shorten(least, _NARROW) or UNKNOWN,
-        f"{100 * shares[least]:.0f} %" if least else UNKNOWN,
     )
 
 

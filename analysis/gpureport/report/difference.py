@@ -9,15 +9,6 @@ _SAME = 0.005
 _FACTOR, _WIDE = 2.0, 1.5
 
 
-def difference(ratio: float) -> str:
-    """Say a ratio of observed to predicted in words: ``5 % above the prediction``, ``2.3 times the prediction``."""
-    if abs(ratio - 1) < _SAME:
-        return "as predicted"
-    if ratio >= _FACTOR or ratio <= 1 / _FACTOR:
-        return f"{format_ratio(ratio)} times the prediction"
-    return f"{abs(ratio - 1) * 100:.0f} % {'above' if ratio > 1 else 'below'} the prediction"
-
-
 def value_text(finding: Finding) -> str:
     """Write what was observed with the digits that its interval supports, three at most."""
     plain = format_value(finding.observed, finding.unit)

@@ -75,13 +75,14 @@ def _parts(kind: Kind, drawn: Sequence[Curve]) -> Sequence[Sequence[Curve]]:
 
 
 def _figure(kind: Kind, part: Sequence[Curve], *, first: bool) -> Figure:
-    """Draw one figure; only the first of a section says what its bars or shades mean."""
+    """Draw one figure; only the first of a section says what its shades mean."""
     titles = [curve.key.variant for curve in part]
-    again = f"As above: {', '.join(titles)}."
     if kind == "cases":
-        return Figure(cases.case_figure(part, titles), case_caption(part) if first else again)
+        return Figure(cases.case_figure(part, titles), case_caption(part))
     if kind == "shapes":
-        return Figure(shapes.shape_figure(part, titles), shape_caption(part) if first else again)
+        return Figure(
+            shapes.shape_figure(part, titles), shape_caption(part) if first else f"As above: {', '.join(titles)}."
+        )
     return Figure(sizes.size_figure(part, titles), size_caption(part))
 
 

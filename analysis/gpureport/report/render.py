@@ -1,10 +1,11 @@
 """From a report to HTML and PDF: the templates filled in, and nothing fetched."""
 
 import base64
+import gc
 import hashlib
 import re
-from collections.abc import Callable, Mapping
-from contextlib import redirect_stdout
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
 from datetime import datetime
 from io import StringIO
 from pathlib import Path
@@ -22,7 +23,7 @@ from gpureport.report.document import Report
 from gpureport.report.figures.style import brief, shorten
 from gpureport.report.figures.svg import PAGE_FONT, described
 from gpureport.report.numbers import by_kind, families, wrong_variants
-from gpureport.report.pictures import Figure
+from gpureport.report.pictures import Figure, kind_of
 from gpureport.text import sentence
 from gpureport.units import (
     format_bandwidth,
@@ -49,6 +50,8 @@ _FONTS = (
 )
 _REPORT = "report.html.j2"
 _LONG_NAME = 60
+_LONG_PART = 18  # characters of a number that stay on one line
+_PICTURE = "picture:"
 _FEWEST_SHAPES = 3  # of a published search, which may be no search at all
 
 
@@ -113,13 +116,40 @@ def render_pages(report: Report, paper: Paper = "a4") -> "Document":
     Raises:
         GpuReportError: WeasyPrint or Pango cannot be loaded.
     """
-    return layout(_filled(_REPORT, _content(report), _image), paper)
+    return _laid_out(_REPORT, _content(report), paper)
 
 
 def _pdf(template: str, content: Content, paper: Paper) -> bytes:
-    pdf = layout(_filled(template, content, _image), paper).write_pdf(pdf_variant="pdf/ua-1")
+    with _without_collector():
+        pdf = _laid_out(template, content, paper).write_pdf(pdf_variant="pdf/ua-1")
     assert isinstance(pdf, bytes)  # noqa: S101 - no target was given
     return pdf
+
+
+def _laid_out(template: str, content: Content, paper: Paper) -> "Document":
+    """Lay a template out with its pictures beside the page, neither parsed with it nor in its cascade."""
+    pictures: list[bytes] = []
+
+    def beside(figure: Figure) -> "Markup":
+        from markupsafe import Markup
+
+        pictures.append(figure.svg.encode())
+        return Markup('<img src="{}{}" alt="{}">').format(_PICTURE, len(pictures) - 1, figure.caption)
+
+    html = _filled(template, content, beside).replace("<wbr>", "\u200b")  # as WeasyPrint has it, but no element
+    return layout(html, paper, pictures)
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Keep Python from looking for garbage time and again in a document that stays until it is written."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _content(report: Report) -> Content:
@@ -142,7 +172,7 @@ def _content(report: Report) -> Content:
         "families": families(report, found, kinds),
         "advice": advice,
         "appendices": appendix.titles(report),
-        "legend": legend(found),
+        "legend": legend(found, bars=any(kind_of(curve) == "cases" for curve in found)),
         "runtime": words.runtime(report.machine.opencl) if report.machine else "",
     }
 
@@ -166,8 +196,8 @@ def pdf_problem() -> str | None:
     return None
 
 
-def layout(html: str, paper: Paper = "a4") -> "Document":
-    """Lay the document out on pages; only ``data:`` URIs are followed.
+def layout(html: str, paper: Paper = "a4", pictures: Sequence[bytes] = ()) -> "Document":
+    """Lay the document out on pages; only ``data:`` URIs are followed, and ``picture:0`` … to *pictures*.
 
     Raises:
         GpuReportError: WeasyPrint or Pango cannot be loaded.
@@ -176,9 +206,16 @@ def layout(html: str, paper: Paper = "a4") -> "Document":
     if problem:
         raise GpuReportError(problem)
     from weasyprint import CSS, HTML
-    from weasyprint.urls import URLFetcher
+    from weasyprint.urls import URLFetcher, URLFetcherResponse
 
-    page = HTML(string=html, url_fetcher=URLFetcher(allowed_protocols={"data"}))
+    class Beside(URLFetcher):  # type: ignore[misc] # it has no annotations
+        def fetch(self, url: str, headers: Mapping[str, str] | None = None) -> URLFetcherResponse:
+            if not url.startswith(_PICTURE):
+                return super().fetch(url, headers)
+            picture = pictures[int(url.removeprefix(_PICTURE))]
+            return URLFetcherResponse(url, picture, {"Content-Type": "image/svg+xml"})
+
+    page = HTML(string=html, url_fetcher=Beside(allowed_protocols={"data"}))
     # Style sheets given here are those of users, which only count before the page's own if they are important.
     return page.render(stylesheets=[CSS(string=f"@page {{ size: {paper} !important }}")], pdf_variant="pdf/ua-1")
 
@@ -258,11 +295,19 @@ def _predicted(value: float | None, low: float | None, high: float | None, unit:
 
 
 def _number(text: str) -> "Markup":
-    """Keep a value, and its interval, each on one line if there is room: lines break between them first."""
+    """Keep a value, and its interval, each on one line, unless that is long: lines break between them."""
     from markupsafe import Markup
 
-    part = Markup('<span class="part">{}</span>')
-    return Markup(" ").join(part.format(text) for text in re.split(r" (?=[(±/])", text))
+    parts = re.split(r" (?=[(±/])", text)
+    return Markup(" ").join(map(_part, parts))
+
+
+def _part(text: str) -> "Markup":
+    """Mark up what has a place to break, and should not."""
+    from markupsafe import Markup, escape
+
+    breaks = re.search(r"[ /]", text) and len(text) <= _LONG_PART
+    return Markup('<span class="part">{}</span>').format(text) if breaks else escape(text)
 
 
 def _breakable(text: str) -> "Markup":
@@ -277,14 +322,6 @@ def _inline(figure: Figure) -> "Markup":
     from markupsafe import Markup
 
     return Markup(described(figure.svg, figure.caption))  # noqa: S704 - every text in it is escaped
-
-
-def _image(figure: Figure) -> "Markup":
-    """Put the figure beside the page: WeasyPrint then leaves it out of the cascade, which is much faster."""
-    from markupsafe import Markup
-
-    data = base64.b64encode(figure.svg.encode()).decode()
-    return Markup('<img src="data:image/svg+xml;base64,{}" alt="{}">').format(data, figure.caption)
 
 
 def readable_time(text: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from gpureport.predict.hypotheses import HYPOTHESES
 from gpureport.records import Explanation, Verdict
 from gpureport.report.curves import specified, verdicts
-from gpureport.report.difference import difference
+from gpureport.report.difference import compared, meet
 from gpureport.report.document import Report
 from gpureport.report.tables import UNKNOWN, Table
 from gpureport.report.words import feature_text, kernel_name
@@ -29,11 +29,11 @@ def answers(report: Report) -> Iterator[str]:
         for name, count in fitted.most_common(1):
             claim = dict(claims(report.explanations)).get(name or "", name)
             yield f"Most often it fits that {claim} ({count} curve{'' if count == 1 else 's'})."
-    rows = verdicts(report)
-    worst = rows[0].farthest.main if rows else None
-    if worst and worst.verdict is not Verdict.AGREES:
+    off = [row.farthest.main for row in verdicts(report) if row.farthest.main.verdict is not Verdict.AGREES]
+    if off:
+        worst = next((f for f in off if f.observed and f.predicted and not meet(f)), off[0])
+        how = compared(worst, "less than", "more than") if worst.observed else str(worst.verdict)
         name = kernel_name(report, worst.workload, worst.variant)
-        how = difference(worst.ratio) if worst.ratio else str(worst.verdict)
         yield f"Farthest from its prediction is {name}, {feature_text(worst)}: {how}."
     elif specified(report):
         yield "No value is farther from its prediction than the tolerance of its verdict."

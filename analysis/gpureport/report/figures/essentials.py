@@ -25,8 +25,8 @@ from gpureport.report.figures.style import (
 from gpureport.report.limits import Limit
 from gpureport.units import format_bytes
 
-MOST_ROWS = 6
-"""Rows of one part: the first ones."""
+MOST_ROWS = 8
+"""Rows of one part; of more the first are drawn, which its title then says."""
 
 _ROW_IN, _HEAD_IN, _FOOT_IN, _LEGEND_IN = 0.26, 0.26, 0.32, 0.24
 _LEFT_IN, _RIGHT_IN, _APART_IN = 1.15, 0.95, 0.05
@@ -74,7 +74,11 @@ def essentials(found: Iterable[Curve], known: Sequence[Limit], name: Callable[[s
     """
     curves = [curve for curve in found if not curve.is_work_group]
     parts = (
-        Part("Where caches give out: working set", _feature_rows(curves, "midpoint", lambda _, level: level), _bytes),
+        Part(
+            "Where caches give out: working set",
+            _feature_rows(curves, "midpoint", lambda _, level: level.replace(" near", ", near")),
+            _bytes,
+        ),
         Part(
             "Work-items for 90 % of the best rate",
             _feature_rows(curves, "n90", lambda family, _: name(family)),
@@ -82,14 +86,21 @@ def essentials(found: Iterable[Curve], known: Sequence[Limit], name: Callable[[s
         ),
         Part("Share of the limit that binds, at the largest size", _limit_rows(known, name), _shares),
     )
-    return tuple(part for part in parts if part.rows)
+    return tuple(_cut(part) for part in parts if part.rows)
+
+
+def _cut(part: Part) -> Part:
+    count = len(part.rows)
+    if count <= MOST_ROWS:
+        return part
+    return Part(f"{part.title} (the first {MOST_ROWS} of {count})", part.rows[:MOST_ROWS], part.scale)
 
 
 def _feature_rows(curves: Iterable[Curve], position: str, name: Callable[[str, str], str]) -> tuple[Row, ...]:
     """Return a row for each name that a feature's family and level make."""
     rows: dict[str, tuple[list[Mark], list[Mark], list[bool]]] = {}
     for curve in curves:
-        compared = {(p.main.level, p.main.position): p.main for p in curve.comparisons}
+        compared = {(p.main.level, p.main.position): p.main for p in curve.pairs}
         mains = [main for (_, where), main in compared.items() if where == position]
         for main in mains:
             if main.predicted is None and main.level.startswith("step"):
@@ -98,7 +109,7 @@ def _feature_rows(curves: Iterable[Curve], position: str, name: Callable[[str, s
             predicted += _marks(main.predicted, main.predicted_low, main.predicted_high)
             observed += _marks(main.observed, main.ci_low, main.ci_high)
             agree.append(main.verdict is Verdict.AGREES)
-        if not curve.comparisons and curve.specification:
+        if not curve.pairs and curve.specification:
             for feature in curve.specification.features:
                 if feature.position == position:
                     predicted, *_ = rows.setdefault(name(curve.key.workload, feature.level), ([], [], []))
@@ -106,7 +117,7 @@ def _feature_rows(curves: Iterable[Curve], position: str, name: Callable[[str, s
     return tuple(
         Row(title, tuple(predicted), tuple(observed), f"{sum(agree)} of {len(agree)} agree" if agree else "")
         for title, (predicted, observed, agree) in rows.items()
-    )[:MOST_ROWS]
+    )
 
 
 def _marks(value: float | None, low: float | None, high: float | None) -> list[Mark]:
@@ -124,7 +135,7 @@ def _limit_rows(known: Iterable[Limit], name: Callable[[str], str]) -> tuple[Row
         shares = [mark.value for mark in observed]
         remark = f"median {100 * median(shares):.0f} %" if shares else ""
         rows.append(Row(name(family), tuple(Mark(share, share, share) for share in predicted), observed, remark))
-    return tuple(rows[:MOST_ROWS])
+    return tuple(rows)
 
 
 def _bytes(values: Sequence[float]) -> Scale:

@@ -34,17 +34,30 @@ _TALLEST_IN = 1.0
 
 @dataclass(frozen=True)
 class HeatBlock:
-    """Columns that belong together, and what their ratios are."""
+    """Columns that belong together, and what their ratios are.
+
+    Names of those that are only *predicted* have the colour of predictions; △ stands before those of the *cautioned*.
+    """
 
     title: str
     columns: tuple[str, ...]
+    predicted: frozenset[str] = frozenset()
+    cautioned: frozenset[str] = frozenset()
+
+    def label(self, column: str) -> str:
+        """Return the name of a column as it is written."""
+        return f"△ {column}" if column in self.cautioned else column
+
+    def colour(self, column: str) -> str:
+        """Return the colour of its name."""
+        return PREDICTED if column in self.predicted else INK
 
 
 @dataclass(frozen=True)
 class HeatRow:
     """One row: its name, what tells it from others of that name, and by block the ratio of each column that has one.
 
-    What is in *texts* is written in place of the ratio, and not coloured.
+    What is in *texts* is written in the first block in place of the ratio, and not coloured, if there is room.
     """
 
     name: str
@@ -90,7 +103,7 @@ def heat_figure(rows: Sequence[HeatRow], blocks: Sequence[HeatBlock]) -> str:
 
 def _grid(blocks: tuple[HeatBlock, ...]) -> _Grid:
     """Share the width between the columns; names that are wider than these are written upwards."""
-    names = [name for block in blocks for name in block.columns]
+    names = [block.label(name) for block in blocks for name in block.columns]
     room = WIDTH_IN - _NAME_IN - _DETAIL_IN - (len(blocks) - 1) * _BETWEEN_IN
     width, longest = min(_WIDEST_IN, room / len(names)), max(map(needed_in, names))
     return _Grid(blocks, width, 0.0 if longest <= width else min(longest, _TALLEST_IN) + 0.06)
@@ -99,12 +112,12 @@ def _grid(blocks: tuple[HeatBlock, ...]) -> _Grid:
 def _headings(canvas: Canvas, grid: _Grid, number: int, top: float) -> None:
     block = grid.blocks[number]
     for column, name in enumerate(block.columns):
-        middle = grid.left(number, column) + grid.width / 2
+        middle, text, colour = grid.left(number, column) + grid.width / 2, block.label(name), block.colour(name)
         if grid.upwards:
-            text = fitted(name, _TALLEST_IN)
-            canvas.text((middle, top + 0.03), text, size_pt=TINY_PT, va="center", upright=True)
+            text = fitted(text, _TALLEST_IN)
+            canvas.text((middle, top + 0.03), text, size_pt=TINY_PT, colour=colour, va="center", upright=True)
         else:
-            canvas.text((middle, top + 0.07), name, size_pt=TINY_PT, ha="center", weight=600)
+            canvas.text((middle, top + 0.07), text, size_pt=TINY_PT, colour=colour, ha="center", weight=600)
     left, right = grid.left(number, 0), grid.left(number, len(block.columns))
     room = right - left if number + 1 < len(grid.blocks) else WIDTH_IN - left
     canvas.text((left, canvas.height_in - 0.07), fitted(block.title, room), size_pt=TINY_PT, colour=MUTED)
@@ -126,8 +139,9 @@ def _cells(canvas: Canvas, row: HeatRow, grid: _Grid, upper: float) -> None:
     for number, (block, ratios) in enumerate(zip(grid.blocks, row.cells, strict=True)):
         for column, name in enumerate(block.columns):
             corner = grid.left(number, column), upper
-            if number == 0 and name in row.texts:
-                _write(canvas, row.texts[name], corner, grid.width, MUTED)
+            text = row.texts.get(name, "") if number == 0 else ""
+            if text and fitted(text, grid.width) == text:
+                _write(canvas, text, corner, grid.width, MUTED)
             elif name in ratios:
                 _cell(canvas, ratios[name], corner, grid.width)
 

@@ -25,7 +25,7 @@ Interval = tuple[float, float]
 
 @dataclass(frozen=True)
 class Curve:
-    """Which predicted curve a comparison belongs to.
+    """Which predicted curve a residual belongs to.
 
     Attributes:
         result: name of the result.
@@ -51,7 +51,7 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Residual:
     """One time or one feature, predicted and observed.
 
     Attributes:
@@ -115,7 +115,7 @@ class _Seen:
     observation: Observation | None = None
 
 
-def compare(result: Result, *, features: bool = True, workloads: Collection[str] = ()) -> tuple[Comparison, ...]:
+def residuals(result: Result, *, features: bool = True, workloads: Collection[str] = ()) -> tuple[Residual, ...]:
     """Predict and observe everything of *result* again.
 
     Args:
@@ -126,12 +126,12 @@ def compare(result: Result, *, features: bool = True, workloads: Collection[str]
     primitives = () if result.published else tuple(s for s in result.series if s.workload.primitive)
     calibrating = {id(series): _seen(result.device, series) for series in primitives}
     device = _calibrated(result.device, calibrating.values())
-    found: list[Comparison] = []
+    found: list[Residual] = []
     for series in result.series:
         if workloads and series.workload.name not in workloads:
             continue
         seen = calibrating.get(id(series)) or (_seen(result.device, series) if features else _Seen(series))
-        found += _compared(result, seen, device, features=features)
+        found += _of_series(result, seen, device, features=features)
     return tuple(found)
 
 
@@ -147,8 +147,8 @@ def _calibrated(device: Device, primitives: Iterable[_Seen]) -> Device | None:
     return calibrated(device, predictions, observations) if observations else None
 
 
-def _compared(result: Result, seen: _Seen, measured: Device | None, *, features: bool) -> Iterator[Comparison]:
-    """Yield the comparisons of one sweep, with both predictions where there are both."""
+def _of_series(result: Result, seen: _Seen, measured: Device | None, *, features: bool) -> Iterator[Residual]:
+    """Yield the residuals of one sweep, with both predictions where there are both."""
     series = seen.series
     devices: dict[Kind, Device] = {"specification": result.device}
     if measured is not None and not series.workload.primitive:
@@ -191,14 +191,14 @@ def _points(device: Device, series: Series, resources: Sequence[Resources | None
     }
 
 
-def _times(curve: Curve, series: Series, predicted: _Points) -> Iterator[Comparison]:
+def _times(curve: Curve, series: Series, predicted: _Points) -> Iterator[Residual]:
     """Yield the time of each measured point."""
     for measured in series.measurement.points:
         point = predicted.get(identity(measured.point.parameters))
         if point is None or not measured.samples_s:
             continue
         spread = point.spread if isinstance(point, PredictedPoint) else 1.0
-        yield Comparison(
+        yield Residual(
             curve=curve,
             what="times",
             label=measured.point.label,
@@ -213,14 +213,14 @@ def _times(curve: Curve, series: Series, predicted: _Points) -> Iterator[Compari
         )
 
 
-def _features(curve: Curve, prediction: Prediction, observation: Observation) -> Iterator[Comparison]:
+def _features(curve: Curve, prediction: Prediction, observation: Observation) -> Iterator[Residual]:
     """Yield the middles of cliffs, the tapers and the plateaus, each with what answers it."""
     for match in match_features(prediction.features, observation.features):
         either = match.predicted or match.observed
         what = _what(either, prediction.metric) if either else None
         if either is None or what is None:
             continue
-        yield Comparison(
+        yield Residual(
             curve=curve,
             what=what,
             label=f"{either.level} {either.position}",
@@ -240,7 +240,7 @@ def _interval(feature: CurveFeature | None) -> Interval | None:
 
 
 def _what(feature: CurveFeature, metric: Metric) -> What | None:
-    """Return what a feature's comparison counts as; ``None`` for those that repeat another: cases are times."""
+    """Return what a feature's residual counts as; ``None`` for those that repeat another: cases are times."""
     if feature.position == "midpoint":
         return "latency cliffs" if metric.kind == "time" else "bandwidth cliffs"
     return _BY_POSITION.get(feature.position)
