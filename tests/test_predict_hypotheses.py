@@ -27,6 +27,7 @@ def _toy(**architecture: Any) -> Device:
     return TOY.model_copy(update={"architecture": TOY.architecture.model_copy(update=architecture)})
 
 
+LOOKED_UP = _toy(lines_per_access=4.0)
 PIPED = _toy(pipes={"ALU": ("int32", "shuffle")})
 CPU = _toy(kind="cpu", wave_width=8, occupancy=CpuOccupancy(local_memory_bytes=32 * KIB)).model_copy(
     update={"kind": "cpu", "compute_units": 8}
@@ -114,6 +115,7 @@ SWEEPS = {
     "no conflicts": _over(TOY, MANY, lambda n: _compute(n, local_conflicts=16.0)),
     "conflicts": COMPUTES,
     "one line": _over(TOY, MANY, lambda n: replace(_copy(n), lines_per_access=32.0)),
+    "banks apart": _over(LOOKED_UP, MANY, lambda n: replace(_copy(n), lines_per_access=32.0, line_conflicts=32.0)),
     "line a lane": COPIES,
     "loads in turn": _over(TOY, FEW, lambda n: _stencil(n, 1.0)),
     "loads at once": _over(TOY, FEW, lambda n: _stencil(n, 1.0, loads=5.0)),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from gpureport.records import Axis, Metric, Observation, ObservedPoint, PointKey, SweepKey
 from gpureport.report.captions import trace_caption
-from gpureport.report.curves import Curve, comparisons, curves
+from gpureport.report.curves import Curve, curves, paired
 from gpureport.report.document import Clock, Report
 from gpureport.report.figures.canvas import Canvas, Ink, Pen
 from gpureport.report.figures.cases import case_figure, case_labels
@@ -424,7 +424,7 @@ def test_the_roofline_s_legend_stays_on_the_sheet(report: Report) -> None:
 
 def test_many_workloads_share_rows() -> None:
     """The picture of page one keeps its height, and shows what is farthest off."""
-    rows = overview_rows(comparisons(make_report(families=20).findings))
+    rows = overview_rows(paired(make_report(families=20).findings))
 
     assert len(rows) == MOST_ROWS
     assert "family_00" in texts(overview_figure(rows))
@@ -434,7 +434,7 @@ def test_ratios_beyond_the_axis_are_drawn_at_its_edge(report: Report) -> None:
     """A finding a thousand times off does not press all others together."""
     wild = report.findings[0].model_copy(update={"ratio": 1000.0})
 
-    svg = overview_figure(overview_rows(comparisons([wild, *report.findings[10:12]])))
+    svg = overview_figure(overview_rows(paired([wild, *report.findings[10:12]])))
 
     assert "10" in texts(svg)
     assert "1000" not in texts(svg)
@@ -505,7 +505,7 @@ def test_page_one_says_that_rows_are_left_out() -> None:
 
 def test_page_one_without_observations_shows_predictions(report: Report) -> None:
     """Hollow marks alone; of nothing at all there is no part."""
-    found = [replace(curve, observation=None, comparisons=()) for curve in curves(report)]
+    found = [replace(curve, observation=None, pairs=()) for curve in curves(report)]
     parts = essentials(found, limits(found), str)
 
     assert not any(row.observed or row.remark for part in parts for row in part.rows)

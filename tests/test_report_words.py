@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from gpureport.records import CodeEvidence, Finding, MachineCode, MeasuredPoint, Verdict, Verification
 from gpureport.report import appendix, compiled, tables
 from gpureport.report.captions import block_title, case_caption, legend, section_title, shape_caption, size_caption
-from gpureport.report.curves import Comparison, comparisons, curves, verdicts
+from gpureport.report.curves import FindingPair, curves, paired, verdicts
 from gpureport.report.document import Report
 from gpureport.report.values import value_at
 from gpureport.report.words import (
@@ -47,7 +47,7 @@ def test_every_sweep_becomes_one_curve(report: Report) -> None:
 
     assert len(found) == len({m.key for m in report.measurements}) == 14
     assert all(c.specification and c.calibrated and c.measurement and c.observation for c in found)
-    assert [len(c.comparisons) for c in found[:2]] == [7, 0]
+    assert [len(c.pairs) for c in found[:2]] == [7, 0]
     assert found[0].value_unit == "cells/s"
 
 
@@ -62,9 +62,9 @@ def test_a_measurement_alone_is_a_curve(report: Report) -> None:
 
 def test_both_bases_are_one_comparison(report: Report) -> None:
     """The verdict is that on the specification, whatever the order of the findings."""
-    pairs = comparisons(report.findings)
+    pairs = paired(report.findings)
 
-    assert comparisons(reversed(report.findings)) == tuple(reversed(pairs))
+    assert paired(reversed(report.findings)) == tuple(reversed(pairs))
     assert len(pairs) * 2 == len(report.findings)
     assert all(pair.main is pair.specification for pair in pairs)
 
@@ -73,7 +73,7 @@ def test_a_calibrated_finding_may_stand_alone(report: Report) -> None:
     """Where the specification has nothing to say, the calibrated prediction gives the verdict."""
     finding = next(f for f in report.findings if f.basis == "calibrated")
 
-    assert comparisons([finding])[0].main is finding
+    assert paired([finding])[0].main is finding
 
 
 def test_verdicts_put_the_farthest_first(report: Report) -> None:
@@ -87,7 +87,7 @@ def test_verdicts_put_the_farthest_first(report: Report) -> None:
     assert second.urgency <= third.urgency
     alike = [
         pair.main
-        for pair in comparisons(report.findings)
+        for pair in paired(report.findings)
         if (pair.main.workload, pair.main.feature) == (second.main.workload, second.main.feature)
     ]
     assert rows[1].total == len(alike)
@@ -112,7 +112,7 @@ def test_captions_say_what_to_see(report: Report) -> None:
     assert "Dots" not in " ".join(legend([replace(size, observation=None)], bars=False))
     assert legend([size], bars=True)[-2].startswith("Bars: observed medians with 95 % intervals; blue ticks: predicted")
     assert legend([], bars=True) == ()
-    assert size_caption([replace(size, comparisons=(), observation=None)]) == "Predicted of naive."
+    assert size_caption([replace(size, pairs=(), observation=None)]) == "Predicted of naive."
     assert "dot: best; square: best as predicted" in shape_caption([shape])
     assert section_title([size]) == "Size: updates against working set (both buffers)"
     assert block_title("Life", [size]) == "Life: updates against working set (both buffers)"
@@ -121,19 +121,19 @@ def test_captions_say_what_to_see(report: Report) -> None:
 def test_the_caption_of_cases_tells_how_far_they_lie_from_their_predictions() -> None:
     """The least and the greatest ratio, and how many agree; without observations, what is drawn."""
     (cases,) = [c for c in curves(many_variants(1, 1)) if c.axis.quantity == "case"]
-    finding = next(pair.main for pair in curves(make_report())[0].comparisons)
+    finding = next(pair.main for pair in curves(make_report())[0].pairs)
     pairs = [
-        Comparison(finding.model_copy(update={"position": "case", "ratio": ratio, "level": f"case {ratio:g}"}), None)
+        FindingPair(finding.model_copy(update={"position": "case", "ratio": ratio, "level": f"case {ratio:g}"}), None)
         for ratio in (1.5, 0.4, 1.0)
     ]
 
-    assert case_caption([replace(cases, comparisons=tuple(pairs))]) == (
+    assert case_caption([replace(cases, pairs=tuple(pairs))]) == (
         "Observed / predicted: 0.400 (case 0.4) to 1.50 (case 1.5); 3 of 3 agree."
     )
-    assert case_caption([replace(cases, comparisons=tuple(pairs[:1]))]) == (
+    assert case_caption([replace(cases, pairs=tuple(pairs[:1]))]) == (
         "Observed / predicted: 1.50 (case 1.5); 1 of 1 agree."
     )
-    assert case_caption([replace(cases, comparisons=(), observation=None)]) == "Predicted of variant_0."
+    assert case_caption([replace(cases, pairs=(), observation=None)]) == "Predicted of variant_0."
 
 
 def test_only_what_is_off_is_explained_and_once(report: Report) -> None:
@@ -142,7 +142,7 @@ def test_only_what_is_off_is_explained_and_once(report: Report) -> None:
 
     assert explanations(curves(report)[0].groups) == ()
     found = explanations(packed.groups)
-    assert found[0] == "packed64, L2 gives out; packed64, plateau in L2: " + packed.comparisons[0].main.explanation
+    assert found[0] == "packed64, L2 gives out; packed64, plateau in L2: " + packed.pairs[0].main.explanation
     assert len(found) == 3
 
 
@@ -430,7 +430,7 @@ def test_lists_of_sizes_are_written_out(report: Report) -> None:
 def test_urgency_orders_by_distance(ratios: list[float]) -> None:
     """Among findings of one verdict, the farthest from 1 comes first, on either side."""
     base = next(f for f in make_base())
-    pairs = [Comparison(base.model_copy(update={"ratio": ratio}), None) for ratio in ratios]
+    pairs = [FindingPair(base.model_copy(update={"ratio": ratio}), None) for ratio in ratios]
 
     first = min(pairs, key=lambda pair: pair.urgency)
 

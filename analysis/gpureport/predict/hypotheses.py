@@ -51,6 +51,7 @@ HYPOTHESES = (
     Hypothesis("no conflicts", "accesses to local memory meet no bank conflicts", vary.no_conflicts),
     Hypothesis("conflicts", "all lanes of an access to local memory meet in one bank", vary.conflicts),
     Hypothesis("one line", "an access of a wave costs as much as one line, however many it touches", vary.one_line),
+    Hypothesis("banks apart", "the lines that an access touches never want the same banks", vary.banks_apart),
     Hypothesis("line a lane", "every lane's access touches a line of its own", vary.line_a_lane),
     Hypothesis("loads in turn", "each load of a work-item waits for the one before", vary.loads_in_turn),
     Hypothesis("loads at once", "all loads of a work-item are under way at once", vary.loads_at_once),

@@ -7,7 +7,7 @@ from math import ceil, prod
 from typing import Any
 
 from gpureport.predict.case import Case
-from gpureport.spec.models import Cache, Extent
+from gpureport.spec.models import Cache, Extent, NvidiaOccupancy
 from gpureport.workloads.model import Stream
 
 Vary = Callable[[Case], Sequence[Case]]
@@ -71,7 +71,10 @@ def whole_cache(case: Case) -> Sequence[Case]:
 
 
 def no_carve_out(case: Case) -> Sequence[Case]:
-    return _all_caches(case, unified_with_local_memory=False)
+    rules = case.device.architecture.occupancy
+    if not isinstance(rules, NvidiaOccupancy):
+        return ()
+    return _architecture(case, occupancy=rules.model_copy(update={"carveouts_bytes": ()}))
 
 
 def kept_by_all(case: Case) -> Sequence[Case]:
@@ -152,7 +155,11 @@ def conflicts(case: Case) -> Sequence[Case]:
 
 
 def one_line(case: Case) -> Sequence[Case]:
-    return _asks(case, lines_per_access=1.0)
+    return _asks(case, lines_per_access=1.0, line_conflicts=1.0)
+
+
+def banks_apart(case: Case) -> Sequence[Case]:
+    return _asks(case, line_conflicts=1.0)
 
 
 def line_a_lane(case: Case) -> Sequence[Case]:

@@ -78,7 +78,7 @@ def _levels(device: Device) -> list[str]:
 
 
 def _mains(curves: Iterable[Curve], position: Position) -> list[Finding]:
-    return [pair.main for curve in curves for pair in curve.comparisons if pair.main.position == position]
+    return [pair.main for curve in curves for pair in curve.pairs if pair.main.position == position]
 
 
 def _the(level: str) -> str:

@@ -114,7 +114,7 @@ def _has_band(curve: Curve) -> bool:
 
 def case_caption(curves: Sequence[Curve]) -> str:
     """Say how far the cases lie from their predictions, the least and the greatest first."""
-    mains = [pair.main for curve in curves for pair in curve.comparisons if pair.main.position == "case"]
+    mains = [pair.main for curve in curves for pair in curve.pairs if pair.main.position == "case"]
     known = sorted((main for main in mains if main.ratio), key=lambda main: main.ratio or 0.0)
     if not known:
         return f"{_seen(curves)} of {', '.join(curve.key.variant for curve in curves)}."

@@ -164,7 +164,7 @@ def _feature_value(name: str, finding: Finding) -> str:
 
 
 def _features(claim: Claim, curve: Curve) -> list[Finding]:
-    mains = (pair.main for pair in curve.comparisons)
+    mains = (pair.main for pair in curve.pairs)
     return [main for main in mains if main.feature == claim.compare and main.position in MAIN_POSITIONS]
 
 

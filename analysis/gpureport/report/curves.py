@@ -1,4 +1,4 @@
-"""A report's records, put together again: a curve for each sweep, a comparison for each value."""
+"""A report's records, put together again: a curve for each sweep, a pair for each value."""
 
 import math
 from collections.abc import Iterable
@@ -28,7 +28,7 @@ MAIN_POSITIONS = frozenset({"midpoint", "n90", "plateau", "peak", "case"})
 
 
 @dataclass(frozen=True)
-class Comparison:
+class FindingPair:
     """One value of one curve: both predictions against one observation. At least one finding is there."""
 
     specification: Finding | None
@@ -59,7 +59,7 @@ class Group:
 
     name: str
     """The variant."""
-    main: Comparison
+    main: FindingPair
     agreeing: int
     total: int
     tested: str = ""
@@ -77,7 +77,7 @@ class Curve:
     calibrated: Prediction | None
     measurement: Measurement | None
     observation: Observation | None
-    comparisons: tuple[Comparison, ...]
+    pairs: tuple[FindingPair, ...]
     tested: str = ""
     """What the hypotheses tested on it came to, if any were."""
 
@@ -99,8 +99,8 @@ class Curve:
     @property
     def groups(self) -> tuple[Group, ...]:
         """The curve's values, those of one feature and level together, in the order in which they were found."""
-        found: dict[tuple[str, str], list[Comparison]] = {}
-        for pair in self.comparisons:
+        found: dict[tuple[str, str], list[FindingPair]] = {}
+        for pair in self.pairs:
             found.setdefault((pair.main.feature, pair.main.level), []).append(pair)
         return tuple(
             Group(
@@ -120,19 +120,19 @@ class Curve:
         return tuple(chain.from_iterable(record.points for record in records if record))
 
 
-def comparisons(findings: Iterable[Finding]) -> tuple[Comparison, ...]:
+def paired(findings: Iterable[Finding]) -> tuple[FindingPair, ...]:
     """Pair the findings of both bases, in the order in which they first appear."""
     pairs: dict[tuple[str, ...], dict[str, Finding]] = {}
     for finding in findings:
         curve = (finding.workload, finding.variant, finding.sweep)
         value = (finding.feature, finding.position, finding.level)
         pairs.setdefault((*curve, *value), {})[finding.basis] = finding
-    return tuple(Comparison(pair.get("specification"), pair.get("calibrated")) for pair in pairs.values())
+    return tuple(FindingPair(pair.get("specification"), pair.get("calibrated")) for pair in pairs.values())
 
 
-def specified(report: Report) -> tuple[Comparison, ...]:
+def specified(report: Report) -> tuple[FindingPair, ...]:
     """Return what page one counts: the values that have a finding on the specification."""
-    return tuple(pair for pair in comparisons(report.findings) if pair.specification)
+    return tuple(pair for pair in paired(report.findings) if pair.specification)
 
 
 def curves(report: Report) -> tuple[Curve, ...]:
@@ -157,7 +157,7 @@ def curves(report: Report) -> tuple[Curve, ...]:
             calibrated=predictions.get((key, "calibrated")),
             measurement=measurements.get(key),
             observation=_with_names(observations.get(key), predictions.get((key, "specification"))),
-            comparisons=comparisons(findings.get((key.workload, key.variant, key.sweep), ())),
+            pairs=paired(findings.get((key.workload, key.variant, key.sweep), ())),
             tested=tested.get(key, ""),
         )
         for key in order
@@ -169,21 +169,21 @@ class Verdicts:
     """The findings of one feature of one workload: the one farthest off, and how many of all agree."""
 
     workload: str
-    farthest: Comparison
+    farthest: FindingPair
     agreeing: int
     total: int
 
 
 def verdicts(report: Report) -> tuple[Verdicts, ...]:
     """Sum up the findings on the specification: a row a workload and feature, the most urgent first."""
-    groups: dict[tuple[str, str], list[Comparison]] = {}
-    for comparison in specified(report):
-        groups.setdefault((comparison.main.workload, comparison.main.feature), []).append(comparison)
+    groups: dict[tuple[str, str], list[FindingPair]] = {}
+    for pair in specified(report):
+        groups.setdefault((pair.main.workload, pair.main.feature), []).append(pair)
     rows = (
         Verdicts(
             workload=workload,
-            farthest=min(_main_positions(group), key=lambda comparison: comparison.urgency),
-            agreeing=sum(comparison.main.verdict is Verdict.AGREES for comparison in group),
+            farthest=min(_main_positions(group), key=lambda pair: pair.urgency),
+            agreeing=sum(pair.main.verdict is Verdict.AGREES for pair in group),
             total=len(group),
         )
         for (workload, _), group in groups.items()
@@ -191,9 +191,9 @@ def verdicts(report: Report) -> tuple[Verdicts, ...]:
     return tuple(sorted(rows, key=lambda row: row.farthest.urgency))
 
 
-def _main_positions(group: list[Comparison]) -> list[Comparison]:
+def _main_positions(group: list[FindingPair]) -> list[FindingPair]:
     """Leave out the lesser positions of a feature, if any of its main one is there."""
-    return [comparison for comparison in group if comparison.main.position in MAIN_POSITIONS] or group
+    return [pair for pair in group if pair.main.position in MAIN_POSITIONS] or group
 
 
 def _with_names(observation: Observation | None, prediction: Prediction | None) -> Observation | None:

@@ -19,7 +19,7 @@ def cliff_table(report: Report, found: Iterable[Curve]) -> Table:
     """List where each cache gives out, kernel by kernel, from the innermost outward; steps last."""
     caches = enumerate(report.device.caches)
     order = {name: number for number, cache in caches for name in (f"{cache.name} near", cache.name)}
-    mains = [p.main for curve in found for p in curve.comparisons if p.main.position == "midpoint"]
+    mains = [p.main for curve in found for p in curve.pairs if p.main.position == "midpoint"]
     columns = ("gives out", "kernel", "predicted", observed_head(report), "ratio", "verdict")
     rows = (
         (
@@ -44,7 +44,7 @@ def taper_table(report: Report, found: Iterable[Curve]) -> Table:
     """List the least and the most work that kernels of a family need for 90 % of their best rate."""
     families: dict[str, list[Finding]] = {}
     for curve in found:
-        mains = [pair.main for pair in curve.comparisons if pair.main.position == "n90"]
+        mains = [pair.main for pair in curve.pairs if pair.main.position == "n90"]
         families.setdefault(curve.key.workload, []).extend(mains)
     columns = ("family", "kernels", "predicted", "observed", "agree", "farthest from its prediction")
     rows = (

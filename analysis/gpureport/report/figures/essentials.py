@@ -100,7 +100,7 @@ def _feature_rows(curves: Iterable[Curve], position: str, name: Callable[[str, s
     """Return a row for each name that a feature's family and level make."""
     rows: dict[str, tuple[list[Mark], list[Mark], list[bool]]] = {}
     for curve in curves:
-        compared = {(p.main.level, p.main.position): p.main for p in curve.comparisons}
+        compared = {(p.main.level, p.main.position): p.main for p in curve.pairs}
         mains = [main for (_, where), main in compared.items() if where == position]
         for main in mains:
             if main.predicted is None and main.level.startswith("step"):
@@ -109,7 +109,7 @@ def _feature_rows(curves: Iterable[Curve], position: str, name: Callable[[str, s
             predicted += _marks(main.predicted, main.predicted_low, main.predicted_high)
             observed += _marks(main.observed, main.ci_low, main.ci_high)
             agree.append(main.verdict is Verdict.AGREES)
-        if not curve.comparisons and curve.specification:
+        if not curve.pairs and curve.specification:
             for feature in curve.specification.features:
                 if feature.position == position:
                     predicted, *_ = rows.setdefault(name(curve.key.workload, feature.level), ([], [], []))

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from gpureport.findings import AGREEMENT
 from gpureport.records import Feature, Finding
-from gpureport.report.curves import Comparison
+from gpureport.report.curves import FindingPair
 from gpureport.report.figures.canvas import Canvas, Ink, Pen, Shape
 from gpureport.report.figures.panels import Panel, Scale
 from gpureport.report.figures.style import MUTED, OBSERVED, PREDICTED, SMALL_PT, WIDTH_IN, shorten, text_in
@@ -29,9 +29,9 @@ _FINE_REACH = 2.5
 _WIDEST = 12.0
 
 
-def overview_rows(comparisons: Sequence[Comparison]) -> dict[str, list[Finding]]:
+def overview_rows(pairs: Sequence[FindingPair]) -> dict[str, list[Finding]]:
     """Group the findings that have a ratio: by variant, or by family where there are too many variants."""
-    findings = [c.main for c in comparisons if c.main.ratio and c.main.predicted]
+    findings = [c.main for c in pairs if c.main.ratio and c.main.predicted]
     by_variant = _grouped(findings, lambda finding: f"{finding.workload} / {finding.variant}")
     rows = by_variant if len(by_variant) <= MOST_ROWS else _grouped(findings, lambda finding: finding.workload)
     farthest = sorted(rows, key=lambda name: max(_distance(finding) for finding in rows[name]), reverse=True)
