@@ -29,7 +29,10 @@ from tests.fake_backend import CopyWorkload
 TIMEOUT_S = 120
 _LOG = "OCLGRIND_LOG"
 MOST_WORK_ITEMS = 2**14
-"""Of a verification point: a simulator takes a microsecond for each instruction of each."""
+"""Of a verification point: a simulator takes a microsecond for each instruction of each.
+
+One that advances a board by several generations counts as often; of its points that leaves every size of board.
+"""
 
 
 @dataclass(frozen=True)
@@ -150,7 +153,7 @@ def _small(workload: Workload) -> tuple[Parameters, ...]:
 def _work_items(workload: Workload, parameters: Parameters) -> int:
     job = workload.verification_job(parameters, np.random.default_rng(0))
     each = [int(np.prod(dispatch.global_size)) for dispatch in (*job.before, *job.dispatches)]
-    return sum(each) * workload.verification_dispatches
+    return sum(each) * workload.verification_dispatches * getattr(workload, "generations", 1)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from gpureport.compare.records import (
 from gpureport.compare.standings import BEYOND, WITHIN
 from gpureport.compare.summary import families, means, overall
 from gpureport.records import Metric
-from gpureport.report.comparing import content
+from gpureport.report.comparing import content, maps
 from gpureport.report.comparing_tables import (
     condition_table,
     differences_table,
@@ -250,3 +250,20 @@ def test_marks_stand_where_ratios_mean_less() -> None:
     assert [row[0] for row in machine_table(comparison).rows] == [first, f"△ {second}", third]
     assert boxes(drawn)[0][0] == f"△ {first}"
     assert PREDICTED in drawn
+
+
+def test_a_map_has_no_empty_columns() -> None:
+    """Machines that lack a family are left out of its map, those with the baseline's own speed kept."""
+    comparison = made(3)
+    third = comparison.machines[2].name
+    particles = [c for c in comparison.contests if c.workload.startswith("particles")]
+    lacking = [c.model_copy(update={"standings": c.standings[:2]}) for c in particles]
+    others = [c for c in comparison.contests if c not in particles]
+    (what, figures), *more = maps(comparison.model_copy(update={"contests": (*others, *lacking)}))
+    alone = maps(comparison.model_copy(update={"contests": tuple(lacking)}))
+
+    assert (what, more) == (None, [])
+    names = [[text for text, _ in boxes(figure.svg)] for figure in figures]
+    assert sum(third[:5] in text for text in names[0]) == 1
+    assert "1.00 Tcell/s" in names[0]
+    assert not any(third[:5] in text for _, found in alone for f in found for text, _ in boxes(f.svg))

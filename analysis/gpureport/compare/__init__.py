@@ -2,8 +2,8 @@
 
 from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
-from importlib.metadata import version
 
+from gpureport import __version__
 from gpureport.compare.conditions import cautions, conditions, facts, origin
 from gpureport.compare.differences import differences, regressions
 from gpureport.compare.landmarks import landmarks
@@ -38,7 +38,7 @@ def compare(reports: Mapping[str, Report], baseline: str | None = None, sources:
     differing = conditions(reports)
     found, between_runs = differences(reports, chosen)
     return Comparison(
-        tool_version=version("gpureport"),
+        tool_version=__version__,
         created_at=datetime.now(UTC).isoformat(timespec="seconds"),
         baseline=chosen,
         machines=tuple(

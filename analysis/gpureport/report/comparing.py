@@ -1,6 +1,7 @@
 """From a comparison of machines to HTML and PDF."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from math import ceil
 from pathlib import Path
 
@@ -30,7 +31,7 @@ from gpureport.units import format_value
 NAME = "comparison"
 """Stem of the files."""
 FILE_NAME = f"{NAME}.json"
-_MOST_COLUMNS = 8
+_MOST_COLUMNS = 12
 """Columns of a map whose speeds and shares of promises fit side by side."""
 _MOST_PANEL_PAGES = 3
 """Pages of cliffs and tapers workload by workload; what is beyond is in comparison.json."""
@@ -149,7 +150,20 @@ def _split(rows: Sequence[HeatRow], blocks: Sequence[HeatBlock]) -> Iterator[Fig
         part = rows[number * len(rows) // figures : (number + 1) * len(rows) // figures]
         named = ", ".join(dict.fromkeys(row.name.partition("/")[0] for row in part)).replace("_", " ")
         again = ", continued" if number else ""
-        yield Figure(heat_figure(part, blocks), f"{named[0].upper()}{named[1:]}{again}. {_COLOURS}")
+        yield Figure(heat_figure(*_without_empty(part, blocks)), f"{named[0].upper()}{named[1:]}{again}. {_COLOURS}")
+
+
+def _without_empty(rows: Sequence[HeatRow], blocks: Sequence[HeatBlock]) -> tuple[list[HeatRow], list[HeatBlock]]:
+    """Leave out columns in which no row has anything, and blocks without columns."""
+    columns = [
+        tuple(name for name in block.columns if any(name in row.cells[number] for row in rows))
+        for number, block in enumerate(blocks)
+    ]
+    kept = [number for number, names in enumerate(columns) if names]
+    return (
+        [replace(row, cells=tuple(row.cells[number] for number in kept)) for row in rows],
+        [replace(blocks[number], columns=columns[number]) for number in kept],
+    )
 
 
 def _map_rows(contests: Sequence[Contest], whats: Sequence[What], baseline: str | None) -> Iterator[HeatRow]:

@@ -21,7 +21,7 @@ _MOST_NOISE = 8
 _FAR = 2.0
 """Half width of an interval, as a factor, from which it is written as one."""
 _LEAST_CHANCE = 1e-6
-_NARROW = 12
+_NARROW = 14
 """Characters of a name in a narrow column."""
 _FINEST = 0.1
 """Percent; narrower intervals are written as that wide."""
@@ -52,7 +52,7 @@ def machine_table(comparison: Comparison) -> Table:
         )
         for m in comparison.machines
     )
-    columns = ("machine", "device", "figures are", "of", "speed / baseline", "of its promise")
+    columns = ("machine", "device", "figures are", "when", "speed / baseline", "of its promise")
     return Table(columns, tuple(rows), frozenset(columns[4:]))
 
 
@@ -134,7 +134,7 @@ def _half_width(low: float | None, high: float | None) -> str:
 
 
 def leaders_tables(comparison: Comparison) -> tuple[Table, ...]:
-    """List of many machines who is fastest and slowest at each workload, and which of them keeps least of its promise.
+    """List of many machines who is fastest and slowest at each workload.
 
     A table a family, of workloads that the baseline has.
     """
@@ -143,29 +143,16 @@ def leaders_tables(comparison: Comparison) -> tuple[Table, ...]:
 
 
 def _leaders_table(family: str, contests: Sequence[Contest], baseline: str) -> Table:
-    numeric = ("baseline", "fastest /", "slowest /", "share")
-    columns = (
-        family.replace("_", " "),
-        "from",
-        "baseline",
-        "fastest",
-        "fastest /",
-        "slowest",
-        "slowest /",
-        "least",
-        "share",
-    )
+    numeric = ("baseline", "fastest /", "slowest /")
+    columns = (family.replace("_", " "), "from", "baseline", "fastest", "fastest /", "slowest", "slowest /")
     having = [c for c in contests if c.regime in REGIMES and any(s.to_baseline for s in c.standings)]
-    rows = tuple(_leaders_row(contest, baseline) for contest in having)
-    return Table(columns, rows, frozenset(numeric))
+    return Table(columns, tuple(_leaders_row(contest, baseline) for contest in having), frozenset(numeric))
 
 
 def _leaders_row(contest: Contest, baseline: str) -> tuple[str, ...]:
     ratios = {s.machine: s.to_baseline.value for s in contest.standings if s.to_baseline}
-    shares = {s.machine: s.attained.value for s in contest.standings if s.attained}
     base = next(s.value for s in contest.standings if s.machine == baseline)
     fastest, slowest = (pick(ratios, key=lambda name: ratios[name]) for pick in (max, min))
-    least = min(shares, key=lambda name: shares[name]) if shares else ""
     return (
         contest.workload.partition("/")[2],
         short_regime(contest.regime),
@@ -174,8 +161,6 @@ def _leaders_row(contest: Contest, baseline: str) -> tuple[str, ...]:
         f"{ratios[fastest]:.2g}",
         shorten(slowest, _NARROW),
         f"{ratios[slowest]:.2g}",
-        shorten(least, _NARROW) or UNKNOWN,
-        f"{100 * shares[least]:.0f} %" if least else UNKNOWN,
     )
 
 

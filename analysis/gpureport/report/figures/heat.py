@@ -57,7 +57,7 @@ class HeatBlock:
 class HeatRow:
     """One row: its name, what tells it from others of that name, and by block the ratio of each column that has one.
 
-    What is in *texts* is written in place of the ratio, and not coloured.
+    What is in *texts* is written in the first block in place of the ratio, and not coloured, if there is room.
     """
 
     name: str
@@ -139,8 +139,9 @@ def _cells(canvas: Canvas, row: HeatRow, grid: _Grid, upper: float) -> None:
     for number, (block, ratios) in enumerate(zip(grid.blocks, row.cells, strict=True)):
         for column, name in enumerate(block.columns):
             corner = grid.left(number, column), upper
-            if number == 0 and name in row.texts:
-                _write(canvas, row.texts[name], corner, grid.width, MUTED)
+            text = row.texts.get(name, "") if number == 0 else ""
+            if text and fitted(text, grid.width) == text:
+                _write(canvas, text, corner, grid.width, MUTED)
             elif name in ratios:
                 _cell(canvas, ratios[name], corner, grid.width)
 
