@@ -126,6 +126,16 @@ def test_a_coarse_sweep_is_refined_where_the_time_jumps() -> None:
     assert [point.point.work_items for point in straight] == [*sizes[::8]]
 
 
+def test_coarse_points_that_take_half_the_budget_are_still_refined() -> None:
+    sizes = sorted({round(2 ** (7 + step / 8)) for step in range(73)})
+    sweep = replace(CopyWorkload().sweep(*sizes), coarse=8)
+
+    once_s = 1e-6 * sum(4 * n if n > 5000 else n for n in sizes[::8])
+    backend = FakeBackend(seconds=lambda items, _: 1e-6 * items * (4 if items > 5000 else 1))
+    found = measure(backend, sweep=sweep, settings=Settings(LIMITS, budget_s=2 * once_s))
+    assert len(found.points) > len(sizes[::8])
+
+
 def test_a_trace_keeps_successive_dispatches_one_by_one() -> None:
     ramp = FakeBackend(seconds=lambda items, now: 1e-9 * items * (1 + (1 if now < 0.002 else 0)))
     sweep = replace(CopyWorkload().sweep(30_000, 60_000), frames=40)

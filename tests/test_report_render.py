@@ -274,7 +274,7 @@ def test_addresses_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_page_one_answers() -> None:
     """Device, entry, verdict, sentences, the picture."""
-    text = page_texts()[0].replace("\n", " ")
+    text = page_texts()[0].replace("\n", " ").replace("\N{NO-BREAK SPACE}", " ")
 
     for words in (
         "NVIDIA H200 SXM",

@@ -22,7 +22,7 @@ FEWEST_ROUNDS = 3
 _LONG_S = 5e-3  # a dispatch of that length needs no second look to size its samples
 _SETTLED = 0.02
 _SETTLING_S = 0.5
-_REFINING = 0.4  # share of the budget that may go before the last point is chosen
+_REFINING = 0.4  # share of the budget that choosing points beyond the coarse ones may take
 _LONGEST_REST_S = 1.0
 _RESTING = 0.25  # share of a trace's time that is kept for the rest before it
 _OVERRUN = 2.0  # times the budget at which even the fewest rounds are cut short
@@ -68,7 +68,9 @@ class Rounds:
         picked = [*points[:-1:coarse], *points[-1:]]
         self._pilot(picked)
         room = len(picked) if coarse > 1 else 0
-        while room and self._elapsed() < _REFINING * self._settings.budget_s:
+        # The coarse points may have taken long to fill: those between which the curve bends are worth their time still.
+        until = min(self._settings.budget_s, self._elapsed() + _REFINING * self._settings.budget_s)
+        while room and self._elapsed() < until:
             times = [point.s_per_work for point in points]
             more = [points[index] for index in between([point.key.x for point in points], times, room)]
             if not more:

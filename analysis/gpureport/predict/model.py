@@ -27,6 +27,12 @@ THROUGHPUT_CORNER = 4.0
 LATENCY_CORNER = 3.0
 """p-norm that joins latency with throughput: fits bandwidth against resident work-items on 12 GPUs to 2.7 % in the
 median (RRZE-HPC/gpu-benches @1038c5d, gpu-stream)."""
+ONE_WAY = 1.09
+"""Bandwidth of reads alone or writes alone over that of both, between which memory must turn round.
+
+Median of reads and of writes over copies on A100 (two), A40, H100 and MI210 (RRZE-HPC/gpu-benches @1038c5d, gpu-stream)
+and on an H200: 0.99 to 1.18.
+"""
 
 _MEMORY_CLASSES = frozenset({"memory", "instruction"})
 
@@ -145,7 +151,8 @@ def _memory_time(device: Device, demand: Demand, footprint: float, held: tuple[f
             slowest = corner((slowest, writes_s), THROUGHPUT_CORNER)
         levels.append(Level(bound, capacity, (written and cache.written_extent) or cache.bandwidth_extent, slowest))
     moved = traffic.memory_bytes(demand.streams, device, every_pass=again)
-    memory_s = moved / (device.memory.bandwidth_bytes_per_s * device.memory.efficiency)
+    reached = device.memory.efficiency * (ONE_WAY if traffic.one_way(demand.streams, device) else 1.0)
+    memory_s = moved / (device.memory.bandwidth_bytes_per_s * reached)
     if memory_s > slowest:
         slowest, bound = memory_s, "DRAM"
     nowhere = Extent(departure=1, midpoint=1, arrival=1)
