@@ -27,18 +27,18 @@ def size_pt(svg: str) -> tuple[float, float]:
 
 def _box(element: ET.Element) -> Box:
     size = float(element.attrib["font-size"])
-    left, top, right, bottom = (
-        edge * size / _SCALE
-        for edge in _font(element.get("font-weight", "400")).getbbox(element.text or "", anchor="ls")
-    )
-    start = {"middle": -0.5, "end": -1.0}.get(element.get("text-anchor", ""), 0.0) * right
+    font, text = _font(element.get("font-weight", "400")), element.text or ""
+    left, top, right, bottom = (edge * size / _SCALE for edge in font.getbbox(text, anchor="ls"))
+    width = font.getlength(text) * size / _SCALE
+    start = {"middle": -0.5, "end": -1.0}.get(element.get("text-anchor", ""), 0.0) * width
     x, y = float(element.attrib["x"]), float(element.attrib["y"])
     if "transform" not in element.attrib:
         return x + start + left, y + top, x + start + right, y + bottom
     words = element.attrib["transform"].removeprefix("rotate(").removesuffix(")").split()
     turn, across, up = map(float, words)
     assert turn == -90
-    return across + y - up + top, up - start - right, across + y - up + bottom, up - start - left
+    start, drop = x - across + start, y - up
+    return across + drop + top, up - start - right, across + drop + bottom, up - start - left
 
 
 @cache

@@ -15,6 +15,7 @@ from gpureport.records import Axis, Metric, Observation, ObservedPoint, PointKey
 from gpureport.report.captions import trace_caption
 from gpureport.report.curves import Curve, curves, paired
 from gpureport.report.document import Clock, Report
+from gpureport.report.figures.anchors import started, width_em
 from gpureport.report.figures.canvas import Canvas, Ink, Pen
 from gpureport.report.figures.cases import case_figure, case_labels
 from gpureport.report.figures.essentials import essentials, essentials_figure
@@ -400,6 +401,21 @@ def test_text_stands_where_it_is_put(va: Any, y: float) -> None:
     assert float(level.attrib["x"]) == 72
     assert float(level.attrib["y"]) == float(upright.attrib["y"]) == pytest.approx(y)
     assert upright.get("transform") == "rotate(-90 72 36)"
+
+
+def test_texts_stand_where_they_stood() -> None:
+    """Without anchors, as a PDF has them: level, upright, bold, escaped, and of characters that no font has."""
+    canvas = Canvas(1.0)
+    canvas.text((1, 0.5), "starts")
+    canvas.text((1, 0.4), 'a < "b" & c', ha="center")
+    canvas.text((1, 0.3), "upright", ha="right", upright=True, weight=600)
+    canvas.text((1, 0.2), "設備", ha="right")
+    before, after = boxes(canvas.drawn()), boxes(started(canvas.drawn()))
+
+    assert "text-anchor" not in started(canvas.drawn())
+    assert [text for text, _ in after] == ["starts", 'a < "b" & c', "upright", "設備"]
+    assert all(box == pytest.approx(other, abs=0.3) for (_, box), (_, other) in zip(before[:3], after, strict=False))
+    assert width_em("設備") > 1
 
 
 def test_the_roofline_takes_the_largest_size_of_each_variant(report: Report) -> None:

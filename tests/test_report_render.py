@@ -4,13 +4,14 @@ import base64
 import io
 import re
 import sys
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from pypdf import PdfReader
-from pypdf.generic import Destination
+from pypdf.generic import Destination, DictionaryObject, PdfObject
 
 from gpureport.data import data_dir
 from gpureport.errors import GpuReportError
@@ -274,7 +275,7 @@ def test_addresses_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_page_one_answers() -> None:
     """Device, entry, verdict, sentences, the picture."""
-    text = page_texts()[0].replace("\n", " ")
+    text = page_texts()[0].replace("\n", " ").replace("\N{NO-BREAK SPACE}", " ")
 
     for words in (
         "NVIDIA H200 SXM",
@@ -449,3 +450,24 @@ def test_no_word_of_a_table_is_broken() -> None:
 
     assert {"44.68 Gparticle/s", "(44.54 to 44.82)"} <= lines
     assert not lines & {"44.68", "44.68 Gparticle/", "s", "44.82)"}
+
+
+def structure(node: PdfObject | None) -> Iterator[DictionaryObject]:
+    """Yield the tags below a node of the structure tree."""
+    below = node.get("/K", []) if isinstance(node, DictionaryObject) else []
+    for child in below if isinstance(below, list) else [below]:
+        tag = child.get_object()
+        if isinstance(tag, DictionaryObject) and "/S" in tag:
+            yield tag
+            yield from structure(tag)
+
+
+def test_every_figure_and_table_of_the_pdf_is_tagged() -> None:
+    """A figure says what is to be seen in it; tables have heads, and captions that belong to them."""
+    tags = list(structure(full_pdf().root_object["/StructTreeRoot"].get_object()))
+    kinds = [str(tag["/S"]) for tag in tags]
+    figures = [tag for tag in tags if tag["/S"] == "/Figure"]
+
+    assert len(figures) > 5
+    assert all(len(str(figure["/Alt"])) > 20 for figure in figures)
+    assert {"/Table", "/TH", "/TD", "/Caption", "/H1", "/H2", "/H3", "/L"} <= set(kinds)

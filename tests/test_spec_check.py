@@ -187,6 +187,25 @@ def test_implausible_values_keep_no_file_from_use() -> None:
     ]
 
 
+@pytest.mark.parametrize("text", ["", " "])
+def test_a_source_that_names_nothing_is_none(tmp_path: Path, text: str) -> None:
+    """Values would seem to have one."""
+    path = tmp_path / "mine.yaml"
+    path.write_text(GOOD.read_text().replace('"data sheet"', f'"{text}"'))
+
+    assert [(p.field, p.severity) for p in check_file(path)] == [("sources.sheet.text", "error")]
+
+
+def test_an_architecture_of_another_vendor_is_said(tmp_path: Path) -> None:
+    """No device would be matched: its vendor is held against that of the entry."""
+    path = tmp_path / "mine.yaml"
+    path.write_text(GOOD.read_text().replace("vendor: ACME", "vendor: AMD"))
+
+    (problem,) = check_file(path)
+    assert (problem.field, problem.severity) == ("vendor", "warning")
+    assert problem.message == "AMD does not make the architecture Turing (compute capability 7.5), NVIDIA does"
+
+
 def test_an_unknown_rule_is_answered_with_the_nearest(tmp_path: Path) -> None:
     """The fields that belong to a rule cannot be told before."""
     path = tmp_path / "mine.yaml"

@@ -40,7 +40,7 @@ def unique_names(names: "Iterable[str]") -> list[str]:
 
 
 def open_machine(source: str, database: Database, workloads: "Sequence[Workload]") -> Report:
-    """Open a report or a record; a device of the database is predicted, without intervals.
+    """Open a report or a record; a device of the database is predicted.
 
     Args:
         source: a file, a folder, or a device's name.
@@ -57,25 +57,22 @@ def open_machine(source: str, database: Database, workloads: "Sequence[Workload]
         device = database.resolve(source)
     except InputError as error:
         raise InputError(f"{source}: neither a file or folder, nor a device ({error})") from None
-    return predicted_report(device, workloads, intervals=False)
+    return predicted_report(device, workloads)
 
 
-def predicted_report(
-    device: "Device", workloads: "Sequence[Workload]", *, quick: bool = False, intervals: bool = True
-) -> Report:
+def predicted_report(device: "Device", workloads: "Sequence[Workload]", *, quick: bool = False) -> Report:
     """Return the report of what the specification promises of *device*.
 
     Args:
         device: an entry of the database.
         workloads: those to predict.
         quick: shorter sweeps.
-        intervals: without them it takes a third of the time.
     """
     from gpureport.predict import limits_of, predict
     from gpureport.report.prediction import prediction_report
 
     limits = limits_of(device, quick=quick)
-    predictions = [p for workload in workloads for p in predict(device, workload, limits, intervals=intervals)]
+    predictions = [p for workload in workloads for p in predict(device, workload, limits)]
     return prediction_report(device, workloads, predictions, quick=quick)
 
 

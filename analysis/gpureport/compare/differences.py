@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import exp, log, pi, sqrt
+from math import exp, inf, log, pi, sqrt
 
 import numpy as np
-from scipy.stats import false_discovery_control, norm
+from scipy.stats import false_discovery_control
+from scipy.stats import t as student
 
 from gpureport.compare.records import Difference, Ratio
-from gpureport.observe.statistics import MAD_TO_SIGMA, NORMAL_95, Floats, sampling_noise
+from gpureport.observe.statistics import MAD_TO_SIGMA, Floats, sampling_noise
 from gpureport.records import Measurement
 from gpureport.report.document import Report
 
@@ -20,6 +21,8 @@ _USUAL = 0.01
 """Relative standard deviation between runs that is taken where there are fewer."""
 _LEAST = 0.003
 """Least that runs differ by as a whole: copies of successive runs on one H200 lay so far apart."""
+_EFFICIENCY = 0.37
+"""Of the median absolute deviation as an estimate of a normal distribution's width (Rousseeuw and Croux 1993)."""
 _COMMON_POINTS = 3
 """Fewest points that two sweeps must share, if they have more than one each."""
 
@@ -42,19 +45,32 @@ class _Pair:
 
 
 @dataclass(frozen=True)
+class _Null:
+    """By how much sweeps of two runs differ if nothing else does.
+
+    Attributes:
+        deviation: relative, one standard deviation.
+        freedom: degrees of freedom with which it is known.
+    """
+
+    deviation: float
+    freedom: float
+
+
+@dataclass(frozen=True)
 class _Tested:
     """A sweep of a machine and how likely it is if nothing differs.
 
     Attributes:
         machine: its name.
         pair: the sweep.
-        error: standard error of its centre, with what runs differ by.
+        half_width: of the 95 % interval of its centre, with what runs differ by.
         p_value: of so large a centre.
     """
 
     machine: str
     pair: _Pair
-    error: float
+    half_width: float
     p_value: float
 
 
@@ -64,8 +80,8 @@ def differences(reports: Mapping[str, Report], baseline: str) -> tuple[tuple[Dif
     Samples of one run say how well its median is known, not by how much another run on the same machine would differ:
     clocks, temperature and where buffers lie differ from run to run. That is read off the sweeps themselves: about
     their median most are taken to differ by nothing else (as an empirical null, Efron, Large-Scale Inference, 2010,
-    chapter 6). What remains
-    is tested sweep by sweep, and false discoveries among all of them are bounded (Benjamini and Hochberg 1995).
+    chapter 6). What remains is tested sweep by sweep with Student's t, since few sweeps tell little of their own
+    spread, and false discoveries among all of them are bounded (Benjamini and Hochberg 1995).
 
     Args:
         reports: by the machine's name.
@@ -77,16 +93,15 @@ def differences(reports: Mapping[str, Report], baseline: str) -> tuple[tuple[Dif
     """
     base = reports[baseline]
     tested: list[_Tested] = []
-    between_runs = []
+    between_runs: list[float] = []
     for name, report in reports.items():
         if name == baseline or report.match.entry != base.match.entry or report.device.name != base.device.name:
             continue
         pairs = tuple(_pairs(report, base))
-        between = _between(pairs)
-        between_runs.append(between)
-        tested += (_tested(name, pair, _USUAL if between is None else between) for pair in pairs)
-    known = [between for between in between_runs if between is not None]
-    return tuple(_judged(tested)), max(known, default=None)
+        null = _null(pairs)
+        between_runs += [null.deviation] if null else []
+        tested += (_tested(name, pair, null or _Null(_USUAL, inf)) for pair in pairs)
+    return tuple(_judged(tested)), max(between_runs, default=None)
 
 
 def _pairs(report: Report, base: Report) -> Iterator[_Pair]:
@@ -100,7 +115,9 @@ def _pairs(report: Report, base: Report) -> Iterator[_Pair]:
 
 def _pair(one: Measurement, other: Measurement) -> _Pair | None:
     """Return by how much two sweeps differ at the points that they share, or ``None`` if these are too few."""
-    samples = [{p.point.label: np.array(p.samples_s) for p in m.points if p.samples_s} for m in (one, other)]
+    samples = [
+        {p.point.label: np.array(p.samples_s) / p.point.work for p in m.points if p.samples_s} for m in (one, other)
+    ]
     common = [label for label in samples[0] if label in samples[1]]
     if len(common) < min(_COMMON_POINTS, *map(len, samples)) or not common:
         return None
@@ -119,8 +136,8 @@ def _error_of_median(logs: Floats, noise: Floats) -> float:
     return max(scatter, own) * sqrt(pi / 2 / n)
 
 
-def _between(pairs: tuple[_Pair, ...]) -> float | None:
-    """Return the standard deviation between sweeps that the samples do not account for.
+def _null(pairs: tuple[_Pair, ...]) -> _Null | None:
+    """Return how far sweeps differ that the samples do not account for, if there are enough to tell.
 
     About their median: what all sweeps have in common, a lower clock say, is a difference, not noise.
     """
@@ -129,19 +146,21 @@ def _between(pairs: tuple[_Pair, ...]) -> float | None:
     centres: Floats = np.array([pair.centre for pair in pairs])
     total = float(MAD_TO_SIGMA * np.median(np.abs(centres - np.median(centres))))
     within = float(np.median([pair.error for pair in pairs]))
-    return max(_LEAST, float(np.sqrt(max(total**2 - within**2, 0.0))))
+    deviation = max(_LEAST, float(np.sqrt(max(total**2 - within**2, 0.0))))
+    return _Null(deviation, _EFFICIENCY * (len(pairs) - 1))
 
 
-def _tested(machine: str, pair: _Pair, between: float) -> _Tested:
-    error = max(float(np.hypot(pair.error, between)), 1e-9)
-    return _Tested(machine, pair, error, float(2 * norm.sf(abs(pair.centre) / error)))
+def _tested(machine: str, pair: _Pair, null: _Null) -> _Tested:
+    error = float(np.hypot(pair.error, null.deviation))
+    p_value = float(2 * student.sf(abs(pair.centre) / error, null.freedom))
+    return _Tested(machine, pair, float(student.ppf(0.975, null.freedom)) * error, p_value)
 
 
 def _judged(tested: Sequence[_Tested]) -> Iterator[Difference]:
     """Yield the differences; those that are real among all of them, whichever machine they are of."""
     bounded = false_discovery_control([one.p_value for one in tested]) if tested else ()
     for one, chance in zip(tested, bounded, strict=True):
-        centre, half = one.pair.centre, NORMAL_95 * one.error
+        centre, half = one.pair.centre, one.half_width
         yield Difference(
             machine=one.machine,
             sweep=one.pair.sweep,

@@ -2,10 +2,10 @@
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from math import exp, log
+from math import exp, hypot, log
 
 from gpureport.compare.records import Contest, Ratio, Standing
-from gpureport.records import Metric, Observation, PredictedPoint, Prediction, SweepKey
+from gpureport.records import Metric, Observation, ObservedPoint, PredictedPoint, Prediction, SweepKey
 from gpureport.report.document import Report
 
 BEYOND, WITHIN = "beyond the caches", "within the caches"
@@ -86,21 +86,25 @@ def _points(
     for point in curve.points:
         said = by_label.get(point.point.label)
         regime = _regime(said) if name in sized else point.point.label
-        interval = None
-        if not isinstance(point, PredictedPoint) and point.ci_low < point.ci_high:
-            interval = (point.ci_low, point.ci_high)
         yield (
             (name, regime),
             _Candidate(
                 metric=curve.metric,
                 label=point.point.label,
                 value=point.value,
-                interval=interval,
+                interval=_interval(point),
                 promised=said.value if said else None,
                 observed=observation is not None,
                 counting=counting.get(name, ""),
             ),
         )
+
+
+def _interval(point: PredictedPoint | ObservedPoint) -> tuple[float, float] | None:
+    """Return the 95 % interval of a point's value, where there is one."""
+    if isinstance(point, PredictedPoint):
+        return (point.value / point.spread, point.value * point.spread) if point.spread > 1 else None
+    return (point.ci_low, point.ci_high) if point.ci_low < point.ci_high else None
 
 
 def _regime(said: PredictedPoint | None) -> str:
@@ -146,10 +150,11 @@ def _standing(name: str, candidate: _Candidate, base: _Candidate | None) -> Stan
 
 
 def _attained(candidate: _Candidate) -> Ratio | None:
-    """Return speed / promised speed of a point that was observed."""
-    if not candidate.observed or candidate.promised is None:
+    """Return speed / promised speed of a point that was observed; the promise is taken at its word."""
+    promised = candidate.promised
+    if not candidate.observed or promised is None:
         return None
-    return _faster(candidate, _Candidate(candidate.metric, "", candidate.promised, None, None, observed=False))
+    return _faster(candidate, _Candidate(candidate.metric, "", promised, (promised, promised), None, observed=False))
 
 
 def _faster(one: _Candidate, other: _Candidate) -> Ratio:
@@ -158,9 +163,9 @@ def _faster(one: _Candidate, other: _Candidate) -> Ratio:
         return Ratio(value=1.0)
     sign = 1 if one.metric.kind == "rate" else -1
     centre = sign * log(one.value / other.value)
-    errors = [log(side.interval[1] / side.interval[0]) / 2 for side in (one, other) if side.interval]
-    lacking = any(side.observed and side.interval is None for side in (one, other))
-    return _ratio(centre, None if lacking or not errors else sum(error**2 for error in errors) ** 0.5)
+    if one.interval is None or other.interval is None:
+        return _ratio(centre, None)
+    return _ratio(centre, hypot(*(log(high / low) / 2 for low, high in (one.interval, other.interval))))
 
 
 def _quotient(one: Ratio | None, other: Ratio | None) -> Ratio | None:

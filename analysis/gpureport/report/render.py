@@ -20,6 +20,7 @@ from gpureport.report.captions import legend
 from gpureport.report.chapters import chapters
 from gpureport.report.curves import curves
 from gpureport.report.document import Report
+from gpureport.report.figures.anchors import started
 from gpureport.report.figures.style import brief, shorten
 from gpureport.report.figures.svg import PAGE_FONT, described
 from gpureport.report.numbers import by_kind, families, wrong_variants
@@ -133,7 +134,7 @@ def _laid_out(template: str, content: Content, paper: Paper) -> "Document":
     def beside(figure: Figure) -> "Markup":
         from markupsafe import Markup
 
-        pictures.append(figure.svg.encode())
+        pictures.append(started(figure.svg).encode())
         return Markup('<img src="{}{}" alt="{}">').format(_PICTURE, len(pictures) - 1, figure.caption)
 
     html = _filled(template, content, beside).replace("<wbr>", "\u200b")  # as WeasyPrint has it, but no element

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from gpureport.spec.models import Cache, Device
+from gpureport.spec.names import vendor
 from gpureport.spec.resolve import Layer
 from gpureport.units import format_bandwidth, format_bytes
 
@@ -48,10 +49,18 @@ def implausible(device: Device, flops: float | None = None) -> Iterator[Remark]:
         yield from _bandwidth(device)
     if flops is not None:
         yield from _flops(device, flops)
+    yield from _vendor(device)
     for inner, outer in pairwise(device.caches):
         yield from _order(inner, outer)
     for cache in device.caches:
         yield from _cache(device, cache)
+
+
+def _vendor(device: Device) -> Iterator[Remark]:
+    ours, makers = vendor(device.vendor), vendor(device.architecture.vendor)
+    if ours and makers and ours != makers:
+        maker = device.architecture.vendor
+        yield "vendor", f"{device.vendor} does not make the architecture {device.architecture.name}, {maker} does"
 
 
 def peak_flops(device: Device) -> float:

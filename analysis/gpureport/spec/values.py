@@ -140,7 +140,7 @@ class Source(Strict):
 
     short_for = "text"
 
-    text: str
+    text: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
     kind: SourceKind = "spec"
 
     @model_validator(mode="before")

@@ -31,7 +31,7 @@ MOST_PANELS = 6
 
 _HEAD_IN = 0.44
 _BINDING_IN, _PREDICTED_IN, _OBSERVED_IN = 0.24, 0.145, 0.055  # above the curve
-_PLOT_IN = {1: 2.1, 2: 1.5, 3: 1.05}  # by panels side by side
+_PLOT_IN = {1: 1.7, 2: 1.4, 3: 1.0}  # by panels side by side
 _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 
