@@ -8,11 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpureport.predict import limits_of, predict, predict_sweep, traffic
+from gpureport.predict.features import named
 from gpureport.predict.model import corner, point_time
 from gpureport.predict.occupancy import Resources
 from gpureport.predict.residency import Level, departed, latency_levels, staircase
+from gpureport.records import Axis, CurveFeature
 from gpureport.spec.models import Cache, Extent
 from gpureport.workloads import all_workloads
+from gpureport.workloads.memory.stream import Copy
 from gpureport.workloads.model import Demand, Stream, Workload
 from gpureport.workloads.particles import Arrays, Structs
 from tests.toy import L1, L2, MIB, STEP, TOY
@@ -255,3 +258,18 @@ def test_local_memory_follows_the_work_group() -> None:
         size: 8 * size for size in (32, 64, 128, 256, 512, 1024)
     }
     assert {entry.source for entry in prediction.occupancy} == {"compiled"}
+
+
+def test_a_step_that_is_far_from_every_cache_is_no_caches() -> None:
+    """A curve may also step where work-groups change their shape."""
+
+    def at(nbytes: float) -> CurveFeature:
+        return CurveFeature(
+            feature="cliff", position="midpoint", level="level 1", value=nbytes, unit="B", ci_low=nbytes, ci_high=nbytes
+        )
+
+    axis = Axis(quantity="working_set", label="working set")
+    points = next(iter(predict(TOY, Copy(), limits_of(TOY)))).points
+
+    assert [named([at(size)], axis, points, TOY)[0].level for size in (64 * MIB, 150 * MIB)] == ["L2", "L2"]
+    assert named([at(2**30)], axis, points, TOY)[0].level == "step at 1 GiB"

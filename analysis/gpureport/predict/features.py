@@ -6,6 +6,7 @@ from statistics import mode
 
 from gpureport.records import Axis, CurveFeature, PredictedPoint
 from gpureport.spec.models import Device
+from gpureport.units import format_bytes
 
 
 def named(
@@ -13,8 +14,9 @@ def named(
 ) -> tuple[CurveFeature, ...]:
     """Rename the numbered levels of *features*.
 
-    A cliff belongs to the cache whose step is nearest to its midpoint (in log); the plateau before it has its name.
-    A plateau that no cliff ends is named by what serves (over working sets) or binds (over work-items) its points.
+    A cliff belongs to the cache whose step is nearest to its midpoint (in log), unless none is near; the plateau before
+    it has its name. A plateau that no cliff ends is named by what serves (over working sets) or binds (over work-items)
+    its points.
     """
     names = {
         feature.level: _cache_near(feature.value, device, _waits(points))
@@ -34,6 +36,7 @@ def named(
 
 
 _ON_IT = log(1.1)
+_NONE_IS_NEAR = log(4)  # where work-groups change their shape curves step, too
 
 
 def _at_plateau(value: float, axis: Axis, points: Sequence[PredictedPoint]) -> str:
@@ -54,4 +57,6 @@ def _cache_near(size_bytes: float, device: Device, apart: bool) -> str:
     steps = {cache.name: cache.capacity_bytes for cache in device.caches}
     if apart:
         steps |= {f"{c.name} near": c.capacity_bytes / c.partitions for c in device.caches if c.partitions > 1}
-    return min(steps, key=lambda name: abs(log(size_bytes / steps[name])), default="cache")
+    nearest = min(steps, key=lambda name: abs(log(size_bytes / steps[name])), default="cache")
+    far = nearest in steps and abs(log(size_bytes / steps[nearest])) > _NONE_IS_NEAR
+    return f"step at {format_bytes(size_bytes)}" if far else nearest

@@ -47,7 +47,7 @@ def with_intervals(
 
 def _with_interval(feature: CurveFeature, factor: float) -> CurveFeature:
     low, high = (float(f"{end:.5g}") for end in (feature.value / factor, feature.value * factor))
-    return feature.model_copy(update={"ci_low": low, "ci_high": high})
+    return feature.model_copy(update={"ci_low": min(low, feature.value), "ci_high": max(high, feature.value)})
 
 
 class _Curve:
