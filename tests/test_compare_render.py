@@ -25,6 +25,7 @@ from gpureport.report.comparing_tables import (
     differences_table,
     leaders_tables,
     machine_table,
+    ratio_text,
     standings_tables,
 )
 from gpureport.report.comparing_words import listed, sentences, title
@@ -267,3 +268,18 @@ def test_a_map_has_no_empty_columns() -> None:
     assert sum(third[:5] in text for text in names[0]) == 1
     assert "1.00 Tcell/s" in names[0]
     assert not any(third[:5] in text for _, found in alone for f in found for text, _ in boxes(f.svg))
+
+
+@pytest.mark.parametrize(
+    ("factor", "text"),
+    [
+        (1.0001, "2.00 ± 0.1 %"),
+        (1.004, "2.00 ± 0.4 %"),
+        (1.096, "2.00 ± 10 %"),
+        (1.23, "2.00 ± 23 %"),
+        (3, "2.00 (factor 3)"),
+    ],
+)
+def test_an_interval_is_written_with_the_digits_that_it_has(factor: float, text: str) -> None:
+    """None finer than a tenth of a percent."""
+    assert ratio_text(Ratio(value=2.0, ci_low=2 / factor, ci_high=2 * factor)) == text

@@ -130,7 +130,10 @@ def _half_width(low: float | None, high: float | None) -> str:
     if not low or not high:
         return ""
     factor = (high / low) ** 0.5
-    return f" ± {max(_FINEST, 100 * (factor - 1)):.1g} %" if factor < _FAR else f" (factor {factor:.2g})"
+    if factor >= _FAR:
+        return f" (factor {factor:.2g})"
+    percent = max(_FINEST, 100 * (factor - 1))
+    return f" ± {percent:.1g} %" if percent < 9.5 else f" ± {percent:.0f} %"
 
 
 def leaders_tables(comparison: Comparison) -> tuple[Table, ...]:
