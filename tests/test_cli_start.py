@@ -19,7 +19,7 @@ from tests.fake_run import empty_report
 
 COMMAND = (sys.executable, "-m", "gpureport")
 COLOUR = re.compile(r"\x1b\[[\d;]*(?:3[0-7]|9[0-7])[\d;]*m")
-SLOW_LIBRARIES = ("numpy", "pandas", "pint", "pyopencl", "rich", "scipy", "weasyprint")
+SLOW_LIBRARIES = ("matplotlib", "numpy", "pandas", "pint", "pyopencl", "rich", "scipy", "seaborn", "weasyprint")
 
 
 LIBRARIES = (sys.executable, "-c", "import typer.main; from pydantic import AfterValidator, Field, TypeAdapter")
@@ -61,7 +61,7 @@ def test_predicting_needs_neither_opencl_nor_what_renders() -> None:
     modules = imported("predict", "h200", "--json", "-w", "launch")
 
     assert "pydantic" in modules
-    assert not modules & {"pyopencl", "weasyprint", "pandas"}
+    assert not modules & {"pyopencl", "weasyprint", "matplotlib", "seaborn", "pandas"}
 
 
 @pytest.mark.parametrize(

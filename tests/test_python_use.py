@@ -46,6 +46,26 @@ def test_importing_is_quick_and_rooms_do_not_take_the_place_of_functions() -> No
         gpureport.nothing  # type: ignore[attr-defined]  # noqa: B018
 
 
+def test_a_family_is_drawn_a_panel_a_variant(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Predicted line and observed marks in each, with the unit; what is not there is named."""
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    frames = ReportFrames(REPORT)
+    first = next(o for o in REPORT.observations if o.axis.quantity == "working_set")
+    grid = frames.plot(first.key.workload, first.key.sweep)
+
+    assert set(grid.axes_dict) == {
+        o.key.variant
+        for o in REPORT.observations
+        if (o.key.workload, o.key.sweep) == (first.key.workload, first.key.sweep)
+    }
+    axes = frames.plot(f"{first.key.workload}/{first.key.variant}", first.key.sweep).axes_dict[first.key.variant]
+    line, *_, marks = axes.get_lines()
+    assert len(line.get_xdata()) == len(marks.get_xdata()) == len(first.points)
+    assert axes.get_title().startswith(f"{first.key.variant} (")
+    with pytest.raises(InputError, match=r"^nothing: no sweep 'working_set' of it is in this report; there are "):
+        frames.plot("nothing")
+
+
 def test_every_record_has_its_row() -> None:
     """With the fields of the record as columns, verdicts as text."""
     frames = ReportFrames(REPORT)

@@ -7,13 +7,18 @@ Columns are the fields of the records (:mod:`gpureport.records`, :mod:`gpureport
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import pandas as pd
 from pydantic import BaseModel
 
+from gpureport import plots
 from gpureport.compare.records import Comparison, Condition, Contest, Entrant, Landmark, Ratio
 from gpureport.records import CurveFeature, Finding, Measurement, Metric, Observation, PointKey, Prediction, SweepKey
 from gpureport.report.document import Report
+
+if TYPE_CHECKING:
+    import seaborn as sns
 
 Row = dict[str, object]
 
@@ -79,6 +84,10 @@ class ReportFrames:
         """Every raw sample: seconds of one dispatch, and when in its sweep it was taken."""
         rows = (row for measurement in self.report.measurements for row in _samples(measurement))
         return _table(rows, (*_KEY, *_SAMPLE))
+
+    def plot(self, workload: str, sweep: str = "working_set") -> "sns.FacetGrid":
+        """Draw curves with seaborn: see :func:`gpureport.plots.curves`, which also raises."""
+        return plots.curves(self.points, workload, sweep)
 
 
 @dataclass(frozen=True)
