@@ -25,6 +25,8 @@ from tests.fake_backend import PRESENT
 from tests.fake_gpu import CLOCK_HZ, GPU, GROUPS_PER_S, INTEGER_CYCLES, KIB, L1, L2, LAUNCH_S, MEMORY, FakeGpu
 
 Captured = pytest.CaptureFixture[str]
+GIVES_OUT = 0.973 / 1.04
+"""Where the latency of the fake GPU's L2 is half way to the memory's, in log, of where an NVIDIA GPU's is."""
 HOSTILE = PRESENT.model_copy(
     update={"index": 1, "name": "[red]<script>\x1b[31m\x85'\": {x}", "platform": "Intel(R) OpenCL HD Graphics"}
 )
@@ -133,7 +135,7 @@ def test_what_primitives_measure_is_that_of_the_device(capsys: Captured) -> None
     device = new("--device", "3")
     first, second = device.caches
 
-    assert second.capacity_bytes == pytest.approx(L2.capacity, rel=0.06)
+    assert second.capacity_bytes == pytest.approx(GIVES_OUT * L2.capacity, rel=0.03)
     assert first.latency_cycles == pytest.approx(L1.latency, rel=0.04)
     assert second.latency_cycles == pytest.approx(L2.latency, rel=0.02)
     assert device.memory.latency_cycles == pytest.approx(MEMORY.latency, rel=0.02)
@@ -188,7 +190,7 @@ def test_the_end_of_the_near_part_tells_the_whole_capacity(monkeypatch: pytest.M
 
     device = new()
     assert device.caches[-1].partitions == 2
-    assert device.caches[-1].capacity_bytes == pytest.approx(L2.capacity, rel=0.06)
+    assert device.caches[-1].capacity_bytes == pytest.approx(GIVES_OUT * L2.capacity, rel=0.03)
     note = device.provenance["caches.L2.capacity"].note
     assert note.startswith("where the curve of memory/latency steps at the end of the near part; ")
 
