@@ -67,7 +67,7 @@ def test_a_pipe_shows_a_line_a_workload(capsys: Captured) -> None:
     assert lines == ["test/copy …", "test/again …"]
 
 
-def test_measure_needs_neither_pango_nor_matplotlib(fake: pytest.MonkeyPatch) -> None:
+def test_measure_renders_nothing(fake: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("rendered")
 

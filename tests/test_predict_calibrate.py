@@ -153,15 +153,17 @@ def test_barriers_cost_their_waves_and_some_more() -> None:
     assert [p.time_s for p in again.points] == pytest.approx(times, rel=0.05)
 
 
-def test_only_groups_of_one_wave_show_what_a_barrier_adds() -> None:
-    """Without them, nothing is taken; where they take no longer than their waves, only the rate."""
-    (prediction,) = _predicted(Barrier())
-    large = prediction.model_copy(update={"points": prediction.points[1:]})
-    assert calibrated(TOY, [large], [_timed(large, [1.0] * len(large.points))]) == TOY
+def test_only_groups_of_several_sizes_show_what_a_barrier_adds() -> None:
+    """Of too few nothing is taken; where groups of one wave take no longer than their waves, nothing adds."""
+    listed = TOY.model_copy(update={"architecture": TOY.architecture.model_copy(update={"barrier_cycles": 3.0})})
+    (prediction,) = _predicted(Barrier(), listed)
+    for few in (prediction.points[1:], prediction.points[:2], prediction.points[:1]):
+        some = prediction.model_copy(update={"points": few})
+        assert calibrated(listed, [some], [_timed(some, [1.0] * len(few))]) == listed
 
     waves = [TOY.launch.batched_s + TOY.cycles(p.point.work / TOY.compute_units / 16) for p in prediction.points]
-    device = calibrated(TOY, [prediction], [_timed(prediction, waves)])
-    assert device.architecture.barrier_cycles == TOY.architecture.barrier_cycles
+    device = calibrated(listed, [prediction], [_timed(prediction, waves)])
+    assert device.architecture.barrier_cycles == pytest.approx(0.0, abs=0.1)
     assert device.architecture.rates_per_cycle["barrier"] == pytest.approx(16.0)
 
 

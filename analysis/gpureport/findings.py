@@ -3,7 +3,7 @@
 Why the two differ is not guessed here: ``gpureport.predict.explain`` tests hypotheses, and :func:`explained` quotes it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from math import log
 
 from gpureport.matching import Match, match_features
@@ -170,10 +170,13 @@ def _above_ceiling(match: Match, context: _Context) -> str | None:
 def _hard_limit(point: PredictedPoint, device: Device) -> tuple[str, float]:
     """Return the ceiling no kernel passes: instruction rates at full clock, memory at its listed bandwidth.
 
+    How many lines a load looks up in a cycle and what barriers cost local memory is no listed rate.
+
     Instructions are counted in GPU machine code, so they bound nothing on a CPU. Memory counts only where nothing is
     served by a cache any more, at about four times the last cache and beyond.
     """
     soft = {cache.name for cache in device.caches} | {"DRAM", "launch", "latency", "groups"}
+    soft |= {"memory", *({"local"} if "barrier" in point.ceilings_s else ())}
     bounding = () if device.kind == "cpu" else point.ceilings_s.keys() - soft
     rates = device.architecture.rates_per_cycle
     hard = {name: point.ceilings_s[name] for name in bounding if name in rates}
@@ -324,8 +327,3 @@ def _wrong(prediction: Prediction, measurement: Measurement) -> Finding:
         verdict=Verdict.ERROR,
         explanation=f"Its results are wrong, so it was not timed. {message}",
     )
-
-
-def any_wrong(measurements: Sequence[Measurement]) -> bool:
-    """Return whether any kernel gave wrong results."""
-    return any(m.verification is not None and not m.verification.passed for m in measurements)

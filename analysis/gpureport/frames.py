@@ -1,7 +1,7 @@
 """Reports and comparisons as pandas frames, for plots and statistics of one's own.
 
 Columns are the fields of the records (:mod:`gpureport.records`, :mod:`gpureport.compare.records`): SI base units, and
-``workload``, ``variant`` and ``sweep`` in every frame, by which frames are joined.
+``workload``, ``variant`` and ``sweep`` in every frame of a report, by which frames are joined.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,5 +1,5 @@
-// Access patterns: what reading costs when neighbouring work-items do not read neighbouring, aligned words.
-// In both kernels the first `written` work-items store what they read: all of them when results are checked, none when
+// Access patterns: what access costs when neighbouring work-items do not touch neighbouring, aligned words.
+// In both kernels that read the first `written` work-items store what they read: all of them when results are checked, none when
 // timed. A work-item reads PER_ITEM words, the whole group's apart; `groups` work-groups pass over the `count` words of
 // the data, of which the last may have to leave some out, then as many more begin again.
 #include "common/keep.h"

@@ -14,7 +14,7 @@ from typing import Literal
 
 from gpureport.matching import Match, match_features
 from gpureport.predict.model import THROUGHPUT_CORNER
-from gpureport.records import Observation, ObservedPoint, Prediction, Provenance
+from gpureport.records import Observation, ObservedPoint, PredictedPoint, Prediction, Provenance
 from gpureport.spec.models import Cache, Device, Extent
 from gpureport.workloads.instructions.cases import listed_class
 
@@ -138,36 +138,36 @@ def _with_copy(device: Device, shown: _Shown) -> Device:
 
 def _with_writes(device: Device, shown: _Shown) -> Device:
     """Take the rate at which sectors are written, where that was to bind the largest sets."""
-    rate = shown.specified.architecture.sector_writes_per_cycle
-    expected = {point.point.label: point for point in shown.prediction.points}
-    pairs = [(expected[o.point.label], o) for o in shown.observation.points if o.point.label in expected]
-    ratios = [
-        predicted.time_s / observed.time_s
-        for predicted, observed in pairs
-        if predicted.binding.endswith(" writes") and predicted.time_s > _MANY_LAUNCHES * device.launch.batched_s
-    ]
-    if rate is None or not ratios:
-        return device
-    architecture = device.architecture.model_copy(update={"sector_writes_per_cycle": rate * median(ratios)})
-    how = _measured(device, ["sector_writes_per_cycle"], "stream of writes (memory/write)")
-    return device.model_copy(update={"architecture": architecture, "provenance": how})
+    return _write_rate(
+        device,
+        shown,
+        "sector_writes_per_cycle",
+        lambda predicted: predicted.time_s > _MANY_LAUNCHES * device.launch.batched_s,
+        "stream of writes (memory/write)",
+    )
 
 
 def _with_scatter(device: Device, shown: _Shown) -> Device:
     """Take the rate at which parts of lines are written, where every work-item writes to a line of its own."""
-    rate = shown.specified.architecture.line_writes_per_cycle
     line = max((cache.line_bytes for cache in device.caches), default=0)
-    expected = {point.point.label: point for point in shown.prediction.points}
-    ratios = [
-        expected[o.point.label].time_s / o.time_s
-        for o in shown.observation.points
-        if expected[o.point.label].binding.endswith(" writes") and 4 * o.point.parameters["stride"] >= line
-    ]
-    if rate is None or not ratios:
+    return _write_rate(
+        device,
+        shown,
+        "line_writes_per_cycle",
+        lambda predicted: 4 * predicted.point.parameters["stride"] >= line,
+        "scattered writes (memory/scatter)",
+    )
+
+
+def _write_rate(device: Device, shown: _Shown, rate: str, counts: Callable[[PredictedPoint], bool], how: str) -> Device:
+    """Take a *rate* of writes from the points that count and that it was to bind."""
+    listed: float | None = getattr(shown.specified.architecture, rate)
+    expected = {p.point.label: p for p in shown.prediction.points if p.binding.endswith(" writes") and counts(p)}
+    ratios = [expected[o.point.label].time_s / o.time_s for o in shown.observation.points if o.point.label in expected]
+    if listed is None or not ratios:
         return device
-    architecture = device.architecture.model_copy(update={"line_writes_per_cycle": rate * median(ratios)})
-    how = _measured(device, ["line_writes_per_cycle"], "scattered writes (memory/scatter)")
-    return device.model_copy(update={"architecture": architecture, "provenance": how})
+    architecture = device.architecture.model_copy(update={rate: listed * median(ratios)})
+    return device.model_copy(update={"architecture": architecture, "provenance": _measured(device, [rate], how)})
 
 
 _MANY_LAUNCHES = 20
@@ -267,7 +267,7 @@ def _with_barriers(device: Device, shown: _Shown) -> Device:
     """
     points = sorted(shown.observation.points, key=lambda point: point.point.parameters["local"])
     width = device.architecture.wave_width
-    if not points or points[0].point.parameters["local"] != width:
+    if len(points) < _BARRIER_SIZES or points[0].point.parameters["local"] != width:
         return device
 
     def between(point: ObservedPoint) -> float:
@@ -276,14 +276,16 @@ def _with_barriers(device: Device, shown: _Shown) -> Device:
         return (point.time_s - device.launch.batched_s) * device.clock_hz / barriers
 
     alone, arrival = between(points[0]), between(points[-1]) * width / points[-1].point.parameters["local"]
-    update: dict[str, object] = {"rates_per_cycle": {**device.architecture.rates_per_cycle, "barrier": width / arrival}}
-    if alone > arrival:
-        kept = (alone**THROUGHPUT_CORNER - arrival**THROUGHPUT_CORNER) ** (1 / THROUGHPUT_CORNER)
-        update["barrier_cycles"] = kept
+    kept = max(0.0, alone**THROUGHPUT_CORNER - arrival**THROUGHPUT_CORNER) ** (1 / THROUGHPUT_CORNER)
+    rates = {**device.architecture.rates_per_cycle, "barrier": width / arrival}
+    update = {"rates_per_cycle": rates, "barrier_cycles": kept}
     architecture = device.architecture.model_copy(update=update)
-    facts = ["rates.barrier", *(["barrier_cycles"] if "barrier_cycles" in update else [])]
-    how = _measured(device, facts, "barriers of several sizes (instructions/barrier)")
+    how = _measured(device, ["barrier_cycles", "rates.barrier"], "barriers of several sizes (instructions/barrier)")
     return device.model_copy(update={"architecture": architecture, "provenance": how})
+
+
+_BARRIER_SIZES = 3
+"""Sizes of work-groups that tell a wave's arrival from what a barrier adds."""
 
 
 def _with_chains(device: Device, shown: _Shown) -> Device:

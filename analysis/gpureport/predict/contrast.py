@@ -119,11 +119,6 @@ def contrasts(
     return tuple(contrast for contrast in found if contrast is not None)
 
 
-def by_workload(found: Iterable[Contrast]) -> dict[str, list[Contrast]]:
-    """Return contrasts by ``family/variant``."""
-    return {name: list(group) for name, group in groupby(found, lambda each: f"{each.key.workload}/{each.key.variant}")}
-
-
 def _contrast(devices: tuple[Device, Device], first: Predicted, other: Predicted) -> Contrast | None:
     prediction = first.prediction
     joint = _Joint.of(devices, first.facts, other.facts)

@@ -27,13 +27,6 @@ THROUGHPUT_CORNER = 4.0
 LATENCY_CORNER = 3.0
 """p-norm that joins latency with throughput: fits bandwidth against resident work-items on 12 GPUs to 2.7 % in the
 median (RRZE-HPC/gpu-benches @1038c5d, gpu-stream)."""
-ONE_WAY = 1.09
-"""Bandwidth of reads alone or writes alone over that of both, between which memory must turn round.
-
-Median of reads and of writes over copies on A100 (two), A40, H100 and MI210 (RRZE-HPC/gpu-benches @1038c5d, gpu-stream)
-and on an H200: 0.99 to 1.18.
-"""
-
 _MEMORY_CLASSES = frozenset({"memory", "instruction"})
 
 
@@ -151,8 +144,7 @@ def _memory_time(device: Device, demand: Demand, footprint: float, held: tuple[f
             slowest = corner((slowest, writes_s), THROUGHPUT_CORNER)
         levels.append(Level(bound, capacity, (written and cache.written_extent) or cache.bandwidth_extent, slowest))
     moved = traffic.memory_bytes(demand.streams, device, every_pass=again)
-    reached = device.memory.efficiency * (ONE_WAY if traffic.one_way(demand.streams, device) else 1.0)
-    memory_s = moved / (device.memory.bandwidth_bytes_per_s * reached)
+    memory_s = moved / (device.memory.bandwidth_bytes_per_s * device.memory.efficiency)
     if memory_s > slowest:
         slowest, bound = memory_s, "DRAM"
     nowhere = Extent(departure=1, midpoint=1, arrival=1)
@@ -178,9 +170,12 @@ def _hosts(device: Device) -> float:
 
 
 def _write_time(device: Device, demand: Demand) -> float:
-    """Return the seconds that the cache that all units share takes for writes: by their number, or their sectors."""
-    line = max((cache.line_bytes for cache in device.caches), default=device.memory.access_bytes)
-    sector = min((cache.sector_bytes for cache in device.caches), default=device.memory.access_bytes)
+    """Return the seconds that the cache that all units share takes for writes: their number's or their sectors'.
+
+    Whichever takes longer.
+    """
+    shared = next((cache for cache in device.caches if cache.scope == "device"), None)
+    line, sector = (shared.line_bytes, shared.sector_bytes) if shared else (device.memory.access_bytes,) * 2
     written = tuple(stream for stream in demand.streams if stream.write)
     sectors = traffic.outer_bytes(written, sector) / sector
     lines = traffic.outer_bytes(written, line) / line if demand.line_writes is None else demand.line_writes

@@ -98,7 +98,7 @@ def write_file(path: Path, content: bytes) -> None:
 
 
 def render_html(report: Report) -> str:
-    """Return the whole document as one HTML file: styles, fonts and figures inside, no script."""
+    """Return the whole document as one HTML file: styles, fonts, figures and a few lines of script inside."""
     return _filled(_REPORT, _content(report), _inline)
 
 

@@ -121,7 +121,7 @@ class Demand:
         registers: estimate of 32-bit registers of a work-item, used until the compiler tells.
         local_memory_bytes: of one work-group.
         lines_per_access: lines that one access of a wave touches; the load/store unit takes them one by one.
-        line_conflicts: those of them of which it wants the same banks.
+        line_conflicts: the most of them of which it wants one and the same bank.
         line_writes: lines that waves write, once for each store; ``None``: as many as the streams fill.
         branches: whether work-items take different paths; a CPU's compiler then does not run them as vector lanes.
         local_conflicts: factor by which bank conflicts multiply local-memory accesses.

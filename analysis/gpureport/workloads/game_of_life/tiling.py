@@ -93,7 +93,7 @@ class Tiling:
 
     @property
     def line_conflicts(self) -> int:
-        """Lines of one access of a wave that begin at the same place of a line, and so lie in the same banks."""
+        """Lines that one access of a wave wants of the same banks: of rows that begin at the same place of a line."""
         columns, rows = self.wave
         pitch, line = self.items[0] * self.row_bytes * self.rows, self._line
         starts = Counter(int(row * pitch % line) // 4 for row in range(rows))

@@ -39,7 +39,7 @@ def _beyond_bytes(device: Device, limits: Limits, stride_bytes: int = 4) -> int:
 
 
 def _shape(device: Device, limits: Limits, width: int) -> dict[str, int]:
-    """Return how reads of *width* bytes are cut up: work-groups read enough to be worth their start."""
+    """Return how accesses of *width* bytes are cut up: work-groups do enough to be worth their start."""
     if device.kind == "cpu":
         return {"per_item": 64, "local": min(64, limits.max_work_group)}
     return {"per_item": 8 if width == 4 else 4, "local": min(256, limits.max_work_group)}
@@ -65,7 +65,7 @@ def _line_bytes(device: Device) -> int:
 
 
 class _Access(Workload):
-    """What both patterns share: reads that are kept only when results are checked."""
+    """What patterns of reads share: what is read is kept only when results are checked."""
 
     family = "memory"
     source = "memory/access.cl"
