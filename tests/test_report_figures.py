@@ -510,6 +510,16 @@ def test_page_one_shows_each_cache_and_family_in_a_row() -> None:
     assert {"Where caches give out: working set", "GAME_OF_LIFE", "published", "100 %"} <= set(texts(svg))
 
 
+def test_steps_that_no_cache_causes_are_no_rows_of_page_one() -> None:
+    """Neither predicted nor observed."""
+    report = make_report(only=("particles",))
+    renamed = [f.model_copy(update={"level": "step at 1.04 GiB"}) if f.level == "L2" else f for f in report.findings]
+    found = curves(report.model_copy(update={"findings": tuple(renamed)}))
+
+    assert any(pair.main.level == "step at 1.04 GiB" for curve in found for pair in curve.pairs)
+    assert not any("step" in row.name for part in essentials(found, limits(found), str) for row in part.rows)
+
+
 def test_page_one_says_that_rows_are_left_out() -> None:
     """Of very many families the first are drawn."""
     found = curves(make_report(families=10))

@@ -105,7 +105,7 @@ def _spans(report: Report, levels: Sequence[str], cliffs: Sequence[Finding]) -> 
         if len(seen) > 1:
             ends = [(value_text(f), _name(report, f)) for f in (seen[0], seen[-1])]
             texts.append(f"For one kernel or another {_the(level)} gives out at {_from_to(*ends)}.")
-        if missed and missed < missed + len(seen) and seen:
+        if missed and seen:
             texts.append(f"{_sweeps(missed)} that should show where {_the(level)} gives out did not.")
     return texts
 

@@ -23,6 +23,7 @@ from gpureport.report.figures.style import (
     tick_text,
 )
 from gpureport.report.limits import Limit
+from gpureport.report.words import is_step
 from gpureport.units import format_bytes
 
 MOST_ROWS = 8
@@ -103,7 +104,7 @@ def _feature_rows(curves: Iterable[Curve], position: str, name: Callable[[str, s
         compared = {(p.main.level, p.main.position): p.main for p in curve.pairs}
         mains = [main for (_, where), main in compared.items() if where == position]
         for main in mains:
-            if main.predicted is None and main.level.startswith("step"):
+            if is_step(main.level):  # no cache's
                 continue
             predicted, observed, agree = rows.setdefault(name(curve.key.workload, main.level), ([], [], []))
             predicted += _marks(main.predicted, main.predicted_low, main.predicted_high)
@@ -111,7 +112,7 @@ def _feature_rows(curves: Iterable[Curve], position: str, name: Callable[[str, s
             agree.append(main.verdict is Verdict.AGREES)
         if not curve.pairs and curve.specification:
             for feature in curve.specification.features:
-                if feature.position == position:
+                if feature.position == position and not is_step(feature.level):
                     predicted, *_ = rows.setdefault(name(curve.key.workload, feature.level), ([], [], []))
                     predicted += _marks(feature.value, feature.ci_low, feature.ci_high)
     return tuple(
