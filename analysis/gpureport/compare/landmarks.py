@@ -23,17 +23,18 @@ def landmarks(reports: Mapping[str, Report]) -> tuple[Landmark, ...]:
 
 def _of_report(name: str, report: Report) -> Iterator[Landmark]:
     if report.findings:
-        return (_found(name, finding) for finding in report.findings if _is_landmark(finding))
+        held = (finding for finding in report.findings if finding.basis == "specification")
+        return (_found(name, finding) for finding in held if _is_landmark(finding))
     return (
         _predicted(name, prediction.key, feature)
         for prediction in report.predictions
         for feature in prediction.features
-        if _POSITIONS.get(feature.feature) == feature.position
+        if _is_landmark(feature)
     )
 
 
-def _is_landmark(finding: Finding) -> bool:
-    return finding.basis == "specification" and _POSITIONS.get(finding.feature) == finding.position
+def _is_landmark(feature: Finding | CurveFeature) -> bool:
+    return _POSITIONS.get(feature.feature) == feature.position
 
 
 def _found(name: str, finding: Finding) -> Landmark:

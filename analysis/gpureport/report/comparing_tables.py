@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from gpureport.compare.records import Comparison, Condition, Contest, Entrant, Ratio, Standing
 from gpureport.compare.standings import BEYOND, REGIMES, WITHIN
 from gpureport.compare.summary import families, overall
-from gpureport.report.comparing_words import listed
 from gpureport.report.figures.style import shorten
 from gpureport.report.tables import UNKNOWN, Table
+from gpureport.report.words import listed
 from gpureport.units import format_ratio, format_value
 
 FEW = 4

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from gpureport.compare.records import Comparison, Difference
 from gpureport.compare.summary import APPLIED, families, means, overall
+from gpureport.report.words import listed
 from gpureport.units import format_ratio
 
 _FAR = 0.05
@@ -18,11 +19,6 @@ def title(comparison: Comparison) -> str:
     """Name the machines, if they are few."""
     names = [machine.name for machine in comparison.machines]
     return listed(names) if len(names) <= _NAMED else f"{len(names)} machines beside each other"
-
-
-def listed(names: Sequence[str]) -> str:
-    """Write names as people list them: ``a``, ``a and b``, ``a, b and c``."""
-    return " and ".join(part for part in (", ".join(names[:-1]), *names[-1:]) if part)
 
 
 def sentences(comparison: Comparison) -> Iterator[str]:

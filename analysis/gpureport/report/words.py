@@ -108,7 +108,7 @@ def advice_sentence(family: str, advice: FamilyAdvice) -> str:
         return f"{family}: {shapes[0]} is the best of {len(advice.variants[0].shares)} shapes."
     if len(shapes) == 1:
         return f"{family}: {shapes[0]} comes {share} for each of {count} searches."
-    return f"{family}: {_listed(shapes)} suffice; one of them comes {share} for each of {count} searches."
+    return f"{family}: {listed(shapes)} suffice; one of them comes {share} for each of {count} searches."
 
 
 def _shape(text: str) -> str:
@@ -128,6 +128,6 @@ def runtime(present: PresentDevice) -> str:
     return f"{present.platform}, driver {present.driver}"
 
 
-def _listed(parts: Iterable[str]) -> str:
-    *first, last = parts
-    return f"{', '.join(first)} and {last}" if first else last
+def listed(names: Sequence[str]) -> str:
+    """Write names as people list them: ``a``, ``a and b``, ``a, b and c``."""
+    return " and ".join(part for part in (", ".join(names[:-1]), *names[-1:]) if part)

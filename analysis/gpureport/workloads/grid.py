@@ -1,7 +1,7 @@
 """Where the points of a sweep lie: sizes even in log, work-group shapes by powers of two."""
 
 from collections.abc import Callable, Sequence
-from math import ceil, floor, log2
+from math import ceil, floor, gcd, log2
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +61,11 @@ def multiple(of: int) -> Callable[[float], int]:
 def last_cache_bytes(device: Device) -> float:
     """Return the capacity of the outermost cache, in bytes (1 MiB if the device has none)."""
     return device.caches[-1].capacity_bytes if device.caches else 2.0**20
+
+
+def bank_conflicts(stride: int, device: Device) -> int:
+    """Return how many work-items of a wave want the same bank of local memory, *stride* words apart."""
+    return min(gcd(stride, device.architecture.local_memory_banks), device.architecture.wave_width)
 
 
 def residing(key: PointKey, sweep: Sweep) -> PointKey:

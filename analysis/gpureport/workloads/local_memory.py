@@ -1,13 +1,14 @@
 """Local-memory bandwidth by width of an access, and what bank conflicts cost."""
 
 from collections.abc import Mapping, Sequence
-from math import ceil, gcd
+from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.records import Axis, Metric, PointKey
 from gpureport.spec.models import Device
+from gpureport.workloads import grid
 from gpureport.workloads.model import Buffer, Demand, Dispatch, Job, Limits, Parameters, Sweep, Workload
 
 _TABLE_BYTES = 4 * 64 * 33
@@ -67,7 +68,7 @@ class Bandwidth(Workload):
             operations={"local": each * units * items, "int32": each * folds * items},
             chain={"local": in_a_chain, "int32": in_a_chain * folds},
             local_memory_bytes=_TABLE_BYTES,
-            local_conflicts=float(_conflicts(parameters["stride"], device)),
+            local_conflicts=float(grid.bank_conflicts(parameters["stride"], device)),
             branches=True,
         )
 
@@ -131,7 +132,7 @@ def _shape(device: Device, limits: Limits, width: int, stride: int) -> dict[str,
     groups = (8 if cpu else 48) * device.compute_units
     shape = {"groups": groups, "local": min(8 if cpu else 256, limits.max_work_group), "chains": 4, "steps": 32}
     in_a_round = shape["chains"] * shape["steps"] * groups * shape["local"]
-    lanes = device.architecture.wave_width if cpu else width / 4 * _conflicts(stride, device)
+    lanes = device.architecture.wave_width if cpu else width / 4 * grid.bank_conflicts(stride, device)
     accesses = (2e-3 if cpu else 1e-3) * device.rate_per_s("local") / lanes
     return {**shape, "rounds": max(1, ceil(accesses / in_a_round))}
 
@@ -139,12 +140,6 @@ def _shape(device: Device, limits: Limits, width: int, stride: int) -> dict[str,
 def _accesses(parameters: Parameters) -> int:
     """Return the accesses of one work-item."""
     return parameters["chains"] * parameters["steps"] * parameters["rounds"]
-
-
-def _conflicts(stride: int, device: Device) -> int:
-    """Return how many work-items of a wave want the same bank, *stride* words apart."""
-    banks = device.architecture.local_memory_banks
-    return min(gcd(stride, banks), device.architecture.wave_width)
 
 
 def _table(rng: np.random.Generator, width: int) -> NDArray[np.uint32]:

@@ -1,7 +1,7 @@
 """Access patterns: neighbours that read or write words apart, and words that are not aligned."""
 
 from collections.abc import Mapping, Sequence
-from math import ceil, gcd
+from math import ceil
 from typing import cast
 
 import numpy as np
@@ -58,6 +58,12 @@ def _work_items(parameters: Parameters) -> int:
 def _lines(start: int, span: int, line: int) -> int:
     """Return how many lines *span* bytes touch that begin *start* bytes into one."""
     return (start % line + span - 1) // line + 1
+
+
+def _strided_lines(stride: int, device: Device) -> int:
+    """Return how many lines a wave touches whose words lie *stride* words apart."""
+    width = device.architecture.wave_width
+    return min(width, _lines(0, 4 * stride * width, _line_bytes(device)))
 
 
 def _line_bytes(device: Device) -> int:
@@ -141,7 +147,6 @@ class Strided(_Access):
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         """Records of *stride* words, of which one is used; a wave's access touches as many lines as it spans."""
         count, stride = parameters["count"], parameters["stride"]
-        width = device.architecture.wave_width
         return Demand(
             work_items=_work_items(parameters),
             work_group=(parameters["local"],),
@@ -149,8 +154,8 @@ class Strided(_Access):
             operations={"memory": float(count), "int32": 2.0 * count, "instruction": 6.0 * count},
             chain={"int32": 8.0},
             memory_chain=1.0,
-            lines_per_access=min(width, _lines(0, 4 * stride * width, _line_bytes(device))),
-            line_conflicts=gcd(stride, device.architecture.local_memory_banks),
+            lines_per_access=_strided_lines(stride, device),
+            line_conflicts=grid.bank_conflicts(stride, device),
         )
 
     def verification(self) -> Sequence[Parameters]:
@@ -199,8 +204,7 @@ class Scatter(_Access):
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         """Parts of lines, each written for itself."""
         count, stride, passes = parameters["count"], parameters["stride"], float(parameters["passes"])
-        width = device.architecture.wave_width
-        lines = min(width, _lines(0, 4 * stride * width, _line_bytes(device)))
+        lines = _strided_lines(stride, device)
         each = count * passes
         stream = Stream("data", count, 4 * stride, 4, write=True, passes=passes, outer_passes=passes)
         return Demand(
@@ -210,8 +214,8 @@ class Scatter(_Access):
             operations={"memory": each, "int32": 4.0 * each, "instruction": 9.0 * each},
             chain={"int32": 8.0},
             lines_per_access=lines,
-            line_conflicts=gcd(stride, device.architecture.local_memory_banks),
-            line_writes=each / width * lines,
+            line_conflicts=grid.bank_conflicts(stride, device),
+            line_writes=each / device.architecture.wave_width * lines,
             reused="kernel",
         )
 
