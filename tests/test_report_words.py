@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from gpureport.records import CodeEvidence, Finding, MachineCode, MeasuredPoint, Verdict, Verification
 from gpureport.report import appendix, compiled, tables
 from gpureport.report.captions import block_title, case_caption, legend, section_title, shape_caption, size_caption
-from gpureport.report.curves import FindingPair, curves, paired, verdicts
+from gpureport.report.curves import Curve, FindingPair, curves, paired, verdicts
 from gpureport.report.document import Report
 from gpureport.report.values import value_at
 from gpureport.report.words import (
@@ -227,7 +227,7 @@ def test_wrong_results_stand_in_the_tables(report: Report) -> None:
     broken = report.model_copy(update={"measurements": (wrong,)})
 
     assert appendix.verification_table(broken).rows[0][-1] == "WRONG: 3 cells differ."
-    assert appendix.methods_table(broken).rows[0][1:8] == ("1", "0", "0", "—", "—", "—", "WRONG")
+    assert appendix.methods_table(broken).rows[0][1:9] == ("1", "1", "0", "0", "—", "—", "—", "WRONG")
 
 
 def test_verification_gives_the_number_of_cases_and_their_sizes(report: Report) -> None:
@@ -391,13 +391,40 @@ def test_kernels_that_spill_are_remarked_on(report: Report) -> None:
     assert remarks == ("game_of_life/naive (step): It spills.",)
 
 
-def test_occupancy_has_a_row_a_variant(report: Report) -> None:
+def test_occupancy_has_a_row_for_variants_of_which_the_same_is_said(report: Report) -> None:
     """A column a size of the work-group; what limits is named only where it is not the number of waves."""
-    table = tables.occupancy_table(curves(report))
+    found = curves(report)
+    table = tables.occupancy_table(found)
 
     assert table.columns[3:] == ("32 items", "64 items", "256 items", "1024 items")
-    assert table.rows[0] == ("naive", "32", "4 KiB", "50% groups", "100%", "100%", "100%")
-    assert len(table.rows) == 7
+    together = "naive, packed64, aos, soa, local, shuffle, read"
+    assert table.rows == ((together, "32", "4 KiB", "50% groups", "100%", "100%", "100%"),)
+
+    least = {"fraction": 0.125, "limiter": "registers", "registers_per_work_item": 255}
+    rows = tables.occupancy_table([_with_occupancy(c, least) if c.key.variant == "naive" else c for c in found]).rows
+    assert [row[0] for row in rows] == ["naive", together.removeprefix("naive, ")]
+    assert rows[0][1:5] == ("255", "4 KiB", "12% regs", "12% regs")
+
+
+def _with_occupancy(curve: Curve, update: dict[str, object]) -> Curve:
+    """Return *curve* with other occupancies in all its predictions."""
+    changed = {
+        kind: record.model_copy(update={"occupancy": tuple(o.model_copy(update=update) for o in record.occupancy)})
+        for kind in ("specification", "calibrated")
+        if (record := getattr(curve, kind))
+    }
+    return replace(curve, **changed)
+
+
+def test_what_all_rows_say_is_said_once() -> None:
+    """Beyond a few rows, and never the first column, which names them."""
+    rows = tuple((name, "PTX", str(number)) for number, name in enumerate("abcd"))
+    table, alike = tables.told_once(tables.Table(("kernel", "code", "regs"), rows, frozenset({"code", "regs"})))
+
+    assert alike == "In every row: code PTX."
+    assert (table.columns, table.rows[0], table.numeric) == (("kernel", "regs"), ("a", "0"), {"regs"})
+    few = tables.Table(("kernel", "code"), (("a", "PTX"), ("b", "PTX")))
+    assert tables.told_once(few) == (few, "")
 
 
 def test_columns_break_where_there_is_no_room() -> None:

@@ -37,13 +37,14 @@ def titles(report: Report) -> dict[str, str]:
 
 
 def methods_table(report: Report) -> Table:
-    """List how each variant was measured, all its sweeps together."""
-    columns = ("variant", "sweeps", "points", "samples", "a point", "method", "dispatches a sample", "verified", "time")
-    variants: dict[str, list[Measurement]] = {}
+    """List how each family was measured, all its sweeps together."""
+    counted = ("variants", "sweeps", "points", "samples", "a point")
+    columns = ("family", *counted, "method", "dispatches a sample", "verified", "time")
+    families: dict[str, list[Measurement]] = {}
     for measurement in report.measurements:
-        variants.setdefault(_variant(measurement), []).append(measurement)
-    rows = tuple(_method_row(name, found) for name, found in variants.items())
-    return Table(columns, rows, frozenset({*columns[1:5], "dispatches a sample", "time"}))
+        families.setdefault(measurement.key.workload, []).append(measurement)
+    rows = tuple(_method_row(name, found) for name, found in families.items())
+    return Table(columns, rows, frozenset({*counted, "dispatches a sample", "time"}))
 
 
 def _method_row(name: str, found: Sequence[Measurement]) -> tuple[str, ...]:
@@ -53,6 +54,7 @@ def _method_row(name: str, found: Sequence[Measurement]) -> tuple[str, ...]:
     duration_s = sum(measurement.duration_s for measurement in found)
     return (
         name,
+        str(len({measurement.key.variant for measurement in found})),
         str(len(found)),
         str(len(timed)),
         str(sum(counts)),

@@ -8,7 +8,7 @@ from gpureport.advice import FamilyAdvice
 from gpureport.records import Verdict
 from gpureport.report import forecast, lists, surprises, trust
 from gpureport.report.captions import block_title, essentials_caption, roofline_caption
-from gpureport.report.curves import Curve, specified
+from gpureport.report.curves import FLAT, Curve, specified
 from gpureport.report.document import Report
 from gpureport.report.figures.essentials import Part, essentials, essentials_figure
 from gpureport.report.figures.overview import overview_figure, overview_rows
@@ -46,10 +46,14 @@ def sweep_block(report: Report, anchor: str, members: Sequence[Curve]) -> Block:
     known = report.publication.conditions if report.publication else {}
     published = with_names((c.key.variant, known[str(c.key)]) for c in members if str(c.key) in known)
     notes = [f"○ Not measured: {text}" for text in with_names((name, why) for name, why in skipped if why)]
+    flat = [curve.key.variant for curve in members if curve.is_work_group and curve.is_flat]
+    drawn = [curve for curve in members if curve.key.variant not in flat]
+    if flat:
+        notes.append(f"Not drawn, as every size is within {FLAT - 1:.0%} of every other: {', '.join(flat)}.")
     return Block(
         anchor=f"curves-{anchor}",
         title=block_title(family_name(report, members[0].key.workload), members),
-        figures=pictures(members, report.machine.clocks if report.machine else ()),
+        figures=pictures(drawn, report.machine.clocks if report.machine else ()),
         notes=(*notes, *([f"As published: {'. '.join(published)}."] if published else [])),
         numbers=anchor,
     )

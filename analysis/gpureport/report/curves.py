@@ -26,6 +26,9 @@ SEVERITY = (Verdict.ERROR, Verdict.OFF, Verdict.NOT_OBSERVED, Verdict.NOT_PREDIC
 MAIN_POSITIONS = frozenset({"midpoint", "n90", "plateau", "peak", "case"})
 """The position of each feature that stands for it where there is room for one."""
 
+FLAT = 1.15
+"""How much the values of a curve may differ that is as well told in a line as drawn."""
+
 
 @dataclass(frozen=True)
 class FindingPair:
@@ -95,6 +98,13 @@ class Curve:
     def value_unit(self) -> str:
         """Unit of the curve's values: ``B/s``, ``cells/s``, or ``s``."""
         return f"{self.metric.unit}/s" if self.metric.kind == "rate" else "s"
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether no value of it, predicted or observed, is more than :data:`FLAT` times another of its record."""
+        records = (self.specification, self.calibrated, self.observation)
+        values = [[point.value for point in record.points] for record in records if record and record.points]
+        return all(max(each) <= FLAT * min(each) for each in values)
 
     @property
     def groups(self) -> tuple[Group, ...]:

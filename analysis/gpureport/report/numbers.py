@@ -87,6 +87,14 @@ def family_anchor(family: str) -> str:
     return f"family-{re.sub(r'[^a-z0-9]+', '-', family.lower())}"
 
 
+def places(appendices: Mapping[str, str], told: Sequence[Family]) -> dict[str, str]:
+    """Return where each anchor of the appendices is: ``B`` or, of a family and its sections, ``B.4``."""
+    letters = {anchor: title.partition(".")[0] for anchor, title in appendices.items()}
+    numbered = ((f"{letters['numbers']}.{number}", family) for number, family in enumerate(told, start=1))
+    within = {part.anchor: place for place, family in numbered for part in (family, *family.sections)}
+    return {**letters, "searches": letters["numbers"], **within}
+
+
 def wrong_variants(report: Report, found: Sequence[Curve]) -> tuple[Variant, ...]:
     """Return the variants whose results were wrong."""
     names = dict.fromkeys((curve.key.workload, curve.key.variant) for curve in found)

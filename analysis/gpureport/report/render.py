@@ -4,8 +4,9 @@ import base64
 import gc
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass
 from datetime import datetime
 from io import StringIO
 from pathlib import Path
@@ -23,7 +24,7 @@ from gpureport.report.document import Report
 from gpureport.report.figures.anchors import started
 from gpureport.report.figures.style import brief, shorten
 from gpureport.report.figures.svg import PAGE_FONT, described
-from gpureport.report.numbers import by_kind, families, wrong_variants
+from gpureport.report.numbers import by_kind, families, places, wrong_variants
 from gpureport.report.pictures import Figure, kind_of
 from gpureport.text import sentence
 from gpureport.units import (
@@ -73,9 +74,10 @@ def write_filled(
 ) -> list[Path]:
     """Write the documents of a *template*: :func:`documents`; returns and raises as :func:`write_report`."""
     files = documents(directory, pdf=pdf, name=name)
-    write_file(files[0], _filled(template, content, _inline).encode())
+    filled = _filled(template, content)
+    write_file(files[0], filled.on_screen().encode())
     if pdf:
-        write_file(files[1], _pdf(template, content, paper))
+        write_file(files[1], _pdf(filled, paper))
     return files
 
 
@@ -99,7 +101,7 @@ def write_file(path: Path, content: bytes) -> None:
 
 def render_html(report: Report) -> str:
     """Return the whole document as one HTML file: styles, fonts, figures and a few lines of script inside."""
-    return _filled(_REPORT, _content(report), _inline)
+    return _filled(_REPORT, _content(report)).on_screen()
 
 
 def render_pdf(report: Report) -> bytes:
@@ -108,7 +110,7 @@ def render_pdf(report: Report) -> bytes:
     Raises:
         GpuReportError: WeasyPrint or Pango cannot be loaded.
     """
-    return _pdf(_REPORT, _content(report), "a4")
+    return _pdf(_filled(_REPORT, _content(report)), "a4")
 
 
 def render_pages(report: Report, paper: Paper = "a4") -> "Document":
@@ -117,31 +119,50 @@ def render_pages(report: Report, paper: Paper = "a4") -> "Document":
     Raises:
         GpuReportError: WeasyPrint or Pango cannot be loaded.
     """
-    return _laid_out(_REPORT, _content(report), paper)
+    return _filled(_REPORT, _content(report)).on_pages(paper)
 
 
-def _pdf(template: str, content: Content, paper: Paper) -> bytes:
+@dataclass(frozen=True)
+class _Filled:
+    """A template filled in, with a place for each figure."""
+
+    html: str
+    figures: Sequence[Figure]
+
+    def on_screen(self) -> str:
+        """Return it with the figures in the page itself, where browsers give them the page's fonts."""
+        inside = [described(figure.svg, figure.caption) for figure in self.figures]
+        return _PLACE.sub(lambda place: inside[int(place[1])], self.html)
+
+    def on_pages(self, paper: Paper) -> "Document":
+        """Lay it out with the figures beside the page, neither parsed with it nor in its cascade."""
+        # Elements of a word each take WeasyPrint a sixth of its time; characters say as well where a line may break.
+        html = _UNBROKEN.sub(lambda found: _unbroken(found[1]), self.html.replace("<wbr>", "\u200b"))
+        return layout(html, paper, [started(figure.svg).encode() for figure in self.figures])
+
+
+def _filled(template: str, content: Content) -> _Filled:
+    from markupsafe import Markup
+
+    figures: list[Figure] = []
+
+    def place(figure: Figure) -> Markup:
+        figures.append(figure)
+        return Markup('<img src="{}{}" alt="{}">').format(_PICTURE, len(figures) - 1, figure.caption)
+
+    env = environment()
+    env.filters["picture"] = place
+    return _Filled(env.get_template(template).render(content), figures)
+
+
+def _pdf(filled: _Filled, paper: Paper) -> bytes:
     with _without_collector():
-        pdf = _laid_out(template, content, paper).write_pdf(pdf_variant="pdf/ua-1")
+        pdf = filled.on_pages(paper).write_pdf(pdf_variant="pdf/ua-1")
     assert isinstance(pdf, bytes)  # noqa: S101 - no target was given
     return pdf
 
 
-def _laid_out(template: str, content: Content, paper: Paper) -> "Document":
-    """Lay a template out with its pictures beside the page, neither parsed with it nor in its cascade."""
-    pictures: list[bytes] = []
-
-    def beside(figure: Figure) -> "Markup":
-        from markupsafe import Markup
-
-        pictures.append(started(figure.svg).encode())
-        return Markup('<img src="{}{}" alt="{}">').format(_PICTURE, len(pictures) - 1, figure.caption)
-
-    # Elements of a word each take WeasyPrint a sixth of its time; characters say as well where a line may break.
-    html = _filled(template, content, beside).replace("<wbr>", "\u200b")
-    return layout(_UNBROKEN.sub(lambda found: _unbroken(found[1]), html), paper, pictures)
-
-
+_PLACE = re.compile(f'<img src="{_PICTURE}([0-9]+)" alt="[^"]*">')
 _UNBROKEN = re.compile(r'<span class="part">([^<]*)</span>')
 
 
@@ -166,6 +187,8 @@ def _content(report: Report) -> Content:
     """Draw the figures and gather what the templates name."""
     found = curves(report)
     kinds = by_kind(found)
+    numbers = families(report, found, kinds)
+    appendices = appendix.titles(report)
     advice = advise(o for o in report.observations if not report.publication or len(o.points) >= _FEWEST_SHAPES)
     return {
         "report": report,
@@ -179,18 +202,13 @@ def _content(report: Report) -> Content:
         "sentences": answers.sentences(report, found),
         "overview": first_figure(report, found),
         "chapters": chapters(report, found, kinds, advice),
-        "families": families(report, found, kinds),
+        "families": numbers,
         "advice": advice,
-        "appendices": appendix.titles(report),
+        "appendices": appendices,
+        "places": places(appendices, numbers),
         "legend": legend(found, bars=any(kind_of(curve) == "cases" for curve in found)),
         "runtime": words.runtime(report.machine.opencl) if report.machine else "",
     }
-
-
-def _filled(template: str, content: Content, picture: Callable[[Figure], "Markup"]) -> str:
-    env = environment()
-    env.filters["picture"] = picture
-    return env.get_template(template).render(content)
 
 
 def pdf_problem() -> str | None:
@@ -263,7 +281,6 @@ def environment() -> "Environment":
         value=_value,
         interval=_interval,
         predicted=_predicted,
-        picture=_inline,
         number=_number,
         breakable=_breakable,
         sentence=sentence,
@@ -325,13 +342,6 @@ def _breakable(text: str) -> "Markup":
     from markupsafe import Markup
 
     return Markup("<wbr>").join(re.split(r"(?<=[_/])(?=\w)", text.replace(" %", "\xa0%")))
-
-
-def _inline(figure: Figure) -> "Markup":
-    """Put the figure into the page itself, where browsers give it the page's fonts."""
-    from markupsafe import Markup
-
-    return Markup(described(figure.svg, figure.caption))  # noqa: S704 - every text in it is escaped
 
 
 def readable_time(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import ceil, prod, sqrt
 
 from gpureport.advice import FamilyAdvice
@@ -11,8 +12,16 @@ from gpureport.units import format_bytes, format_ratio, format_value
 
 UNKNOWN = "—"
 _SIZES = 6  # work-group sizes that an occupancy table has columns for
-_LIMITERS = {"waves": "", "cores": "", "work-groups": "groups", "local memory": "local", "work-group size": "too large"}
+_LIMITERS = {
+    "waves": "",
+    "cores": "",
+    "registers": "regs",
+    "work-groups": "groups",
+    "local memory": "local",
+    "work-group size": "too large",
+}
 _SHORT, _LONG, _LINE = 14, 60, 118  # characters: a short text, as long as matters, a line of a table
+_MANY_ROWS = 4  # that say the same, from which on it is said once
 _BOLD = 1.2  # width of a head's characters
 
 
@@ -24,14 +33,14 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     numeric: frozenset[str] = frozenset()
 
-    @property
+    @cached_property
     def narrow(self) -> frozenset[str]:
         """Columns whose texts are all short: they are never broken over lines, if there is room for that."""
         if sum(self._characters) > 1.01 * _LINE:
             return frozenset()
         return frozenset(name for name, length in zip(self.columns, self._lengths, strict=True) if length <= _SHORT)
 
-    @property
+    @cached_property
     def widths(self) -> tuple[float, ...]:
         """Width of each column in percent: narrow ones as their texts need it, the others share what is left.
 
@@ -40,7 +49,7 @@ class Table:
         characters = self._characters
         return tuple(99.9 * width / max(_LINE, sum(characters)) for width in characters)  # rounding must not exceed 100
 
-    @property
+    @cached_property
     def _characters(self) -> list[float]:
         """Width that each column would like, in characters."""
         lengths = [min(length, _LONG) for length in self._lengths]
@@ -49,7 +58,7 @@ class Table:
         left = max(_LINE - sum(needs), _LINE / 4) if any(wants) else 0.0
         return [need or left * want / sum(wants) for need, want in zip(needs, wants, strict=True)]
 
-    @property
+    @cached_property
     def _lengths(self) -> list[int]:
         """Characters of each column's longest text, and of the longest word of its head."""
         cells = zip(*self.rows, strict=True) if self.rows else ((),) * len(self.columns)
@@ -59,8 +68,28 @@ class Table:
         ]
 
 
+def told_once(table: Table) -> tuple[Table, str]:
+    """Take out the columns that say the same in every row; return with what is left a sentence of what they say."""
+    same = {
+        name: texts[0]
+        for name, texts in list(zip(table.columns, zip(*table.rows, strict=True), strict=False))[1:]
+        if len(texts) >= _MANY_ROWS and len(set(texts)) == 1
+    }
+    if not same:
+        return table, ""
+    kept = [index for index, name in enumerate(table.columns) if name not in same]
+    rows = tuple(tuple(row[index] for index in kept) for row in table.rows)
+    told = ", ".join(f"{name} {text}" for name, text in same.items())
+    columns = tuple(table.columns[index] for index in kept)
+    return Table(columns, rows, table.numeric - same.keys()), f"In every row: {told}."
+
+
 def occupancy_table(curves: Iterable[Curve]) -> Table:
-    """List how full a compute unit is, and what limits it: a row a variant, a column a size of the work-group."""
+    """List how full a compute unit is, and what limits it: a column a size of the work-group.
+
+    Variants of which the same is said at the same sizes are one row, with the range of their registers and the most
+    of their local memory.
+    """
     entries = [(c.key.variant, entry) for c in curves if c.prediction for entry in c.prediction.occupancy]
     sizes = sorted({prod(entry.work_group) for _, entry in entries})
     if len(sizes) > _SIZES:
@@ -68,22 +97,30 @@ def occupancy_table(curves: Iterable[Curve]) -> Table:
     variants: dict[str, list[Occupancy]] = {}
     for name, entry in entries:
         variants.setdefault(name, []).append(entry)
-    rows = tuple(_occupancy_row(name, found, sizes) for name, found in variants.items())
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for name, found in variants.items():
+        texts = {prod(entry.work_group): occupancy_text(entry) for entry in found}
+        alike.setdefault(tuple(texts.get(size, "") for size in sizes), []).append(name)
+    rows = tuple(
+        (", ".join(names), *_resources([entry for name in names for entry in variants[name]]), *cells)
+        for cells, names in alike.items()
+        if any(cells)
+    )
     columns = ("variant", "registers", "local memory", *(f"{size} items" for size in sizes))
     return Table(columns, rows, frozenset(columns[1:3]))
 
 
-def _occupancy_row(name: str, found: Sequence[Occupancy], sizes: Sequence[int]) -> tuple[str, ...]:
+def _resources(found: Sequence[Occupancy]) -> tuple[str, str]:
+    """Write what registers and local memory work-groups take."""
     registers = span([entry.registers_per_work_item for entry in found])
     assumed = " (assumed)" if any(entry.source == "assumed" for entry in found) else ""
     local = [entry.local_memory_bytes for entry in found]
     memory = format_bytes(max(local)) if min(local) == max(local) else f"up to {format_bytes(max(local))}"
-    cells = {prod(entry.work_group): occupancy_text(entry) for entry in found}
-    return (name, registers + assumed, memory, *(cells.get(size, "") for size in sizes))
+    return registers + assumed, memory
 
 
 def occupancy_text(entry: Occupancy) -> str:
-    """Write how full a compute unit is, and what limits that if it is not the number of waves: ``31% registers``."""
+    """Write how full a compute unit is, and what limits that if it is not the number of waves: ``31% regs``."""
     return f"{entry.fraction:.0%} {_LIMITERS.get(entry.limiter, entry.limiter)}".rstrip()
 
 

@@ -5,7 +5,6 @@ A page of small multiples drawn axes by axes has thousands of elements, and layo
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from math import cos, pi, sin
 from typing import Literal
 
 from gpureport.report.figures.style import FONT_PT, INK, WIDTH_IN, printable
@@ -16,8 +15,7 @@ Place = tuple[float, float]
 
 Shape = Literal["circle", "square", "up", "down", "left", "right", "diamond"]
 
-_SHAPES: dict[Shape, tuple[Place, ...]] = {
-    "circle": tuple((cos(n * pi / 12), sin(n * pi / 12)) for n in range(24)),
+_CORNERS: dict[Shape, tuple[Place, ...]] = {
     "square": ((-0.85, -0.85), (0.85, -0.85), (0.85, 0.85), (-0.85, 0.85)),
     "up": ((-1, -1), (1, -1), (0, 1)),
     "down": ((1, 1), (-1, 1), (0, -1)),
@@ -107,7 +105,11 @@ class Canvas:
 
     def mark(self, place: Place, shape: Shape, radius_in: float, ink: Ink) -> None:
         """Fill a small *shape* around *place*."""
-        self.area([(place[0] + radius_in * x, place[1] + radius_in * y) for x, y in _SHAPES[shape]], ink)
+        if shape == "circle":
+            dot = Pen(ink.colour, 2 * 72 * radius_in, alpha=ink.alpha, order=ink.order, round=True)
+            self.segment(place, place, dot)
+        else:
+            self.area([(place[0] + radius_in * x, place[1] + radius_in * y) for x, y in _CORNERS[shape]], ink)
 
     def text(
         self,
