@@ -35,7 +35,7 @@ from gpureport.report.figures.style import (
     text_in,
     tick_text,
 )
-from gpureport.report.figures.svg import PAGE_FONT, described
+from gpureport.report.figures.svg import PAGE_FONT, described, path
 from gpureport.report.figures.traces import Trace, binned, ratio_scale, trace_figure, traces
 from gpureport.report.limits import limits
 from gpureport.report.pictures import kind_of, pictures
@@ -372,6 +372,32 @@ def test_a_canvas_joins_what_looks_alike() -> None:
     assert line.attrib["d"].startswith("M0 36L0 36M72 36L72 36")
     assert (line.attrib["stroke"], line.attrib["stroke-linecap"]) == ("#112233", "round")
     assert (label.text, label.attrib["font-weight"]) == ('a < "b"', "600")
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=30))
+def test_what_is_left_out_of_a_line_lay_on_it(points: list[tuple[float, float]]) -> None:
+    """Ends stay, corners stay in order, and whatever is gone lies within a hair of a line that is left."""
+    text = path([points], {}, closed=False)
+    left = [(float(x), float(y)) for x, y in re.findall(r"([\d.]+) ([\d.]+)", text)]
+    order = iter(points)
+
+    assert (left[0], left[-1]) == (points[0], points[-1])
+    assert all(corner in order for corner in left)
+    assert all(
+        min(_distance(point, a, b) for a, b in zip(left, left[1:] or left, strict=False)) < 0.05 for point in points
+    )
+
+
+def _distance(point: tuple[float, float], start: tuple[float, float], end: tuple[float, float]) -> float:
+    """Return how far *point* lies from what is between the two."""
+    p, a, b = complex(*point), complex(*start), complex(*end)
+    share = ((p - a) / (b - a)).real if a != b else 0.0
+    return abs(p - a - min(max(share, 0.0), 1.0) * (b - a))
+
+
+def test_a_straight_line_has_two_ends() -> None:
+    """However many points it was given by."""
+    assert path([[(x, 2 * x) for x in range(50)]], {}, closed=False) == '<path d="M0 0L49 98"/>'
 
 
 def test_a_canvas_lays_one_upon_another() -> None:

@@ -91,7 +91,11 @@ def places(appendices: Mapping[str, str], told: Sequence[Family]) -> dict[str, s
     """Return where each anchor of the appendices is: ``B`` or, of a family and its sections, ``B.4``."""
     letters = {anchor: title.partition(".")[0] for anchor, title in appendices.items()}
     numbered = ((f"{letters['numbers']}.{number}", family) for number, family in enumerate(told, start=1))
-    within = {part.anchor: place for place, family in numbered for part in (family, *family.sections)}
+    within = {
+        anchor: place
+        for place, family in numbered
+        for anchor in (family.anchor, *(section.anchor for section in family.sections))
+    }
     return {**letters, "searches": letters["numbers"], **within}
 
 

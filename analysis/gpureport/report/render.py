@@ -4,7 +4,7 @@ import base64
 import gc
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from datetime import datetime
@@ -150,9 +150,7 @@ def _filled(template: str, content: Content) -> _Filled:
         figures.append(figure)
         return Markup('<img src="{}{}" alt="{}">').format(_PICTURE, len(figures) - 1, figure.caption)
 
-    env = environment()
-    env.filters["picture"] = place
-    return _Filled(env.get_template(template).render(content), figures)
+    return _Filled(environment(place).get_template(template).render(content), figures)
 
 
 def _pdf(filled: _Filled, paper: Paper) -> bytes:
@@ -248,8 +246,11 @@ def layout(html: str, paper: Paper = "a4", pictures: Sequence[bytes] = ()) -> "D
     return page.render(stylesheets=[CSS(string=f"@page {{ size: {paper} !important }}")], pdf_variant="pdf/ua-1")
 
 
-def environment() -> "Environment":
-    """Return the Jinja environment of the templates: escaping everywhere, undefined names refused."""
+def environment(picture: Callable[[Figure], "Markup"]) -> "Environment":
+    """Return the Jinja environment of the templates: escaping everywhere, undefined names refused.
+
+    *picture* says what stands where a figure belongs.
+    """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     env = Environment(
@@ -281,6 +282,7 @@ def environment() -> "Environment":
         value=_value,
         interval=_interval,
         predicted=_predicted,
+        picture=picture,
         number=_number,
         breakable=_breakable,
         sentence=sentence,

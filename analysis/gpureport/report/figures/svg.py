@@ -2,9 +2,12 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
+from math import hypot
 
 PAGE_FONT = "gpureport sans"
 """The name under which the page's style sheet brings the font that the figures are laid out for."""
+
+_STRAIGHT_PT = 0.04
 
 Attributes = Mapping[str, str | float | None]
 """By name; those without a value are left out."""
@@ -25,8 +28,27 @@ def sheet(width_pt: float, height_pt: float, elements: Iterable[str]) -> str:
 
 def path(lines: Iterable[Sequence[tuple[float, float]]], look: Attributes, closed: bool) -> str:
     """Return one element of all *lines*."""
-    parts = (f"M{'L'.join(f'{_number(x)} {_number(y)}' for x, y in line)}{'Z' * closed}" for line in lines if line)
+    kept = (_corners(line) for line in lines if line)
+    parts = (f"M{'L'.join(f'{_number(x)} {_number(y)}' for x, y in line)}{'Z' * closed}" for line in kept)
     return f'<path d="{"".join(parts)}"{_attributes(look)}/>'
+
+
+def _corners(line: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Leave out the points that lie on the way from one that stays to the next, as good as exactly."""
+    kept, start = [line[0]], 0
+    for end in range(2, len(line)):
+        if any(_off(point, line[start], line[end]) > _STRAIGHT_PT for point in line[start + 1 : end]):
+            start = end - 1
+            kept.append(line[start])
+    return [*kept, line[-1]] if len(line) > 1 else kept
+
+
+def _off(point: tuple[float, float], start: tuple[float, float], end: tuple[float, float]) -> float:
+    """Return how far *point* lies from what is between *start* and *end*."""
+    (x, y), (dx, dy) = (point[0] - start[0], point[1] - start[1]), (end[0] - start[0], end[1] - start[1])
+    square = dx * dx + dy * dy
+    share = min(max((x * dx + y * dy) / square, 0.0), 1.0) if square else 0.0
+    return hypot(x - share * dx, y - share * dy)
 
 
 def text(place: tuple[float, float], content: str, look: Attributes, *, drop: float, upright: bool) -> str:
