@@ -19,11 +19,13 @@ from gpureport.predict.model import (
     _operation_times,
     _pipe_times,
     _rounds,
+    _unevenly,
     _write_time,
     corner,
     point_time,
 )
 from gpureport.predict.occupancy import Resources, occupancy
+from gpureport.spec.database import load_database
 from gpureport.spec.models import CpuOccupancy, Device
 from gpureport.workloads.model import Demand, Stream
 from tests.toy import GEN9_RULES, KIB, L1, L2, MIB, TOY
@@ -166,13 +168,29 @@ def test_few_waves_leave_schedulers_idle(size: int, factor: float) -> None:
 
 
 def test_pipes_of_the_whole_unit_do_not_mind_idle_schedulers() -> None:
-    """Local memory, and a pipe that executes nothing else than such classes, serve a lone wave at full rate."""
-    device = _toy(pipes={"LSU": ("memory", "local", "shuffle"), "mixed": ("local", "int32")})
+    """Local memory and the like serve a lone wave at full rate; what shares a pipe with them adds up as it is."""
+    device = _toy(pipes={"mixed": ("local", "int32")})
     one_wave = _groups(1, 32)
 
-    for shared in ("local", "shuffle", "memory", "barrier", "LSU"):
+    for shared in ("local", "shuffle", "memory", "barrier"):
         assert _issue_time(device, one_wave, {shared: 1e-6}) == pytest.approx(1e-6)
-    assert _issue_time(device, one_wave, {"mixed": 1e-6}) == pytest.approx(4e-6)
+    assert _issue_time(device, one_wave, {"local": 1e-6, "int32": 1e-6}) == pytest.approx(5e-6)
+
+
+def test_what_is_left_over_of_a_round_of_schedulers_takes_a_whole_one() -> None:
+    """Six waves on four schedulers take as long as eight; a hundred and one are no matter."""
+    evenly = {"int32": 3e-6, "local": 1e-6}
+
+    assert _unevenly(TOY, evenly, 6) == pytest.approx({"int32": 4e-6, "local": 1e-6})
+    assert _unevenly(TOY, evenly, 101)["int32"] == pytest.approx(3e-6 * 104 / 101)
+    assert _unevenly(CPU, evenly, 6) == evenly
+
+
+def test_waves_stay_with_one_of_a_gcn_unit_s_four_pipes() -> None:
+    """Its one scheduler serves them in turn, so that a lone wave has a quarter of the lanes."""
+    gcn = load_database().device("amd/rx_570")
+
+    assert _unevenly(gcn, {"fp32": 1e-6}, 1)["fp32"] == pytest.approx(4e-6)
 
 
 def test_issue_is_that_of_one_group_by_the_slowest_pipe() -> None:

@@ -18,7 +18,7 @@ from gpureport.predict import traffic
 from gpureport.predict.occupancy import Resources, local_memory_in_use_bytes, occupancy
 from gpureport.predict.residency import Level, latency_levels, staircase
 from gpureport.records import Occupancy
-from gpureport.spec.models import Device, Extent, IntelOccupancy
+from gpureport.spec.models import AmdOccupancy, Device, Extent, IntelOccupancy
 from gpureport.workloads.model import Demand
 
 THROUGHPUT_CORNER = 4.0
@@ -68,11 +68,12 @@ def point_time(device: Device, demand: Demand, resources: Resources) -> PointTim
     footprint = traffic.footprint_bytes(demand.streams, device)
     held = _held_bytes(device, demand, resident)
     load_cycles, level = staircase(footprint, latency_levels(device, held))
-    by_class = _operation_times(device, demand)
+    evenly = _operation_times(device, demand)
+    by_class = _unevenly(device, evenly, _waves_of_a_group(device, demand) * ceil(demand.groups / _hosts(device)))
     by_pipe = _pipe_times(device, by_class)
     memory_s, bound = _memory_time(device, demand, footprint, held) if demand.streams else (0.0, "DRAM")
     throughput = {**by_pipe, bound: memory_s} if demand.streams else dict(by_pipe)
-    alone = _alone(device, demand, load_cycles, by_pipe)
+    alone = _alone(device, demand, load_cycles, evenly)
     rounds = _rounds(device, demand, resident)
     latency_s = alone.time_s * ceil(rounds)
     groups_s = _group_time(device, demand)
@@ -186,7 +187,7 @@ def _write_time(device: Device, demand: Demand) -> float:
 
 
 def _operation_times(device: Device, demand: Demand) -> dict[str, float]:
-    """Return the seconds each instruction class takes on the compute unit that has most groups."""
+    """Return the seconds each instruction class takes on the compute unit that has most groups, with all its pipes."""
     units = _busy_share(device, demand)
     rates = device.architecture.rates_per_cycle
     factors = {"local": demand.local_conflicts, "memory": _access_turns(device, demand)}
@@ -228,6 +229,10 @@ def _pipe_times(device: Device, by_class: Mapping[str, float]) -> dict[str, floa
     return times
 
 
+def _waves_of_a_group(device: Device, demand: Demand) -> int:
+    return ceil(prod(demand.work_group) / device.architecture.wave_width)
+
+
 def _group_time(device: Device, demand: Demand) -> float:
     """Return the seconds that starting all work-groups takes."""
     return demand.groups / (device.launch.groups_per_cycle * device.clock_hz)
@@ -251,13 +256,13 @@ class _Alone:
         return self.loads_s + self.instructions_s
 
 
-def _alone(device: Device, demand: Demand, load_cycles: float, by_pipe: Mapping[str, float]) -> _Alone:
+def _alone(device: Device, demand: Demand, load_cycles: float, evenly: Mapping[str, float]) -> _Alone:
     loaded = device.architecture.loaded_latency if demand.loaded else 1.0
     latencies = device.architecture.latency_cycles
     chain = sum(count * latencies.get(name, 0.0) for name, count in demand.chain.items())
     near_cycles = next((cache.latency_cycles for cache in device.caches if cache.scope == "device"), 0.0)
     loads_s = device.cycles(demand.memory_chain * load_cycles * loaded + demand.cached_chain * near_cycles)
-    instructions_s = max(device.cycles(chain), _issue_time(device, demand, by_pipe))
+    instructions_s = max(device.cycles(chain), _issue_time(device, demand, evenly))
     return _Alone(loads_s, instructions_s)
 
 
@@ -271,18 +276,24 @@ _OF_A_UNIT = frozenset({"local", "shuffle", "memory", "barrier"})
 """Classes that all schedulers of a compute unit share; the others have a part of their pipe for each."""
 
 
-def _issue_time(device: Device, demand: Demand, by_pipe: Mapping[str, float]) -> float:
-    """Return the seconds that one group's instructions take to issue on a compute unit that has no other group.
+def _unevenly(device: Device, evenly: Mapping[str, float], waves: int) -> dict[str, float]:
+    """Return how long instruction classes take if *waves* share a compute unit.
 
-    A group of fewer waves than schedulers uses but a part of the pipes that are divided among them.
+    A wave stays with one scheduler; while those that have one wave more are at work, the pipes of the others wait.
     """
     if device.kind == "cpu":
-        return 0.0  # a core has but one thread of instructions, to which all its pipes belong
-    schedulers = device.architecture.schedulers * _units_of_a_host(device)
-    waves = ceil(prod(demand.work_group) / device.architecture.wave_width)
-    idle = schedulers * ceil(waves / schedulers) / waves
-    shared = _OF_A_UNIT | {
-        pipe for pipe, members in device.architecture.pipes.items() if _OF_A_UNIT.issuperset(members)
-    }
-    times = (seconds if pipe in shared else seconds * idle for pipe, seconds in by_pipe.items())
-    return max(times, default=0.0) / ceil(demand.groups / _hosts(device))
+        return dict(evenly)  # a core has but one thread of instructions, to which all its pipes belong
+    rules = device.architecture.occupancy
+    parts = (
+        rules.simds if isinstance(rules, AmdOccupancy) else device.architecture.schedulers * _units_of_a_host(device)
+    )
+    longer = parts * ceil(waves / parts) / waves
+    return {name: time_s if name in _OF_A_UNIT else time_s * longer for name, time_s in evenly.items()}
+
+
+def _issue_time(device: Device, demand: Demand, evenly: Mapping[str, float]) -> float:
+    """Return the seconds that one group's instructions take to issue on a compute unit that has no other group."""
+    if device.kind == "cpu":
+        return 0.0
+    times = _pipe_times(device, _unevenly(device, evenly, _waves_of_a_group(device, demand)))
+    return max(times.values(), default=0.0) / ceil(demand.groups / _hosts(device))
