@@ -8,14 +8,17 @@ from hypothesis import strategies as st
 
 from gpureport.records import CodeEvidence, Finding, MachineCode, MeasuredPoint, Verdict, Verification
 from gpureport.report import appendix, compiled, tables
+from gpureport.report.blocks import as_predicted, expected_blocks
 from gpureport.report.captions import block_title, case_caption, legend, section_title, shape_caption, size_caption
 from gpureport.report.curves import Curve, FindingPair, curves, paired, verdicts
 from gpureport.report.document import Report
+from gpureport.report.numbers import by_kind, families, places
 from gpureport.report.values import value_at
 from gpureport.report.words import (
     explanations,
     family_name,
     feature_text,
+    judgement,
     runtime,
     whole_sentences,
     with_names,
@@ -398,12 +401,12 @@ def test_occupancy_has_a_row_for_variants_of_which_the_same_is_said(report: Repo
 
     assert table.columns[3:] == ("32 items", "64 items", "256 items", "1024 items")
     together = "naive, packed64, aos, soa, local, shuffle, read"
-    assert table.rows == ((together, "32", "4 KiB", "50% groups", "100%", "100%", "100%"),)
+    assert table.rows == ((together, "32", "4 KiB", "50 % groups", "100 %", "100 %", "100 %"),)
 
     least = {"fraction": 0.125, "limiter": "registers", "registers_per_work_item": 255}
     rows = tables.occupancy_table([_with_occupancy(c, least) if c.key.variant == "naive" else c for c in found]).rows
     assert [row[0] for row in rows] == ["naive", together.removeprefix("naive, ")]
-    assert rows[0][1:5] == ("255", "4 KiB", "12% regs", "12% regs")
+    assert rows[0][1:5] == ("255", "4 KiB", "12 % regs", "12 % regs")
 
 
 def _with_occupancy(curve: Curve, update: dict[str, object]) -> Curve:
@@ -421,7 +424,7 @@ def test_what_all_rows_say_is_said_once() -> None:
     rows = tuple((name, "PTX", str(number)) for number, name in enumerate("abcd"))
     table, alike = tables.told_once(tables.Table(("kernel", "code", "regs"), rows, frozenset({"code", "regs"})))
 
-    assert alike == "In every row: code PTX."
+    assert alike == "In every row: code: PTX."
     assert (table.columns, table.rows[0], table.numeric) == (("kernel", "regs"), ("a", "0"), {"regs"})
     few = tables.Table(("kernel", "code"), (("a", "PTX"), ("b", "PTX")))
     assert tables.told_once(few) == (few, "")
@@ -485,3 +488,77 @@ def make_base() -> tuple[Finding, ...]:
             explanation="",
         ),
     )
+
+
+def test_flat_curves_are_those_that_say_nothing(report: Report) -> None:
+    """All values within 15 %, predicted and observed: no steps between, no few sizes, nothing that was not measured."""
+    curve = curves(report)[0]
+    flat = _with_values(curve, 100.0)
+
+    assert flat.is_flat
+    assert not curve.is_flat
+    assert not replace(flat, observation=_with_values(curve, 120.0).observation).is_flat
+    assert not replace(flat, observation=None).is_flat
+    assert flat.specification
+    few = flat.specification.model_copy(update={"points": flat.specification.points[:1]})
+    assert not replace(flat, specification=few, calibrated=None, measurement=None, observation=None).is_flat
+
+
+def _with_values(curve: Curve, value: float) -> Curve:
+    """Return *curve* with points that are all alike."""
+    changed = {
+        kind: record.model_copy(
+            update={"points": tuple(point.model_copy(update={"value": value}) for point in record.points)}
+        )
+        for kind in ("specification", "calibrated", "observation")
+        if (record := getattr(curve, kind))
+    }
+    return replace(curve, **changed)
+
+
+def test_the_verdict_s_sign_stands_before_what_it_is_about(report: Report) -> None:
+    """The ratio, or else the verdict in words; how many of several values agree."""
+    group = curves(report)[0].groups[0]
+    lost = group.main.main.model_copy(update={"ratio": None, "verdict": Verdict.NOT_OBSERVED})
+
+    assert judgement(replace(group, agreeing=2, total=3)) == "✓ 0.943 (2/3)"
+    assert judgement(replace(group, main=FindingPair(lost, None), total=1)) == "○ not observed"
+
+
+def test_families_of_the_appendix_are_numbered(report: Report) -> None:
+    """Sections are found in their family's part, searches in one after all of them."""
+    found = curves(report)
+    told = families(report, found, by_kind(found))
+    where = places({"arithmetic": "A. Sums", "numbers": "B. All numbers"}, told)
+
+    assert [where[family.anchor] for family in told] == [f"B.{number}" for number in range(1, len(told) + 1)]
+    assert where[told[1].sections[0].anchor] == "B.2"
+    assert (where["numbers"], where["searches"]) == ("B", f"B.{len(told) + 1}")
+
+
+def test_cases_are_drawn_if_any_is_a_surprise(report: Report) -> None:
+    """Those that all agree share a table; a curve over sizes is none of them."""
+    found = curves(report)
+    cases = _with_cases(found[0])
+    off = cases.pairs[0].main.model_copy(update={"verdict": Verdict.OFF})
+
+    agreeing = _all_agree(cases)
+    assert as_predicted([agreeing])
+    assert not as_predicted([replace(agreeing, pairs=(*agreeing.pairs, FindingPair(off, None)))])
+    assert not as_predicted([_all_agree(found[0])])
+    (block,) = expected_blocks(report, [[agreeing]])
+    assert block.table
+    assert block.table.rows[0][1] == str(len(cases.pairs))
+    assert expected_blocks(report, []) == []
+
+
+def _with_cases(curve: Curve) -> Curve:
+    """Return *curve* with its first value as two separate cases."""
+    main = curve.pairs[0].main.model_copy(update={"feature": "rate", "position": "case", "level": "stride 2"})
+    return replace(curve, pairs=(FindingPair(main, None), FindingPair(main, None)))
+
+
+def _all_agree(curve: Curve) -> Curve:
+    """Return *curve* with pairs that agree."""
+    mains = (pair.main.model_copy(update={"verdict": Verdict.AGREES, "ratio": 1.0}) for pair in curve.pairs)
+    return replace(curve, pairs=tuple(FindingPair(main, None) for main in mains))

@@ -289,6 +289,11 @@ def format_count(value: float | None) -> str:
     return format_value(value, "")
 
 
+def format_percent(share: float, digits: int = 0) -> str:
+    """Write a share of one: ``85 %``."""
+    return f"{100 * share:.{digits}f} %"
+
+
 def format_ratio(value: float | None) -> str:
     """Write a ratio with three significant digits."""
     return _UNKNOWN if value is None or not math.isfinite(value) else _number(value)

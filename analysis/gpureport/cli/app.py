@@ -249,7 +249,7 @@ def compare(
         float | None,
         typer.Option(
             "--fail-on-regression",
-            help="Exit code 3 if a machine with the baseline's device is slower by more, for real.",
+            help="Exit code 3 if a machine with the baseline's device has lost more than this of its speed, for real.",
             min=0,
             max=100,
             metavar="PERCENT",

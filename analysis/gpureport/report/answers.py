@@ -78,7 +78,9 @@ def _levels(device: Device) -> list[str]:
 
 
 def _mains(curves: Iterable[Curve], position: Position) -> list[Finding]:
-    return [pair.main for curve in curves for pair in curve.pairs if pair.main.position == position]
+    """Return the values of a position, as the specification has them: what only a calibrated prediction has is not."""
+    pairs = (pair for curve in curves for pair in curve.pairs)
+    return [pair.specification for pair in pairs if pair.specification and pair.main.position == position]
 
 
 def _the(level: str) -> str:
@@ -93,7 +95,9 @@ def _cliff(report: Report, level: str, of: Sequence[Finding]) -> str:
         return f"{_the(level)} was not seen to give out (predicted at {format_value(best.predicted, best.unit)})"
     best = min(seen, key=lambda finding: (finding.workload != _PRIMITIVES, width(finding)))
     where = f"{value_text(best)} ({_name(report, best)})"
-    return f"{_the(level)} gives out at {where}, {compared(best, 'before', 'after')}"
+    agreeing = sum(finding.verdict is Verdict.AGREES for finding in of)
+    others = f" (of all {len(of)} sweeps {agreeing} agree)" if 2 * agreeing < len(of) else ""
+    return f"{_the(level)} gives out at {where}, {compared(best, 'before', 'after')}{others}"
 
 
 def _spans(report: Report, levels: Sequence[str], cliffs: Sequence[Finding]) -> list[str]:

@@ -14,10 +14,11 @@ from gpureport.report.figures.essentials import Part, essentials, essentials_fig
 from gpureport.report.figures.overview import overview_figure, overview_rows
 from gpureport.report.figures.roofline import roofline_dots, roofline_figure
 from gpureport.report.limits import Limit, limits, limits_table
-from gpureport.report.numbers import family_anchor
+from gpureport.report.numbers import SEARCHES, family_anchor
 from gpureport.report.pictures import Figure, pictures
 from gpureport.report.tables import Table
 from gpureport.report.words import family_name, observed_head, with_names
+from gpureport.units import format_percent, format_ratio
 
 
 @dataclass(frozen=True)
@@ -46,16 +47,43 @@ def sweep_block(report: Report, anchor: str, members: Sequence[Curve]) -> Block:
     known = report.publication.conditions if report.publication else {}
     published = with_names((c.key.variant, known[str(c.key)]) for c in members if str(c.key) in known)
     notes = [f"○ Not measured: {text}" for text in with_names((name, why) for name, why in skipped if why)]
-    flat = [curve.key.variant for curve in members if curve.is_work_group and curve.is_flat]
-    drawn = [curve for curve in members if curve.key.variant not in flat]
+    flat = [curve for curve in members if curve.is_work_group and curve.is_flat]
+    drawn = [curve for curve in members if curve not in flat]
     if flat:
-        notes.append(f"Not drawn, as every size is within {FLAT - 1:.0%} of every other: {', '.join(flat)}.")
+        names = ", ".join(curve.key.variant for curve in flat)
+        notes.append(f"Not drawn, as all values are within {format_percent(FLAT - 1)} of one another: {names}.")
     return Block(
         anchor=f"curves-{anchor}",
         title=block_title(family_name(report, members[0].key.workload), members),
         figures=pictures(drawn, report.machine.clocks if report.machine else ()),
         notes=(*notes, *([f"As published: {'. '.join(published)}."] if published else [])),
         numbers=anchor,
+    )
+
+
+def as_predicted(members: Sequence[Curve]) -> bool:
+    """Whether these are separate cases, all of which agree with their predictions."""
+    pairs = [pair for curve in members for pair in curve.pairs]
+    return bool(pairs) and all(p.main.position == "case" and p.main.verdict is Verdict.AGREES for p in pairs)
+
+
+def expected_blocks(report: Report, kinds: Sequence[Sequence[Curve]]) -> list[Block]:
+    """Return the table of separate cases that are as predicted, a row a kind of sweep."""
+    rows = tuple(
+        (
+            block_title(family_name(report, members[0].key.workload), members),
+            str(len(ratios)),
+            f"{format_ratio(min(ratios))} to {format_ratio(max(ratios))}",
+        )
+        for members in kinds
+        if (ratios := [pair.main.ratio or 0.0 for curve in members for pair in curve.pairs])
+    )
+    caption = "Separate cases that all agree with their predictions: how many, and the least and the greatest ratio."
+    table = Table(("sweep", "values", "observed / predicted"), rows, frozenset({"values"}))
+    return (
+        [Block("expected", "As predicted, case by case", table=table, caption=caption, numbers="numbers")]
+        if rows
+        else []
     )
 
 
@@ -93,7 +121,7 @@ def shape_blocks(report: Report, advice: Sequence[FamilyAdvice]) -> list[Block]:
         "No kernel has a third axis, so that no shape has one."
     )
     table = lists.shape_table(report, advice)
-    return [Block("shapes", "Family by family", table=table, caption=caption, numbers="searches")]
+    return [Block("shapes", "Family by family", table=table, caption=caption, numbers=SEARCHES)]
 
 
 def promise_blocks(report: Report) -> list[Block]:
@@ -213,7 +241,7 @@ def trust_blocks(report: Report, found: Sequence[Curve]) -> list[Block]:
                 "What the predictions hang on",
                 table=facts,
                 caption=trust.sensitivity_caption(facts),
-                numbers="sources",
+                numbers="uncertainties",
             )
         )
     return blocks

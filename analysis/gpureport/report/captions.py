@@ -9,7 +9,7 @@ from gpureport.report.document import Clock, Report
 from gpureport.report.figures.roofline import Dot
 from gpureport.report.figures.traces import Trace
 from gpureport.report.words import feature_text, is_step
-from gpureport.units import format_frequency, format_ratio, format_value
+from gpureport.units import format_frequency, format_percent, format_ratio, format_value
 
 _FEW = 2  # cliffs and tapers that are told one by one
 
@@ -182,8 +182,9 @@ def roofline_caption(dots: Sequence[Dot]) -> str:
     legend = f"Hollow: predicted; filled: observed. {text}"
     least, most = min(shares, key=shares.__getitem__), max(shares, key=shares.__getitem__)
     if least == most:
-        return f"{least} reaches {shares[least]:.0%} of its predicted rate. {legend}"
-    return f"From {shares[least]:.0%} ({least}) to {shares[most]:.0%} ({most}) of the predicted rate. {legend}"
+        return f"{least} reaches {format_percent(shares[least])} of its predicted rate. {legend}"
+    ends = f"From {format_percent(shares[least])} ({least}) to {format_percent(shares[most])} ({most})"
+    return f"{ends} of the predicted rate. {legend}"
 
 
 def essentials_caption(report: Report) -> str:
@@ -193,5 +194,5 @@ def essentials_caption(report: Report) -> str:
         return "What the specification promises: each mark is a kernel, its line the 95 % interval of the prediction."
     if report.publication:
         return f"What matters most: each mark is a kernel, its line the 95 % interval of the prediction. {limit}"
-    meet = "Something is as predicted where both intervals meet."
+    meet = "Counted at the right: how many agree, within a factor of 1.2, or of 2 where intervals meet."
     return f"What matters most: each mark is a kernel, its line a 95 % interval. {meet} {limit}"

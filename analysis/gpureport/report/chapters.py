@@ -7,7 +7,9 @@ from gpureport.advice import FamilyAdvice
 from gpureport.report import answers, surprises, trust
 from gpureport.report.blocks import (
     Block,
+    as_predicted,
     cliff_blocks,
+    expected_blocks,
     limit_blocks,
     promise_blocks,
     shape_blocks,
@@ -91,8 +93,10 @@ def _question(curve: Curve) -> str:
 
 
 def _drawn(report: Report, kinds: Kinds) -> dict[str, list[Block]]:
-    """Draw the sweeps of each kind, in the chapter that they answer."""
+    """Draw the sweeps of each kind, in the chapter that they answer; separate cases only if any is a surprise."""
     blocks: dict[str, list[Block]] = {name: [] for name in ("caches", "work", "groups", "limits", "trust")}
+    expected = [members for members in kinds.values() if as_predicted(members)]
     for anchor, members in kinds.items():
-        blocks[_question(members[0])].append(sweep_block(report, anchor, members))
-    return blocks
+        if members not in expected:
+            blocks[_question(members[0])].append(sweep_block(report, anchor, members))
+    return {**blocks, "limits": [*blocks["limits"], *expected_blocks(report, expected)]}

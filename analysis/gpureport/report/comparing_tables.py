@@ -161,9 +161,9 @@ def _leaders_row(contest: Contest, baseline: str) -> tuple[str, ...]:
         short_regime(contest.regime),
         format_value(base, _unit(contest)),
         shorten(fastest, _NARROW),
-        f"{ratios[fastest]:.2g}",
+        format_ratio(ratios[fastest]),
         shorten(slowest, _NARROW),
-        f"{ratios[slowest]:.2g}",
+        format_ratio(ratios[slowest]),
     )
 
 

@@ -28,6 +28,7 @@ MAIN_POSITIONS = frozenset({"midpoint", "n90", "plateau", "peak", "case"})
 
 FLAT = 1.15
 """How much the values of a curve may differ that is as well told in a line as drawn."""
+_FEWEST_OF_FLAT = 3
 
 
 @dataclass(frozen=True)
@@ -101,10 +102,13 @@ class Curve:
 
     @property
     def is_flat(self) -> bool:
-        """Whether no value of it, predicted or observed, is more than :data:`FLAT` times another of its record."""
-        records = (self.specification, self.calibrated, self.observation)
-        values = [[point.value for point in record.points] for record in records if record and record.points]
-        return all(max(each) <= FLAT * min(each) for each in values)
+        """Whether all its values, predicted and observed, are within :data:`FLAT`, of three sizes or more."""
+        if (self.measurement and not self.observation) or len(
+            {point.point.label for point in self.points}
+        ) < _FEWEST_OF_FLAT:
+            return False
+        values = [point.value for point in self.points]
+        return max(values) <= FLAT * min(values)
 
     @property
     def groups(self) -> tuple[Group, ...]:

@@ -14,6 +14,9 @@ from gpureport.report.pictures import kind_of
 from gpureport.report.tables import Table, occupancy_table
 from gpureport.report.words import explanations, family_name, with_names
 
+SEARCHES = "searches"
+"""Anchor of the last part of all numbers: which work-group shapes the searches found best."""
+
 Kinds = Mapping[str, tuple[Curve, ...]]
 """Sweeps of one kind, by the anchor of their section."""
 
@@ -96,7 +99,7 @@ def places(appendices: Mapping[str, str], told: Sequence[Family]) -> dict[str, s
         for place, family in numbered
         for anchor in (family.anchor, *(section.anchor for section in family.sections))
     }
-    return {**letters, "searches": letters["numbers"], **within}
+    return {**letters, **within, SEARCHES: f"{letters['numbers']}.{len(told) + 1}"}
 
 
 def wrong_variants(report: Report, found: Sequence[Curve]) -> tuple[Variant, ...]:

@@ -11,6 +11,7 @@ from gpureport.report.document import Report
 from gpureport.report.tables import UNKNOWN, Table
 from gpureport.report.words import feature_text, kernel_name
 from gpureport.text import off_by
+from gpureport.units import format_percent
 
 CAPTION = (
     "Curves that are not as predicted, by what was found to fit: each was predicted once more under every hypothesis, "
@@ -18,6 +19,7 @@ CAPTION = (
     "leaves half of the error at most. Off: root mean square of observed / predicted time over a curve. No hypothesis "
     "feeds a prediction."
 )
+
 """Of :func:`summary`."""
 
 
@@ -26,9 +28,10 @@ def answers(report: Report) -> Iterator[str]:
     if report.explanations:
         yield tally(report.explanations)
         fitted = Counter(each.hypothesis for each in report.explanations if each.outcome == "explained")
-        for name, count in fitted.most_common(1):
+        (name, count), (_, next_count) = [*fitted.most_common(2), (None, 0), (None, 0)][:2]
+        if count > next_count and count > 1:
             claim = dict(claims(report.explanations)).get(name or "", name)
-            yield f"Most often it fits that {claim} ({count} curve{'' if count == 1 else 's'})."
+            yield f"Most often it fits that {claim} ({count} curves)."
     off = [row.farthest.main for row in verdicts(report) if row.farthest.main.verdict is not Verdict.AGREES]
     if off:
         worst = next((f for f in off if f.observed and f.predicted and not meet(f)), off[0])
@@ -113,7 +116,7 @@ def _row(explanation: Explanation) -> tuple[str, ...]:
         off_by(explanation.base_error),
         fitting(explanation),
         UNKNOWN if error is None else off_by(error),
-        f"{min(explanation.better_than_base, explanation.better_than_next):.0%}",
+        format_percent(min(explanation.better_than_base, explanation.better_than_next)),
         explanation.next_best or UNKNOWN,
         UNKNOWN if after is None else off_by(after),
     )

@@ -8,7 +8,7 @@ from math import ceil, prod, sqrt
 from gpureport.advice import FamilyAdvice
 from gpureport.records import Occupancy
 from gpureport.report.curves import Curve
-from gpureport.units import format_bytes, format_ratio, format_value
+from gpureport.units import format_bytes, format_percent, format_ratio, format_value
 
 UNKNOWN = "—"
 _SIZES = 6  # work-group sizes that an occupancy table has columns for
@@ -69,26 +69,23 @@ class Table:
 
 
 def told_once(table: Table) -> tuple[Table, str]:
-    """Take out the columns that say the same in every row; return with what is left a sentence of what they say."""
-    same = {
-        name: texts[0]
-        for name, texts in list(zip(table.columns, zip(*table.rows, strict=True), strict=False))[1:]
-        if len(texts) >= _MANY_ROWS and len(set(texts)) == 1
-    }
-    if not same:
+    """Take out the columns that say the same in every row; return with what is left a line of what they say."""
+    if len(table.rows) < _MANY_ROWS:
         return table, ""
+    texts = [set(cells) for cells in zip(*table.rows, strict=True)]
+    same = {name: min(found) for name, found in list(zip(table.columns, texts, strict=True))[1:] if len(found) == 1}
     kept = [index for index, name in enumerate(table.columns) if name not in same]
     rows = tuple(tuple(row[index] for index in kept) for row in table.rows)
-    told = ", ".join(f"{name} {text}" for name, text in same.items())
     columns = tuple(table.columns[index] for index in kept)
-    return Table(columns, rows, table.numeric - same.keys()), f"In every row: {told}."
+    told = "; ".join(f"{name}: {text}" for name, text in same.items() if text != UNKNOWN)
+    return Table(columns, rows, table.numeric - same.keys()), f"In every row: {told}." if told else ""
 
 
 def occupancy_table(curves: Iterable[Curve]) -> Table:
     """List how full a compute unit is, and what limits it: a column a size of the work-group.
 
-    Variants of which the same is said at the same sizes are one row, with the range of their registers and the most
-    of their local memory.
+    Variants of which the same is said at the same sizes, and that take the same local memory, are one row, with the
+    range of their registers.
     """
     entries = [(c.key.variant, entry) for c in curves if c.prediction for entry in c.prediction.occupancy]
     sizes = sorted({prod(entry.work_group) for _, entry in entries})
@@ -100,28 +97,29 @@ def occupancy_table(curves: Iterable[Curve]) -> Table:
     alike: dict[tuple[str, ...], list[str]] = {}
     for name, found in variants.items():
         texts = {prod(entry.work_group): occupancy_text(entry) for entry in found}
-        alike.setdefault(tuple(texts.get(size, "") for size in sizes), []).append(name)
+        alike.setdefault((_local_memory(found), *(texts.get(size, "") for size in sizes)), []).append(name)
     rows = tuple(
-        (", ".join(names), *_resources([entry for name in names for entry in variants[name]]), *cells)
-        for cells, names in alike.items()
-        if any(cells)
+        (", ".join(names), _registers([entry for name in names for entry in variants[name]]), *said)
+        for said, names in alike.items()
+        if any(said[1:])
     )
     columns = ("variant", "registers", "local memory", *(f"{size} items" for size in sizes))
     return Table(columns, rows, frozenset(columns[1:3]))
 
 
-def _resources(found: Sequence[Occupancy]) -> tuple[str, str]:
-    """Write what registers and local memory work-groups take."""
-    registers = span([entry.registers_per_work_item for entry in found])
+def _registers(found: Sequence[Occupancy]) -> str:
     assumed = " (assumed)" if any(entry.source == "assumed" for entry in found) else ""
+    return span([entry.registers_per_work_item for entry in found]) + assumed
+
+
+def _local_memory(found: Sequence[Occupancy]) -> str:
     local = [entry.local_memory_bytes for entry in found]
-    memory = format_bytes(max(local)) if min(local) == max(local) else f"up to {format_bytes(max(local))}"
-    return registers + assumed, memory
+    return format_bytes(max(local)) if min(local) == max(local) else f"up to {format_bytes(max(local))}"
 
 
 def occupancy_text(entry: Occupancy) -> str:
-    """Write how full a compute unit is, and what limits that if it is not the number of waves: ``31% regs``."""
-    return f"{entry.fraction:.0%} {_LIMITERS.get(entry.limiter, entry.limiter)}".rstrip()
+    """Write how full a compute unit is, and what limits that if it is not the number of waves: ``31 % regs``."""
+    return f"{format_percent(entry.fraction)} {_LIMITERS.get(entry.limiter, entry.limiter)}".rstrip()
 
 
 def span(values: Sequence[int]) -> str:
@@ -145,7 +143,7 @@ def advice_table(families: Iterable[FamilyAdvice]) -> Table:
             format_value(found.worst.value, found.unit),
             format_ratio(found.gain),
             found.use,
-            f"{found.shares[found.use]:.1%}",
+            format_percent(found.shares[found.use], 1),
         )
         for family in families
         for found in family.variants

@@ -10,7 +10,7 @@ from gpureport.report.document import Report
 from gpureport.report.tables import Table
 from gpureport.report.values import fact_name, fact_value
 from gpureport.report.words import title_of
-from gpureport.units import format_share, format_time
+from gpureport.units import format_percent, format_share, format_time
 
 _MOST = 10  # facts of the table
 _PREDICTION = {"specification": "prediction from the specification", "calibrated": "calibrated prediction"}
@@ -33,7 +33,7 @@ def sensitivity_table(report: Report) -> Table:
 def _cells(found: Sensitivity | None) -> tuple[str, ...]:
     if found is None:
         return ("", "", "")
-    return format_share(found.uncertainty), format_share(found.effect), f"{found.share:.0%}"
+    return format_share(found.uncertainty), format_share(found.effect), format_percent(found.share)
 
 
 def _of(report: Report, kind: str) -> list[Prediction]:
@@ -111,7 +111,7 @@ def coverage(report: Report) -> Iterator[str]:
                     inside += 1 / expected.spread <= point.time_s / expected.time_s <= expected.spread
         if total:
             points = "published" if report.publication else "measured"
-            yield f"{inside / total:.0%} of {total} {points} points lie within the interval of the {name}"
+            yield f"{format_percent(inside / total)} of {total} {points} points lie within the interval of the {name}"
 
 
 def examples(report: Report) -> tuple[tuple[str, Arithmetic], ...]:

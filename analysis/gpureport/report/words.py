@@ -9,6 +9,7 @@ from gpureport.report.curves import Group
 from gpureport.report.document import Report
 from gpureport.report.figures.style import shorten
 from gpureport.spec.models import PresentDevice
+from gpureport.units import format_percent, format_ratio
 
 MARKS = {
     Verdict.AGREES: "✓",
@@ -51,6 +52,16 @@ def feature_text(feature: CurveFeature | Finding) -> str:
         return f"{feature.position} {feature.level}"
     text = (_OF_A_STEP if is_step(feature.level) else _POSITIONS)[feature.position].format(level=feature.level)
     return text.removesuffix(" in device")
+
+
+def judgement(group: Group) -> str:
+    """Write what the verdict on a feature's main value is about, with its sign: ``✓ 0.98 (2/3)``, ``○ not observed``.
+
+    In parentheses, of several values, how many agree.
+    """
+    main = group.main.main
+    about = str(main.verdict) if main.ratio is None else format_ratio(main.ratio)
+    return f"{MARKS[main.verdict]} {about}" + (f" ({group.agreeing}/{group.total})" if group.total > 1 else "")
 
 
 def explanations(groups: Iterable[Group]) -> tuple[str, ...]:
@@ -101,7 +112,7 @@ def family_name(report: Report, family: str) -> str:
 
 def advice_sentence(family: str, advice: FamilyAdvice) -> str:
     """Say which work-group shapes serve a whole family."""
-    share = f"within {WITHIN:.0%} of the best"
+    share = f"within {format_percent(WITHIN)} of the best"
     shapes = [_shape(shape) for shape in advice.shapes]
     count = len(advice.variants)
     if count == 1:

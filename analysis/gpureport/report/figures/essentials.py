@@ -101,7 +101,7 @@ def _feature_rows(curves: Iterable[Curve], position: str, name: Callable[[str, s
     """Return a row for each name that a feature's family and level make."""
     rows: dict[str, tuple[list[Mark], list[Mark], list[bool]]] = {}
     for curve in curves:
-        compared = {(p.main.level, p.main.position): p.main for p in curve.pairs}
+        compared = {(p.main.level, p.main.position): p.main for p in curve.pairs if p.specification}
         mains = [main for (_, where), main in compared.items() if where == position]
         for main in mains:
             if is_step(main.level):  # no cache's

@@ -9,6 +9,7 @@ from gpureport.report.curves import Curve
 from gpureport.report.figures.canvas import Ink, Pen
 from gpureport.report.figures.panels import Panel, Scale, panels
 from gpureport.report.figures.style import INK, MUTED, OBSERVED, PREDICTED, TINY_PT, binary_ticks
+from gpureport.units import format_percent
 
 Point = PredictedPoint | ObservedPoint
 
@@ -69,7 +70,7 @@ def _draw(panel: Panel, curve: Curve, rates: dict[tuple[int, int], float]) -> No
         wanted = _sides(max(curve.prediction.points, key=lambda point: _rate(curve, point)))
         low, high = panel.at(wanted[0] / _HALF, wanted[1] / _HALF), panel.at(wanted[0] * _HALF, wanted[1] * _HALF)
         panel.canvas.line((low, (high[0], low[1]), high, (low[0], high[1]), low), Pen(PREDICTED, 1.0, order=3))
-    text = f"worst {worst[0]} x {worst[1]}: {rates[worst]:.0%}"
+    text = f"worst {worst[0]} x {worst[1]}: {format_percent(rates[worst])}"
     place = (panel.right_in, panel.top_in - 0.06)
     panel.canvas.text(place, text, size_pt=TINY_PT, colour=MUTED, ha="right")
 
