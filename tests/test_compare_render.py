@@ -188,8 +188,8 @@ def test_few_machines_have_every_value_and_many_have_leaders() -> None:
     leaders = leaders_tables(many)
     assert sum(len(table.rows) for table in leaders) == 2 * len(WORKLOADS)
     assert leaders[0].rows[0][:2] == ("packed_steps1", "caches")
-    assert leaders[0].rows[0][3:5] == ("machine 0", "1")
-    assert leaders[0].rows[0][6] == "0.016"
+    assert leaders[0].rows[0][3:5] == ("machine 0", "1.00")
+    assert leaders[0].rows[0][6] == "0.0164"
 
 
 def test_machines_that_share_a_condition_stand_together() -> None:

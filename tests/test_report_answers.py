@@ -132,7 +132,7 @@ def test_caches_are_told_from_the_inside_out_by_what_is_known_best() -> None:
     assert told == [
         (
             "The L1 gives out at 205 KiB (Read bandwidth), as predicted; "
-            "and the L2 at 57 MiB (Read bandwidth), 5 % before predicted."
+            "and the L2 at 57 MiB (Read bandwidth), 5 % before predicted (1 of 3 sweeps agree)."
         ),
         (
             "For one kernel or another the L2 gives out at "
@@ -249,7 +249,7 @@ def test_the_table_of_limits_says_what_binds() -> None:
     table = limits_table(limits(curves(report)), observed=True)
 
     assert table.columns == ("kernel", "at", "observed (95 %)", "predicted", "bound by", "of limit", "full")
-    assert (table.rows[0][0], *table.rows[0][4:]) == ("read", "memory bandwidth", "93 %", "50% groups")
+    assert (table.rows[0][0], *table.rows[0][4:]) == ("read", "memory bandwidth", "93 %", "50 % groups")
 
 
 def test_nothing_is_said_of_limits_where_there_is_no_prediction() -> None:

@@ -74,7 +74,7 @@ def test_coverage_counts_points_within_their_intervals(report: Report) -> None:
     (sentence,) = coverage(report)
     points = len(report.observations[0].points)
     assert (
-        sentence == f"50% of {points} measured points lie within the interval of the prediction from the specification"
+        sentence == f"50 % of {points} measured points lie within the interval of the prediction from the specification"
     )
 
 

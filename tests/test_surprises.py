@@ -133,10 +133,12 @@ def test_answers_say_what_fits_most_often() -> None:
     report = make_report(families=1)
     calm = report.model_copy(update={"findings": tuple(f for f in report.findings if f.verdict is Verdict.AGREES)})
     off = tuple(f.model_copy(update={"verdict": Verdict.OFF}) for f in report.findings)
-    many, most, farthest = answers(report.model_copy(update={"findings": off, "explanations": EXPLANATIONS}))
+    alike = (*EXPLANATIONS, _explanation("d", "explained", 0.4))
+    many, most, farthest = answers(report.model_copy(update={"findings": off, "explanations": alike}))
 
-    assert many.startswith("3 curves are not as predicted: ")
-    assert most == f"Most often it fits that {claims(EXPLANATIONS)[0][1]} (1 curve)."
+    assert many.startswith("4 curves are not as predicted: ")
+    assert most == f"Most often it fits that {claims(EXPLANATIONS)[0][1]} (2 curves)."
+    assert len(list(answers(report.model_copy(update={"findings": off, "explanations": EXPLANATIONS})))) == 2
     assert farthest.startswith("Farthest from its prediction is Family 00, ")
     assert list(answers(calm)) == ["No value is farther from its prediction than the tolerance of its verdict."]
     assert list(answers(report.model_copy(update={"findings": ()}))) == []

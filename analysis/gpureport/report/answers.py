@@ -96,7 +96,7 @@ def _cliff(report: Report, level: str, of: Sequence[Finding]) -> str:
     best = min(seen, key=lambda finding: (finding.workload != _PRIMITIVES, width(finding)))
     where = f"{value_text(best)} ({_name(report, best)})"
     agreeing = sum(finding.verdict is Verdict.AGREES for finding in of)
-    others = f" (of all {len(of)} sweeps {agreeing} agree)" if 2 * agreeing < len(of) else ""
+    others = f" ({agreeing} of {len(of)} sweeps agree)" if 2 * agreeing < len(of) else ""
     return f"{_the(level)} gives out at {where}, {compared(best, 'before', 'after')}{others}"
 
 
