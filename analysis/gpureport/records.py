@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 class Record(BaseModel):
     """An immutable record. Fields that a reader does not know are ignored: adding one breaks no older reader."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="ignore")
 
 
 def _rounded(value: float) -> float:

@@ -132,7 +132,7 @@ class _Filled:
     def on_screen(self) -> str:
         """Return it with the figures in the page itself, where browsers give them the page's fonts."""
         inside = [described(figure.svg, figure.caption) for figure in self.figures]
-        return _PLACE.sub(lambda place: inside[int(place[1])], self.html)
+        return _with_fonts(_PLACE.sub(lambda place: inside[int(place[1])], self.html), _data_uri)
 
     def on_pages(self, paper: Paper) -> "Document":
         """Lay it out with the figures beside the page, neither parsed with it nor in its cascade."""
@@ -223,7 +223,7 @@ def pdf_problem() -> str | None:
 
 
 def layout(html: str, paper: Paper = "a4", pictures: Sequence[bytes] = ()) -> "Document":
-    """Lay the document out on pages; only ``data:`` URIs are followed, and ``picture:0`` … to *pictures*.
+    """Lay the document out on pages; nothing is fetched: ``picture:0`` … lead to *pictures*, ``font:`` to our fonts.
 
     Raises:
         GpuReportError: WeasyPrint or Pango cannot be loaded.
@@ -236,12 +236,15 @@ def layout(html: str, paper: Paper = "a4", pictures: Sequence[bytes] = ()) -> "D
 
     class Beside(URLFetcher):  # type: ignore[misc] # it has no annotations
         def fetch(self, url: str, headers: Mapping[str, str] | None = None) -> URLFetcherResponse:
+            if url in fonts:
+                return URLFetcherResponse(url, fonts[url].read_bytes(), {"Content-Type": "font/ttf"})
             if not url.startswith(_PICTURE):
                 return super().fetch(url, headers)
             picture = pictures[int(url.removeprefix(_PICTURE))]
             return URLFetcherResponse(url, picture, {"Content-Type": "image/svg+xml"})
 
-    page = HTML(string=html, url_fetcher=Beside(allowed_protocols={"data"}))
+    fonts = {f"font:{file}": _font(file) for _, _, file in _FONTS}
+    page = HTML(string=_with_fonts(html, "font:{}".format), url_fetcher=Beside(allowed_protocols={"data"}))
     # Style sheets given here are those of users, which only count before the page's own if they are important.
     return page.render(stylesheets=[CSS(string=f"@page {{ size: {paper} !important }}")], pdf_variant="pdf/ua-1")
 
@@ -265,7 +268,6 @@ def environment(picture: Callable[[Figure], "Markup"]) -> "Environment":
         style=_style,
         script=script,
         script_hash=f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}",
-        fonts=_fonts(),
         tables=tables,
         appendix=appendix,
         claims=claims,
@@ -298,16 +300,22 @@ def _style(name: str) -> "Markup":
     return Markup((data_dir("templates") / name).read_text(encoding="utf-8"))  # noqa: S704 - our own file
 
 
-def _fonts() -> "Markup":
-    """Return the style rules that bring the shipped fonts."""
-    from markupsafe import Markup
+def _with_fonts(html: str, address: Callable[[str], str]) -> str:
+    """Put the style rules that bring the shipped fonts where the head has a place for them.
 
-    folder = data_dir("templates") / "fonts"
-    rule = Markup('@font-face{{font-family:"{}";font-weight:{};src:url(data:font/ttf;base64,{})}}\n')
-    return Markup().join(
-        rule.format(Markup(family), weight, base64.b64encode((folder / name).read_bytes()).decode())  # noqa: S704
-        for family, weight, name in _FONTS
-    )
+    *address* says where a font file is found.
+    """
+    rule = '@font-face{{font-family:"{}";font-weight:{};src:url({})}}\n'
+    rules = (rule.format(family, weight, address(file)) for family, weight, file in _FONTS)
+    return html.replace("/* fonts */", "".join(rules), 1)
+
+
+def _data_uri(file: str) -> str:
+    return f"data:font/ttf;base64,{base64.b64encode(_font(file).read_bytes()).decode()}"
+
+
+def _font(file: str) -> Path:
+    return data_dir("templates") / "fonts" / file
 
 
 def _value(value: float | None, unit: str) -> str:

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from gpureport.docstrings import Documented
 from gpureport.report.document import Report
 
 SCHEMA_PATH = Path(__file__).with_name("report.schema.json")
@@ -11,7 +12,10 @@ SCHEMA_PATH = Path(__file__).with_name("report.schema.json")
 
 def report_schema() -> dict[str, Any]:
     """Return the schema, JSON Schema draft 2020-12."""
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **Report.model_json_schema()}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **Report.model_json_schema(schema_generator=Documented),
+    }
 
 
 def schema_text() -> str:

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from gpureport.data import data_dir
+from gpureport.docstrings import Documented
 from gpureport.spec.files import ArchitectureFile, DeviceFile
 
 Schema = dict[str, Any]
@@ -11,12 +12,12 @@ Schema = dict[str, Any]
 
 def device_schema() -> Schema:
     """Return the schema of a device file."""
-    return _titled(DeviceFile.model_json_schema(), "gpureport device")
+    return _titled(DeviceFile.model_json_schema(schema_generator=Documented), "gpureport device")
 
 
 def architecture_schema() -> Schema:
     """Return the schema of an architecture file."""
-    return _titled(ArchitectureFile.model_json_schema(), "gpureport architecture")
+    return _titled(ArchitectureFile.model_json_schema(schema_generator=Documented), "gpureport architecture")
 
 
 def _titled(schema: Schema, title: str) -> Schema:

@@ -77,7 +77,7 @@ Extents = tuple[Number, Number, Number]
 class Strict(BaseModel):
     """A part of a file; an unknown field is an error."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
     short_for: ClassVar[str | None] = None
     """The field that a bare value stands for, if one may be written."""
 

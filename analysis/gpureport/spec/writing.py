@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from gpureport.docstrings import field_docs
 from gpureport.spec.files import CacheFields, LaunchFields, MemoryFields
 from gpureport.spec.resolve import Value
 from gpureport.spec.values import Strict
@@ -129,12 +130,13 @@ def _group(draft: Draft, group: str) -> Iterator[str]:
 
 def _fields(draft: Draft, prefix: str, model: type[Strict], indent: str) -> Iterator[str]:
     """Yield what is known of a part, in the order of the model, and as comments what is not."""
-    for name, info in model.model_fields.items():
+    docs = field_docs(model)
+    for name in model.model_fields:
         path = f"{prefix}.{name}"
         if path in draft.values:
             yield f"{indent}{name}: {_leaf(path, draft.values[path])}"
         elif draft.optional:
-            means = f"  # {info.description}" if info.description else ""
+            means = f"  # {docs[name]}" if name in docs else ""
             yield f"{indent}# {name}: {_example(path)}{means}"
 
 
