@@ -1,24 +1,31 @@
 """Figures: the same text for the same report, safe to stand in a page, and sensible at the edges."""
 
 import re
+from base64 import b64encode
 from dataclasses import replace
+from io import BytesIO
 from itertools import pairwise
 from typing import Any
 from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
+import weasyprint
 from hypothesis import given
 from hypothesis import strategies as st
+from pypdf import PdfReader
+from weasyprint import HTML
 
 from gpureport.records import Axis, Metric, Observation, ObservedPoint, PointKey, SweepKey
 from gpureport.report.captions import trace_caption
 from gpureport.report.curves import Curve, curves, paired
 from gpureport.report.document import Clock, Report
+from gpureport.report.figures import labels
 from gpureport.report.figures.anchors import started, width_em
 from gpureport.report.figures.canvas import Canvas, Ink, Pen
 from gpureport.report.figures.cases import case_figure, case_labels
 from gpureport.report.figures.essentials import essentials, essentials_figure
+from gpureport.report.figures.labels import quick
 from gpureport.report.figures.marks import Mark, draw_marks, feature_marks, place
 from gpureport.report.figures.overview import MOST_ROWS, overview_figure, overview_rows
 from gpureport.report.figures.panels import Panel, Scale, in_figures, value_scale
@@ -372,6 +379,36 @@ def test_a_canvas_joins_what_looks_alike() -> None:
     assert line.attrib["d"].startswith("M0 36L0 36M72 36L72 36")
     assert (line.attrib["stroke"], line.attrib["stroke-linecap"]) == ("#112233", "round")
     assert (label.text, label.attrib["font-weight"]) == ('a < "b"', "600")
+
+
+def test_texts_that_are_drawn_at_once_stand_where_they_stood(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Word by word the same page as with WeasyPrint's own texts, which all its versions draw that are not known."""
+    canvas = Canvas(1.0)
+    canvas.text((0.5, 0.7), "AVAVA 100 Gcell/s", ha="center", weight=600)
+    canvas.text((0.2, 0.2), "upright & <b>", upright=True)
+    drawn = started(canvas.drawn())
+    assert quick(drawn) != drawn
+
+    assert [text for text, _, _ in _written(drawn)] == ["AVAVA 100 Gcell/s", "upright & <b>"]
+    assert _written(quick(drawn)) == _written(drawn)
+
+    labels._registered.cache_clear()
+    monkeypatch.setattr(weasyprint, "__version__", "71.0")
+    assert quick(drawn) == drawn
+    labels._registered.cache_clear()
+
+
+def _written(svg: str) -> list[tuple[str, float, float]]:
+    """Return the texts of a figure's PDF, as it has them, and where each starts."""
+    page = HTML(string=f'<img src="data:image/svg+xml;base64,{b64encode(svg.encode()).decode()}">')
+    found: list[tuple[str, float, float]] = []
+
+    def visit(text: str, _: object, matrix: list[float], *__: object) -> None:
+        if text.strip("\n"):
+            found.append((text.strip("\n"), matrix[4], matrix[5]))
+
+    PdfReader(BytesIO(page.write_pdf() or b"")).pages[0].extract_text(visitor_text=visit)
+    return found
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=30))

@@ -69,8 +69,8 @@ def tally(curves: Sequence[Curve]) -> str:
 def _statement(group: Group) -> str:
     main = group.main.main
     if main.observed is None:
-        text = f"predicted but not observed: {feature_text(main)} at {format_value(main.predicted, main.unit)}."
-        return text[:1].upper() + text[1:]
+        where = "" if is_step(main.level) else f" at {format_value(main.predicted, main.unit)}"
+        return f"Predicted but not observed: {feature_text(main)}{where}."
     value = value_text(main)
     if is_step(main.level):
         return f"A {main.level}, {compared(main, 'before', 'after')}."

@@ -22,6 +22,7 @@ from gpureport.report.chapters import chapters
 from gpureport.report.curves import curves
 from gpureport.report.document import Report
 from gpureport.report.figures.anchors import started
+from gpureport.report.figures.labels import quick
 from gpureport.report.figures.style import brief, shorten
 from gpureport.report.figures.svg import PAGE_FONT, described
 from gpureport.report.numbers import by_kind, families, places, wrong_variants
@@ -138,7 +139,7 @@ class _Filled:
         """Lay it out with the figures beside the page, neither parsed with it nor in its cascade."""
         # Elements of a word each take WeasyPrint a sixth of its time; characters say as well where a line may break.
         html = _UNBROKEN.sub(lambda found: _unbroken(found[1]), self.html.replace("<wbr>", "\u200b"))
-        return layout(html, paper, [started(figure.svg).encode() for figure in self.figures])
+        return layout(html, paper, [quick(started(figure.svg)).encode() for figure in self.figures])
 
 
 def _filled(template: str, content: Content) -> _Filled:

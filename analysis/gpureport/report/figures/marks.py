@@ -10,6 +10,7 @@ from gpureport.records import CurveFeature, ObservedPoint, PredictedPoint
 from gpureport.report.figures.canvas import Ink, Pen, Shape
 from gpureport.report.figures.panels import Panel
 from gpureport.report.figures.style import TINY_PT, text_in
+from gpureport.report.words import is_step
 from gpureport.units import format_value
 
 Point = PredictedPoint | ObservedPoint
@@ -48,7 +49,8 @@ def _mark(kind: str, found: dict[str, tuple[float, float, float, CurveFeature]])
     main, low, high, feature = preferred
     places = [where for where, *_ in found.values()]
     value = format_value(feature.value, feature.unit)
-    text = f"{feature.level} {value}" if kind == "cliff" else f"full at {value.removesuffix(' work-items')}"
+    level = feature.level if is_step(feature.level) else f"{feature.level} {value}"
+    text = level if kind == "cliff" else f"full at {value.removesuffix(' work-items')}"
     return Mark(min(places), main, max(places), low, high, text, "down" if kind == "cliff" else "up")
 
 
