@@ -335,7 +335,7 @@ def test_builds_of_one_kernel_are_one_row(report: Report) -> None:
     (row,) = compiled.compilation_table(changed).rows
 
     assert row[1:6] == ("PTX", "20 to 40", "0 B", "4 KiB", "32")
-    assert row[6:] == ("4 × 16 B, 1 × 4 B", "1 × 8 B", "66 B to 68 B / 64 B", "— / 8 B")  # noqa: RUF001 - as printed
+    assert row[6:] == ("4 × 16 B, 1 × 4 B", "1 × 8 B", "66 to 68 B / 64 B", "— / 8 B")  # noqa: RUF001 - as printed
     assert compiled.mismatches(changed) == compiled.remarks(changed)
     assert compiled.mismatches(report) == ()
     assert compiled.remarks(changed) == (f"game_of_life/naive ({builds[0].kernel}): It loads more.",)

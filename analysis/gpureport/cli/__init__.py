@@ -1,6 +1,7 @@
 """The command line: the only room that prints or exits."""
 
 import _thread
+import gc
 import signal
 import sys
 from collections.abc import Sequence
@@ -65,6 +66,8 @@ def run() -> NoReturn:
     """Run the command line and exit; what the encoding of standard output lacks is replaced."""
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
+    # Classes, records and reports stay: looking for garbage among them again and again takes a sixth of a command.
+    gc.set_threshold(1_000_000, 20, 20)
     _keep_interrupts()
     sys.exit(main())
 

@@ -28,16 +28,23 @@ class CompilerOutput:
 
 
 def compilation_table(report: Report) -> Table:
-    """List what the compiler made of each variant's kernels; builds with other options are one row, with its range."""
+    """List what the compiler made of each variant's kernels; builds with other options are one row, with its range.
+
+    Variants of a family whose kernels have one name, and came out alike, share a row.
+    """
     kernels: dict[tuple[str, str], list[Compilation]] = {}
     for measurement in report.measurements:
         for entry in measurement.compilation:
             variant = f"{measurement.key.workload}/{measurement.key.variant}"
             kernels.setdefault((variant, entry.kernel), []).append(entry)
     evidence = _by_kernel(report.evidence)
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for (name, kernel), found in kernels.items():
+        family, variant = name.split("/", 1)
+        alike.setdefault((family, kernel, *_row(found, evidence.get((name, kernel)))), []).append(variant)
     columns = ("variant: kernel", "code", "regs", "spilled", "local", "lanes", "loads", "stores", "loaded", "stored")
-    rows = tuple((": ".join(key), *_row(found, evidence.get(key))) for key, found in kernels.items())
-    return Table(columns, rows, frozenset(columns[2:]) - {"loads", "stores"})
+    rows = ((f"{family}/{', '.join(names)}: {kernel}", *row) for (family, kernel, *row), names in alike.items())
+    return Table(columns, tuple(rows), frozenset(columns[2:]) - {"loads", "stores"})
 
 
 def _by_kernel(evidence: Iterable[CodeEvidence]) -> dict[tuple[str, str], CodeEvidence]:
@@ -69,7 +76,8 @@ def _bytes(values: Sequence[float]) -> str:
     if not values:
         return UNKNOWN
     low, high = format_bytes(min(values)), format_bytes(max(values))
-    return low if low == high else f"{low} to {high}"
+    unit = high.partition(" ")[2]
+    return low if low == high else f"{low.removesuffix(f' {unit}')} to {high}"
 
 
 def _accesses(by_width: Mapping[int, int]) -> str:
