@@ -124,7 +124,8 @@ def test_the_farthest_comes_first() -> None:
 
     assert [row[1] for row in rows] == ["a factor of 3.0", "35 %", "22 %"]
     assert [fitting(e) for e in EXPLANATIONS] == ["one buffer", "one buffer or fill", "none (nearest: one buffer)"]
-    assert tally(EXPLANATIONS).startswith("3 curves are not as predicted: 1 fit one hypothesis, 1 two of them, 1 none")
+    assert tally(EXPLANATIONS).startswith("3 curves are not as predicted: 1 fit one hypothesis, 1 fit two")
+    assert tally(EXPLANATIONS[2:]) == "1 curve is not as predicted: 1 fit none."
     assert [name for name, _ in claims(EXPLANATIONS)] == ["one buffer", "fill"]
 
 

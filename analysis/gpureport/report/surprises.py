@@ -90,10 +90,9 @@ def tally(explanations: Sequence[Explanation]) -> str:
     """Say how many curves are explained."""
     counts = Counter(explanation.outcome for explanation in explanations)
     curves = f"{len(explanations)} curve{' is' if len(explanations) == 1 else 's are'}"
-    return (
-        f"{curves} not as predicted: {counts['explained']} fit one hypothesis, {counts['ambiguous']} two of them, "
-        f"{counts['unexplained']} none."
-    )
+    kinds = (("explained", "fit one hypothesis"), ("ambiguous", "fit two of them"), ("unexplained", "fit none"))
+    told = [f"{counts[outcome]} {how}" for outcome, how in kinds if counts[outcome]]
+    return f"{curves} not as predicted: {', '.join(told)}."
 
 
 def claims(explanations: Iterable[Explanation]) -> tuple[tuple[str, str], ...]:

@@ -77,7 +77,7 @@ def answers(report: Report) -> Iterator[str]:
     kinds = Counter(origin.kind for origin in report.device.provenance.values())
     if kinds:
         told = ", ".join(f"{count} {_KINDS[kind]}" for kind, count in kinds.most_common())
-        yield f"Of {kinds.total()} values that the predictions are made from, {told}."
+        yield f"Of {kinds.total()} values that the predictions are made from: {told}."
     wrong = sum(found.agrees is False for found in report.evidence)
     right = sum(found.agrees is True for found in report.evidence)
     if wrong or right:
@@ -89,11 +89,11 @@ def answers(report: Report) -> Iterator[str]:
 
 
 _KINDS = {
-    "spec": "are documented",
-    "queried": "were asked of the driver",
-    "measured": "were measured",
-    "derived": "are derived from others",
-    "assumed": "are assumed",
+    "spec": "documented",
+    "queried": "asked of the driver",
+    "measured": "measured",
+    "derived": "derived from others",
+    "assumed": "assumed",
 }
 
 
