@@ -90,8 +90,9 @@ def tally(explanations: Sequence[Explanation]) -> str:
     """Say how many curves are explained."""
     counts = Counter(explanation.outcome for explanation in explanations)
     curves = f"{len(explanations)} curve{' is' if len(explanations) == 1 else 's are'}"
-    kinds = (("explained", "fit one hypothesis"), ("ambiguous", "fit two of them"), ("unexplained", "fit none"))
-    told = [f"{counts[outcome]} {how}" for outcome, how in kinds if counts[outcome]]
+    explained, ambiguous, not_explained = counts["explained"], counts["ambiguous"], counts["unexplained"]
+    kinds = ((explained, "fit one hypothesis"), (ambiguous, "fit two of them"), (not_explained, "fit none"))
+    told = [f"{count} {how}" for count, how in kinds if count]
     return f"{curves} not as predicted: {', '.join(told)}."
 
 

@@ -23,6 +23,7 @@ MOST_ROWS = 26
 
 _ROW_IN, _TITLE_IN = 0.142, 0.17
 _NAME_IN, _DETAIL_IN = 1.7, 0.85
+_ROUNDED = 0.1  # a number that is farther off than this says less than its colour
 _WIDEST_IN, _BETWEEN_IN = 0.9, 0.12
 _REACH = 3.0
 """Doublings from 1 at which a colour is darkest."""
@@ -153,7 +154,8 @@ def _cell(canvas: Canvas, ratio: float, corner: Place, width: float) -> None:
     gap = min(0.01, width / 10)
     canvas.rectangle((left, upper - _ROW_IN + 0.008), (left + width - gap, upper - 0.004), Ink(colour, order=2))
     texts = (format_ratio(ratio), f"{ratio:.2g}", f"{ratio:.1g}")
-    text = next((text for text in texts if fitted(text, width) == text), "")
+    near = (text for text in texts if abs(float(text) / ratio - 1) < _ROUNDED)
+    text = next((text for text in near if fitted(text, width) == text), "")
     _write(canvas, text, corner, width, "#FFFFFF" if strength > 0.7 else INK)
 
 
