@@ -172,3 +172,22 @@ def test_formatting_does_not_import_pint() -> None:
     code = "import sys; from gpureport import units; units.format_bytes(1); sys.exit('pint' in sys.modules)"
 
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "text"),
+    [
+        (44.68e9, 44.54e9, 44.82e9, "44.68 GB/s ± 0.3 %"),
+        (44.68e9, 44.679e9, 44.681e9, "44.68 GB/s ± 0.1 %"),
+        (44e9, 30e9, 60e9, "44 GB/s ± 41 %"),
+        (44e9, 8e9, 200e9, "44 GB/s (factor 5)"),
+        (44e9, None, None, "44.0 GB/s"),
+        (44e9, 44e9, 44e9, "44.0 GB/s"),
+        (None, None, None, "—"),
+    ],
+)
+def test_measured_values_have_half_the_width_of_their_interval(
+    value: float | None, low: float | None, high: float | None, text: str
+) -> None:
+    """Never less than a tenth of a per cent; a factor where that is wide; nothing where there is none."""
+    assert units.format_measured(value, low, high, "B/s") == text

@@ -207,6 +207,9 @@ def format_value(value: float | None, unit: str) -> str:
     return f"{number} {label}".rstrip()
 
 
+_FAR, _FINEST = 2.0, 0.1  # a factor that is written as one, and the least percentage
+
+
 def format_interval(value: float | None, low: float | None, high: float | None, unit: str) -> str:
     """Write a value with its 95 % interval, to the digits that the interval supports: two to four.
 
@@ -222,6 +225,22 @@ def format_interval(value: float | None, low: float | None, high: float | None, 
     decimals = max(0, min(supported, _decimals(value / scale, 4)))
     middle, lower, upper = (f"{x / scale:.{decimals}f}" for x in (value, low, high))
     return f"{middle} {label}".rstrip() + f" ({lower} to {upper})"
+
+
+def format_half_width(low: float | None, high: float | None) -> str:
+    """Write half the width of an interval, relative, as what follows its value: `` ± 0.4 %``; nothing without one."""
+    if not low or not high or not all(map(math.isfinite, (low, high))) or low >= high:
+        return ""
+    factor = math.sqrt(high / low)
+    if factor >= _FAR:
+        return f" (factor {factor:.2g})"
+    percent = max(_FINEST, 100 * (factor - 1))
+    return f" ± {percent:.1g} %" if percent < 9.5 else f" ± {percent:.0f} %"
+
+
+def format_measured(value: float | None, low: float | None, high: float | None, unit: str) -> str:
+    """Write a value with half the width of its interval: :func:`format_interval` where there is little room."""
+    return format_interval(value, low, high, unit).partition(" (")[0] + format_half_width(low, high)
 
 
 def _decimals(value: float, digits: int) -> int:

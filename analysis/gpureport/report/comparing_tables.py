@@ -8,7 +8,7 @@ from gpureport.compare.summary import families, overall
 from gpureport.report.figures.style import shorten
 from gpureport.report.tables import UNKNOWN, Table
 from gpureport.report.words import listed
-from gpureport.units import format_ratio, format_value
+from gpureport.units import format_half_width, format_ratio, format_value
 
 FEW = 4
 """Machines up to which every value has a row."""
@@ -18,13 +18,9 @@ _MOST_VALUES = 250
 """Rows of all values; separate cases are left out where there are more."""
 _MOST_NOISE = 8
 """Differences that are shown though they are not real."""
-_FAR = 2.0
-"""Half width of an interval, as a factor, from which it is written as one."""
 _LEAST_CHANCE = 1e-6
 _NARROW = 14
 """Characters of a name in a narrow column."""
-_FINEST = 0.1
-"""Percent; narrower intervals are written as that wide."""
 _SHORT = {BEYOND: "memory", WITHIN: "caches"}
 
 
@@ -117,23 +113,12 @@ def _unit(contest: Contest) -> str:
 
 
 def _value(s: Standing, unit: str) -> str:
-    return f"{format_value(s.value, unit)}{_half_width(s.ci_low, s.ci_high)}"
+    return f"{format_value(s.value, unit)}{format_half_width(s.ci_low, s.ci_high)}"
 
 
 def ratio_text(ratio: Ratio | None) -> str:
     """Write a ratio, with its interval where it has one."""
-    return UNKNOWN if ratio is None else f"{format_ratio(ratio.value)}{_half_width(ratio.ci_low, ratio.ci_high)}"
-
-
-def _half_width(low: float | None, high: float | None) -> str:
-    """Write half the width of an interval, relative: `` ± 0.4 %``."""
-    if not low or not high:
-        return ""
-    factor = (high / low) ** 0.5
-    if factor >= _FAR:
-        return f" (factor {factor:.2g})"
-    percent = max(_FINEST, 100 * (factor - 1))
-    return f" ± {percent:.1g} %" if percent < 9.5 else f" ± {percent:.0f} %"
+    return UNKNOWN if ratio is None else f"{format_ratio(ratio.value)}{format_half_width(ratio.ci_low, ratio.ci_high)}"
 
 
 def leaders_tables(comparison: Comparison) -> tuple[Table, ...]:

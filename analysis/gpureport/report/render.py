@@ -32,7 +32,7 @@ from gpureport.units import (
     format_bandwidth,
     format_bytes,
     format_frequency,
-    format_interval,
+    format_measured,
     format_predicted,
     format_ratio,
     format_value,
@@ -283,7 +283,7 @@ def environment(picture: Callable[[Figure], "Markup"]) -> "Environment":
         frequency=format_frequency,
         ratio=format_ratio,
         value=_value,
-        interval=_interval,
+        measured=_measured,
         predicted=_predicted,
         picture=picture,
         number=_number,
@@ -324,8 +324,8 @@ def _value(value: float | None, unit: str) -> str:
     return brief(format_value(value, unit))
 
 
-def _interval(value: float | None, low: float | None, high: float | None, unit: str) -> str:
-    return brief(format_interval(value, low, high, unit))
+def _measured(value: float | None, low: float | None, high: float | None, unit: str) -> str:
+    return brief(format_measured(value, low, high, unit))
 
 
 def _predicted(value: float | None, low: float | None, high: float | None, unit: str) -> str:
