@@ -166,8 +166,12 @@ _UNBROKEN = re.compile(r'<span class="part">([^<]*)</span>')
 
 
 def _unbroken(text: str) -> str:
-    """Return *text* with characters that no line breaks at: no-break spaces, word joiners after slashes."""
-    return text.replace(" ", "\u00a0").replace("/", "/\u2060")
+    """Return *text* with characters that no line breaks at: no-break spaces, word joiners after slashes.
+
+    Lines do not break before a slash of themselves, not even after a space (Unicode's rule LB13).
+    """
+    before = "\u200b" if text.startswith("/") else ""
+    return before + text.replace(" ", "\u00a0").replace("/", "/\u2060")
 
 
 @contextmanager
