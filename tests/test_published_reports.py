@@ -47,7 +47,7 @@ def database() -> Database:
 @cache
 def opened(name: str) -> Report:
     """Return the report of a shipped record."""
-    return open_report(FOLDER / f"{name}.yaml", database())
+    return open_report(FOLDER / f"{name}.yaml", database)
 
 
 @pytest.mark.parametrize(("name", "device"), WRITE_UPS.items())
@@ -128,7 +128,7 @@ def test_it_is_stored_and_read_like_any_report(tmp_path: Path) -> None:
     save_report(small, tmp_path / "report.json")
 
     assert load_report(tmp_path) == small
-    assert open_report(tmp_path, database()) == small
+    assert open_report(tmp_path, database) == small
 
 
 def test_a_device_that_is_not_known_is_one_sentence(tmp_path: Path, capsys: Captured) -> None:

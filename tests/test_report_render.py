@@ -139,7 +139,7 @@ def predicted() -> Report:
 
 def published() -> Report:
     """Return the report of a published record, with claims."""
-    return open_report(Path(__file__).parents[1] / "reports" / "published" / "a40_game_of_life.yaml", load_database())
+    return open_report(Path(__file__).parents[1] / "reports" / "published" / "a40_game_of_life.yaml", load_database)
 
 
 SCENARIOS = (one_family, draft, hostile, nothing_measured, empty, wrong, forty, half, predicted, published)

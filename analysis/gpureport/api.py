@@ -7,9 +7,8 @@ from gpureport.compare import compare as compare_reports
 from gpureport.compare import only
 from gpureport.data import own_device_dirs
 from gpureport.frames import ComparisonFrames, ReportFrames
-from gpureport.report import document
 from gpureport.report.document import Report
-from gpureport.results import is_record, open_machine, open_report, predicted_report, short_name, unique_names
+from gpureport.results import open_machine, open_report, predicted_report, short_name, unique_names
 from gpureport.spec.database import Database, load_database
 from gpureport.workloads import select
 from gpureport.workloads.model import Workload
@@ -40,7 +39,7 @@ def load_report(path: str | Path) -> ReportFrames:
         InputError: it is missing or wrong, or made by a newer gpureport.
     """
     path = Path(path)
-    return ReportFrames(open_report(path, _database()) if is_record(path) else document.load_report(path))
+    return ReportFrames(open_report(path, _database))
 
 
 def compare(

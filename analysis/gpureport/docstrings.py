@@ -1,6 +1,6 @@
 """Docstrings below the fields of models, for JSON Schemas and comments.
 
-Pydantic can read them while it makes the classes; that takes half of a command's start, and few commands need them.
+Pydantic can read them while it makes the classes; that takes a third of a command's start, and few commands need them.
 """
 
 import ast

@@ -9,7 +9,7 @@ from gpureport.report.document import FILE_NAME, Report, load_report
 from gpureport.spec.database import Database
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from gpureport.spec.models import Device
     from gpureport.workloads.model import Workload
@@ -52,7 +52,7 @@ def open_machine(source: str, database: Database, workloads: "Sequence[Workload]
     """
     path = Path(source)
     if path.exists():
-        return open_report(path, database)
+        return open_report(path, lambda: database)
     try:
         device = database.resolve(source)
     except InputError as error:
@@ -76,12 +76,12 @@ def predicted_report(device: "Device", workloads: "Sequence[Workload]", *, quick
     return prediction_report(device, workloads, predictions, quick=quick)
 
 
-def open_report(path: Path, database: Database) -> Report:
+def open_report(path: Path, database: "Callable[[], Database]") -> Report:
     """Read a ``report.json``, the folder of one, or a published record, which is then predicted and explained.
 
     Args:
         path: of the file or folder.
-        database: of today; a record names a device of it.
+        database: opens that of today, of which a record names a device; a report needs none.
 
     Raises:
         InputError: it is missing or wrong, or names a device that the database has not.
@@ -90,8 +90,9 @@ def open_report(path: Path, database: Database) -> Report:
         return load_report(path)
     from gpureport.published.report import published_report
 
-    record = open_record(path, database)
-    return published_report(record, database.device(record.device))
+    opened = database()
+    record = open_record(path, opened)
+    return published_report(record, opened.device(record.device))
 
 
 def open_record(path: Path, database: Database) -> published.Published:

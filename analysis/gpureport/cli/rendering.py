@@ -1,6 +1,7 @@
 """``gpureport render``, and the documents of a run."""
 
 from collections.abc import Sequence
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from gpureport.cli.options import refuse_overwriting, writable_directory
 from gpureport.cli.progress import ProgressBar
 from gpureport.errors import InputError
 from gpureport.report import Paper
-from gpureport.report.document import FILE_NAME, Report, load_report
+from gpureport.report.document import FILE_NAME, Report
 from gpureport.report.side_by_side import Beside, Side
 from gpureport.results import is_record, open_report, short_name
 
@@ -37,8 +38,10 @@ def render_report(
     _refuse_sharing(files, directories)
     for directory in directories:
         refuse_overwriting_documents(directory, no_pdf=no_pdf, force=force)
-    database = open_database(entries) if entries or any(map(is_record, files)) else None
-    reports = [open_report(file, database) if database else load_report(file) for file in files]
+    database = cache(partial(open_database, entries))
+    if entries:
+        database()  # what is wrong with them is said, whether they are needed or not
+    reports = [open_report(file, database) for file in files]
     for report, directory in zip(reports, directories, strict=True):
         print_written(write_documents(report, writable_directory(directory), no_pdf=no_pdf, paper=paper))
     return 0

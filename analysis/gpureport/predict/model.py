@@ -283,10 +283,8 @@ def _unevenly(device: Device, evenly: Mapping[str, float], waves: int) -> dict[s
     """
     if device.kind == "cpu":
         return dict(evenly)  # a core has but one thread of instructions, to which all its pipes belong
-    rules = device.architecture.occupancy
-    parts = (
-        rules.simds if isinstance(rules, AmdOccupancy) else device.architecture.schedulers * _units_of_a_host(device)
-    )
+    rules, schedulers = device.architecture.occupancy, device.architecture.schedulers
+    parts = rules.simds if isinstance(rules, AmdOccupancy) else schedulers * _units_of_a_host(device)
     longer = parts * ceil(waves / parts) / waves
     return {name: time_s if name in _OF_A_UNIT else time_s * longer for name, time_s in evenly.items()}
 

@@ -8,14 +8,14 @@ from collections.abc import Iterable, Sequence
 from statistics import median
 
 from gpureport.findings import ceiling_text
-from gpureport.records import CurveFeature, Finding, Position, Verdict
-from gpureport.report.curves import Curve, specified
+from gpureport.records import CurveFeature, Finding, Verdict
+from gpureport.report.curves import Curve, specified, specified_values
 from gpureport.report.difference import compared, meet, value_text, width
 from gpureport.report.document import Report
 from gpureport.report.limits import Limit, limits
 from gpureport.report.words import is_step, kernel_name
 from gpureport.spec.models import Device
-from gpureport.units import format_predicted, format_value
+from gpureport.units import format_percent, format_predicted, format_value
 
 _PRIMITIVES = "memory"
 """The family whose cliffs are told first: it does nothing but read and write."""
@@ -61,7 +61,7 @@ def sentences(report: Report, found: Sequence[Curve]) -> list[str]:
 def caches(report: Report, found: Sequence[Curve]) -> list[str]:
     """Say where each cache gives out, and what was seen that no cache explains."""
     curves = [curve for curve in found if curve.axis.quantity == "working_set"]
-    cliffs = _mains(curves, "midpoint")
+    cliffs = specified_values(curves, "midpoint")
     levels = _levels(report.device)
     if not cliffs and not any(curve.observation for curve in curves):
         return _predicted_cliffs(curves, levels)
@@ -75,12 +75,6 @@ def caches(report: Report, found: Sequence[Curve]) -> list[str]:
 def _levels(device: Device) -> list[str]:
     """Return the names of cliffs, from the inside out: a partition of a cache gives out before the whole."""
     return [name for cache in device.caches for name in (f"{cache.name} near", cache.name)]
-
-
-def _mains(curves: Iterable[Curve], position: Position) -> list[Finding]:
-    """Return the values of a position, as the specification has them: what only a calibrated prediction has is not."""
-    pairs = (pair for curve in curves for pair in curve.pairs)
-    return [pair.specification for pair in pairs if pair.specification and pair.main.position == position]
 
 
 def _the(level: str) -> str:
@@ -157,7 +151,7 @@ def _feature_width(feature: CurveFeature) -> float:
 def work(report: Report, found: Sequence[Curve]) -> list[str]:
     """Say how much work fills the device: the least and the most over kernels, and how that was foreseen."""
     curves = [curve for curve in found if not curve.is_work_group]
-    tapers = _mains(curves, "n90")
+    tapers = specified_values(curves, "n90")
     seen = sorted((f for f in tapers if f.observed), key=lambda f: f.observed or 0.0)
     if not tapers and not any(curve.observation for curve in curves):
         return _predicted_work(report, curves)
@@ -213,22 +207,17 @@ def near_limits(report: Report, found: Sequence[Curve]) -> list[str]:
     least, most = min(shares, key=shares.__getitem__), max(shares, key=shares.__getitem__)
     if len(shares) == 1:
         verb = "runs" if seen else "is predicted to run"
-        at = f"{percent(shares[least])} of its limit, {ceiling_text(least.binding)}"
+        at = f"{format_percent(shares[least])} of its limit, {ceiling_text(least.binding)}"
         return [f"{_limit_name(report, least)} {verb} at {at}.", *_passed(report, seen)]
     binding, count = Counter(ceiling_text(limit.binding) for limit in shares).most_common(1)[0]
-    ends = f"{percent(shares[least])} to {percent(shares[most])}"
+    ends = f"{format_percent(shares[least])} to {format_percent(shares[most])}"
     slowest = ceiling_text(least.binding)
-    middle = f"{percent(median(shares.values()))} of the limit that binds them"
+    middle = f"{format_percent(median(shares.values()))} of the limit that binds them"
     return [
         f"At their largest sizes kernels {how} at {middle} (median; {ends}); {binding} binds {count} of {len(shares)}.",
-        f"Farthest below its limit is {_limit_name(report, least)}, at {percent(shares[least])} of {slowest}.",
+        f"Farthest below its limit is {_limit_name(report, least)}, at {format_percent(shares[least])} of {slowest}.",
         *_passed(report, seen),
     ]
-
-
-def percent(share: float) -> str:
-    """Write a share in whole percent."""
-    return f"{100 * share:.0f} %"
 
 
 def _passed(report: Report, seen: Iterable[Limit]) -> list[str]:

@@ -47,10 +47,10 @@ def sweep_block(report: Report, anchor: str, members: Sequence[Curve]) -> Block:
     known = report.publication.conditions if report.publication else {}
     published = with_names((c.key.variant, known[str(c.key)]) for c in members if str(c.key) in known)
     notes = [f"○ Not measured: {text}" for text in with_names((name, why) for name, why in skipped if why)]
-    flat = [curve for curve in members if curve.is_work_group and curve.is_flat]
-    drawn = [curve for curve in members if curve not in flat]
-    if flat:
-        names = ", ".join(curve.key.variant for curve in flat)
+    drawn = [curve for curve in members if not (curve.is_work_group and curve.is_flat)]
+    if len(drawn) < len(members):
+        shown = {curve.key for curve in drawn}
+        names = ", ".join(curve.key.variant for curve in members if curve.key not in shown)
         notes.append(f"Not drawn, as all values are within {format_percent(FLAT - 1)} of one another: {names}.")
     return Block(
         anchor=f"curves-{anchor}",
@@ -80,11 +80,9 @@ def expected_blocks(report: Report, kinds: Sequence[Sequence[Curve]]) -> list[Bl
     )
     caption = "Separate cases that all agree with their predictions: how many, and the least and the greatest ratio."
     table = Table(("sweep", "values", "observed / predicted"), rows, frozenset({"values"}))
-    return (
-        [Block("expected", "As predicted, case by case", table=table, caption=caption, numbers="numbers")]
-        if rows
-        else []
-    )
+    if not rows:
+        return []
+    return [Block("expected", "As predicted, case by case", table=table, caption=caption, numbers="numbers")]
 
 
 def cliff_blocks(report: Report, found: Sequence[Curve]) -> list[Block]:

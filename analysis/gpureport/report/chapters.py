@@ -95,8 +95,10 @@ def _question(curve: Curve) -> str:
 def _drawn(report: Report, kinds: Kinds) -> dict[str, list[Block]]:
     """Draw the sweeps of each kind, in the chapter that they answer; separate cases only if any is a surprise."""
     blocks: dict[str, list[Block]] = {name: [] for name in ("caches", "work", "groups", "limits", "trust")}
-    expected = [members for members in kinds.values() if as_predicted(members)]
+    expected = []
     for anchor, members in kinds.items():
-        if members not in expected:
+        if as_predicted(members):
+            expected.append(members)
+        else:
             blocks[_question(members[0])].append(sweep_block(report, anchor, members))
     return {**blocks, "limits": [*blocks["limits"], *expected_blocks(report, expected)]}

@@ -8,7 +8,7 @@ from gpureport.compare.summary import families, overall
 from gpureport.report.figures.style import shorten
 from gpureport.report.tables import UNKNOWN, Table
 from gpureport.report.words import listed
-from gpureport.units import format_half_width, format_ratio, format_value
+from gpureport.units import format_half_width, format_percent, format_ratio, format_value
 
 FEW = 4
 """Machines up to which every value has a row."""
@@ -44,7 +44,7 @@ def machine_table(comparison: Comparison) -> Table:
             m.kind,
             m.created_at[:16].replace("T", " ") or UNKNOWN,
             format_ratio(speed.get(m.name)),
-            f"{100 * attained[m.name]:.0f} %" if m.name in attained else UNKNOWN,
+            format_percent(attained[m.name]) if m.name in attained else UNKNOWN,
         )
         for m in comparison.machines
     )

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from gpureport.compare.records import Comparison, Difference
 from gpureport.compare.summary import APPLIED, families, means, overall
 from gpureport.report.words import listed
-from gpureport.units import format_ratio
+from gpureport.units import format_percent, format_ratio
 
 _FAR = 0.05
 """Geometric means within so much of 1 are called equal."""
@@ -67,7 +67,7 @@ def _promises(shares: Mapping[str, float]) -> Iterator[str]:
         return
     order = sorted(shares, key=lambda name: -shares[name])
     told = order if len(order) <= _FEW else [order[0], order[-1]]
-    parts = listed([f"{name} reaches {100 * shares[name]:.0f} %" for name in told])
+    parts = listed([f"{name} reaches {format_percent(shares[name])}" for name in told])
     between = "" if told == order else f"; {len(order) - 2} others lie between"
     yield f"Of what its specification promises, {parts} (geometric means over families){between}."
 

@@ -13,6 +13,7 @@ from gpureport.records import (
     Metric,
     Observation,
     ObservedPoint,
+    Position,
     PredictedPoint,
     Prediction,
     SweepKey,
@@ -103,12 +104,10 @@ class Curve:
     @property
     def is_flat(self) -> bool:
         """Whether all its values, predicted and observed, are within :data:`FLAT`, of three sizes or more."""
-        if (self.measurement and not self.observation) or len(
-            {point.point.label for point in self.points}
-        ) < _FEWEST_OF_FLAT:
-            return False
+        skipped = self.measurement is not None and self.observation is None
+        sizes = {point.point.label for point in self.points}
         values = [point.value for point in self.points]
-        return max(values) <= FLAT * min(values)
+        return not skipped and len(sizes) >= _FEWEST_OF_FLAT and max(values) <= FLAT * min(values)
 
     @property
     def groups(self) -> tuple[Group, ...]:
@@ -147,6 +146,12 @@ def paired(findings: Iterable[Finding]) -> tuple[FindingPair, ...]:
 def specified(report: Report) -> tuple[FindingPair, ...]:
     """Return what page one counts: the values that have a finding on the specification."""
     return tuple(pair for pair in paired(report.findings) if pair.specification)
+
+
+def specified_values(found: Iterable[Curve], position: Position) -> list[Finding]:
+    """Return the values of a position, as the specification has them: what only a calibrated prediction has is not."""
+    pairs = (pair for curve in found for pair in curve.pairs)
+    return [pair.specification for pair in pairs if pair.specification and pair.main.position == position]
 
 
 def curves(report: Report) -> tuple[Curve, ...]:

@@ -7,7 +7,7 @@ from gpureport.findings import ABOVE_CEILING, ceiling_text
 from gpureport.records import ObservedPoint, PredictedPoint, SweepKey
 from gpureport.report.curves import Curve
 from gpureport.report.tables import UNKNOWN, Table, occupancy_text
-from gpureport.units import format_interval, format_predicted
+from gpureport.units import format_interval, format_percent, format_predicted
 
 _SIZES = ("working_set", "work_items")
 
@@ -106,6 +106,6 @@ def _row(limit: Limit, *, observed: bool) -> tuple[str, ...]:
         *((value,) if observed else ()),
         format_predicted(point.value, point.value / point.spread, point.value * point.spread, limit.unit),
         ceiling_text(limit.binding),
-        UNKNOWN if share is None else f"{100 * share:.0f} %",
+        UNKNOWN if share is None else format_percent(share),
         limit.occupancy,
     )

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 from gpureport.advice import FamilyAdvice
-from gpureport.records import Finding, Position, Verdict
-from gpureport.report.curves import Curve, verdicts
+from gpureport.records import Finding, Verdict
+from gpureport.report.curves import Curve, specified_values, verdicts
 from gpureport.report.document import Report
 from gpureport.report.figures.style import shorten
 from gpureport.report.tables import UNKNOWN, Table
@@ -19,7 +19,7 @@ def cliff_table(report: Report, found: Iterable[Curve]) -> Table:
     """List where each cache gives out, kernel by kernel, from the innermost outward; steps last."""
     caches = enumerate(report.device.caches)
     order = {name: number for number, cache in caches for name in (f"{cache.name} near", cache.name)}
-    mains = _specified(found, "midpoint")
+    mains = specified_values(found, "midpoint")
     columns = ("gives out", "kernel", "predicted", observed_head(report), "ratio", "verdict")
     rows = (
         (
@@ -35,12 +35,6 @@ def cliff_table(report: Report, found: Iterable[Curve]) -> Table:
     return Table(columns, tuple(rows), frozenset(columns[2:5]))
 
 
-def _specified(found: Iterable[Curve], position: Position) -> list[Finding]:
-    """Return the values of a position, as the specification has them."""
-    pairs = (pair for curve in found for pair in curve.pairs)
-    return [pair.specification for pair in pairs if pair.specification and pair.main.position == position]
-
-
 def verdict_text(verdict: Verdict) -> str:
     """Write a verdict with its sign."""
     return f"{MARKS[verdict]} {verdict}"
@@ -50,7 +44,7 @@ def taper_table(report: Report, found: Iterable[Curve]) -> Table:
     """List the least and the most work that kernels of a family need for 90 % of their best rate."""
     families: dict[str, list[Finding]] = {}
     for curve in found:
-        families.setdefault(curve.key.workload, []).extend(_specified([curve], "n90"))
+        families.setdefault(curve.key.workload, []).extend(specified_values([curve], "n90"))
     columns = ("family", "kernels", "predicted", "observed", "agree", "farthest from its prediction")
     rows = (
         (

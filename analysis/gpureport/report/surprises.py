@@ -28,10 +28,11 @@ def answers(report: Report) -> Iterator[str]:
     if report.explanations:
         yield tally(report.explanations)
         fitted = Counter(each.hypothesis for each in report.explanations if each.outcome == "explained")
-        (name, count), (_, next_count) = [*fitted.most_common(2), (None, 0), (None, 0)][:2]
-        if count > next_count and count > 1:
-            claim = dict(claims(report.explanations)).get(name or "", name)
-            yield f"Most often it fits that {claim} ({count} curves)."
+        most = max(fitted.values(), default=0)
+        first, *tied = [name for name, count in fitted.items() if count == most] or [None]
+        if most > 1 and not tied:
+            claim = dict(claims(report.explanations)).get(first or "", first)
+            yield f"Most often it fits that {claim} ({most} curves)."
     off = [row.farthest.main for row in verdicts(report) if row.farthest.main.verdict is not Verdict.AGREES]
     if off:
         worst = next((f for f in off if f.observed and f.predicted and not meet(f)), off[0])

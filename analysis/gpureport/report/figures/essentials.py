@@ -24,7 +24,7 @@ from gpureport.report.figures.style import (
 )
 from gpureport.report.limits import Limit
 from gpureport.report.words import is_step
-from gpureport.units import format_bytes
+from gpureport.units import format_bytes, format_percent
 
 MOST_ROWS = 8
 """Rows of one part; of more the first are drawn, which its title then says."""
@@ -134,7 +134,7 @@ def _limit_rows(known: Iterable[Limit], name: Callable[[str], str]) -> tuple[Row
         predicted = (limit.predicted_share for limit in found)
         observed = tuple(Mark(each.share, *each.interval) for each in found if each.share and each.interval)
         shares = [mark.value for mark in observed]
-        remark = f"median {100 * median(shares):.0f} %" if shares else ""
+        remark = f"median {format_percent(median(shares))}" if shares else ""
         rows.append(Row(name(family), tuple(Mark(share, share, share) for share in predicted), observed, remark))
     return tuple(rows)
 
@@ -152,7 +152,7 @@ def _counts(values: Sequence[float]) -> Scale:
 def _shares(values: Sequence[float]) -> Scale:
     high = 1.05 * max(1.0, *values)
     ticks = tuple(tick / 100 for tick in range(0, round(100 * high) + 1, 25 if high < 2 else 100))
-    return Scale(0.0, high, ticks, tuple(f"{100 * tick:.0f} %" for tick in ticks), logarithmic=False)
+    return Scale(0.0, high, ticks, tuple(map(format_percent, ticks)), logarithmic=False)
 
 
 def essentials_figure(parts: Sequence[Part], seen: str) -> str:
