@@ -110,11 +110,13 @@ def _draw_band(panel: Panel, prediction: Prediction) -> None:
 
 
 def _draw_observed(panel: Panel, points: Iterable[ObservedPoint]) -> None:
-    """Draw the medians as dots, with their intervals."""
+    """Draw the medians as dots, with their intervals where they reach beyond the dot."""
     for point in points:
         if point.value > 0 and point.point.x > 0:
             x, y = point.point.x, point.value
-            panel.line(((x, min(point.ci_low, y)), (x, max(point.ci_high, y))), INTERVAL)
+            low, high = min(point.ci_low, y), max(point.ci_high, y)
+            if max(panel.up(high) - panel.up(y), panel.up(y) - panel.up(low)) > DOT.width_pt / 72 / 2:
+                panel.line(((x, low), (x, high)), INTERVAL)
             panel.line(((x, y), (x, y)), DOT)
 
 

@@ -7,7 +7,7 @@ from math import hypot
 PAGE_FONT = "gpureport sans"
 """The name under which the page's style sheet brings the font that the figures are laid out for."""
 
-_STRAIGHT_PT = 0.04
+_STRAIGHT_PT = 0.1
 
 Attributes = Mapping[str, str | float | None]
 """By name; those without a value are left out."""
@@ -29,8 +29,14 @@ def sheet(width_pt: float, height_pt: float, elements: Iterable[str]) -> str:
 def path(lines: Iterable[Sequence[tuple[float, float]]], look: Attributes, closed: bool) -> str:
     """Return one element of all *lines*."""
     kept = (_corners(line) for line in lines if line)
-    parts = (f"M{'L'.join(f'{_number(x)} {_number(y)}' for x, y in line)}{'Z' * closed}" for line in kept)
-    return f'<path d="{"".join(parts)}"{_attributes(look)}/>'
+    return f'<path d="{"".join(_drawn(line, closed) for line in kept)}"{_attributes(look)}/>'
+
+
+def _drawn(line: Sequence[tuple[float, float]], closed: bool) -> str:
+    places = [f"{_number(x)} {_number(y)}" for x, y in line]
+    if not closed and len(set(places)) == 1:
+        return f"M{places[0]}h0"  # of which round ends make a dot
+    return f"M{'L'.join(places)}{'Z' * closed}"
 
 
 def _corners(line: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
