@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import weasyprint  # noqa: F401 - loaded, so that no test starts a process for its documents, which takes a second
 
 from gpureport.measure.opencl import OpenCLBackend, list_devices
 from gpureport.measure.selection import choose

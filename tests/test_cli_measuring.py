@@ -2,6 +2,8 @@
 # ruff: noqa: D103 - the names of the tests say what they check
 
 import json
+from contextlib import nullcontext
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,7 +14,7 @@ from gpureport.cli import main, measuring
 from gpureport.cli.options import Request
 from gpureport.measure import opencl
 from gpureport.records import MachineCode
-from gpureport.report import render
+from gpureport.report import render, typesetting
 from gpureport.report.document import Report, load_report
 from tests.fake_backend import FakeBackend
 from tests.fake_run import Again, Copy, Missing, install
@@ -84,7 +86,8 @@ def test_no_pdf_leaves_the_pdf_out() -> None:
 
 
 def test_without_pango_the_run_still_succeeds(fake: pytest.MonkeyPatch, capsys: Captured) -> None:
-    fake.setattr(render, "pdf_problem", lambda: "no PDF: install Pango")
+    typesetter = replace(typesetting.HERE, problem=lambda: "no PDF: install Pango")
+    fake.setattr(typesetting, "typesetter", lambda: nullcontext(typesetter))
 
     assert main(["-o", "out"]) == 0
 

@@ -16,7 +16,6 @@ from tests.fake_run import empty_report
 
 Captured = pytest.CaptureFixture[str]
 WITHOUT_PANGO = """
-import sys
 from cffi import FFI
 load = FFI.dlopen
 def refuse(self, name, *flags):
@@ -24,9 +23,8 @@ def refuse(self, name, *flags):
         raise OSError(f"cannot load library {name!r}")
     return load(self, name, *flags)
 FFI.dlopen = refuse
-from gpureport.cli import main
-sys.exit(main())
 """
+"""Of every Python that has it on its path as ``sitecustomize``."""
 
 
 @pytest.fixture
@@ -120,13 +118,19 @@ def test_a_folder_that_cannot_be_written_is_one_sentence(report: Path, capsys: C
     )
 
 
-def test_without_pango_there_is_html_and_a_sentence(report: Path) -> None:
+def test_without_pango_there_is_html_and_a_sentence(report: Path, tmp_path: Path) -> None:
+    (tmp_path / "path").mkdir()
+    (tmp_path / "path" / "sitecustomize.py").write_text(WITHOUT_PANGO)
+    path = os.pathsep.join([str(tmp_path / "path"), os.environ.get("PYTHONPATH", "")])
     ended = subprocess.run(
-        [sys.executable, "-c", WITHOUT_PANGO, "render", str(report)],
+        [sys.executable, "-m", "gpureport", "render", str(report)],
         capture_output=True,
         text=True,
         check=False,
-        env=dict(os.environ),  # without the COLUMNS that readline, where pytest loaded it, put in behind Python's back
+        env={
+            **os.environ,
+            "PYTHONPATH": path,
+        },  # without the COLUMNS that readline, where pytest loaded it, put in behind Python's back
     )
 
     assert ended.returncode == 0

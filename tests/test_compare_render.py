@@ -35,7 +35,8 @@ from gpureport.report.figures.landmarks import landmark_figure, landmark_panels
 from gpureport.report.figures.spreads import spread_figure
 from gpureport.report.figures.strips import strip_figure
 from gpureport.report.figures.style import PREDICTED
-from gpureport.report.render import environment, layout
+from gpureport.report.render import environment
+from gpureport.report.typesetting import Manuscript, layout
 from tests.figure_texts import boxes, size_pt
 from tests.page_boxes import strays
 
@@ -144,7 +145,7 @@ def test_nothing_leaves_its_page(machines: int) -> None:
     html = env.get_template("comparison.html.j2").render(content(made(machines)))
 
     assert "<b>" not in html
-    assert list(strays(layout(html))) == []
+    assert list(strays(layout(Manuscript(html)))) == []
 
 
 def _figures() -> dict[str, Callable[[], str]]:

@@ -1,6 +1,7 @@
 """``gpureport render``, and the documents of a run."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ from gpureport.results import is_record, open_report, short_name
 
 if TYPE_CHECKING:
     from gpureport.compare import Comparison
+    from gpureport.report.typesetting import Typesetter
 
 
 def render_report(
@@ -38,12 +40,13 @@ def render_report(
     _refuse_sharing(files, directories)
     for directory in directories:
         refuse_overwriting_documents(directory, no_pdf=no_pdf, force=force)
-    database = cache(partial(open_database, entries))
-    if entries:
-        database()  # what is wrong with them is said, whether they are needed or not
-    reports = [open_report(file, database) for file in files]
-    for report, directory in zip(reports, directories, strict=True):
-        print_written(write_documents(report, writable_directory(directory), no_pdf=no_pdf, paper=paper))
+    with _typesetter(no_pdf=no_pdf) as typesetter:
+        database = cache(partial(open_database, entries))
+        if entries:
+            database()  # what is wrong with them is said, whether they are needed or not
+        reports = [open_report(file, database) for file in files]
+        for report, directory in zip(reports, directories, strict=True):
+            print_written(_write_documents(report, writable_directory(directory), typesetter, paper))
     return 0
 
 
@@ -86,20 +89,23 @@ def refuse_overwriting_documents(directory: Path, *, no_pdf: bool, force: bool, 
 
 def write_documents(report: Report, directory: Path, *, no_pdf: bool, paper: Paper = "a4") -> list[Path]:
     """Write HTML and PDF; no PDF if it is unwanted, or if the system lacks Pango, which a note then says."""
+    with _typesetter(no_pdf=no_pdf) as typesetter:
+        return _write_documents(report, directory, typesetter, paper)
+
+
+def _write_documents(report: Report, directory: Path, typesetter: "Typesetter | None", paper: Paper) -> list[Path]:
     from gpureport.report.render import write_report
 
-    pdf = not no_pdf and _pdf_is_possible()
     with ProgressBar("writing the report"):
-        return write_report(report, directory, pdf=pdf, paper=paper)
+        return write_report(report, directory, typesetter, paper)
 
 
 def write_side_by_side(first: Side, others: Sequence[Beside], directory: Path, paper: Paper = "a4") -> list[Path]:
     """Write HTML and PDF of devices side by side; no PDF if the system lacks Pango, which a note then says."""
     from gpureport.report.devices import write_devices
 
-    pdf = _pdf_is_possible()
-    with ProgressBar("writing the document"):
-        return write_devices(first, others, directory, pdf=pdf, paper=paper)
+    with _typesetter() as typesetter, ProgressBar("writing the document"):
+        return write_devices(first, others, directory, typesetter, paper)
 
 
 def write_comparison_files(
@@ -108,18 +114,23 @@ def write_comparison_files(
     """Write JSON, HTML and PDF of a comparison; no PDF as for :func:`write_documents`."""
     from gpureport.report.comparing import write_comparison
 
-    pdf = not no_pdf and _pdf_is_possible()
-    with ProgressBar("writing the comparison"):
-        return write_comparison(comparison, directory, pdf=pdf, paper=paper)
+    with _typesetter(no_pdf=no_pdf) as typesetter, ProgressBar("writing the comparison"):
+        return write_comparison(comparison, directory, typesetter, paper)
 
 
-def _pdf_is_possible() -> bool:
-    from gpureport.report.render import pdf_problem
+@contextmanager
+def _typesetter(*, no_pdf: bool = False) -> "Iterator[Typesetter | None]":
+    """Give what makes PDFs, if one is wanted; a note says in the end why it could not."""
+    if no_pdf:
+        yield None
+        return
+    from gpureport.report.typesetting import typesetter
 
-    problem = pdf_problem()
+    with typesetter() as made:
+        yield made
+        problem = made.problem()
     if problem:
         note(f"gpureport: {problem}")
-    return problem is None
 
 
 def print_written(files: Sequence[Path]) -> None:

@@ -26,6 +26,7 @@ from gpureport.report.figures.spreads import spread_figure
 from gpureport.report.figures.strips import strip_figure
 from gpureport.report.pictures import Figure
 from gpureport.report.render import Content, write_file, write_filled
+from gpureport.report.typesetting import Typesetter
 from gpureport.units import format_value
 
 NAME = "comparison"
@@ -38,18 +39,20 @@ _MOST_PANEL_PAGES = 3
 _COLOURS = "Blue is more than 1, orange less."
 
 
-def write_comparison(comparison: Comparison, directory: Path, *, pdf: bool, paper: Paper = "a4") -> list[Path]:
+def write_comparison(
+    comparison: Comparison, directory: Path, typesetter: Typesetter | None, paper: Paper = "a4"
+) -> list[Path]:
     """Write *comparison* as JSON, and its documents; all are called :data:`NAME`.
 
     Returns:
         The files written.
 
     Raises:
-        GpuReportError: a file cannot be written, or WeasyPrint cannot make the PDF.
+        GpuReportError: a file cannot be written, or the PDF cannot be made.
     """
     path = directory / FILE_NAME
     write_file(path, f"{comparison.model_dump_json(indent=1)}\n".encode())
-    written = write_filled("comparison.html.j2", content(comparison), directory, pdf=pdf, name=NAME, paper=paper)
+    written = write_filled("comparison.html.j2", content(comparison), directory, typesetter, name=NAME, paper=paper)
     return [path, *written]
 
 

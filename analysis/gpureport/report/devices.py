@@ -18,6 +18,7 @@ from gpureport.report.pictures import Figure
 from gpureport.report.render import readable_time, write_filled
 from gpureport.report.side_by_side import Beside, Side, ceilings_table, features_table, ratio_table, stretch_table
 from gpureport.report.tables import Table
+from gpureport.report.typesetting import Typesetter
 
 _TEMPLATE = "side_by_side.html.j2"
 
@@ -35,7 +36,7 @@ class Chapter:
 
 
 def write_devices(
-    first: Side, others: Sequence[Beside], directory: Path, *, pdf: bool, paper: Paper = "a4"
+    first: Side, others: Sequence[Beside], directory: Path, typesetter: Typesetter | None, paper: Paper = "a4"
 ) -> list[Path]:
     """Write the document of *first* and *others* to *directory*.
 
@@ -43,7 +44,7 @@ def write_devices(
         The files written.
 
     Raises:
-        GpuReportError: a file cannot be written, or WeasyPrint cannot make the PDF; the files before it are there.
+        GpuReportError: a file cannot be written, or the PDF cannot be made; the files before it are there.
     """
     sides = [first, *(other.side for other in others)]
     content: dict[str, object] = {
@@ -56,7 +57,7 @@ def write_devices(
         "chapters": [_chapter(first, other) for other in others],
         "interval": INTERVAL,
     }
-    return write_filled(_TEMPLATE, content, directory, pdf=pdf, paper=paper)
+    return write_filled(_TEMPLATE, content, directory, typesetter, paper=paper)
 
 
 def _chapter(first: Side, other: Beside) -> Chapter:

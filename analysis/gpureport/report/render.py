@@ -1,14 +1,11 @@
 """From a report to HTML and PDF: the templates filled in, and nothing fetched."""
 
 import base64
-import gc
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,11 +19,12 @@ from gpureport.report.chapters import chapters
 from gpureport.report.curves import curves
 from gpureport.report.document import Report
 from gpureport.report.figures.anchors import started
-from gpureport.report.figures.labels import quick
 from gpureport.report.figures.style import brief, shorten
-from gpureport.report.figures.svg import PAGE_FONT, described
+from gpureport.report.figures.svg import described
+from gpureport.report.fonts import data_uri, with_fonts
 from gpureport.report.numbers import by_kind, families, places, wrong_variants
 from gpureport.report.pictures import Figure, kind_of
+from gpureport.report.typesetting import HERE, PICTURE, Manuscript, Typesetter, layout, pdf
 from gpureport.text import sentence
 from gpureport.units import (
     format_bandwidth,
@@ -46,39 +44,44 @@ if TYPE_CHECKING:
 Content = Mapping[str, object]
 """What the templates name."""
 
-_FONTS = (
-    (PAGE_FONT, 400, "Inter-Regular.ttf"),
-    (PAGE_FONT, 600, "Inter-SemiBold.ttf"),
-    ("gpureport mono", 400, "JetBrainsMono-Regular.ttf"),
-)
 _REPORT = "report.html.j2"
 _LONG_NAME = 60
 _LONG_PART = 18  # characters of a number that stay on one line
-_PICTURE = "picture:"
 _FEWEST_SHAPES = 3  # of a published search, which may be no search at all
 
 
-def write_report(report: Report, directory: Path, pdf: bool = True, paper: Paper = "a4") -> list[Path]:
+def write_report(
+    report: Report, directory: Path, typesetter: Typesetter | None = HERE, paper: Paper = "a4"
+) -> list[Path]:
     """Write the documents of *report* to *directory*: :func:`documents`, never ``report.json``.
+
+    There is no PDF without a *typesetter*, or if that has a problem.
 
     Returns:
         The files written.
 
     Raises:
-        GpuReportError: a file cannot be written, or WeasyPrint cannot make the PDF; the files before it are there.
+        GpuReportError: a file cannot be written, or the PDF cannot be made; the files before it are there.
     """
-    return write_filled(_REPORT, _content(report), directory, pdf=pdf, paper=paper)
+    return write_filled(_REPORT, _content(report), directory, typesetter, paper=paper)
 
 
 def write_filled(
-    template: str, content: Content, directory: Path, *, pdf: bool, name: str = "report", paper: Paper = "a4"
+    template: str,
+    content: Content,
+    directory: Path,
+    typesetter: Typesetter | None,
+    *,
+    name: str = "report",
+    paper: Paper = "a4",
 ) -> list[Path]:
     """Write the documents of a *template*: :func:`documents`; returns and raises as :func:`write_report`."""
-    files = documents(directory, pdf=pdf, name=name)
+    files = documents(directory, pdf=typesetter is not None, name=name)
     filled = _filled(template, content)
     write_file(files[0], filled.on_screen().encode())
-    if pdf:
-        write_file(files[1], _pdf(filled, paper))
+    if typesetter is None or typesetter.problem():
+        return files[:1]
+    write_file(files[1], typesetter.pdf(filled.on_paper(), paper))
     return files
 
 
@@ -111,7 +114,7 @@ def render_pdf(report: Report) -> bytes:
     Raises:
         GpuReportError: WeasyPrint or Pango cannot be loaded.
     """
-    return _pdf(_filled(_REPORT, _content(report)), "a4")
+    return pdf(_filled(_REPORT, _content(report)).on_paper())
 
 
 def render_pages(report: Report, paper: Paper = "a4") -> "Document":
@@ -120,7 +123,7 @@ def render_pages(report: Report, paper: Paper = "a4") -> "Document":
     Raises:
         GpuReportError: WeasyPrint or Pango cannot be loaded.
     """
-    return _filled(_REPORT, _content(report)).on_pages(paper)
+    return layout(_filled(_REPORT, _content(report)).on_paper(), paper)
 
 
 @dataclass(frozen=True)
@@ -133,13 +136,13 @@ class _Filled:
     def on_screen(self) -> str:
         """Return it with the figures in the page itself, where browsers give them the page's fonts."""
         inside = [described(figure.svg, figure.caption) for figure in self.figures]
-        return _with_fonts(_PLACE.sub(lambda place: inside[int(place[1])], self.html), _data_uri)
+        return with_fonts(_PLACE.sub(lambda place: inside[int(place[1])], self.html), data_uri)
 
-    def on_pages(self, paper: Paper) -> "Document":
-        """Lay it out with the figures beside the page, neither parsed with it nor in its cascade."""
+    def on_paper(self) -> Manuscript:
+        """Return it with addresses for the figures."""
         # Elements of a word each take WeasyPrint a sixth of its time; characters say as well where a line may break.
         html = _UNBROKEN.sub(lambda found: _unbroken(found[1]), self.html.replace("<wbr>", "\u200b"))
-        return layout(html, paper, [quick(started(figure.svg)).encode() for figure in self.figures])
+        return Manuscript(_SCRIPT.sub("", html), [started(figure.svg) for figure in self.figures])
 
 
 def _filled(template: str, content: Content) -> _Filled:
@@ -149,19 +152,13 @@ def _filled(template: str, content: Content) -> _Filled:
 
     def place(figure: Figure) -> Markup:
         figures.append(figure)
-        return Markup('<img src="{}{}" alt="{}">').format(_PICTURE, len(figures) - 1, figure.caption)
+        return Markup('<img src="{}{}" alt="{}" />').format(PICTURE, len(figures) - 1, figure.caption)
 
     return _Filled(environment(place).get_template(template).render(content), figures)
 
 
-def _pdf(filled: _Filled, paper: Paper) -> bytes:
-    with _without_collector():
-        pdf = filled.on_pages(paper).write_pdf(pdf_variant="pdf/ua-1")
-    assert isinstance(pdf, bytes)  # noqa: S101 - no target was given
-    return pdf
-
-
-_PLACE = re.compile(f'<img src="{_PICTURE}([0-9]+)" alt="[^"]*">')
+_PLACE = re.compile(f'<img src="{PICTURE}([0-9]+)" alt="[^"]*" />')
+_SCRIPT = re.compile("<script>.*?</script>", re.DOTALL)
 _UNBROKEN = re.compile(r'<span class="part">([^<]*)</span>')
 
 
@@ -172,18 +169,6 @@ def _unbroken(text: str) -> str:
     """
     before = "\u200b" if text.startswith("/") else ""
     return before + text.replace(" ", "\u00a0").replace("/", "/\u2060")
-
-
-@contextmanager
-def _without_collector() -> Iterator[None]:
-    """Keep Python from looking for garbage time and again in a document that stays until it is written."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _content(report: Report) -> Content:
@@ -212,46 +197,6 @@ def _content(report: Report) -> Content:
         "legend": legend(found, bars=any(kind_of(curve) == "cases" for curve in found)),
         "runtime": words.runtime(report.machine.opencl) if report.machine else "",
     }
-
-
-def pdf_problem() -> str | None:
-    """Return what keeps WeasyPrint from making a PDF here, in a sentence; ``None`` if nothing does."""
-    try:
-        with redirect_stdout(StringIO()):  # on failure WeasyPrint prints how to install it
-            import weasyprint  # noqa: F401
-    except (ImportError, OSError):
-        return (
-            "no PDF: WeasyPrint cannot load Pango, which the system has to provide "
-            "(Debian and Ubuntu: apt-get install libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0)"
-        )
-    return None
-
-
-def layout(html: str, paper: Paper = "a4", pictures: Sequence[bytes] = ()) -> "Document":
-    """Lay the document out on pages; nothing is fetched: ``picture:0`` … lead to *pictures*, ``font:`` to our fonts.
-
-    Raises:
-        GpuReportError: WeasyPrint or Pango cannot be loaded.
-    """
-    problem = pdf_problem()
-    if problem:
-        raise GpuReportError(problem)
-    from weasyprint import CSS, HTML
-    from weasyprint.urls import URLFetcher, URLFetcherResponse
-
-    class Beside(URLFetcher):  # type: ignore[misc] # it has no annotations
-        def fetch(self, url: str, headers: Mapping[str, str] | None = None) -> URLFetcherResponse:
-            if url in fonts:
-                return URLFetcherResponse(url, fonts[url].read_bytes(), {"Content-Type": "font/ttf"})
-            if not url.startswith(_PICTURE):
-                return super().fetch(url, headers)
-            picture = pictures[int(url.removeprefix(_PICTURE))]
-            return URLFetcherResponse(url, picture, {"Content-Type": "image/svg+xml"})
-
-    fonts = {f"font:{file}": _font(file) for _, _, file in _FONTS}
-    page = HTML(string=_with_fonts(html, "font:{}".format), url_fetcher=Beside(allowed_protocols={"data"}))
-    # Style sheets given here are those of users, which only count before the page's own if they are important.
-    return page.render(stylesheets=[CSS(string=f"@page {{ size: {paper} !important }}")], pdf_variant="pdf/ua-1")
 
 
 def environment(picture: Callable[[Figure], "Markup"]) -> "Environment":
@@ -303,24 +248,6 @@ def _style(name: str) -> "Markup":
     from markupsafe import Markup
 
     return Markup((data_dir("templates") / name).read_text(encoding="utf-8"))  # noqa: S704 - our own file
-
-
-def _with_fonts(html: str, address: Callable[[str], str]) -> str:
-    """Put the style rules that bring the shipped fonts where the head has a place for them.
-
-    *address* says where a font file is found.
-    """
-    rule = '@font-face{{font-family:"{}";font-weight:{};src:url({})}}\n'
-    rules = (rule.format(family, weight, address(file)) for family, weight, file in _FONTS)
-    return html.replace("/* fonts */", "".join(rules), 1)
-
-
-def _data_uri(file: str) -> str:
-    return f"data:font/ttf;base64,{base64.b64encode(_font(file).read_bytes()).decode()}"
-
-
-def _font(file: str) -> Path:
-    return data_dir("templates") / "fonts" / file
 
 
 def _value(value: float | None, unit: str) -> str:

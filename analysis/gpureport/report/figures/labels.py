@@ -4,41 +4,27 @@ WeasyPrint lays out every letter of an SVG text by itself, since SVG may place a
 report takes. Ours stand in a row, so that an element of our own, drawn like a line of the page, serves.
 """
 
-from functools import cache
 from math import inf
 from typing import Any
 
+from weasyprint.css.properties import INITIAL_VALUES
+from weasyprint.draw.text import draw_emojis, draw_first_line
+from weasyprint.matrix import Matrix
+from weasyprint.svg import TAGS
+from weasyprint.svg.text import Style, TextBox
+from weasyprint.text.line_break import split_first_line
+
 _ELEMENT = "label"
-_TRIED = "70."
-"""Version of WeasyPrint whose drawing this knows; with others, texts stay texts."""
 
 
 def quick(svg_text: str) -> str:
-    """Return a figure whose texts WeasyPrint draws at once, where that is known to work."""
-    if not _registered():
-        return svg_text
+    """Return a figure whose texts WeasyPrint draws at once."""
+    TAGS[_ELEMENT] = _draw
     return svg_text.replace("<text ", f"<{_ELEMENT} ").replace("</text>", f"</{_ELEMENT}>")
-
-
-@cache
-def _registered() -> bool:
-    import weasyprint
-    from weasyprint.svg import TAGS
-
-    known = str(weasyprint.__version__).startswith(_TRIED)
-    if known:
-        TAGS[_ELEMENT] = _draw
-    return known
 
 
 def _draw(svg: Any, node: Any, font_size: float) -> None:  # noqa: ANN401 - WeasyPrint has no annotations
     """Draw a text as :func:`weasyprint.svg.text.text` does, without any of SVG's ways to move its letters."""
-    from weasyprint.css.properties import INITIAL_VALUES
-    from weasyprint.draw.text import draw_emojis, draw_first_line
-    from weasyprint.matrix import Matrix
-    from weasyprint.svg.text import Style, TextBox
-    from weasyprint.text.line_break import split_first_line
-
     style = Style(INITIAL_VALUES)
     style.font_config = svg.font_config
     style["font_family"] = [name.strip("\"' ") for name in node.get("font-family", "sans-serif").split(",")]

@@ -1,0 +1,135 @@
+"""From a page of HTML and its pictures to a PDF: by WeasyPrint, here or in a process of its own."""
+
+import gc
+import signal
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass
+from functools import partial
+from io import StringIO
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from typing import TYPE_CHECKING, Any
+
+from gpureport.errors import GpuReportError
+from gpureport.report import Paper
+
+if TYPE_CHECKING:
+    from weasyprint.document import Document
+
+PICTURE = "picture:"
+"""Pictures have this and their number for an address."""
+_LAST_WORDS_S = 5  # for a process that fails to say why
+
+
+@dataclass(frozen=True)
+class Manuscript:
+    """A page of HTML with addresses for its pictures, which are SVG: neither parsed with it nor in its cascade."""
+
+    html: str
+    pictures: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Typesetter:
+    """Makes PDFs."""
+
+    problem: Callable[[], str | None]
+    """What keeps it from making any, in a sentence."""
+    pdf: Callable[[Manuscript, Paper], bytes]
+
+
+@contextmanager
+def typesetter() -> Iterator[Typesetter]:
+    """Let a process of its own load WeasyPrint, which takes a second, while this one still reads and draws.
+
+    Where it is loaded already, it works here.
+    """
+    if "weasyprint" in sys.modules:
+        yield HERE
+        return
+    context = get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_serve, args=(theirs,), daemon=True)
+    process.start()
+    theirs.close()
+    ask = partial(_ask, process, ours)
+    try:
+        yield Typesetter(lambda: ask(None), lambda manuscript, paper: ask((manuscript, paper)))
+    finally:
+        process.kill()
+        process.join()
+
+
+def _ask(process: BaseProcess, connection: Connection, work: object) -> Any:  # noqa: ANN401 - as _serve answers
+    """Send work to the process and return what it answers."""
+    try:
+        connection.send(work)
+        return connection.recv()
+    except (EOFError, OSError) as error:
+        process.join(_LAST_WORDS_S)
+        raise GpuReportError("the process that makes the PDF ended before it was made") from error
+
+
+def _serve(parent: Connection) -> None:
+    """Answer what the parent sends: with the problem for ``None``, with a PDF for a manuscript and its paper."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent has it too, and ends this process
+    problem = pdf_problem()
+    while True:
+        try:
+            work = parent.recv()
+        except EOFError:
+            return
+        parent.send(pdf(*work) if work else problem)
+
+
+def pdf_problem() -> str | None:
+    """Return what keeps WeasyPrint from making a PDF here, in a sentence; ``None`` if nothing does."""
+    try:
+        with redirect_stdout(StringIO()):  # on failure WeasyPrint prints how to install it
+            import weasyprint  # noqa: F401
+    except (ImportError, OSError):
+        return (
+            "no PDF: WeasyPrint cannot load Pango, which the system has to provide "
+            "(Debian and Ubuntu: apt-get install libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0)"
+        )
+    return None
+
+
+def pdf(manuscript: Manuscript, paper: Paper = "a4") -> bytes:
+    """Return it as a tagged PDF (PDF/UA-1); raises as :func:`layout`."""
+    with _without_collector():
+        made = layout(manuscript, paper).write_pdf(pdf_variant="pdf/ua-1")
+    assert isinstance(made, bytes)  # noqa: S101 - no target was given
+    return made
+
+
+HERE = Typesetter(pdf_problem, pdf)
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Keep Python from looking for garbage time and again in a document that stays until it is written."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def layout(manuscript: Manuscript, paper: Paper = "a4") -> "Document":
+    """Lay it out on pages.
+
+    Raises:
+        GpuReportError: WeasyPrint or Pango cannot be loaded.
+    """
+    problem = pdf_problem()
+    if problem:
+        raise GpuReportError(problem)
+    from gpureport.report import pages
+
+    return pages.layout(manuscript, paper)
