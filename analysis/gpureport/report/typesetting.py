@@ -53,7 +53,8 @@ def typesetter() -> Iterator[Typesetter]:
     context = get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_serve, args=(theirs,), daemon=True)
-    process.start()
+    with _interrupts_ignored():  # by the process, from its first step; this one ends it
+        process.start()
     theirs.close()
     ask = partial(_ask, process, ours)
     try:
@@ -61,6 +62,15 @@ def typesetter() -> Iterator[Typesetter]:
     finally:
         process.kill()
         process.join()
+
+
+@contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
 
 
 def _ask(process: BaseProcess, connection: Connection, work: object) -> Any:  # noqa: ANN401 - as _serve answers
@@ -75,7 +85,6 @@ def _ask(process: BaseProcess, connection: Connection, work: object) -> Any:  # 
 
 def _serve(parent: Connection) -> None:
     """Answer what the parent sends: with the problem for ``None``, with a PDF for a manuscript and its paper."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent has it too, and ends this process
     problem = pdf_problem()
     while True:
         try:
