@@ -10,6 +10,7 @@ from gpureport.cli import main
 from gpureport.report.document import Report, save_report
 from tests.make_report import make_report
 
+PUBLISHED = Path(__file__).parents[1] / "reports" / "published"
 REPORT = make_report()
 
 
@@ -57,6 +58,15 @@ def test_reports_are_printed_and_written(
     )
     assert (tmp_path / "out" / "comparison.pdf").read_bytes().startswith(b"%PDF-")
     assert main(["compare", *folders, "-o", str(tmp_path / "out")]) == 2
+
+
+def test_a_folder_of_records_is_all_of_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """And the baseline is found however its letters are typed."""
+    for name in ("hd_520_bit_transpose.yaml", "hd_630_bit_transpose.yaml"):
+        (tmp_path / name).symlink_to(PUBLISHED / name)
+
+    assert main(["compare", str(tmp_path), "--baseline", "HD_630_bit_transpose"]) == 0
+    assert "hd_520_bit_transpose, beside hd_630_bit_transpose: " in capsys.readouterr().out
 
 
 def test_a_regression_ends_with_3(folders: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:

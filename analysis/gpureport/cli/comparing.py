@@ -9,7 +9,7 @@ from gpureport.cli.console import note, print_line
 from gpureport.cli.database import open_database
 from gpureport.cli.options import refuse_overwriting, selected, writable_directory
 from gpureport.cli.progress import ProgressBar
-from gpureport.cli.rendering import print_written, refuse_overwriting_documents, write_comparison_files
+from gpureport.cli.rendering import print_written, records_of, refuse_overwriting_documents, write_comparison_files
 from gpureport.cli.tables import Row, print_table
 from gpureport.errors import InputError
 from gpureport.report import Paper
@@ -29,8 +29,8 @@ class Asked:
     """What is to be compared, as typed.
 
     Attributes:
-        machines: reports (files or folders), published records, or devices of the database; ``NAME=`` before one gives
-            it a name.
+        machines: reports (files or folders), published records or folders of them, or devices of the database;
+            ``NAME=`` before one gives it a name.
         output: folder for JSON, HTML and PDF; ``None``: print only.
         baseline: name of the machine that ratios refer to; the first if not given.
         fail_on_regression: percent by which a machine with the baseline's device may be slower.
@@ -59,7 +59,7 @@ def compare_machines(asked: Asked) -> int:
     directory = _directory(asked)
     database = open_database(asked.entries)
     workloads = selected(asked.workloads, quick=False)
-    named = [_named(text) for text in asked.machines]
+    named = [_named(source) for text in asked.machines for source in _sources(text)]
     machines = []
     with ProgressBar("reading") as bar:
         for number, (name, source) in enumerate(named):
@@ -97,6 +97,11 @@ def _directory(asked: Asked) -> Path | None:
     return directory
 
 
+def _sources(text: str) -> tuple[str, ...]:
+    """Return what was typed, or the records of the folder that was."""
+    return tuple(map(str, records_of(Path(text)))) or (text,)
+
+
 def _named(text: str) -> tuple[str, str]:
     """Return the name of a machine and what it is opened from: ``NAME=SOURCE``, or what the source itself is called."""
     given, equals, rest = text.partition("=")
@@ -114,8 +119,10 @@ def _without_folders(text: str) -> str:
 
 
 def _baseline(asked: str | None, reports: Mapping[str, Report]) -> str | None:
-    """Return the name that --baseline means: a machine's own, or that of the path it was given by."""
-    return asked if asked is None or asked in reports else _short(asked)
+    """Return the name that --baseline means: a machine's own, in any case, or that of the path it was given by."""
+    if asked is None or asked in reports:
+        return asked
+    return next((name for name in reports if name.casefold() == asked.casefold()), _short(asked))
 
 
 def _print(comparison: "Comparison") -> None:

@@ -34,7 +34,7 @@ def render_report(
     Raises:
         InputError: a source cannot be read, two would be written to one folder, or documents are there already.
     """
-    files = tuple(file for source in sources for file in _records(source) or (source,))
+    files = tuple(file for source in sources for file in records_of(source) or (source,))
     several = files != (sources[0],)
     directories = [_directory(file, output, several=several) for file in files]
     _refuse_sharing(files, directories)
@@ -50,8 +50,8 @@ def render_report(
     return 0
 
 
-def _records(source: Path) -> tuple[Path, ...]:
-    """Return the published records of a folder that holds no report."""
+def records_of(source: Path) -> tuple[Path, ...]:
+    """Return the published records of a folder that holds no report; none for anything else."""
     if not source.is_dir() or (source / FILE_NAME).exists():
         return ()
     return tuple(sorted(file for file in source.iterdir() if is_record(file)))
