@@ -232,8 +232,8 @@ def compare(
     machines: Annotated[
         list[str],
         typer.Argument(
-            help="Reports (files or folders), published records (YAML, or folders of them), or devices of the database, "
-            "which are predicted. NAME= before one names it.",
+            help="Reports (files or folders), published records (YAML, or folders of them), or devices of the "
+            "database, which are predicted. NAME= before one names it.",
             metavar="MACHINE...",
         ),
     ],
