@@ -25,10 +25,15 @@ from gpureport.predict.model import (
     point_time,
 )
 from gpureport.predict.occupancy import Resources, occupancy
+from gpureport.predict.traffic import memory_bytes
 from gpureport.spec.database import load_database
 from gpureport.spec.models import CpuOccupancy, Device
 from gpureport.workloads.model import Demand, Stream
 from tests.toy import GEN9_RULES, KIB, L1, L2, MIB, TOY
+
+READ = Stream("a", 2**28, 16, 16)
+WRITE = Stream("b", 2**28, 16, 16, write=True)
+"""Streams beyond all caches."""
 
 FREE = Resources(32)
 WRITES = {"sector_writes_per_cycle": 0.5, "line_writes_per_cycle": 0.25}
@@ -494,7 +499,34 @@ def test_a_device_without_caches_is_bound_by_memory() -> None:
     found = point_time(bare, _groups(4000, streams=(Stream("a", 2**22, 16, 16),)), FREE)
 
     assert (found.level, found.binding) == ("DRAM", "DRAM")
-    assert found.ceilings_s["DRAM"] == pytest.approx(2**26 / 0.9e12)
+    assert found.ceilings_s["DRAM"] == pytest.approx(2**26 / 0.98e12)
+
+
+@pytest.mark.parametrize(
+    ("streams", "rate"),
+    [
+        ((READ,), 0.98e12),
+        ((WRITE,), 0.98e12),
+        ((READ, replace(READ, buffer="c")), 0.98e12),
+        ((READ, WRITE), 0.9e12),
+        ((replace(WRITE, used_bytes=8),), 0.9e12),
+    ],
+)
+def test_memory_loses_less_where_data_go_one_way(streams: tuple[Stream, ...], rate: float) -> None:
+    """A fifth of what other streams lose; records that are partly written have to be read, too."""
+    found = point_time(TOY, _groups(4000, streams=streams), FREE)
+
+    moved = memory_bytes(streams, TOY, every_pass=False)
+    assert found.ceilings_s["DRAM"] == pytest.approx(moved / rate)
+
+
+def test_processors_lose_as_much_either_way() -> None:
+    """There cores keep streams from the listed bandwidth, not the bus."""
+    processor = CPU.model_copy(update={"caches": ()})
+
+    assert point_time(processor, _groups(4000, streams=(READ,)), FREE).ceilings_s["DRAM"] == pytest.approx(
+        2**32 / 0.9e12
+    )
 
 
 def test_the_toy_has_the_caches_that_are_assumed_here() -> None:

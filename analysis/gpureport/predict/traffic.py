@@ -59,6 +59,14 @@ def memory_bytes(streams: Sequence[Stream], device: Device, *, every_pass: bool)
     )
 
 
+def one_way(streams: Sequence[Stream], device: Device) -> bool:
+    """Return whether memory only reads, or only writes."""
+    granule, allocate = device.memory.access_bytes, device.architecture.write_allocate
+    writes = [stream for stream in streams if stream.write]
+    filled = any(fill_bytes(stream, granule, write_allocate=allocate) for stream in writes)
+    return not writes or (len(writes) == len(streams) and not filled)
+
+
 def footprint_bytes(streams: Sequence[Stream], device: Device) -> float:
     """Return the bytes of all lines of all buffers that the streams touch; streams of one buffer count once."""
     line = max((cache.line_bytes for cache in device.caches), default=device.memory.access_bytes)
