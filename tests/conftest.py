@@ -1,5 +1,6 @@
 """What the tests of several files share."""
 
+import logging
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +17,28 @@ def configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     folder = tmp_path / ".config"
     monkeypatch.setenv("XDG_CONFIG_HOME", str(folder))
     return folder
+
+
+class _Failures(logging.Handler):
+    """Keeps what WeasyPrint could not draw, of which it only tells its log."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.told: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.msg.startswith("Failed to render"):
+            self.told.append(record.getMessage())
+
+
+@pytest.fixture(autouse=True)
+def _everything_is_drawn() -> Iterator[None]:
+    """Fail a test in which a figure of a PDF is left out, or a part of it."""
+    log, failures = logging.getLogger("weasyprint"), _Failures()
+    log.addHandler(failures)
+    yield
+    log.removeHandler(failures)
+    assert not failures.told
 
 
 @pytest.fixture(scope="module")

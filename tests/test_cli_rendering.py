@@ -107,7 +107,8 @@ def test_a_report_that_cannot_be_read_is_one_sentence(
 def test_a_report_that_is_not_there_is_one_sentence(tmp_path: Path, capsys: Captured) -> None:
     assert main(["render", str(tmp_path / "none.json")]) == 2
     assert capsys.readouterr().err == (
-        f"gpureport: {tmp_path}/none.json: no such file; give a report.json or the folder that holds one\n"
+        f"gpureport: {tmp_path}/none.json: no such file; "
+        "give a report.json, a published record (YAML), or a folder of these\n"
     )
 
 

@@ -1,6 +1,7 @@
 """Machines beside each other: who is faster, by how much of what was promised, and what is noise."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +14,8 @@ from gpureport.compare.standings import BEYOND, contests
 from gpureport.errors import InputError
 from gpureport.records import Axis, MeasuredPoint, Measurement, Metric, PointKey, SweepKey
 from gpureport.report.document import Publication, Report
+from gpureport.results import open_report
+from gpureport.spec.database import load_database
 from tests.make_report import make_report
 
 REPORT = make_report()
@@ -75,6 +78,21 @@ def test_what_memory_serves_is_set_beside_what_memory_serves() -> None:
         level = levels.get((contest.workload, contest.standings[0].point))
         if level is not None:
             assert (contest.regime == BEYOND) is (level == "DRAM")
+
+
+def test_just_beyond_the_last_cache_speed_does_not_count() -> None:
+    """There a part of the data may still be in it, whatever the prediction says: an RX 7900 XT is fastest so."""
+    record = Path(__file__).parents[1] / "reports" / "published" / "rx_7900_xt_particles.yaml"
+    report = open_report(record, load_database)
+    last = max(cache.capacity_bytes for cache in report.device.caches)
+    found = [c.standings[0] for c in contests({"a": report, "b": report}, "a") if c.regime == BEYOND]
+
+    assert found
+    sizes = {p.point.label: p.point.working_set_bytes for o in report.observations for p in o.points}
+    for standing in found:
+        assert sizes[standing.point] >= 2 * last
+        assert standing.attained
+        assert standing.attained.value < 1.3
 
 
 def test_a_machine_without_the_baseline_has_no_ratio() -> None:

@@ -46,6 +46,16 @@ def test_importing_is_quick_and_rooms_do_not_take_the_place_of_functions() -> No
         gpureport.nothing  # type: ignore[attr-defined]  # noqa: B018
 
 
+def test_machines_are_named_as_on_the_command_line() -> None:
+    """A folder of records is all of them, a baseline may be in any letters, one name is no list of letters."""
+    records = ROOT / "reports" / "published"
+    found = gpureport.compare([records, "h200"], baseline="H200", workloads="particles")
+
+    assert set(found.standings["machine"]) == {"rx_7900_xt_particles", "h200"}
+    with pytest.raises(InputError, match="'h200' is one name"):
+        gpureport.compare("h200")
+
+
 def test_a_family_is_drawn_a_panel_a_variant(monkeypatch: pytest.MonkeyPatch) -> None:
     """Predicted line and observed marks in each, with the unit; what is not there is named."""
     monkeypatch.setenv("MPLBACKEND", "agg")

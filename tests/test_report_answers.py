@@ -132,7 +132,7 @@ def test_caches_are_told_from_the_inside_out_by_what_is_known_best() -> None:
     assert told == [
         (
             "The L1 gives out at 205 KiB (Read bandwidth), as predicted; "
-            "and the L2 at 57 MiB (Read bandwidth), 5 % before predicted (1 of 3 sweeps agree)."
+            "and the L2 at 57 MiB (Read bandwidth), 5 % before predicted (but 2 of 3 sweeps disagree)."
         ),
         (
             "For one kernel or another the L2 gives out at "
@@ -202,7 +202,7 @@ def test_without_any_measurement_predictions_are_told() -> None:
     assert full.startswith("The device is predicted to be 90 % full with 610 k (")
     assert full.endswith(") work-items.")
     assert limit.startswith("At their largest sizes kernels are predicted to run at ")
-    assert limit.endswith("; memory bandwidth binds 3 of 3.")
+    assert limit.endswith("; 3 of 3 are bound by memory bandwidth.")
     assert answers.sentences(bare, curves(bare)) == []
 
 

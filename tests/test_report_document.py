@@ -1,6 +1,7 @@
 """The report document: stored whole, read back equal, refused in a sentence."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,16 @@ def test_a_folder_that_is_missing_is_named(report: Report, tmp_path: Path) -> No
     """The sentence names the file and the reason."""
     with pytest.raises(GpuReportError, match=r"nowhere/report\.json: cannot be written \(No such file"):
         save_report(report, tmp_path / "nowhere" / "report.json")
+
+
+def test_half_a_character_is_none(report: Report, tmp_path: Path) -> None:
+    """JSON can hold it, alone or the wrong way round, and nothing can be written with it."""
+    path = tmp_path / "report.json"
+    save_report(report, path)
+    named = '"name": "\\ud800, \\udc00\\ud800, \\ud83d\\ude00"'
+    path.write_text(re.sub(r'"name": "[^"]*"', lambda _: named, path.read_text(), count=1))
+
+    assert "\ufffd, \ufffd\ufffd, \N{GRINNING FACE}" in load_report(path).model_dump_json()
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

@@ -383,6 +383,7 @@ def test_texts_that_are_drawn_at_once_stand_where_they_stood() -> None:
     """Word by word the same page as with WeasyPrint's own texts, which all its versions draw that are not known."""
     canvas = Canvas(1.0)
     canvas.text((0.5, 0.7), "AVAVA 100 Gcell/s", ha="center", weight=600)
+    canvas.text((0.3, 0.3), "")
     canvas.text((0.2, 0.2), "upright & <b>", upright=True)
     drawn = started(canvas.drawn())
     assert quick(drawn) != drawn

@@ -28,7 +28,7 @@ from tests.page_boxes import boxes, strays
 if TYPE_CHECKING:
     from weasyprint.document import Document
 
-HOSTILE = "<script>alert('x')</script>\"&'; } body{display:none} " + "W" * 250
+HOSTILE = "<script>alert('x')</script>\"&'; } body{display:none}\0\x1b\u202e " + "W" * 250
 
 
 def one_family() -> Report:
@@ -214,6 +214,14 @@ def test_hostile_names_are_text() -> None:
     assert "</style><img" not in html
     assert html.count("<style") == 2
     assert html.count("</style") == 2
+
+
+def test_no_document_has_characters_that_control() -> None:
+    """Names may have some, for a terminal or to turn what follows; pages show a sign in their place."""
+    html = html_of("hostile")
+
+    assert not {"\0", "\x1b", "\u202e"} & set(html)
+    assert "\N{REPLACEMENT CHARACTER}" in html
 
 
 def test_a_very_long_name_is_cut_on_page_one() -> None:

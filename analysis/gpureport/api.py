@@ -6,9 +6,18 @@ from pathlib import Path
 from gpureport.compare import compare as compare_reports
 from gpureport.compare import only
 from gpureport.data import own_device_dirs
+from gpureport.errors import InputError
 from gpureport.frames import ComparisonFrames, ReportFrames
 from gpureport.report.document import Report
-from gpureport.results import open_machine, open_report, predicted_report, short_name, unique_names
+from gpureport.results import (
+    meant,
+    open_machine,
+    open_report,
+    predicted_report,
+    short_name,
+    sources_of,
+    unique_names,
+)
 from gpureport.spec.database import Database, load_database
 from gpureport.workloads import select
 from gpureport.workloads.model import Workload
@@ -28,7 +37,7 @@ def predict(device: str, *, workloads: Collection[str] = (), quick: bool = False
     Raises:
         InputError: no device or no workload is called so.
     """
-    chosen = select(tuple(workloads), quick=quick)
+    chosen = select(_several(workloads), quick=quick)
     return ReportFrames(predicted_report(_database().resolve(device), chosen, quick=quick))
 
 
@@ -58,13 +67,23 @@ def compare(
     Raises:
         InputError: there are fewer than two, one is wrong, or they have nothing in common.
     """
-    named = dict(machines) if isinstance(machines, Mapping) else _named(list(machines))
-    chosen, database = select(tuple(workloads)), _database()
+    if isinstance(machines, str):
+        raise InputError(f"machines: {machines!r} is one name, not two machines or more; give a list")
+    named = dict(machines) if isinstance(machines, Mapping) else _named(_each(machines))
+    chosen, database = select(_several(workloads)), _database()
     reports = {name: _report(machine, database, chosen) for name, machine in named.items()}
     if workloads:
         reports = {name: only(report, {workload.name for workload in chosen}) for name, report in reports.items()}
     sources = {name: str(machine) for name, machine in named.items() if not isinstance(machine, ReportFrames)}
-    return ComparisonFrames(compare_reports(reports, baseline, sources))
+    return ComparisonFrames(compare_reports(reports, meant(baseline, reports), sources))
+
+
+def _several(names: str | Collection[str]) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+def _each(machines: Iterable[Machine]) -> list[Machine]:
+    return [each for m in machines for each in ([m] if isinstance(m, ReportFrames) else sources_of(str(m)))]
 
 
 def _named(machines: list[Machine]) -> dict[str, Machine]:

@@ -9,7 +9,7 @@ from gpureport.report.document import FILE_NAME, Report, load_report
 from gpureport.spec.database import Database
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from gpureport.spec.models import Device
     from gpureport.workloads.model import Workload
@@ -37,6 +37,26 @@ def unique_names(names: "Iterable[str]") -> list[str]:
         taken[name] = taken.get(name, 0) + 1
         found.append(name if taken[name] == 1 else f"{name} ({taken[name]})")
     return found
+
+
+def records_of(source: Path) -> tuple[Path, ...]:
+    """Return the published records of a folder that holds no report; none for anything else."""
+    if not source.is_dir() or (source / FILE_NAME).exists():
+        return ()
+    return tuple(sorted(file for file in source.iterdir() if is_record(file)))
+
+
+def sources_of(machine: str) -> tuple[str, ...]:
+    """Return what is to be opened for a machine: itself, or all records of the folder that it names."""
+    return tuple(map(str, records_of(Path(machine)))) or (machine,)
+
+
+def meant(asked: str | None, names: "Collection[str]") -> str | None:
+    """Return which of *names* is asked for: in letters of any case, or by the path of its file; else what was asked."""
+    if asked is None or asked in names:
+        return asked
+    wanted = short_name(Path(asked)) if Path(asked).exists() else asked
+    return next((name for name in names if name.casefold() == wanted.casefold()), wanted)
 
 
 def open_machine(source: str, database: Database, workloads: "Sequence[Workload]") -> Report:

@@ -59,7 +59,7 @@ DirectoryOption = Annotated[
     typer.Option("--output", "-o", help="Folder of the report. Default: reports/<device>-<date>.", metavar="DIR"),
 ]
 ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite files that are already there.")]
-NoPdfOption = Annotated[bool, typer.Option("--no-pdf", help="Write JSON and HTML only.")]
+NoPdfOption = Annotated[bool, typer.Option("--no-pdf", help="Write no PDF.")]
 PaperOption = Annotated[Paper, typer.Option("--paper", help="Pages of the PDF.")]
 SeedOption = Annotated[
     int, typer.Option("--seed", help="Seed of the random data and the order of points.", min=0, metavar="N")

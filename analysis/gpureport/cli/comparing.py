@@ -1,6 +1,6 @@
 """``gpureport compare``."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,12 +9,11 @@ from gpureport.cli.console import note, print_line
 from gpureport.cli.database import open_database
 from gpureport.cli.options import refuse_overwriting, selected, writable_directory
 from gpureport.cli.progress import ProgressBar
-from gpureport.cli.rendering import print_written, records_of, refuse_overwriting_documents, write_comparison_files
+from gpureport.cli.rendering import print_written, refuse_overwriting_documents, write_comparison_files
 from gpureport.cli.tables import Row, print_table
 from gpureport.errors import InputError
 from gpureport.report import Paper
-from gpureport.report.document import Report
-from gpureport.results import open_machine, short_name, unique_names
+from gpureport.results import meant, open_machine, short_name, sources_of, unique_names
 from gpureport.text import sentence
 
 if TYPE_CHECKING:
@@ -59,7 +58,7 @@ def compare_machines(asked: Asked) -> int:
     directory = _directory(asked)
     database = open_database(asked.entries)
     workloads = selected(asked.workloads, quick=False)
-    named = [_named(source) for text in asked.machines for source in _sources(text)]
+    named = [_named(source) for text in asked.machines for source in sources_of(text)]
     machines = []
     with ProgressBar("reading") as bar:
         for number, (name, source) in enumerate(named):
@@ -70,7 +69,7 @@ def compare_machines(asked: Asked) -> int:
         names = {workload.name for workload in workloads}
         reports = {name: only(report, names) for name, report in reports.items()}
     sources = {name: _without_folders(source) for name, (_, source) in zip(reports, named, strict=True)}
-    comparison = compare(reports, _baseline(asked.baseline, reports), sources)
+    comparison = compare(reports, meant(asked.baseline, reports), sources)
     _print(comparison)
     if directory:
         print_written(write_comparison_files(comparison, directory, no_pdf=asked.no_pdf, paper=asked.paper))
@@ -97,11 +96,6 @@ def _directory(asked: Asked) -> Path | None:
     return directory
 
 
-def _sources(text: str) -> tuple[str, ...]:
-    """Return what was typed, or the records of the folder that was."""
-    return tuple(map(str, records_of(Path(text)))) or (text,)
-
-
 def _named(text: str) -> tuple[str, str]:
     """Return the name of a machine and what it is opened from: ``NAME=SOURCE``, or what the source itself is called."""
     given, equals, rest = text.partition("=")
@@ -116,13 +110,6 @@ def _short(source: str) -> str:
 def _without_folders(text: str) -> str:
     """Return what was typed without folders that say something of this machine only."""
     return "/".join(Path(text).parts[-2:]) if Path(text).is_absolute() else text
-
-
-def _baseline(asked: str | None, reports: Mapping[str, Report]) -> str | None:
-    """Return the name that --baseline means: a machine's own, in any case, or that of the path it was given by."""
-    if asked is None or asked in reports:
-        return asked
-    return next((name for name in reports if name.casefold() == asked.casefold()), _short(asked))
 
 
 def _print(comparison: "Comparison") -> None:

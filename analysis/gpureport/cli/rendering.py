@@ -12,9 +12,9 @@ from gpureport.cli.options import refuse_overwriting, writable_directory
 from gpureport.cli.progress import ProgressBar
 from gpureport.errors import InputError
 from gpureport.report import Paper
-from gpureport.report.document import FILE_NAME, Report
+from gpureport.report.document import Report
 from gpureport.report.side_by_side import Beside, Side
-from gpureport.results import is_record, open_report, short_name
+from gpureport.results import is_record, open_report, records_of, short_name
 
 if TYPE_CHECKING:
     from gpureport.compare import Comparison
@@ -48,13 +48,6 @@ def render_report(
         for report, directory in zip(reports, directories, strict=True):
             print_written(_write_documents(report, writable_directory(directory), typesetter, paper))
     return 0
-
-
-def records_of(source: Path) -> tuple[Path, ...]:
-    """Return the published records of a folder that holds no report; none for anything else."""
-    if not source.is_dir() or (source / FILE_NAME).exists():
-        return ()
-    return tuple(sorted(file for file in source.iterdir() if is_record(file)))
 
 
 def _directory(file: Path, output: Path | None, *, several: bool) -> Path:

@@ -12,11 +12,13 @@ BEYOND, WITHIN = "beyond the caches", "within the caches"
 REGIMES = (BEYOND, WITHIN)
 _SIZES = ("working_set", "work_items")
 """Axes along which a workload goes from level to level."""
+_FAR = 2.0
+"""So many times the last cache's capacity are beyond it for certain: just beyond, a part of the data may stay there."""
 
 
 @dataclass(frozen=True)
 class _Candidate:
-    """One point of one machine."""
+    """One point of one machine; *reach*: its working set / what is beyond all caches for certain."""
 
     metric: Metric
     label: str
@@ -25,6 +27,7 @@ class _Candidate:
     promised: float | None
     observed: bool
     counting: str = ""
+    reach: float = 1.0
 
 
 def contests(reports: Mapping[str, Report], baseline: str) -> tuple[Contest, ...]:
@@ -58,7 +61,7 @@ def _best(report: Report, sized: Collection[str]) -> Iterator[tuple[tuple[str, s
     """Yield the best point of each workload and regime."""
     best: dict[tuple[str, str], _Candidate] = {}
     for key, candidate in _candidates(report, sized):
-        if key not in best or _speed(candidate) > _speed(best[key]):
+        if key not in best or _rank(candidate, key[1]) > _rank(best[key], key[1]):
             best[key] = candidate
     yield from best.items()
 
@@ -67,8 +70,9 @@ def _candidates(report: Report, sized: Collection[str]) -> Iterator[tuple[tuple[
     promised = {str(p.key): p for p in report.predictions if p.kind == "specification"}
     observed = {str(o.key): o for o in report.observations}
     counting = {name: info.counting for name, info in report.workloads.items()}
+    far_bytes = _FAR * max((cache.capacity_bytes for cache in report.device.caches), default=0.0)
     for name in observed or promised:
-        yield from _points(promised.get(name), observed.get(name), sized, counting)
+        yield from _points(promised.get(name), observed.get(name), sized, counting, far_bytes)
 
 
 def _points(
@@ -76,6 +80,7 @@ def _points(
     observation: Observation | None,
     sized: Collection[str],
     counting: Mapping[str, str],
+    far_bytes: float,
 ) -> Iterator[tuple[tuple[str, str], _Candidate]]:
     """Yield what one sweep offers; of a sweep that was observed what was observed."""
     by_label = {p.point.label: p for p in prediction.points} if prediction else {}
@@ -96,6 +101,7 @@ def _points(
                 promised=said.value if said else None,
                 observed=observation is not None,
                 counting=counting.get(name, ""),
+                reach=point.point.working_set_bytes / far_bytes if far_bytes else 1.0,
             ),
         )
 
@@ -109,6 +115,11 @@ def _interval(point: PredictedPoint | ObservedPoint) -> tuple[float, float] | No
 
 def _regime(said: PredictedPoint | None) -> str:
     return BEYOND if said is None or said.level == "DRAM" else WITHIN
+
+
+def _rank(candidate: _Candidate, regime: str) -> tuple[float, float]:
+    """Return what the best point has most of: speed, but beyond the caches only where the data are so for certain."""
+    return (min(candidate.reach, 1.0) if regime == BEYOND else 1.0, _speed(candidate))
 
 
 def _speed(candidate: _Candidate) -> float:

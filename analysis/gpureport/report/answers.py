@@ -90,8 +90,10 @@ def _cliff(report: Report, level: str, of: Sequence[Finding]) -> str:
     best = min(seen, key=lambda finding: (finding.workload != _PRIMITIVES, width(finding)))
     where = f"{value_text(best)} ({_name(report, best)})"
     agreeing = sum(finding.verdict is Verdict.AGREES for finding in of)
-    others = f" ({agreeing} of {len(of)} sweeps agree)" if 2 * agreeing < len(of) else ""
-    return f"{_the(level)} gives out at {where}, {compared(best, 'before', 'after')}{others}"
+    how = compared(best, "before", "after")
+    if 2 * agreeing < len(of):
+        how = f"{how} (but {len(of) - agreeing} of {len(of)} sweeps disagree)"
+    return f"{_the(level)} gives out at {where}, {how}"
 
 
 def _spans(report: Report, levels: Sequence[str], cliffs: Sequence[Finding]) -> list[str]:
@@ -213,8 +215,9 @@ def near_limits(report: Report, found: Sequence[Curve]) -> list[str]:
     ends = f"{format_percent(shares[least])} to {format_percent(shares[most])}"
     slowest = ceiling_text(least.binding)
     middle = f"{format_percent(median(shares.values()))} of the limit that binds them"
+    bound = f"{count} of {len(shares)} are bound by {binding}"
     return [
-        f"At their largest sizes kernels {how} at {middle} (median; {ends}); {binding} binds {count} of {len(shares)}.",
+        f"At their largest sizes kernels {how} at {middle} (median; {ends}); {bound}.",
         f"Farthest below its limit is {_limit_name(report, least)}, at {format_percent(shares[least])} of {slowest}.",
         *_passed(report, seen),
     ]

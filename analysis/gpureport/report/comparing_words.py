@@ -55,6 +55,9 @@ def _extremes(comparison: Comparison) -> Iterator[str]:
     order = sorted((name for name in found if name != comparison.baseline), key=lambda name: found[name])
     if len(order) > 1:
         slowest, fastest = order[0], order[-1]
+        if _times(found[slowest]) == _times(found[fastest]):
+            yield f"All others are {_times(found[fastest])} as {comparison.baseline} (geometric means over families)."
+            return
         yield (
             f"Fastest beside {comparison.baseline} is {fastest} ({_times(found[fastest])}), slowest {slowest} "
             f"({_times(found[slowest])}): geometric means over families."
@@ -75,6 +78,8 @@ def _promises(shares: Mapping[str, float]) -> Iterator[str]:
 def _same_device(name: str, found: Sequence[Difference]) -> str:
     real = [difference for difference in found if difference.real]
     rest = "the others differ as runs do" if real else "all differ as runs do"
+    if len(real) == len(found):
+        rest = "so do all others"
     if not real:
         return f"On the same device, none of {len(found)} sweeps of {name} differs for real: {rest}."
     most = min(real, key=lambda difference: difference.p_value)

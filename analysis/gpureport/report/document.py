@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NoReturn
@@ -229,11 +230,19 @@ def _check_version(path: Path, version: object) -> None:
         )
 
 
+_LONE = re.compile(
+    r"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+)
+"""Half a character, which JSON can hold and no file can."""
+
+
 def _read_json(path: Path) -> object:
     try:
-        return json.loads(path.read_text(encoding="utf-8"), parse_constant=_not_finite)
+        return json.loads(_LONE.sub(r"\\ufffd", path.read_text(encoding="utf-8")), parse_constant=_not_finite)
     except FileNotFoundError:
-        raise InputError(f"{path}: no such file; give a {FILE_NAME} or the folder that holds one") from None
+        raise InputError(
+            f"{path}: no such file; give a {FILE_NAME}, a published record (YAML), or a folder of these"
+        ) from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
     except json.JSONDecodeError as error:

@@ -135,7 +135,7 @@ class _Filled:
 
     def on_screen(self) -> str:
         """Return it with the figures in the page itself, where browsers give them the page's fonts."""
-        inside = [described(figure.svg, figure.caption) for figure in self.figures]
+        inside = [described(figure.svg, _clean(figure.caption)) for figure in self.figures]
         return with_fonts(_PLACE.sub(lambda place: inside[int(place[1])], self.html), data_uri)
 
     def on_paper(self) -> Manuscript:
@@ -154,10 +154,16 @@ def _filled(template: str, content: Content) -> _Filled:
         figures.append(figure)
         return Markup('<img src="{}{}" alt="{}" />').format(PICTURE, len(figures) - 1, figure.caption)
 
-    return _Filled(environment(place).get_template(template).render(content), figures)
+    return _Filled(_clean(environment(place).get_template(template).render(content)), figures)
+
+
+def _clean(text: str) -> str:
+    """Return *text* without characters that no page should have: they control, or turn the direction of others."""
+    return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 _PLACE = re.compile(f'<img src="{PICTURE}([0-9]+)" alt="[^"]*" />')
+_CONTROLS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufffe\uffff]")
 _SCRIPT = re.compile("<script>.*?</script>", re.DOTALL)
 _UNBROKEN = re.compile(r'<span class="part">([^<]*)</span>')
 

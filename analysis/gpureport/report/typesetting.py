@@ -1,6 +1,7 @@
 """From a page of HTML and its pictures to a PDF: by WeasyPrint, here or in a process of its own."""
 
 import gc
+import os
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -8,9 +9,10 @@ from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from functools import partial
 from io import StringIO
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from gpureport.errors import GpuReportError
@@ -85,13 +87,18 @@ def _ask(process: BaseProcess, connection: Connection, work: object) -> Any:  # 
 
 def _serve(parent: Connection) -> None:
     """Answer what the parent sends: with the problem for ``None``, with a PDF for a manuscript and its paper."""
+    Thread(target=_end_with_parent, daemon=True).start()
     problem = pdf_problem()
     while True:
-        try:
-            work = parent.recv()
-        except EOFError:
-            return
+        work = parent.recv()
         parent.send(pdf(*work) if work else problem)
+
+
+def _end_with_parent() -> None:
+    process = parent_process()
+    if process:
+        process.join()
+        os._exit(1)
 
 
 def pdf_problem() -> str | None:

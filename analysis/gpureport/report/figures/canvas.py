@@ -124,7 +124,8 @@ class Canvas:
         upright: bool = False,
     ) -> None:
         """Write one line of text; *upright*: from below to above."""
-        self.labels.append(Label(place, printable(text), size_pt, colour, ha, va, weight, upright))
+        if text.strip():
+            self.labels.append(Label(place, printable(text), size_pt, colour, ha, va, weight, upright))
 
     def drawn(self) -> str:
         """Return all that was collected as an SVG element, the same for the same input; texts lie on top."""
