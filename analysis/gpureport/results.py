@@ -71,12 +71,12 @@ def open_machine(source: str, database: Database, workloads: "Sequence[Workload]
         InputError: it is none of these, or wrong.
     """
     path = Path(source)
-    if path.exists():
+    if source and path.exists():
         return open_report(path, lambda: database)
     try:
         device = database.resolve(source)
     except InputError as error:
-        raise InputError(f"{source}: neither a file or folder, nor a device ({error})") from None
+        raise InputError(f"{source or repr(source)}: neither a file or folder, nor a device ({error})") from None
     return predicted_report(device, workloads)
 
 

@@ -71,7 +71,7 @@ _ORIGIN = "origin"
 _ASKED: Mapping[str, tuple[Callable[[Report], str], str, Severity]] = {
     _ORIGIN: (
         origin,
-        "published results have no intervals and come from kernels like ours; predictions were not measured.",
+        "what is published has no intervals and comes from kernels like ours; what is predicted was not measured.",
         "caution",
     ),
     "state": (

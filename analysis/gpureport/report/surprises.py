@@ -1,7 +1,7 @@
 """What surprised: the curves that are not as predicted, and the hypotheses that explain them or do not."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gpureport.predict.hypotheses import HYPOTHESES
 from gpureport.records import Explanation, Verdict
@@ -45,16 +45,19 @@ def answers(report: Report) -> Iterator[str]:
 
 def summary(explanations: Iterable[Explanation]) -> Table:
     """List what fits: a row an explanation, with all curves that it fits, those of most curves first."""
+    told = tuple(explanations)
+    sweeps = Counter(_variant(each) for each in told)
     rows: dict[tuple[int, str], list[Explanation]] = {}
     order = ("explained", "ambiguous", "unexplained")
-    for each in explanations:
+    for each in told:
         rows.setdefault((order.index(each.outcome), _claim(each)), []).append(each)
     ordered = sorted(rows.items(), key=lambda row: (row[0][0], -len(row[1])))
     columns = ("what fits", "curves", "off by", "then by")
     return Table(
         columns,
         tuple(
-            (text, _curves(found), _errors([e.base_error for e in found]), _left(found)) for (_, text), found in ordered
+            (text, _curves(found, sweeps), _errors([e.base_error for e in found]), _left(found))
+            for (_, text), found in ordered
         ),
         frozenset({"off by", "then by"}),
     )
@@ -72,8 +75,13 @@ def _claim(explanation: Explanation) -> str:
             return "nothing that was tried"
 
 
-def _curves(found: Sequence[Explanation]) -> str:
-    return ", ".join(f"{each.key.workload}/{each.key.variant}" for each in found)
+def _curves(found: Sequence[Explanation], sweeps: Mapping[str, int]) -> str:
+    """Name the curves by their variants, and by their sweeps where one variant has several."""
+    return ", ".join(str(each.key) if sweeps[_variant(each)] > 1 else _variant(each) for each in found)
+
+
+def _variant(each: Explanation) -> str:
+    return f"{each.key.workload}/{each.key.variant}"
 
 
 def _errors(errors: Sequence[float]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from gpureport.report.figures.style import FONT_PT, INK, WIDTH_IN, printable
+from gpureport.report.figures.style import FONT_PT, INK, WIDTH_IN, printable, text_in
 from gpureport.report.figures.svg import Attributes, path, sheet, text
 
 Place = tuple[float, float]
@@ -25,6 +25,7 @@ _CORNERS: dict[Shape, tuple[Place, ...]] = {
 }
 """Corners within about 1 of the middle, all anticlockwise: where two overlap they stay filled."""
 _ANCHORS = {"left": "start", "center": "middle", "right": "end"}
+_SHARES_LEFT = {"left": 0.0, "center": 0.5, "right": 1.0}
 _RISES_EM = {"bottom": -0.21, "center_baseline": 0.37, "center": 0.28, "top": 0.76}
 """From the baseline up to what ``va`` names, of the shipped font."""
 
@@ -63,6 +64,10 @@ class Ink:
     def attributes(self) -> Attributes:
         """Return what SVG calls these."""
         return {"fill": self.colour, "fill-opacity": None if self.alpha == 1 else self.alpha}
+
+
+_CLEAR = Ink("#FFFFFF", order=0.6)
+"""Over a panel's grid, under all else."""
 
 
 @dataclass(frozen=True)
@@ -122,8 +127,13 @@ class Canvas:
         va: Literal["bottom", "center", "center_baseline", "top"] = "center_baseline",
         weight: int = 400,
         upright: bool = False,
+        clear: bool = False,
     ) -> None:
-        """Write one line of text; *upright*: from below to above."""
+        """Write one line of text; *upright*: from below to above; *clear*: with no grid behind it, if it lies flat."""
+        if clear:
+            left = place[0] - _SHARES_LEFT[ha] * text_in(text, size_pt)
+            rise = 0.6 * size_pt / 72
+            self.rectangle((left, place[1] - rise), (left + text_in(text, size_pt), place[1] + rise), _CLEAR)
         if text.strip():
             self.labels.append(Label(place, printable(text), size_pt, colour, ha, va, weight, upright))
 

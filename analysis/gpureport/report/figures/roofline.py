@@ -157,7 +157,7 @@ def _draw_rates(panel: Panel, rates: dict[str, float], bandwidth: float) -> None
     for (name, rate), height in zip(rates.items(), heights, strict=True):
         panel.line(((rate / bandwidth, rate), (panel.x.high, rate)), Pen(MUTED, 0.9))
         text = f"{class_text(name)}: {format_value(rate, 'op/s')}"
-        panel.canvas.text((panel.right_in - 0.02, height), text, size_pt=SMALL_PT, colour=MUTED, ha="right")
+        panel.canvas.text((panel.right_in - 0.02, height), text, size_pt=SMALL_PT, colour=MUTED, ha="right", clear=True)
 
 
 def class_text(name: str) -> str:

@@ -72,7 +72,7 @@ def _draw(panel: Panel, curve: Curve, rates: dict[tuple[int, int], float]) -> No
         panel.canvas.line((low, (high[0], low[1]), high, (low[0], high[1]), low), Pen(PREDICTED, 1.0, order=3))
     text = f"worst {worst[0]} x {worst[1]}: {format_percent(rates[worst])}"
     place = (panel.right_in, panel.top_in - 0.06)
-    panel.canvas.text(place, text, size_pt=TINY_PT, colour=MUTED, ha="right")
+    panel.canvas.text(place, text, size_pt=TINY_PT, colour=MUTED, ha="right", clear=True)
 
 
 def _mixed(colour: str, share: float) -> str:
