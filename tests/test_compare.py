@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 
 from gpureport.compare import compare, only, regressions
 from gpureport.compare.differences import differences
+from gpureport.compare.records import Contest, Ratio, Standing
 from gpureport.compare.standings import BEYOND, contests
 from gpureport.errors import InputError
 from gpureport.records import Axis, MeasuredPoint, Measurement, Metric, PointKey, SweepKey
+from gpureport.report.comparing_words import sentences
 from gpureport.report.document import Publication, Report
 from gpureport.results import open_report
 from gpureport.spec.database import load_database
@@ -93,6 +95,17 @@ def test_just_beyond_the_last_cache_speed_does_not_count() -> None:
         assert sizes[standing.point] >= 2 * last
         assert standing.attained
         assert standing.attained.value < 1.3
+    (far,) = (c for c in contests({"a": report, "b": report}, "a") if c.regime == BEYOND)
+    (near,) = (c for c in contests({"a": report, "b": report}, "a") if c.regime != BEYOND)
+    halved = [c.model_copy(update={"standings": _times_as_fast(c, f)}) for c, f in ((far, 0.5), (near, 2.0))]
+    comparison = compare({"a": report, "b": report}).model_copy(update={"contests": tuple(halved)})
+    assert next(sentences(comparison)).startswith(
+        "b, beside a: particles 0.500 times as fast beyond the caches and 2.00 times as fast within the caches ("
+    )
+
+
+def _times_as_fast(contest: Contest, factor: float) -> tuple[Standing, ...]:
+    return tuple(s.model_copy(update={"to_baseline": Ratio(value=factor)}) for s in contest.standings)
 
 
 def test_a_machine_without_the_baseline_has_no_ratio() -> None:

@@ -228,7 +228,7 @@ def test_sentences_say_what_matters() -> None:
     )
     assert many[0] == (
         f"Fastest beside machine 0 is {second} (0.900 times as fast), slowest machine 39 (0.0164 times as fast): "
-        "geometric means over families."
+        "geometric means over the families that each shares with it."
     )
     assert many[1].endswith("25 others lie between.")
     assert title(made(40)) == "40 machines beside each other"

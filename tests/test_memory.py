@@ -162,14 +162,17 @@ def test_few_units_need_no_second_private_sweep() -> None:
     assert [sweep.name for sweep in read.ReadPrivate().sweeps(small, FULL)] == ["working_set"]
 
 
-@pytest.mark.parametrize(("workload", "arrays"), [(stream.Write(), 1), (stream.Copy(), 2), (stream.Triad(), 3)])
-def test_streams_count_every_array(workload: Workload, arrays: int) -> None:
+@pytest.mark.parametrize(
+    ("workload", "arrays", "rate"),
+    [(stream.Write(), 1, 0.98e12), (stream.Copy(), 2, 0.9e12), (stream.Triad(), 3, 0.9e12)],
+)
+def test_streams_count_every_array(workload: Workload, arrays: int, rate: float) -> None:
     """Far beyond the caches the predicted rate is the memory's, whatever the number of arrays."""
     prediction = predict(TOY, workload, FULL)[0]
     last = prediction.points[-1]
 
     assert last.point.work == pytest.approx(arrays * 16 * last.point.parameters["vectors"])
-    assert last.value == pytest.approx(0.9e12, rel=0.05)
+    assert last.value == pytest.approx(rate, rel=0.05)
     assert last.level == "DRAM"
 
 

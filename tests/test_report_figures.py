@@ -27,7 +27,7 @@ from gpureport.report.figures.labels import quick
 from gpureport.report.figures.marks import Mark, draw_marks, feature_marks, place
 from gpureport.report.figures.overview import MOST_ROWS, overview_figure, overview_rows
 from gpureport.report.figures.panels import Panel, Scale, in_figures, value_scale
-from gpureport.report.figures.roofline import legend_text, roofline_dots, roofline_figure
+from gpureport.report.figures.roofline import legend_text, look, roofline_dots, roofline_figure
 from gpureport.report.figures.shapes import rated, shape_figure
 from gpureport.report.figures.sizes import MOST_PANELS, heights, size_figure, value_label, x_text
 from gpureport.report.figures.style import (
@@ -186,6 +186,11 @@ def test_curves_of_one_kind_share_a_figure() -> None:
     assert {"variant_0", "variant_1", "variant_2", "variant_3"} <= set(texts(first.svg))
     assert first.caption.startswith("Of 8 cliffs and tapers, ")
     assert second.caption.startswith("Of 8 cliffs and tapers, ")
+
+
+def test_marks_of_a_roofline_are_told_apart() -> None:
+    """As many as there are pairs of a colour and a shape."""
+    assert len({look(number) for number in range(49)}) == 49
 
 
 def test_what_looks_alike_is_one_element() -> None:

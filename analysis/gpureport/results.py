@@ -53,7 +53,7 @@ def sources_of(machine: str) -> tuple[str, ...]:
 
 def meant(asked: str | None, names: "Collection[str]") -> str | None:
     """Return which of *names* is asked for: in letters of any case, or by the path of its file; else what was asked."""
-    if asked is None or asked in names:
+    if not asked or asked in names:
         return asked
     wanted = short_name(Path(asked)) if Path(asked).exists() else asked
     return next((name for name in names if name.casefold() == wanted.casefold()), wanted)

@@ -29,7 +29,7 @@ def compare(reports: Mapping[str, Report], baseline: str | None = None, sources:
     """
     if len(reports) < 2:
         raise InputError("a comparison needs two machines at least")
-    chosen = baseline or next(iter(reports))
+    chosen = next(iter(reports)) if baseline is None else baseline
     if chosen not in reports:
         raise InputError(f"--baseline: there is no {chosen!r} here; it is one of {', '.join(reports)}")
     common = contests(reports, chosen)

@@ -19,6 +19,7 @@ from gpureport.units import format_percent, format_predicted, format_value
 
 _PRIMITIVES = "memory"
 """The family whose cliffs are told first: it does nothing but read and write."""
+_AS_PREDICTED = "as predicted"
 _SHARES = (
     (0.9, "As predicted"),
     (2 / 3, "Mostly as predicted"),
@@ -93,6 +94,8 @@ def _cliff(report: Report, level: str, of: Sequence[Finding]) -> str:
     how = compared(best, "before", "after")
     if 2 * agreeing < len(of):
         how = f"{how} (but {len(of) - agreeing} of {len(of)} sweeps disagree)"
+    elif agreeing < len(of) and how == _AS_PREDICTED:
+        how = f"{how} ({agreeing} of {len(of)} sweeps {'agrees' if agreeing == 1 else 'agree'})"
     return f"{_the(level)} gives out at {where}, {how}"
 
 
@@ -228,7 +231,7 @@ def _passed(report: Report, seen: Iterable[Limit]) -> list[str]:
     names = [_limit_name(report, limit) for limit in seen if limit.passed]
     if not names:
         return []
-    told = f"{', '.join(names[:3])}{f' and {len(names) - 3} more' if len(names) > 3 else ''}"
+    told = f"{'; '.join(names[:3])}{f'; and {len(names) - 3} more' if len(names) > 3 else ''}"
     run = "runs faster than its limit" if len(names) == 1 else "run faster than their limits"
     return [f"{told} {run}: the model takes that to be lower than it is."]
 

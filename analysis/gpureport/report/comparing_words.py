@@ -1,8 +1,10 @@
 """What a comparison of machines says in sentences."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import log
 
-from gpureport.compare.records import Comparison, Difference
+from gpureport.compare.records import Comparison, Contest, Difference
+from gpureport.compare.standings import BEYOND, REGIMES, WITHIN
 from gpureport.compare.summary import APPLIED, families, means, overall
 from gpureport.report.words import listed
 from gpureport.units import format_percent, format_ratio
@@ -37,13 +39,24 @@ def sentences(comparison: Comparison) -> Iterator[str]:
 
 def _speed(comparison: Comparison, name: str) -> str:
     """Say how fast a machine is at each family; at primitives only where there is nothing else."""
-    ratios = {family: means(found, "speed").get(name) for family, found in families(comparison).items()}
-    known = {family: ratio for family, ratio in ratios.items() if ratio is not None}
-    shown = {family: ratio for family, ratio in known.items() if family in APPLIED} or known
+    told = {family: _of_family(found, name) for family, found in families(comparison).items()}
+    known = {family: text for family, text in told.items() if text}
+    shown = {family: text for family, text in known.items() if family in APPLIED} or known
     if not shown:
         return f"{name} and {comparison.baseline} have no workload in common."
-    parts = [f"{family.replace('_', ' ')} {_times(ratio)}" for family, ratio in shown.items()]
+    parts = [f"{family.replace('_', ' ')} {text}" for family, text in shown.items()]
     return f"{name}, beside {comparison.baseline}: {', '.join(parts)} (geometric means over variants)."
+
+
+def _of_family(found: Sequence[Contest], name: str) -> str:
+    """Say how fast a machine is at one family, from memory and from caches apart where these differ."""
+    ratio = means(found, "speed").get(name)
+    if ratio is None:
+        return ""
+    far, near = (means((c for c in found if c.regime == regime), "speed").get(name) for regime in REGIMES)
+    if far is None or near is None or abs(log(far / near)) < _FAR:
+        return _times(ratio)
+    return f"{_times(far)} {BEYOND} and {_times(near)} {WITHIN}"
 
 
 def _times(ratio: float) -> str:
@@ -60,7 +73,7 @@ def _extremes(comparison: Comparison) -> Iterator[str]:
             return
         yield (
             f"Fastest beside {comparison.baseline} is {fastest} ({_times(found[fastest])}), slowest {slowest} "
-            f"({_times(found[slowest])}): geometric means over families."
+            f"({_times(found[slowest])}): geometric means over the families that each shares with it."
         )
 
 
@@ -72,7 +85,7 @@ def _promises(shares: Mapping[str, float]) -> Iterator[str]:
     told = order if len(order) <= _FEW else [order[0], order[-1]]
     parts = listed([f"{name} reaches {format_percent(shares[name])}" for name in told])
     between = "" if told == order else f"; {len(order) - 2} others lie between"
-    yield f"Of what its specification promises, {parts} (geometric means over families){between}."
+    yield f"Of what its specification promises, {parts} (geometric means over what was observed of each){between}."
 
 
 def _same_device(name: str, found: Sequence[Difference]) -> str:

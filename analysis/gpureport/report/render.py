@@ -273,7 +273,7 @@ def _number(text: str) -> "Markup":
     """Keep a value, and its interval, each on one line, unless that is long: lines break between them."""
     from markupsafe import Markup
 
-    parts = re.split(r" (?=[(±/])", text)
+    parts = re.split(r" (?=[(±/])|(?<=B) (?=to )", text)
     return Markup(" ").join(map(_part, parts))
 
 
@@ -289,7 +289,7 @@ def _breakable(text: str) -> "Markup":
     """Let lines break within names where they are joined, after ``_`` and ``/``, and not before ``%``."""
     from markupsafe import Markup
 
-    return Markup("<wbr>").join(re.split(r"(?<=[_/])(?=\w)", text.replace(" %", "\xa0%")))
+    return Markup("<wbr>").join(re.split(r"(?<=[_/])(?=\w)", text.replace(" %", "\xa0%").replace("± ", "±\xa0")))
 
 
 def readable_time(text: str) -> str:

@@ -168,7 +168,7 @@ def class_text(name: str) -> str:
 def _draw_dots(panel: Panel, dots: Sequence[Dot]) -> None:
     """Draw each variant: hollow as predicted, filled as observed, joined."""
     for number, dot in enumerate(dots):
-        colour, shape = _look(number)
+        colour, shape = look(number)
         place = panel.at(dot.intensity, dot.predicted_per_s)
         _hollow(panel.canvas, place, shape, colour)
         if dot.observed_per_s:
@@ -177,8 +177,10 @@ def _draw_dots(panel: Panel, dots: Sequence[Dot]) -> None:
             panel.canvas.mark(seen, shape, _FILLED_IN, Ink(colour, order=5))
 
 
-def _look(number: int) -> tuple[str, Shape]:
-    return ACCENTS[number % len(ACCENTS)], _SHAPES[number % len(_SHAPES)]
+def look(number: int) -> tuple[str, Shape]:
+    """Return a colour and a shape, no two of which meet twice before each colour has met each shape."""
+    round_number = number // len(ACCENTS)
+    return ACCENTS[number % len(ACCENTS)], _SHAPES[(number + round_number) % len(_SHAPES)]
 
 
 def _hollow(canvas: Canvas, place: Place, shape: Shape, colour: str) -> None:
@@ -191,7 +193,7 @@ def _draw_legend(canvas: Canvas, dots: Sequence[Dot], slopes: Sequence[_Slope]) 
     heights = (canvas.height_in - _TOP_IN - 0.05 - row * _ROW_IN for row in count())
     left, middle, text = _LEGEND_IN, _LEGEND_IN + 0.14, _LEGEND_IN + 0.34
     for (number, dot), height in zip(enumerate(dots), heights, strict=False):
-        colour, shape = _look(number)
+        colour, shape = look(number)
         if dot.observed_per_s:
             canvas.mark((middle, height), shape, _FILLED_IN, Ink(colour, order=5))
         else:
