@@ -4,6 +4,7 @@ import gc
 import os
 import signal
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from io import StringIO
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
+from tempfile import TemporaryDirectory
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
@@ -54,16 +56,17 @@ def typesetter() -> Iterator[Typesetter]:
         return
     context = get_context("spawn")
     ours, theirs = context.Pipe()
-    process = context.Process(target=_serve, args=(theirs,), daemon=True)
-    with _interrupts_ignored():  # by the process, from its first step; this one ends it
-        process.start()
-    theirs.close()
-    ask = partial(_ask, process, ours)
-    try:
-        yield Typesetter(lambda: ask(None), lambda manuscript, paper: ask((manuscript, paper)))
-    finally:
-        process.kill()
-        process.join()
+    with TemporaryDirectory(prefix="gpureport-", ignore_cleanup_errors=True) as folder:
+        process = context.Process(target=_serve, args=(theirs, folder), daemon=True)
+        with _interrupts_ignored():  # by the process, from its first step; this one ends it
+            process.start()
+        theirs.close()
+        ask = partial(_ask, process, ours)
+        try:
+            yield Typesetter(lambda: ask(None), lambda manuscript, paper: ask((manuscript, paper)))
+        finally:
+            process.kill()
+            process.join()
 
 
 @contextmanager
@@ -85,8 +88,12 @@ def _ask(process: BaseProcess, connection: Connection, work: object) -> Any:  # 
         raise GpuReportError("the process that makes the PDF ended before it was made") from error
 
 
-def _serve(parent: Connection) -> None:
-    """Answer what the parent sends: with the problem for ``None``, with a PDF for a manuscript and its paper."""
+def _serve(parent: Connection, folder: str) -> None:
+    """Answer what the parent sends: with the problem for ``None``, with a PDF for a manuscript and its paper.
+
+    WeasyPrint unpacks fonts to *folder*, which the parent removes.
+    """
+    tempfile.tempdir = folder
     Thread(target=_end_with_parent, daemon=True).start()
     problem = pdf_problem()
     while True:
