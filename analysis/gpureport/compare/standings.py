@@ -7,6 +7,7 @@ from math import exp, hypot, log
 from gpureport.compare.records import Contest, Ratio, Standing
 from gpureport.records import Metric, Observation, ObservedPoint, PredictedPoint, Prediction, SweepKey
 from gpureport.report.document import Report
+from gpureport.workloads.grid import last_cache_bytes
 
 BEYOND, WITHIN = "beyond the caches", "within the caches"
 REGIMES = (BEYOND, WITHIN)
@@ -70,7 +71,7 @@ def _candidates(report: Report, sized: Collection[str]) -> Iterator[tuple[tuple[
     promised = {str(p.key): p for p in report.predictions if p.kind == "specification"}
     observed = {str(o.key): o for o in report.observations}
     counting = {name: info.counting for name, info in report.workloads.items()}
-    far_bytes = _FAR * max((cache.capacity_bytes for cache in report.device.caches), default=0.0)
+    far_bytes = _FAR * last_cache_bytes(report.device)
     for name in observed or promised:
         yield from _points(promised.get(name), observed.get(name), sized, counting, far_bytes)
 
@@ -101,7 +102,7 @@ def _points(
                 promised=said.value if said else None,
                 observed=observation is not None,
                 counting=counting.get(name, ""),
-                reach=point.point.working_set_bytes / far_bytes if far_bytes else 1.0,
+                reach=point.point.working_set_bytes / far_bytes,
             ),
         )
 

@@ -10,7 +10,7 @@ from statistics import median
 from gpureport.findings import ceiling_text
 from gpureport.records import CurveFeature, Finding, Verdict
 from gpureport.report.curves import Curve, specified, specified_values
-from gpureport.report.difference import compared, meet, value_text, width
+from gpureport.report.difference import AS_PREDICTED, compared, meet, value_text, width
 from gpureport.report.document import Report
 from gpureport.report.limits import Limit, limits
 from gpureport.report.words import is_step, kernel_name
@@ -19,7 +19,6 @@ from gpureport.units import format_percent, format_predicted, format_value
 
 _PRIMITIVES = "memory"
 """The family whose cliffs are told first: it does nothing but read and write."""
-_AS_PREDICTED = "as predicted"
 _SHARES = (
     (0.9, "As predicted"),
     (2 / 3, "Mostly as predicted"),
@@ -94,7 +93,7 @@ def _cliff(report: Report, level: str, of: Sequence[Finding]) -> str:
     how = compared(best, "before", "after")
     if 2 * agreeing < len(of):
         how = f"{how} (but {len(of) - agreeing} of {len(of)} sweeps disagree)"
-    elif agreeing < len(of) and how == _AS_PREDICTED:
+    elif agreeing < len(of) and how == AS_PREDICTED:
         how = f"{how} ({agreeing} of {len(of)} sweeps {'agrees' if agreeing == 1 else 'agree'})"
     return f"{_the(level)} gives out at {where}, {how}"
 

@@ -90,16 +90,14 @@ def _promises(shares: Mapping[str, float]) -> Iterator[str]:
 
 def _same_device(name: str, found: Sequence[Difference]) -> str:
     real = [difference for difference in found if difference.real]
-    rest = "the others differ as runs do" if real else "all differ as runs do"
-    if len(real) == len(found):
-        rest = "so do all others"
     if not real:
-        return f"On the same device, none of {len(found)} sweeps of {name} differs for real: {rest}."
+        return f"On the same device, none of {len(found)} sweeps of {name} differs for real: all differ as runs do."
+    rest = "; the others differ as runs do" if len(real) < len(found) else ""
     most = min(real, key=lambda difference: difference.p_value)
     verb = "differs" if len(real) == 1 else "differ"
     return (
         f"On the same device, {len(real)} of {len(found)} sweeps of {name} {verb} for real, most surely {most.sweep} "
-        f"({change(most.speed.value)}); {rest}."
+        f"({change(most.speed.value)}){rest}."
     )
 
 

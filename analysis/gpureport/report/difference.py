@@ -5,6 +5,7 @@ from math import sqrt
 from gpureport.records import Finding
 from gpureport.units import format_interval, format_ratio, format_value
 
+AS_PREDICTED = "as predicted"
 _SAME = 0.005
 _FACTOR, _WIDE = 2.0, 1.5
 
@@ -28,11 +29,9 @@ def compared(finding: Finding, less: str, more: str) -> str:
         return "which was not predicted"
     if meet(finding):
         spread = _spread(finding)
-        return (
-            "as predicted" if spread < _WIDE else f"within the factor of {spread:.2g} that its prediction leaves open"
-        )
+        return AS_PREDICTED if spread < _WIDE else f"within the factor of {spread:.2g} that its prediction leaves open"
     if abs(finding.ratio - 1) < _SAME:
-        return "as predicted"
+        return AS_PREDICTED
     if finding.ratio >= _FACTOR or finding.ratio <= 1 / _FACTOR:
         return f"{format_ratio(finding.ratio)} times what was predicted"
     return f"{abs(finding.ratio - 1) * 100:.0f} % {more if finding.ratio > 1 else less} predicted"

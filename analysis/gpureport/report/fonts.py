@@ -13,6 +13,8 @@ _FONTS = (
     ("gpureport mono", 400, "JetBrainsMono-Regular.ttf"),
 )
 FILES = tuple(file for _, _, file in _FONTS)
+PAGE_FILES = {weight: file for family, weight, file in _FONTS if family == PAGE_FONT}
+"""Of the page's own font, by weight."""
 
 
 def with_fonts(html: str, address: Callable[[str], str]) -> str:

@@ -97,7 +97,10 @@ def _serve(parent: Connection, folder: str) -> None:
     Thread(target=_end_with_parent, daemon=True).start()
     problem = pdf_problem()
     while True:
-        work = parent.recv()
+        try:
+            work = parent.recv()
+        except EOFError:
+            return
         parent.send(pdf(*work) if work else problem)
 
 

@@ -8,14 +8,13 @@ import re
 from functools import cache
 from html import unescape
 
-from gpureport.data import data_dir
+from gpureport.report.fonts import PAGE_FILES, font_file
 
 _TEXT = re.compile(
     r'<text x="(?P<x>[^"]+)"(?P<more>[^>]*? font-size="(?P<size>[^"]+)"(?: font-weight="(?P<weight>\d+)")?)'
     r' text-anchor="(?P<anchor>\w+)">(?P<content>[^<]*)</text>'
 )
 _SHARES = {"middle": 0.5, "end": 1.0}
-_FILES = {"400": "Inter-Regular.ttf", "600": "Inter-SemiBold.ttf"}
 _UNKNOWN_EM = 0.6
 
 
@@ -41,6 +40,6 @@ def _widths(weight: str) -> dict[int, float]:
     """Return the advance of each character in ems."""
     from fontTools.ttLib import TTFont
 
-    with TTFont(data_dir("templates") / "fonts" / _FILES[weight]) as font:
+    with TTFont(font_file(PAGE_FILES[int(weight)])) as font:
         advances, units = font["hmtx"], font["head"].unitsPerEm
         return {character: advances[glyph][0] / units for character, glyph in font.getBestCmap().items()}

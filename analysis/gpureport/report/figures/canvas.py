@@ -130,12 +130,13 @@ class Canvas:
         clear: bool = False,
     ) -> None:
         """Write one line of text; *upright*: from below to above; *clear*: with no grid behind it, if it lies flat."""
+        if not text.strip():
+            return
         if clear:
-            left = place[0] - _SHARES_LEFT[ha] * text_in(text, size_pt)
-            rise = 0.6 * size_pt / 72
-            self.rectangle((left, place[1] - rise), (left + text_in(text, size_pt), place[1] + rise), _CLEAR)
-        if text.strip():
-            self.labels.append(Label(place, printable(text), size_pt, colour, ha, va, weight, upright))
+            width, rise = text_in(text, size_pt), 0.6 * size_pt / 72
+            left = place[0] - _SHARES_LEFT[ha] * width
+            self.rectangle((left, place[1] - rise), (left + width, place[1] + rise), _CLEAR)
+        self.labels.append(Label(place, printable(text), size_pt, colour, ha, va, weight, upright))
 
     def drawn(self) -> str:
         """Return all that was collected as an SVG element, the same for the same input; texts lie on top."""
