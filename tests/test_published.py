@@ -115,6 +115,33 @@ def test_a_record_is_read_as_it_is_written(written: Callable[[str], Path]) -> No
     assert str(series.measurement.key) == "particles/structs32/particles"
 
 
+def test_a_dispatch_may_have_been_timed_by_itself(written: Callable[[str], Path], database: Database) -> None:
+    """Then it costs what a lone one does, and its work takes as long as ever."""
+    device = database.resolve("amd/rx_7900_xt")
+    (row,), (lone,) = (load(written(f"{text}{GOOD}")).series for text in ("", "alone: true\n"))
+    first, second = (predict_sweep(device, s.workload, s.sweep, "specification", s.compiled) for s in (row, lone))
+
+    saved = device.launch.batched_s - device.launch.single_s
+    assert saved > 0
+    for one, other in zip(first.points, second.points, strict=True):
+        assert one.time_s - other.time_s == pytest.approx(saved)
+
+
+def test_what_is_read_between_dispatches_is_all_that_caches_must_hold(
+    written: Callable[[str], Path], database: Database
+) -> None:
+    """Of two buffers that change places, only the one that is read next competes for the caches."""
+    device = database.resolve("amd/rx_7900_xt")
+    large = GOOD.replace("8192", "2097152").replace("16384", "16777216")
+    (both,), (one,) = (load(written(f"{text}{large}")).series for text in ("", "read_between: true\n"))
+    first, second = (predict_sweep(device, s.workload, s.sweep, "specification", s.compiled) for s in (both, one))
+
+    assert [point.level for point in first.points] == ["DRAM", "DRAM"]
+    assert [point.level for point in second.points] == ["LLC", "DRAM"]
+    assert second.points[0].time_s < first.points[0].time_s / 2
+    assert second.points[1].time_s == pytest.approx(first.points[1].time_s, rel=0.02)
+
+
 def test_rates_and_latencies_become_times(written: Callable[[str], Path]) -> None:
     """By the workload's own counting: bytes read and written; loads."""
     copy = GOOD.replace("particles/structs32", "memory/copy").replace("local: 64", "local: 64, per_item: 1, words: 2")

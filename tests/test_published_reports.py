@@ -7,12 +7,16 @@ from pathlib import Path
 import pytest
 
 from gpureport.cli import main
+from gpureport.published import load
 from gpureport.records import Verdict
+from gpureport.replay import published_result, report_result
 from gpureport.report.claims import claims_table
 from gpureport.report.document import Report, load_report, save_report
 from gpureport.report.render import render_html
+from gpureport.residuals import residuals
 from gpureport.results import open_report
 from gpureport.spec.database import Database, load_database
+from gpureport.workloads import all_workloads
 
 Captured = pytest.CaptureFixture[str]
 FOLDER = Path(__file__).parents[1] / "reports" / "published"
@@ -129,6 +133,17 @@ def test_it_is_stored_and_read_like_any_report(tmp_path: Path) -> None:
 
     assert load_report(tmp_path) == small
     assert open_report(tmp_path, database) == small
+
+
+def test_a_report_of_a_record_is_held_against_the_model_as_the_record_is(tmp_path: Path) -> None:
+    """How dispatches were timed, and what lay between them, is stored with them."""
+    name = "rx_7900_xt_particles"
+    save_report(opened(name), tmp_path / "report.json")
+    stored = report_result(load_report(tmp_path), name, database(), all_workloads())
+    record = published_result(load(FOLDER / f"{name}.yaml"), database())
+
+    first, second = (residuals(result, features=False) for result in (stored, record))
+    assert [each.predicted for each in first] == [each.predicted for each in second]
 
 
 def test_a_device_that_is_not_known_is_one_sentence(tmp_path: Path, capsys: Captured) -> None:

@@ -7,7 +7,7 @@ from gpureport import published
 from gpureport.predict import limits_of
 from gpureport.predict.occupancy import Resources, compiled_resources
 from gpureport.records import Compilation, Measurement
-from gpureport.report.document import Report
+from gpureport.report.document import Publication, Report
 from gpureport.spec.database import Database
 from gpureport.spec.host import Host, HostCache
 from gpureport.spec.models import Device
@@ -87,7 +87,8 @@ def report_result(report: Report, name: str, database: Database, workloads: Iter
         key = measurement.key
         try:
             workload = known[f"{key.workload}/{key.variant}"]
-            series.append(_series(device, workload, measurement, predicted.get(str(key), [])))
+            points = predicted.get(str(key), [])
+            series.append(_series(device, workload, measurement, points, report.publication))
         except KeyError:  # the workload, or a parameter
             unknown.append(str(key))
     return Result(name, device, tuple(series), tuple(unknown), published=report.publication is not None)
@@ -128,7 +129,13 @@ def _host(device: Device) -> Host:
     return Host(device.name, cores, round(device.memory.size_bytes), device.clock_hz, tuple(caches), machine)
 
 
-def _series(device: Device, workload: Workload, measurement: Measurement, predicted: Sequence[Parameters]) -> Series:
+def _series(
+    device: Device,
+    workload: Workload,
+    measurement: Measurement,
+    predicted: Sequence[Parameters],
+    publication: Publication | None,
+) -> Series:
     """Return a sweep over all points that were predicted then, of which some were measured.
 
     Raises:
@@ -138,7 +145,15 @@ def _series(device: Device, workload: Workload, measurement: Measurement, predic
     workload.demand(points[0], device)
     name = measurement.key.sweep
     today = (sweep.frames for sweep in workload.sweeps(device, limits_of(device)) if sweep.name == name)
-    sweep = Sweep(name, measurement.axis, tuple(points), "", frames=next(today, 0))
+    sweep = Sweep(
+        name,
+        measurement.axis,
+        tuple(points),
+        "",
+        frames=next(today, 0),
+        alone=publication is not None and publication.alone,
+        read_between=publication is not None and publication.read_between,
+    )
     compiled = tuple(_resources(workload.build_options(parameters), measurement.compilation) for parameters in points)
     return Series(workload, sweep, _renewed(measurement, workload, sweep), compiled=compiled)
 

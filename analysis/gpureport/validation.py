@@ -63,26 +63,24 @@ class Target:
     Attributes:
         data: what it is about, in words.
         what: is compared.
-        statistic: of the errors; ``within``: every prediction lies between *bounds*.
+        statistic: of the errors.
         specification: most that the specification prediction may be off.
         calibrated: the same of the calibrated one; ``None``: nothing is required.
         devices: patterns of the ids of devices.
         workloads: patterns of ``family/variant/sweep``.
         levels: patterns of memory levels.
         published: whether others measured it.
-        bounds: of a prediction, in the unit of the feature.
     """
 
     data: str
     what: What
-    statistic: Literal["median", "90 %", "worst", "within"]
-    specification: float = 0.0
+    statistic: Literal["median", "90 %", "worst"]
+    specification: float
     calibrated: float | None = None
     devices: tuple[str, ...] = ("*",)
     workloads: tuple[str, ...] = ("*",)
     levels: tuple[str, ...] = ("*",)
     published: bool = False
-    bounds: tuple[float, float] = (0.0, inf)
 
     def limit(self, kind: Kind) -> float | None:
         """Return the most that a prediction may be off."""
@@ -138,12 +136,9 @@ def _verdict(target: Target, kind: Kind, concerned: Sequence[Residual]) -> Verdi
 
 
 def _reached(target: Target, concerned: Sequence[Residual]) -> float | None:
-    """Return the statistic that the target is about; for ``within`` the share of predictions that are not."""
+    """Return the statistic that the target is about."""
     if not concerned:
         return None
-    if target.statistic == "within":
-        low, high = target.bounds
-        return sum(not low <= (c.predicted or 0.0) <= high for c in concerned) / len(concerned)
     errors = sorted(inf if c.error is None else c.error for c in concerned)
     share = {"median": 0.5, "90 %": 0.9, "worst": 1.0}[target.statistic]
     return float(np.quantile(errors, share, method="higher" if errors[-1] == inf else "linear"))
@@ -165,15 +160,6 @@ TARGETS = (
     Target("H200, streams, particles, transposes", "n90", "median", 0.20, 0.10, _H200, _TAPERED),
     Target(
         "RX 7900 XT, particles", "times", "median", 0.15, None, ("amd/rx_7900_xt",), ("particles/*",), published=True
-    ),
-    Target(
-        "RX 7900 XT, 1 M to 2 M particles",
-        "bandwidth cliffs",
-        "within",
-        devices=("amd/rx_7900_xt",),
-        levels=("LLC",),
-        published=True,
-        bounds=(2.0**26, 2.0**27),
     ),
     Target("A40, Game of Life, table", "times", "median", 0.20, None, _A40, _LIFE_TABLE, published=True),
     Target("A40, Game of Life, block sizes", "times", "median", 0.20, None, _A40, _LIFE_BLOCKS, published=True),

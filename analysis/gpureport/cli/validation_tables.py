@@ -8,7 +8,7 @@ from gpureport.cli.summary import short_unit
 from gpureport.cli.tables import Row, print_table
 from gpureport.predict import Kind
 from gpureport.residuals import Residual
-from gpureport.units import format_bytes, format_interval, format_ratio
+from gpureport.units import format_interval, format_ratio
 from gpureport.validation import KINDS, Summary, Verdict, summarise
 
 Key = Callable[[Residual], str]
@@ -164,6 +164,4 @@ def _judged(verdict: Verdict) -> tuple[str, str, str]:
     word = {None: "", True: "pass", False: "MISS"}[verdict.passed]
     if reached is None:
         return "no data", limit, word
-    if target.statistic == "within":
-        return f"{100 * (1 - reached):.0f} %", "{} to {}".format(*map(format_bytes, target.bounds)), word
     return f"({percent(verdict.of_both)})" if reached == inf else percent(reached), limit, word

@@ -94,7 +94,7 @@ def divided(case: Case) -> Sequence[Case]:
 
 
 def one_buffer(case: Case) -> Sequence[Case]:
-    return _streams(case, lambda _, stream: replace(stream, buffer=""))
+    return _asks(case, streams=case.demand.in_one_buffer().streams)
 
 
 def own_buffers(case: Case) -> Sequence[Case]:

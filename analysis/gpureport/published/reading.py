@@ -55,6 +55,8 @@ def load(path: Path) -> Published:
         device=fields.device,
         notes=fields.notes,
         claims=tuple(Claim.model_validate(claim.model_dump()) for claim in fields.claims),
+        alone=fields.alone,
+        read_between=fields.read_between,
         series=series,
     )
 
@@ -189,7 +191,8 @@ class _Reader:
 
     def _sweep(self, points: tuple[Parameters, ...]) -> Sweep:
         axis = Axis(quantity=self.fields.axis, label=self.fields.label or LABELS[self.fields.axis])
-        return Sweep(self.fields.sweep, axis, points, self.fields.conditions or axis.label)
+        record, title = self.document.get(), self.fields.conditions or axis.label
+        return Sweep(self.fields.sweep, axis, points, title, alone=record.alone, read_between=record.read_between)
 
     def _resources(self, row: dict[str, float]) -> Resources | None:
         if not any(name in row for name in RESOURCES):

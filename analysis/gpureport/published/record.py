@@ -46,6 +46,8 @@ class Published:
         device: entry of the database, e.g. ``nvidia/a40``.
         notes: what was left out, and what is assumed, in sentences.
         claims: what the publication says.
+        alone: whether each dispatch was timed by itself.
+        read_between: whether something else read, between two dispatches, what the next one reads.
         series: the curves; no two are the same sweep of one workload.
     """
 
@@ -57,6 +59,8 @@ class Published:
     device: str
     notes: tuple[str, ...]
     claims: tuple[Claim, ...]
+    alone: bool
+    read_between: bool
     series: tuple[Series, ...]
 
 
@@ -94,4 +98,6 @@ class RecordFields(Strict):
     date: Annotated[str, BeforeValidator(str)] = Field(default="", pattern=r"^\d{4}(-\d{2}){0,2}$")
     notes: tuple[str, ...] = ()
     claims: tuple[ClaimFields, ...] = ()
+    alone: bool = False
+    read_between: bool = False
     series: tuple[SeriesFields, ...] = Field(min_length=1)

@@ -58,6 +58,8 @@ def _publication(record: Published) -> Publication:
         date=record.date,
         notes=record.notes,
         claims=record.claims,
+        alone=record.alone,
+        read_between=record.read_between,
         conditions={str(one.measurement.key): one.conditions for one in record.series if one.conditions},
     )
 

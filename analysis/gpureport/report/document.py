@@ -142,6 +142,10 @@ class Publication(Record):
     claims: tuple[Claim, ...] = ()
     conditions: dict[str, str] = Field(default_factory=dict)
     """Under which each sweep was measured, in words, by ``family/variant/sweep``."""
+    alone: bool = False
+    """Whether each dispatch was timed by itself, not many in a row."""
+    read_between: bool = False
+    """Whether something else read, between two dispatches, what the next one reads."""
 
 
 class Report(Record):

@@ -5,7 +5,7 @@ Adding a workload is one module in this room and one ``.cl`` file in ``kernels_c
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import ClassVar, Literal
 
@@ -157,6 +157,10 @@ class Demand:
         """Number of work-groups."""
         return self.work_items / prod(self.work_group)
 
+    def in_one_buffer(self) -> "Demand":
+        """Return the same of which only the largest stream takes room in the caches."""
+        return replace(self, streams=tuple(replace(stream, buffer="") for stream in self.streams))
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -197,6 +201,9 @@ class Sweep:
         coarse: every so many-th point is measured in any case, those between only where the curve bends.
         frames: successive dispatches of each point to keep, in the order in which they ran (a frame trace), instead
             of samples in random order; 0: no trace.
+        alone: whether each dispatch was timed by itself instead of many in a row, as those of a trace always are.
+        read_between: whether something else reads, between two dispatches, what the next one reads: that alone is then
+            in the caches, whatever else the dispatch before had touched.
         absent: points that the device cannot show, each with the reason in a sentence; neither predicted nor run.
     """
 
@@ -206,6 +213,8 @@ class Sweep:
     title: str
     coarse: int = 1
     frames: int = 0
+    alone: bool = False
+    read_between: bool = False
     absent: tuple[tuple[Parameters, str], ...] = ()
 
 
