@@ -7,7 +7,8 @@
 
 Every ceiling is the time that the dispatch would take if nothing else limited it. ``p`` is 3 where many groups share a
 compute unit, and infinite where one has it for itself: it has nobody to disturb. ``in step``: groups of the first round
-start together, and what they do one after the other does not overlap yet.
+start together, and what they do one after the other does not overlap yet. ``latency`` is what a group takes alone, once
+for each round of groups, and the time that passes between one group's end and the next one's start.
 """
 
 from collections.abc import Iterable, Mapping
@@ -78,12 +79,16 @@ def point_time(device: Device, demand: Demand, resources: Resources) -> PointTim
     throughput = {**by_pipe, bound: memory_s} if demand.streams else dict(by_pipe)
     alone = _alone(device, demand, load_cycles, evenly)
     rounds = _rounds(device, demand, resident)
-    latency_s = alone.time_s * ceil(rounds)
+    # The first groups start with the dispatch, whose launch is counted by itself.
+    latency_s = alone.time_s * ceil(rounds) + device.cycles(device.architecture.turnover_cycles) * (ceil(rounds) - 1)
     groups_s = _group_time(device, demand)
-    work_s = corner((corner(throughput.values(), THROUGHPUT_CORNER), latency_s), _latency_corner(device, demand))
+    computing_s = corner(by_pipe.values(), THROUGHPUT_CORNER)
+    lonely = resident.groups_per_compute_unit == 1 and computing_s > memory_s
+    p = _latency_corner(1 if lonely else ceil(demand.groups / _hosts(device)))
+    work_s = corner((corner(throughput.values(), THROUGHPUT_CORNER), latency_s), p)
     # Groups of the first round start together: they wait, load and compute in step, and nothing overlaps, unless they
     # do so again and again.
-    in_step_s = alone.loads_s + memory_s + max(alone.instructions_s, corner(by_pipe.values(), THROUGHPUT_CORNER))
+    in_step_s = alone.loads_s + memory_s + max(alone.instructions_s, computing_s)
     if device.kind != "cpu" and demand.in_step:
         work_s += max(0.0, in_step_s - work_s) / (rounds * max(1.0, demand.memory_chain))
     work_s = max(work_s, groups_s)  # what starts work-groups does nothing else: it waits for nobody
@@ -99,9 +104,8 @@ def point_time(device: Device, demand: Demand, resources: Resources) -> PointTim
     )
 
 
-def _latency_corner(device: Device, demand: Demand) -> float:
-    """Return the p-norm of latency and throughput: the fewer groups share a compute unit, the less they disturb."""
-    groups = ceil(demand.groups / _hosts(device))
+def _latency_corner(groups: int) -> float:
+    """Return the p-norm of latency and throughput: the fewer *groups* share a compute unit, the less they disturb."""
     return LATENCY_CORNER * groups / (groups - 1) if groups > 1 else inf
 
 

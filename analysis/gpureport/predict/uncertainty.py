@@ -182,7 +182,13 @@ def _basis(path: str) -> tuple[str, float] | None:
     return None
 
 
-_OF_ARCHITECTURE = ("loaded_latency", "sector_writes_per_cycle", "line_writes_per_cycle", "barrier_cycles")
+_OF_ARCHITECTURE = (
+    "loaded_latency",
+    "turnover_cycles",
+    "sector_writes_per_cycle",
+    "line_writes_per_cycle",
+    "barrier_cycles",
+)
 
 
 def _mapped(device: Device, number: Callable[[str, float], float]) -> Device:

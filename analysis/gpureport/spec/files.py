@@ -263,6 +263,8 @@ class ArchitectureFile(File):
     """Writes, of a line or of any part of one, that it takes in a cycle, for each compute unit."""
     barrier_cycles: Leaf[Cycles] | None = None
     """For how long a work-group's barrier keeps its compute unit's local memory from other work; 0 if not given."""
+    turnover_cycles: Leaf[Cycles] | None = None
+    """From the end of a work-group to the first instruction of the next in its place; 0 if not given."""
     occupancy: Rules
     rates: Rates
     latencies: Latencies

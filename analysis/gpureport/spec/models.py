@@ -200,6 +200,8 @@ class Architecture(Record):
     """Whether a write miss fetches the line even when the write will cover it (CPUs)."""
     loaded_latency: Positive
     """Latency under streaming load / latency of a lone dependent load."""
+    turnover_cycles: Amount = 0.0
+    """From the end of a work-group to the first instruction of the next in its place, in all but what it waits for."""
 
 
 class Device(Record):

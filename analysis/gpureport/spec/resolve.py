@@ -198,7 +198,13 @@ def _launch(values: Layer) -> Launch:
     return Launch(single_s=part["single"], batched_s=part["batched"], groups_per_cycle=part["groups_per_cycle"])
 
 
-_OPTIONAL = ("lines_per_access", "sector_writes_per_cycle", "line_writes_per_cycle", "barrier_cycles")
+_OPTIONAL = (
+    "lines_per_access",
+    "sector_writes_per_cycle",
+    "line_writes_per_cycle",
+    "barrier_cycles",
+    "turnover_cycles",
+)
 
 
 def _architecture(name: str, file: ArchitectureFile, values: Layer) -> Architecture:
