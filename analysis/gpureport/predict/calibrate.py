@@ -128,10 +128,12 @@ def _with_copy(device: Device, shown: _Shown) -> Device:
     device = _with_stream(device, shown)
     caches, facts = [], []
     for cache, entry in zip(device.caches, shown.specified.caches, strict=True):
-        extent = _extent(entry, shown.matches) if cache.scope == "device" else None
+        expected = entry.written_extent or entry.bandwidth_extent
+        extent = _extent(entry, expected, shown.matches) if cache.scope == "device" else None
         if extent:
             facts.append(f"caches.{cache.name}.written_extent")
-        caches.append(cache.model_copy(update={"written_extent": extent}))
+            cache = cache.model_copy(update={"written_extent": extent})
+        caches.append(cache)
     how = _measured(device, facts, "stream copy (memory/copy)")
     return device.model_copy(update={"caches": tuple(caches), "provenance": how})
 
@@ -182,17 +184,19 @@ def _with_caches(device: Device, shown: _Shown, scope: Literal["compute_unit", "
         if cache.scope == scope and cache.name in shown.ratios:
             update["bandwidth_bytes_per_cycle"] = entry.bandwidth_bytes_per_cycle * shown.ratios[cache.name]
             facts.append(f"caches.{cache.name}.bandwidth")
-        extent = _extent(entry, shown.matches) if cache.scope == scope else None
+        expected = entry.ordered_extent or entry.bandwidth_extent
+        extent = _extent(entry, expected, shown.matches) if cache.scope == scope else None
         if extent:
-            update["bandwidth_extent"] = extent
-            facts.append(f"caches.{cache.name}.bandwidth_extent")
+            name = "ordered_extent" if entry.ordered_extent else "bandwidth_extent"
+            update[name] = extent
+            facts.append(f"caches.{cache.name}.{name}")
         caches.append(cache.model_copy(update=update))
     how = _measured(device, facts, "read bandwidth (memory/read, memory/read_private)")
     return device.model_copy(update={"caches": tuple(caches), "provenance": how})
 
 
-def _extent(cache: Cache, matches: Sequence[Match]) -> Extent | None:
-    """Return where the read curve leaves a cache, each position moved by observed / predicted."""
+def _extent(cache: Cache, expected: Extent, matches: Sequence[Match]) -> Extent | None:
+    """Return where a curve leaves a cache: each position *expected*, moved by observed / predicted."""
     moved = {
         m.predicted.position: m.observed.value / m.predicted.value
         for m in matches
@@ -200,12 +204,11 @@ def _extent(cache: Cache, matches: Sequence[Match]) -> Extent | None:
     }
     if not {"departure", "midpoint", "arrival"} <= moved.keys():
         return None
-    old = cache.bandwidth_extent
-    middle = old.midpoint * moved["midpoint"]
+    middle = expected.midpoint * moved["midpoint"]
     return Extent(
-        departure=min(old.departure * moved["departure"], 0.99 * middle),
+        departure=min(expected.departure * moved["departure"], 0.99 * middle),
         midpoint=middle,
-        arrival=max(old.arrival * moved["arrival"], 1.01 * middle),
+        arrival=max(expected.arrival * moved["arrival"], 1.01 * middle),
     )
 
 

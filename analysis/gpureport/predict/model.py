@@ -19,7 +19,7 @@ from gpureport.predict import traffic
 from gpureport.predict.occupancy import Resources, local_memory_in_use_bytes, occupancy
 from gpureport.predict.residency import Level, latency_levels, staircase
 from gpureport.records import Occupancy
-from gpureport.spec.models import AmdOccupancy, Device, Extent, IntelOccupancy
+from gpureport.spec.models import AmdOccupancy, Cache, Device, Extent, IntelOccupancy
 from gpureport.workloads.model import Demand
 
 THROUGHPUT_CORNER = 4.0
@@ -75,7 +75,7 @@ def point_time(device: Device, demand: Demand, resources: Resources) -> PointTim
     evenly = _operation_times(device, demand)
     by_class = _unevenly(device, evenly, _waves_of_a_group(device, demand) * ceil(demand.groups / _hosts(device)))
     by_pipe = _pipe_times(device, by_class)
-    memory_s, bound = _memory_time(device, demand, footprint, held) if demand.streams else (0.0, "DRAM")
+    memory_s, bound = _memory_time(device, demand, footprint, held, resident) if demand.streams else (0.0, "DRAM")
     throughput = {**by_pipe, bound: memory_s} if demand.streams else dict(by_pipe)
     alone = _alone(device, demand, load_cycles, evenly)
     rounds = _rounds(device, demand, resident)
@@ -128,7 +128,9 @@ def _held_bytes(device: Device, demand: Demand, resident: Occupancy) -> tuple[fl
     return tuple(held)
 
 
-def _memory_time(device: Device, demand: Demand, footprint: float, held: tuple[float, ...]) -> tuple[float, str]:
+def _memory_time(
+    device: Device, demand: Demand, footprint: float, held: tuple[float, ...], resident: Occupancy
+) -> tuple[float, str]:
     """Return the seconds that global memory traffic takes, and the level that bounds it."""
     again = demand.reused == "kernel"
     units = {
@@ -136,7 +138,7 @@ def _memory_time(device: Device, demand: Demand, footprint: float, held: tuple[f
         "device": min(1.0, ceil(demand.groups) / _hosts(device)),
     }
     writes_s = _write_time(device, demand)
-    written = any(stream.write for stream in demand.streams)
+    overlapping = _in_flight_bytes(device, demand, resident) > footprint
     levels, slowest, bound = [], 0.0, "DRAM"
     for index, (cache, capacity) in enumerate(zip(device.caches, held, strict=True)):
         moved = (
@@ -150,7 +152,7 @@ def _memory_time(device: Device, demand: Demand, footprint: float, held: tuple[f
         if cache.scope == "device" and writes_s:
             bound = f"{cache.name} writes" if writes_s > slowest else bound
             slowest = corner((slowest, writes_s), THROUGHPUT_CORNER)
-        levels.append(Level(bound, capacity, (written and cache.written_extent) or cache.bandwidth_extent, slowest))
+        levels.append(Level(bound, capacity, _extent(cache, demand, overlapping=overlapping), slowest))
     moved = traffic.memory_bytes(demand.streams, device, every_pass=again)
     reached = device.memory.efficiency
     if device.kind != "cpu" and traffic.one_way(demand.streams, device):
@@ -161,6 +163,27 @@ def _memory_time(device: Device, demand: Demand, footprint: float, held: tuple[f
     nowhere = Extent(departure=1, midpoint=1, arrival=1)
     levels.append(Level(bound, float("inf"), nowhere, slowest))
     return staircase(footprint, levels)
+
+
+def _in_flight_bytes(device: Device, demand: Demand, resident: Occupancy) -> float:
+    """Return what the resident work-groups will have asked for when they end; 0 if data are not found again by them."""
+    if demand.reused != "kernel":
+        return 0.0
+    groups = min(demand.groups, resident.groups_per_compute_unit * _hosts(device))
+    return traffic.requested_bytes(demand.streams) / demand.groups * groups
+
+
+def _extent(cache: Cache, demand: Demand, *, overlapping: bool) -> Extent:
+    """Return where a curve of bandwidth leaves *cache*.
+
+    Args:
+        cache: of a device.
+        demand: of the kernel.
+        overlapping: whether groups begin with the next pass over the data before others are done with the last one.
+    """
+    if any(stream.write for stream in demand.streams):
+        return cache.written_extent or cache.bandwidth_extent
+    return cache.bandwidth_extent if overlapping else cache.ordered_extent or cache.bandwidth_extent
 
 
 def _busy_share(device: Device, demand: Demand) -> float:

@@ -237,8 +237,10 @@ def _mapped_cache(cache: Cache, number: Callable[[str, float], float]) -> Cache:
         "bandwidth_extent": _scaled(cache.bandwidth_extent, number(f"{path}.bandwidth_extent", 1.0)),
         "latency_extent": _scaled(cache.latency_extent, number(f"{path}.latency_extent", 1.0)),
     }
-    if cache.written_extent:
-        update["written_extent"] = _scaled(cache.written_extent, number(f"{path}.written_extent", 1.0))
+    for name in ("ordered_extent", "written_extent"):
+        extent: Extent | None = getattr(cache, name)
+        if extent:
+            update[name] = _scaled(extent, number(f"{path}.{name}", 1.0))
     if cache.far_latency_cycles:
         update["far_latency_cycles"] = number(f"{path}.far_latency", cache.far_latency_cycles)
     return cache.model_copy(update=update)

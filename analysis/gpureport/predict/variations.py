@@ -67,7 +67,8 @@ _FULL = Extent(departure=0.98, midpoint=1.0, arrival=1.02)
 
 
 def whole_cache(case: Case) -> Sequence[Case]:
-    return _all_caches(case, bandwidth_extent=_FULL, latency_extent=_FULL)
+    extents = ("bandwidth_extent", "latency_extent", "ordered_extent", "written_extent")
+    return _all_caches(case, **dict.fromkeys(extents, _FULL))
 
 
 def no_carve_out(case: Case) -> Sequence[Case]:

@@ -58,6 +58,10 @@ class CacheFields(Strict):
     """Departure, midpoint and arrival of the cliff in bandwidth, as shares of the usable capacity."""
     latency_extent: Leaf[Extents] | None = None
     """The same for one chasing work-item's latency."""
+    ordered_extent: Leaf[Extents] | None = None
+    """The same for the bandwidth of passes that follow one another in order; as ``bandwidth_extent`` if not given."""
+    written_extent: Leaf[Extents] | None = None
+    """The same for the bandwidth of kernels that also write; as ``bandwidth_extent`` if not given."""
     persistent: Leaf[Flag] | None = None
     """Whether contents survive from one dispatch to the next."""
     unified_with_local_memory: Leaf[Flag] | None = None

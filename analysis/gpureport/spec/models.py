@@ -41,7 +41,7 @@ class Cache(Record):
     bandwidth_bytes_per_cycle: Positive
     """Bytes a cycle for one compute unit, at the device's clock."""
     bandwidth_extent: Extent
-    """Where a bandwidth curve leaves this level."""
+    """Where a bandwidth curve leaves this level, whatever the order of accesses."""
     latency_extent: Extent
     """Where a latency curve of one chasing work-item leaves this level."""
     persistent: bool
@@ -55,9 +55,11 @@ class Cache(Record):
     """
     far_latency_cycles: Positive | None = None
     """Latency of the far partition."""
+    ordered_extent: Extent | None = None
+    """Where that of passes leaves this level that follow one another in order, so that what is needed next is what was
+    used longest ago; ``None``: as ``bandwidth_extent``."""
     written_extent: Extent | None = None
-    """Where the bandwidth curve of a kernel that also writes leaves this level, where that was measured; ``None``: as
-    ``bandwidth_extent``."""
+    """Where the bandwidth curve of a kernel that also writes leaves this level; ``None``: as ``bandwidth_extent``."""
 
 
 class Memory(Record):

@@ -130,6 +130,7 @@ def _cache(device: Device, cache: Cache) -> Iterator[Remark]:
         yield f"{path}.latency", f"{cache.name} answers later than memory"
     if cache.sector_bytes > cache.line_bytes:
         yield f"{path}.sector", "a sector is larger than its line"
-    for name, extent in (("bandwidth", cache.bandwidth_extent), ("latency", cache.latency_extent)):
-        if not extent.departure <= extent.midpoint <= extent.arrival:
-            yield f"{path}.{name}_extent", "departure, midpoint and arrival must ascend"
+    for name in ("bandwidth_extent", "latency_extent", "ordered_extent", "written_extent"):
+        extent = getattr(cache, name)
+        if extent and not extent.departure <= extent.midpoint <= extent.arrival:
+            yield f"{path}.{name}", "departure, midpoint and arrival must ascend"

@@ -172,6 +172,8 @@ def _cache(name: str, values: Layer) -> Cache:
         latency_extent=_extent(part["latency_extent"]),
         persistent=part["persistent"],
         unified_with_local_memory=part.get("unified_with_local_memory", False),
+        ordered_extent=_extent(part["ordered_extent"]) if "ordered_extent" in part else None,
+        written_extent=_extent(part["written_extent"]) if "written_extent" in part else None,
         partitions=part.get("partitions", 1),
         far_latency_cycles=part.get("far_latency"),
     )
