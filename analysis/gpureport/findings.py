@@ -6,7 +6,7 @@ Why the two differ is not guessed here: ``gpureport.predict.explain`` tests hypo
 from collections.abc import Iterable
 from math import log
 
-from gpureport.matching import Match, match_features
+from gpureport.matching import Match, match_curves
 from gpureport.records import (
     CurveFeature,
     Explanation,
@@ -69,9 +69,8 @@ def explained(findings: Iterable[Finding], explanations: Iterable[Explanation]) 
 
 
 def _compare(device: Device, prediction: Prediction, observation: Observation) -> list[Finding]:
-    matches = match_features(prediction.features, observation.features)
     context = _Context(device, prediction, observation)
-    return [_finding(match, context) for match in matches]
+    return [_finding(match, context) for match in match_curves(prediction, observation)]
 
 
 class _Context:

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from itertools import combinations
 from math import inf, log
 
-from gpureport.records import CurveFeature
+from gpureport.observe import features_of_points
+from gpureport.records import CurveFeature, Observation, Prediction
 from gpureport.units import format_bytes
 
 FURTHEST = 4.0
@@ -18,6 +19,33 @@ class Match:
 
     predicted: CurveFeature | None
     observed: CurveFeature | None
+
+
+def match_curves(prediction: Prediction, observation: Observation) -> tuple[Match, ...]:
+    """Pair the features of a predicted curve with those of the observed one, as :func:`match_features` does.
+
+    More sizes are predicted than measured. Where groups fill a device in rounds a curve is a staircase, and where its
+    taper is depends on which steps are looked at: the predicted one is read off at the sizes that were measured.
+    """
+    tapers = _tapers_where_measured(prediction, observation)
+    moved = tuple(_moved(f, tapers[f.position]) if f.position in tapers else f for f in prediction.features)
+    return match_features(moved, observation.features)
+
+
+def _tapers_where_measured(prediction: Prediction, observation: Observation) -> dict[str, float]:
+    """Return the positions of the taper that the predicted points show that were measured, if not all were."""
+    measured = {point.point.label for point in observation.points}
+    points = [point for point in prediction.points if point.point.label in measured]
+    if len(points) == len(prediction.points) or not any(f.feature == "taper" for f in prediction.features):
+        return {}
+    found = features_of_points(prediction.axis, prediction.metric, points)
+    return {feature.position: feature.value for feature in found if feature.feature == "taper"}
+
+
+def _moved(feature: CurveFeature, value: float) -> CurveFeature:
+    """Return *feature* at another value, as sure as before."""
+    low, high = (end and end * value / feature.value for end in (feature.ci_low, feature.ci_high))
+    return feature.model_copy(update={"value": value, "ci_low": low, "ci_high": high})
 
 
 def match_features(predicted: Sequence[CurveFeature], observed: Sequence[CurveFeature]) -> tuple[Match, ...]:

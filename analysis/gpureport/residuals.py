@@ -6,7 +6,7 @@ from itertools import zip_longest
 from statistics import median
 from typing import Literal, get_args
 
-from gpureport.matching import match_features
+from gpureport.matching import match_curves
 from gpureport.observe import observe
 from gpureport.predict import Kind, asked, predict_sweep
 from gpureport.predict.calibrate import calibrated
@@ -215,7 +215,7 @@ def _times(curve: Curve, series: Series, predicted: _Points) -> Iterator[Residua
 
 def _features(curve: Curve, prediction: Prediction, observation: Observation) -> Iterator[Residual]:
     """Yield the middles of cliffs, the tapers and the plateaus, each with what answers it."""
-    for match in match_features(prediction.features, observation.features):
+    for match in match_curves(prediction, observation):
         either = match.predicted or match.observed
         what = _what(either, prediction.metric) if either else None
         if either is None or what is None:

@@ -4,7 +4,7 @@ Pure functions of arrays that know of no prediction. :func:`observe` takes a mea
 :func:`features_of_curve` and :func:`case_features` find those of a prediction by the same definitions.
 """
 
-from gpureport.observe.features import case_features, features_of_curve
+from gpureport.observe.features import case_features, features_of_curve, features_of_points
 from gpureport.observe.observation import observe
 
-__all__ = ["case_features", "features_of_curve", "observe"]
+__all__ = ["case_features", "features_of_curve", "features_of_points", "observe"]

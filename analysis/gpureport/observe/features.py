@@ -1,6 +1,6 @@
 """The features of one curve, measured or predicted: the same definitions for both."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,7 @@ from gpureport.observe.cuts import Plateau
 from gpureport.observe.staircase import LEAST_DROP, staircase
 from gpureport.observe.statistics import Estimate
 from gpureport.observe.tapers import flattens, taper
-from gpureport.records import Axis, CurveFeature, Feature, Metric, Position
+from gpureport.records import Axis, CurveFeature, Feature, Metric, Position, PredictedPoint
 from gpureport.units import format_bytes
 
 Floats = NDArray[np.float64]
@@ -83,6 +83,19 @@ def features_of_curve(
         np.asarray(column, dtype=float)[order] for column in (work_items, working_set, values, times)
     )
     return curve_features(axis, metric, Curve(items, bytes_, value, time, noise=np.zeros(len(order))))[0]
+
+
+def features_of_points(axis: Axis, metric: Metric, points: Sequence[PredictedPoint]) -> tuple[CurveFeature, ...]:
+    """Return the features of predicted *points*, see :func:`features_of_curve`."""
+    return features_of_curve(
+        axis,
+        metric,
+        [p.point.x for p in points],
+        [p.point.work_items for p in points],
+        [p.point.working_set_bytes for p in points],
+        [p.value for p in points],
+        [p.time_s for p in points],
+    )
 
 
 def case_features(metric: Metric, cases: Iterable[tuple[str, Estimate]]) -> tuple[CurveFeature, ...]:

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.observe import case_features, features_of_curve
+from gpureport.observe import case_features, features_of_points
 from gpureport.observe.statistics import Estimate
 from gpureport.predict.arithmetic import arithmetic
 from gpureport.predict.features import named
@@ -180,15 +180,7 @@ def _alone(device: Device) -> Device:
 def _features(axis: Axis, metric: Metric, points: Sequence[PredictedPoint]) -> tuple[CurveFeature, ...]:
     if axis.quantity == "case":
         return case_features(metric, [(p.point.label, Estimate(p.value)) for p in points])
-    return features_of_curve(
-        axis,
-        metric,
-        [p.point.x for p in points],
-        [p.point.work_items for p in points],
-        [p.point.working_set_bytes for p in points],
-        [p.value for p in points],
-        [p.time_s for p in points],
-    )
+    return features_of_points(axis, metric, points)
 
 
 def _distinct(occupancies: list[Occupancy]) -> tuple[Occupancy, ...]:
