@@ -3,12 +3,13 @@
 ::
 
     T = launch + max( groups, W + in step )
-    W = corner_p( corner_4(operations by pipe or class, memory), latency )
+    W = max( corner_p( corner_4(operations by pipe or class, memory), latency ), operations + last waves )
 
 Every ceiling is the time that the dispatch would take if nothing else limited it. ``p`` is 3 where many groups share a
 compute unit, and infinite where one has it for itself: it has nobody to disturb. ``in step``: groups of the first round
 start together, and what they do one after the other does not overlap yet. ``latency`` is what a group takes alone, once
-for each round of groups, and the time that passes between one group's end and the next one's start.
+for each round of groups, and the time that passes between one group's end and the next one's start. ``last waves``:
+schedulers let the oldest waves go first, so that in the end too few are left to keep them busy.
 """
 
 from collections.abc import Iterable, Mapping
@@ -28,6 +29,9 @@ THROUGHPUT_CORNER = 4.0
 LATENCY_CORNER = 3.0
 """p-norm that joins latency with throughput: fits bandwidth against resident work-items on 12 GPUs to 2.7 % in the
 median (RRZE-HPC/gpu-benches @1038c5d, gpu-stream)."""
+LONE_CORNER = 2.0
+"""p-norm that joins what a lone wave waits for with its own instructions, which overlap in part: fits what groups of an
+H200 take alone whose waves issue for as long as they wait (bit_transpose/ballot, vector; reports/nvidia-h200)."""
 ONE_WAY_LOSS = 0.2
 """Share of what streams lose of the listed bandwidth that is lost where data only come or only go, so that memory's bus
 never turns round: an H200's copy reaches 0.89 of it, its reads and writes 0.98 (reports/nvidia-h200)."""
@@ -86,6 +90,8 @@ def point_time(device: Device, demand: Demand, resources: Resources) -> PointTim
     lonely = resident.groups_per_compute_unit == 1 and computing_s > memory_s
     p = _latency_corner(1 if lonely else ceil(demand.groups / _hosts(device)))
     work_s = corner((corner(throughput.values(), THROUGHPUT_CORNER), latency_s), p)
+    if device.kind != "cpu" and not demand.chain.get("barrier"):
+        work_s = max(work_s, computing_s + _last_waves_time(device, demand, computing_s, alone.chain_s))
     # Groups of the first round start together: they wait, load and compute in step, and nothing overlaps, unless they
     # do so again and again.
     in_step_s = alone.loads_s + memory_s + max(alone.instructions_s, computing_s)
@@ -277,11 +283,18 @@ class _Alone:
 
     Attributes:
         loads_s: rounds of loads, one after the other.
-        instructions_s: what depends on one another, or the issue of all its instructions, whichever takes longer.
+        chain_s: instructions that depend on one another.
+        issue_s: the issue of all its instructions.
     """
 
     loads_s: float
-    instructions_s: float
+    chain_s: float
+    issue_s: float
+
+    @property
+    def instructions_s(self) -> float:
+        """The chain or the issue, whichever takes longer."""
+        return max(self.chain_s, self.issue_s)
 
     @property
     def time_s(self) -> float:
@@ -292,11 +305,22 @@ class _Alone:
 def _alone(device: Device, demand: Demand, load_cycles: float, evenly: Mapping[str, float]) -> _Alone:
     loaded = device.architecture.loaded_latency if demand.loaded else 1.0
     latencies = device.architecture.latency_cycles
-    chain = sum(count * latencies.get(name, 0.0) for name, count in demand.chain.items())
+    chain_s = device.cycles(sum(count * latencies.get(name, 0.0) for name, count in demand.chain.items()))
     near_cycles = next((cache.latency_cycles for cache in device.caches if cache.scope == "device"), 0.0)
     loads_s = device.cycles(demand.memory_chain * load_cycles * loaded + demand.cached_chain * near_cycles)
-    instructions_s = max(device.cycles(chain), _issue_time(device, demand, evenly))
-    return _Alone(loads_s, instructions_s)
+    return _Alone(loads_s, chain_s, _issue_time(device, demand, evenly))
+
+
+def _last_waves_time(device: Device, demand: Demand, computing_s: float, chain_s: float) -> float:
+    """Return the seconds that schedulers idle for want of waves: the oldest go first, so they end one after another.
+
+    While the last waves end, a scheduler works half the time on average that a lone wave takes longer than its share.
+    There are none left over where all waves together only just keep it busy. Waves that meet at barriers go together.
+    """
+    waves = ceil(_waves_of_a_group(device, demand) * ceil(demand.groups / _hosts(device)) / _schedulers(device))
+    each_s = computing_s / waves
+    alone_s = corner((each_s, chain_s), LONE_CORNER)
+    return max(0.0, min((alone_s - each_s) / 2, computing_s - alone_s))
 
 
 def _rounds(device: Device, demand: Demand, resident: Occupancy) -> float:
@@ -309,6 +333,12 @@ _OF_A_UNIT = frozenset({"local", "shuffle", "memory", "barrier"})
 """Classes that all schedulers of a compute unit share; the others have a part of their pipe for each."""
 
 
+def _schedulers(device: Device) -> int:
+    """Return among how many schedulers the waves of a work-group are dealt out."""
+    rules, schedulers = device.architecture.occupancy, device.architecture.schedulers
+    return rules.simds if isinstance(rules, AmdOccupancy) else schedulers * _units_of_a_host(device)
+
+
 def _unevenly(device: Device, evenly: Mapping[str, float], waves: int) -> dict[str, float]:
     """Return how long instruction classes take if *waves* share a compute unit.
 
@@ -316,8 +346,7 @@ def _unevenly(device: Device, evenly: Mapping[str, float], waves: int) -> dict[s
     """
     if device.kind == "cpu":
         return dict(evenly)  # a core has but one thread of instructions, to which all its pipes belong
-    rules, schedulers = device.architecture.occupancy, device.architecture.schedulers
-    parts = rules.simds if isinstance(rules, AmdOccupancy) else schedulers * _units_of_a_host(device)
+    parts = _schedulers(device)
     longer = parts * ceil(waves / parts) / waves
     return {name: time_s if name in _OF_A_UNIT else time_s * longer for name, time_s in evenly.items()}
 
