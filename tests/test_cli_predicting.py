@@ -29,7 +29,7 @@ def test_one_device_in_short(capsys: Captured) -> None:
     rows = {line.split()[0]: line for line in out.splitlines() if line.split()}
     assert "GB/s ±" in rows["DRAM"]
     assert "TFLOP/s as multiply-adds" in rows["fp32"]
-    assert "L2 5" in rows["particles/structs16"]
+    assert "L2 39" in rows["particles/structs16"]
     assert rows["particles/structs16"].endswith("100 %")
 
 

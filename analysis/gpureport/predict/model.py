@@ -90,7 +90,7 @@ def point_time(device: Device, demand: Demand, resources: Resources) -> PointTim
     lonely = resident.groups_per_compute_unit == 1 and computing_s > memory_s
     p = _latency_corner(1 if lonely else ceil(demand.groups / _hosts(device)))
     work_s = corner((corner(throughput.values(), THROUGHPUT_CORNER), latency_s), p)
-    if device.kind != "cpu" and not demand.chain.get("barrier"):
+    if device.kind != "cpu" and computing_s > memory_s and not demand.chain.get("barrier"):
         work_s = max(work_s, computing_s + _last_waves_time(device, demand, computing_s, alone.chain_s))
     # Groups of the first round start together: they wait, load and compute in step, and nothing overlaps, unless they
     # do so again and again.
@@ -314,13 +314,16 @@ def _alone(device: Device, demand: Demand, load_cycles: float, evenly: Mapping[s
 def _last_waves_time(device: Device, demand: Demand, computing_s: float, chain_s: float) -> float:
     """Return the seconds that schedulers idle for want of waves: the oldest go first, so they end one after another.
 
-    While the last waves end, a scheduler works half the time on average that a lone wave takes longer than its share.
-    There are none left over where all waves together only just keep it busy. Waves that meet at barriers go together.
+    A lone wave takes as long as the shares of r waves: with k < r of them left, a scheduler works k / r of its time,
+    until the next one ends after a wave's share. Where all waves together only just keep it busy, none is left over.
+    Waves that meet at barriers go together.
     """
     waves = ceil(_waves_of_a_group(device, demand) * ceil(demand.groups / _hosts(device)) / _schedulers(device))
-    each_s = computing_s / waves
-    alone_s = corner((each_s, chain_s), LONE_CORNER)
-    return max(0.0, min((alone_s - each_s) / 2, computing_s - alone_s))
+    share_s = computing_s / waves
+    alone_s = corner((share_s, chain_s), LONE_CORNER)
+    last = ceil(alone_s / share_s) - 1
+    idle_s = last * share_s * (1 - (last + 1) / 2 * share_s / alone_s)
+    return max(0.0, min(idle_s, computing_s - alone_s))
 
 
 def _rounds(device: Device, demand: Demand, resident: Occupancy) -> float:
