@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpureport.findings import explained, find
-from gpureport.matching import match_features
+from gpureport.matching import match_curves, match_features
+from gpureport.observe import features_of_points
 from gpureport.predict import limits_of, predict
 from gpureport.predict.calibrate import calibrated
 from gpureport.records import (
@@ -26,6 +27,7 @@ from tests.toy import MIB, TOY
 READ = next(w for w in all_workloads() if w.name == "memory/read")
 COPY = next(w for w in all_workloads() if w.name == "memory/copy")
 CHASE = next(w for w in all_workloads() if w.name == "memory/latency")
+BALLOT = next(w for w in all_workloads() if w.name == "bit_transpose/ballot")
 GROUPS = next(w for w in all_workloads() if w.name == "launch/groups")
 
 
@@ -136,6 +138,32 @@ def test_no_feature_is_lost_or_used_twice(ours: list[float], theirs: list[float]
 
     assert [m.predicted for m in matches if m.predicted] == predicted
     assert sorted(m.observed.value for m in matches if m.observed) == pytest.approx(sorted(theirs))
+
+
+def test_a_taper_is_read_off_at_the_sizes_that_were_measured() -> None:
+    """Of every third size the same shape is asked on both sides; cliffs and plateaus stay those of all sizes."""
+    prediction = next(p for p in predict(TOY, BALLOT, limits_of(TOY)) if p.key.sweep == "matrices")
+    few = prediction.points[::3]
+    everything = observed_like(prediction)
+    some = everything.model_copy(update={"points": everything.points[::3]})
+    seen = {f.position: f.value for f in features_of_points(prediction.axis, prediction.metric, few)}
+    moved = False
+    for match in match_curves(prediction, some):
+        assert match.predicted
+        dense = next(
+            f for f in prediction.features if (f.position, f.level) == (match.predicted.position, match.predicted.level)
+        )
+        if match.predicted.feature != "taper":
+            assert match.predicted == dense
+            continue
+        assert match.predicted.value == pytest.approx(seen[match.predicted.position])
+        assert dense.ci_high
+        assert match.predicted.ci_high
+        assert match.predicted.ci_high / match.predicted.value == pytest.approx(dense.ci_high / dense.value)
+        moved = moved or match.predicted.value != pytest.approx(dense.value, rel=1e-3)
+
+    assert moved
+    assert match_curves(prediction, everything) == match_features(prediction.features, everything.features)
 
 
 @pytest.mark.parametrize(

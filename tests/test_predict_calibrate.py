@@ -207,6 +207,25 @@ def test_a_copy_says_where_kernels_that_write_leave_a_cache() -> None:
     assert _midpoint(read) == pytest.approx(_midpoint(_predicted(Read())[0]), rel=0.02)
 
 
+def test_reads_say_where_passes_in_order_leave_a_cache_that_lists_it() -> None:
+    """What is known of other orders stays, and so does what is listed of writes, which a copy would show."""
+    last = TOY.caches[-1]
+    ordered, written = (last.bandwidth_extent.model_copy(update={"midpoint": middle}) for middle in (0.9, 0.8))
+    cache = last.model_copy(update={"ordered_extent": ordered, "written_extent": written})
+    listed = TOY.model_copy(update={"caches": (TOY.caches[0], cache)})
+    prediction = next(p for p in _predicted(Read(), listed) if p.key.sweep == "working_set")
+    features = tuple(
+        f.model_copy(update={"value": f.value * 0.7}) if f.feature == "cliff" else f for f in prediction.features
+    )
+    found = calibrated(listed, [prediction], [_observed(prediction, {}).model_copy(update={"features": features})])
+    now = found.caches[-1]
+
+    assert now.ordered_extent is not None
+    assert now.ordered_extent.midpoint == pytest.approx(0.7 * 0.9)
+    assert (now.bandwidth_extent, now.written_extent) == (cache.bandwidth_extent, written)
+    assert found.provenance["caches.L2.ordered_extent"].kind == "measured"
+
+
 def _midpoint(prediction: Prediction) -> float:
     return next(f.value for f in prediction.features if f.feature == "cliff" and f.position == "midpoint")
 

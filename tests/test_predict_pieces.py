@@ -52,7 +52,7 @@ NO_LAUNCH_RATE = TOY.model_copy(update={"launch": TOY.launch.model_copy(update={
 
 
 def _served(device: Device, demand: Demand, size: float, held: tuple[float, ...]) -> Any:
-    return _memory_time(device, demand, size, held)
+    return _memory_time(device, demand, size, held, occupancy(device.architecture, demand.work_group, FREE))
 
 
 def _groups(count: float, size: int = 256, **changes: Any) -> Demand:
@@ -212,12 +212,10 @@ def test_a_processor_has_one_thread_of_instructions() -> None:
 # The soft corner of latency and throughput
 
 
-@pytest.mark.parametrize(
-    ("groups", "p"), [(1, math.inf), (100, math.inf), (101, 6.0), (200, 6.0), (300, 4.5), (400, 4)]
-)
+@pytest.mark.parametrize(("groups", "p"), [(0, math.inf), (1, math.inf), (2, 6.0), (3, 4.5), (4, 4)])
 def test_the_corner_softens_with_the_groups_of_a_unit(groups: int, p: float) -> None:
     """3 n / (n - 1) for n groups on the fullest unit: alone, a group is disturbed by nobody."""
-    assert _latency_corner(TOY, _groups(groups)) == pytest.approx(p)
+    assert _latency_corner(groups) == pytest.approx(p)
 
 
 def test_a_corner_of_infinite_power_is_the_largest() -> None:

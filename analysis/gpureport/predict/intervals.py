@@ -79,12 +79,19 @@ class _Curve:
     def _of_cliff(self, level: str) -> float:
         """Return the standard deviation of where a cache gives out: the measured extent's, or also the capacity's."""
         cache = level.split(maxsplit=1)[0]
-        kind = "latency" if self.metric.kind == "time" else "bandwidth"
-        extent = self.uncertainties.get(f"caches.{cache}.{kind}_extent")
+        extent = self._extent(f"caches.{cache}")
         capacity = self.uncertainties.get(f"caches.{cache}.capacity")
         if extent is None or capacity is None:
             return 0.0
         return extent.relative if extent.kind == "here" else hypot(extent.relative, capacity.relative)
+
+    def _extent(self, cache: str) -> Fact | None:
+        """Return the extent by which the curve leaves a cache: of those that bandwidth has the one that moves it."""
+        kinds = ("latency",) if self.metric.kind == "time" else ("bandwidth", "ordered", "written")
+        columns = {path: column for column, path in enumerate(self.uncertainties)}
+        paths = [path for kind in kinds if (path := f"{cache}.{kind}_extent") in columns]
+        moved = np.abs(self.relative).sum(axis=0)
+        return self.uncertainties[max(paths, key=lambda path: moved[columns[path]])] if paths else None
 
     def _of_taper(self, feature: CurveFeature) -> Floats:
         """Return the deviations of a taper's position, relative."""

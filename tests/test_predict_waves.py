@@ -1,0 +1,146 @@
+"""What happens between groups, and when the last waves end: each rule on a device of round numbers."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpureport.predict.model import _last_waves_time, point_time
+from gpureport.predict.occupancy import Resources
+from gpureport.spec.database import load_database
+from gpureport.spec.models import Device
+from gpureport.workloads.model import Demand, Stream
+from tests.toy import TOY
+
+FREE = Resources(registers=1)
+"""So few registers that eight groups of 256 fit."""
+LARGE = Resources(registers=64)
+"""So many that one group of 1024 fits."""
+
+
+def _toy(**architecture: Any) -> Device:
+    device = TOY.model_copy(update={"architecture": TOY.architecture.model_copy(update=architecture)})
+    return device.model_copy(update={"launch": device.launch.model_copy(update={"groups_per_cycle": 1e9})})
+
+
+def _groups(count: int, size: int = 256, **changes: Any) -> Demand:
+    return Demand(work_items=count * size, work_group=(size,), **changes)
+
+
+# From one group to the next
+
+
+def test_a_group_is_followed_after_a_while() -> None:
+    """Three rounds of a chain of 4 us have two changes of 300 cycles between them; one round has none."""
+    device = _toy(turnover_cycles=300.0)
+    times = [
+        point_time(device, _groups(n, chain={"int32": 1000.0}), FREE).ceilings_s["latency"] for n in (1, 800, 801, 2400)
+    ]
+
+    assert times == pytest.approx([4e-6, 4e-6, 8.3e-6, 12.6e-6])
+
+
+def test_without_a_figure_groups_follow_at_once() -> None:
+    """As on processors, whose groups are loops."""
+    assert TOY.architecture.turnover_cycles == 0
+    assert load_database().device("cpu/x86_64").architecture.turnover_cycles == 0
+
+
+def test_groups_that_only_write_take_what_passes_between_them() -> None:
+    """One wave a multiprocessor at a time: 13.8 KB in 361 cycles of an A100, as RRZE-HPC/gpu-benches has it."""
+    device = load_database().device("nvidia/a100_sxm_40")
+    groups, items = 200 * device.compute_units, 16
+    demand = replace(
+        _groups(groups, items),
+        streams=(Stream("data", groups * items, 8, 8, write=True),),
+        chain={"int32": 8.0},
+        local_memory_bytes=100_000,
+        reused="never",
+    )
+    found = point_time(device, demand, Resources(16, 100_000, compiled=True))
+
+    assert found.occupancy.groups_per_compute_unit == 1
+    bandwidth = 8 * groups * items / (found.time_s - device.launch.batched_s)
+    assert bandwidth == pytest.approx(54e9, rel=0.1)
+
+
+# One group at a time
+
+
+def test_a_group_that_leaves_no_room_for_another_is_disturbed_by_nobody() -> None:
+    """Its successors never run beside it: what it issues and what it waits for stay its own."""
+    demand = _groups(400, 1024, operations={"int32": 400 * 1024 * 4000.0}, chain={"int32": 15_995.0, "barrier": 1.0})
+    alone, beside = (point_time(_toy(), demand, resources) for resources in (LARGE, FREE))
+
+    assert (alone.occupancy.groups_per_compute_unit, beside.occupancy.groups_per_compute_unit) == (1, 2)
+    assert alone.ceilings_s["int32"] == alone.ceilings_s["latency"] == pytest.approx(4 * 64e-6)
+    assert alone.time_s == pytest.approx(2e-6 + 4 * 64e-6)
+
+
+def test_memory_is_shared_even_then() -> None:
+    """Groups on other units wait for it, too."""
+    streams = (Stream("data", 400 * 1024 * 64.0, 16, 16),)
+    demand = _groups(400, 1024, streams=streams, memory_chain=1.0, reused="never", in_step=False)
+    memory_s = point_time(_toy(), demand, LARGE).ceilings_s["DRAM"]
+    waiting = replace(demand, chain={"int32": (memory_s / 4 - 1.6e-6) / 4e-9})
+    found = point_time(_toy(), waiting, LARGE)
+
+    assert found.ceilings_s["latency"] == pytest.approx(memory_s)
+    assert found.time_s - 2e-6 == pytest.approx(2 ** (1 / 4) * memory_s)
+
+
+# The last waves
+
+
+def _idle(groups: int, each_us: float, chain_us: float, **changes: Any) -> float:
+    """Return the microseconds that are idle after *groups* of four waves, one a scheduler, on each unit."""
+    demand = _groups(100 * groups, 128, **changes)
+    return _last_waves_time(TOY, demand, groups * each_us * 1e-6, chain_us * 1e-6) * 1e6
+
+
+def test_the_last_waves_leave_half_of_what_one_takes_longer() -> None:
+    """A lone wave takes as long as 5 (3, 4 and 5 make a triangle): with 4, 3, 2 and 1 left two waves' worth is lost."""
+    assert _idle(100, each_us=3.0, chain_us=4.0) == pytest.approx(3.0 - 3.0 * 3 / 5)
+    assert _idle(100, each_us=1.0, chain_us=24**0.5) == pytest.approx(4 / 5 + 3 / 5 + 2 / 5 + 1 / 5)
+
+
+def test_no_waves_are_left_over_where_all_only_just_fill_a_unit() -> None:
+    """Five waves make up for a lone one's waits; the sixth has the unit for itself in the end, in part."""
+    idle = [_idle(n, each_us=1.0, chain_us=24**0.5) for n in (1, 4, 5, 6, 7, 8, 20)]
+
+    assert idle == pytest.approx([0, 0, 0, 1, 2, 2, 2])
+
+
+@given(st.integers(1, 64), st.floats(0.01, 100), st.floats(0, 1000))
+def test_the_last_waves_never_idle_longer_than_one_of_them_takes(groups: int, each: float, chain: float) -> None:
+    """Nor less than not at all."""
+    assert 0 <= _idle(groups, each, chain) <= (each**2 + chain**2) ** 0.5 / 2 * (1 + 1e-9)
+
+
+def test_waves_that_meet_at_barriers_end_together() -> None:
+    """And a kernel that memory binds has nothing to issue meanwhile."""
+    busy = {"int32": 800 * 256 * 1000.0}
+    free = _groups(800, operations=busy, chain={"int32": 4000.0})
+    met = replace(free, chain={"int32": 3995.0, "barrier": 1.0})
+    (first, second) = (point_time(_toy(), demand, FREE).time_s for demand in (free, met))
+
+    assert first > 1.05 * second
+
+
+def test_ballots_on_an_h200_end_a_wave_late() -> None:
+    """301 transpositions by ballot: 66.1 us for one group, 57.9 us more for each further one (reports/nvidia-h200)."""
+    device = load_database().device("nvidia/h200_sxm")
+    columns = {"ballot": 32.0, "int32": 64.0, "instruction": 96.0}
+
+    def time_us(groups: int) -> float:
+        demand = _groups(
+            132 * groups,
+            operations={name: n * 301 * 132 * groups * 256 for name, n in columns.items()},
+            chain={"ballot": 301.0, "int32": 33 * 301.0},
+        )
+        return (point_time(device, demand, Resources(24)).time_s - device.launch.batched_s) * 1e6
+
+    assert time_us(1) == pytest.approx(66.1, rel=0.03)
+    assert time_us(3) - time_us(2) == pytest.approx(57.9, rel=0.05)
