@@ -51,10 +51,10 @@ GUESS = 0.3
 HERE = 0.01
 """Of a fact that the run itself measures: two runs on two H200 agree within 1.2 % in 90 % of 99 plateaus and cases,
 and within 2 % in 9 of 10 positions of primitives' cliffs and tapers."""
-MODEL = 0.055 * MEDIAN_TO_SIGMA
-"""Of the model itself: half of the times of published results of other devices lie within 5.5 % of what is predicted
-for them (``gpureport validate --times reports/published``, GPUs by NVIDIA 5.8 %, by AMD 5.2 %), uncertain facts
-included."""
+MODEL = 0.043 * MEDIAN_TO_SIGMA
+"""Of the model itself: half of the times of published results of other devices lie within 4.3 % of what is predicted
+for them (``gpureport validate --times reports/published``, GPUs by NVIDIA 3.2 %, by AMD 4.7 %, by Intel 9.2 %),
+uncertain facts included."""
 KINDS = {"queried": 0.01, "spec": 0.02, "measured": 0.1, "derived": 0.15, "assumed": GUESS}
 """Of other facts, by kind. Data sheets and data bases differ by 2 % (H200's memory: 4.8 and 4.89 TB/s); what is
 measured or derived belongs to another device of the architecture (assumed)."""
