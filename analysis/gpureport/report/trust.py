@@ -53,7 +53,7 @@ def rules_table() -> Table:
             "the model itself",
             format_share(MODEL),
             "",
-            "half of the times others published lie within 5.5 % of what is predicted (gpureport validate)",
+            "half of the times others published lie within 4.3 % of what is predicted (gpureport validate)",
         )
     )
     return Table(("what", "published", "assumed", "from"), tuple(rows), frozenset({"published", "assumed"}))
