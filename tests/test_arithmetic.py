@@ -29,7 +29,9 @@ def evaluated(text: str) -> float:
 
 def names_in(text: str) -> set[str]:
     """Return the sums that a formula refers to."""
-    return set(re.findall(r"t\([\w ]+\)|\b[a-z]\b|\bgroups\b|\bthroughput\b|\binstructions\b", text))
+    return set(
+        re.findall(r"t\([\w ]+\)|\b[a-z]\b|\bgroups\b|\bthroughput\b|\binstructions\b|\btraffic\b|\blone wave\b", text)
+    )
 
 
 @pytest.mark.parametrize("workload", all_workloads(), ids=lambda workload: workload.name)

@@ -91,6 +91,38 @@ def test_memory_is_shared_even_then() -> None:
     assert found.time_s - 2e-6 == pytest.approx(2 ** (1 / 4) * memory_s)
 
 
+@given(st.floats(1, 1e5), st.floats(1, 4), st.floats(0.1, 1e3), st.floats(0, 1e5), st.booleans())
+def test_more_instructions_never_make_a_lone_group_faster(
+    operations: float, more: float, loads: float, chain: float, barrier: bool
+) -> None:
+    """Nor does it jump where computing begins to take longer than memory."""
+    demand = _groups(
+        400,
+        1024,
+        streams=(Stream("data", 400 * 1024 * loads, 16, 16),),
+        chain={"int32": chain, **({"barrier": 1.0} if barrier else {})},
+        reused="never",
+    )
+
+    def time_s(each: float) -> float:
+        work = {"int32": 400 * 1024 * each}
+        return point_time(_toy(), replace(demand, operations=work), LARGE).time_s
+
+    assert time_s(operations) <= time_s(operations * more) * (1 + 1e-9) <= time_s(operations) * more * (1 + 1e-6)
+
+
+def test_a_processor_s_core_has_one_group_at_a_time_and_overlaps_all_the_same() -> None:
+    """What it waits for and what it issues are two ceilings with a soft corner, as ever."""
+    device = load_database().device("cpu/x86_64")
+    groups = 64 * device.compute_units
+    demand = _groups(groups, operations={"fp32": groups * 256 * 4096.0}, chain={"fp32": 4096.0})
+    found = point_time(device, demand, Resources(16))
+
+    assert found.occupancy.groups_per_compute_unit == 1
+    largest = max(found.ceilings_s["fp32"], found.ceilings_s["latency"])
+    assert found.time_s - device.launch.batched_s > 1.001 * largest
+
+
 # The last waves
 
 
@@ -120,7 +152,7 @@ def test_the_last_waves_never_idle_longer_than_one_of_them_takes(groups: int, ea
 
 
 def test_waves_that_meet_at_barriers_end_together() -> None:
-    """And a kernel that memory binds has nothing to issue meanwhile."""
+    """None is left over that another did not wait for."""
     busy = {"int32": 800 * 256 * 1000.0}
     free = _groups(800, operations=busy, chain={"int32": 4000.0})
     met = replace(free, chain={"int32": 3995.0, "barrier": 1.0})

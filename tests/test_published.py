@@ -121,6 +121,8 @@ def test_a_dispatch_may_have_been_timed_by_itself(written: Callable[[str], Path]
     (row,), (lone,) = (load(written(f"{text}{GOOD}")).series for text in ("", "alone: true\n"))
     first, second = (predict_sweep(device, s.workload, s.sweep, "specification", s.compiled) for s in (row, lone))
 
+    assert lone.sweep.alone
+    assert not row.sweep.alone
     saved = device.launch.batched_s - device.launch.single_s
     assert saved > 0
     for one, other in zip(first.points, second.points, strict=True):

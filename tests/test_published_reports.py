@@ -119,11 +119,12 @@ def test_a_plateau_in_a_cache_is_not_taken_for_memory() -> None:
 def test_one_figure_makes_no_hypothesis_sure() -> None:
     """A bootstrap over a single point would always be sure."""
     report = opened("a40_game_of_life")
-    (explanation,) = report.explanations
 
-    assert explanation.outcome != "explained"
-    assert (explanation.better_than_base, explanation.better_than_next) == (0.0, 0.0)
-    assert "cannot make that sure" in explanation.sentence
+    assert report.explanations
+    for explanation in report.explanations:
+        assert explanation.outcome != "explained"
+        assert (explanation.better_than_base, explanation.better_than_next) == (0.0, 0.0)
+        assert "cannot make that sure" in explanation.sentence
 
 
 def test_it_is_stored_and_read_like_any_report(tmp_path: Path) -> None:

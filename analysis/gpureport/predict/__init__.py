@@ -161,20 +161,13 @@ def asked(
     device: Device, workload: Workload, sweep: Sweep, parameters: Parameters, compiled: Resources | None
 ) -> tuple[Device, Demand, Resources]:
     """Return what the model is asked about one point of *sweep*: the arguments of ``model.point_time``."""
-    demand = workload.demand(parameters, device)
-    if sweep.read_between:
-        demand = demand.in_one_buffer()
+    alone = sweep.alone or sweep.frames > 0
+    demand = replace(workload.demand(parameters, device), alone=alone, one_buffer=sweep.read_between)
     resources = compiled or Resources(demand.registers, demand.local_memory_bytes)
     if resources.compiled and demand.local_memory_bytes:
         # The compiler was asked about one work-group of the sweep; what a group is given depends on its size.
         resources = replace(resources, local_memory_bytes=demand.local_memory_bytes)
-    return _alone(device) if sweep.frames or sweep.alone else device, demand, resources
-
-
-def _alone(device: Device) -> Device:
-    """Return the device as dispatches meet it that are timed one by one."""
-    launch = device.launch.model_copy(update={"batched_s": device.launch.single_s})
-    return device.model_copy(update={"launch": launch})
+    return device, demand, resources
 
 
 def _features(axis: Axis, metric: Metric, points: Sequence[PredictedPoint]) -> tuple[CurveFeature, ...]:

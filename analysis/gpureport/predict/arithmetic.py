@@ -5,12 +5,12 @@ written is what was computed, less what makes no difference.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields, replace
 from typing import TypeVar
 
 from gpureport.predict.expressions import Expression, Reader
-from gpureport.predict.model import THROUGHPUT_CORNER, point_time
+from gpureport.predict.model import LONE_CORNER, THROUGHPUT_CORNER, point_time
 from gpureport.predict.occupancy import Resources
 from gpureport.predict.propagation import Tape, Uncertain
 from gpureport.predict.uncertainty import uncertain
@@ -41,7 +41,8 @@ def arithmetic(device: Device, demand: Demand, resources: Resources, point: Poin
     ceilings = {
         reader.read(number): f"t({name})" for name, number in answer.ceilings_s.items() if isinstance(number, Uncertain)
     }
-    return Arithmetic(point=point.label, sums=tuple(_sums(reader.read(answer.time_s), ceilings)))
+    classes = {*device.architecture.rates_per_cycle, *device.architecture.pipes}
+    return Arithmetic(point=point.label, sums=tuple(_sums(reader.read(answer.time_s), ceilings, classes)))
 
 
 def _named(tape: Tape, record: D, prefix: str = "") -> D:
@@ -58,12 +59,19 @@ def _named(tape: Tape, record: D, prefix: str = "") -> D:
     return replace(record, **changes)  # type: ignore[arg-type]
 
 
-def _sums(time: Expression, ceilings: Mapping[Expression, str]) -> Iterator[Sum]:
-    """Yield a sum for each ceiling, for what is used more than once, and for parts of what is too long for a line."""
+def _sums(time: Expression, ceilings: Mapping[Expression, str], classes: Collection[str]) -> Iterator[Sum]:
+    """Yield a sum for each ceiling, for what is used more than once, and for parts of what is too long for a line.
+
+    Args:
+        time: of the point.
+        ceilings: and their names.
+        classes: of instructions, and pipes, whose ceilings are times of computing.
+    """
+    computing = {part for part, name in ceilings.items() if name[2:-1] in classes}
     order = _in_order(time)
     names = {part: name for part, name in ceilings.items() if part.operands and part in order}
     names |= {part: "groups" for part in order if part.is_ratio_of("work_items")}
-    names |= _norms(order) | {time: "time"}
+    names |= _norms(order, computing) | {time: "time"}
     names |= dict.fromkeys(_broken_up(order, names), "")
     letters = iter("abcdefghijklmnopqrsuvwxyz")
     for part in order:
@@ -77,10 +85,17 @@ def _sums(time: Expression, ceilings: Mapping[Expression, str]) -> Iterator[Sum]
             )
 
 
-def _norms(order: list[Expression]) -> dict[Expression, str]:
-    """Name the soft corner of all throughput, and that of instructions alone, which is a part of it."""
-    norms = sorted((part for part in order if part.is_norm(THROUGHPUT_CORNER)), key=lambda part: -len(part.operands))
-    return dict(zip(norms, ("throughput", "instructions"), strict=False))
+def _norms(order: list[Expression], computing: set[Expression]) -> dict[Expression, str]:
+    """Name the soft corners: of instructions, of traffic, of both, and of a lone wave's instructions and waits."""
+    names: dict[str, Expression] = {}
+    for part in order:
+        if part.is_norm(LONE_CORNER):
+            names.setdefault("lone wave", part)
+        elif part.is_norm(THROUGHPUT_CORNER):
+            parts = set(part.operands[:-1])
+            name = "instructions" if parts <= computing else "throughput" if parts & computing else "traffic"
+            names.setdefault(name, part)
+    return {part: name for name, part in names.items()}
 
 
 def _in_order(time: Expression) -> list[Expression]:

@@ -3,13 +3,17 @@
 ::
 
     T = launch + max( groups, W + in step )
-    W = max( corner_p( corner_4(operations by pipe or class, memory), latency ), operations + last waves )
+    W = max( corner_p( corner_4(operations by pipe or class, memory), latency ),
+             corner_4(operations + last waves, memory) )
 
 Every ceiling is the time that the dispatch would take if nothing else limited it. ``p`` is 3 where many groups share a
-compute unit, and infinite where one has it for itself: it has nobody to disturb. ``in step``: groups of the first round
+compute unit, and infinite where one has it for itself: it has nobody to disturb. Where there is room for one group
+only, however many follow, its operations and its latency do not disturb each other either: W is corner_p( memory,
+max( operations, latency ) ) then, on GPUs. ``in step``: groups of the first round
 start together, and what they do one after the other does not overlap yet. ``latency`` is what a group takes alone, once
-for each round of groups, and the time that passes between one group's end and the next one's start. ``last waves``:
-schedulers let the oldest waves go first, so that in the end too few are left to keep them busy.
+for each round of groups, and the time that passes between one group's end and the next one's start. ``last waves``: if
+schedulers let the oldest waves go first (assumed, of GPUs and of kernels without barriers), too few are left in the end
+to keep them busy.
 """
 
 from collections.abc import Iterable, Mapping
@@ -27,11 +31,12 @@ THROUGHPUT_CORNER = 4.0
 """p-norm that joins throughput ceilings: fits roofline sweeps of A100, A40 and L40 to 2 % in the median
 (RRZE-HPC/gpu-benches @1038c5d, gpu-roofline)."""
 LATENCY_CORNER = 3.0
-"""p-norm that joins latency with throughput: fits bandwidth against resident work-items on 12 GPUs to 2.7 % in the
-median (RRZE-HPC/gpu-benches @1038c5d, gpu-stream)."""
+"""p-norm that joins latency with throughput: of 1.5 to 4 it fits bandwidth against resident work-items best, on A100,
+A40, H100 and MI210 (RRZE-HPC/gpu-benches @1038c5d, gpu-stream): half of the times within 6 %, nine in ten within 15."""
 LONE_CORNER = 2.0
-"""p-norm that joins what a lone wave waits for with its own instructions, which overlap in part: fits what groups of an
-H200 take alone whose waves issue for as long as they wait (bit_transpose/ballot, vector; reports/nvidia-h200)."""
+"""p-norm that joins what a wave waits for with its own instructions where no others fill its waits: what the last ones
+of an H200 leave idle in kernels that issue for as long as they wait (bit_transpose/ballot, vector;
+reports/nvidia-h200)."""
 ONE_WAY_LOSS = 0.2
 """Share of what streams lose of the listed bandwidth that is lost where data only come or only go, so that memory's bus
 never turns round: an H200's copy reaches 0.89 of it, its reads and writes 0.98 (reports/nvidia-h200)."""
@@ -73,7 +78,7 @@ def corner(times: Iterable[float], p: float) -> float:
 def point_time(device: Device, demand: Demand, resources: Resources) -> PointTime:
     """Predict one dispatch of *demand* on *device*, compiled to *resources*."""
     resident = occupancy(device.architecture, demand.work_group, resources)
-    footprint = traffic.footprint_bytes(demand.streams, device)
+    footprint = traffic.footprint_bytes(demand.streams, device, one_buffer=demand.one_buffer)
     held = _held_bytes(device, demand, resident)
     load_cycles, level = staircase(footprint, latency_levels(device, held))
     evenly = _operation_times(device, demand)
@@ -87,20 +92,25 @@ def point_time(device: Device, demand: Demand, resources: Resources) -> PointTim
     latency_s = alone.time_s * ceil(rounds) + device.cycles(device.architecture.turnover_cycles) * (ceil(rounds) - 1)
     groups_s = _group_time(device, demand)
     computing_s = corner(by_pipe.values(), THROUGHPUT_CORNER)
-    lonely = resident.groups_per_compute_unit == 1 and computing_s > memory_s
-    p = _latency_corner(1 if lonely else ceil(demand.groups / _hosts(device)))
-    work_s = corner((corner(throughput.values(), THROUGHPUT_CORNER), latency_s), p)
-    if device.kind != "cpu" and computing_s > memory_s and not demand.chain.get("barrier"):
-        work_s = max(work_s, computing_s + _last_waves_time(device, demand, computing_s, alone.chain_s))
+    p = _latency_corner(ceil(demand.groups / _hosts(device)))
+    if device.kind != "cpu" and resident.groups_per_compute_unit == 1:
+        # Nobody else is on the unit, now or later; memory has others to serve.
+        work_s = corner((memory_s, max(computing_s, latency_s)), p)
+    else:
+        work_s = corner((corner(throughput.values(), THROUGHPUT_CORNER), latency_s), p)
+    if device.kind != "cpu" and computing_s and not demand.chain.get("barrier"):
+        with_last_s = computing_s + _last_waves_time(device, demand, computing_s, alone.chain_s)
+        work_s = max(work_s, corner((with_last_s, memory_s), THROUGHPUT_CORNER))
     # Groups of the first round start together: they wait, load and compute in step, and nothing overlaps, unless they
     # do so again and again.
     in_step_s = alone.loads_s + memory_s + max(alone.instructions_s, computing_s)
     if device.kind != "cpu" and demand.in_step:
         work_s += max(0.0, in_step_s - work_s) / (rounds * max(1.0, demand.memory_chain))
     work_s = max(work_s, groups_s)  # what starts work-groups does nothing else: it waits for nobody
-    ceilings = {"launch": device.launch.batched_s, "latency": latency_s, "groups": groups_s, **by_class, **throughput}
+    launch_s = device.launch.single_s if demand.alone else device.launch.batched_s
+    ceilings = {"launch": launch_s, "latency": latency_s, "groups": groups_s, **by_class, **throughput}
     return PointTime(
-        time_s=device.launch.batched_s + work_s,
+        time_s=launch_s + work_s,
         ceilings_s=ceilings,
         binding=max(ceilings, key=lambda name: ceilings[name]),
         level=level,
@@ -175,7 +185,7 @@ def _in_flight_bytes(device: Device, demand: Demand, resident: Occupancy) -> flo
     """Return what the resident work-groups will have asked for when they end; 0 if data are not found again by them."""
     if demand.reused != "kernel":
         return 0.0
-    groups = min(demand.groups, resident.groups_per_compute_unit * _hosts(device))
+    groups = min(demand.groups, max(1, resident.groups_per_compute_unit) * _hosts(device))
     return traffic.requested_bytes(demand.streams) / demand.groups * groups
 
 
@@ -315,8 +325,8 @@ def _last_waves_time(device: Device, demand: Demand, computing_s: float, chain_s
     """Return the seconds that schedulers idle for want of waves: the oldest go first, so they end one after another.
 
     A lone wave takes as long as the shares of r waves: with k < r of them left, a scheduler works k / r of its time,
-    until the next one ends after a wave's share. Where all waves together only just keep it busy, none is left over.
-    Waves that meet at barriers go together.
+    until the next one ends after a wave's share (an assumption: waves that took fair turns would end together). Where
+    all waves together only just keep it busy, none is left over. Waves that meet at barriers go together.
     """
     waves = ceil(_waves_of_a_group(device, demand) * ceil(demand.groups / _hosts(device)) / _schedulers(device))
     share_s = computing_s / waves

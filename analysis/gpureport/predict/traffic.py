@@ -67,10 +67,13 @@ def one_way(streams: Sequence[Stream], device: Device) -> bool:
     return not writes or (len(writes) == len(streams) and not filled)
 
 
-def footprint_bytes(streams: Sequence[Stream], device: Device) -> float:
-    """Return the bytes of all lines of all buffers that the streams touch; streams of one buffer count once."""
+def footprint_bytes(streams: Sequence[Stream], device: Device, *, one_buffer: bool = False) -> float:
+    """Return the bytes of all lines of all buffers that the streams touch, or of the largest of them alone.
+
+    Streams of one buffer count once.
+    """
     line = max((cache.line_bytes for cache in device.caches), default=device.memory.access_bytes)
     largest: dict[str, float] = {}
     for stream in streams:
         largest[stream.buffer] = max(largest.get(stream.buffer, 0.0), touched_bytes(stream, line))
-    return sum(largest.values())
+    return max(largest.values(), default=0.0) if one_buffer else sum(largest.values())

@@ -60,7 +60,8 @@ def _chained(case: Case, *varies: Vary) -> Sequence[Case]:
 
 
 def one_partition(case: Case) -> Sequence[Case]:
-    return _caches(case, lambda cache: {"capacity_bytes": cache.capacity_bytes / cache.partitions})
+    of_both = {"ordered_extent": None, "written_extent": None}
+    return _caches(case, lambda cache: {"capacity_bytes": cache.capacity_bytes / cache.partitions, **of_both})
 
 
 _FULL = Extent(departure=0.98, midpoint=1.0, arrival=1.02)
@@ -95,7 +96,7 @@ def divided(case: Case) -> Sequence[Case]:
 
 
 def one_buffer(case: Case) -> Sequence[Case]:
-    return _asks(case, streams=case.demand.in_one_buffer().streams)
+    return _asks(case, one_buffer=True)
 
 
 def own_buffers(case: Case) -> Sequence[Case]:

@@ -103,9 +103,9 @@ def taper_blocks(report: Report, found: Sequence[Curve]) -> list[Block]:
     """Return the table of how much work fills the device."""
     table = lists.taper_table(report, found)
     caption = (
-        "Work-items that bring kernels to 90 % of their best rate, from the least to the most of each family; predicted "
-        "ones are read off at the sizes that were measured. Sweeps over working sets show it too: ▲ in the figures of "
-        "the chapter before."
+        "Work-items that bring kernels to 90 % of their best rate, from the least to the most of each family; "
+        "predicted ones at the sizes that were measured. Sweeps over working sets show it too: ▲ in the figures of the "
+        "chapter before, there of all predicted sizes."
     )
     return [Block("tapers", "Family by family", table=table, caption=caption, numbers="numbers")] if table.rows else []
 

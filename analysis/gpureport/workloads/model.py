@@ -5,7 +5,7 @@ Adding a workload is one module in this room and one ``.cl`` file in ``kernels_c
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import prod
 from typing import ClassVar, Literal
 
@@ -131,6 +131,8 @@ class Demand:
         loaded: whether its own traffic loads the memory system, so that loads take longer than a lone one.
         shared: whether every compute unit sooner or later touches all data (caches of compute units then hold
             copies) or only its own part (they add up).
+        one_buffer: whether only the largest of its buffers takes room in the caches.
+        alone: whether the dispatch is timed by itself, not in a row with others.
     """
 
     work_items: int
@@ -151,15 +153,13 @@ class Demand:
     shared: bool = True
     in_step: bool = True
     loaded: bool = True
+    one_buffer: bool = False
+    alone: bool = False
 
     @property
     def groups(self) -> float:
         """Number of work-groups."""
         return self.work_items / prod(self.work_group)
-
-    def in_one_buffer(self) -> "Demand":
-        """Return the same of which only the largest stream takes room in the caches."""
-        return replace(self, streams=tuple(replace(stream, buffer="") for stream in self.streams))
 
 
 @dataclass(frozen=True)
