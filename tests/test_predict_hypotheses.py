@@ -13,6 +13,7 @@ from gpureport.predict.case import Case, Circumstances, case_of
 from gpureport.predict.explain import NOTHING_TO_EXPLAIN, explain
 from gpureport.predict.hypotheses import HYPOTHESES, Hypothesis
 from gpureport.predict.occupancy import Resources
+from gpureport.predict.variations import in_turn, lone_launches
 from gpureport.records import Axis, Explanation, SweepKey
 from gpureport.spec.models import CpuOccupancy, Device
 from gpureport.workloads import all_workloads
@@ -235,6 +236,16 @@ def test_a_case_knows_its_repeats_done_once() -> None:
     assert case.once is not None
     assert case.demand.operations["shuffle"] == pytest.approx(1001 * case.once.operations["shuffle"])
     assert case_of(TOY, workload, sweep, {**parameters, "repeats": 1}, None, Circumstances()).once is None
+
+
+def test_a_dispatch_timed_by_itself_is_no_longer_lone_and_pays_its_launch_once() -> None:
+    """Other launches than its own do not matter to it."""
+    case = SWEEPS["no overlap"][-1]
+    alone = replace(case, demand=replace(case.demand, alone=True))
+
+    assert lone_launches(alone) == ()
+    parts = [part.time_s for part in in_turn(alone)]
+    assert min(parts) < TOY.launch.single_s < max(parts)
 
 
 def test_ticks_round_up() -> None:

@@ -78,5 +78,6 @@ def case_of(
     """
     device, demand, resources = asked(device, workload, sweep, parameters, compiled)
     repeated = [name for name in _REPEATS if parameters.get(name, 1) > 1]
-    once = workload.demand({**parameters, **dict.fromkeys(repeated, 1)}, device) if repeated else None
+    unrepeated = {**parameters, **dict.fromkeys(repeated, 1)}
+    once = asked(device, workload, sweep, unrepeated, compiled)[1] if repeated else None
     return Case(device, demand, resources, once, clock_hz=known.clock_hz, tick_s=known.tick_s)

@@ -8,12 +8,11 @@
 
 Every ceiling is the time that the dispatch would take if nothing else limited it. ``p`` is 3 where many groups share a
 compute unit, and infinite where one has it for itself: it has nobody to disturb. Where there is room for one group
-only, however many follow, its operations and its latency do not disturb each other either: W is corner_p( memory,
-max( operations, latency ) ) then, on GPUs. ``in step``: groups of the first round
-start together, and what they do one after the other does not overlap yet. ``latency`` is what a group takes alone, once
-for each round of groups, and the time that passes between one group's end and the next one's start. ``last waves``: if
-schedulers let the oldest waves go first (assumed, of GPUs and of kernels without barriers), too few are left in the end
-to keep them busy.
+only, however many follow, its operations and its latency do not disturb each other either: W is corner_p( memory, max(
+operations, latency ) ) then, on GPUs. ``in step``: groups of the first round start together, and what they do one
+after the other does not overlap yet. ``latency`` is what a group takes alone, once for each round of groups, and the
+time that passes between one group's end and the next one's start. ``last waves``: if schedulers let the oldest waves
+go first (assumed, of GPUs and of kernels without barriers), too few are left in the end to keep them busy.
 """
 
 from collections.abc import Iterable, Mapping

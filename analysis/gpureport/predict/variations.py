@@ -211,14 +211,14 @@ def in_turn(case: Case) -> Sequence[Case]:
         return ()
     moves = _asks(case, operations={}, chain={})
     computes = replace(case, demand=replace(demand, streams=(), memory_chain=0.0))
-    return (*moves, *_launch(computes, batched_s=0.0))
+    return (*moves, *_launch(computes, batched_s=0.0, single_s=0.0))
 
 
 # Starting and ending: launches, groups, clocks, timers.
 
 
 def lone_launches(case: Case) -> Sequence[Case]:
-    return _launch(case, batched_s=case.device.launch.single_s)
+    return _asks(case, alone=True)
 
 
 def waves_started(case: Case) -> Sequence[Case]:
