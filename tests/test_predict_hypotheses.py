@@ -244,8 +244,8 @@ def test_a_dispatch_timed_by_itself_is_no_longer_lone_and_pays_its_launch_once()
     alone = replace(case, demand=replace(case.demand, alone=True))
 
     assert lone_launches(alone) == ()
-    parts = [part.time_s for part in in_turn(alone)]
-    assert min(parts) < TOY.launch.single_s < max(parts)
+    both, in_a_row = (sum(part.time_s for part in in_turn(each)) for each in (alone, case))
+    assert both - in_a_row == pytest.approx(TOY.launch.single_s - TOY.launch.batched_s)
 
 
 def test_ticks_round_up() -> None:
