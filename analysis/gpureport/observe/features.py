@@ -22,6 +22,10 @@ FEWEST_POINTS = 4
 """A curve of fewer points has no shape."""
 HIDDEN = 2.0 ** (1.0 / 3.0)
 """Time of a dispatch whose work alone takes as long as its latency, in units of either: a corner of p = 3."""
+RISING = (1.5, 2.2)
+"""Times, in units of the flat one, of dispatches that are mostly work and seldom beyond the first cliff."""
+HIDDEN_INTERCEPT = 0.32
+"""Where a straight line through such times of a corner of p = 3 begins, in units of its latency."""
 LEAST_SHARE = 0.2
 """A smaller share of launch cost hides no cliff."""
 VARIES = 4.0
@@ -148,8 +152,10 @@ def without_launch(curve: Curve, plateau: Plateau) -> Curve:
 
     The smallest dispatches take a time t that does not depend on their work: launch cost, which every dispatch pays,
     and latency, which larger ones hide. Where work would take t by itself, the whole takes 2 t if all of t is launch
-    cost, and 1.26 t if none is (latency joins work with a corner of p = 3); between the two, the share follows. Points
-    that last less than half as long again as the smallest are left out: too little of them is work.
+    cost, and 1.26 t if none is (latency joins work with a corner of p = 3); between the two, the share follows. A
+    straight line through times of about twice t begins at t, or at 0.32 t. A cliff makes either seem too small: the
+    first where work begins in a cache that is faster than the plateau, the second where it leaves one; so the larger
+    counts. Points that last less than half as long again as the smallest are left out: too little of them is work.
 
     Args:
         curve: rates of a sweep over the working set.
@@ -166,6 +172,10 @@ def without_launch(curve: Curve, plateau: Plateau) -> Curve:
     knee = flat_s * float(np.median(plateau.of(curve.values)))
     at_knee_s = float(np.exp(np.interp(np.log(knee), np.log(work), np.log(curve.times))))
     share = (at_knee_s / flat_s - HIDDEN) / (2.0 - HIDDEN)
+    rising = (curve.times > RISING[0] * flat_s) & (curve.times < RISING[1] * flat_s)
+    if np.sum(rising) >= FEWEST_POINTS - 1:
+        intercept = float(np.polyfit(work[rising], curve.times[rising], 1)[1]) / flat_s
+        share = max(share, (intercept - HIDDEN_INTERCEPT) / (1.0 - HIDDEN_INTERCEPT))
     kept = curve.times > 1.5 * flat_s
     if share < LEAST_SHARE or np.sum(kept) < 2 * FEWEST_POINTS:
         return curve

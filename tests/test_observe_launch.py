@@ -1,0 +1,54 @@
+"""Cliffs behind launch cost: sweeps of growing work whose truth is known."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpureport.observe.features import Curve, curve_features
+from gpureport.records import Axis, Metric
+
+MIB = 2.0**20
+AXIS = Axis(quantity="working_set", label="working set")
+METRIC = Metric(kind="rate", unit="B", label="copied")
+SIZES = 2.0 ** np.arange(16, 31, 0.5)
+FLAT_S = 5e-6
+MEMORY = 4.2e12
+
+
+def sweep(launch: float, *, cliff: float | None, seed: int = 1) -> Curve:
+    """Return a stream whose flat time is launch cost to a share, and latency (a corner of p = 3) for the rest.
+
+    Args:
+        launch: the share.
+        cliff: bytes at which a cache gives out that is half as fast again as memory; ``None``: there is none.
+        seed: of the noise, 1 %.
+    """
+    rate = np.full(len(SIZES), MEMORY)
+    if cliff:
+        rate *= 1.5 ** (1 / (1 + (SIZES / cliff) ** 16))
+    noise = 0.01
+    work = np.cbrt(((1 - launch) * FLAT_S) ** 3 + (SIZES / rate) ** 3)
+    times = (launch * FLAT_S + work) * np.exp(noise * np.random.default_rng(seed).standard_normal(len(SIZES)))
+    return Curve(SIZES / 16, SIZES, SIZES / times, times, np.full(len(SIZES), noise))
+
+
+def middles(curve: Curve) -> list[float]:
+    """Return where cliffs are seen, in bytes."""
+    found, _ = curve_features(AXIS, METRIC, curve)
+    return [f.value for f in found if f.position == "midpoint"]
+
+
+@pytest.mark.parametrize(("launch", "cliff"), [(1.0, 36 * MIB), (1.0, 40 * MIB), (1.0, 48 * MIB), (0.9, 48 * MIB)])
+def test_a_cache_that_launches_hide_most_of_is_seen_to_give_out(launch: float, cliff: float) -> None:
+    """Twice the flat time is reached just where the cache ends: no more than three points are both work and in it."""
+    (middle,) = middles(sweep(launch, cliff=cliff))
+
+    assert middle == pytest.approx(cliff, rel=0.15)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.floats(0, 1), st.integers(0, 1000))
+def test_no_cliff_is_seen_where_there_is_none(launch: float, seed: int) -> None:
+    """Whatever the flat time is made of."""
+    assert middles(sweep(launch, cliff=None, seed=seed)) == []
