@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -29,7 +30,9 @@ def test_one_device_in_short(capsys: Captured) -> None:
     rows = {line.split()[0]: line for line in out.splitlines() if line.split()}
     assert "GB/s ±" in rows["DRAM"]
     assert "TFLOP/s as multiply-adds" in rows["fp32"]
-    assert "L2 39" in rows["particles/structs16"]
+    cliff = re.search(r"L2 ([\d.]+) MiB", rows["particles/structs16"])
+    assert cliff
+    assert float(cliff[1]) == pytest.approx(40, rel=0.05)  # two thirds of 60 MiB
     assert rows["particles/structs16"].endswith("100 %")
 
 
