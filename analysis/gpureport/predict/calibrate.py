@@ -128,8 +128,7 @@ def _with_copy(device: Device, shown: _Shown) -> Device:
     device = _with_stream(device, shown)
     caches, facts = [], []
     for cache, entry in zip(device.caches, shown.specified.caches, strict=True):
-        expected = entry.written_extent or entry.bandwidth_extent
-        extent = _extent(entry, expected, shown.matches) if cache.scope == "device" else None
+        extent = _extent(entry, entry.extent_of_writes, shown.matches) if cache.scope == "device" else None
         if extent:
             facts.append(f"caches.{cache.name}.written_extent")
             cache = cache.model_copy(update={"written_extent": extent})
@@ -184,8 +183,7 @@ def _with_caches(device: Device, shown: _Shown, scope: Literal["compute_unit", "
         if cache.scope == scope and cache.name in shown.ratios:
             update["bandwidth_bytes_per_cycle"] = entry.bandwidth_bytes_per_cycle * shown.ratios[cache.name]
             facts.append(f"caches.{cache.name}.bandwidth")
-        expected = entry.ordered_extent or entry.bandwidth_extent
-        extent = _extent(entry, expected, shown.matches) if cache.scope == scope else None
+        extent = _extent(entry, entry.extent_in_order, shown.matches) if cache.scope == scope else None
         if extent:
             name = "ordered_extent" if entry.ordered_extent else "bandwidth_extent"
             update[name] = extent

@@ -277,5 +277,4 @@ def held_longer(devices: tuple[Device, Device]) -> str | None:
 def _held_bytes(device: Device) -> float:
     """Return the working set, written too, at which the last cache that all compute units share has half given out."""
     shared = [cache for cache in device.caches if cache.scope == "device"] or list(device.caches)
-    extents = [(cache, cache.written_extent or cache.bandwidth_extent) for cache in shared]
-    return max((cache.capacity_bytes * extent.midpoint for cache, extent in extents), default=0.0)
+    return max((cache.capacity_bytes * cache.extent_of_writes.midpoint for cache in shared), default=0.0)

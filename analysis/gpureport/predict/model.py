@@ -81,7 +81,7 @@ def point_time(device: Device, demand: Demand, resources: Resources) -> PointTim
     held = _held_bytes(device, demand, resident)
     load_cycles, level = staircase(footprint, latency_levels(device, held))
     evenly = _operation_times(device, demand)
-    by_class = _unevenly(device, evenly, _waves_of_a_group(device, demand) * ceil(demand.groups / _hosts(device)))
+    by_class = _unevenly(device, evenly, _waves_of_a_host(device, demand))
     by_pipe = _pipe_times(device, by_class)
     memory_s, bound = _memory_time(device, demand, footprint, held, resident) if demand.streams else (0.0, "DRAM")
     throughput = {**by_pipe, bound: memory_s} if demand.streams else dict(by_pipe)
@@ -91,7 +91,7 @@ def point_time(device: Device, demand: Demand, resources: Resources) -> PointTim
     latency_s = alone.time_s * ceil(rounds) + device.cycles(device.architecture.turnover_cycles) * (ceil(rounds) - 1)
     groups_s = _group_time(device, demand)
     computing_s = corner(by_pipe.values(), THROUGHPUT_CORNER)
-    p = _latency_corner(ceil(demand.groups / _hosts(device)))
+    p = _latency_corner(_groups_of_a_host(device, demand))
     if device.kind != "cpu" and resident.groups_per_compute_unit == 1:
         # Nobody else is on the unit, now or later; memory has others to serve.
         work_s = corner((memory_s, max(computing_s, latency_s)), p)
@@ -184,7 +184,7 @@ def _in_flight_bytes(device: Device, demand: Demand, resident: Occupancy) -> flo
     """Return what the resident work-groups will have asked for when they end; 0 if data are not found again by them."""
     if demand.reused != "kernel":
         return 0.0
-    groups = min(demand.groups, max(1, resident.groups_per_compute_unit) * _hosts(device))
+    groups = min(demand.groups, _slots(device, resident))
     return traffic.requested_bytes(demand.streams) / demand.groups * groups
 
 
@@ -197,14 +197,13 @@ def _extent(cache: Cache, demand: Demand, *, overlapping: bool) -> Extent:
         overlapping: whether groups begin with the next pass over the data before others are done with the last one.
     """
     if any(stream.write for stream in demand.streams):
-        return cache.written_extent or cache.bandwidth_extent
-    return cache.bandwidth_extent if overlapping else cache.ordered_extent or cache.bandwidth_extent
+        return cache.extent_of_writes
+    return cache.bandwidth_extent if overlapping else cache.extent_in_order
 
 
 def _busy_share(device: Device, demand: Demand) -> float:
     """Return the share of the compute units that work, on average, until the fullest has done its groups."""
-    hosts = _hosts(device)
-    return demand.groups / (ceil(demand.groups / hosts) * hosts)
+    return demand.groups / (_groups_of_a_host(device, demand) * _hosts(device))
 
 
 def _units_of_a_host(device: Device) -> int:
@@ -216,6 +215,11 @@ def _units_of_a_host(device: Device) -> int:
 def _hosts(device: Device) -> float:
     """Return how many places there are where a work-group can run: compute units, or groups of them."""
     return max(1.0, device.compute_units / _units_of_a_host(device))
+
+
+def _groups_of_a_host(device: Device, demand: Demand) -> int:
+    """Return how many groups the fullest of these places gets."""
+    return ceil(demand.groups / _hosts(device))
 
 
 def _write_time(device: Device, demand: Demand) -> float:
@@ -281,6 +285,10 @@ def _waves_of_a_group(device: Device, demand: Demand) -> int:
     return ceil(prod(demand.work_group) / device.architecture.wave_width)
 
 
+def _waves_of_a_host(device: Device, demand: Demand) -> int:
+    return _waves_of_a_group(device, demand) * _groups_of_a_host(device, demand)
+
+
 def _group_time(device: Device, demand: Demand) -> float:
     """Return the seconds that starting all work-groups takes."""
     return demand.groups / (device.launch.groups_per_cycle * device.clock_hz)
@@ -327,7 +335,7 @@ def _last_waves_time(device: Device, demand: Demand, computing_s: float, chain_s
     until the next one ends after a wave's share (an assumption: waves that took fair turns would end together). Where
     all waves together only just keep it busy, none is left over. Waves that meet at barriers go together.
     """
-    waves = ceil(_waves_of_a_group(device, demand) * ceil(demand.groups / _hosts(device)) / _schedulers(device))
+    waves = ceil(_waves_of_a_host(device, demand) / _schedulers(device))
     share_s = computing_s / waves
     alone_s = corner((share_s, chain_s), LONE_CORNER)
     last = ceil(alone_s / share_s) - 1
@@ -337,8 +345,12 @@ def _last_waves_time(device: Device, demand: Demand, computing_s: float, chain_s
 
 def _rounds(device: Device, demand: Demand, resident: Occupancy) -> float:
     """Return how often all resident groups are replaced: a group's successor starts when its last wave is done."""
-    slots = max(1, resident.groups_per_compute_unit) * _hosts(device)
-    return max(1.0, demand.groups / slots)
+    return max(1.0, demand.groups / _slots(device, resident))
+
+
+def _slots(device: Device, resident: Occupancy) -> float:
+    """Return how many groups reside at once; one a place in any case."""
+    return max(1, resident.groups_per_compute_unit) * _hosts(device)
 
 
 _OF_A_UNIT = frozenset({"local", "shuffle", "memory", "barrier"})
@@ -368,4 +380,4 @@ def _issue_time(device: Device, demand: Demand, evenly: Mapping[str, float]) -> 
     if device.kind == "cpu":
         return 0.0
     times = _pipe_times(device, _unevenly(device, evenly, _waves_of_a_group(device, demand)))
-    return max(times.values(), default=0.0) / ceil(demand.groups / _hosts(device))
+    return max(times.values(), default=0.0) / _groups_of_a_host(device, demand)

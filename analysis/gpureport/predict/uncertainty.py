@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from gpureport.predict.propagation import Tape
 from gpureport.records import Prediction, Sensitivity
-from gpureport.spec.models import Cache, Device, Extent
+from gpureport.spec.models import EXTENTS, Cache, Device, Extent
 
 Floats = NDArray[np.float64]
 
@@ -242,10 +242,8 @@ def _mapped_cache(cache: Cache, number: Callable[[str, float], float]) -> Cache:
         "capacity_bytes": number(f"{path}.capacity", cache.capacity_bytes),
         "latency_cycles": number(f"{path}.latency", cache.latency_cycles),
         "bandwidth_bytes_per_cycle": number(f"{path}.bandwidth", cache.bandwidth_bytes_per_cycle),
-        "bandwidth_extent": _scaled(cache.bandwidth_extent, number(f"{path}.bandwidth_extent", 1.0)),
-        "latency_extent": _scaled(cache.latency_extent, number(f"{path}.latency_extent", 1.0)),
     }
-    for name in ("ordered_extent", "written_extent"):
+    for name in EXTENTS:
         extent: Extent | None = getattr(cache, name)
         if extent:
             update[name] = _scaled(extent, number(f"{path}.{name}", 1.0))

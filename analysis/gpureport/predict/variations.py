@@ -7,7 +7,7 @@ from math import ceil, prod
 from typing import Any
 
 from gpureport.predict.case import Case
-from gpureport.spec.models import Cache, Extent, NvidiaOccupancy
+from gpureport.spec.models import EXTENTS, Cache, Extent, NvidiaOccupancy
 from gpureport.workloads.model import Stream
 
 Vary = Callable[[Case], Sequence[Case]]
@@ -68,8 +68,7 @@ _FULL = Extent(departure=0.98, midpoint=1.0, arrival=1.02)
 
 
 def whole_cache(case: Case) -> Sequence[Case]:
-    extents = ("bandwidth_extent", "latency_extent", "ordered_extent", "written_extent")
-    return _all_caches(case, **dict.fromkeys(extents, _FULL))
+    return _all_caches(case, **dict.fromkeys(EXTENTS, _FULL))
 
 
 def no_carve_out(case: Case) -> Sequence[Case]:

@@ -24,6 +24,10 @@ class Extent(Record):
     arrival: Positive
 
 
+EXTENTS = ("bandwidth_extent", "latency_extent", "ordered_extent", "written_extent")
+"""Fields of a cache that say where curves leave it."""
+
+
 class Cache(Record):
     """One cache level."""
 
@@ -60,6 +64,16 @@ class Cache(Record):
     used longest ago; ``None``: as ``bandwidth_extent``."""
     written_extent: Extent | None = None
     """Where the bandwidth curve of a kernel that also writes leaves this level; ``None``: as ``bandwidth_extent``."""
+
+    @property
+    def extent_in_order(self) -> Extent:
+        """Where the bandwidth of passes in order leaves this level."""
+        return self.ordered_extent or self.bandwidth_extent
+
+    @property
+    def extent_of_writes(self) -> Extent:
+        """Where the bandwidth of kernels that also write leaves this level."""
+        return self.written_extent or self.bandwidth_extent
 
 
 class Memory(Record):

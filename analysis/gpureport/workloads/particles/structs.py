@@ -93,7 +93,7 @@ def _around_the_edge(device: Device, beyond: float) -> tuple[float, ...]:
     """Return working sets as parts of the last cache: well inside, just inside, just outside, far *beyond*."""
     if not device.caches:
         return (0.125, 0.5, 2.0, beyond)
-    extent = device.caches[-1].written_extent or device.caches[-1].bandwidth_extent
+    extent = device.caches[-1].extent_of_writes
     return (0.125, 0.9 * extent.departure, 1.1 * extent.arrival, beyond)
 
 
