@@ -1,21 +1,32 @@
-"""Where a cache gives out for whom: passes in order, passes that overlap, kernels that write; and why two thirds."""
+"""Where a cache gives out for whom: passes in order, passes that overlap, kernels that write; why at two thirds."""
 
 from collections import OrderedDict
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass, replace
 from itertools import pairwise
+from typing import Literal
 
 import numpy as np
 import pytest
 
-from gpureport.predict.model import _extent, _in_flight_bytes, point_time
+from gpureport.predict.model import (
+    THROUGHPUT_CORNER,
+    _extent,
+    _in_flight_bytes,
+    _write_time,
+    corner,
+    point_time,
+)
 from gpureport.predict.occupancy import Resources, occupancy
 from gpureport.spec.database import load_database
-from gpureport.spec.models import Extent
+from gpureport.spec.models import Device, Extent
 from gpureport.workloads.model import Demand, Stream
 from tests.toy import L2, MIB, TOY
 
-ORDERED, WRITTEN = (Extent(departure=0.6, midpoint=middle, arrival=0.9) for middle in (0.75, 0.67))
-CACHE = L2.model_copy(update={"ordered_extent": ORDERED, "written_extent": WRITTEN})
+ORDERED, WRITTEN, TO_AND_FRO = (Extent(departure=0.6, midpoint=middle, arrival=0.9) for middle in (0.75, 0.67, 0.8))
+CACHE = L2.model_copy(
+    update={"ordered_extent": ORDERED, "written_extent": WRITTEN, "ping_pong_extent": TO_AND_FRO},
+)
 READ = Demand(
     work_items=256_000,
     work_group=(256,),
@@ -30,6 +41,9 @@ def test_passes_in_order_have_an_extent_of_their_own_and_so_have_writes() -> Non
     assert _extent(CACHE, READ, overlapping=False) == ORDERED
     assert _extent(CACHE, READ, overlapping=True) == CACHE.bandwidth_extent
     assert _extent(CACHE, COPY, overlapping=False) == _extent(CACHE, COPY, overlapping=True) == WRITTEN
+    back = replace(COPY, ping_pong=True)
+    assert _extent(CACHE, back, overlapping=False) == TO_AND_FRO
+    assert _extent(CACHE.model_copy(update={"ping_pong_extent": None}), back, overlapping=False) == WRITTEN
     for demand in (READ, COPY):
         assert _extent(L2, demand, overlapping=False) == L2.bandwidth_extent
 
@@ -56,45 +70,95 @@ def test_the_model_asks_whether_passes_overlap() -> None:
     assert ordered > 1.5 * overlapping
 
 
-def _missing(size: float, ways: int, lines: int = 8192, seed: int = 1) -> float:
-    """Return the share of reads that memory must serve, in passes in order over *size* x the capacity.
+@dataclass
+class _Shares:
+    """What happened to the lines that a pass touched, as shares of them."""
 
-    Two partitions, of which each is the home of half of the lines. A chunk of lines is read from one side or the other,
-    as compute units happen to take it. What its home is not on that side is kept on both. Of a set of *ways* lines the
-    one leaves that was used longest ago.
+    missed: float = 0.0
+    written_back: float = 0.0
+    crossed: float = 0.0
+
+
+Order = Literal["read", "copy", "ping_pong"]
+
+
+class _Partitions:
+    """Two partitions, of which each is the home of half of the lines; of a set of *ways* the oldest line leaves.
+
+    A line that is asked for on one side and at home on the other is kept on both, whether it is read or written; a
+    write ends the copy on the side it did not come from.
     """
-    chance = np.random.default_rng(seed)
-    sets = lines // 2 // ways
-    count = round(size * lines)
-    homes, places = chance.integers(2, size=count).tolist(), chance.integers(sets, size=count).tolist()
-    partitions: list[list[OrderedDict[int, None]]] = [[OrderedDict() for _ in range(sets)] for _ in range(2)]
 
-    def hit(side: int, line: int) -> bool:
-        held = partitions[side][places[line]]
-        found = line in held
-        held[line] = None
+    def __init__(self, count: int, ways: int, lines: int, chance: np.random.Generator) -> None:
+        sets = lines // 2 // ways
+        self.ways = ways
+        self.homes: list[int] = chance.integers(2, size=count).tolist()
+        self.places: list[int] = chance.integers(sets, size=count).tolist()
+        self.held: list[list[OrderedDict[int, bool]]] = [[OrderedDict() for _ in range(sets)] for _ in range(2)]
+        self.shares = _Shares()
+
+    def read(self, side: int, line: int) -> None:
+        """Find *line* on the side of its reader, at its home, or in memory."""
+        home, near = self.homes[line], line in self._set(side, line)
+        self.shares.crossed += side != home and not near
+        self.shares.missed += not near and line not in self._set(home, line)
+        for place in [side] if near else [home, side]:
+            self._touch(place, line)
+
+    def write(self, side: int, line: int) -> None:
+        """Change *line* at its home."""
+        home = self.homes[line]
+        self.shares.crossed += side != home
+        self._touch(home, line, changed=True)
+        if side != home:
+            self._touch(side, line)
+        else:
+            self._set(1 - home, line).pop(line, None)
+
+    def _set(self, side: int, line: int) -> OrderedDict[int, bool]:
+        return self.held[side][self.places[line]]
+
+    def _touch(self, side: int, line: int, *, changed: bool = False) -> None:
+        held = self._set(side, line)
+        if line not in held and len(held) == self.ways:
+            self.shares.written_back += held.popitem(last=False)[1]
+        held[line] = held.get(line, False) or changed
         held.move_to_end(line)
-        if len(held) > ways:
-            held.popitem(last=False)
-        return found
 
-    missed = reads = 0
+
+def _shares(size: float, ways: int = 32, order: Order = "read", lines: int = 8192, seed: int = 1) -> _Shares:
+    """Return what happens in passes in order over *size* x the capacity, once the first ones are over.
+
+    A chunk of lines is touched from one side or the other, as compute units happen to take it.
+    """
+    chance, count = np.random.default_rng(seed), round(size * lines)
+    cache = _Partitions(count, ways, lines, chance)
+    half = count // 2
     for number in range(10):
-        for first in range(0, count, 32):
+        if number == 5:
+            cache.shares = _Shares()
+        source, target = (half, 0) if order == "ping_pong" and number % 2 else (0, half)
+        for first in range(0, count if order == "read" else half, 32):
             side = int(chance.integers(2))
-            for line in range(first, min(first + 32, count)):
-                found = hit(side, line)
-                if not found and side != homes[line]:
-                    found = hit(homes[line], line)
-                if number >= 5:
-                    reads, missed = reads + 1, missed + (not found)
-    return missed / reads
+            chunk = range(first, min(first + 32, count if order == "read" else half))
+            for line in chunk:
+                cache.read(side, source + line)
+            for line in chunk if order != "read" else ():
+                cache.write(side, target + line)
+    return _Shares(*(value / (5 * count) for value in astuple(cache.shares)))
+
+
+def _where(sizes: Sequence[float], times: Sequence[float], time: float) -> float:
+    """Return the size at which the time has grown to *time*."""
+    pairs = zip(pairwise(sizes), pairwise(times), strict=True)
+    (a, b), (low, high) = next(pair for pair in pairs if pair[1][0] < time <= pair[1][1])
+    return a + (time - low) / (high - low) * (b - a)
 
 
 def test_two_partitions_give_out_at_two_thirds() -> None:
     """Half of the lines are kept twice: 3/2 of the data fit into the whole, if no set is fuller than others."""
-    assert _missing(0.64, ways=4096) < 0.2
-    assert _missing(0.70, ways=4096) > 0.8
+    assert _shares(0.64, ways=4096).missed < 0.2
+    assert _shares(0.70, ways=4096).missed > 0.8
 
 
 @pytest.mark.parametrize("entry", ["nvidia/h200_sxm", "nvidia/a100_sxm_80"])
@@ -103,16 +167,69 @@ def test_the_extent_of_passes_in_order_is_that_of_the_simulation(entry: str) -> 
     device = load_database().device(entry)
     cache = device.caches[-1]
     assert cache.ordered_extent is not None
-    share = device.memory.bandwidth_bytes_per_s * device.memory.efficiency / device.level_bandwidth_bytes_per_s(cache)
+    longer = device.level_bandwidth_bytes_per_s(cache) / _memory_bytes_per_s(device)
     sizes = [0.5 + 0.02 * i for i in range(26)]
-    missing = [_missing(size, ways=32) for size in sizes]
+    times = [_shares(size).missed * longer for size in sizes]
 
-    def where(rate: float) -> float:
-        """Return the size at which the rate has fallen to *rate* of the cache's."""
-        pairs = zip(pairwise(sizes), pairwise(missing), strict=True)
-        (a, b), (low, high) = next(pair for pair in pairs if pair[1][0] < share / rate <= pair[1][1])
-        return a + (share / rate - low) / (high - low) * (b - a)
+    assert cache.ordered_extent.departure == pytest.approx(_where(sizes, times, 1 / 0.95), rel=0.05)
+    assert cache.ordered_extent.midpoint == pytest.approx(_where(sizes, times, longer**0.5), rel=0.03)
+    assert cache.ordered_extent.arrival == pytest.approx(_where(sizes, times, 0.95 * longer), rel=0.05)
 
-    assert cache.ordered_extent.departure == pytest.approx(where(0.95), rel=0.05)
-    assert cache.ordered_extent.midpoint == pytest.approx(where(share**0.5), rel=0.03)
-    assert cache.ordered_extent.arrival == pytest.approx(where(share / 0.95), rel=0.05)
+
+def test_the_extent_of_copies_is_that_of_the_simulation() -> None:
+    """The cache, the path between its partitions, and memory, joined by the model's corner; in times of the cache.
+
+    The corner never comes down to what memory alone takes, so that it does not show the arrival.
+    """
+    device = load_database().device("nvidia/h200_sxm")
+    cache, rate = device.caches[-1], device.architecture.sector_writes_per_cycle
+    assert cache.written_extent is not None
+    assert rate is not None
+    bandwidth = device.level_bandwidth_bytes_per_s(cache)
+    writing = bandwidth / (rate * device.compute_units * device.clock_hz * cache.sector_bytes)
+    longer = bandwidth / _memory_bytes_per_s(device)
+
+    def time(shares: _Shares) -> float:
+        """Half of the writes cross: a quarter of all that a copy moves is what limits writes."""
+        memory = (shares.missed + shares.written_back) * longer
+        return corner((1.0, shares.crossed / 0.25 * writing / 2, memory), THROUGHPUT_CORNER)
+
+    within = time(_Shares(crossed=0.25))
+    sizes = [0.4 + 0.02 * i for i in range(30)]
+    times = [time(_shares(size, order="copy")) for size in sizes]
+
+    assert cache.written_extent.departure == pytest.approx(_where(sizes, times, within / 0.95), rel=0.05)
+    assert cache.written_extent.midpoint == pytest.approx(_where(sizes, times, (within * longer) ** 0.5), rel=0.03)
+
+
+def _memory_bytes_per_s(device: Device) -> float:
+    return device.memory.bandwidth_bytes_per_s * device.memory.efficiency
+
+
+def test_half_of_the_writes_cross_and_a_quarter_of_the_reads_of_what_was_written() -> None:
+    """Which is what the model counts; reads of what nobody writes do not cross, as both sides keep it."""
+    assert _shares(0.3, order="read").crossed < 0.05
+    assert _shares(0.3, order="copy").crossed == pytest.approx((0 + 0.5) / 2, abs=0.02)
+    assert _shares(0.3, order="ping_pong").crossed == pytest.approx((0.25 + 0.5) / 2, abs=0.02)
+
+
+def test_the_model_counts_what_crosses_between_partitions() -> None:
+    """A read of what the last dispatch wrote is worth half a write; and a sector that two stores fill, two."""
+    architecture = TOY.architecture.model_copy(update={"sector_writes_per_cycle": 0.5})
+    parted, whole = (
+        TOY.model_copy(
+            update={
+                "architecture": architecture,
+                "caches": (TOY.caches[0], CACHE.model_copy(update={"partitions": partitions})),
+            }
+        )
+        for partitions in (2, 1)
+    )
+    sectors = 2**20 * 16 / CACHE.sector_bytes
+    once_s = sectors / (0.5 * TOY.compute_units * TOY.clock_hz)
+
+    assert _write_time(parted, COPY) == pytest.approx(once_s)
+    assert _write_time(parted, replace(COPY, ping_pong=True)) == pytest.approx(1.5 * once_s)
+    assert _write_time(whole, replace(COPY, ping_pong=True)) == pytest.approx(once_s)
+    assert _write_time(parted, replace(COPY, stores_per_sector=2.0)) == pytest.approx(2 * once_s)
+    assert _write_time(parted, replace(READ, ping_pong=True)) == 0

@@ -1,9 +1,10 @@
 """A device with what its primitives measured in place of what its entry says.
 
 Only primitives calibrate, and only the predictions of other workloads: launch cost and rate (``launch``), stream
-bandwidth and where curves that write leave a cache (``memory/copy``), rates of writes (``memory/write``,
-``memory/scatter``), bandwidth and extent of the caches (``memory/read``, ``memory/read_private``), latencies
-(``memory/latency``), rates and latencies of instructions and what barriers cost (``instructions``, ``local_memory``).
+bandwidth and where curves that write leave a cache (``memory/copy``, ``memory/ping_pong``), rates of writes
+(``memory/write``, ``memory/scatter``), bandwidth and extent of the caches (``memory/read``, ``memory/read_private``),
+latencies (``memory/latency``), rates and latencies of instructions and what barriers cost (``instructions``,
+``local_memory``).
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -126,15 +127,28 @@ def _with_stream(device: Device, shown: _Shown) -> Device:
 def _with_copy(device: Device, shown: _Shown) -> Device:
     """Take the stream's share of the listed bandwidth, and where a curve that also writes leaves the last caches."""
     device = _with_stream(device, shown)
+    return _with_extent(device, shown, "written_extent", "stream copy (memory/copy)")
+
+
+def _with_ping_pong(device: Device, shown: _Shown) -> Device:
+    """Take where a curve leaves the last caches if each dispatch reads what the one before it wrote."""
+    return _with_extent(device, shown, "ping_pong_extent", "stream copy, there and back (memory/ping_pong)")
+
+
+_WritesExtent = Literal["written_extent", "ping_pong_extent"]
+
+
+def _with_extent(device: Device, shown: _Shown, name: _WritesExtent, how: str) -> Device:
+    """Take where a curve that also writes leaves the last caches, as the extent called *name*."""
     caches, facts = [], []
     for cache, entry in zip(device.caches, shown.specified.caches, strict=True):
-        extent = _extent(entry, entry.extent_of_writes, shown.matches) if cache.scope == "device" else None
+        expected = entry.extent_of_writes if name == "written_extent" else entry.extent_of_ping_pong
+        extent = _extent(entry, expected, shown.matches) if cache.scope == "device" else None
         if extent:
-            facts.append(f"caches.{cache.name}.written_extent")
-            cache = cache.model_copy(update={"written_extent": extent})
+            facts.append(f"caches.{cache.name}.{name}")
+            cache = cache.model_copy(update={name: extent})
         caches.append(cache)
-    how = _measured(device, facts, "stream copy (memory/copy)")
-    return device.model_copy(update={"caches": tuple(caches), "provenance": how})
+    return device.model_copy(update={"caches": tuple(caches), "provenance": _measured(device, facts, how)})
 
 
 def _with_writes(device: Device, shown: _Shown) -> Device:
@@ -309,6 +323,7 @@ _TAKES: Mapping[str, Callable[[Device, _Shown], Device]] = {
     "launch/groups": _with_launch,
     "launch/queued": _with_lone_launch,
     "memory/copy": _with_copy,
+    "memory/ping_pong": _with_ping_pong,
     "memory/write": _with_writes,
     "memory/scatter": _with_scatter,
     "memory/read": partial(_with_caches, scope="device"),

@@ -60,7 +60,7 @@ def _chained(case: Case, *varies: Vary) -> Sequence[Case]:
 
 
 def one_partition(case: Case) -> Sequence[Case]:
-    of_both = {"ordered_extent": None, "written_extent": None}
+    of_both = {"ordered_extent": None, "written_extent": None, "ping_pong_extent": None}
     return _caches(case, lambda cache: {"capacity_bytes": cache.capacity_bytes / cache.partitions, **of_both})
 
 

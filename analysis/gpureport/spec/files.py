@@ -62,6 +62,8 @@ class CacheFields(Strict):
     """The same for the bandwidth of passes that follow one another in order; as ``bandwidth_extent`` if not given."""
     written_extent: Leaf[Extents] | None = None
     """The same for the bandwidth of kernels that also write; as ``bandwidth_extent`` if not given."""
+    ping_pong_extent: Leaf[Extents] | None = None
+    """The same where each dispatch reads what the one before it wrote; as ``written_extent`` if not given."""
     persistent: Leaf[Flag] | None = None
     """Whether contents survive from one dispatch to the next."""
     unified_with_local_memory: Leaf[Flag] | None = None

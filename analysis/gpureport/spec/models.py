@@ -24,7 +24,7 @@ class Extent(Record):
     arrival: Positive
 
 
-EXTENTS = ("bandwidth_extent", "latency_extent", "ordered_extent", "written_extent")
+EXTENTS = ("bandwidth_extent", "latency_extent", "ordered_extent", "written_extent", "ping_pong_extent")
 """Fields of a cache that say where curves leave it."""
 
 
@@ -64,6 +64,9 @@ class Cache(Record):
     used longest ago; ``None``: as ``bandwidth_extent``."""
     written_extent: Extent | None = None
     """Where the bandwidth curve of a kernel that also writes leaves this level; ``None``: as ``bandwidth_extent``."""
+    ping_pong_extent: Extent | None = None
+    """Where that of a kernel leaves this level that reads what the dispatch before it wrote, and writes what that one
+    read; ``None``: as of kernels that write."""
 
     @property
     def extent_in_order(self) -> Extent:
@@ -74,6 +77,11 @@ class Cache(Record):
     def extent_of_writes(self) -> Extent:
         """Where the bandwidth of kernels that also write leaves this level."""
         return self.written_extent or self.bandwidth_extent
+
+    @property
+    def extent_of_ping_pong(self) -> Extent:
+        """Where the bandwidth of kernels leaves this level that read what the dispatch before them wrote."""
+        return self.ping_pong_extent or self.extent_of_writes
 
 
 class Memory(Record):

@@ -174,6 +174,7 @@ def _cache(name: str, values: Layer) -> Cache:
         unified_with_local_memory=part.get("unified_with_local_memory", False),
         ordered_extent=_extent(part["ordered_extent"]) if "ordered_extent" in part else None,
         written_extent=_extent(part["written_extent"]) if "written_extent" in part else None,
+        ping_pong_extent=_extent(part["ping_pong_extent"]) if "ping_pong_extent" in part else None,
         partitions=part.get("partitions", 1),
         far_latency_cycles=part.get("far_latency"),
     )

@@ -37,6 +37,7 @@ _EXAMPLES = {
     "bandwidth_extent": "[0.9, 1.05, 1.3]",
     "ordered_extent": "[0.9, 1.05, 1.3]",
     "written_extent": "[0.9, 1.05, 1.3]",
+    "ping_pong_extent": "[0.9, 1.05, 1.3]",
     "latency_extent": "[0.95, 1.02, 1.15]",
     "persistent": "true",
     "unified_with_local_memory": "true",

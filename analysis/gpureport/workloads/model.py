@@ -122,6 +122,7 @@ class Demand:
         local_memory_bytes: of one work-group.
         lines_per_access: lines that one access of a wave touches; the load/store unit takes them one by one.
         line_conflicts: the most of them of which it wants one and the same bank.
+        stores_per_sector: by how many stores each sector is filled.
         line_writes: lines that waves write, once for each store; ``None``: as many as the streams fill.
         branches: whether work-items take different paths; a CPU's compiler then does not run them as vector lanes.
         local_conflicts: factor by which bank conflicts multiply local-memory accesses.
@@ -131,6 +132,7 @@ class Demand:
         loaded: whether its own traffic loads the memory system, so that loads take longer than a lone one.
         shared: whether every compute unit sooner or later touches all data (caches of compute units then hold
             copies) or only its own part (they add up).
+        ping_pong: whether the next dispatch reads what this one writes, and writes where this one reads.
         one_buffer: whether only the largest of its buffers takes room in the caches.
         alone: whether the dispatch is timed by itself, not in a row with others.
     """
@@ -146,11 +148,13 @@ class Demand:
     local_memory_bytes: int = 0
     lines_per_access: float = 1.0
     line_conflicts: float = 1.0
+    stores_per_sector: float = 1.0
     line_writes: float | None = None
     branches: bool = False
     local_conflicts: float = 1.0
     reused: Literal["dispatch", "kernel", "never"] = "dispatch"
     shared: bool = True
+    ping_pong: bool = False
     in_step: bool = True
     loaded: bool = True
     one_buffer: bool = False

@@ -205,6 +205,7 @@ class Board(Workload):
             cached_chain=2.0 if self.row_after_row else 0.0,
             registers=self.registers,
             branches=self.branches,
+            ping_pong=True,
             lines_per_access=tiling.lines_per_access(self.aside),
             line_conflicts=tiling.line_conflicts,
             line_writes=self.stores * tiling.line_writes,

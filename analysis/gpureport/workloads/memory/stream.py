@@ -1,7 +1,8 @@
-"""Streams against working set: write, copy, triad."""
+"""Streams against working set: write, copy one way, copy there and back, triad."""
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import ClassVar, cast
 
 import numpy as np
@@ -45,13 +46,15 @@ class _Streaming(Workload):
     """Vectors of a work-item: one, as in the tools whose figures are compared with."""
     local: ClassVar[int] = 256
     """Work-items of a group."""
+    far: ClassVar[int] = 96
+    """The largest working set of all, in capacities of the last cache."""
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """One sweep over the working set (all arrays together)."""
         shape = {"per_item": self.per_item, "local": min(self.local, limits.max_work_group)}
         arrays, step = len(self.read) + 1, self._step(shape)
         # Far beyond the caches rates still rise by a few percent: what a dispatch begins and ends with weighs less.
-        far = 8 if limits.quick or device.kind == "cpu" else 96
+        far = 8 if limits.quick or device.kind == "cpu" else self.far
         high = self._at_most(far * grid.last_cache_bytes(device), step, limits)
         points = tuple(
             {"vectors": size // arrays // (4 * _WORDS), **shape}
@@ -180,6 +183,43 @@ class Copy(_Streaming):
         return {"to": job.buffers["from"].filled()}
 
 
+class PingPong(_Streaming):
+    """One array in, one out, and back again."""
+
+    variant = "ping_pong"
+    title = "Stream copy there and back against working set"
+    description = (
+        "As copy, but every other dispatch copies back: each reads what the one before it wrote, as simulations with "
+        "two buffers do. Caches of several partitions then keep other lines, and more crosses between the partitions. "
+        "Counted: bytes read plus written."
+    )
+    metric = Metric(kind="rate", unit="B", label="copy bandwidth")
+    verification_dispatches = 2
+    read = ("one",)
+    written = "other"
+    far = 8
+
+    def demand(self, parameters: Parameters, device: Device) -> Demand:
+        """As any stream's."""
+        return replace(super().demand(parameters, device), ping_pong=True)
+
+    def scalars(self, parameters: Parameters, rng: np.random.Generator) -> tuple[Argument, ...]:  # noqa: ARG002
+        """The number of vectors."""
+        return (np.uint32(parameters["vectors"]),)
+
+    def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
+        """There and back."""
+        there = super().job(parameters, rng)
+        (copy,) = (replace(dispatch, kernel="copy") for dispatch in there.dispatches)
+        one, other, *rest = copy.arguments
+        return replace(there, dispatches=(copy, replace(copy, arguments=(other, one, *rest))))
+
+    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
+        """The same bytes in both."""
+        filled = job.buffers["one"].filled()
+        return {"one": filled, "other": filled}
+
+
 class Write(_Streaming):
     """One array out."""
 
@@ -238,4 +278,4 @@ class Triad(_Streaming):
         return {"a": b + s * c}
 
 
-WORKLOADS = (Copy(), Write(), Triad())
+WORKLOADS = (Copy(), PingPong(), Write(), Triad())

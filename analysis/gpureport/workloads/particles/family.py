@@ -103,6 +103,11 @@ class Particles(Workload):
         """Return the lines that one access of a wave touches; 1 where they are no more than its bytes fill."""
         return 1.0
 
+    @property
+    def stores_per_sector(self) -> float:
+        """By how many stores a sector is filled; in most layouts all that one store of a wave reaches."""
+        return 1.0
+
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         """A few operations a particle, all independent; the next step finds what this one wrote.
 
@@ -124,6 +129,8 @@ class Particles(Workload):
             memory_chain=1.0,
             registers=20,
             branches=self.branches,
+            ping_pong=True,
+            stores_per_sector=self.stores_per_sector,
             lines_per_access=self.lines_per_access(device),
         )
 

@@ -93,7 +93,7 @@ def _around_the_edge(device: Device, beyond: float) -> tuple[float, ...]:
     """Return working sets as parts of the last cache: well inside, just inside, just outside, far *beyond*."""
     if not device.caches:
         return (0.125, 0.5, 2.0, beyond)
-    extent = device.caches[-1].extent_of_writes
+    extent = device.caches[-1].extent_of_ping_pong
     return (0.125, 0.9 * extent.departure, 1.1 * extent.arrival, beyond)
 
 
@@ -127,6 +127,11 @@ class WholeStructs(_Structs):
         """Every byte of each record, in and out."""
         whole = self.stored_bytes
         return (Stream("a", count, whole, whole), Stream("b", count, whole, whole, write=True))
+
+    @property
+    def stores_per_sector(self) -> float:
+        """One for each vector of a struct: they are stored one after another."""
+        return self.stored_bytes / 16
 
 
 class ShortStructs(WholeStructs):
