@@ -15,23 +15,23 @@ from gpureport.predict.hypotheses import HYPOTHESES, Hypothesis
 from gpureport.predict.occupancy import Resources
 from gpureport.predict.variations import in_turn, lone_launches
 from gpureport.records import Axis, Explanation, SweepKey
-from gpureport.spec.models import CpuOccupancy, Device
+from gpureport.spec.models import CpuOccupancy, Device, Extent
 from gpureport.workloads import all_workloads
 from gpureport.workloads.model import Demand, Stream, Sweep
-from tests.toy import KIB, L1, L2, TOY
+from tests.toy import KIB, L1, L2, TOY, toy
 
 KEY = SweepKey(workload="family", variant="variant", sweep="sweep")
 NAMES = [hypothesis.name for hypothesis in HYPOTHESES]
 
 
-def _toy(**architecture: Any) -> Device:
-    return TOY.model_copy(update={"architecture": TOY.architecture.model_copy(update=architecture)})
-
-
-LOOKED_UP = _toy(lines_per_access=4.0)
-PIPED = _toy(pipes={"ALU": ("int32", "shuffle")})
-CPU = _toy(kind="cpu", wave_width=8, occupancy=CpuOccupancy(local_memory_bytes=32 * KIB)).model_copy(
+LOOKED_UP = toy(lines_per_access=4.0)
+PIPED = toy(pipes={"ALU": ("int32", "shuffle")})
+CPU = toy(kind="cpu", wave_width=8, occupancy=CpuOccupancy(local_memory_bytes=32 * KIB)).model_copy(
     update={"kind": "cpu", "compute_units": 8}
+)
+LATER = Extent(departure=1.2, midpoint=1.5, arrival=1.8)
+PARTED = toy(sector_writes_per_cycle=0.25).model_copy(
+    update={"caches": (L1, L2.model_copy(update={"ping_pong_extent": LATER}))}
 )
 WHOLE = TOY.model_copy(update={"caches": (L1, L2.model_copy(update={"partitions": 1}))})
 SLOW = TOY.model_copy(update={"memory": TOY.memory.model_copy(update={"bandwidth_bytes_per_s": 4e11})})
@@ -106,6 +106,8 @@ SWEEPS = {
     "caches divide": _over(TOY, AT_L1, _resident),
     "one buffer": _over(TOY, AT_L2, _copy),
     "own buffers": _over(WHOLE, AT_L2, _in_place),
+    "both sides": _over(PARTED, AT_L2, lambda n: replace(_copy(n), ping_pong=True)),
+    "to and fro": _over(PARTED, AT_L2, _copy),
     "useful bytes": RECORDS,
     "whole lines": RECORDS,
     "no fill": RECORDS,

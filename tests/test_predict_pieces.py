@@ -29,7 +29,7 @@ from gpureport.predict.traffic import memory_bytes
 from gpureport.spec.database import load_database
 from gpureport.spec.models import CpuOccupancy, Device
 from gpureport.workloads.model import Demand, Stream
-from tests.toy import GEN9_RULES, KIB, L1, L2, MIB, TOY
+from tests.toy import GEN9_RULES, KIB, L1, L2, MIB, NO_LAUNCH_RATE, TOY, of_groups, toy
 
 READ = Stream("a", 2**28, 16, 16)
 WRITE = Stream("b", 2**28, 16, 16, write=True)
@@ -39,24 +39,14 @@ FREE = Resources(32)
 WRITES = {"sector_writes_per_cycle": 0.5, "line_writes_per_cycle": 0.25}
 
 
-def _toy(**architecture: Any) -> Device:
-    return TOY.model_copy(update={"architecture": TOY.architecture.model_copy(update=architecture)})
-
-
-CPU = _toy(kind="cpu", occupancy=CpuOccupancy(local_memory_bytes=32 * KIB)).model_copy(update={"kind": "cpu"})
-GEN9 = _toy(occupancy=GEN9_RULES, wave_width=16, max_work_group=256).model_copy(update={"compute_units": 24})
+CPU = toy(kind="cpu", occupancy=CpuOccupancy(local_memory_bytes=32 * KIB)).model_copy(update={"kind": "cpu"})
+GEN9 = toy(occupancy=GEN9_RULES, wave_width=16, max_work_group=256).model_copy(update={"compute_units": 24})
 HOLD_ALL, L2_HOLDS = (1e15, 1e15), (0.0, 1e15)
 """What L1 and L2 hold."""
-NO_LAUNCH_RATE = TOY.model_copy(update={"launch": TOY.launch.model_copy(update={"groups_per_cycle": 1e9})})
-"""Starts groups in no time, so that nothing hides behind it."""
 
 
 def _served(device: Device, demand: Demand, size: float, held: tuple[float, ...]) -> Any:
     return _memory_time(device, demand, size, held, occupancy(device.architecture, demand.work_group, FREE))
-
-
-def _groups(count: float, size: int = 256, **changes: Any) -> Demand:
-    return Demand(work_items=int(count * size), work_group=(size,), **changes)
 
 
 # Which compute units work
@@ -68,13 +58,13 @@ def _groups(count: float, size: int = 256, **changes: Any) -> Demand:
 )
 def test_units_work_until_the_fullest_is_done(groups: float, share: float) -> None:
     """Of 100 units 101 groups leave 99 idle for half of the time; half a group is a hundredth of half a unit."""
-    assert _busy_share(TOY, _groups(groups)) == pytest.approx(share)
+    assert _busy_share(TOY, of_groups(groups)) == pytest.approx(share)
 
 
 def test_operations_take_what_the_fullest_unit_takes() -> None:
     """101 to 200 groups take as long as 200: two groups of 256 x 100 operations at 64 a cycle."""
     times = [
-        _operation_times(TOY, _groups(n, operations={"int32": n * 25_600.0}))["int32"]
+        _operation_times(TOY, of_groups(n, operations={"int32": n * 25_600.0}))["int32"]
         for n in (100, 101, 199, 200, 201)
     ]
 
@@ -84,7 +74,7 @@ def test_operations_take_what_the_fullest_unit_takes() -> None:
 def test_the_first_cache_is_each_units_own_the_second_is_shared() -> None:
     """150 groups keep units three quarters busy, as L1 sees it, but all that have a group ask L2 at once."""
     size = 150 * 256 * 64
-    again, once = (_groups(150, streams=(Stream("a", size / 64, 64, 64, passes=n),)) for n in (4.0, 1.0))
+    again, once = (of_groups(150, streams=(Stream("a", size / 64, 64, 64, passes=n),)) for n in (4.0, 1.0))
 
     assert _served(TOY, again, size, HOLD_ALL) == (pytest.approx(4 * size / (128e11 * 0.75)), "L1")
     assert _served(TOY, once, size, L2_HOLDS) == (pytest.approx(size / 32e11), "L2")
@@ -95,7 +85,7 @@ def test_the_first_cache_is_each_units_own_the_second_is_shared() -> None:
 def test_a_level_is_no_faster_than_those_before_it() -> None:
     """What L2 has to give once waits while units ask L1 for it eight times."""
     size = 100 * 256 * 64
-    demand = _groups(100, streams=(Stream("a", size / 64, 64, 64, passes=8.0),))
+    demand = of_groups(100, streams=(Stream("a", size / 64, 64, 64, passes=8.0),))
 
     assert _served(TOY, demand, size, L2_HOLDS) == (pytest.approx(8 * size / 128e11), "L1")
 
@@ -106,14 +96,14 @@ def test_a_level_is_no_faster_than_those_before_it() -> None:
 @pytest.mark.parametrize(("groups", "rounds"), [(1, 1), (800, 1), (1000, 1.25), (1600, 2), (0.25, 1)])
 def test_rounds_are_those_of_resident_groups(groups: float, rounds: float) -> None:
     """Eight groups of 256 on each of 100 units; the last round may be a part of one."""
-    demand = _groups(groups)
+    demand = of_groups(groups)
 
     assert _rounds(TOY, demand, occupancy(TOY.architecture, (256,), FREE)) == rounds
 
 
 def test_what_does_not_fit_runs_one_by_one() -> None:
     """Too many registers for any group: as if each unit held one."""
-    demand = _groups(101)
+    demand = of_groups(101)
 
     assert occupancy(TOY.architecture, (256,), Resources(256)).groups_per_compute_unit == 0
     assert _rounds(TOY, demand, occupancy(TOY.architecture, (256,), Resources(256))) == 1.01
@@ -124,12 +114,12 @@ def test_units_of_a_subslice_share_its_groups() -> None:
     resident = occupancy(GEN9.architecture, (256,), FREE)
 
     assert resident.groups_per_compute_unit == 3
-    assert [_rounds(GEN9, _groups(n), resident) for n in (9, 12, 18)] == pytest.approx([1, 4 / 3, 2])
+    assert [_rounds(GEN9, of_groups(n), resident) for n in (9, 12, 18)] == pytest.approx([1, 4 / 3, 2])
 
 
 def test_latency_comes_once_a_round() -> None:
     """1000 integer operations of 4 cycles: 4 us for one to 800 groups, 8 us for 801."""
-    demand = _groups(1, chain={"int32": 1000.0})
+    demand = of_groups(1, chain={"int32": 1000.0})
     times = [point_time(TOY, replace(demand, work_items=n * 256), FREE).ceilings_s["latency"] for n in (1, 800, 801)]
 
     assert times == pytest.approx([4e-6, 4e-6, 8e-6])
@@ -140,7 +130,7 @@ def test_latency_comes_once_a_round() -> None:
 
 def test_a_lone_group_waits_for_its_loads_one_after_another() -> None:
     """Three rounds at 800 loaded cycles x 2, and two of neighbours' data at L2's 256, which no load slows down."""
-    demand = _groups(1, memory_chain=3.0, cached_chain=2.0, chain={"shuffle": 10.0, "local": 2.0})
+    demand = of_groups(1, memory_chain=3.0, cached_chain=2.0, chain={"shuffle": 10.0, "local": 2.0})
     alone = _alone(TOY, demand, 800.0, {})
 
     assert alone.loads_s == pytest.approx((3 * 800 * 2 + 2 * 256) * 1e-9)
@@ -153,12 +143,12 @@ def test_without_a_shared_cache_neighbours_bring_nothing() -> None:
     """Rounds of neighbours' data cost nothing where no cache that all units share is known."""
     device = TOY.model_copy(update={"caches": (L1,)})
 
-    assert _alone(device, _groups(1, cached_chain=2.0), 800.0, {}).loads_s == 0.0
+    assert _alone(device, of_groups(1, cached_chain=2.0), 800.0, {}).loads_s == 0.0
 
 
 def test_a_lone_group_issues_or_waits_whichever_takes_longer() -> None:
     """A chain of 100 x 4 cycles hides behind an issue of 1 us, one of 1000 x 4 does not."""
-    short, long = (_groups(1, chain={"int32": n}) for n in (100.0, 1000.0))
+    short, long = (of_groups(1, chain={"int32": n}) for n in (100.0, 1000.0))
 
     assert _alone(TOY, short, 0.0, {"int32": 1e-6}).instructions_s == pytest.approx(1e-6)
     assert _alone(TOY, long, 0.0, {"int32": 1e-6}).instructions_s == pytest.approx(4e-6)
@@ -169,13 +159,13 @@ def test_a_lone_group_issues_or_waits_whichever_takes_longer() -> None:
 )
 def test_few_waves_leave_schedulers_idle(size: int, factor: float) -> None:
     """Of four schedulers one wave uses one; five waves take two turns, of which the second is a quarter full."""
-    assert _issue_time(TOY, _groups(1, size), {"int32": 1e-6}) == pytest.approx(factor * 1e-6)
+    assert _issue_time(TOY, of_groups(1, size), {"int32": 1e-6}) == pytest.approx(factor * 1e-6)
 
 
 def test_pipes_of_the_whole_unit_do_not_mind_idle_schedulers() -> None:
     """Local memory and the like serve a lone wave at full rate; what shares a pipe with them adds up as it is."""
-    device = _toy(pipes={"mixed": ("local", "int32")})
-    one_wave = _groups(1, 32)
+    device = toy(pipes={"mixed": ("local", "int32")})
+    one_wave = of_groups(1, 32)
 
     for shared in ("local", "shuffle", "memory", "barrier"):
         assert _issue_time(device, one_wave, {shared: 1e-6}) == pytest.approx(1e-6)
@@ -200,13 +190,13 @@ def test_waves_stay_with_one_of_a_gcn_unit_s_four_pipes() -> None:
 
 def test_issue_is_that_of_one_group_by_the_slowest_pipe() -> None:
     """The unit that has three of 201 groups takes 3 us for them: each takes one."""
-    assert _issue_time(TOY, _groups(201), {"int32": 3e-6, "local": 1.5e-6}) == pytest.approx(1e-6)
-    assert _issue_time(TOY, _groups(201), {}) == 0.0
+    assert _issue_time(TOY, of_groups(201), {"int32": 3e-6, "local": 1.5e-6}) == pytest.approx(1e-6)
+    assert _issue_time(TOY, of_groups(201), {}) == 0.0
 
 
 def test_a_processor_has_one_thread_of_instructions() -> None:
     """All pipes of a core belong to whatever runs on it."""
-    assert _issue_time(CPU, _groups(1, 32), {"int32": 1e-6}) == 0.0
+    assert _issue_time(CPU, of_groups(1, 32), {"int32": 1e-6}) == 0.0
 
 
 # The soft corner of latency and throughput
@@ -289,12 +279,12 @@ def test_only_the_first_round_and_the_first_loads_are_in_step(rounds: int, chain
 
 def test_groups_start_at_the_devices_rate() -> None:
     """One a cycle at 1 GHz."""
-    assert _group_time(TOY, _groups(5000)) == pytest.approx(5e-6)
+    assert _group_time(TOY, of_groups(5000)) == pytest.approx(5e-6)
 
 
 def test_starting_groups_waits_for_nobody() -> None:
     """Two that take equally long do not make one another slower."""
-    demand = _groups(10_000, 32, operations={"int32": 10_000 * 6400.0}, in_step=False)
+    demand = of_groups(10_000, 32, operations={"int32": 10_000 * 6400.0}, in_step=False)
     found = point_time(TOY, demand, FREE)
 
     assert found.ceilings_s["groups"] == pytest.approx(10e-6) == found.ceilings_s["int32"]
@@ -309,14 +299,14 @@ def test_sectors_that_are_written_take_the_shared_cache_a_time() -> None:
     """128 KiB are 4096 sectors; half a sector a cycle for each of 100 units: 81.92 cycles."""
     stream = Stream("a", 8192, 16, 16, write=True)
 
-    assert _write_time(_toy(**WRITES), _groups(100, streams=(stream,))) == pytest.approx(81.92e-9)
-    twice = _groups(100, streams=(replace(stream, outer_passes=2.0),))
-    assert _write_time(_toy(**WRITES), twice) == pytest.approx(163.84e-9)
+    assert _write_time(toy(**WRITES), of_groups(100, streams=(stream,))) == pytest.approx(81.92e-9)
+    twice = of_groups(100, streams=(replace(stream, outer_passes=2.0),))
+    assert _write_time(toy(**WRITES), twice) == pytest.approx(163.84e-9)
 
 
 def test_reads_are_no_writes() -> None:
     """Only what is written counts."""
-    assert _write_time(_toy(**WRITES), _groups(100, streams=(Stream("a", 8192, 16, 16),))) == 0.0
+    assert _write_time(toy(**WRITES), of_groups(100, streams=(Stream("a", 8192, 16, 16),))) == 0.0
 
 
 def test_many_small_writes_take_as_long_as_their_number() -> None:
@@ -324,7 +314,7 @@ def test_many_small_writes_take_as_long_as_their_number() -> None:
     stream = Stream("a", 8192, 16, 16, write=True)
 
     def of(lines: float | None) -> float:
-        return _write_time(_toy(**WRITES), _groups(100, streams=(stream,), line_writes=lines))
+        return _write_time(toy(**WRITES), of_groups(100, streams=(stream,), line_writes=lines))
 
     assert of(4000.0) == pytest.approx(160e-9)
     assert of(500.0) == pytest.approx(81.92e-9)
@@ -333,17 +323,17 @@ def test_many_small_writes_take_as_long_as_their_number() -> None:
 
 def test_a_limit_that_nobody_knows_is_none() -> None:
     """An architecture may know one of both."""
-    demand = _groups(100, streams=(Stream("a", 8192, 16, 16, write=True),), line_writes=4000.0)
+    demand = of_groups(100, streams=(Stream("a", 8192, 16, 16, write=True),), line_writes=4000.0)
 
     assert _write_time(TOY, demand) == 0.0
-    assert _write_time(_toy(sector_writes_per_cycle=0.5), demand) == pytest.approx(81.92e-9)
-    assert _write_time(_toy(line_writes_per_cycle=0.25), demand) == pytest.approx(160e-9)
+    assert _write_time(toy(sector_writes_per_cycle=0.5), demand) == pytest.approx(81.92e-9)
+    assert _write_time(toy(line_writes_per_cycle=0.25), demand) == pytest.approx(160e-9)
 
 
 def test_writes_share_the_cache_with_its_other_traffic() -> None:
     """8 MiB written within L2: as bytes at 3.2 TB/s, as sectors of 32 bytes at half of that; a soft corner."""
     size = 8 * MIB
-    device = _toy(sector_writes_per_cycle=0.5)
+    device = toy(sector_writes_per_cycle=0.5)
     streams = (Stream("a", size / 16, 16, 16, write=True),)
     demand = Demand(int(size / 16), (256,), streams)
     bytes_s, sectors_s = size / 3.2e12, size / 32 / 50e9
@@ -351,7 +341,7 @@ def test_writes_share_the_cache_with_its_other_traffic() -> None:
 
     assert sectors_s == pytest.approx(2 * bytes_s)
     assert found == (pytest.approx((bytes_s**4 + sectors_s**4) ** 0.25), "L2 writes")
-    quick = _served(_toy(sector_writes_per_cycle=50.0), demand, size, L2_HOLDS)
+    quick = _served(toy(sector_writes_per_cycle=50.0), demand, size, L2_HOLDS)
     assert quick == (pytest.approx(bytes_s, rel=1e-4), "L2")
 
 
@@ -365,8 +355,8 @@ def test_accesses_take_a_turn_for_the_lines_that_are_looked_up_at_once(
     touched: float, looked_up: float, factor: float
 ) -> None:
     """32 accesses a cycle on each of 100 units, and never faster than one access at a time."""
-    device = _toy(lines_per_access=looked_up)
-    demand = _groups(100, operations={"memory": 3.2e6, "local": 3.2e6}, lines_per_access=touched)
+    device = toy(lines_per_access=looked_up)
+    demand = of_groups(100, operations={"memory": 3.2e6, "local": 3.2e6}, lines_per_access=touched)
     times = _operation_times(device, demand)
 
     assert times["memory"] == pytest.approx(factor * 1e-6)
@@ -378,9 +368,9 @@ def test_lines_in_the_same_banks_are_read_one_a_cycle(conflicts: float, unified:
     """Where L1 has banks of its own, only how many are looked up at once counts: 32 lines at 1.6."""
     first, *others = TOY.caches
     first = first.model_copy(update={"unified_with_local_memory": unified})
-    device = _toy(lines_per_access=1.6).model_copy(update={"caches": (first, *others)})
+    device = toy(lines_per_access=1.6).model_copy(update={"caches": (first, *others)})
     column = {"lines_per_access": 32.0, "line_conflicts": conflicts}
-    demand = _groups(100, operations={"memory": 3.2e6}, **column)
+    demand = of_groups(100, operations={"memory": 3.2e6}, **column)
 
     assert _operation_times(device, demand)["memory"] == pytest.approx(factor * 1e-6)
 
@@ -388,9 +378,9 @@ def test_lines_in_the_same_banks_are_read_one_a_cycle(conflicts: float, unified:
 def test_a_slow_pipe_hides_conflicts() -> None:
     """Accesses of 16 lanes a cycle take two cycles each: of 32 lines in the same banks 32 cycles, not 64."""
     rates = {**TOY.architecture.rates_per_cycle, "memory": 16.0}
-    device = _toy(lines_per_access=3.2, rates_per_cycle=rates)
+    device = toy(lines_per_access=3.2, rates_per_cycle=rates)
     assert device.caches[0].unified_with_local_memory
-    demand = _groups(100, operations={"memory": 3.2e6}, lines_per_access=32.0, line_conflicts=32.0)
+    demand = of_groups(100, operations={"memory": 3.2e6}, lines_per_access=32.0, line_conflicts=32.0)
 
     assert _operation_times(device, demand)["memory"] == pytest.approx(32e-6)
 
@@ -398,29 +388,29 @@ def test_a_slow_pipe_hides_conflicts() -> None:
 def test_a_barrier_keeps_local_memory_from_other_work() -> None:
     """1000 barriers of a unit's groups, 3 cycles each, beside what local memory does anyway."""
     operations = {"barrier": 100 * 1000 * 64.0, "local": 3.2e6}
-    demand = _groups(100, 64, operations=operations)
+    demand = of_groups(100, 64, operations=operations)
 
     assert _operation_times(TOY, demand)["local"] == pytest.approx(1e-6)
-    assert _operation_times(_toy(barrier_cycles=3.0), demand)["local"] == pytest.approx(4e-6)
-    alone = _groups(100, 64, operations={"barrier": 100 * 1000 * 64.0})
-    assert _operation_times(_toy(barrier_cycles=3.0), alone)["local"] == pytest.approx(3e-6)
+    assert _operation_times(toy(barrier_cycles=3.0), demand)["local"] == pytest.approx(4e-6)
+    alone = of_groups(100, 64, operations={"barrier": 100 * 1000 * 64.0})
+    assert _operation_times(toy(barrier_cycles=3.0), alone)["local"] == pytest.approx(3e-6)
 
 
 def test_conflicts_and_lines_do_not_mix() -> None:
     """Bank conflicts slow down local memory alone."""
-    demand = _groups(100, operations={"memory": 3.2e6, "local": 3.2e6}, local_conflicts=8.0)
+    demand = of_groups(100, operations={"memory": 3.2e6, "local": 3.2e6}, local_conflicts=8.0)
 
     assert _operation_times(TOY, demand) == pytest.approx({"memory": 1e-6, "local": 8e-6})
 
 
 def test_classes_without_a_rate_cost_nothing() -> None:
     """What an architecture does not list is no ceiling."""
-    assert _operation_times(TOY, _groups(100, operations={"permute": 1e9})) == {}
+    assert _operation_times(TOY, of_groups(100, operations={"permute": 1e9})) == {}
 
 
 def test_a_pipe_is_the_sum_of_what_it_executes() -> None:
     """A pipe of which one class alone is used keeps that class's name."""
-    device = _toy(pipes={"LSU": ("memory", "local", "shuffle")})
+    device = toy(pipes={"LSU": ("memory", "local", "shuffle")})
 
     assert _pipe_times(device, {"memory": 1.0, "local": 2.0, "int32": 4.0}) == {"LSU": 3.0, "int32": 4.0}
     assert _pipe_times(device, {"local": 2.0, "memory": 0.0}) == {"local": 2.0, "memory": 0.0}
@@ -442,7 +432,7 @@ def test_a_pipe_is_the_sum_of_what_it_executes() -> None:
 )
 def test_caches_hold_what_is_found_again(changes: dict[str, Any], held: tuple[float, float]) -> None:
     """50 groups on 50 units: their caches add up only where each has its own data."""
-    demand = _groups(50, **changes)
+    demand = of_groups(50, **changes)
 
     assert _held_bytes(TOY, demand, occupancy(TOY.architecture, (256,), FREE)) == held
 
@@ -482,11 +472,11 @@ def test_being_in_step_never_saves_time_and_costs_no_more_than_all_in_turn(
 @given(st.floats(10, 27), st.floats(0.0, 2.0))
 def test_more_data_never_move_in_less_time(power: float, larger: float) -> None:
     """Through both caches to memory, with limits of writes."""
-    device = _toy(**WRITES)
+    device = toy(**WRITES)
 
     def time_s(size: float) -> float:
         streams = (Stream("a", size / 16, 16, 16), Stream("b", size / 16, 16, 16, write=True))
-        return point_time(device, _groups(1000, streams=streams, in_step=False), FREE).time_s
+        return point_time(device, of_groups(1000, streams=streams, in_step=False), FREE).time_s
 
     assert time_s(2**power) <= time_s(2 ** (power + larger)) * (1 + 1e-9)
 
@@ -494,7 +484,7 @@ def test_more_data_never_move_in_less_time(power: float, larger: float) -> None:
 def test_a_device_without_caches_is_bound_by_memory() -> None:
     """All levels are optional; lines are then what memory moves at once."""
     bare = TOY.model_copy(update={"caches": ()})
-    found = point_time(bare, _groups(4000, streams=(Stream("a", 2**22, 16, 16),)), FREE)
+    found = point_time(bare, of_groups(4000, streams=(Stream("a", 2**22, 16, 16),)), FREE)
 
     assert (found.level, found.binding) == ("DRAM", "DRAM")
     assert found.ceilings_s["DRAM"] == pytest.approx(2**26 / 0.98e12)
@@ -512,7 +502,7 @@ def test_a_device_without_caches_is_bound_by_memory() -> None:
 )
 def test_memory_loses_less_where_data_go_one_way(streams: tuple[Stream, ...], rate: float) -> None:
     """A fifth of what other streams lose; records that are partly written have to be read, too."""
-    found = point_time(TOY, _groups(4000, streams=streams), FREE)
+    found = point_time(TOY, of_groups(4000, streams=streams), FREE)
 
     moved = memory_bytes(streams, TOY, every_pass=False)
     assert found.ceilings_s["DRAM"] == pytest.approx(moved / rate)
@@ -522,7 +512,7 @@ def test_processors_lose_as_much_either_way() -> None:
     """There cores keep streams from the listed bandwidth, not the bus."""
     processor = CPU.model_copy(update={"caches": ()})
 
-    assert point_time(processor, _groups(4000, streams=(READ,)), FREE).ceilings_s["DRAM"] == pytest.approx(
+    assert point_time(processor, of_groups(4000, streams=(READ,)), FREE).ceilings_s["DRAM"] == pytest.approx(
         2**32 / 0.9e12
     )
 

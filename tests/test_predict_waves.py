@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from gpureport.predict.model import _last_waves_time, point_time
 from gpureport.predict.occupancy import Resources
 from gpureport.spec.database import load_database
-from gpureport.spec.models import Device
-from gpureport.workloads.model import Demand, Stream
-from tests.toy import TOY
+from gpureport.workloads.model import Stream
+from tests.toy import NO_LAUNCH_RATE, TOY, of_groups, toy
 
 FREE = Resources(registers=1)
 """So few registers that eight groups of 256 fit."""
@@ -20,23 +19,15 @@ LARGE = Resources(registers=64)
 """So many that one group of 1024 fits."""
 
 
-def _toy(**architecture: Any) -> Device:
-    device = TOY.model_copy(update={"architecture": TOY.architecture.model_copy(update=architecture)})
-    return device.model_copy(update={"launch": device.launch.model_copy(update={"groups_per_cycle": 1e9})})
-
-
-def _groups(count: int, size: int = 256, **changes: Any) -> Demand:
-    return Demand(work_items=count * size, work_group=(size,), **changes)
-
-
 # From one group to the next
 
 
 def test_a_group_is_followed_after_a_while() -> None:
     """Three rounds of a chain of 4 us have two changes of 300 cycles between them; one round has none."""
-    device = _toy(turnover_cycles=300.0)
+    device = toy(NO_LAUNCH_RATE, turnover_cycles=300.0)
     times = [
-        point_time(device, _groups(n, chain={"int32": 1000.0}), FREE).ceilings_s["latency"] for n in (1, 800, 801, 2400)
+        point_time(device, of_groups(n, chain={"int32": 1000.0}), FREE).ceilings_s["latency"]
+        for n in (1, 800, 801, 2400)
     ]
 
     assert times == pytest.approx([4e-6, 4e-6, 8.3e-6, 12.6e-6])
@@ -53,7 +44,7 @@ def test_groups_that_only_write_take_what_passes_between_them() -> None:
     device = load_database().device("nvidia/a100_sxm_40")
     groups, items = 200 * device.compute_units, 16
     demand = replace(
-        _groups(groups, items),
+        of_groups(groups, items),
         streams=(Stream("data", groups * items, 8, 8, write=True),),
         chain={"int32": 8.0},
         local_memory_bytes=100_000,
@@ -71,8 +62,8 @@ def test_groups_that_only_write_take_what_passes_between_them() -> None:
 
 def test_a_group_that_leaves_no_room_for_another_is_disturbed_by_nobody() -> None:
     """Its successors never run beside it: what it issues and what it waits for stay its own."""
-    demand = _groups(400, 1024, operations={"int32": 400 * 1024 * 4000.0}, chain={"int32": 15_995.0, "barrier": 1.0})
-    alone, beside = (point_time(_toy(), demand, resources) for resources in (LARGE, FREE))
+    demand = of_groups(400, 1024, operations={"int32": 400 * 1024 * 4000.0}, chain={"int32": 15_995.0, "barrier": 1.0})
+    alone, beside = (point_time(NO_LAUNCH_RATE, demand, resources) for resources in (LARGE, FREE))
 
     assert (alone.occupancy.groups_per_compute_unit, beside.occupancy.groups_per_compute_unit) == (1, 2)
     assert alone.ceilings_s["int32"] == alone.ceilings_s["latency"] == pytest.approx(4 * 64e-6)
@@ -82,10 +73,10 @@ def test_a_group_that_leaves_no_room_for_another_is_disturbed_by_nobody() -> Non
 def test_memory_is_shared_even_then() -> None:
     """Groups on other units wait for it, too."""
     streams = (Stream("data", 400 * 1024 * 64.0, 16, 16),)
-    demand = _groups(400, 1024, streams=streams, memory_chain=1.0, reused="never", in_step=False)
-    memory_s = point_time(_toy(), demand, LARGE).ceilings_s["DRAM"]
+    demand = of_groups(400, 1024, streams=streams, memory_chain=1.0, reused="never", in_step=False)
+    memory_s = point_time(NO_LAUNCH_RATE, demand, LARGE).ceilings_s["DRAM"]
     waiting = replace(demand, chain={"int32": (memory_s / 4 - 1.6e-6) / 4e-9})
-    found = point_time(_toy(), waiting, LARGE)
+    found = point_time(NO_LAUNCH_RATE, waiting, LARGE)
 
     assert found.ceilings_s["latency"] == pytest.approx(memory_s)
     assert found.time_s - 2e-6 == pytest.approx(2 ** (1 / 4) * memory_s)
@@ -96,7 +87,7 @@ def test_more_instructions_never_make_a_lone_group_faster(
     operations: float, more: float, loads: float, chain: float, barrier: bool
 ) -> None:
     """Nor does it jump where computing begins to take longer than memory."""
-    demand = _groups(
+    demand = of_groups(
         400,
         1024,
         streams=(Stream("data", 400 * 1024 * loads, 16, 16),),
@@ -106,7 +97,7 @@ def test_more_instructions_never_make_a_lone_group_faster(
 
     def time_s(each: float) -> float:
         work = {"int32": 400 * 1024 * each}
-        return point_time(_toy(), replace(demand, operations=work), LARGE).time_s
+        return point_time(NO_LAUNCH_RATE, replace(demand, operations=work), LARGE).time_s
 
     assert time_s(operations) <= time_s(operations * more) * (1 + 1e-9) <= time_s(operations) * more * (1 + 1e-6)
 
@@ -115,7 +106,7 @@ def test_a_processor_s_core_has_one_group_at_a_time_and_overlaps_all_the_same() 
     """What it waits for and what it issues are two ceilings with a soft corner, as ever."""
     device = load_database().device("cpu/x86_64")
     groups = 64 * device.compute_units
-    demand = _groups(groups, operations={"fp32": groups * 256 * 4096.0}, chain={"fp32": 4096.0})
+    demand = of_groups(groups, operations={"fp32": groups * 256 * 4096.0}, chain={"fp32": 4096.0})
     found = point_time(device, demand, Resources(16))
 
     assert found.occupancy.groups_per_compute_unit == 1
@@ -128,7 +119,7 @@ def test_a_processor_s_core_has_one_group_at_a_time_and_overlaps_all_the_same() 
 
 def _idle(groups: int, each_us: float, chain_us: float, **changes: Any) -> float:
     """Return the microseconds that are idle after *groups* of four waves, one a scheduler, on each unit."""
-    demand = _groups(100 * groups, 128, **changes)
+    demand = of_groups(100 * groups, 128, **changes)
     return _last_waves_time(TOY, demand, groups * each_us * 1e-6, chain_us * 1e-6) * 1e6
 
 
@@ -154,9 +145,9 @@ def test_the_last_waves_never_idle_longer_than_one_of_them_takes(groups: int, ea
 def test_waves_that_meet_at_barriers_end_together() -> None:
     """None is left over that another did not wait for."""
     busy = {"int32": 800 * 256 * 1000.0}
-    free = _groups(800, operations=busy, chain={"int32": 4000.0})
+    free = of_groups(800, operations=busy, chain={"int32": 4000.0})
     met = replace(free, chain={"int32": 3995.0, "barrier": 1.0})
-    (first, second) = (point_time(_toy(), demand, FREE).time_s for demand in (free, met))
+    (first, second) = (point_time(NO_LAUNCH_RATE, demand, FREE).time_s for demand in (free, met))
 
     assert first > 1.05 * second
 
@@ -167,7 +158,7 @@ def test_ballots_on_an_h200_end_a_wave_late() -> None:
     columns = {"ballot": 32.0, "int32": 64.0, "instruction": 96.0}
 
     def time_us(groups: int) -> float:
-        demand = _groups(
+        demand = of_groups(
             132 * groups,
             operations={name: n * 301 * 132 * groups * 256 for name, n in columns.items()},
             chain={"ballot": 301.0, "int32": 33 * 301.0},

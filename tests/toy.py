@@ -1,5 +1,7 @@
 """A small invented GPU with round numbers, so that predictions can be checked by hand."""
 
+from typing import Any
+
 from gpureport.spec.models import (
     AmdOccupancy,
     Architecture,
@@ -12,6 +14,7 @@ from gpureport.spec.models import (
     NvidiaOccupancy,
     PooledOccupancy,
 )
+from gpureport.workloads.model import Demand
 
 KIB, MIB, GIB = 2.0**10, 2.0**20, 2.0**30
 STEP = Extent(departure=0.8, midpoint=1.0, arrival=1.25)
@@ -142,3 +145,15 @@ TOY = Device(
     ),
     launch=Launch(single_s=3e-6, batched_s=2e-6, groups_per_cycle=1.0),
 )
+NO_LAUNCH_RATE = TOY.model_copy(update={"launch": TOY.launch.model_copy(update={"groups_per_cycle": 1e9})})
+"""Starts groups in no time, so that nothing hides behind it."""
+
+
+def toy(device: Device = TOY, **architecture: Any) -> Device:
+    """Return *device* with another architecture."""
+    return device.model_copy(update={"architecture": device.architecture.model_copy(update=architecture)})
+
+
+def of_groups(count: float, size: int = 256, **changes: Any) -> Demand:
+    """Return what *count* work-groups of *size* ask."""
+    return Demand(work_items=int(count * size), work_group=(size,), **changes)

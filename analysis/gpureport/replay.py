@@ -151,8 +151,8 @@ def _series(
         tuple(points),
         "",
         frames=next(today, 0),
-        alone=publication is not None and publication.alone,
-        read_between=publication is not None and publication.read_between,
+        alone=bool(publication and publication.alone),
+        read_between=bool(publication and publication.read_between),
     )
     compiled = tuple(_resources(workload.build_options(parameters), measurement.compilation) for parameters in points)
     return Series(workload, sweep, _renewed(measurement, workload, sweep), compiled=compiled)

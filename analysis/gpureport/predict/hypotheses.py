@@ -41,6 +41,8 @@ HYPOTHESES = (
     Hypothesis("caches divide", "compute units' caches divide the data among them", vary.divided),
     Hypothesis("one buffer", "only one of the buffers stays in the caches", vary.one_buffer),
     Hypothesis("own buffers", "reads and writes of one buffer take room in the caches twice", vary.own_buffers),
+    Hypothesis("both sides", "no partition of a cache lacks what the last dispatch wrote in another", vary.both_sides),
+    Hypothesis("to and fro", "what the last dispatch wrote in another partition of a cache crosses", vary.to_and_fro),
     Hypothesis("useful bytes", "only the bytes that are used move", vary.useful_bytes),
     Hypothesis("whole lines", "whole lines move, not sectors", vary.whole_lines),
     Hypothesis("no fill", "lines are written without being filled from memory first", vary.no_fill),

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from gpureport.predict.uncertainty import NORMAL_95, Fact, spread
 from gpureport.records import Axis, CurveFeature, Metric, PredictedPoint
+from gpureport.spec.models import EXTENTS
 
 Floats = NDArray[np.float64]
 
@@ -87,11 +88,12 @@ class _Curve:
 
     def _extent(self, cache: str) -> Fact | None:
         """Return the extent by which the curve leaves a cache: of those that bandwidth has the one that moves it."""
-        kinds = ("latency",) if self.metric.kind == "time" else ("bandwidth", "ordered", "written")
-        columns = {path: column for column, path in enumerate(self.uncertainties)}
-        paths = [path for kind in kinds if (path := f"{cache}.{kind}_extent") in columns]
+        of_latency = self.metric.kind == "time"
+        paths = [f"{cache}.{name}" for name in EXTENTS if (name == "latency_extent") == of_latency]
+        columns = list(self.uncertainties)
         moved = np.abs(self.relative).sum(axis=0)
-        return self.uncertainties[max(paths, key=lambda path: moved[columns[path]])] if paths else None
+        listed = [path for path in paths if path in columns]
+        return self.uncertainties[max(listed, key=lambda path: moved[columns.index(path)])] if listed else None
 
     def _of_taper(self, feature: CurveFeature) -> Floats:
         """Return the deviations of a taper's position, relative."""

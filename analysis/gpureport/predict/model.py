@@ -84,30 +84,16 @@ def point_time(device: Device, demand: Demand, resources: Resources) -> PointTim
     by_class = _unevenly(device, evenly, _waves_of_a_host(device, demand))
     by_pipe = _pipe_times(device, by_class)
     memory_s, bound = _memory_time(device, demand, footprint, held, resident) if demand.streams else (0.0, "DRAM")
-    throughput = {**by_pipe, bound: memory_s} if demand.streams else dict(by_pipe)
     alone = _alone(device, demand, load_cycles, evenly)
-    rounds = _rounds(device, demand, resident)
+    rounds = ceil(_rounds(device, demand, resident))
     # The first groups start with the dispatch, whose launch is counted by itself.
-    latency_s = alone.time_s * ceil(rounds) + device.cycles(device.architecture.turnover_cycles) * (ceil(rounds) - 1)
+    latency_s = alone.time_s * rounds + device.cycles(device.architecture.turnover_cycles) * (rounds - 1)
     groups_s = _group_time(device, demand)
-    computing_s = corner(by_pipe.values(), THROUGHPUT_CORNER)
-    p = _latency_corner(_groups_of_a_host(device, demand))
-    if device.kind != "cpu" and resident.groups_per_compute_unit == 1:
-        # Nobody else is on the unit, now or later; memory has others to serve.
-        work_s = corner((memory_s, max(computing_s, latency_s)), p)
-    else:
-        work_s = corner((corner(throughput.values(), THROUGHPUT_CORNER), latency_s), p)
-    if device.kind != "cpu" and computing_s and not demand.chain.get("barrier"):
-        with_last_s = computing_s + _last_waves_time(device, demand, computing_s, alone.chain_s)
-        work_s = max(work_s, corner((with_last_s, memory_s), THROUGHPUT_CORNER))
-    # Groups of the first round start together: they wait, load and compute in step, and nothing overlaps, unless they
-    # do so again and again.
-    in_step_s = alone.loads_s + memory_s + max(alone.instructions_s, computing_s)
-    if device.kind != "cpu" and demand.in_step:
-        work_s += max(0.0, in_step_s - work_s) / (rounds * max(1.0, demand.memory_chain))
-    work_s = max(work_s, groups_s)  # what starts work-groups does nothing else: it waits for nobody
+    # What starts work-groups does nothing else: it waits for nobody.
+    work_s = max(_work_time(device, demand, resident, by_pipe, memory_s, latency_s, alone), groups_s)
     launch_s = device.launch.single_s if demand.alone else device.launch.batched_s
-    ceilings = {"launch": launch_s, "latency": latency_s, "groups": groups_s, **by_class, **throughput}
+    moving = {bound: memory_s} if demand.streams else {}
+    ceilings = {"launch": launch_s, "latency": latency_s, "groups": groups_s, **by_class, **by_pipe, **moving}
     return PointTime(
         time_s=launch_s + work_s,
         ceilings_s=ceilings,
@@ -117,6 +103,37 @@ def point_time(device: Device, demand: Demand, resources: Resources) -> PointTim
         operations=sum(n for name, n in demand.operations.items() if name not in _MEMORY_CLASSES),
         memory_bytes=traffic.memory_bytes(demand.streams, device, every_pass=demand.reused == "kernel"),
     )
+
+
+def _work_time(
+    device: Device,
+    demand: Demand,
+    resident: Occupancy,
+    by_pipe: Mapping[str, float],
+    memory_s: float,
+    latency_s: float,
+    alone: "_Alone",
+) -> float:
+    """Return the seconds that groups take once they are started: what of their work and their waits overlaps."""
+    computing_s = corner(by_pipe.values(), THROUGHPUT_CORNER)
+    throughput_s = corner((*by_pipe.values(), memory_s), THROUGHPUT_CORNER)
+    p = _latency_corner(_groups_of_a_host(device, demand))
+    work_s = corner((throughput_s, latency_s), p)
+    if device.kind == "cpu":
+        return work_s
+    if resident.groups_per_compute_unit == 1:
+        # Nobody else is on the unit, now or later; memory has others to serve.
+        work_s = corner((memory_s, max(computing_s, latency_s)), p)
+    if computing_s and not demand.chain.get("barrier"):
+        with_last_s = computing_s + _last_waves_time(device, demand, computing_s, alone.chain_s)
+        work_s = max(work_s, corner((with_last_s, memory_s), THROUGHPUT_CORNER))
+    if demand.in_step:
+        # Groups of the first round start together: they wait, load and compute in step, and nothing overlaps, unless
+        # they do so again and again.
+        in_step_s = alone.loads_s + memory_s + max(alone.instructions_s, computing_s)
+        rounds = _rounds(device, demand, resident)
+        work_s += max(0.0, in_step_s - work_s) / (rounds * max(1.0, demand.memory_chain))
+    return work_s
 
 
 def _latency_corner(groups: int) -> float:

@@ -102,6 +102,15 @@ def own_buffers(case: Case) -> Sequence[Case]:
     return _streams(case, lambda i, stream: replace(stream, buffer=str(i)))
 
 
+def both_sides(case: Case) -> Sequence[Case]:
+    return _asks(case, ping_pong=False)
+
+
+def to_and_fro(case: Case) -> Sequence[Case]:
+    writes = any(stream.write for stream in case.demand.streams)
+    return _asks(case, ping_pong=True) if writes else ()
+
+
 # Traffic: what moves when a work-item asks for some bytes.
 
 

@@ -13,7 +13,6 @@ from io import StringIO
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
-from tempfile import TemporaryDirectory
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
@@ -56,7 +55,7 @@ def typesetter() -> Iterator[Typesetter]:
         return
     context = get_context("spawn")
     ours, theirs = context.Pipe()
-    with TemporaryDirectory(prefix="gpureport-", ignore_cleanup_errors=True) as folder:
+    with tempfile.TemporaryDirectory(prefix="gpureport-", ignore_cleanup_errors=True) as folder:
         process = context.Process(target=_serve, args=(theirs, folder), daemon=True)
         with _interrupts_ignored():  # by the process, from its first step; this one ends it
             process.start()
