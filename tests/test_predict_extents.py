@@ -126,10 +126,13 @@ class _Partitions:
         held.move_to_end(line)
 
 
-def _shares(size: float, ways: int = 32, order: Order = "read", lines: int = 8192, seed: int = 1) -> _Shares:
+def _shares(
+    size: float, ways: int = 32, order: Order = "read", lines: int = 8192, seed: int = 1, *, settled: bool = False
+) -> _Shares:
     """Return what happens in passes in order over *size* x the capacity, once the first ones are over.
 
-    A chunk of lines is touched from one side or the other, as compute units happen to take it.
+    A chunk of lines is touched from one side or the other, as compute units happen to take it; if *settled* from the
+    same one in every pass.
     """
     chance, count = np.random.default_rng(seed), round(size * lines)
     cache = _Partitions(count, ways, lines, chance)
@@ -139,7 +142,7 @@ def _shares(size: float, ways: int = 32, order: Order = "read", lines: int = 819
             cache.shares = _Shares()
         source, target = (half, 0) if order == "ping_pong" and number % 2 else (0, half)
         for first in range(0, count if order == "read" else half, 32):
-            side = int(chance.integers(2))
+            side = first // 32 % 2 if settled else int(chance.integers(2))
             chunk = range(first, min(first + 32, count if order == "read" else half))
             for line in chunk:
                 cache.read(side, source + line)
@@ -211,10 +214,14 @@ def test_half_of_the_writes_cross_and_a_quarter_of_the_reads_of_what_was_written
     assert _shares(0.3, order="read").crossed < 0.05
     assert _shares(0.3, order="copy").crossed == pytest.approx((0 + 0.5) / 2, abs=0.02)
     assert _shares(0.3, order="ping_pong").crossed == pytest.approx((0.25 + 0.5) / 2, abs=0.02)
+    assert _shares(0.3, order="ping_pong", settled=True).crossed == pytest.approx((0 + 0.5) / 2, abs=0.02)
 
 
 def test_the_model_counts_what_crosses_between_partitions() -> None:
-    """A read of what the last dispatch wrote is worth half a write; and a sector that two stores fill, two."""
+    """A read of what the last dispatch wrote is worth half a write, if not all groups reside at once.
+
+    A sector that two stores fill is worth two.
+    """
     architecture = TOY.architecture.model_copy(update={"sector_writes_per_cycle": 0.5})
     parted, whole = (
         TOY.model_copy(
@@ -227,9 +234,15 @@ def test_the_model_counts_what_crosses_between_partitions() -> None:
     )
     sectors = 2**20 * 16 / CACHE.sector_bytes
     once_s = sectors / (0.5 * TOY.compute_units * TOY.clock_hz)
+    back, few = replace(COPY, ping_pong=True), occupancy(TOY.architecture, COPY.work_group, Resources(64))
+    many = occupancy(TOY.architecture, COPY.work_group, Resources(1))
 
-    assert _write_time(parted, COPY) == pytest.approx(once_s)
-    assert _write_time(parted, replace(COPY, ping_pong=True)) == pytest.approx(1.5 * once_s)
-    assert _write_time(whole, replace(COPY, ping_pong=True)) == pytest.approx(once_s)
-    assert _write_time(parted, replace(COPY, stores_per_sector=2.0)) == pytest.approx(2 * once_s)
-    assert _write_time(parted, replace(READ, ping_pong=True)) == 0
+    assert (few.groups_per_compute_unit, many.groups_per_compute_unit) == (4, 8)
+    assert COPY.groups == 1000
+    assert _write_time(parted, COPY, many) == pytest.approx(once_s)
+    assert _write_time(parted, back, many) == pytest.approx(1.5 * once_s)
+    assert _write_time(whole, back, many) == pytest.approx(once_s)
+    assert _write_time(parted, replace(back, work_items=800 * 256), many) == pytest.approx(once_s)
+    assert _write_time(parted, replace(back, work_items=800 * 256), few) == pytest.approx(1.5 * once_s)
+    assert _write_time(parted, replace(COPY, stores_per_sector=2.0), many) == pytest.approx(2 * once_s)
+    assert _write_time(parted, replace(READ, ping_pong=True), many) == 0

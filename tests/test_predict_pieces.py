@@ -295,18 +295,22 @@ def test_starting_groups_waits_for_nobody() -> None:
 # Writes
 
 
+def _written(device: Device, demand: Demand) -> float:
+    return _write_time(device, demand, occupancy(device.architecture, demand.work_group, FREE))
+
+
 def test_sectors_that_are_written_take_the_shared_cache_a_time() -> None:
     """128 KiB are 4096 sectors; half a sector a cycle for each of 100 units: 81.92 cycles."""
     stream = Stream("a", 8192, 16, 16, write=True)
 
-    assert _write_time(toy(**WRITES), of_groups(100, streams=(stream,))) == pytest.approx(81.92e-9)
+    assert _written(toy(**WRITES), of_groups(100, streams=(stream,))) == pytest.approx(81.92e-9)
     twice = of_groups(100, streams=(replace(stream, outer_passes=2.0),))
-    assert _write_time(toy(**WRITES), twice) == pytest.approx(163.84e-9)
+    assert _written(toy(**WRITES), twice) == pytest.approx(163.84e-9)
 
 
 def test_reads_are_no_writes() -> None:
     """Only what is written counts."""
-    assert _write_time(toy(**WRITES), of_groups(100, streams=(Stream("a", 8192, 16, 16),))) == 0.0
+    assert _written(toy(**WRITES), of_groups(100, streams=(Stream("a", 8192, 16, 16),))) == 0.0
 
 
 def test_many_small_writes_take_as_long_as_their_number() -> None:
@@ -314,7 +318,7 @@ def test_many_small_writes_take_as_long_as_their_number() -> None:
     stream = Stream("a", 8192, 16, 16, write=True)
 
     def of(lines: float | None) -> float:
-        return _write_time(toy(**WRITES), of_groups(100, streams=(stream,), line_writes=lines))
+        return _written(toy(**WRITES), of_groups(100, streams=(stream,), line_writes=lines))
 
     assert of(4000.0) == pytest.approx(160e-9)
     assert of(500.0) == pytest.approx(81.92e-9)
@@ -325,9 +329,9 @@ def test_a_limit_that_nobody_knows_is_none() -> None:
     """An architecture may know one of both."""
     demand = of_groups(100, streams=(Stream("a", 8192, 16, 16, write=True),), line_writes=4000.0)
 
-    assert _write_time(TOY, demand) == 0.0
-    assert _write_time(toy(sector_writes_per_cycle=0.5), demand) == pytest.approx(81.92e-9)
-    assert _write_time(toy(line_writes_per_cycle=0.25), demand) == pytest.approx(160e-9)
+    assert _written(TOY, demand) == 0.0
+    assert _written(toy(sector_writes_per_cycle=0.5), demand) == pytest.approx(81.92e-9)
+    assert _written(toy(line_writes_per_cycle=0.25), demand) == pytest.approx(160e-9)
 
 
 def test_writes_share_the_cache_with_its_other_traffic() -> None:

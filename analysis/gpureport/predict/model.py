@@ -169,7 +169,7 @@ def _memory_time(
         "compute_unit": _busy_share(device, demand),
         "device": min(1.0, ceil(demand.groups) / _hosts(device)),
     }
-    writes_s = _write_time(device, demand)
+    writes_s = _write_time(device, demand, resident)
     overlapping = _in_flight_bytes(device, demand, resident) > footprint
     levels, slowest, bound = [], 0.0, "DRAM"
     for index, (cache, capacity) in enumerate(zip(device.caches, held, strict=True)):
@@ -239,7 +239,7 @@ def _groups_of_a_host(device: Device, demand: Demand) -> int:
     return ceil(demand.groups / _hosts(device))
 
 
-def _write_time(device: Device, demand: Demand) -> float:
+def _write_time(device: Device, demand: Demand, resident: Occupancy) -> float:
     """Return the seconds that the cache that all units share takes for writes: their number's or their sectors'.
 
     Whichever takes longer. Where that cache has partitions, sectors wait for the path between them.
@@ -248,7 +248,7 @@ def _write_time(device: Device, demand: Demand) -> float:
     line, sector = (shared.line_bytes, shared.sector_bytes) if shared else (device.memory.access_bytes,) * 2
     written = tuple(stream for stream in demand.streams if stream.write)
     sectors = traffic.outer_bytes(written, sector) / sector * demand.stores_per_sector
-    if written and demand.ping_pong and shared and shared.partitions > 1:
+    if written and shared and shared.partitions > 1 and _rounds(device, demand, resident) > 1:
         sectors += _crossing_reads(demand, sector)
     lines = traffic.outer_bytes(written, line) / line if demand.line_writes is None else demand.line_writes
     architecture = device.architecture
@@ -262,10 +262,11 @@ def _crossing_reads(demand: Demand, sector: int) -> float:
 
     Half of all writes take it, to lines whose home is on the other side, and leave a copy on this side. A quarter of
     the reads take it: half of the lines are at home on the other side, and half of these were written from there. Once
-    read, a line is on both sides. (Counted by an H200 in copies there and back of 24 to 38 MiB: 0.50
-    of the sectors written and 0.22 to 0.26 of those read.)
+    read, a line is on both sides. That is so if groups go to whichever unit is free: where all reside at once, each
+    goes where it went before, and finds what it wrote. (An H200's counters, copies there and back of 16 to 32 MiB: of
+    what is read 0.00 crosses up to one round of groups, and 0.18 to 0.26 from 1.1 rounds on; of what is written 0.50.)
     """
-    read = (stream for stream in demand.streams if not stream.write)
+    read = [stream for stream in demand.streams if not stream.write] if demand.ping_pong else []
     return sum(traffic.touched_bytes(stream, sector) * min(1.0, stream.outer_passes) for stream in read) / sector / 2
 
 
