@@ -100,6 +100,7 @@ SWEEPS = {
     "one partition": _over(TOY, AT_L2, _copy),
     "whole cache": _over(TOY, AT_L2, _copy),
     "no carve-out": _over(TOY, AT_L1, lambda n: _resident(n, local_memory_bytes=48 * 1024)),
+    "shared cores": _over(CPU, AT_L1, _resident),
     "caches keep": _over(TOY, AT_L1, lambda n: _resident(n, reused="dispatch")),
     "caches forget": _over(TOY, MANY, _alone),
     "caches copy": _over(TOY, MANY, lambda n: _resident(n, shared=False)),

@@ -155,8 +155,10 @@ TARGETS = (
     Target("H200, all families", "times", "90 %", 0.40, 0.15, _H200),
     Target("H200, caches", "latency cliffs", "worst", 0.10, None, _H200),
     Target("H200, caches", "bandwidth cliffs", "worst", 0.10, 0.05, _H200),
+    Target("H200, caches, streams", "bandwidth cliffs", "worst", 0.10, None, _H200, _MEMORY),
     Target("PoCL, caches", "latency cliffs", "worst", 0.10, None, _CPU),
     Target("PoCL, caches", "bandwidth cliffs", "worst", 0.10, 0.05, _CPU),
+    Target("PoCL, caches, streams", "bandwidth cliffs", "worst", 0.10, None, _CPU, _MEMORY),
     Target("H200, streams, particles, transposes", "n90", "median", 0.20, 0.10, _H200, _TAPERED),
     Target(
         "RX 7900 XT, particles", "times", "median", 0.15, None, ("amd/rx_7900_xt",), ("particles/*",), published=True

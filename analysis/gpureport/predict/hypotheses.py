@@ -35,6 +35,9 @@ HYPOTHESES = (
     Hypothesis("one partition", "each part of the device uses only its own partition of a cache", vary.one_partition),
     Hypothesis("whole cache", "caches serve their whole capacity before they give out", vary.whole_cache),
     Hypothesis("no carve-out", "local memory takes nothing of the first cache", vary.no_carve_out),
+    Hypothesis(
+        "shared cores", "each of the processor's threads has half of a core and of its caches", vary.shared_cores
+    ),
     Hypothesis("caches keep", "compute units' caches keep their data from one dispatch to the next", vary.kept_by_all),
     Hypothesis("caches forget", "no cache holds anything of the data from before", vary.nothing_kept),
     Hypothesis("caches copy", "each compute unit's cache holds a copy of all data", vary.shared),

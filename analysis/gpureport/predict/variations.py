@@ -78,6 +78,23 @@ def no_carve_out(case: Case) -> Sequence[Case]:
     return _architecture(case, occupancy=rules.model_copy(update={"carveouts_bytes": ()}))
 
 
+def shared_cores(case: Case) -> Sequence[Case]:
+    if case.device.kind != "cpu":
+        return ()
+    first = case.device.caches[0].name if case.device.caches else ""
+    rates = {name: rate / 2 for name, rate in case.device.architecture.rates_per_cycle.items()}
+
+    def shared(cache: Cache) -> Mapping[str, object]:
+        """What lies between the first cache and that of all cores one thread alone fills by half."""
+        own, filled = cache.scope == "compute_unit", cache.name == first or cache.scope == "device"
+        return {
+            "capacity_bytes": cache.capacity_bytes / (2 if own else 1),
+            "bandwidth_bytes_per_cycle": cache.bandwidth_bytes_per_cycle / (2 if filled else 1),
+        }
+
+    return _chained(case, lambda case: _architecture(case, rates_per_cycle=rates), lambda case: _caches(case, shared))
+
+
 def kept_by_all(case: Case) -> Sequence[Case]:
     return _all_caches(case, persistent=True)
 
