@@ -32,7 +32,7 @@ def test_one_device_in_short(capsys: Captured) -> None:
     assert "TFLOP/s as multiply-adds" in rows["fp32"]
     cliff = re.search(r"L2 ([\d.]+) MiB", rows["particles/structs16"])
     assert cliff
-    assert float(cliff[1]) == pytest.approx(40, rel=0.05)  # two thirds of 60 MiB
+    assert float(cliff[1]) == pytest.approx(45, rel=0.05)  # copies there and back: 0.755 of 60 MiB
     assert rows["particles/structs16"].endswith("100 %")
 
 

@@ -14,10 +14,9 @@ from gpureport.measure.bench import Bench, Point
 from gpureport.measure.limits import features
 from gpureport.measure.opencl import OpenCLBackend
 from gpureport.measure.pocl import KernelLibraries
-from gpureport.workloads.game_of_life.board import Board
-from gpureport.workloads.game_of_life.bytes import Bytes
 from gpureport.workloads.game_of_life.strips import BytesStrips, PackedStrips
-from gpureport.workloads.model import Buffer, Dispatch, Limits
+from gpureport.workloads.memory.latency import Latency
+from gpureport.workloads.model import Buffer, Dispatch, Limits, Workload
 from tests.toy import TOY
 
 
@@ -123,16 +122,16 @@ def test_pocl_code_is_read_after_the_first_launch(backend: OpenCLBackend, tmp_pa
 
 @pytest.mark.parametrize(
     ("workload", "vectorised"),
-    [(BytesStrips(), True), (PackedStrips(), True), (Bytes(), False)],
+    [(BytesStrips(), True), (PackedStrips(), True), (Latency(), False)],
     ids=lambda value: getattr(value, "variant", ""),
 )
 def test_the_fastest_kernels_are_vectors_on_a_processor(
-    backend: OpenCLBackend, workload: Board, vectorised: bool
+    backend: OpenCLBackend, workload: Workload, vectorised: bool
 ) -> None:
-    """Every loop of the strips; a kernel of single cells, which is not, shows that it could be otherwise."""
+    """Every loop of the strips; a chain of loads, which cannot be, shows that it could be otherwise."""
     limits = Limits(max_bytes=2**26, max_buffer_bytes=2**25, max_work_group=backend.device.max_work_group)
     device = TOY.model_copy(update={"kind": "cpu"})
-    sweep = next(sweep for sweep in workload.sweeps(device, limits) if sweep.name == "grid_size")
+    sweep = workload.sweeps(device, limits)[0]
     point = Point(workload, workload.point(sweep.points[len(sweep.points) // 2], sweep), 0)
     bench = Bench(backend, features(backend.device), limits)
     bench.run(point, 1)
