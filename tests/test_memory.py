@@ -176,6 +176,17 @@ def test_streams_count_every_array(workload: Workload, arrays: int, rate: float)
     assert last.level == "DRAM"
 
 
+def test_a_copy_there_and_back_goes_back() -> None:
+    """NumPy could not tell: both arrays are the same after either dispatch."""
+    parameters = {"vectors": 512, "per_item": 1, "local": 64}
+    there, back = stream.PingPong().job(parameters, np.random.default_rng(0)).dispatches
+
+    assert there.kernel == back.kernel == "copy"
+    assert there.arguments[:2] == ("one", "other")
+    assert back.arguments[:2] == ("other", "one")
+    assert there.arguments[2:] == back.arguments[2:]
+
+
 @pytest.mark.parametrize(("workload", "kind"), [(stream.Copy(), "gpu"), (stream.Copy(), "cpu"), (read.Read(), "gpu")])
 def test_work_groups_are_compared_on_the_same_bytes_beyond_the_caches(workload: Workload, kind: str) -> None:
     """Whole groups of every size; only the group differs."""

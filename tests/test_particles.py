@@ -105,6 +105,13 @@ def test_accesses_to_members_touch_more_lines() -> None:
     assert ShortStructs().demand(parameters, TOY).lines_per_access == 1
 
 
+def test_vectors_of_a_struct_are_stores_of_their_own() -> None:
+    """Two into each sector of structs of 32 bytes that are moved whole; members are merged into one."""
+    stores = {w.variant: w.demand({"count": 4096, "local": 256}, TOY).stores_per_sector for w in FAMILY}
+
+    assert {variant: n for variant, n in stores.items() if n != 1} == {"structs32_whole": 2}
+
+
 @pytest.mark.parametrize("workload", FAMILY, ids=lambda workload: workload.variant)
 def test_a_gpu_sweeps_up_to_2_25_particles(workload: Particles) -> None:
     """Unless it is a quick run, which ends at eight times the last cache, as a processor's does."""

@@ -13,7 +13,7 @@ from gpureport.workloads.launch import Queued
 from gpureport.workloads.local_memory import Bandwidth
 from gpureport.workloads.memory.access import Scatter
 from gpureport.workloads.memory.read import Read, ReadPrivate
-from gpureport.workloads.memory.stream import Copy, Write
+from gpureport.workloads.memory.stream import Copy, PingPong, Write
 from gpureport.workloads.model import Workload
 from tests.toy import TOY
 
@@ -205,6 +205,23 @@ def test_a_copy_says_where_kernels_that_write_leave_a_cache() -> None:
     )
     assert _midpoint(copied) == pytest.approx(0.7 * _midpoint(prediction), rel=0.02)
     assert _midpoint(read) == pytest.approx(_midpoint(_predicted(Read())[0]), rel=0.02)
+
+
+def test_a_copy_there_and_back_says_where_kernels_leave_a_cache_that_do_the_same() -> None:
+    """The cliff of copies one way stays where it was."""
+    prediction = _predicted(PingPong())[0]
+    features = tuple(
+        f.model_copy(update={"value": f.value * 0.7}) if f.feature == "cliff" else f for f in prediction.features
+    )
+    device = calibrated(TOY, [prediction], [_observed(prediction, {}).model_copy(update={"features": features})])
+    cache = device.caches[-1]
+
+    assert cache.written_extent is None
+    assert cache.ping_pong_extent is not None
+    assert cache.ping_pong_extent.midpoint == pytest.approx(0.7 * TOY.caches[-1].bandwidth_extent.midpoint)
+    back, there = (_midpoint(_predicted(workload, device)[0]) for workload in (PingPong(), Copy()))
+    assert back == pytest.approx(0.7 * _midpoint(prediction), rel=0.02)
+    assert there == pytest.approx(_midpoint(_predicted(Copy())[0]), rel=0.02)
 
 
 def test_reads_say_where_passes_in_order_leave_a_cache_that_lists_it() -> None:

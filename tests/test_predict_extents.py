@@ -180,9 +180,10 @@ def test_the_extent_of_passes_in_order_is_that_of_the_simulation(entry: str) -> 
 
 
 def test_the_extent_of_copies_is_that_of_the_simulation() -> None:
-    """The cache, the path between its partitions, and memory, joined by the model's corner; in times of the cache.
+    """The cache, the path between its partitions, and memory, each in times of the cache, joined by a soft corner.
 
-    The corner never comes down to what memory alone takes, so that it does not show the arrival.
+    That is assumed of where caches only begin to give out (the model interpolates between its ends), and never comes
+    down to what memory alone takes, so that it does not show the arrival.
     """
     device = load_database().device("nvidia/h200_sxm")
     cache, rate = device.caches[-1], device.architecture.sector_writes_per_cycle

@@ -63,6 +63,16 @@ def test_sweeps_are_dense_around_predicted_cliffs(workload: Workload) -> None:
 
 
 @pytest.mark.parametrize("workload", WORKLOADS, ids=_ids)
+def test_who_reads_what_it_wrote_goes_there_and_back(workload: Workload) -> None:
+    """The model is told of it by those, and only those, whose two dispatches differ in the order of their buffers."""
+    for parameters in workload.verification():
+        dispatches = workload.verification_job(parameters, np.random.default_rng(0)).dispatches
+        names = [[name for name in dispatch.arguments if isinstance(name, str)] for dispatch in dispatches]
+        there_and_back = len(names) == 2 and names[0] != names[1] and sorted(names[0]) == sorted(names[1])
+        assert workload.demand(parameters, TOY).ping_pong == there_and_back
+
+
+@pytest.mark.parametrize("workload", WORKLOADS, ids=_ids)
 def test_kernels_exist(workload: Workload) -> None:
     """The source is shipped and defines every kernel that a job launches."""
     source = (data_dir("kernels_cl") / workload.source).read_text()

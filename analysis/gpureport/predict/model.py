@@ -242,14 +242,15 @@ def _groups_of_a_host(device: Device, demand: Demand) -> int:
 def _write_time(device: Device, demand: Demand, resident: Occupancy) -> float:
     """Return the seconds that the cache that all units share takes for writes: their number's or their sectors'.
 
-    Whichever takes longer. Where that cache has partitions, sectors wait for the path between them.
+    Whichever takes longer. Between the partitions of a cache writes meet reads of what the last dispatch wrote, which
+    count as a part of a write each.
     """
     shared = next((cache for cache in device.caches if cache.scope == "device"), None)
     line, sector = (shared.line_bytes, shared.sector_bytes) if shared else (device.memory.access_bytes,) * 2
     written = tuple(stream for stream in demand.streams if stream.write)
     sectors = traffic.outer_bytes(written, sector) / sector * demand.stores_per_sector
-    if written and shared and shared.partitions > 1 and _rounds(device, demand, resident) > 1:
-        sectors += _crossing_reads(demand, sector)
+    if shared and demand.ping_pong and _rounds(device, demand, resident) > 1:
+        sectors += _crossing_reads(shared, demand)
     lines = traffic.outer_bytes(written, line) / line if demand.line_writes is None else demand.line_writes
     architecture = device.architecture
     counted = (sectors, architecture.sector_writes_per_cycle), (lines, architecture.line_writes_per_cycle)
@@ -257,17 +258,24 @@ def _write_time(device: Device, demand: Demand, resident: Occupancy) -> float:
     return device.cycles(cycles)
 
 
-def _crossing_reads(demand: Demand, sector: int) -> float:
-    """Return how many writes the reads of what the last dispatch wrote are worth to the path between two partitions.
+def _crossing_reads(cache: Cache, demand: Demand) -> float:
+    """Return how many writes the reads of what the last dispatch wrote are worth to the path between partitions.
 
-    Half of all writes take it, to lines whose home is on the other side, and leave a copy on this side. A quarter of
-    the reads take it: half of the lines are at home on the other side, and half of these were written from there. Once
+    Of two partitions half of all writes take it, to lines whose home is on the other side, and leave a copy on this
+    side. A quarter of the reads take it: half of the lines are at home on the other side, and half of these were
+    written from there. A read is thus worth half a write, if the path is what limits writes, and takes reads and writes
+    alike (assumed: the same rate of crossing fits copies one way, there and back, and in place on an H200 to 5 %). Once
     read, a line is on both sides. That is so if groups go to whichever unit is free: where all reside at once, each
-    goes where it went before, and finds what it wrote. (An H200's counters, copies there and back of 16 to 32 MiB: of
-    what is read 0.00 crosses up to one round of groups, and 0.18 to 0.26 from 1.1 rounds on; of what is written 0.50.)
+    goes where it went before, and finds what it wrote.
+
+    An H200's counters, in copies there and back of 16 to 32 MiB: of what is read 0.00 crosses up to one round of
+    groups, and 0.18 to 0.26 from 1.1 rounds on; of what is written 0.50. Beyond the cache half of all reads cross,
+    whoever wrote them; as memory takes longer there, no more than within it is counted.
     """
-    read = [stream for stream in demand.streams if not stream.write] if demand.ping_pong else []
-    return sum(traffic.touched_bytes(stream, sector) * min(1.0, stream.outer_passes) for stream in read) / sector / 2
+    reads = [stream for stream in demand.streams if not stream.write]
+    renewed = min(1.0, max((stream.outer_passes for stream in demand.streams if stream.write), default=0.0))
+    touched = sum(traffic.touched_bytes(stream, cache.sector_bytes) * min(1.0, stream.outer_passes) for stream in reads)
+    return touched / cache.sector_bytes * renewed * (1 - 1 / cache.partitions)
 
 
 def _operation_times(device: Device, demand: Demand) -> dict[str, float]:

@@ -111,7 +111,8 @@ RULES = (
         0.05,
         0.1,
         "steps of latency lie at 1.00 to 1.05 of the capacity of second-level caches, those of bandwidth at 0.87 to "
-        "0.91 where they have two partitions (RRZE-HPC/gpu-benches @1038c5d), of passes in order at 0.75 (simulated)",
+        "0.91 where they have two partitions (RRZE-HPC/gpu-benches @1038c5d), of passes in order at 0.75, "
+        "of copies at 0.64 (simulated)",
     ),
 )
 """Facts of which more is known than their kind."""

@@ -84,15 +84,18 @@ def shared_cores(case: Case) -> Sequence[Case]:
     first = case.device.caches[0].name if case.device.caches else ""
     rates = {name: rate / 2 for name, rate in case.device.architecture.rates_per_cycle.items()}
 
-    def shared(cache: Cache) -> Mapping[str, object]:
-        """What lies between the first cache and that of all cores one thread alone fills by half."""
-        own, filled = cache.scope == "compute_unit", cache.name == first or cache.scope == "device"
+    def half(cache: Cache) -> Mapping[str, object]:
+        """Two threads share what a core holds, its loads and its way to the cache of all cores.
+
+        Not the path to a second cache: the architecture lists what one thread gets of it, which is half (x86_64).
+        """
+        divided = cache.name == first or cache.scope == "device"
         return {
-            "capacity_bytes": cache.capacity_bytes / (2 if own else 1),
-            "bandwidth_bytes_per_cycle": cache.bandwidth_bytes_per_cycle / (2 if filled else 1),
+            "capacity_bytes": cache.capacity_bytes / (2 if cache.scope == "compute_unit" else 1),
+            "bandwidth_bytes_per_cycle": cache.bandwidth_bytes_per_cycle / (2 if divided else 1),
         }
 
-    return _chained(case, lambda case: _architecture(case, rates_per_cycle=rates), lambda case: _caches(case, shared))
+    return _chained(case, lambda case: _architecture(case, rates_per_cycle=rates), lambda case: _caches(case, half))
 
 
 def kept_by_all(case: Case) -> Sequence[Case]:
@@ -120,12 +123,16 @@ def own_buffers(case: Case) -> Sequence[Case]:
 
 
 def both_sides(case: Case) -> Sequence[Case]:
-    return _asks(case, ping_pong=False)
+    return _asks(case, ping_pong=False) if _parted(case) else ()
 
 
 def to_and_fro(case: Case) -> Sequence[Case]:
     writes = any(stream.write for stream in case.demand.streams)
-    return _asks(case, ping_pong=True) if writes else ()
+    return _asks(case, ping_pong=True) if writes and _parted(case) else ()
+
+
+def _parted(case: Case) -> bool:
+    return any(cache.scope == "device" and cache.partitions > 1 for cache in case.device.caches)
 
 
 # Traffic: what moves when a work-item asks for some bytes.

@@ -57,7 +57,7 @@ def _message(model: type[BaseModel], details: ErrorDetails) -> str:
         case "extra_forbidden":
             return f"unknown field{suggestion(str(details['loc'][-1]), _siblings(model, details))}"
         case "missing":
-            return "is missing, the list is too short" if isinstance(details["loc"][-1], int) else "is missing"
+            return "is missing"
         case "literal_error":
             return _choice(str(details["input"]), str(details["ctx"]["expected"]))
         case "union_tag_invalid":

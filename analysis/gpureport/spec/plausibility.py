@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import pairwise
 
-from gpureport.spec.models import EXTENTS, Cache, Device
+from gpureport.spec.models import Cache, Device
 from gpureport.spec.names import vendor
 from gpureport.spec.resolve import Layer
 from gpureport.units import format_bandwidth, format_bytes
@@ -130,7 +130,3 @@ def _cache(device: Device, cache: Cache) -> Iterator[Remark]:
         yield f"{path}.latency", f"{cache.name} answers later than memory"
     if cache.sector_bytes > cache.line_bytes:
         yield f"{path}.sector", "a sector is larger than its line"
-    for name in EXTENTS:
-        extent = getattr(cache, name)
-        if extent and not extent.departure <= extent.midpoint <= extent.arrival:
-            yield f"{path}.{name}", "departure, midpoint and arrival must ascend"

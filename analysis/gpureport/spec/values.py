@@ -5,7 +5,9 @@ from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
@@ -71,7 +73,26 @@ Sizes = tuple[Annotated[float, Quantity("bytes", zero=True)], ...]
 Scope = Literal["compute_unit", "device"]
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 Names = tuple[str, ...]
-Extents = tuple[Number, Number, Number]
+_EXTENTS = "departure, midpoint and arrival as shares of the capacity, like [0.9, 1.05, 1.3]"
+
+
+def _three(value: object) -> object:
+    if not isinstance(value, list | tuple) or len(value) != 3:
+        raise ValueError(f"takes three numbers: {_EXTENTS}")
+    return value
+
+
+def _ascending(value: tuple[float, float, float]) -> tuple[float, float, float]:
+    departure, midpoint, arrival = value
+    if not departure < midpoint < arrival:
+        raise ValueError(f"must ascend: {_EXTENTS}")
+    if departure < _LEAST_SHARE or arrival > 1 / _LEAST_SHARE:
+        raise ValueError(f"is far from the capacity: write {_EXTENTS}")
+    return value
+
+
+_LEAST_SHARE = 0.05
+Extents = Annotated[tuple[Number, Number, Number], BeforeValidator(_three), AfterValidator(_ascending)]
 
 
 class Strict(BaseModel):

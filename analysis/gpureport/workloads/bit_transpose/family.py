@@ -28,6 +28,8 @@ from gpureport.workloads.model import (
 ROWS = 32
 """Rows of a tile, each a word of 32 bits."""
 TILE_BYTES = 4 * ROWS
+_ACCESS_BYTES = 16
+"""Most of a load or store."""
 _MOST_TILES = 2.0**22
 _FEWEST_TILES = 2.0**10
 
@@ -159,10 +161,11 @@ class Transpose(Workload):
         """Scale one transposition of one work-item to a dispatch; add the array's way in and out."""
         tiles, repeats, items = parameters["tiles"], parameters["repeats"], self._items(parameters["tiles"])
         rows = tiles * ROWS
-        # At most 16 bytes an access; a CPU's work-item reads its rows by itself, not beside others.
+        # A CPU's work-item reads its rows by itself, not beside others.
         alone = device.kind == "cpu"
-        accesses = 2.0 * self.rows_per_item / (1 if alone else min(4, self.rows_per_item))
+        accesses = 2.0 * self.rows_per_item / (1 if alone else min(_ACCESS_BYTES // 4, self.rows_per_item))
         lines = 1.0 if alone else self.lines_per_access(parameters, device)
+        sector = device.caches[-1].sector_bytes if device.caches else device.memory.access_bytes
         around = {"memory": accesses, "int32": 38.0, "int32_mul": 15.0, "instruction": 70.0}
         totals = {name: count * repeats * items for name, count in self.operations(device).items()}
         return Demand(
@@ -175,6 +178,7 @@ class Transpose(Workload):
             registers=20 + 2 * self.rows_per_item,
             lines_per_access=lines,
             line_conflicts=lines,
+            stores_per_sector=max(1.0, min(sector, 4.0 * self.rows_per_item) / _ACCESS_BYTES),
             line_writes=accesses / 2 * items / device.architecture.wave_width * lines,
         )
 

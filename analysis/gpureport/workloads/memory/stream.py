@@ -197,10 +197,10 @@ class PingPong(_Streaming):
     verification_dispatches = 2
     read = ("one",)
     written = "other"
-    far = 8
+    far = 8  # it shows what caches keep; what memory gives, the others do
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
-        """As any stream's."""
+        """As any stream's, of which every other dispatch goes back."""
         return replace(super().demand(parameters, device), ping_pong=True)
 
     def scalars(self, parameters: Parameters, rng: np.random.Generator) -> tuple[Argument, ...]:  # noqa: ARG002

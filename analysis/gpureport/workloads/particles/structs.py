@@ -12,6 +12,8 @@ from gpureport.workloads import grid
 from gpureport.workloads.model import Buffer, Job, Limits, Parameters, Stream, Sweep
 from gpureport.workloads.particles.family import BOUNCING, WORKING_SET, Particles, advanced, drawn, there_and_back
 
+_VECTOR_BYTES = 16
+
 
 class _Structs(Particles):
     """What all arrays of structs share: position and velocity are the first 16 bytes of each."""
@@ -20,7 +22,7 @@ class _Structs(Particles):
 
     def build_options(self, parameters: Parameters) -> str:  # noqa: ARG002
         """Vectors of a struct; whether particles bounce."""
-        return f"-DVECTORS={self.stored_bytes // 16} -DBOUNCE={int(self.bounce)}"
+        return f"-DVECTORS={self.stored_bytes // _VECTOR_BYTES} -DBOUNCE={int(self.bounce)}"
 
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
         """Ping-pong; both buffers start alike, so that bytes that are never touched are equal."""
@@ -131,7 +133,7 @@ class WholeStructs(_Structs):
     @property
     def stores_per_sector(self) -> float:
         """One for each vector of a struct: they are stored one after another."""
-        return self.stored_bytes / 16
+        return self.stored_bytes / _VECTOR_BYTES
 
 
 class ShortStructs(WholeStructs):
