@@ -8,6 +8,7 @@ PAGE_FONT = "gpureport sans"
 """The name under which the page's style sheet brings the font that the figures are laid out for."""
 
 _STRAIGHT_PT = 0.1
+"""No one sees that a line passes a point at this distance."""
 
 Attributes = Mapping[str, str | float | None]
 """By name; those without a value are left out."""
