@@ -18,7 +18,7 @@ from gpureport.workloads import all_workloads
 from gpureport.workloads.memory.stream import Copy
 from gpureport.workloads.model import Demand, Stream, Workload
 from gpureport.workloads.particles import Arrays, Structs
-from tests.toy import L1, L2, MIB, STEP, TOY
+from tests.toy import KIB, L1, L2, MIB, STEP, TOY
 
 FREE = Resources(32)
 FULL = limits_of(TOY)
@@ -273,3 +273,5 @@ def test_a_step_that_is_far_from_every_cache_is_no_caches() -> None:
 
     assert [named([at(size)], axis, points, TOY)[0].level for size in (64 * MIB, 150 * MIB)] == ["L2", "L2"]
     assert named([at(2**30)], axis, points, TOY)[0].level == "step at 1 GiB"
+    assert named([at(50 * MIB)], axis, points, TOY)[0].level == "step at 50 MiB"  # no curve leaves L2 before 51.2 MiB
+    assert named([at(128 * KIB)], axis, points, TOY)[0].level == "L1"  # of which local memory may take a part

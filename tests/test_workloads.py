@@ -112,6 +112,23 @@ def test_select_takes_families_and_variants() -> None:
         select(("gol",))
 
 
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("ping_pong", "did you mean 'memory/ping_pong'?"),
+        ("memory/pingpong", "did you mean 'memory/ping_pong'?"),
+        ("memori", "did you mean 'memory'?"),
+        ("launch/zzz", "there are: launch/group_size, launch/groups, launch/queued"),
+    ],
+)
+def test_a_wrong_name_is_told_what_was_meant(name: str, told: str) -> None:
+    """A variant without its family, a slip in either, and, where nothing is near, which there are."""
+    with pytest.raises(InputError) as raised:
+        select((name,))
+
+    assert str(raised.value) == f"no workload is called '{name}'; {told}"
+
+
 def test_a_buffer_repeats_its_contents() -> None:
     """Also when it is no multiple of them."""
     filled = Buffer(20, np.array([1, 2, 3], dtype=np.uint32)).filled()

@@ -116,7 +116,8 @@ def print_worst(residuals: Sequence[Residual], kind: Kind, number: int) -> None:
         for binding, points in groupby(own, lambda c: (c.binding, c.level)):
             rows.append(_stretch(*binding, list(points)))
     columns = ("bound by", "level", "points", "n", "median", "pred. / obs.", "next ceiling")
-    print_table(f"The {number} sweeps with the largest errors, {kind}", columns, rows, right=(3, 4, 5))
+    if rows:
+        print_table(f"The {number} sweeps with the largest errors, {kind}", columns, rows, right=(3, 4, 5))
 
 
 def _stretch(binding: str, level: str, points: Sequence[Residual]) -> Row:

@@ -5,7 +5,7 @@ from math import log
 from statistics import mode
 
 from gpureport.records import Axis, CurveFeature, PredictedPoint
-from gpureport.spec.models import Device
+from gpureport.spec.models import EXTENTS, Cache, Device
 from gpureport.units import format_bytes
 
 
@@ -14,9 +14,9 @@ def named(
 ) -> tuple[CurveFeature, ...]:
     """Rename the numbered levels of *features*.
 
-    A cliff belongs to the cache whose step is nearest to its midpoint (in log), unless none is near; the plateau before
-    it has its name. A plateau that no cliff ends is named by what serves (over working sets) or binds (over work-items)
-    its points.
+    A cliff belongs to the cache whose step is nearest to its midpoint (in log), unless none is near, or it holds more
+    than that in any case; the plateau before it has its name. A plateau that no cliff ends is named by what serves
+    (over working sets) or binds (over work-items) its points.
     """
     names = {
         feature.level: _cache_near(feature.value, device, _waits(points))
@@ -54,9 +54,15 @@ def _waits(points: Sequence[PredictedPoint]) -> bool:
 
 
 def _cache_near(size_bytes: float, device: Device, apart: bool) -> str:
-    steps = {cache.name: cache.capacity_bytes for cache in device.caches}
+    steps = {cache.name: cache.capacity_bytes for cache in device.caches if size_bytes >= _least_bytes(cache)}
     if apart:
         steps |= {f"{c.name} near": c.capacity_bytes / c.partitions for c in device.caches if c.partitions > 1}
     nearest = min(steps, key=lambda name: abs(log(size_bytes / steps[name])), default="cache")
     far = nearest in steps and abs(log(size_bytes / steps[nearest])) > _NONE_IS_NEAR
     return f"step at {format_bytes(size_bytes)}" if far else nearest
+
+
+def _least_bytes(cache: Cache) -> float:
+    """Return the working set below which no curve leaves *cache*; local memory may take any part of a unified one."""
+    extents = [extent for name in EXTENTS if (extent := getattr(cache, name))]
+    return 0.0 if cache.unified_with_local_memory else cache.capacity_bytes * min(e.departure for e in extents)

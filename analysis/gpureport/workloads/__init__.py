@@ -5,6 +5,7 @@ from importlib import import_module
 from pkgutil import walk_packages
 
 from gpureport.errors import InputError
+from gpureport.spec.mistakes import nearest
 from gpureport.text import quoted
 from gpureport.workloads.model import Workload
 
@@ -25,10 +26,21 @@ def select(names: tuple[str, ...], *, quick: bool = False) -> tuple[Workload, ..
     """
     if not names:
         return tuple(workload for workload in all_workloads() if workload.essential or not quick)
-    known = {workload.family for workload in all_workloads()} | {workload.name for workload in all_workloads()}
+    known = {name for workload in all_workloads() for name in (workload.family, workload.name)}
     for name in names:
         if name not in known:
-            family = name.partition("/")[0]
-            near = sorted(n for n in known if n.startswith(f"{family}/")) or sorted(w.family for w in all_workloads())
-            raise InputError(f"no workload is called {quoted(name)}; there are: {', '.join(dict.fromkeys(near))}")
+            raise InputError(f"no workload is called {quoted(name)}; {_suggestion(name)}")
     return tuple(w for w in all_workloads() if w.family in names or w.name in names)
+
+
+def _suggestion(name: str) -> str:
+    """Say what was meant by a wrong *name*: a variant without its family, a similar one, or which there are."""
+    variants = [workload.name.partition("/") for workload in all_workloads()]
+    families = sorted({family for family, _, _ in variants})
+    family, _, variant = name.partition("/")
+    inside = [other for of, _, other in variants if of == family]
+    alone = next((f"{of}/{other}" for of, _, other in variants if other == name), None)
+    similar = nearest(variant, inside) if inside else nearest(family, families)
+    meant = alone or (f"{family}/{similar}" if inside and similar else similar)
+    listed = [f"{family}/{other}" for other in sorted(inside)] or families
+    return f"did you mean {meant!r}?" if meant else f"there are: {', '.join(listed)}"
