@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from math import log
 
-BEND = 0.06
+BEND = 0.04
 """A gap is divided where the curve may lie further than this (in log) from the straight line across it."""
 
 
