@@ -22,7 +22,7 @@ from gpureport.records import (
 )
 from gpureport.workloads import all_workloads
 from gpureport.workloads.instructions.rate import Rate
-from tests.toy import MIB, TOY
+from tests.toy import MIB, TOY, toy
 
 READ = next(w for w in all_workloads() if w.name == "memory/read")
 COPY = next(w for w in all_workloads() if w.name == "memory/copy")
@@ -252,7 +252,7 @@ def test_even_an_assumed_bandwidth_is_not_wrong_by_a_factor_of_ten() -> None:
 def test_integers_that_may_be_additions_may_run_on_two_pipes() -> None:
     """What one pipe cannot do is an error, unless a compiler may have spread it over two."""
     listed = {**TOY.architecture.rates_per_cycle, "add": 128.0}
-    two = TOY.model_copy(update={"architecture": TOY.architecture.model_copy(update={"rates_per_cycle": listed})})
+    two = toy(rates_per_cycle=listed)
     verdicts = {}
     for name, device in (("one", TOY), ("two", two)):
         (prediction,) = predict(device, Rate(), limits_of(device))

@@ -15,7 +15,7 @@ from gpureport.workloads.memory.access import Scatter
 from gpureport.workloads.memory.read import Read, ReadPrivate
 from gpureport.workloads.memory.stream import Copy, PingPong, Write
 from gpureport.workloads.model import Workload
-from tests.toy import TOY
+from tests.toy import TOY, toy
 
 
 def _predicted(workload: Workload, device: Device = TOY) -> list[Prediction]:
@@ -63,7 +63,7 @@ def test_a_class_that_the_entry_lacks_is_learnt_from_its_kin() -> None:
 def test_integers_follow_additions_unless_these_have_two_pipes() -> None:
     """Where additions are a class of their own, bitwise operations say what one pipe does."""
     listed = {**TOY.architecture.rates_per_cycle, "add": 128.0}
-    two = TOY.model_copy(update={"architecture": TOY.architecture.model_copy(update={"rates_per_cycle": listed})})
+    two = toy(rates_per_cycle=listed)
 
     assert _with(Rate(), {"add": 0.9}).architecture.rates_per_cycle["int32"] == pytest.approx(0.9 * 64)
     rates = _with(Rate(), {"add": 0.9, "ternary": 0.8}, two).architecture.rates_per_cycle
@@ -155,7 +155,7 @@ def test_barriers_cost_their_waves_and_some_more() -> None:
 
 def test_only_groups_of_several_sizes_show_what_a_barrier_adds() -> None:
     """Of too few nothing is taken; where groups of one wave take no longer than their waves, nothing adds."""
-    listed = TOY.model_copy(update={"architecture": TOY.architecture.model_copy(update={"barrier_cycles": 3.0})})
+    listed = toy(barrier_cycles=3.0)
     (prediction,) = _predicted(Barrier(), listed)
     for few in (prediction.points[1:], prediction.points[:2], prediction.points[:1]):
         some = prediction.model_copy(update={"points": few})
@@ -169,8 +169,7 @@ def test_only_groups_of_several_sizes_show_what_a_barrier_adds() -> None:
 
 def test_writes_calibrate_the_rate_of_sectors_where_it_was_to_bind() -> None:
     """Times half as long: twice the rate; a device that lists none keeps none."""
-    architecture = TOY.architecture.model_copy(update={"sector_writes_per_cycle": 0.04})
-    slow = TOY.model_copy(update={"architecture": architecture})
+    slow = toy(sector_writes_per_cycle=0.04)
     for device, expected in ((slow, pytest.approx(0.08)), (TOY, None)):
         prediction = next(p for p in _predicted(Write(), device) if p.key.sweep == "working_set")
         observation = _timed(prediction, [p.time_s / 2 for p in prediction.points])
@@ -179,8 +178,7 @@ def test_writes_calibrate_the_rate_of_sectors_where_it_was_to_bind() -> None:
 
 def test_scattered_writes_calibrate_the_rate_of_lines() -> None:
     """Times half as long where every work-item writes to a line of its own: twice the rate; others do not count."""
-    architecture = TOY.architecture.model_copy(update={"line_writes_per_cycle": 0.04})
-    slow = TOY.model_copy(update={"architecture": architecture})
+    slow = toy(line_writes_per_cycle=0.04)
     for device, expected in ((slow, pytest.approx(0.08)), (TOY, None)):
         (prediction,) = _predicted(Scatter(), device)
         times = [p.time_s / (2 if p.point.parameters["stride"] >= 32 else 9) for p in prediction.points]
@@ -188,13 +186,18 @@ def test_scattered_writes_calibrate_the_rate_of_lines() -> None:
         assert found.architecture.line_writes_per_cycle == expected
 
 
-def test_a_copy_says_where_kernels_that_write_leave_a_cache() -> None:
-    """The cliff of reads stays where it was."""
-    prediction = next(p for p in _predicted(Copy()) if p.key.sweep == "working_set")
+def _sooner(prediction: Prediction) -> Observation:
+    """Return an observation whose cliffs lie at seven tenths of the predicted sizes."""
     features = tuple(
         f.model_copy(update={"value": f.value * 0.7}) if f.feature == "cliff" else f for f in prediction.features
     )
-    device = calibrated(TOY, [prediction], [_observed(prediction, {}).model_copy(update={"features": features})])
+    return _observed(prediction, {}).model_copy(update={"features": features})
+
+
+def test_a_copy_says_where_kernels_that_write_leave_a_cache() -> None:
+    """The cliff of reads stays where it was."""
+    prediction = next(p for p in _predicted(Copy()) if p.key.sweep == "working_set")
+    device = calibrated(TOY, [prediction], [_sooner(prediction)])
     cache = device.caches[-1]
 
     assert cache.written_extent is not None
@@ -210,10 +213,7 @@ def test_a_copy_says_where_kernels_that_write_leave_a_cache() -> None:
 def test_a_copy_there_and_back_says_where_kernels_leave_a_cache_that_do_the_same() -> None:
     """The cliff of copies one way stays where it was."""
     prediction = _predicted(PingPong())[0]
-    features = tuple(
-        f.model_copy(update={"value": f.value * 0.7}) if f.feature == "cliff" else f for f in prediction.features
-    )
-    device = calibrated(TOY, [prediction], [_observed(prediction, {}).model_copy(update={"features": features})])
+    device = calibrated(TOY, [prediction], [_sooner(prediction)])
     cache = device.caches[-1]
 
     assert cache.written_extent is None
@@ -231,10 +231,7 @@ def test_reads_say_where_passes_in_order_leave_a_cache_that_lists_it() -> None:
     cache = last.model_copy(update={"ordered_extent": ordered, "written_extent": written})
     listed = TOY.model_copy(update={"caches": (TOY.caches[0], cache)})
     prediction = next(p for p in _predicted(Read(), listed) if p.key.sweep == "working_set")
-    features = tuple(
-        f.model_copy(update={"value": f.value * 0.7}) if f.feature == "cliff" else f for f in prediction.features
-    )
-    found = calibrated(listed, [prediction], [_observed(prediction, {}).model_copy(update={"features": features})])
+    found = calibrated(listed, [prediction], [_sooner(prediction)])
     now = found.caches[-1]
 
     assert now.ordered_extent is not None

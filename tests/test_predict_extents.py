@@ -21,7 +21,7 @@ from gpureport.predict.occupancy import Resources, occupancy
 from gpureport.spec.database import load_database
 from gpureport.spec.models import Device, Extent
 from gpureport.workloads.model import Demand, Stream
-from tests.toy import L2, MIB, TOY
+from tests.toy import L1, L2, MIB, TOY, toy
 
 ORDERED, WRITTEN, TO_AND_FRO = (Extent(departure=0.6, midpoint=middle, arrival=0.9) for middle in (0.75, 0.67, 0.8))
 CACHE = L2.model_copy(
@@ -223,14 +223,9 @@ def test_the_model_counts_what_crosses_between_partitions() -> None:
 
     A sector that two stores fill is worth two.
     """
-    architecture = TOY.architecture.model_copy(update={"sector_writes_per_cycle": 0.5})
+    device = toy(sector_writes_per_cycle=0.5)
     parted, whole = (
-        TOY.model_copy(
-            update={
-                "architecture": architecture,
-                "caches": (TOY.caches[0], CACHE.model_copy(update={"partitions": partitions})),
-            }
-        )
+        device.model_copy(update={"caches": (L1, CACHE.model_copy(update={"partitions": partitions}))})
         for partitions in (2, 1)
     )
     sectors = 2**20 * 16 / CACHE.sector_bytes

@@ -18,7 +18,7 @@ from gpureport.workloads import all_workloads
 from gpureport.workloads.memory.stream import Copy
 from gpureport.workloads.model import Demand, Stream, Workload
 from gpureport.workloads.particles import Arrays, Structs
-from tests.toy import KIB, L1, L2, MIB, STEP, TOY
+from tests.toy import KIB, L1, L2, MIB, STEP, TOY, toy
 
 FREE = Resources(32)
 FULL = limits_of(TOY)
@@ -43,7 +43,7 @@ def test_arrays_cost_what_they_use() -> None:
 
 def test_write_allocation_fetches_what_is_overwritten() -> None:
     """A CPU's copy moves three bytes for two."""
-    cpu = TOY.model_copy(update={"architecture": TOY.architecture.model_copy(update={"write_allocate": True})})
+    cpu = toy(write_allocate=True)
 
     assert traffic.memory_bytes(Arrays().streams(1000), cpu, every_pass=False) == 48_000
 

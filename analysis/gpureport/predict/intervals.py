@@ -89,11 +89,10 @@ class _Curve:
     def _extent(self, cache: str) -> Fact | None:
         """Return the extent by which the curve leaves a cache: of those that bandwidth has the one that moves it."""
         of_latency = self.metric.kind == "time"
-        paths = [f"{cache}.{name}" for name in EXTENTS if (name == "latency_extent") == of_latency]
-        columns = list(self.uncertainties)
+        paths = {f"{cache}.{name}" for name in EXTENTS if (name == "latency_extent") == of_latency}
         moved = np.abs(self.relative).sum(axis=0)
-        listed = [path for path in paths if path in columns]
-        return self.uncertainties[max(listed, key=lambda path: moved[columns.index(path)])] if listed else None
+        listed = [(by, fact) for by, fact in zip(moved, self.uncertainties.values(), strict=True) if fact.path in paths]
+        return max(listed, key=lambda each: each[0])[1] if listed else None
 
     def _of_taper(self, feature: CurveFeature) -> Floats:
         """Return the deviations of a taper's position, relative."""

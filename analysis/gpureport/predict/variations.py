@@ -7,7 +7,7 @@ from math import ceil, prod
 from typing import Any
 
 from gpureport.predict.case import Case
-from gpureport.spec.models import EXTENTS, Cache, Extent, NvidiaOccupancy
+from gpureport.spec.models import EXTENTS, SPECIAL_EXTENTS, Cache, Extent, NvidiaOccupancy
 from gpureport.workloads.model import Stream
 
 Vary = Callable[[Case], Sequence[Case]]
@@ -60,7 +60,7 @@ def _chained(case: Case, *varies: Vary) -> Sequence[Case]:
 
 
 def one_partition(case: Case) -> Sequence[Case]:
-    of_both = {"ordered_extent": None, "written_extent": None, "ping_pong_extent": None}
+    of_both = dict.fromkeys(SPECIAL_EXTENTS)
     return _caches(case, lambda cache: {"capacity_bytes": cache.capacity_bytes / cache.partitions, **of_both})
 
 

@@ -24,7 +24,9 @@ class Extent(Record):
     arrival: Positive
 
 
-EXTENTS = ("bandwidth_extent", "latency_extent", "ordered_extent", "written_extent", "ping_pong_extent")
+SPECIAL_EXTENTS = ("ordered_extent", "written_extent", "ping_pong_extent")
+"""Fields of a cache that say where curves of some kernels leave it; ``None``: where others do."""
+EXTENTS = ("bandwidth_extent", "latency_extent", *SPECIAL_EXTENTS)
 """Fields of a cache that say where curves leave it."""
 
 

@@ -12,6 +12,7 @@ from gpureport.errors import InputError
 from gpureport.records import Provenance
 from gpureport.spec.files import ArchitectureFile, DeviceFile
 from gpureport.spec.models import (
+    SPECIAL_EXTENTS,
     AmdOccupancy,
     Architecture,
     Cache,
@@ -172,9 +173,7 @@ def _cache(name: str, values: Layer) -> Cache:
         latency_extent=_extent(part["latency_extent"]),
         persistent=part["persistent"],
         unified_with_local_memory=part.get("unified_with_local_memory", False),
-        ordered_extent=_extent(part["ordered_extent"]) if "ordered_extent" in part else None,
-        written_extent=_extent(part["written_extent"]) if "written_extent" in part else None,
-        ping_pong_extent=_extent(part["ping_pong_extent"]) if "ping_pong_extent" in part else None,
+        **{name: _extent(part[name]) for name in SPECIAL_EXTENTS if name in part},
         partitions=part.get("partitions", 1),
         far_latency_cycles=part.get("far_latency"),
     )

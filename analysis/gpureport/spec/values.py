@@ -73,6 +73,7 @@ Sizes = tuple[Annotated[float, Quantity("bytes", zero=True)], ...]
 Scope = Literal["compute_unit", "device"]
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 Names = tuple[str, ...]
+_LEAST_SHARE = 0.05
 _EXTENTS = "departure, midpoint and arrival as shares of the capacity, like [0.9, 1.05, 1.3]"
 
 
@@ -91,7 +92,6 @@ def _ascending(value: tuple[float, float, float]) -> tuple[float, float, float]:
     return value
 
 
-_LEAST_SHARE = 0.05
 Extents = Annotated[tuple[Number, Number, Number], BeforeValidator(_three), AfterValidator(_ascending)]
 
 

@@ -1,6 +1,5 @@
 """Streams against working set: write, copy one way, copy there and back, triad."""
 
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar, cast
@@ -38,6 +37,7 @@ class _Streaming(Workload):
     family = "memory"
     source = "memory/stream.cl"
     primitive = True
+    kernel: ClassVar[str]
     read: ClassVar[tuple[str, ...]]
     """The arrays that are read."""
     written: ClassVar[str]
@@ -103,9 +103,9 @@ class _Streaming(Workload):
         """Return what an array that is read starts from: random words."""
         return grid.random_words(rng, nbytes)
 
-    @abstractmethod
-    def scalars(self, parameters: Parameters, rng: np.random.Generator) -> tuple[Argument, ...]:
-        """Return the kernel's arguments after the arrays."""
+    def scalars(self, rng: np.random.Generator) -> tuple[Argument, ...]:  # noqa: ARG002 - copies have none
+        """Return the kernel's arguments after the arrays and the number of their vectors."""
+        return ()
 
     def arrays(self) -> tuple[str, ...]:
         """Return the kernel's arrays in the order of its arguments."""
@@ -119,10 +119,10 @@ class _Streaming(Workload):
         """Random data in, anything out."""
         size, local = parameters["vectors"] * _vector_bytes(parameters), parameters["local"]
         buffers = {name: Buffer(size, self.contents(rng, size)) for name in self.read}
-        arguments = (*self.arrays(), *self.scalars(parameters, rng))
+        arguments = (*self.arrays(), np.uint32(parameters["vectors"]), *self.scalars(rng))
         return Job(
             buffers={**buffers, self.written: Buffer(size)},
-            dispatches=(Dispatch(self.variant, (_work_items(parameters),), (local,), arguments),),
+            dispatches=(Dispatch(self.kernel, (_work_items(parameters),), (local,), arguments),),
         )
 
     def verification(self) -> Sequence[Parameters]:
@@ -148,6 +148,7 @@ class Copy(_Streaming):
     """One array in, one out."""
 
     variant = "copy"
+    kernel = "copy"
     essential = True
     title = "Stream copy against working set"
     description = (
@@ -174,10 +175,6 @@ class Copy(_Streaming):
             f"work-group size at {format_bytes(size)}",
         )
 
-    def scalars(self, parameters: Parameters, rng: np.random.Generator) -> tuple[Argument, ...]:  # noqa: ARG002
-        """The number of vectors."""
-        return (np.uint32(parameters["vectors"]),)
-
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
         """The same bytes."""
         return {"to": job.buffers["from"].filled()}
@@ -187,6 +184,7 @@ class PingPong(_Streaming):
     """One array in, one out, and back again."""
 
     variant = "ping_pong"
+    kernel = "copy"
     title = "Stream copy there and back against working set"
     description = (
         "As copy, but every other dispatch copies back: each reads what the one before it wrote, as simulations with "
@@ -203,14 +201,10 @@ class PingPong(_Streaming):
         """As any stream's, of which every other dispatch goes back."""
         return replace(super().demand(parameters, device), ping_pong=True)
 
-    def scalars(self, parameters: Parameters, rng: np.random.Generator) -> tuple[Argument, ...]:  # noqa: ARG002
-        """The number of vectors."""
-        return (np.uint32(parameters["vectors"]),)
-
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
         """There and back."""
         there = super().job(parameters, rng)
-        (copy,) = (replace(dispatch, kernel="copy") for dispatch in there.dispatches)
+        (copy,) = there.dispatches
         one, other, *rest = copy.arguments
         return replace(there, dispatches=(copy, replace(copy, arguments=(other, one, *rest))))
 
@@ -224,6 +218,7 @@ class Write(_Streaming):
     """One array out."""
 
     variant = "write"
+    kernel = "write"
     title = "Stream write against working set"
     description = (
         "16-byte vectors, computed from their number, are written to one buffer, dispatch after dispatch. "
@@ -234,9 +229,9 @@ class Write(_Streaming):
     written = "to"
     _FACTORS = np.array([1, 3, 5, 7], dtype=np.uint32)
 
-    def scalars(self, parameters: Parameters, rng: np.random.Generator) -> tuple[Argument, ...]:
-        """The number of vectors, and what to add to the pattern."""
-        return (np.uint32(parameters["vectors"]), rng.integers(1, 2**32, dtype=np.uint32))
+    def scalars(self, rng: np.random.Generator) -> tuple[Argument, ...]:
+        """What to add to the pattern."""
+        return (rng.integers(1, 2**32, dtype=np.uint32),)
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
         """The pattern; integers wrap around."""
@@ -250,6 +245,7 @@ class Triad(_Streaming):
     """Two arrays in, one out."""
 
     variant = "triad"
+    kernel = "triad"
     title = "Stream triad against working set"
     description = (
         "a = b + s c in single precision, 16-byte vectors, three buffers, dispatch after dispatch. "
@@ -267,9 +263,9 @@ class Triad(_Streaming):
         """Random whole numbers, so small that sum and product are exact whether or not they are fused."""
         return rng.integers(1, 2**20, size=max(1, min(nbytes, 2**22) // 4)).astype(np.float32)
 
-    def scalars(self, parameters: Parameters, rng: np.random.Generator) -> tuple[Argument, ...]:
-        """The number of vectors, and s."""
-        return (np.uint32(parameters["vectors"]), np.float32(rng.integers(2, 9)))
+    def scalars(self, rng: np.random.Generator) -> tuple[Argument, ...]:
+        """The factor s."""
+        return (np.float32(rng.integers(2, 9)),)
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
         """With NumPy."""
