@@ -13,6 +13,7 @@ from benchmark_rows import ROWS, Row
 from benchmark_table import COLUMNS, best_copy, table
 from benchmark_timing import Run, measured
 
+from gpureport.cli.choosing import working_device
 from gpureport.cli.console import note, print_text
 from gpureport.cli.options import separated
 from gpureport.cli.progress import ProgressBar
@@ -20,8 +21,7 @@ from gpureport.cli.tables import print_table
 from gpureport.errors import GpuReportError, InputError
 from gpureport.measure.limits import Settings, run_limits
 from gpureport.measure.machine import free_memory_bytes
-from gpureport.measure.opencl import OpenCLBackend, list_devices
-from gpureport.measure.selection import choose
+from gpureport.measure.opencl import OpenCLBackend
 from gpureport.spec.database import load_database
 from gpureport.text import sentence
 from gpureport.units import format_value, parse
@@ -51,14 +51,15 @@ def main(
 ) -> None:
     """Print how close the best kernels come to the device's copy rate, and to what was published."""
     rows = _chosen(separated(row or ()))
-    present = choose(list_devices(), device)
+    candidate = working_device(device)
+    present = candidate.device
     match = load_database().match(present)
     limits = run_limits(present, free_memory_bytes(present), quick=False)
     settings = Settings(limits, budget_s=budget or BUDGET_S[present.kind])
     size = parse(working_set, "bytes") if working_set else None
-    note(f"Device: {match.device.name} ({present.platform} {present.driver})")
+    note(f"Device: {match.device.name} ({present.runtime})")
     with ProgressBar("benchmark") as bar:
-        run = Run(OpenCLBackend(present), match.device, settings, bar, size)
+        run = Run(OpenCLBackend(candidate), match.device, settings, bar, size)
         outcomes = [measured(run, each) for each in rows]
     print_table("Speed", COLUMNS, table(outcomes, match.device), right=(2, 3, 4, 5))
     for outcome in outcomes:

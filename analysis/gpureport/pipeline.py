@@ -82,6 +82,8 @@ def run(plan: Plan, backend: Backend, save: Save, progress: Progress) -> Report:
         state.measure(workload, progress)
         state.save(save)
     report = state.report("complete")
+    if not report.has_samples:
+        report = state.report("failed")
     save(report)
     return report
 
@@ -195,7 +197,7 @@ class _Run:
         self.explanations += reasons
         self.findings += explained(found, reasons)
 
-    def report(self, status: Literal["complete", "partial"]) -> Report:
+    def report(self, status: Literal["complete", "partial", "failed"]) -> Report:
         """Return the report of what there is."""
         match = self.plan.match
         return Report(

@@ -299,6 +299,8 @@ class Measurement(Record):
     verification: Verification | None = None
     skipped: str | None = None
     """Why the whole sweep was not run, in a sentence."""
+    failed: bool = False
+    """Whether it was not run because a kernel did not build or could not be launched, not for lack of a feature."""
     started_at: str = ""
     duration_s: float = 0.0
 

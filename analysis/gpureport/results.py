@@ -104,10 +104,13 @@ def open_report(path: Path, database: "Callable[[], Database]") -> Report:
         database: opens that of today, of which a record names a device; a report needs none.
 
     Raises:
-        InputError: it is missing or wrong, or names a device that the database has not.
+        InputError: it is missing or wrong, names a device that the database has not, or its run measured nothing.
     """
     if not is_record(path):
-        return load_report(path)
+        report = load_report(path)
+        if report.status == "failed":
+            raise InputError(f"{path}: its run failed and measured nothing; run gpureport again")
+        return report
     from gpureport.published.report import published_report
 
     opened = database()

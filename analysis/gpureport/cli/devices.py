@@ -1,9 +1,10 @@
 """``gpureport devices``: what is present, what is known, whether an entry is right, a draft of a new one."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from gpureport.cli.console import print_json, print_line, print_text
+from gpureport.cli.console import note, print_json, print_line, print_text
 from gpureport.cli.database import note_override, open_database
 from gpureport.cli.tables import glued, print_table
 from gpureport.data import data_dir, own_device_dirs
@@ -11,32 +12,71 @@ from gpureport.errors import InputError
 from gpureport.spec.check import check_folder
 from gpureport.spec.database import Database, load_database
 from gpureport.spec.models import DeviceMatch, PresentDevice
+from gpureport.text import sentence
 from gpureport.units import format_bandwidth, format_bytes, format_frequency
 
 
 def list_present(as_json: bool, entries: Sequence[Path]) -> int:
-    """List the OpenCL devices, with the entry that each matches."""
-    from gpureport.measure.opencl import list_devices
+    """List the OpenCL devices: whether each runs kernels, and the entry that it matches."""
+    from gpureport.measure import presence
 
     database = open_database(entries)
-    found = [(present, database.match(present)) for present in list_devices()]
-    for _, match in found:
-        note_override(database, match.entry_id)
+    found = presence.find_devices()
+    problems = presence.kernel_problems(found.candidates)
+    listed = [
+        _Listed(each.device, database.match(each.device), problem)
+        for each, problem in zip(found.candidates, problems, strict=True)
+    ]
+    for each in listed:
+        note_override(database, each.match.entry_id)
+    for failure in found.failures:
+        note(f"Note: {sentence(failure)}")
     if as_json:
-        print_json([_told(present, match) for present, match in found])
+        print_json([each.record() for each in listed])
         return 0
-    rows = [(str(p.index), p.name, p.platform, p.driver, m.entry_id or "none (draft)") for p, m in found]
-    print_table("OpenCL devices present", ("index", "device", "platform", "driver", "entry"), rows, right=(0,))
-    for present, match in found:
-        for remark in match.notes:
-            print_text(f"{present.index}: {remark}")
+    columns = ("index", "device", "platform", "driver", "runs kernels", "entry")
+    print_table("OpenCL devices present", columns, [each.row() for each in listed], right=(0,))
+    for each in listed:
+        for remark in each.remarks():
+            print_text(f"{each.present.index}: {remark}")
     return 0
 
 
-def _told(present: PresentDevice, match: DeviceMatch) -> dict[str, object]:
-    """Return what the runtime says of a device, and what the database makes of it."""
-    found = {"entry": match.entry_id, "draft": match.draft, "how": match.how, "notes": match.notes}
-    return present.model_dump(mode="json") | found
+@dataclass(frozen=True)
+class _Listed:
+    """A device as ``gpureport devices`` lists it.
+
+    Attributes:
+        present: what its runtime reports.
+        match: what the database makes of it.
+        problem: why it runs no kernels; ``None``: it does.
+    """
+
+    present: PresentDevice
+    match: DeviceMatch
+    problem: str | None
+
+    def row(self) -> tuple[str, ...]:
+        runs = "no" if self.problem else "yes"
+        entry = self.match.entry_id or "none (draft)"
+        return str(self.present.index), self.present.name, self.present.platform, self.present.driver, runs, entry
+
+    def remarks(self) -> list[str]:
+        from gpureport.measure.presence import remedy
+
+        problem = [f"It runs no kernels: {self.problem}; {remedy(self.present)}."] if self.problem else []
+        return [*problem, *self.match.notes]
+
+    def record(self) -> dict[str, object]:
+        match = self.match
+        return self.present.model_dump(mode="json") | {
+            "runs_kernels": self.problem is None,
+            "problem": self.problem,
+            "entry": match.entry_id,
+            "draft": match.draft,
+            "how": match.how,
+            "notes": match.notes,
+        }
 
 
 def list_known(as_json: bool, entries: Sequence[Path]) -> int:

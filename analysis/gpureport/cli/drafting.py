@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpureport.cli.console import note, out
 from gpureport.cli.database import open_database
@@ -10,9 +11,11 @@ from gpureport.cli.progress import ProgressBar
 from gpureport.errors import DeviceError, InputError
 from gpureport.spec import new_entry
 from gpureport.spec.database import Database, wrong_ending
-from gpureport.spec.models import PresentDevice
 from gpureport.spec.writing import Draft, write_entry
 from gpureport.text import sentence
+
+if TYPE_CHECKING:
+    from gpureport.measure.runtimes import Candidate
 
 
 @dataclass(frozen=True)
@@ -64,44 +67,44 @@ def _drafted(wanted: Wanted) -> Draft:
     relative = database.entries[database.resolve(wanted.relative).id] if wanted.relative is not None else None
     if relative and wanted.device is None:
         return new_entry.of_relative(relative)
-    present = _present(wanted.device or "auto")
+    candidate = _present(wanted.device or "auto")
+    present = candidate.device
     draft = new_entry.of_present(present, database, relative)
     known = database.match(present).entry_id
     if known and not relative and not database.entries[known].file.host:
         note(f"Note: {database.entries[known].path} describes this device already; `--from {known}` starts from it.")
-    return _measured(draft, present, database, wanted.seed) if wanted.measure else draft
+    return _measured(draft, candidate, database, wanted.seed) if wanted.measure else draft
 
 
-def _present(text: str) -> PresentDevice:
+def _present(text: str) -> "Candidate":
     """Return the device that *text* means.
 
     Raises:
-        DeviceError: there is none at all; says what can be done without.
+        DeviceError: there is none that works; says what can be done without.
     """
-    from gpureport.measure.opencl import list_devices
-    from gpureport.measure.selection import choose
+    from gpureport.cli.choosing import working_device
 
     try:
-        devices = list_devices()
+        return working_device(text)
     except DeviceError as error:
         raise DeviceError(
             f"{error}; without a device, --from NAME starts an entry from a relative, and --empty from nothing"
         ) from None
-    return choose(devices, text)
 
 
-def _measured(draft: Draft, present: PresentDevice, database: Database, seed: int) -> Draft:
+def _measured(draft: Draft, candidate: "Candidate", database: Database, seed: int) -> Draft:
     """Measure primitives on the device, and put what they show into the draft."""
     from gpureport.drafting import SWEEP_S, get_to_know
     from gpureport.measure.limits import Settings, run_limits
     from gpureport.measure.machine import free_memory_bytes
     from gpureport.measure.opencl import OpenCLBackend
 
+    present = candidate.device
     limits = run_limits(present, free_memory_bytes(present), quick=False)
     settings = Settings(limits, budget_s=SWEEP_S[present.kind], seed=seed)
     note(f"Measuring {present.name}, a minute or so; --no-measure leaves that out.")
     with ProgressBar("measuring", lines=True) as bar:
-        found = get_to_know(OpenCLBackend(present), new_entry.drafted_device(draft, database), settings, bar)
+        found = get_to_know(OpenCLBackend(candidate), new_entry.drafted_device(draft, database), settings, bar)
     for remark in found.remarks:
         note(sentence(remark))
     return new_entry.with_measured(draft, found.values, found.remarks)

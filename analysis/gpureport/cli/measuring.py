@@ -4,6 +4,7 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
+from gpureport.cli.choosing import working_device
 from gpureport.cli.console import note
 from gpureport.cli.database import note_override, open_database
 from gpureport.cli.options import (
@@ -22,13 +23,12 @@ from gpureport.cli.timing import print_timings
 from gpureport.errors import GpuReportError
 from gpureport.measure.limits import Settings, run_limits
 from gpureport.measure.machine import free_memory_bytes
-from gpureport.measure.opencl import OpenCLBackend, list_devices
-from gpureport.measure.selection import choose
+from gpureport.measure.opencl import OpenCLBackend
+from gpureport.measure.runtimes import Candidate
 from gpureport.pipeline import Plan, run, wrong_results
 from gpureport.report import Paper, document
 from gpureport.report.compiled import mismatches
 from gpureport.report.document import FILE_NAME, Report, save_report
-from gpureport.spec.models import PresentDevice
 from gpureport.text import sentence
 
 
@@ -40,37 +40,38 @@ class InterruptionError(GpuReportError):
 
 def report_everything(request: Request, output: Path | None, force: bool, no_pdf: bool, paper: Paper = "a4") -> int:
     """Measure and render into one folder."""
-    plan, present = _plan(request)
+    plan, candidate = _plan(request)
     directory = output or Path("reports") / f"{slug(plan.match.device.name)}-{datetime.now(UTC).date().isoformat()}"
     refuse_overwriting(directory / FILE_NAME, force=force)
     refuse_overwriting_documents(directory, no_pdf=no_pdf, force=force)
     writable_directory(directory)
-    report = _measure(plan, present, directory / FILE_NAME)
-    code = _close(report)
+    report = _measure(plan, candidate, directory / FILE_NAME)
+    _summarise(report, directory / FILE_NAME)
     began = time.monotonic()
     written = write_documents(report, directory, no_pdf=no_pdf, paper=paper)
     if request.timings:
         print_timings(report.timings, time.monotonic() - began)
     print_written([directory / FILE_NAME, *written])
-    return code
+    return _close(report)
 
 
 def measure_only(request: Request, output: Path, force: bool) -> int:
     """Measure into one file."""
-    plan, present = _plan(request)
+    plan, candidate = _plan(request)
     writable_file(output, force=force)
-    report = _measure(plan, present, output)
-    code = _close(report)
+    report = _measure(plan, candidate, output)
+    _summarise(report, output)
     if request.timings:
         print_timings(report.timings)
     print_written([output])
-    return code
+    return _close(report)
 
 
-def _plan(request: Request) -> tuple[Plan, PresentDevice]:
+def _plan(request: Request) -> tuple[Plan, Candidate]:
     workloads = selected(request.workloads, quick=request.quick)
     database = open_database(request.entries)
-    present = choose(list_devices(), request.device)
+    candidate = working_device(request.device)
+    present = candidate.device
     limits = run_limits(present, free_memory_bytes(present), quick=request.quick)
     match = database.match(present)
     note_override(database, match.entry_id)
@@ -85,11 +86,11 @@ def _plan(request: Request) -> tuple[Plan, PresentDevice]:
             command=request.command,
         ),
     )
-    return plan, present
+    return plan, candidate
 
 
-def _measure(plan: Plan, present: PresentDevice, path: Path) -> Report:
-    note(f"Device: {plan.match.device.name} ({present.platform}). {sentence(plan.match.how)}")
+def _measure(plan: Plan, candidate: Candidate, path: Path) -> Report:
+    note(f"Device: {plan.match.device.name} ({candidate.device.platform}). {sentence(plan.match.how)}")
     for remark in plan.match.notes:
         note(f"Note: {sentence(remark)}")
     saved = False
@@ -101,14 +102,21 @@ def _measure(plan: Plan, present: PresentDevice, path: Path) -> Report:
 
     try:
         with ProgressBar("predicting", lines=True) as bar:
-            return run(plan, OpenCLBackend(present), save, bar)
+            return run(plan, OpenCLBackend(candidate), save, bar)
     except KeyboardInterrupt:
         what = f"{path} is marked partial and holds what was measured until then" if saved else "nothing was written"
         raise InterruptionError(f"interrupted; {what}") from None
 
 
-def _close(report: Report) -> int:
-    """Print the summary; return the exit code that the results call for."""
+def _summarise(report: Report, path: Path) -> None:
+    """Print the summary.
+
+    Raises:
+        GpuReportError: nothing was measured.
+    """
+    nothing = _nothing_measured(report, path)
+    if nothing:
+        note(f"gpureport: {nothing}")
     print_findings(report.findings)
     print_surprises(report.explanations)
     wrong = wrong_results(report)
@@ -117,6 +125,27 @@ def _close(report: Report) -> int:
             note(f"Skipped {name}: {sentence(info.skipped)}")
     for mismatch in mismatches(report):
         note(f"Compiled code moves other bytes than the model counts: {mismatch}")
+    if nothing:
+        raise GpuReportError(nothing)
+
+
+def _nothing_measured(report: Report, path: Path) -> str:
+    """Say that nothing was measured, and give the reason of the first workload; nothing if something was."""
+    if report.status != "failed":
+        return ""
+    skipped = [(name, info.skipped) for name, info in report.workloads.items() if info.skipped]
+    first = f"; the first, {skipped[0][0]}: {skipped[0][1]}" if skipped else ""
+    return (
+        f"nothing was measured on {report.device.name}, so no document was written: {len(skipped)} of "
+        f"{len(report.workloads)} workloads were skipped ({path} lists the reasons){first}"
+    )
+
+
+def _close(report: Report) -> int:
+    """Say last what is missing or wrong; return the exit code that the results call for."""
+    if failures := report.failures():
+        note(f"gpureport: {failures}")
+    wrong = wrong_results(report)
     for name in wrong:
         note(f"gpureport: {name} gave wrong results and was not timed; the report says which.")
     return 1 if wrong else 0

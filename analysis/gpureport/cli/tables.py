@@ -21,7 +21,7 @@ def glued(text: str) -> str:
 
 
 def print_table(title: str, columns: Row, rows: Iterable[Row], right: Sequence[int] = ()) -> None:
-    """Print a table on standard output.
+    """Print a table on standard output; nothing if it has no rows.
 
     Args:
         title: above it.
@@ -29,8 +29,11 @@ def print_table(title: str, columns: Row, rows: Iterable[Row], right: Sequence[i
         rows: see :data:`Row`.
         right: columns aligned to the right; figures, which are never folded.
     """
+    rows = list(rows)
+    if not rows:
+        return
     print_text(title, style="bold")
-    for line in table_lines(columns, list(rows), out().width, right):
+    for line in table_lines(columns, rows, out().width, right):
         print_line(line)
     print_line("")
 

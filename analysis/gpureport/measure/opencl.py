@@ -29,6 +29,7 @@ from gpureport.measure.buildlog import compilation, first_error, tidy
 from gpureport.measure.describe import Ask, describe, kind
 from gpureport.measure.linker import provide_linker
 from gpureport.measure.pocl import KernelLibraries
+from gpureport.measure.runtimes import Candidate
 from gpureport.records import Compilation
 from gpureport.spec.models import PresentDevice
 from gpureport.workloads.model import Argument, Buffer, Dispatch, Local
@@ -58,7 +59,9 @@ _SUB_GROUP_FACTS = ("MAX_SUB_GROUP_SIZE",)
 
 
 def list_devices() -> tuple[PresentDevice, ...]:
-    """Return the OpenCL devices that are present, indexed over all platforms.
+    """Return the OpenCL devices that the loader of this process finds, indexed over all platforms.
+
+    To find those of a machine, broken drivers among them, use :func:`~.presence.find_devices`.
 
     Raises:
         DeviceError: there is none.
@@ -74,18 +77,9 @@ def _devices() -> list[cl.Device]:
         platforms = cl.get_platforms()
     except cl.Error:
         platforms = []
-    found: dict[tuple[object, ...], list[cl.Device]] = {}
-    for platform in platforms:
-        devices = _platform_devices(platform)
-        names = tuple(str(_asker(device)("NAME")) for device in devices)
-        # One driver registered twice (system and package) shows as two equal platforms.
-        found.setdefault((platform.name, platform.vendor, platform.version, names), devices)
-    devices = [device for several in found.values() for device in several]
+    devices = [device for platform in platforms for device in _platform_devices(platform)]
     if not devices:
-        raise DeviceError(
-            "no OpenCL device found; install the device's OpenCL driver, "
-            "or run on the CPU with: pip install 'gpureport[pocl]'"
-        )
+        raise DeviceError("it offers no device")
     return devices
 
 
@@ -123,14 +117,16 @@ class _Launch:
 class OpenCLBackend:
     """One device, open, with an in-order queue that keeps time stamps; see :class:`~.backend.Backend`."""
 
-    def __init__(self, device: PresentDevice) -> None:
-        """Open *device*, one of those that :func:`list_devices` returned.
+    def __init__(self, candidate: Candidate) -> None:
+        """Open a device, and load its runtime: a process can load only one.
 
         Raises:
-            DeviceError: the device refuses to be opened.
+            DeviceError: the device refuses to be opened, or the process has loaded another runtime.
         """
-        self._present = device
-        self._device = _devices()[device.index]
+        device = self._present = candidate.device
+        if not candidate.runtime.load():
+            raise DeviceError(f"{device.name} cannot be opened: this process has loaded another OpenCL runtime")
+        self._device = _devices()[candidate.position]
         self._libraries = KernelLibraries() if self._runs_libraries else None
         if self._device.platform.name == _POCL:
             provide_linker()

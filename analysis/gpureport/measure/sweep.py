@@ -12,7 +12,7 @@ from gpureport.measure.bench import Bench, Point
 from gpureport.measure.limits import Settings
 from gpureport.measure.rounds import Progress, Rounds
 from gpureport.measure.verify import verify
-from gpureport.records import MeasuredPoint, Measurement, SweepKey, Verification
+from gpureport.records import MeasuredPoint, Measurement, SweepKey
 from gpureport.workloads.model import Features, Sweep, Workload
 
 
@@ -30,13 +30,19 @@ def measure_workload(
         A measurement for each sweep; skipped ones say why. Wrong results are never timed.
     """
     rng = _rng(settings, workload.name)
-    reason, verification = workload.missing(features), None
+    reason, verification, failed = workload.missing(features), None, False
     if reason is None:
         progress.advance(f"{workload.name}: checking results", 0.0)
-        reason, verification = _verified(backend, workload, features, rng)
+        try:
+            verification = verify(backend, workload, features, rng)
+        except DeviceError as error:
+            reason, failed = str(error), True
+        else:
+            reason = None if verification.passed else f"wrong results: {verification.message}"
     for sweep in sweeps:
         if reason is not None:
-            yield _blank(workload, sweep).model_copy(update={"skipped": reason, "verification": verification})
+            unmeasured = {"skipped": reason, "verification": verification, "failed": failed}
+            yield _blank(workload, sweep).model_copy(update=unmeasured)
         else:
             order = _rng(settings, f"{workload.name}/{sweep.name}")
             measured = measure_sweep(backend, workload, sweep, features, settings, order, progress)
@@ -85,17 +91,6 @@ def measure_sweep(
             "duration_s": backend.now() - start,
         }
     )
-
-
-def _verified(
-    backend: Backend, workload: Workload, features: Features, rng: np.random.Generator
-) -> tuple[str | None, Verification | None]:
-    """Return why the workload must not be timed, and what its verification said."""
-    try:
-        verification = verify(backend, workload, features, rng)
-    except DeviceError as error:
-        return str(error), None
-    return (None if verification.passed else f"wrong results: {verification.message}"), verification
 
 
 def _blank(workload: Workload, sweep: Sweep) -> Measurement:

@@ -22,6 +22,7 @@ SCHEMA_VERSION = 1
 #   1 (2026-11): the first.
 
 FILE_NAME = "report.json"
+_MOST_NAMES = 6
 _EXPANDED_LEVELS = 4  # containers nested deeper than this are written on one line: a line a point
 
 
@@ -155,8 +156,8 @@ class Report(Record):
     tool_version: str
     created_at: str
     """ISO 8601 time, UTC."""
-    status: Literal["complete", "partial"] = "complete"
-    """``partial``: the run had not ended when this was written."""
+    status: Literal["complete", "partial", "failed"] = "complete"
+    """``partial``: the run had not ended when this was written. ``failed``: it ended, and nothing was measured."""
     device: Device
     match: Match
     machine: Machine | None
@@ -174,6 +175,27 @@ class Report(Record):
     evidence: tuple[CodeEvidence, ...] = ()
     explanations: tuple[Explanation, ...] = ()
     """Of sweeps that are not as predicted: the hypotheses that were tested."""
+
+    @property
+    def has_samples(self) -> bool:
+        """Whether anything was measured, or published."""
+        return any(point.samples_s for measurement in self.measurements for point in measurement.points)
+
+    @property
+    def failed_variants(self) -> dict[str, str]:
+        """The variants whose kernels did not build or could not be launched, with the reason of each."""
+        return {f"{m.key.workload}/{m.key.variant}": m.skipped or "" for m in self.measurements if m.failed}
+
+    def failures(self) -> str:
+        """Say in a sentence which variants are missing because their kernels failed; nothing if none did."""
+        failed = self.failed_variants
+        if not failed:
+            return ""
+        names = ", ".join(list(failed)[:_MOST_NAMES])
+        more = f" and {len(failed) - _MOST_NAMES} more" if len(failed) > _MOST_NAMES else ""
+        first = next(iter(failed.values()))
+        count = f"{len(failed)} of {len(self.workloads)} workloads"
+        return f"{count} could not be measured, because their kernels failed: {names}{more} (the first: {first})"
 
     @property
     def only_predicted(self) -> bool:

@@ -192,6 +192,7 @@ def _content(report: Report) -> Content:
         "created": readable_time(report.created_at),
         "mismatches": compiled.mismatches(report),
         "wrong": wrong_variants(report, found),
+        "failures": report.failures(),
         "verdict": answers.verdict(report),
         "sentences": answers.sentences(report, found),
         "overview": first_figure(report, found),
@@ -201,7 +202,7 @@ def _content(report: Report) -> Content:
         "appendices": appendices,
         "places": places(appendices, numbers),
         "legend": legend(found, bars=any(kind_of(curve) == "cases" for curve in found)),
-        "runtime": words.runtime(report.machine.opencl) if report.machine else "",
+        "runtime": report.machine.opencl.runtime if report.machine else "",
     }
 
 

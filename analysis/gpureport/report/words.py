@@ -8,7 +8,6 @@ from gpureport.records import CurveFeature, Finding, Verdict
 from gpureport.report.curves import Group
 from gpureport.report.document import Report
 from gpureport.report.figures.style import shorten
-from gpureport.spec.models import PresentDevice
 from gpureport.units import format_percent, format_ratio
 
 MARKS = {
@@ -130,13 +129,6 @@ def whole_sentences(text: str, most: int) -> str:
     """Return as many of the first sentences of *text* as *most* characters hold; a longer one is cut."""
     ends = [found.end() for found in re.finditer(r"[.!?](?=\s|$)", text) if found.end() <= most]
     return shorten(text[: ends[-1]] if ends and len(text) > most else text, most)
-
-
-def runtime(present: PresentDevice) -> str:
-    """Name the OpenCL runtime as people know it, with its version."""
-    if "Portable Computing Language" in present.platform:
-        return f"PoCL {present.driver}"
-    return f"{present.platform}, driver {present.driver}"
 
 
 def listed(names: Sequence[str]) -> str:

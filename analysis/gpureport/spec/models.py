@@ -301,6 +301,13 @@ class PresentDevice(Record):
     board: str | None = None
     """AMD only: the board's name, where the device's is that of the instruction set."""
 
+    @property
+    def runtime(self) -> str:
+        """The OpenCL runtime as people know it, with its version."""
+        if "Portable Computing Language" in self.platform:
+            return f"PoCL {self.driver}"
+        return f"{self.platform}, driver {self.driver}"
+
 
 class DeviceMatch(Record):
     """What the database makes of a device that is present."""

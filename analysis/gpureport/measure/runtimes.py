@@ -1,0 +1,135 @@
+"""The OpenCL runtimes that are installed, and how a process loads one of them and no other.
+
+A runtime is a library that an ICD file names. Loading only one keeps a broken runtime from disturbing the rest.
+"""
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from gpureport.spec.models import PresentDevice
+
+ANSWER_LIMIT_S = 30.0
+"""Within which a runtime must answer, seconds: loading a large driver and compiling take up to five."""
+SYSTEM_VENDORS = Path("/etc/OpenCL/vendors")
+_LONGEST_ICD_BYTES = 4096
+_loaded: list["Runtime"] = []
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """An OpenCL runtime.
+
+    Attributes:
+        library: its path or its soname; empty: whatever the loader finds by itself.
+        source: the ICD file that names it; ``None`` if there is none.
+        problem: why the ICD file names no library; ``None``: it names one.
+    """
+
+    library: str
+    source: Path | None = None
+    problem: str | None = None
+
+    def __str__(self) -> str:
+        """Name the file that a user can change."""
+        return str(self.source or self.library or "the OpenCL loader")
+
+    def environment(self) -> dict[str, str]:
+        """Return the variables with which both common loaders (ocl-icd, Khronos) load this runtime alone."""
+        return {"OCL_ICD_VENDORS": self.library, "OCL_ICD_FILENAMES": self.library} if self.library else {}
+
+    def load(self) -> bool:
+        """Let the loader of this process find this runtime alone; it reads the variables once, when first used.
+
+        Returns:
+            Whether it could: not if the process has loaded another runtime.
+        """
+        if not _loaded:
+            os.environ.update(self.environment())
+            _loaded.append(self)
+        return _loaded[0].library == self.library
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A device that is present.
+
+    Attributes:
+        device: what its runtime reports; its index counts over all runtimes.
+        runtime: that offers it.
+        position: among the devices of its runtime.
+    """
+
+    device: PresentDevice
+    runtime: Runtime
+    position: int
+
+
+def installed_runtimes() -> tuple[Runtime, ...]:
+    """Return the runtimes that ICD files name: those of the system first, then those of this Python environment.
+
+    ``OCL_ICD_VENDORS`` replaces the system's folder, as it does for the loaders: it is a folder, an ICD file or a
+    library. Where the system has no ICD files (macOS, Windows) there is one runtime, whatever its loader finds.
+    """
+    if sys.platform != "linux":
+        return (Runtime(""),)
+    asked = os.environ.get("OCL_ICD_VENDORS", "")
+    if asked and not Path(asked).is_dir():
+        only = _named_by(Path(asked)) if asked.endswith(".icd") else Runtime(asked)
+        return (only,)
+    libraries = filter(None, os.environ.get("OCL_ICD_FILENAMES", "").split(os.pathsep))
+    system = _of_folder(Path(asked) if asked else SYSTEM_VENDORS)
+    found: dict[str, Runtime] = {}
+    for runtime in (*map(Runtime, libraries), *system, *_of_wheels(), *_of_environment()):
+        found.setdefault(runtime.library or str(runtime), runtime)
+    return tuple(found.values())
+
+
+def _of_folder(folder: Path) -> Iterator[Runtime]:
+    for path in _icd_files(folder):
+        yield _named_by(path)
+
+
+def _icd_files(folder: Path) -> Iterable[Path]:
+    try:
+        return sorted(path for path in folder.iterdir() if path.suffix == ".icd")
+    except OSError:
+        return ()
+
+
+def _of_wheels() -> Iterator[Runtime]:
+    """Yield what lies beside the loader in pyopencl's wheel, where the wheels of PoCL and oclgrind put theirs."""
+    package = find_spec("pyopencl")
+    for place in (package.submodule_search_locations or ()) if package else ():
+        for path in _icd_files(Path(place) / ".libs"):
+            runtime = _named_by(path)
+            beside = path.with_name(runtime.library)
+            yield Runtime(str(beside), path) if runtime.library and beside.is_file() else runtime
+
+
+def _of_environment() -> Iterator[Runtime]:
+    """Yield what lies in the environment's own folder of ICD files, where conda and Intel's wheel put theirs.
+
+    Intel's wheel names its libraries in the folder of the machine that built it, and names one that it lacks.
+    """
+    for path in _icd_files(Path(sys.prefix) / "etc" / "OpenCL" / "vendors"):
+        named = Path(_named_by(path).library)
+        library = next((each for each in (named, Path(sys.prefix) / "lib" / named.name) if each.is_file()), None)
+        if library:
+            yield Runtime(str(library), path)
+
+
+def _named_by(path: Path) -> Runtime:
+    """Return the runtime that an ICD file names."""
+    if not path.is_file():
+        return Runtime("", path, "it is no file that can be read")
+    try:
+        with path.open("rb") as file:
+            lines = file.read(_LONGEST_ICD_BYTES).decode(errors="replace").splitlines()
+    except OSError as error:
+        return Runtime("", path, f"it cannot be read ({error.strerror})")
+    library = lines[0].strip() if lines else ""
+    return Runtime(library, path) if library else Runtime("", path, "it names no library")
