@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import weasyprint  # noqa: F401 - loaded, so that no test starts a process for its documents, which takes a second
 
-from gpureport.measure.opencl import OpenCLBackend, list_devices
-from gpureport.measure.selection import choose
+from gpureport.measure.opencl import OpenCLBackend
+from tests.present import working
 
 
 @pytest.fixture(autouse=True)
@@ -44,6 +44,6 @@ def _everything_is_drawn() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def backend() -> Iterator[OpenCLBackend]:
     """The device that ``--device auto`` would take."""
-    opened = OpenCLBackend(choose(list_devices(), "auto"))
+    opened = OpenCLBackend(working())
     yield opened
     opened.clear()

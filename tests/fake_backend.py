@@ -55,6 +55,7 @@ class FakeBackend:
         memory_bytes: what may be allocated in all.
         log: what was timed, in order: global size and number of dispatches of each row.
         wrong: whether the kernel spoils a result.
+        wrong_options: with which the kernel is built that spoils a result.
         rested_at_s: when the last rest ended.
         code: what every kernel was compiled to.
     """
@@ -66,6 +67,7 @@ class FakeBackend:
     refused_items: int | None = None
     max_work_group: int = 256
     wrong: bool = False
+    wrong_options: str | None = None
     clock_s: float = 0.0
     log: list[tuple[int, int]] = field(default_factory=list)
     built: list[str] = field(default_factory=list)
@@ -153,13 +155,13 @@ class FakeBackend:
         self._launches.clear()
 
     def _execute(self, launch: LaunchId) -> None:
-        _, dispatch, buffers = self._launches[launch]
+        program, dispatch, buffers = self._launches[launch]
         items = dispatch.global_size[0]
         if items == self.refused_items:
             raise LaunchError("copy failed: OUT_OF_RESOURCES")
         source, target = (self.buffers[buffers[str(name)]] for name in dispatch.arguments[:2])
         target[: 4 * items] = source[: 4 * items]
-        if self.wrong:
+        if self.wrong or self._options[program] == self.wrong_options:
             target[5] ^= 1
         self.clock_s += self.seconds(items, self.clock_s)
 

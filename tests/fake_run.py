@@ -1,6 +1,6 @@
 """A whole run on the device that does not exist: two workloads that copy, one of them a primitive."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -13,6 +13,7 @@ from gpureport.spec.models import Device
 from gpureport.workloads.model import Demand, Features, Limits, Parameters, Stream, Sweep
 from tests.fake_backend import LIMITS, PRESENT, CopyWorkload, FakeBackend
 from tests.make_report import make_report
+from tests.present import stand_in
 
 SIZES = tuple(2**power for power in range(6, 15))
 
@@ -37,6 +38,20 @@ class Again(Copy):
 
     variant = "again"
     primitive = False
+
+
+class Wide(Copy):
+    """Built with options of its own."""
+
+    variant = "wide"
+
+    def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:  # noqa: ARG002
+        """One sweep over sizes."""
+        return (self.sweep(*SIZES, local=2),)
+
+    def verification(self) -> Sequence[Parameters]:
+        """One point."""
+        return ({"items": 64, "local": 2},)
 
 
 class Missing(Copy):
@@ -67,6 +82,6 @@ def install(
     workloads: tuple[CopyWorkload, ...] = (Copy(), Again()),
 ) -> None:
     """Let the command line find the fake device, and these workloads only."""
-    monkeypatch.setattr(measuring, "list_devices", lambda: (PRESENT,))
-    monkeypatch.setattr(measuring, "OpenCLBackend", lambda present: make())  # noqa: ARG005
+    stand_in(monkeypatch, PRESENT)
+    monkeypatch.setattr(measuring, "OpenCLBackend", lambda candidate: make())  # noqa: ARG005
     monkeypatch.setattr(measuring, "selected", lambda names, quick: workloads)  # noqa: ARG005

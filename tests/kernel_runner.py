@@ -20,11 +20,14 @@ import pyopencl as cl
 from gpureport.errors import DeviceError
 from gpureport.measure.backend import BufferId
 from gpureport.measure.limits import features
-from gpureport.measure.opencl import OpenCLBackend, list_devices
+from gpureport.measure.opencl import OpenCLBackend
+from gpureport.measure.presence import find_devices
+from gpureport.measure.runtimes import Candidate
 from gpureport.measure.verify import verify
 from gpureport.workloads import select
 from gpureport.workloads.model import Buffer, Features, Parameters, Workload
 from tests.fake_backend import CopyWorkload
+from tests.present import working
 
 TIMEOUT_S = 120
 _LOG = "OCLGRIND_LOG"
@@ -54,7 +57,7 @@ def outcomes(platform: str, names: Sequence[str], environment: Mapping[str, str]
     """Run the named workloads on *platform* in a new process and return what came of each.
 
     Args:
-        platform: part of its name.
+        platform: part of its name; ``auto``: that of the device which ``--device auto`` takes.
         names: ``family/variant``, or kernel files.
         environment: variables to set in addition.
     """
@@ -99,11 +102,17 @@ class Traceable(OpenCLBackend):
 def main() -> None:
     """Find the platform; announce each workload before it is run, so that a crash has a name."""
     platform, *names = sys.argv[1:]
-    device = next(device for device in list_devices() if platform in device.platform)
-    backend, present = (Traceable if _simulated() else OpenCLBackend)(device), features(device)
+    candidate = _named(platform)
+    backend, present = (Traceable if _simulated() else OpenCLBackend)(candidate), features(candidate.device)
     for name in names:
         _tell(name, Outcome(problems=("it was not finished",)))
         _tell(name, _outcome(backend, _workload(name), present))
+
+
+def _named(platform: str) -> Candidate:
+    if platform == "auto":
+        return working()
+    return next(each for each in find_devices().candidates if platform in each.device.platform)
 
 
 def _tell(name: str, outcome: Outcome) -> None:

@@ -18,7 +18,8 @@ from unittest.mock import patch
 import numpy as np
 
 from gpureport.measure.limits import features
-from gpureport.measure.opencl import OpenCLBackend, list_devices
+from gpureport.measure.opencl import OpenCLBackend
+from gpureport.measure.presence import find_devices
 from gpureport.measure.verify import verify
 from gpureport.workloads.bit_transpose import ballot, shuffle
 from gpureport.workloads.bit_transpose.family import Transpose
@@ -60,8 +61,8 @@ def problems() -> dict[tuple[str, str, int], str]:
 
 def verified() -> Iterator[tuple[str, str, int, str]]:
     """Verify each variant at each width."""
-    device = next(device for device in list_devices() if "Intel" in device.platform)
-    backend, present = OpenCLBackend(device), features(device)
+    candidate = next(each for each in find_devices().candidates if "Intel" in each.device.platform)
+    backend, present = OpenCLBackend(candidate), features(candidate.device)
     for variant, back_end, lanes in CASES:
         workload = VARIANTS[variant]
         hidden = (_KHRONOS if back_end == "INTEL" else set()) | (_SIZED if lanes == OWN else set())

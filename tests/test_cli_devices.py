@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from gpureport.cli import main
-from gpureport.measure import opencl
 from gpureport.spec.models import PresentDevice
 from tests.fake_backend import PRESENT
+from tests.present import stand_in
 
 Captured = pytest.CaptureFixture[str]
 HOSTILE = PRESENT.model_copy(
@@ -37,7 +37,7 @@ BROKEN = {
 @pytest.fixture(autouse=True)
 def present(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three devices that do not exist."""
-    monkeypatch.setattr(opencl, "list_devices", lambda: (PRESENT, HOSTILE, A40))
+    stand_in(monkeypatch, PRESENT, HOSTILE, A40)
     monkeypatch.delenv("COLUMNS", raising=False)
 
 
@@ -45,10 +45,10 @@ def test_present_devices_have_index_platform_driver_and_entry(capsys: Captured) 
     assert main(["devices"]) == 0
 
     lines = capsys.readouterr().out.splitlines()
-    assert lines[1].split() == ["index", "device", "platform", "driver", "entry"]
-    assert lines[3].split() == ["0", "Fake", "Device", "Fake", "Platform", "1.0", "none", "(draft)"]
+    assert lines[1].split() == ["index", "device", "platform", "driver", "runs", "kernels", "entry"]
+    assert lines[3].split() == ["0", "Fake", "Device", "Fake", "Platform", "1.0", "yes", "none", "(draft)"]
     assert lines[4].split()[:2] == ["1", "[red]<script>\N{REPLACEMENT CHARACTER}[31m"]
-    assert lines[5].split() == ["2", "NVIDIA", "A40", "NVIDIA", "CUDA", "1.0", "nvidia/a40"]
+    assert lines[5].split() == ["2", "NVIDIA", "A40", "NVIDIA", "CUDA", "1.0", "yes", "nvidia/a40"]
 
 
 def test_present_devices_as_json(capsys: Captured) -> None:
@@ -58,7 +58,7 @@ def test_present_devices_as_json(capsys: Captured) -> None:
     devices = json.loads(captured.out)
     assert captured.err == ""
     assert [device["entry"] for device in devices] == [None, None, "nvidia/a40"]
-    told = {"entry", "draft", "how", "notes"}
+    told = {"entry", "draft", "how", "notes", "runs_kernels", "problem"}
     assert PresentDevice.model_validate({k: v for k, v in devices[1].items() if k not in told}) == HOSTILE
     assert [device["draft"] for device in devices] == [True, True, False]
     assert devices[0]["notes"] == []

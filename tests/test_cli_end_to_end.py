@@ -12,20 +12,10 @@ import pytest
 
 from gpureport import data
 from gpureport.cli import main
-from gpureport.errors import DeviceError
 from gpureport.measure import opencl
 from gpureport.report.document import Report, load_report
 
 RUN = (sys.executable, "-m", "gpureport", "measure", "--quick", "--workload", "bit_transpose/local,memory/copy")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def device() -> None:
-    """Skip where there is no device."""
-    try:
-        opencl.list_devices()
-    except DeviceError as error:
-        pytest.skip(str(error))
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +99,7 @@ def test_a_kernel_that_does_not_build_is_named_with_its_line(
     source = kernels / "bit_transpose" / "local.cl"
     source.write_text(source.read_text() + "\nkernel void broken() { undeclared = 1; }\n")
 
-    assert main(["measure", "--quick", "-w", "bit_transpose/local", "-o", str(tmp_path / "r.json")]) == 0
+    assert main(["measure", "--quick", "-w", "bit_transpose/local", "-o", str(tmp_path / "r.json")]) == 1
 
     captured = capsys.readouterr()
     assert "Skipped bit_transpose/local: bit_transpose/local.cl does not build on " in captured.err
@@ -131,5 +121,5 @@ def test_a_kernel_with_wrong_results_is_not_timed(
 
     assert "gpureport: bit_transpose/local gave wrong results and was not timed" in capsys.readouterr().err
     report = load_report(tmp_path / "r.json")
-    assert report.status == "complete"
+    assert report.status == "failed"
     assert all(m.verification and not m.verification.passed and not m.points for m in report.measurements)

@@ -2,22 +2,23 @@
 # ruff: noqa: D103 - the names of the tests say what they check
 
 import json
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-import pyopencl as cl
 import pytest
 
 from gpureport.cli import main, measuring
 from gpureport.cli.options import Request
-from gpureport.measure import opencl
+from gpureport.measure import presence
+from gpureport.measure.presence import find_devices
 from gpureport.records import MachineCode
 from gpureport.report import render, typesetting
 from gpureport.report.document import Report, load_report
 from tests.fake_backend import FakeBackend
-from tests.fake_run import Again, Copy, Missing, install
+from tests.fake_run import Again, Copy, Missing, Wide, install
 
 Captured = pytest.CaptureFixture[str]
 
@@ -139,15 +140,18 @@ def test_the_command_quotes_names_and_leaves_paths_out() -> None:
 
 
 def test_wrong_results_end_with_1_and_a_report_that_says_so(fake: pytest.MonkeyPatch, capsys: Captured) -> None:
-    install(fake, lambda: FakeBackend(wrong=True))
+    install(fake, lambda: FakeBackend(wrong_options="-DLOCAL=2"), (Wide(), Again()))
 
     assert main(["-o", "out", "--no-pdf"]) == 1
 
     captured = capsys.readouterr()
-    assert "gpureport: test/copy gave wrong results and was not timed; the report says which.\n" in captured.err
+    told = "gpureport: test/wide gave wrong results and was not timed; the report says which."
+    assert captured.err.splitlines()[-1] == told
     assert "Written: out/report.json, out/report.html\n" in captured.out
     report = load_report(Path("out"))
-    assert all(m.verification and not m.verification.passed and not m.points for m in report.measurements)
+    assert report.status == "complete"
+    wrong = [m for m in report.measurements if m.key.variant == "wide"]
+    assert all(m.verification and not m.verification.passed and not m.points for m in wrong)
     assert "Wrong results of " in Path("out/report.html").read_text()
 
 
@@ -168,13 +172,52 @@ def test_code_that_moves_other_bytes_is_told(fake: pytest.MonkeyPatch, capsys: C
 
 
 def test_a_kernel_that_does_not_build_is_skipped_in_a_sentence(fake: pytest.MonkeyPatch, capsys: Captured) -> None:
-    install(fake, lambda: FakeBackend(refused_options="-DLOCAL=1"), (Copy(),))
+    install(fake, lambda: FakeBackend(refused_options="-DLOCAL=2"), (Wide(), Copy()))
 
     assert main(["-o", "out", "--no-pdf"]) == 0
 
-    reason = "copy.cl does not build on Fake Device: use of undeclared identifier 'x'."
-    assert f"Skipped test/copy: {reason}\n" in capsys.readouterr().err
-    assert reason.replace("'", "&#39;") in Path("out/report.html").read_text()
+    reason = "copy.cl does not build on Fake Device: use of undeclared identifier 'x'"
+    told = capsys.readouterr().err.splitlines()
+    assert f"Skipped test/wide: {reason}." in told
+    failed = "gpureport: 1 of 2 workloads could not be measured, because their kernels failed: test/wide"
+    assert told[-1] == f"{failed} (the first: {reason})"
+    html = Path("out/report.html").read_text()
+    page_one = html[: html.index('class="contents"')]
+    assert "✗ Incomplete.</strong> 1 of 2 workloads could not be measured" in page_one
+    assert reason.replace("'", "&#39;") in page_one
+
+
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        (lambda: FakeBackend(refused_options="-DLOCAL=1"), "copy.cl does not build on Fake Device: use of undeclared"),
+        (lambda: FakeBackend(wrong=True), "wrong results: items = 7; 1 dispatch: to: "),
+        (lambda: FakeBackend(memory_bytes=8), "no room for a buffer of "),
+    ],
+    ids=["build", "wrong", "memory"],
+)
+def test_a_run_that_measured_nothing_failed(
+    fake: pytest.MonkeyPatch, capsys: Captured, make: Callable[[], FakeBackend], reason: str
+) -> None:
+    """A report that says so, no documents, one sentence first and last, no empty table."""
+    install(fake, make, (Copy(), Again(), Missing()))
+
+    assert main(["-o", "out"]) == 1
+
+    captured = capsys.readouterr()
+    assert captured.out.splitlines()[-1] == "Written: out/report.json"
+    assert ("Predicted and observed" in captured.out) == reason.startswith(
+        "wrong"
+    )  # of wrong results there are findings
+    told = [line for line in captured.err.splitlines() if line.startswith("gpureport: nothing was measured")]
+    assert told[0] == told[-1] == captured.err.splitlines()[-1]
+    assert "3 of 3 workloads were skipped (out/report.json lists the reasons); the first, test/copy: " in told[0]
+    assert reason in told[0]
+    assert [path.name for path in Path("out").iterdir()] == ["report.json"]
+    assert load_report(Path("out")).status == "failed"
+    for command in (["render", "out"], ["compare", "out", "h200"]):
+        assert main(command) == 2
+        assert "out: its run failed and measured nothing; run gpureport again" in capsys.readouterr().err
 
 
 def test_a_variant_that_the_device_lacks_is_skipped_in_a_sentence(fake: pytest.MonkeyPatch, capsys: Captured) -> None:
@@ -241,23 +284,19 @@ def test_an_interruption_outside_a_run_is_one_word(fake: pytest.MonkeyPatch, cap
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    fake.setattr(measuring, "list_devices", interrupt)
+    fake.setattr(presence, "find_devices", interrupt)
 
     assert main([]) == 130
     assert failure(capsys) == "interrupted"
 
 
 def test_no_opencl_is_a_sentence(fake: pytest.MonkeyPatch, capsys: Captured) -> None:
-    def no_platforms() -> list[cl.Platform]:
-        raise cl.LogicError("clGetPlatformIDs failed: PLATFORM_NOT_FOUND_KHR")
+    fake.setattr(presence, "find_devices", find_devices)
+    fake.setattr(presence, "installed_runtimes", tuple)
 
-    fake.setattr(cl, "get_platforms", no_platforms)
-    fake.setattr(measuring, "list_devices", opencl.list_devices)
-
-    assert main([]) == 1
-    assert failure(capsys).startswith("no OpenCL device found; install ")
-    assert main(["devices"]) == 1
-    assert failure(capsys).startswith("no OpenCL device found; install ")
+    for command in ([], ["devices"]):
+        assert main(command) == 1
+        assert failure(capsys).startswith("no OpenCL runtime is installed; install ")
 
 
 def test_too_little_memory_is_a_sentence(fake: pytest.MonkeyPatch, capsys: Captured) -> None:
@@ -272,7 +311,7 @@ def test_an_unknown_device_is_named_and_the_present_ones_are_listed(capsys: Capt
     assert main(["--device", "[red]<script>"]) == 2
     assert failure(capsys) == (
         "--device: '[red]<script>' matches no device; use 'auto', an index, or a part of one name of: "
-        "0 = Fake Device (Fake Platform)"
+        "0 = Fake Device (Fake Platform, driver 1.0)"
     )
     assert not list(Path().iterdir())
 

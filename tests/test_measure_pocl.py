@@ -8,8 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpureport.errors import DeviceError
-from gpureport.measure import opencl
 from gpureport.measure.bench import Bench, Point
 from gpureport.measure.limits import features
 from gpureport.measure.opencl import OpenCLBackend
@@ -17,6 +15,7 @@ from gpureport.measure.pocl import KernelLibraries
 from gpureport.workloads.game_of_life.strips import BytesStrips, PackedStrips
 from gpureport.workloads.memory.latency import Latency
 from gpureport.workloads.model import Buffer, Dispatch, Limits, Workload
+from tests.present import working
 from tests.toy import TOY
 
 
@@ -90,11 +89,10 @@ kernel void twice(global const float *restrict from, global float *restrict to)
 
 @pytest.fixture
 def backend() -> Iterator[OpenCLBackend]:
-    try:
-        device = next(d for d in opencl.list_devices() if d.kind == "cpu" and d.platform.startswith("Portable"))
-    except (DeviceError, StopIteration):
-        pytest.skip("no PoCL")
-    opened = OpenCLBackend(device)
+    candidate = working()
+    if not candidate.device.platform.startswith("Portable"):
+        pytest.skip("the device here is not PoCL's")
+    opened = OpenCLBackend(candidate)
     yield opened
     opened.clear()
 

@@ -6,19 +6,14 @@ import pytest
 
 from gpureport import drafting
 from gpureport.cli import main
-from gpureport.errors import DeviceError
-from gpureport.measure import opencl
-from gpureport.measure.selection import choose
 from gpureport.spec.check import check_file
 from gpureport.spec.database import load_database
+from tests.present import working
 
 
 def test_a_draft_of_what_is_here_validates_and_is_matched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In little time, so that few sweeps show a step; a launch takes some time on every device."""
-    try:
-        present = choose(opencl.list_devices(), "auto")
-    except DeviceError as error:
-        pytest.skip(str(error))
+    present = working().device
     monkeypatch.setattr(drafting, "SWEEP_S", dict.fromkeys(drafting.SWEEP_S, 1.0))
     monkeypatch.setattr(drafting, "PRIMITIVES", ("launch/groups", "memory/read_private"))
     path = tmp_path / "mine" / "here.yaml"

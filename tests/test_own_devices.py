@@ -7,9 +7,9 @@ import pytest
 
 from gpureport.cli import main
 from gpureport.data import data_dir, own_device_dirs
-from gpureport.measure import opencl
 from gpureport.spec.database import load_database
 from tests.fake_backend import PRESENT
+from tests.present import stand_in
 
 Captured = pytest.CaptureFixture[str]
 A40 = PRESENT.model_copy(update={"name": "NVIDIA A40", "pci_id": "10de:2235", "compute_units": 84})
@@ -34,7 +34,7 @@ def config(configuration: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     work = tmp_path / "work"
     work.mkdir()
     monkeypatch.chdir(work)
-    monkeypatch.setattr(opencl, "list_devices", lambda: (A40,))
+    stand_in(monkeypatch, A40)
     folder = configuration / "gpureport" / "devices"
     folder.mkdir(parents=True)
     return folder

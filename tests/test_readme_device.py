@@ -14,6 +14,7 @@ from gpureport.records import Verification
 from gpureport.spec.check import check_file
 from gpureport.spec.database import load_database
 from tests.fake_gpu import GPU, FakeGpu
+from tests.present import stand_in
 
 README = (Path(__file__).parents[1] / "README.md").read_text()
 HOW_TO = README.partition("\n## Add a device\n")[2].partition("\n## ")[0]
@@ -26,7 +27,7 @@ def machine_with_a_gpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_CONFIG_HOME")
-    monkeypatch.setattr(opencl, "list_devices", lambda: (GPU,))
+    stand_in(monkeypatch, GPU)
     monkeypatch.setattr(opencl, "OpenCLBackend", lambda _: FakeGpu())
     monkeypatch.setattr(machine, "free_memory_bytes", lambda _: 2.0**31)
     monkeypatch.setattr(sweep, "verify", lambda *_: Verification(passed=True, cases=()))

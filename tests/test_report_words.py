@@ -19,7 +19,6 @@ from gpureport.report.words import (
     family_name,
     feature_text,
     judgement,
-    runtime,
     whole_sentences,
     with_names,
 )
@@ -170,8 +169,8 @@ def test_pocl_is_called_by_its_name(report: Report) -> None:
     present = report.machine.opencl
     pocl = present.model_copy(update={"platform": "Portable Computing Language", "driver": "7.1"})
 
-    assert runtime(pocl) == "PoCL 7.1"
-    assert runtime(present) == "NVIDIA CUDA, driver 580.159.04"
+    assert pocl.runtime == "PoCL 7.1"
+    assert present.runtime == "NVIDIA CUDA, driver 580.159.04"
 
 
 def test_values_are_found_by_the_paths_of_the_provenance(report: Report) -> None:

@@ -124,9 +124,8 @@ class OpenCLBackend:
             DeviceError: the device refuses to be opened, or the process has loaded another runtime.
         """
         device = self._present = candidate.device
-        if not candidate.runtime.load():
-            raise DeviceError(f"{device.name} cannot be opened: this process has loaded another OpenCL runtime")
-        self._device = _devices()[candidate.position]
+        with candidate.runtime.loading():
+            self._device = _devices()[candidate.position]
         self._libraries = KernelLibraries() if self._runs_libraries else None
         if self._device.platform.name == _POCL:
             provide_linker()

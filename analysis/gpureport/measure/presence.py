@@ -116,7 +116,7 @@ def choose_working(text: str) -> Choice:
 
 
 def _best_working(presence: Presence) -> Choice:
-    remarks: list[str] = []
+    remarks = list(presence.failures)
     for device in in_order(presence.devices):
         candidate = presence.candidates[device.index]
         (problem,) = kernel_problems([candidate])

@@ -6,10 +6,12 @@ A runtime is a library that an ICD file names. Loading only one keeps a broken r
 import os
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from gpureport.errors import DeviceError
 from gpureport.spec.models import PresentDevice
 
 ANSWER_LIMIT_S = 30.0
@@ -41,16 +43,26 @@ class Runtime:
         """Return the variables with which both common loaders (ocl-icd, Khronos) load this runtime alone."""
         return {"OCL_ICD_VENDORS": self.library, "OCL_ICD_FILENAMES": self.library} if self.library else {}
 
-    def load(self) -> bool:
-        """Let the loader of this process find this runtime alone; it reads the variables once, when first used.
+    @contextmanager
+    def loading(self) -> Iterator[None]:
+        """Let the loader of this process find this runtime alone: it reads the variables once, when it is first used.
 
-        Returns:
-            Whether it could: not if the process has loaded another runtime.
+        Raises:
+            DeviceError: the process has loaded another runtime.
         """
-        if not _loaded:
-            os.environ.update(self.environment())
-            _loaded.append(self)
-        return _loaded[0].library == self.library
+        if _loaded and _loaded[0].library != self.library:
+            raise DeviceError(f"this process has loaded another OpenCL runtime ({_loaded[0]})")
+        before = {name: os.environ.get(name) for name in self.environment()}
+        os.environ.update(self.environment())
+        _loaded[:] = [self]
+        try:
+            yield
+        finally:
+            for name, value in before.items():
+                if value is None:
+                    del os.environ[name]
+                else:
+                    os.environ[name] = value
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,219 @@
+"""Devices behind real, broken, crashing and hanging drivers; the drivers are libraries that a loader loads."""
+# ruff: noqa: D103 - the names of the tests say what they check
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from gpureport.cli import main
+from gpureport.errors import DeviceError
+from gpureport.measure import presence
+from gpureport.measure.presence import choose_working, find_devices, kernel_problems
+from tests.present import working
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has ICD files")
+Captured = pytest.CaptureFixture[str]
+BUILD_FAILS = "common/check.cl does not build on Faulty CPU: unknown target CPU 'generic'"
+
+
+@pytest.fixture(scope="session")
+def faulty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A runtime with one CPU; the variable FAULT says what is wrong with it."""
+    compiler = [sys.executable, "-m", "ziglang", "cc"] if find_spec("ziglang") else [shutil.which("cc") or ""]
+    if not compiler[0]:
+        pytest.skip("no C compiler")
+    library = tmp_path_factory.mktemp("runtime") / "faulty.so"
+    source = Path(__file__).parent / "data" / "faulty_runtime.c"
+    subprocess.run([*compiler, "-shared", "-fPIC", "-o", library, source], check=True)
+    return library
+
+
+@pytest.fixture
+def vendors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of ICD files that replaces the system's; those of this Python environment stay."""
+    folder = tmp_path / "vendors"
+    folder.mkdir()
+    monkeypatch.setenv("OCL_ICD_VENDORS", str(folder))
+    monkeypatch.setattr(presence, "ANSWER_LIMIT_S", 20.0)
+    return folder
+
+
+def install(vendors: Path, library: object, name: str = "a.icd") -> Path:
+    path = vendors / name
+    path.write_text(f"{library}\n")
+    return path
+
+
+@pytest.fixture
+def alone(faulty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The faulty runtime is the only one."""
+    monkeypatch.setenv("OCL_ICD_VENDORS", str(faulty))
+
+
+@pytest.fixture
+def nothing_else(monkeypatch: pytest.MonkeyPatch, vendors: Path) -> Path:
+    """No runtime of this Python environment is found."""
+    monkeypatch.setattr(presence, "installed_runtimes", lambda: _of(vendors))
+    return vendors
+
+
+def _of(vendors: Path) -> tuple[presence.Runtime, ...]:
+    return tuple(presence.Runtime(path.read_text().strip(), path) for path in sorted(vendors.iterdir()))
+
+
+def last_line(capsys: Captured) -> str:
+    captured = capsys.readouterr()
+    assert "Traceback" not in captured.err
+    return captured.err.splitlines()[-1]
+
+
+@pytest.mark.usefixtures("alone")
+def test_a_device_whose_kernels_do_not_build_is_listed_with_the_compilers_reason(capsys: Captured) -> None:
+    assert main(["devices"]) == 0
+
+    lines = capsys.readouterr().out.splitlines()
+    assert re.split(r"\s{2,}", lines[1].strip())[4] == "runs kernels"
+    assert re.split(r"\s{2,}", lines[3].strip())[4] == "no"
+    assert lines[-1].startswith(f"0: It runs no kernels: {BUILD_FAILS}; install another OpenCL runtime")
+
+
+@pytest.mark.usefixtures("alone")
+def test_json_has_the_reason_too(capsys: Captured) -> None:
+    assert main(["devices", "--json"]) == 0
+
+    (device,) = json.loads(capsys.readouterr().out)
+    assert device["runs_kernels"] is False
+    assert device["problem"] == BUILD_FAILS
+
+
+@pytest.mark.usefixtures("alone")
+@pytest.mark.parametrize("device", ["Faulty", "0", "auto"])
+def test_a_device_whose_kernels_do_not_build_is_not_measured(device: str, tmp_path: Path, capsys: Captured) -> None:
+    report = tmp_path / "report.json"
+    assert main(["measure", "--device", device, "-o", str(report)]) == 1
+
+    told = last_line(capsys)
+    assert BUILD_FAILS in told
+    assert "sudo apt-get install pocl-opencl-icd" in told
+    assert not report.exists()
+
+
+@pytest.mark.usefixtures("alone")
+def test_a_driver_that_crashes_while_building_says_its_last_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAULT", "crash_when_built")
+    with pytest.raises(DeviceError, match=r"its driver crashed \(SIGABRT\): FAULTY ERROR: no code for this CPU"):
+        choose_working("0")
+
+
+@pytest.mark.usefixtures("alone")
+def test_a_driver_that_hangs_while_building_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAULT", "hang_when_built")
+    found = find_devices()
+    monkeypatch.setattr(presence, "ANSWER_LIMIT_S", 1.5)
+    assert kernel_problems(found.candidates) == ("its driver did not answer within 1.5 s",)
+
+
+@pytest.mark.usefixtures("alone")
+@pytest.mark.parametrize(
+    ("fault", "problem"),
+    [
+        ("crash_when_listed", r"its driver crashed \(SIGABRT\)"),
+        ("hang_when_listed", "its driver did not answer within 3 s"),
+    ],
+)
+def test_a_driver_that_does_not_list_its_devices_is_named(
+    fault: str, problem: str, faulty: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAULT", fault)
+    monkeypatch.setattr(presence, "ANSWER_LIMIT_S", 3.0)
+    with pytest.raises(DeviceError, match=f"^no OpenCL device found; {re.escape(str(faulty))}: {problem}$"):
+        find_devices()
+
+
+@pytest.mark.parametrize("fault", ["none", "crash_when_listed", "crash_when_built"])
+def test_auto_passes_over_a_broken_runtime(
+    fault: str, vendors: Path, faulty: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever is wrong with the system's runtime, one of this Python environment is taken, and a remark says so."""
+    path = install(vendors, faulty)
+    monkeypatch.setenv("FAULT", fault)
+    monkeypatch.setattr(presence, "in_order", lambda devices: sorted(devices, key=lambda d: d.name != "Faulty CPU"))
+    choice = choose_working("auto")
+    assert choice.candidate.runtime.source != path
+    told = choice.remarks[0]
+    assert told.startswith(f"{path}: its driver crashed" if fault == "crash_when_listed" else "Faulty CPU (Faulty")
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [("/nowhere/libnone.so", "No such file or directory"), (__file__, "invalid ELF header")],
+    ids=["missing", "text"],
+)
+def test_an_icd_file_that_names_no_library_is_named(
+    content: str, reason: str, nothing_else: Path, tmp_path: Path, capsys: Captured
+) -> None:
+    path = install(nothing_else, content)
+    for command in (["devices"], ["measure", "-o", str(tmp_path / "report.json")]):
+        assert main(command) == 1
+        told = last_line(capsys)
+        assert told.startswith(f"gpureport: no OpenCL device found; {path}: its library cannot be loaded (")
+        assert reason in told
+
+
+def test_nothing_installed_is_another_sentence(nothing_else: Path, capsys: Captured) -> None:
+    assert not list(nothing_else.iterdir())
+    assert main(["devices"]) == 1
+    assert last_line(capsys).startswith("gpureport: no OpenCL runtime is installed; install the device's OpenCL driver")
+
+
+def test_a_broken_runtime_is_a_note_where_others_work(vendors: Path, capsys: Captured) -> None:
+    path = install(vendors, "/nowhere/libnone.so")
+    assert main(["devices", "--json"]) == 0
+    captured = capsys.readouterr()
+    assert f"Note: {path}: its library cannot be loaded" in captured.err
+    assert any(device["runs_kernels"] for device in json.loads(captured.out))
+
+
+def test_one_driver_that_is_registered_twice_is_listed_once(vendors: Path, faulty: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.so"
+    shutil.copy(faulty, copy)
+    install(vendors, faulty)
+    install(vendors, copy, "b.icd")
+    devices = find_devices().devices
+    assert [device.index for device in devices] == list(range(len(devices)))
+    assert [device.name for device in devices].count("Faulty CPU") == 1
+
+
+def test_two_runtimes_of_one_cpu_are_told(vendors: Path, faulty: Path) -> None:
+    """The better one is taken: that is not the faulty one, which is no PoCL and offers no more compute units."""
+    install(vendors, faulty)
+    choice = choose_working("auto")
+    if choice.candidate.device.kind != "cpu":
+        pytest.skip("this machine has a GPU")
+    assert choice.candidate.device.name == working().device.name
+    assert choice.remarks[-1].startswith("Several runtimes offer this CPU; ")
+    assert "0 = Faulty CPU (Faulty runtime, driver 1.0)" in choice.remarks[-1]
+
+
+def test_a_device_runs_a_kernel_with_the_right_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel is looked at as well: one that does something else is a problem."""
+    from gpureport.measure import driver_process
+    from gpureport.measure.opencl import OpenCLBackend
+
+    backend = OpenCLBackend(working())
+    assert driver_process.kernel_problem(backend) is None
+    read = backend.read
+    monkeypatch.setattr(backend, "read", lambda buffer, nbytes: read(buffer, nbytes)[::-1].copy())
+    assert driver_process.kernel_problem(backend) == "a kernel gave wrong results"
+
+
+def test_a_file_in_the_working_folder_is_not_imported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "json.py").write_text("raise SystemExit('imported')")
+    monkeypatch.chdir(tmp_path)
+    assert find_devices().devices

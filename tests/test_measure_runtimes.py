@@ -1,0 +1,118 @@
+"""Which runtimes ICD files name, and that a process loads only one."""
+# ruff: noqa: D103 - the names of the tests say what they check
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from gpureport.errors import DeviceError
+from gpureport.measure import runtimes
+from gpureport.measure.runtimes import Runtime, installed_runtimes
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has ICD files")
+
+
+@pytest.fixture
+def vendors(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """The system's folder of ICD files; this Python environment has none."""
+    folder = tmp_path / "vendors"
+    folder.mkdir()
+    for name in ("OCL_ICD_VENDORS", "OCL_ICD_FILENAMES"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(runtimes, "SYSTEM_VENDORS", folder)
+    monkeypatch.setattr(runtimes, "find_spec", lambda _: None)
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / "prefix"))
+    return folder
+
+
+def icd(folder: Path, name: str, content: str) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / name
+    path.write_text(content)
+    return path
+
+
+def test_the_systems_runtimes_are_those_that_its_icd_files_name(vendors: Path) -> None:
+    second = icd(vendors, "nvidia.icd", "libnvidia-opencl.so.1\n")
+    first = icd(vendors, "amd.icd", "  /opt/rocm/lib/libamdocl64.so \nanother line\n")
+    icd(vendors, "notes.txt", "libno.so")
+    assert installed_runtimes() == (
+        Runtime("/opt/rocm/lib/libamdocl64.so", first),
+        Runtime("libnvidia-opencl.so.1", second),
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"), [("", "it names no library"), ("\n", "it names no library")], ids=["empty", "blank"]
+)
+def test_an_icd_file_that_names_nothing_is_a_problem(vendors: Path, content: str, problem: str) -> None:
+    path = icd(vendors, "x.icd", content)
+    assert installed_runtimes() == (Runtime("", path, problem),)
+
+
+def test_what_is_no_file_is_not_opened(vendors: Path) -> None:
+    os.mkfifo(vendors / "fifo.icd")
+    (vendors / "folder.icd").mkdir()
+    (vendors / "loop.icd").symlink_to("loop.icd")
+    assert [each.problem for each in installed_runtimes()] == ["it is no file that can be read"] * 3
+
+
+def test_a_folder_in_the_environment_replaces_the_systems(
+    vendors: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    icd(vendors, "system.icd", "libsystem.so")
+    mine = icd(tmp_path / "mine", "mine.icd", "libmine.so")
+    monkeypatch.setenv("OCL_ICD_VENDORS", str(mine.parent))
+    assert installed_runtimes() == (Runtime("libmine.so", mine),)
+
+
+def test_a_file_or_a_library_in_the_environment_is_the_only_runtime(
+    vendors: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    icd(vendors, "system.icd", "libsystem.so")
+    mine = icd(tmp_path / "mine", "mine.icd", "libmine.so")
+    monkeypatch.setenv("OCL_ICD_VENDORS", str(mine))
+    assert installed_runtimes() == (Runtime("libmine.so", mine),)
+    monkeypatch.setenv("OCL_ICD_VENDORS", "libmine.so")
+    assert installed_runtimes() == (Runtime("libmine.so"),)
+
+
+def test_libraries_in_the_environment_come_first_and_once(vendors: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    icd(vendors, "a.icd", "liba.so")
+    system = icd(vendors, "b.icd", "libb.so")
+    monkeypatch.setenv("OCL_ICD_FILENAMES", "liba.so")
+    assert installed_runtimes() == (Runtime("liba.so"), Runtime("libb.so", system))
+
+
+def test_an_environments_runtime_is_found_where_its_wheel_put_it(vendors: Path, tmp_path: Path) -> None:
+    """Its ICD file names the folder of the machine that built it, another one a library that is not there."""
+    library = tmp_path / "prefix" / "lib" / "libintelocl.so"
+    library.parent.mkdir(parents=True)
+    library.touch()
+    folder = tmp_path / "prefix" / "etc" / "OpenCL" / "vendors"
+    path = icd(folder, "intel-cpu.icd", "/opt/build/lib/libintelocl.so")
+    icd(folder, "intel-fpga.icd", "/opt/build/lib/libabsent.so")
+    assert vendors.exists()
+    assert installed_runtimes() == (Runtime(str(library), path),)
+
+
+def test_other_systems_have_what_their_loader_finds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert installed_runtimes() == (Runtime(""),)
+    assert Runtime("").environment() == {}
+
+
+def test_a_loaded_runtime_leaves_the_environment_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runtimes, "_loaded", [])
+    monkeypatch.delenv("OCL_ICD_FILENAMES", raising=False)
+    monkeypatch.setenv("OCL_ICD_VENDORS", "before")
+    with Runtime("liba.so").loading():
+        assert os.environ["OCL_ICD_VENDORS"] == os.environ["OCL_ICD_FILENAMES"] == "liba.so"
+    assert os.environ["OCL_ICD_VENDORS"] == "before"
+    assert "OCL_ICD_FILENAMES" not in os.environ
+    with Runtime("liba.so").loading():
+        pass
+    with pytest.raises(DeviceError, match=r"has loaded another OpenCL runtime \(liba.so\)"), Runtime("b").loading():
+        pass
