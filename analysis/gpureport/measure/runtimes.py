@@ -18,6 +18,7 @@ ANSWER_LIMIT_S = 30.0
 """Within which a runtime must answer, seconds: loading a large driver and compiling take up to five."""
 SYSTEM_VENDORS = Path("/etc/OpenCL/vendors")
 _LONGEST_ICD_BYTES = 4096
+_BESIDE_LOADER = ".libs"
 _loaded: list["Runtime"] = []
 
 
@@ -38,6 +39,11 @@ class Runtime:
     def __str__(self) -> str:
         """Name the file that a user can change."""
         return str(self.source or self.library or "the OpenCL loader")
+
+    @property
+    def of_wheel(self) -> bool:
+        """Whether it lies beside the loader in pyopencl's wheel, where the wheels of PoCL and oclgrind put theirs."""
+        return Path(self.library).parent.name == _BESIDE_LOADER
 
     def environment(self) -> dict[str, str]:
         """Return the variables with which both common loaders (ocl-icd, Khronos) load this runtime alone."""
@@ -113,10 +119,10 @@ def _icd_files(folder: Path) -> Iterable[Path]:
 
 
 def _of_wheels() -> Iterator[Runtime]:
-    """Yield what lies beside the loader in pyopencl's wheel, where the wheels of PoCL and oclgrind put theirs."""
+    """Yield what lies beside the loader in pyopencl's wheel."""
     package = find_spec("pyopencl")
     for place in (package.submodule_search_locations or ()) if package else ():
-        for path in _icd_files(Path(place) / ".libs"):
+        for path in _icd_files(Path(place) / _BESIDE_LOADER):
             runtime = _named_by(path)
             beside = path.with_name(runtime.library)
             yield Runtime(str(beside), path) if runtime.library and beside.is_file() else runtime

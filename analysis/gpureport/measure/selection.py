@@ -59,13 +59,6 @@ def in_order(devices: Sequence[PresentDevice]) -> list[PresentDevice]:
     return sorted(real, key=_preference)
 
 
-def same_processor(devices: Sequence[PresentDevice], chosen: PresentDevice) -> list[PresentDevice]:
-    """Return the other devices that are the processor that *chosen* is: a machine's CPU as other runtimes offer it."""
-    if chosen.kind != "cpu":
-        return []
-    return [each for each in devices if each.kind == "cpu" and each != chosen and not _pretends(each)]
-
-
 def named(device: PresentDevice) -> str:
     """Name a device and the runtime that offers it."""
     return f"{device.name} ({device.runtime})"

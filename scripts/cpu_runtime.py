@@ -1,0 +1,61 @@
+"""Print which OpenCL runtime compiles and runs a kernel on the CPU; exit code 1, and why, if none does.
+
+``scripts/setup`` runs it with the Python of ``.venv`` and puts the line that it prints into a sentence. With the
+argument ``gpu`` it looks for a GPU or accelerator instead.
+"""
+
+import sys
+from collections.abc import Sequence
+
+from gpureport.errors import DeviceError, InputError
+from gpureport.measure.presence import find_devices, kernel_problems
+from gpureport.measure.runtimes import Candidate, installed_runtimes
+from gpureport.measure.selection import in_order, named
+
+_LONGEST_REASON = 400
+
+
+def answer(kinds: Sequence[str]) -> tuple[bool, str]:
+    """Return whether a device of *kinds* runs kernels, and its name; without one, why not, as a clause."""
+    if not installed_runtimes():
+        return False, "no OpenCL runtime is installed"
+    try:
+        presence = find_devices()
+    except DeviceError as error:
+        return False, _on_one_line(str(error))
+    devices = _of_kinds(presence.candidates, kinds)
+    problems = kernel_problems(devices)
+    if None in problems:
+        return True, named(devices[problems.index(None)].device)
+    reasons = [_reason(each, problem or "") for each, problem in zip(devices, problems, strict=True)]
+    reasons = [*reasons, *presence.failures] or ["no OpenCL runtime for the CPU is installed"]
+    return False, "; ".join(_on_one_line(reason) for reason in reasons)
+
+
+def _of_kinds(candidates: Sequence[Candidate], kinds: Sequence[str]) -> list[Candidate]:
+    """Return the devices of *kinds*, the best first; no simulators."""
+    try:
+        devices = in_order([candidate.device for candidate in candidates])
+    except InputError:  # there are only simulators
+        return []
+    return [candidates[device.index] for device in devices if device.kind in kinds]
+
+
+def _reason(candidate: Candidate, problem: str) -> str:
+    return f"{named(candidate.device)} runs no kernels: {problem.replace(f' on {candidate.device.name}', '')}"
+
+
+def _on_one_line(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST_REASON else f"{line[:_LONGEST_REASON]}…"
+
+
+def main() -> int:
+    """Print the answer."""
+    runs, text = answer(("gpu", "accelerator") if sys.argv[1:] == ["gpu"] else ("cpu",))
+    sys.stdout.write(f"{text}\n")
+    return 0 if runs else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
