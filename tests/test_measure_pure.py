@@ -166,7 +166,7 @@ def test_auto_takes_accelerators_before_cpus() -> None:
 def test_a_bad_choice_lists_what_there_is(text: str, problem: str) -> None:
     with pytest.raises(InputError, match=problem) as caught:
         choose(DEVICES, text)
-    assert "1 = Small GPU (Fake Platform)" in str(caught.value)
+    assert "1 = Small GPU (Fake Platform, driver 1.0)" in str(caught.value)
 
 
 def test_memory_limits() -> None:

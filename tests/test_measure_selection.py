@@ -3,7 +3,7 @@
 import pytest
 
 from gpureport.errors import InputError
-from gpureport.measure.selection import choose
+from gpureport.measure.selection import choose, in_order
 from gpureport.spec.models import Kind, PresentDevice
 from tests.fake_backend import PRESENT
 
@@ -39,6 +39,15 @@ def test_auto_takes_a_gpu_of_all_these() -> None:
     """One machine with everything on it."""
     devices = present(OCLGRIND, FPGA_EMULATOR, FPGA, POCL, INTEL_CPU, NVIDIA)
     assert choose(devices, "auto").name == NVIDIA[1]
+
+
+def test_auto_takes_the_newest_pocl_of_the_runtimes_of_one_cpu() -> None:
+    """Whichever comes first, and whatever the others are called."""
+    cpus = present(INTEL_CPU, POCL, POCL, POCL)
+    drivers = ("2026.22.10.0", "3.1+debian", "6.0", "3.0-rc2")
+    devices = [each.model_copy(update={"driver": driver}) for each, driver in zip(cpus, drivers, strict=True)]
+    for order in (devices, devices[::-1]):
+        assert [each.driver for each in in_order(order)] == ["6.0", "3.1+debian", "3.0-rc2", "2026.22.10.0"]
 
 
 @pytest.mark.parametrize("pretender", [OCLGRIND, FPGA_EMULATOR])
