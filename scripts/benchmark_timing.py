@@ -12,8 +12,8 @@ from gpureport.measure.backend import Backend
 from gpureport.measure.bench import Bench, Point
 from gpureport.measure.limits import Settings, features
 from gpureport.measure.rounds import Progress, Rounds
-from gpureport.measure.sampling import median_interval
 from gpureport.measure.verify import verify
+from gpureport.observe.statistics import median_interval
 from gpureport.predict.model import point_time
 from gpureport.predict.occupancy import Resources
 from gpureport.spec.models import Device
@@ -54,8 +54,8 @@ class Timed:
     @property
     def spread(self) -> float:
         """Half of the median's 95 % interval, as a part of the median."""
-        low, high = median_interval(self.point.samples_s)
-        return (high - low) / 2 / self.time_s
+        found = median_interval(np.array(self.point.samples_s))
+        return ((found.high or 0.0) - (found.low or 0.0)) / 2 / self.time_s
 
 
 @dataclass(frozen=True)
@@ -107,9 +107,10 @@ def _take(run: Run, label: str, points: Sequence[Point]) -> None:
     bench = Bench(run.backend, features(run.backend.device), run.settings.limits)
     rounds = Rounds(run.backend, bench, run.settings, run.progress, label)
     try:
-        accepted = [point for point in rounds.chosen(points, 1) if not point.skipped]
+        rng = np.random.default_rng(run.settings.seed)
+        accepted = [point for point in rounds.chosen(points, 1, rng) if not point.skipped]
         rounds.settle(accepted)
-        rounds.rounds(accepted, np.random.default_rng(run.settings.seed))
+        rounds.rounds(accepted, rng)
     finally:
         run.backend.clear()
 

@@ -62,12 +62,12 @@ def test_small_work_groups_are_enough(workload: Workload) -> None:
         assert all(parameters["local"] <= 48 for parameters in sweep.points)
 
 
-def test_a_lone_dispatch_is_traced_and_a_row_is_not() -> None:
+def test_isolated_dispatches_are_timed_by_themselves_and_a_row_is_not() -> None:
     """The same points: one group, one a compute unit, sixteen a compute unit; the work is one dispatch."""
     sweeps = _sweeps(Queued())
 
     assert sweeps["alone"].points == sweeps["row"].points
-    assert (sweeps["alone"].frames, sweeps["row"].frames) == (200, 0)
+    assert (sweeps["alone"].alone, sweeps["row"].alone) == (True, False)
     keys = [Queued().point(parameters, sweeps["row"]) for parameters in sweeps["row"].points]
     assert [key.label for key in keys] == ["1 group", "100 groups", "1.6 k groups"]
     assert {key.work for key in keys} == {1}

@@ -144,10 +144,19 @@ class _Run:
         share_s = sweep_budget_s(
             self.backend.device.kind,
             quick=settings.limits.quick,
-            spent_s=self.backend.now() - self._begun_s,
+            spent_s=self.backend.now() - self._begun_s - sum(m.gap_s for m in self.measurements),
             sweeps_left=self._sweeps_left,
         )
         return replace(settings, budget_s=min(settings.budget_s, weight * share_s))
+
+    def _expected(self, workload: Workload) -> dict[tuple[str, str], float]:
+        """Return the predicted times of a workload's points: calibrated ones, which come last, where there are any."""
+        return {
+            (prediction.key.sweep, point.point.label): point.time_s
+            for prediction in self.predictions
+            if _name(prediction.key) == workload.name
+            for point in prediction.points
+        }
 
     def calibrate(self, workload: Workload, specified: Sequence[Prediction]) -> None:
         """Predict the sweeps of a workload once more, from what primitives measured and from compiled kernels."""
@@ -166,7 +175,8 @@ class _Run:
     def measure(self, workload: Workload, progress: Progress) -> None:
         """Verify and time a workload; observe each of its sweeps."""
         sweeps, present, began = self._sweeps(workload), features(self.backend.device), self.backend.now()
-        measured = tuple(measure_workload(self.backend, workload, sweeps, present, self._settings(workload), progress))
+        settings, expected = self._settings(workload), self._expected(workload)
+        measured = tuple(measure_workload(self.backend, workload, sweeps, present, settings, progress, expected))
         running_s = sum(measurement.duration_s for measurement in measured)
         self._spend("measure", workload, running_s)
         self._spend("verify", workload, self.backend.now() - began - running_s)

@@ -221,6 +221,8 @@ class MeasuredPoint(Record):
     in-order queue, first start to last end, divided by their number; then launch cost is part of the time."""
     skipped: str | None = None
     """Why there are no samples, or no more than there are, in a sentence."""
+    late: bool = False
+    """Whether there are none because the time was too short, not because the device refused the point."""
 
 
 class MachineCode(Record):
@@ -303,6 +305,14 @@ class Measurement(Record):
     """Whether it was not run because a kernel did not build or could not be launched, not for lack of a feature."""
     started_at: str = ""
     duration_s: float = 0.0
+    gap_s: float = 0.0
+    """Part of the duration in which the process did not run: it was suspended, or waited far longer than expected."""
+
+    @property
+    def missing_share(self) -> float:
+        """Share of its points, of those that the device accepts, for which the time was too short; 0: complete."""
+        accepted = [point for point in self.points if point.samples_s or point.late]
+        return sum(point.late for point in accepted) / len(accepted) if accepted else 0.0
 
 
 class ObservedPoint(Record):

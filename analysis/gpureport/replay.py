@@ -144,14 +144,14 @@ def _series(
     points = predicted or [point.point.parameters for point in measurement.points]
     workload.demand(points[0], device)
     name = measurement.key.sweep
-    today = (sweep.frames for sweep in workload.sweeps(device, limits_of(device)) if sweep.name == name)
+    today = next((each for each in workload.sweeps(device, limits_of(device)) if each.name == name), None)
     sweep = Sweep(
         name,
         measurement.axis,
         tuple(points),
         "",
-        frames=next(today, 0),
-        alone=bool(publication and publication.alone),
+        frames=today.frames if today else 0,
+        alone=bool((today and today.alone) or (publication and publication.alone)),
         read_between=bool(publication and publication.read_between),
     )
     compiled = tuple(_resources(workload.build_options(parameters), measurement.compilation) for parameters in points)

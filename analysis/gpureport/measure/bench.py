@@ -23,6 +23,9 @@ class Point:
         job: without the contents of its buffers, which may be large; ``None`` before its first run.
         dispatches: of one sample.
         cost_s: wall time of taking one sample.
+        expected_s: time of one dispatch as predicted; ``None``: not known.
+        alone: whether each dispatch is timed by itself, on an idle device.
+        late: whether it is skipped because a sample takes too long.
         s_per_work: first estimate of the time of a unit of work, seconds; ``None`` before its pilot run.
     """
 
@@ -32,6 +35,9 @@ class Point:
     job: Job | None = None
     dispatches: int = 1
     cost_s: float = 0.0
+    expected_s: float | None = None
+    alone: bool = False
+    late: bool = False
     s_per_work: float | None = None
     samples_s: list[float] = field(default_factory=list)
     taken_at_s: list[float] = field(default_factory=list)
@@ -46,6 +52,7 @@ class Point:
             dispatches_per_sample=self.dispatches,
             method="event" if self.dispatches == 1 else "batch",
             skipped=self.skipped,
+            late=self.late,
         )
 
 

@@ -16,13 +16,16 @@ class Settings:
 
     Attributes:
         limits: memory, and whether the run is quick.
-        budget_s: most time that a sweep may take, seconds: building its kernels, filling its buffers, running.
+        budget_s: time that a sweep should take, seconds: building its kernels, filling its buffers, running. It takes
+            longer where every point could not be sampled otherwise.
         seed: of all random data and orders.
+        longest_point_s: a point of which one sample takes longer is left out.
     """
 
     limits: Limits
     budget_s: float = 10.0
     seed: int = 0
+    longest_point_s: float = 5.0
 
     @property
     def min_rounds(self) -> int:

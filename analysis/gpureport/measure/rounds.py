@@ -1,6 +1,7 @@
 """The passes over points: pilot runs choose them and size their samples, rounds in random order then take these."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -11,13 +12,14 @@ from gpureport.measure.backend import Backend, LaunchError
 from gpureport.measure.bench import Bench, Point
 from gpureport.measure.limits import Settings
 from gpureport.measure.refinement import between
+from gpureport.observe.statistics import drifts
 from gpureport.units import format_time
 
 if TYPE_CHECKING:
     from gpureport.records import Compilation
 
 FEWEST_ROUNDS = 3
-"""Samples that every point gets; a point for which the time budget does not allow them is skipped."""
+"""Samples that every point gets within twice the time budget; one it gets in any case."""
 
 _LONG_S = 5e-3  # a dispatch of that length needs no second look to size its samples
 _SETTLED = 0.02
@@ -25,7 +27,10 @@ _SETTLING_S = 0.5
 _REFINING = 0.4  # share of the budget that choosing points beyond the coarse ones may take
 _LONGEST_REST_S = 1.0
 _RESTING = 0.25  # share of a trace's time that is kept for the rest before it
-_OVERRUN = 2.0  # times the budget at which even the fewest rounds are cut short
+_OVERRUN = 2.0  # times the budget at which even the fewest rounds are cut short; not the first
+_SLOWEST_SET_UP_S = 5.0  # of a point that is built and filled
+_UNEXPECTED = 10.0  # times what is expected, and
+_UNEXPECTED_S = 1.0  # seconds more: what takes longer is no computing
 
 
 class Progress(Protocol):
@@ -56,48 +61,64 @@ class Rounds:
         self._label = label
         self._start = backend.now()
         self.compilations: dict[Compilation, None] = {}
+        self.gap_s = 0.0
+        """Seconds in which the process did not run, as when it is suspended: no part of the budget."""
 
     def _elapsed(self) -> float:
-        return self._backend.now() - self._start
+        return self._backend.now() - self._start - self.gap_s
 
     def _report(self) -> None:
         self._progress.advance(self._label, min(1.0, self._elapsed() / self._settings.budget_s))
 
-    def chosen(self, points: Sequence[Point], coarse: int) -> list[Point]:
+    def chosen(self, points: Sequence[Point], coarse: int, rng: np.random.Generator) -> list[Point]:
         """Pilot every *coarse*-th point and the last, then those between which the curve bends; return all of them."""
         picked = [*points[:-1:coarse], *points[-1:]]
-        self._pilot(picked)
+        self._pilot(picked, rng)
         room = len(picked) if coarse > 1 else 0
         # The coarse points may have taken long to fill: those between which the curve bends are worth their time still.
-        until = min(self._settings.budget_s, self._elapsed() + _REFINING * self._settings.budget_s)
+        until = self._elapsed() + _REFINING * self._settings.budget_s
         while room and self._elapsed() < until:
             times = [point.s_per_work for point in points]
-            more = [points[index] for index in between([point.key.x for point in points], times, room)]
+            bends = between([point.key.x for point in points], times, room)
+            more = [points[index] for index in bends if self._costs_s(points[index]) < until - self._elapsed()]
             if not more:
                 break
-            self._pilot(more)
+            self._pilot(more, rng)
             picked += more
             room -= len(more)
         return sorted(picked, key=lambda point: point.key.x)
 
-    def _pilot(self, points: Sequence[Point]) -> None:
-        """Run points, smallest first; decide how many dispatches make a sample of each, or skip it."""
-        committed_s, known = 0.0, dict.fromkeys((point.workload for point in points), 0.0)
-        for point in sorted(points, key=lambda point: (point.key.working_set_bytes, point.key.work)):
-            expected_s = 2 * known[point.workload] * point.key.work  # once untimed, once timed
-            left_s = _OVERRUN * self._settings.budget_s - self._elapsed() - committed_s
-            if expected_s and (1 + FEWEST_ROUNDS) * expected_s > left_s:
-                point.skipped = (
-                    f"one sample would take about {format_time(expected_s)}: too long for what is left "
-                    f"of the sweep's {self._settings.budget_s:.3g} s"
-                )
+    def _pilot(self, points: Sequence[Point], rng: np.random.Generator) -> None:
+        """Run points in random order; decide how many dispatches make a sample of each.
+
+        Every point is run, however long the others took: a search that ends early is no search. Only one that would
+        take longer than any may is left out, and says so.
+        """
+        for index in rng.permutation(len(points)):
+            point = points[index]
+            expected_s, most_s = self._costs_s(point), self._settings.longest_point_s
+            if expected_s > most_s:
+                point.skipped, point.late = _too_long(expected_s, most_s), True
                 continue
             try:
-                point.s_per_work = known[point.workload] = self._size_sample(point) / point.key.work
+                with self._charging(_SLOWEST_SET_UP_S + _UNEXPECTED * expected_s):
+                    point.s_per_work = self._size_sample(point) / point.key.work
             except DeviceError as error:
                 point.skipped = str(error)
-            committed_s += FEWEST_ROUNDS * point.cost_s
             self._report()
+
+    def _costs_s(self, point: Point) -> float:
+        """Return the seconds that a sample should take as predicted: one dispatch untimed, one timed."""
+        return 2 * (point.expected_s or 0.0)
+
+    @contextmanager
+    def _charging(self, most_s: float) -> Iterator[None]:
+        """Charge what is done inside to the budget, but at most *most_s*: beyond that the process did not run."""
+        began = self._backend.now()
+        try:
+            yield
+        finally:
+            self.gap_s += max(0.0, self._backend.now() - began - most_s)
 
     def _size_sample(self, point: Point) -> float:
         """Set the point's dispatches and cost; return the time of one dispatch."""
@@ -106,7 +127,7 @@ class Rounds:
         turn = self._bench.turn(point)
         seconds, point.cost_s = self._timed(point, 1)
         self.compilations |= dict.fromkeys(self._bench.compilations(point))  # PoCL's code exists after a launch
-        if seconds >= _LONG_S and point.cost_s < (2 + turn) * seconds:
+        if point.alone or (seconds >= _LONG_S and point.cost_s < (2 + turn) * seconds):
             return seconds
         # The first run may have built the kernel; from the second on the wall time is that of a sample.
         row = sampling.dispatches(length_s, seconds, turn)
@@ -117,7 +138,7 @@ class Rounds:
     def _timed(self, point: Point, row: int) -> tuple[float, float]:
         """Return seconds of one dispatch, and the wall time that finding out took."""
         began = self._backend.now()
-        seconds = self._bench.run(point, row)
+        seconds = self._bench.trace(point, 1)[0][1] if point.alone else self._bench.run(point, row)
         if seconds < 0 or (seconds == 0 and row > 1):
             raise LaunchError("the device's timer did not advance while the kernels ran")
         return seconds, self._backend.now() - began
@@ -138,11 +159,9 @@ class Rounds:
         Frames come before rest where the time is short; where it is too short for all of them, fewer are kept.
         """
         for place, point in enumerate(points):
-            if self._time_is_up(0):
-                point.skipped = f"no time was left of the sweep's {self._settings.budget_s:.3g} s"
-                continue
             try:
-                self._trace(point, frames, len(points) - place)
+                with self._charging(_SLOWEST_SET_UP_S + _UNEXPECTED * frames * self._costs_s(point)):
+                    self._trace(point, frames, len(points) - place)
             except DeviceError as error:
                 point.skipped = str(error)
             self._report()
@@ -150,7 +169,7 @@ class Rounds:
     def _trace(self, point: Point, frames: int, points_left: int) -> None:
         seconds, point.cost_s = self._timed(point, 1)  # builds and fills, and tells what a frame takes
         self.compilations |= dict.fromkeys(self._bench.compilations(point))
-        share_s = (_OVERRUN * self._settings.budget_s - self._elapsed()) / points_left
+        share_s = max(0.0, _OVERRUN * self._settings.budget_s - self._elapsed()) / points_left
         kept = min(frames, max(FEWEST_ROUNDS, int((1 - _RESTING) * share_s / max(seconds, 1e-9))))
         self._backend.rest(max(0.0, min(_LONGEST_REST_S, share_s - kept * seconds)))
         begun = self._elapsed()
@@ -163,12 +182,13 @@ class Rounds:
     def rounds(self, points: Sequence[Point], rng: np.random.Generator) -> None:
         """Take samples, each round in a new random order, until intervals are narrow or the time is up.
 
-        A point for which no time was left says so.
+        Every point gets one at least. Points whose times drifted are measured once more.
         """
         self._take_rounds(points, rng)
-        for point in points:
-            if not (point.samples_s or point.skipped):
-                point.skipped = f"no time was left of the sweep's {self._settings.budget_s:.3g} s"
+        drifting = [point for point in points if drifts(np.array(point.samples_s), np.array(point.taken_at_s))]
+        for point in drifting:
+            point.samples_s, point.taken_at_s = [], []
+        self._take_rounds(drifting, rng)
 
     def _take_rounds(self, points: Sequence[Point], rng: np.random.Generator) -> None:
         active = [point for point in points if not point.skipped]
@@ -182,12 +202,15 @@ class Rounds:
             active = [p for p in active if not (p.skipped or (enough and sampling.is_narrow(p.samples_s)))]
 
     def _time_is_up(self, rounds_done: int) -> bool:
+        if not rounds_done:
+            return False
         allowed = 1.0 if rounds_done >= FEWEST_ROUNDS else _OVERRUN
         return self._elapsed() > allowed * self._settings.budget_s
 
     def _sample(self, point: Point) -> None:
         taken_at = self._elapsed()
-        seconds = self._try(point)
+        with self._charging(_UNEXPECTED_S + _UNEXPECTED * point.cost_s):
+            seconds = self._try(point)
         if seconds:
             point.samples_s.append(seconds)
             point.taken_at_s.append(taken_at)
@@ -199,3 +222,7 @@ class Rounds:
         except DeviceError as error:
             point.skipped = str(error)
             return 0.0
+
+
+def _too_long(expected_s: float, most_s: float) -> str:
+    return f"one sample should take about {format_time(expected_s)}: longer than the {most_s:.3g} s of any"

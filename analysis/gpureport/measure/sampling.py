@@ -1,8 +1,11 @@
 """How many dispatches make a sample, and how many samples make a point. Pure."""
 
 from collections.abc import Sequence
-from math import ceil, comb
-from statistics import median
+from math import ceil
+
+import numpy as np
+
+from gpureport.observe.statistics import median_interval
 
 MAX_DISPATCHES = 500
 """Most dispatches in one sample: queues hold about a thousand."""
@@ -31,22 +34,7 @@ def dispatches(length_s: float, dispatch_s: float, in_turn: int) -> int:
     return min(ceil(length_s / turn_s), most) * in_turn
 
 
-def median_interval(samples: Sequence[float]) -> tuple[float, float]:
-    """Return the order statistics that hold the median with 95 % probability (all samples if fewer than six).
-
-    The number of samples below the median is binomial (n, 1/2), whatever their distribution: W. J. Conover,
-    Practical Nonparametric Statistics, 3rd ed. 1999, section 3.2.
-    """
-    ordered = sorted(samples)
-    n = len(ordered)
-    below, tail = 0, 1.0
-    while (tail + comb(n, below + 1)) / 2**n <= 0.025:
-        below += 1
-        tail += comb(n, below)
-    return ordered[below], ordered[n - 1 - below]
-
-
 def is_narrow(samples: Sequence[float], width: float = 0.01) -> bool:
     """Say whether the median is known to within ± *width* of itself."""
-    low, high = median_interval(samples)
-    return (high - low) / 2 <= width * median(samples)
+    found = median_interval(np.array(samples))
+    return found.low is not None and found.high is not None and (found.high - found.low) / 2 <= width * found.value

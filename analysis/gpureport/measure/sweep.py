@@ -1,7 +1,7 @@
 """The measuring of workloads, sweep by sweep."""
 
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 import numpy as np
@@ -15,6 +15,10 @@ from gpureport.measure.verify import verify
 from gpureport.records import MeasuredPoint, Measurement, SweepKey
 from gpureport.workloads.model import Features, Sweep, Workload
 
+Expected = Mapping[tuple[str, str], float]
+"""Seconds of one dispatch, as predicted, by the sweep's name and the point's label."""
+NOTHING_EXPECTED: Expected = {}
+
 
 def measure_workload(
     backend: Backend,
@@ -23,8 +27,18 @@ def measure_workload(
     features: Features,
     settings: Settings,
     progress: Progress,
+    expected: Expected = NOTHING_EXPECTED,
 ) -> Iterator[Measurement]:
     """Verify a workload, then measure its sweeps, one after the other.
+
+    Args:
+        backend: the open device.
+        workload: what to measure.
+        sweeps: of it.
+        features: of the device.
+        settings: how long it may take, and all seeds.
+        progress: hears of every sample.
+        expected: predicted times, which say how long a sample takes before the first was taken.
 
     Yields:
         A measurement for each sweep; skipped ones say why. Wrong results are never timed.
@@ -45,7 +59,7 @@ def measure_workload(
             yield _blank(workload, sweep).model_copy(update=unmeasured)
         else:
             order = _rng(settings, f"{workload.name}/{sweep.name}")
-            measured = measure_sweep(backend, workload, sweep, features, settings, order, progress)
+            measured = measure_sweep(backend, workload, sweep, features, settings, order, progress, expected)
             yield measured.model_copy(update={"verification": verification})
 
 
@@ -57,6 +71,7 @@ def measure_sweep(
     settings: Settings,
     rng: np.random.Generator,
     progress: Progress,
+    expected: Expected = NOTHING_EXPECTED,
 ) -> Measurement:
     """Measure one sweep of a workload that was verified.
 
@@ -64,9 +79,10 @@ def measure_sweep(
     """
     begun_at, start = datetime.now(UTC), backend.now()
     seeds = rng.integers(2**32, size=len(sweep.points)).tolist()
+    keys = [workload.point(parameters, sweep) for parameters in sweep.points]
     points = [
-        Point(workload, workload.point(parameters, sweep), seed)
-        for parameters, seed in zip(sweep.points, seeds, strict=True)
+        Point(workload, key, seed, expected_s=expected.get((sweep.name, key.label)), alone=sweep.alone)
+        for key, seed in zip(keys, seeds, strict=True)
     ]
     bench = Bench(backend, features, settings.limits)
     run = Rounds(backend, bench, settings, progress, f"{workload.name}: {sweep.title}")
@@ -74,7 +90,7 @@ def measure_sweep(
         if sweep.frames:
             run.traces(points, sweep.frames)
         else:
-            points = run.chosen(points, sweep.coarse)
+            points = run.chosen(points, sweep.coarse, rng)
             accepted = [p for p in points if not p.skipped]
             run.settle(accepted)
             run.rounds(accepted, rng)
@@ -89,6 +105,7 @@ def measure_sweep(
             "skipped": (points[0].skipped if points else "the sweep has no points here") if refused else None,
             "started_at": begun_at.isoformat(timespec="seconds"),
             "duration_s": backend.now() - start,
+            "gap_s": run.gap_s,
         }
     )
 

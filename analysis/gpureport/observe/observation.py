@@ -11,6 +11,7 @@ from gpureport.observe.statistics import (
     clock_states,
     curve_noise,
     drift,
+    drifts,
     median_interval,
     sampling_noise,
     strays,
@@ -49,7 +50,7 @@ def observe(measurement: Measurement) -> Observation | None:
     tick = timer_tick(samples, dispatches) / np.array(dispatches) / times
     # A time is anywhere within its tick, however often it repeats.
     noise = np.hypot(np.maximum(noise, LEAST_NOISE), tick / np.sqrt(12.0))
-    warnings = _warnings(points, samples, tick)
+    warnings = [*_missing(measurement), *_warnings(points, samples, tick)]
     stray = strays(np.log(values), noise, counts) if shaped else np.zeros(len(points), dtype=bool)
     if np.any(stray):
         names = ", ".join(point.point.label for point, odd in zip(points, stray, strict=True) if odd)
@@ -116,6 +117,13 @@ def _observed(point: MeasuredPoint, samples: Floats, metric: Metric, error: floa
     )
 
 
+def _missing(measurement: Measurement) -> list[str]:
+    if not measurement.missing_share:
+        return []
+    late = ", ".join(point.point.label for point in measurement.points if point.late)
+    return [f"Incomplete: {100 * measurement.missing_share:.0f} % of the points have no samples ({late})."]
+
+
 def _warnings(points: list[MeasuredPoint], samples: list[Floats], tick: Floats) -> list[str]:
     """Return what a reader must know of the samples before trusting the curve.
 
@@ -142,6 +150,9 @@ def _warnings(points: list[MeasuredPoint], samples: list[Floats], tick: Floats) 
             f"The samples fall into two groups, {ratio:.2f} times apart: the device switched between two "
             "speeds (clock states), and a median may belong to either."
         )
+    drifting = [p.point.label for p, s in zip(points, samples, strict=True) if drifts(s, np.array(p.taken_at_s))]
+    if drifting:
+        warnings.append(f"Times drifted while these points were measured: {', '.join(drifting)}.")
     change = drift(samples, [np.array(point.taken_at_s) for point in points])
     if change is not None:
         warnings.append(f"Times drifted by {100 * change:+.0f} % from the first to the last third of the run.")

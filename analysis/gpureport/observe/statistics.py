@@ -20,6 +20,12 @@ ENOUGH_SAMPLES = 6
 """Fewest samples whose range holds the median with 95 % confidence (1 - 2 / 2^6 = 97 %)."""
 FEWEST_TOGETHER = 20
 """Fewest samples of several points that together show two clock states, or the timer's tick."""
+FEWEST_CORRELATED = 12
+"""Fewest samples of a point that show whether successive ones are alike."""
+LEAST_DRIFT = 0.03
+"""Change of a point's times that is called a drift."""
+CHANCE_OF_DRIFT = 1e-3
+"""Share of steady points that may be taken for drifting ones."""
 SHORTEST_TICK_S = 0.5e-9
 """Time stamps count nanoseconds: what differs by less was rounded."""
 
@@ -50,18 +56,67 @@ def _rank(n: int) -> int:
 
 
 def median_interval(samples: Floats) -> Estimate:
-    """Return the median and its exact, distribution-free interval from order statistics.
+    """Return the median and its distribution-free interval from order statistics.
 
     Args:
-        samples: at least one. With fewer than six, 95 % cannot be had and the interval is the range.
+        samples: at least one, in the order taken. With fewer than six, 95 % cannot be had and the interval is the
+            range.
 
     Returns:
         The median; the binomial distribution of the number of samples below it gives the interval (David and
-        Nagaraja, Order Statistics, 2003, section 7.1).
+        Nagaraja, Order Statistics, 2003, section 7.1). Where successive samples lie on one side of the median more
+        often than independent ones do, that number varies more, by :func:`correlation_time`.
     """
-    ordered = np.sort(samples)
-    rank = _rank(len(ordered))
+    ordered, n = np.sort(samples), len(samples)
+    together = correlation_time(samples)
+    rank = _rank(n) if together <= 1.0 else max(0, int(n / 2.0 - NORMAL_95 / 2.0 * np.sqrt(n * together)))
     return Estimate(float(np.median(ordered)), float(ordered[rank]), float(ordered[-1 - rank]))
+
+
+def correlation_time(samples: Floats) -> float:
+    """Return how many successive samples tell as much of the median as one independent sample; 1: all are.
+
+    The integrated autocorrelation time of lying above or below the median (C. J. Geyer, Practical Markov Chain Monte
+    Carlo, Statistical Science 7, 1992, section 3.3: the initial positive sequence). Estimates from few samples are too
+    low: they grow by a share of four times themselves / samples, with which 95 % intervals of autoregressive series
+    cover the median in 90 to 97 % of cases (correlation of neighbours up to 0.6, twenty samples or more).
+
+    Args:
+        samples: in the order taken; of fewer than twelve nothing can be said.
+    """
+    n = len(samples)
+    side = np.sign(samples - np.median(samples))
+    side -= np.mean(side)
+    power = float(np.mean(side**2))
+    if n < FEWEST_CORRELATED or power == 0.0:
+        return 1.0
+    spectrum = np.fft.rfft(side, 2 * n)
+    correlation = np.fft.irfft(spectrum * np.conj(spectrum))[: n // 2 * 2] / (n * power)
+    pairs = correlation[::2] + correlation[1::2]
+    negative = np.flatnonzero(pairs <= 0.0)
+    time = 2.0 * float(np.sum(pairs[: negative[0] if len(negative) else len(pairs)])) - 1.0
+    return 1.0 if time <= 1.0 else time * (1.0 + 4.0 * time / n)
+
+
+def drifts(samples: Floats, taken_at: Floats) -> bool:
+    """Say whether a point's times rose or fell while it was measured: by 3 % or more, and not by chance.
+
+    Kendall's rank correlation with time, which in steady series is as large in one of a thousand (M. G. Kendall, Rank
+    Correlation Methods, 1948), and the medians of the first and last third.
+
+    Args:
+        samples: in the order taken, shape (n,); of fewer than ten nothing can be said.
+        taken_at: when, seconds, shape (n,).
+    """
+    third = len(samples) // 3
+    if third < 3 or len(samples) != len(taken_at):
+        return False
+    change = float(np.median(samples[-third:]) / np.median(samples[:third]))
+    if abs(change - 1.0) < LEAST_DRIFT:
+        return False
+    from scipy.stats import kendalltau
+
+    return bool(kendalltau(samples, taken_at).pvalue < CHANCE_OF_DRIFT)
 
 
 def sampling_noise(samples: Sequence[Floats]) -> Floats:

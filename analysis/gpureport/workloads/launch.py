@@ -142,9 +142,8 @@ class Queued(_Empty):
         local = min(64, limits.max_work_group)
         numbers = sorted({1, device.compute_units, 16 * device.compute_units})
         points = tuple({"groups": groups, "local": local} for groups in numbers)
-        frames = 50 if limits.quick else 200
         return (
-            Sweep("alone", axis, points, "one dispatch at a time", frames=frames),
+            Sweep("alone", axis, points, "one dispatch at a time", alone=True),
             Sweep("row", axis, points, "many dispatches in a row"),
         )
 
