@@ -1,7 +1,7 @@
 """A device that does not exist: its clock advances only by what is run on it, so that timing is exact."""
 # ruff: noqa: D102 - see the protocol and the model
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -96,6 +96,8 @@ class FakeBackend:
         program = ProgramId(next(self._ids))
         self._options[program] = options
         return program
+
+    def build_ahead(self, requests: Iterable[tuple[str, str]]) -> None: ...
 
     def allocate(self, buffer: Buffer) -> BufferId:
         if sum(a.nbytes for a in self.buffers.values()) + buffer.nbytes > self.memory_bytes:

@@ -247,7 +247,7 @@ def test_a_suspended_process_loses_no_points() -> None:
             return seconds
 
     backend = Suspended(seconds=lambda items, _: 1e-6 * items)
-    measured = measure(backend, settings=Settings(LIMITS, budget_s=3.0))
+    measured = measure(backend, settings=Settings(LIMITS, budget_s=12.0))
     assert [len(p.samples_s) for p in measured.points] == [7] * 4
     assert 14.0 < measured.gap_s < 20.0
     assert measured.duration_s > 20.0

@@ -15,7 +15,7 @@ from gpureport.evidence import code_evidence
 from gpureport.findings import explained, find
 from gpureport.measure import nvidia
 from gpureport.measure.backend import Backend
-from gpureport.measure.compiling import compile_sweep
+from gpureport.measure.compiling import compile_sweep, programs
 from gpureport.measure.limits import Settings, features, sweep_budget_s
 from gpureport.measure.machine import Host, host
 from gpureport.measure.rounds import Progress
@@ -70,6 +70,7 @@ def run(plan: Plan, backend: Backend, save: Save, progress: Progress) -> Report:
     at the end. The specification predictions do not change after the first call.
     """
     state = _Run(plan, backend)
+    state.build_ahead()
     with state.stage("predict"):
         for workload in plan.workloads:
             state.predictions += predict(plan.match.device, workload, plan.settings.limits)
@@ -125,6 +126,12 @@ class _Run:
     def _spend(self, stage: str, workload: Workload | None, seconds: float) -> None:
         key = stage, workload.name if workload else ""
         self.timings[key] = self.timings.get(key, 0.0) + seconds
+
+    def build_ahead(self) -> None:
+        """Begin to build the kernels of all workloads while they are predicted."""
+        present = features(self.backend.device)
+        workloads = self.plan.workloads
+        self.backend.build_ahead(key for each in workloads for key in programs(each, self._sweeps(each), present))
 
     def save(self, save: Save) -> None:
         """Save what there is."""

@@ -3,7 +3,7 @@
 Programs, buffers and launches are named by numbers that the backend hands out and never uses twice.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NewType, Protocol
 
 import numpy as np
@@ -58,6 +58,10 @@ class Backend(Protocol):
         Raises:
             BuildError: the compiler refused.
         """
+        ...
+
+    def build_ahead(self, requests: Iterable[tuple[str, str]]) -> None:
+        """Begin to build sources with options that :meth:`build` will be asked for, where that saves time."""
         ...
 
     def allocate(self, buffer: Buffer) -> BufferId:

@@ -3,10 +3,9 @@
 from dataclasses import dataclass, field, replace
 from functools import cache
 
-import numpy as np
-
 from gpureport.measure.backend import Backend, BufferId, LaunchId, ProgramId
 from gpureport.measure.compiling import program_options
+from gpureport.measure.draws import Draws
 from gpureport.measure.pool import BufferPool
 from gpureport.records import Compilation, MeasuredPoint, PointKey
 from gpureport.workloads.model import Buffer, Dispatch, Features, Job, Limits, Workload
@@ -19,7 +18,7 @@ class Point:
     Attributes:
         workload: of which it is a point.
         key: what it is.
-        seed: of its random data, which are made again whenever a buffer must be filled.
+        seed: of its random data, which are made again whenever a buffer must be filled; points of one seed share them.
         job: without the contents of its buffers, which may be large; ``None`` before its first run.
         dispatches: of one sample.
         cost_s: wall time of taking one sample.
@@ -72,6 +71,7 @@ class Bench:
         self._features = features
         self._pool = BufferPool(backend, limits)
         self._ready: dict[int, _Ready] = {}
+        self._draws = _ByTheirSeed()
 
     def run(self, point: Point, dispatches: int) -> float:
         """Return the device time, in seconds, of a row of dispatches, divided by their number.
@@ -118,7 +118,7 @@ class Bench:
     def _prepare(self, point: Point) -> _Ready:
         @cache
         def full() -> Job:
-            return point.workload.job(point.key.parameters, np.random.default_rng(point.seed))
+            return point.workload.job(point.key.parameters, self._draws[point.seed].generator())
 
         job = point.job = point.job or _emptied(full())
         options = program_options(point.workload, point.key.parameters, self._features)
@@ -141,6 +141,12 @@ class Bench:
             before=launches(job.before),
             turn=launches(job.dispatches),
         )
+
+
+class _ByTheirSeed(dict[int, Draws]):
+    def __missing__(self, seed: int) -> Draws:
+        self[seed] = Draws(seed)
+        return self[seed]
 
 
 def _emptied(job: Job) -> Job:

@@ -1,5 +1,7 @@
 """What the compiler makes of a sweep's kernels, before any of them is timed."""
 
+from collections.abc import Iterator, Sequence
+
 import numpy as np
 
 from gpureport.errors import DeviceError
@@ -11,6 +13,15 @@ from gpureport.workloads.model import Buffer, Features, Parameters, Sweep, Workl
 def program_options(workload: Workload, parameters: Parameters, features: Features) -> str:
     """Return all build options of a point: its own, then those that the device calls for."""
     return f"{workload.build_options(parameters)} {workload.options(features)}".strip()
+
+
+def programs(workload: Workload, sweeps: Sequence[Sweep], features: Features) -> Iterator[tuple[str, str]]:
+    """Yield source and options of every program that checking and measuring a workload may build."""
+    if workload.missing(features):
+        return
+    points = (parameters for sweep in sweeps for parameters in sweep.points)
+    for parameters in (*workload.verification(), *points):
+        yield workload.source, program_options(workload, parameters, features)
 
 
 def compile_sweep(

@@ -5,7 +5,8 @@ import os
 import shlex
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
@@ -40,6 +41,9 @@ os.environ["CUDA_CACHE_DISABLE"] = "1"
 
 import pyopencl as cl
 
+warnings.filterwarnings("ignore", category=cl.CompilerWarning)  # of each build the log is kept
+
+_BUILDERS = 8  # threads: more do not compile faster on 16 cores
 _POCL = "Portable Computing Language"
 _FILL_PATTERN = np.full(2**18, 0x9E3779B9, np.uint32)
 _HOLD_SOURCE = "common/hold.cl"
@@ -134,6 +138,7 @@ class OpenCLBackend:
             self._queue = cl.CommandQueue(self._context, properties=cl.command_queue_properties.PROFILING_ENABLE)
         self._enqueue_s = 5e-6
         self._ids = count()
+        self._ahead: dict[tuple[str, str], Future[_Program]] = {}
         self._built: dict[tuple[str, str], ProgramId | BuildError] = {}
         self._programs: dict[ProgramId, _Program] = {}
         self._buffers: dict[BufferId, cl.Buffer] = {}
@@ -149,12 +154,26 @@ class OpenCLBackend:
         """Return seconds of the host's monotonic clock."""
         return time.monotonic()
 
+    def build_ahead(self, requests: Iterable[tuple[str, str]]) -> None:
+        """Start builds in threads of their own, which the driver's compiler runs in outside of Python's lock.
+
+        Processors need none: their kernels are compiled at the first launch.
+        """
+        if self._present.kind == "cpu":
+            return
+        builders = ThreadPoolExecutor(_BUILDERS)
+        for key in dict.fromkeys(requests):
+            if key not in self._built and key not in self._ahead:
+                self._ahead[key] = builders.submit(self._build, *key)
+        builders.shutdown(wait=False)
+
     def build(self, source: str, options: str) -> ProgramId:
         """Build a file of ``kernels_cl/``; a failure, too, is remembered."""
         key = source, options
         if key not in self._built:
+            ahead = self._ahead.pop(key, None)
             try:
-                program = self._build(source, options)
+                program = ahead.result() if ahead else self._build(source, options)
             except BuildError as error:
                 self._built[key] = error
             else:
@@ -175,12 +194,10 @@ class OpenCLBackend:
         include = f'"{folder}"' if " " in str(folder) else str(folder)
         program = cl.Program(self._context, (folder / source).read_text(encoding="utf-8"))
         failure: cl.Error | None = None
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", cl.CompilerWarning)
-            try:
-                program.build(["-I", include, *shlex.split(options)])
-            except cl.Error as error:
-                failure = error
+        try:
+            program.build(["-I", include, *shlex.split(options)])
+        except cl.Error as error:
+            failure = error
         log = tidy(self._log(program) or str(failure or ""), source)
         if failure is not None:
             raise BuildError(f"{source} does not build on {self._present.name}: {first_error(log)}", log) from failure

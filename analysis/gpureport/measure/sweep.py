@@ -78,11 +78,10 @@ def measure_sweep(
     Whatever the device refuses becomes a point's ``skipped``; if it refuses all points, the sweep's.
     """
     begun_at, start = datetime.now(UTC), backend.now()
-    seeds = rng.integers(2**32, size=len(sweep.points)).tolist()
+    seed = int(rng.integers(2**32))
     keys = [workload.point(parameters, sweep) for parameters in sweep.points]
     points = [
-        Point(workload, key, seed, expected_s=expected.get((sweep.name, key.label)), alone=sweep.alone)
-        for key, seed in zip(keys, seeds, strict=True)
+        Point(workload, key, seed, expected_s=expected.get((sweep.name, key.label)), alone=sweep.alone) for key in keys
     ]
     bench = Bench(backend, features, settings.limits)
     run = Rounds(backend, bench, settings, progress, f"{workload.name}: {sweep.title}")
