@@ -44,11 +44,9 @@ class _Generator(np.random.Generator):
         """Return the draw, made by a generator of its own, so that it does not depend on those before."""
         self._draws += 1
         key = self._draws, name, repr((arguments, named))  # sizes and bounds: no workload draws from an array
-        if key in self._kept:
-            return self._kept[key]
-        drawn = getattr(np.random.default_rng([self._seed, self._draws]), name)(*arguments, **named)
-        if isinstance(drawn, np.ndarray):
-            drawn.flags.writeable = False
-        if getattr(drawn, "nbytes", 0) <= _LARGEST_BYTES:
-            self._kept[key] = drawn
-        return drawn
+        drawn = self._kept.get(key)
+        if drawn is None:
+            drawn = getattr(np.random.default_rng([self._seed, self._draws]), name)(*arguments, **named)
+            if getattr(drawn, "nbytes", 0) <= _LARGEST_BYTES:
+                self._kept[key] = drawn
+        return drawn.copy() if isinstance(drawn, np.ndarray) else drawn  # workloads change what they drew
