@@ -42,7 +42,7 @@ def _of_kinds(candidates: Sequence[Candidate], kinds: Sequence[str]) -> list[Can
 
 
 def _reason(candidate: Candidate, problem: str) -> str:
-    return f"{named(candidate.device)} runs no kernels: {problem.replace(f' on {candidate.device.name}', '')}"
+    return f"{named(candidate.device)} runs no kernels: {problem}"
 
 
 def _on_one_line(text: str) -> str:

@@ -201,23 +201,31 @@ def test_a_run_that_measured_nothing_failed(
 ) -> None:
     """A report that says so, no documents, one sentence first and last, no empty table."""
     install(fake, make, (Copy(), Again(), Missing()))
+    Path("out").mkdir()
+    for name in ("report.html", "report.pdf"):
+        Path("out", name).write_text("of another run")
 
-    assert main(["-o", "out"]) == 1
+    assert main(["-o", "out", "--force"]) == 1
 
     captured = capsys.readouterr()
     assert captured.out.splitlines()[-1] == "Written: out/report.json"
     assert ("Predicted and observed" in captured.out) == reason.startswith(
         "wrong"
     )  # of wrong results there are findings
-    told = [line for line in captured.err.splitlines() if line.startswith("gpureport: nothing was measured")]
-    assert told[0] == told[-1] == captured.err.splitlines()[-1]
-    assert "3 of 3 workloads were skipped (out/report.json lists the reasons); the first, test/copy: " in told[0]
-    assert reason in told[0]
+    lines = captured.err.splitlines()
+    told = [place for place, line in enumerate(lines) if line.startswith("gpureport: nothing was measured")]
+    assert len(told) == 2
+    assert told[1] == len(lines) - 1
+    assert told[0] < min(place for place, line in enumerate(lines) if line.startswith("Skipped "))
+    assert lines[told[0]] == lines[told[1]]
+    skipped = "All 3 workloads were skipped; out/report.json lists the reasons. The first is test/copy: "
+    assert skipped in lines[-1]
+    assert reason in lines[-1]
     assert [path.name for path in Path("out").iterdir()] == ["report.json"]
     assert load_report(Path("out")).status == "failed"
-    for command in (["render", "out"], ["compare", "out", "h200"]):
+    for command in (["render", "out"], ["compare", "out", "h200"], ["validate", "out"]):
         assert main(command) == 2
-        assert "out: its run failed and measured nothing; run gpureport again" in capsys.readouterr().err
+        assert ": its run failed and measured nothing; run gpureport again" in capsys.readouterr().err
 
 
 def test_a_variant_that_the_device_lacks_is_skipped_in_a_sentence(fake: pytest.MonkeyPatch, capsys: Captured) -> None:

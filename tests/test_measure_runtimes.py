@@ -19,7 +19,7 @@ def vendors(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """The system's folder of ICD files; this Python environment has none."""
     folder = tmp_path / "vendors"
     folder.mkdir()
-    for name in ("OCL_ICD_VENDORS", "OCL_ICD_FILENAMES"):
+    for name in ("OCL_ICD_VENDORS", "OCL_ICD_FILENAMES", "OPENCL_VENDOR_PATH"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(runtimes, "SYSTEM_VENDORS", folder)
     monkeypatch.setattr(runtimes, "find_spec", lambda _: None)
@@ -39,24 +39,31 @@ def test_the_systems_runtimes_are_those_that_its_icd_files_name(vendors: Path) -
     first = icd(vendors, "amd.icd", "  /opt/rocm/lib/libamdocl64.so \nanother line\n")
     icd(vendors, "notes.txt", "libno.so")
     assert installed_runtimes() == (
-        Runtime("/opt/rocm/lib/libamdocl64.so", first),
-        Runtime("libnvidia-opencl.so.1", second),
+        Runtime("/opt/rocm/lib/libamdocl64.so", str(first)),
+        Runtime("libnvidia-opencl.so.1", str(second)),
     )
 
 
 @pytest.mark.parametrize(
-    ("content", "problem"), [("", "it names no library"), ("\n", "it names no library")], ids=["empty", "blank"]
+    ("content", "problem"),
+    [
+        ("", "the file names no library"),
+        ("\n", "the file names no library"),
+        ("/x\0y.so\n", "the file is no text that names a library"),
+        ("\x1b[31m.so", "the file is no text that names a library"),
+    ],
+    ids=["empty", "blank", "null", "escape"],
 )
 def test_an_icd_file_that_names_nothing_is_a_problem(vendors: Path, content: str, problem: str) -> None:
     path = icd(vendors, "x.icd", content)
-    assert installed_runtimes() == (Runtime("", path, problem),)
+    assert installed_runtimes() == (Runtime("", str(path), problem),)
 
 
 def test_what_is_no_file_is_not_opened(vendors: Path) -> None:
     os.mkfifo(vendors / "fifo.icd")
     (vendors / "folder.icd").mkdir()
     (vendors / "loop.icd").symlink_to("loop.icd")
-    assert [each.problem for each in installed_runtimes()] == ["it is no file that can be read"] * 3
+    assert [each.problem for each in installed_runtimes()] == ["the file cannot be read"] * 3
 
 
 def test_a_folder_in_the_environment_replaces_the_systems(
@@ -65,7 +72,7 @@ def test_a_folder_in_the_environment_replaces_the_systems(
     icd(vendors, "system.icd", "libsystem.so")
     mine = icd(tmp_path / "mine", "mine.icd", "libmine.so")
     monkeypatch.setenv("OCL_ICD_VENDORS", str(mine.parent))
-    assert installed_runtimes() == (Runtime("libmine.so", mine),)
+    assert installed_runtimes() == (Runtime("libmine.so", str(mine)),)
 
 
 def test_a_file_or_a_library_in_the_environment_is_the_only_runtime(
@@ -74,16 +81,16 @@ def test_a_file_or_a_library_in_the_environment_is_the_only_runtime(
     icd(vendors, "system.icd", "libsystem.so")
     mine = icd(tmp_path / "mine", "mine.icd", "libmine.so")
     monkeypatch.setenv("OCL_ICD_VENDORS", str(mine))
-    assert installed_runtimes() == (Runtime("libmine.so", mine),)
+    assert installed_runtimes() == (Runtime("libmine.so", str(mine)),)
     monkeypatch.setenv("OCL_ICD_VENDORS", "libmine.so")
-    assert installed_runtimes() == (Runtime("libmine.so"),)
+    assert installed_runtimes() == (Runtime("libmine.so", "OCL_ICD_VENDORS=libmine.so"),)
 
 
 def test_libraries_in_the_environment_come_first_and_once(vendors: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     icd(vendors, "a.icd", "liba.so")
     system = icd(vendors, "b.icd", "libb.so")
     monkeypatch.setenv("OCL_ICD_FILENAMES", "liba.so")
-    assert installed_runtimes() == (Runtime("liba.so"), Runtime("libb.so", system))
+    assert installed_runtimes() == (Runtime("liba.so", "OCL_ICD_FILENAMES=liba.so"), Runtime("libb.so", str(system)))
 
 
 def test_an_environments_runtime_is_found_where_its_wheel_put_it(vendors: Path, tmp_path: Path) -> None:
@@ -95,7 +102,7 @@ def test_an_environments_runtime_is_found_where_its_wheel_put_it(vendors: Path, 
     path = icd(folder, "intel-cpu.icd", "/opt/build/lib/libintelocl.so")
     icd(folder, "intel-fpga.icd", "/opt/build/lib/libabsent.so")
     assert vendors.exists()
-    assert installed_runtimes() == (Runtime(str(library), path),)
+    assert installed_runtimes() == (Runtime(str(library), str(path)),)
 
 
 def test_other_systems_have_what_their_loader_finds(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,3 +123,26 @@ def test_a_loaded_runtime_leaves_the_environment_as_it_was(monkeypatch: pytest.M
         pass
     with pytest.raises(DeviceError, match=r"has loaded another OpenCL runtime \(liba.so\)"), Runtime("b").loading():
         pass
+
+
+def test_a_path_that_may_not_be_looked_at_is_a_problem(vendors: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a folder of another user's."""
+    path = icd(vendors, "x.icd", "libx.so")
+
+    def refuse(_: object) -> bool:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os.path, "isfile", refuse)
+    assert installed_runtimes() == (Runtime("", str(path), "the file cannot be read"),)
+    monkeypatch.setattr(os.path, "isdir", refuse)
+    monkeypatch.setenv("OCL_ICD_VENDORS", str(path))
+    assert installed_runtimes() == (Runtime("", str(path), "the file cannot be read"),)
+
+
+def test_the_other_variable_of_the_loader_replaces_the_systems_folder(
+    vendors: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    icd(vendors, "system.icd", "libsystem.so")
+    mine = icd(tmp_path / "mine", "mine.icd", "libmine.so")
+    monkeypatch.setenv("OPENCL_VENDOR_PATH", str(mine.parent))
+    assert installed_runtimes() == (Runtime("libmine.so", str(mine)),)

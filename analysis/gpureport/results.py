@@ -107,15 +107,24 @@ def open_report(path: Path, database: "Callable[[], Database]") -> Report:
         InputError: it is missing or wrong, names a device that the database has not, or its run measured nothing.
     """
     if not is_record(path):
-        report = load_report(path)
-        if report.status == "failed":
-            raise InputError(f"{path}: its run failed and measured nothing; run gpureport again")
-        return report
+        return measured_report(path)
     from gpureport.published.report import published_report
 
     opened = database()
     record = open_record(path, opened)
     return published_report(record, opened.device(record.device))
+
+
+def measured_report(path: Path) -> Report:
+    """Read a ``report.json``, or the folder of one.
+
+    Raises:
+        InputError: it is missing or wrong, or its run measured nothing.
+    """
+    report = load_report(path)
+    if report.status == "failed":
+        raise InputError(f"{path}: its run failed and measured nothing; run gpureport again")
+    return report
 
 
 def open_record(path: Path, database: Database) -> published.Published:

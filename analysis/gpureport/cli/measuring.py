@@ -17,7 +17,12 @@ from gpureport.cli.options import (
     writable_file,
 )
 from gpureport.cli.progress import ProgressBar
-from gpureport.cli.rendering import print_written, refuse_overwriting_documents, write_documents
+from gpureport.cli.rendering import (
+    print_written,
+    refuse_overwriting_documents,
+    remove_documents,
+    write_documents,
+)
 from gpureport.cli.summary import print_findings, print_surprises
 from gpureport.cli.timing import print_timings
 from gpureport.errors import GpuReportError
@@ -49,8 +54,11 @@ def report_everything(request: Request, output: Path | None, force: bool, no_pdf
     report = _measure(plan, candidate, path)
     _summarise(report, path)
     began = time.monotonic()
-    measured = report.status != "failed"
-    written = write_documents(report, directory, no_pdf=no_pdf, paper=paper) if measured else []
+    if report.status == "failed":
+        remove_documents(directory)
+        written = []
+    else:
+        written = write_documents(report, directory, no_pdf=no_pdf, paper=paper)
     if request.timings:
         print_timings(report.timings, time.monotonic() - began)
     print_written([path, *written])
@@ -128,11 +136,11 @@ def _nothing_measured(report: Report, path: Path) -> str:
     """Say that nothing was measured, and give the reason of the first workload; nothing if something was."""
     if report.status != "failed":
         return ""
-    skipped = [(name, info.skipped) for name, info in report.workloads.items() if info.skipped]
-    first = f"; the first, {skipped[0][0]}: {skipped[0][1]}" if skipped else ""
+    skipped = [f"{name}: {info.skipped}" for name, info in report.workloads.items() if info.skipped]
+    first = f" The first is {sentence(skipped[0])}" if skipped else ""
     return (
-        f"nothing was measured on {report.device.name}, so no document was written: {len(skipped)} of "
-        f"{len(report.workloads)} workloads were skipped ({path} lists the reasons){first}"
+        f"nothing was measured on {report.device.name}, and no document was written. All {len(report.workloads)} "
+        f"workloads were skipped; {path} lists the reasons.{first}"
     )
 
 

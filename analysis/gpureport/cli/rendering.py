@@ -80,6 +80,14 @@ def refuse_overwriting_documents(directory: Path, *, no_pdf: bool, force: bool, 
         refuse_overwriting(path, force=force)
 
 
+def remove_documents(directory: Path) -> None:
+    """Remove the documents of an earlier run, which would stand beside the report of one that has none."""
+    from gpureport.report.render import documents
+
+    for path in documents(directory, pdf=True):
+        path.unlink(missing_ok=True)
+
+
 def write_documents(report: Report, directory: Path, *, no_pdf: bool, paper: Paper = "a4") -> list[Path]:
     """Write HTML and PDF; no PDF if it is unwanted, or if the system lacks Pango, which a note then says."""
     with _typesetter(no_pdf=no_pdf) as typesetter:

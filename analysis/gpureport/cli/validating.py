@@ -20,9 +20,9 @@ from gpureport.cli.validation_tables import (
 from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.replay import Result, published_result, report_result
-from gpureport.report.document import FILE_NAME, load_report
+from gpureport.report.document import FILE_NAME
 from gpureport.residuals import WHATS, Residual, residuals
-from gpureport.results import is_record, open_record, short_name
+from gpureport.results import is_record, measured_report, open_record, short_name
 from gpureport.spec.database import Database
 from gpureport.validation import KINDS, TARGETS, judge
 from gpureport.workloads import all_workloads
@@ -129,7 +129,7 @@ def _result(file: Path, database: Database) -> Result:
         InputError: the file is wrong, or names a device that the database has not.
     """
     if not is_record(file):
-        return report_result(load_report(file), short_name(file), database, all_workloads())
+        return report_result(measured_report(file), short_name(file), database, all_workloads())
     record = open_record(file, database)
     return published_result(record, database)
 

@@ -3,7 +3,8 @@
 from dataclasses import dataclass, field, replace
 from functools import cache
 
-from gpureport.measure.backend import Backend, BufferId, LaunchId, ProgramId
+from gpureport.errors import DeviceError
+from gpureport.measure.backend import AllocationError, Backend, BufferId, LaunchId, ProgramId
 from gpureport.measure.compiling import program_options
 from gpureport.measure.draws import Draws
 from gpureport.measure.pool import BufferPool
@@ -24,6 +25,7 @@ class Point:
         cost_s: wall time of taking one sample.
         expected_s: time of one dispatch as predicted; ``None``: not known.
         alone: whether each dispatch is timed by itself, on an idle device.
+        failed: whether a kernel of it did not build or could not be launched.
         late: whether it is skipped because a sample takes too long.
         s_per_work: first estimate of the time of a unit of work, seconds; ``None`` before its pilot run.
     """
@@ -36,11 +38,17 @@ class Point:
     cost_s: float = 0.0
     expected_s: float | None = None
     alone: bool = False
+    failed: bool = False
     late: bool = False
     s_per_work: float | None = None
     samples_s: list[float] = field(default_factory=list)
     taken_at_s: list[float] = field(default_factory=list)
     skipped: str | None = None
+
+    def refuse(self, error: DeviceError) -> None:
+        """Skip the point, since the device refuses it."""
+        self.skipped = str(error)
+        self.failed = not isinstance(error, AllocationError)
 
     def record(self) -> MeasuredPoint:
         """Return what a report keeps."""

@@ -5,6 +5,7 @@ lets the loader find, ``... check POSITION`` whether the one at that position ru
 JSON: an object with ``devices``, or with ``problem``.
 """
 
+import contextlib
 import ctypes
 import json
 import os
@@ -22,6 +23,7 @@ from gpureport.workloads.model import Buffer, Dispatch
 
 _SOURCE = "common/check.cl"
 _GROUP = 8
+_END_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux
 _ITEMS = 16 * _GROUP
 
 
@@ -50,12 +52,13 @@ def _runtime() -> Runtime:
 def check(position: int) -> dict[str, object]:
     """Build and run a kernel on the device at *position*; return what is wrong, or ``None``."""
     try:
-        candidate = Candidate(list_devices()[position], _runtime(), position)
-        return {"problem": kernel_problem(OpenCLBackend(candidate))}
-    except DeviceError as error:
-        return {"problem": str(error)}
-    except IndexError:
+        device = list_devices()[position]
+    except (DeviceError, IndexError):
         return {"problem": "its driver no longer lists it"}
+    try:
+        return {"problem": kernel_problem(OpenCLBackend(Candidate(device, _runtime(), position)))}
+    except DeviceError as error:
+        return {"problem": str(error).replace(f" on {device.name}", "")}
 
 
 def kernel_problem(backend: OpenCLBackend) -> str | None:
@@ -79,7 +82,10 @@ def kernel_problem(backend: OpenCLBackend) -> str | None:
 def main() -> None:
     """Answer what the arguments ask; whatever drivers print goes to standard error."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    signal.alarm(int(2 * ANSWER_LIMIT_S))  # should the process that started this one no longer be there to end it
+    # Should the process that started this one no longer be there to end it:
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_END_WITH_PARENT, signal.SIGKILL)
+    signal.alarm(int(2 * ANSWER_LIMIT_S))
     with _only_answers() as answers:
         match sys.argv[1:]:
             case ["check", position]:

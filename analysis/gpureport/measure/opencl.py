@@ -29,7 +29,7 @@ from gpureport.measure.backend import (
 from gpureport.measure.buildlog import compilation, first_error, tidy
 from gpureport.measure.describe import Ask, describe, kind
 from gpureport.measure.linker import provide_linker
-from gpureport.measure.pocl import KernelLibraries
+from gpureport.measure.pocl import KernelLibraries, provide_cache
 from gpureport.measure.runtimes import Candidate
 from gpureport.records import Compilation
 from gpureport.spec.models import PresentDevice
@@ -50,6 +50,7 @@ _HOLD_SOURCE = "common/hold.cl"
 _HOLD_PROBE = 20_000
 _PROBES = 5
 _SHORTEST_HOLD_S = 50e-6
+_HELD = 1.3  # times what queueing took the last time
 _LONGEST_HOLD_S = 0.05
 _REST_S = 0.05  # between questions whether the clocks have fallen
 _SLOWEST_ENQUEUE_S = 20e-6  # more than that was compilation or another process, not queueing
@@ -77,13 +78,14 @@ def list_devices() -> tuple[PresentDevice, ...]:
 
 
 def _devices() -> list[cl.Device]:
+    provide_cache()
     try:
         platforms = cl.get_platforms()
     except cl.Error:
         platforms = []
     devices = [device for platform in platforms for device in _platform_devices(platform)]
     if not devices:
-        raise DeviceError("it offers no device")
+        raise DeviceError("it lists no device")
     return devices
 
 
@@ -332,7 +334,7 @@ class OpenCLBackend:
         kernel that touches no memory keeps the device busy; if that ended too early, again behind a
         longer one.
         """
-        hold_s = 0.0 if len(timed) == 1 else _SHORTEST_HOLD_S + 2.0 * len(timed) * self._enqueue_s
+        hold_s = 0.0 if len(timed) == 1 else _SHORTEST_HOLD_S + _HELD * len(timed) * self._enqueue_s
         with _refusals(LaunchError, f"{self._launches[timed[0]].dispatch.kernel} failed"):
             seconds, held = self._row(untimed, timed, hold_s)
             while not held and 0.0 < hold_s < _LONGEST_HOLD_S:

@@ -1,14 +1,34 @@
-"""Where PoCL keeps the library that a kernel runs as.
+"""Where PoCL keeps the library that a kernel runs as, and where it may write it.
 
 PoCL builds one for each size of work-group when it is first launched, as
 ``<cache>/<program>/<kernel>/<x>-<y>-<z>[-…]/<kernel>.so``, and loads it into this process. Asking for the program's
 binary instead would build others, for any size, which never run. Linux only: elsewhere nothing is found.
 """
 
+import atexit
+import os
+import shutil
+import tempfile
 from collections.abc import Hashable
+from contextlib import suppress
 from pathlib import Path
 
 _MAPS = Path("/proc/self/maps")
+
+
+def provide_cache() -> None:
+    """Give PoCL a folder to write kernels to where it could not write to its own: it would then list no device."""
+    variables = os.environ
+    if variables.get("POCL_CACHE_DIR") or not (variables.get("XDG_CACHE_HOME") or variables.get("HOME")):
+        return  # without any, PoCL takes the system's temporary folder
+    caches = Path(variables.get("XDG_CACHE_HOME") or Path(variables["HOME"], ".cache"))
+    try:
+        (caches / "pocl" / "kcache").mkdir(parents=True, exist_ok=True)
+    except OSError:
+        with suppress(OSError):
+            made = tempfile.mkdtemp(prefix="gpureport-pocl-")
+            atexit.register(shutil.rmtree, made, ignore_errors=True)
+            variables["POCL_CACHE_DIR"] = made
 
 
 class KernelLibraries:

@@ -5,25 +5,25 @@ Each runtime is asked in a process of its own (:mod:`~.driver_process`).
 
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import IO
 
-from gpureport.errors import DeviceError
+from gpureport.errors import DeviceError, GpuReportError, InputError
 from gpureport.measure.runtimes import ANSWER_LIMIT_S, Candidate, Runtime, installed_runtimes
 from gpureport.measure.selection import choose, in_order, named
 from gpureport.spec.models import PresentDevice
 
 _LONGEST_REASON = 300
+_POLL_S = 0.05
+_CPU_RUNTIMES = "Debian's and Ubuntu's package pocl-opencl-icd, or on x86-64 Intel's intel-opencl-rt from PyPI"
 _NOTHING_INSTALLED = (
-    "no OpenCL runtime is installed; install the device's OpenCL driver, "
-    "or run on the CPU with: pip install 'gpureport[pocl]'"
+    "no OpenCL runtime is installed; install the device's OpenCL driver, or a runtime for the CPU: " + _CPU_RUNTIMES
 )
 
 
@@ -78,7 +78,10 @@ def find_devices() -> Presence:
         key = tuple((device.platform, device.platform_version, device.name) for device in devices)
         found.setdefault(key, [Candidate(device, runtime, n) for n, device in enumerate(devices)])
     if not found:
-        raise DeviceError("; ".join(["no OpenCL device found", *failures]) if failures else _NOTHING_INSTALLED)
+        if not failures:
+            raise DeviceError(_NOTHING_INSTALLED)
+        told = "; ".join(["no OpenCL device found", *failures])
+        raise DeviceError(f"{told}; repair these runtimes, or install one for the CPU: {_CPU_RUNTIMES}")
     return Presence(_numbered([each for candidates in found.values() for each in candidates]), tuple(failures))
 
 
@@ -98,64 +101,62 @@ def kernel_problems(candidates: Sequence[Candidate]) -> tuple[str | None, ...]:
 def choose_working(text: str) -> Choice:
     """Return the device that *text* means, as for :func:`~.selection.choose`, if it runs kernels.
 
-    ``auto`` passes over devices that do not.
+    ``auto`` skips devices that do not.
 
     Raises:
         InputError: no device or several devices match.
         DeviceError: no device is present, or none that was meant runs kernels.
     """
     presence = find_devices()
-    meant = choose(presence.devices, text)
-    if text != "auto":
-        candidate = presence.candidates[meant.index]
-        (problem,) = kernel_problems([candidate])
-        if problem:
-            raise DeviceError(f"{named(candidate.device)} runs no kernels: {problem}; {remedy(candidate.device)}")
-        return Choice(candidate)
-    return _best_working(presence)
+    if text == "auto":
+        return _best_working(presence)
+    try:
+        meant = choose(presence.devices, text)
+    except InputError as error:
+        raise _with_failures(error, presence, text) from None
+    candidate = presence.candidates[meant.index]
+    (problem,) = kernel_problems([candidate])
+    if problem:
+        raise DeviceError(f"{named(meant)} runs no kernels: {problem}; {remedy(meant)}")
+    return Choice(candidate)
+
+
+def _with_failures(error: InputError, presence: Presence, text: str) -> GpuReportError:
+    """Return the error with the runtimes that list no devices: what was meant may be one of theirs."""
+    if not presence.failures:
+        return error
+    told = f"{error}; these runtimes list no device: {'; '.join(presence.failures)}"
+    meant = any(text.casefold() in failure.partition(": ")[0].casefold() for failure in presence.failures)
+    return DeviceError(told) if meant else InputError(told)
 
 
 def _best_working(presence: Presence) -> Choice:
+    """Return the first device, best first, that runs kernels."""
     remarks = list(presence.failures)
-    devices = in_order(presence.devices)
-    for device in devices:
-        if device.kind == "cpu":  # of these, which come last, all that there are say which to choose
-            break
+    try:
+        devices = in_order(presence.devices)
+    except InputError as error:
+        raise _with_failures(error, presence, "auto") from None
+    for place, device in enumerate(devices):
         candidate = presence.candidates[device.index]
         (problem,) = kernel_problems([candidate])
         if problem is None:
-            return Choice(candidate, tuple(remarks))
-        remarks.append(f"{named(device)} was skipped, since it runs no kernels: {problem}; {remedy(device)}")
-    return _best_processor([presence.candidates[each.index] for each in devices if each.kind == "cpu"], remarks)
+            return Choice(candidate, (*remarks, *_others(device, devices[place + 1 :])))
+        remarks.append(f"{named(device)} is skipped, because it runs no kernels: {problem}")
+    raise DeviceError("; ".join(["no device here runs kernels", *remarks, remedy(devices[-1])]))
 
 
-def _best_processor(runtimes: Sequence[Candidate], remarks: Sequence[str]) -> Choice:
-    """Return the first of the runtimes of this machine's CPU, best first, that runs kernels."""
-    problems = kernel_problems(runtimes)
-    if None not in problems:
-        reasons = [f"{named(each.device)}: {problem}" for each, problem in zip(runtimes, problems, strict=True)]
-        told = "; ".join([*remarks, *reasons])
-        raise DeviceError(
-            f"no device here runs kernels; {told}" + (f"; {remedy(runtimes[0].device)}" if runtimes else "")
-        )
-    chosen = runtimes[problems.index(None)]
-    others = [
-        f"{each.device.index} = {named(each.device)}" + (f", which runs no kernels ({problem})" if problem else "")
-        for each, problem in zip(runtimes, problems, strict=True)
-        if each != chosen
-    ]
-    several = f"{named(chosen.device)} is used; other runtimes offer this CPU, too: {', '.join(others)}"
-    return Choice(chosen, (*remarks, *([several] if others else [])))
+def _others(chosen: PresentDevice, others: Sequence[PresentDevice]) -> list[str]:
+    """Say which runtime of a CPU is used where others list it as well."""
+    same = ", ".join(f"{each.index} = {named(each)}" for each in others if chosen.kind == each.kind == "cpu")
+    return [f"{chosen.runtime} is used for this CPU; --device selects another runtime: {same}"] if same else []
 
 
 def remedy(device: PresentDevice) -> str:
     """Say what to do about a device that runs no kernels."""
     if device.kind != "cpu":
-        return "install its current driver, or use --device to choose another device"
-    return (
-        "install another OpenCL runtime for the CPU, with 'sudo apt-get install pocl-opencl-icd' "
-        "or, on x86-64, \"pip install 'gpureport[intel]'\""
-    )
+        return "install its current driver, or use --device to select another device"
+    return f"install another OpenCL runtime for the CPU: {_CPU_RUNTIMES}"
 
 
 Task = tuple[Runtime, tuple[str, ...]]
@@ -163,12 +164,18 @@ Answer = dict[str, object]
 
 
 def _asked(tasks: Sequence[Task]) -> list[Answer]:
-    """Ask all at once; what does not answer within the limit is ended."""
+    """Ask all at once; end what does not answer within the limit.
+
+    Raises:
+        DeviceError: the system starts no process.
+    """
     started: list[_Asked] = []
     try:
         started += (_Asked(runtime, arguments) for runtime, arguments in tasks)
         until = time.monotonic() + ANSWER_LIMIT_S
         return [each.answer(until) for each in started]
+    except OSError as error:
+        raise DeviceError(f"no process can be started to query the OpenCL runtimes ({error.strerror})") from error
     finally:
         for each in started:
             each.end()
@@ -178,43 +185,53 @@ class _Asked:
     """A process that asks a runtime."""
 
     def __init__(self, runtime: Runtime, arguments: Sequence[str]) -> None:
-        self._out = tempfile.TemporaryFile()  # noqa: SIM115 - end() closes it
-        self._err = tempfile.TemporaryFile()  # noqa: SIM115
         self._process = subprocess.Popen(  # noqa: S603 - our own module
             [sys.executable, "-P", "-m", "gpureport.measure.driver_process", *arguments],
             env={**os.environ, **runtime.environment()},
             stdin=subprocess.DEVNULL,
-            stdout=self._out,
-            stderr=self._err,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
         )
+        self._said: dict[int, bytes] = {}
+        for stream in (self._process.stdout, self._process.stderr):
+            assert stream is not None  # noqa: S101 - they are pipes
+            os.set_blocking(stream.fileno(), False)
+            self._said[stream.fileno()] = b""
 
     def answer(self, until: float) -> Answer:
         """Return what the process says, or how it ended instead."""
-        try:
-            code = self._process.wait(max(0.0, until - time.monotonic()))
-        except subprocess.TimeoutExpired:
+        while (code := self._process.poll()) is None and time.monotonic() < until:
+            self._read(_POLL_S)  # in short waits, so that an interrupt ends them
+        self._read(0.0)
+        if code is None:
             return {"problem": f"its driver did not answer within {ANSWER_LIMIT_S:g} s"}
-        try:
-            answer = json.loads(_written(self._out))
-        except ValueError:
-            answer = None
-        if code == 0 and isinstance(answer, dict):
-            return answer
-        last = _written(self._err).strip().rpartition("\n")[2]
+        out, err = (text.decode(errors="replace") for text in self._said.values())
+        with suppress(ValueError):
+            answer = json.loads(out)
+            if code == 0 and isinstance(answer, dict):
+                return answer
+        last = err.strip().rpartition("\n")[2]
         return {"problem": f"its driver {_ending(code)}" + (f": {last[:_LONGEST_REASON]}" if last else "")}
 
+    def _read(self, wait_s: float) -> None:
+        ready, _, _ = select.select(list(self._said), [], [], wait_s)
+        for stream in ready:
+            with suppress(BlockingIOError):
+                while part := os.read(stream, 65536):
+                    self._said[stream] += part
+        if ready and wait_s:
+            time.sleep(_POLL_S / 5)  # a closed pipe is always ready
+
     def end(self) -> None:
-        """End the process if it has not; one that even the system cannot end is left alone."""
-        self._process.kill()
+        """End the process, and those that it started; what even the system cannot end is left alone."""
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(1.0)
-        self._out.close()
-        self._err.close()
-
-
-def _written(file: IO[bytes]) -> str:
-    file.seek(0)
-    return file.read().decode(errors="replace")
+        for stream in (self._process.stdout, self._process.stderr):
+            if stream:
+                stream.close()
 
 
 def _ending(code: int) -> str:

@@ -104,7 +104,7 @@ class Rounds:
                 with self._charging(_SLOWEST_SET_UP_S + _UNEXPECTED * expected_s):
                     point.s_per_work = self._size_sample(point) / point.key.work
             except DeviceError as error:
-                point.skipped = str(error)
+                point.refuse(error)
             self._report()
 
     def _costs_s(self, point: Point) -> float:
@@ -163,7 +163,7 @@ class Rounds:
                 with self._charging(_SLOWEST_SET_UP_S + _UNEXPECTED * frames * self._costs_s(point)):
                     self._trace(point, frames, len(points) - place)
             except DeviceError as error:
-                point.skipped = str(error)
+                point.refuse(error)
             self._report()
 
     def _trace(self, point: Point, frames: int, points_left: int) -> None:
@@ -220,7 +220,7 @@ class Rounds:
         try:
             return self._timed(point, point.dispatches)[0]
         except DeviceError as error:
-            point.skipped = str(error)
+            point.refuse(error)
             return 0.0
 
 

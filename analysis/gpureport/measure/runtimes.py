@@ -5,7 +5,7 @@ A runtime is a library that an ICD file names. Loading only one keeps a broken r
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -28,17 +28,17 @@ class Runtime:
 
     Attributes:
         library: its path or its soname; empty: whatever the loader finds by itself.
-        source: the ICD file that names it; ``None`` if there is none.
+        source: what names it, for messages: an ICD file, or a variable of the environment.
         problem: why the ICD file names no library; ``None``: it names one.
     """
 
     library: str
-    source: Path | None = None
+    source: str = ""
     problem: str | None = None
 
     def __str__(self) -> str:
-        """Name the file that a user can change."""
-        return str(self.source or self.library or "the OpenCL loader")
+        """Name what a user can change."""
+        return self.source or self.library or "the OpenCL loader"
 
     @property
     def of_wheel(self) -> bool:
@@ -89,21 +89,31 @@ class Candidate:
 def installed_runtimes() -> tuple[Runtime, ...]:
     """Return the runtimes that ICD files name: those of the system first, then those of this Python environment.
 
-    ``OCL_ICD_VENDORS`` replaces the system's folder, as it does for the loaders: it is a folder, an ICD file or a
-    library. Where the system has no ICD files (macOS, Windows) there is one runtime, whatever its loader finds.
+    The variables of the common loaders count: ``OCL_ICD_VENDORS`` (a folder, an ICD file or a library) and
+    ``OPENCL_VENDOR_PATH`` replace the system's folder, ``OCL_ICD_FILENAMES`` adds libraries. Where the system has no
+    ICD files (macOS, Windows) there is one runtime, whatever its loader finds.
     """
     if sys.platform != "linux":
         return (Runtime(""),)
     asked = os.environ.get("OCL_ICD_VENDORS", "")
-    if asked and not Path(asked).is_dir():
-        only = _named_by(Path(asked)) if asked.endswith(".icd") else Runtime(asked)
-        return (only,)
-    libraries = filter(None, os.environ.get("OCL_ICD_FILENAMES", "").split(os.pathsep))
-    system = _of_folder(Path(asked) if asked else SYSTEM_VENDORS)
+    if asked and not _is(os.path.isdir, asked):
+        told = f"OCL_ICD_VENDORS={asked}"
+        return (_named_by(Path(asked)) if asked.endswith(".icd") else Runtime(asked, told),)
+    listed = filter(None, os.environ.get("OCL_ICD_FILENAMES", "").split(os.pathsep))
+    libraries = (Runtime(library, f"OCL_ICD_FILENAMES={library}") for library in listed)
+    system = _of_folder(Path(asked or os.environ.get("OPENCL_VENDOR_PATH", "") or SYSTEM_VENDORS))
     found: dict[str, Runtime] = {}
-    for runtime in (*map(Runtime, libraries), *system, *_of_wheels(), *_of_environment()):
+    for runtime in (*libraries, *system, *_of_wheels(), *_of_environment()):
         found.setdefault(runtime.library or str(runtime), runtime)
     return tuple(found.values())
+
+
+def _is(kind: Callable[[str], bool], path: str) -> bool:
+    """Say whether a path is of a kind; not if it cannot be looked at."""
+    try:
+        return kind(path)
+    except (OSError, ValueError):
+        return False
 
 
 def _of_folder(folder: Path) -> Iterator[Runtime]:
@@ -114,7 +124,7 @@ def _of_folder(folder: Path) -> Iterator[Runtime]:
 def _icd_files(folder: Path) -> Iterable[Path]:
     try:
         return sorted(path for path in folder.iterdir() if path.suffix == ".icd")
-    except OSError:
+    except (OSError, ValueError):
         return ()
 
 
@@ -124,8 +134,8 @@ def _of_wheels() -> Iterator[Runtime]:
     for place in (package.submodule_search_locations or ()) if package else ():
         for path in _icd_files(Path(place) / _BESIDE_LOADER):
             runtime = _named_by(path)
-            beside = path.with_name(runtime.library)
-            yield Runtime(str(beside), path) if runtime.library and beside.is_file() else runtime
+            beside = path.with_name(Path(runtime.library).name or path.name)
+            yield Runtime(str(beside), str(path)) if runtime.library and _is(os.path.isfile, str(beside)) else runtime
 
 
 def _of_environment() -> Iterator[Runtime]:
@@ -134,20 +144,23 @@ def _of_environment() -> Iterator[Runtime]:
     Intel's wheel names its libraries in the folder of the machine that built it, and names one that it lacks.
     """
     for path in _icd_files(Path(sys.prefix) / "etc" / "OpenCL" / "vendors"):
-        named = Path(_named_by(path).library)
-        library = next((each for each in (named, Path(sys.prefix) / "lib" / named.name) if each.is_file()), None)
+        named = _named_by(path).library
+        here = (named, os.path.join(sys.prefix, "lib", os.path.basename(named)))  # noqa: PTH118, PTH119 - not ours
+        library = next((each for each in here if named and _is(os.path.isfile, each)), None)
         if library:
-            yield Runtime(str(library), path)
+            yield Runtime(library, str(path))
 
 
 def _named_by(path: Path) -> Runtime:
     """Return the runtime that an ICD file names."""
-    if not path.is_file():
-        return Runtime("", path, "it is no file that can be read")
+    if not _is(os.path.isfile, str(path)):
+        return Runtime("", str(path), "the file cannot be read")
     try:
         with path.open("rb") as file:
             lines = file.read(_LONGEST_ICD_BYTES).decode(errors="replace").splitlines()
     except OSError as error:
-        return Runtime("", path, f"it cannot be read ({error.strerror})")
+        return Runtime("", str(path), f"the file cannot be read ({error.strerror})")
     library = lines[0].strip() if lines else ""
-    return Runtime(library, path) if library else Runtime("", path, "it names no library")
+    if not library.isprintable():
+        return Runtime("", str(path), "the file is no text that names a library")
+    return Runtime(library, str(path)) if library else Runtime("", str(path), "the file names no library")

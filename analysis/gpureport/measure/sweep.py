@@ -102,6 +102,7 @@ def measure_sweep(
             "points": (*(point.record() for point in points), *absent),
             "compilation": tuple(run.compilations),
             "skipped": (points[0].skipped if points else "the sweep has no points here") if refused else None,
+            "failed": refused and any(point.failed for point in points),
             "started_at": begun_at.isoformat(timespec="seconds"),
             "duration_s": backend.now() - start,
             "gap_s": run.gap_s,
