@@ -16,7 +16,7 @@ from gpureport.measure import presence
 from gpureport.measure.presence import find_devices
 from gpureport.records import MachineCode
 from gpureport.report import render, typesetting
-from gpureport.report.document import Report, load_report
+from gpureport.report.document import Report, Saver, load_report
 from tests.fake_backend import FakeBackend
 from tests.fake_run import Again, Copy, Missing, Wide, install
 
@@ -351,13 +351,14 @@ def test_measure_wants_a_file(capsys: Captured) -> None:
 
 
 def test_names_of_devices_reach_html_escaped(fake: pytest.MonkeyPatch) -> None:
-    def save_hostile(report: Report, path: Path) -> None:
-        device = report.device.model_copy(update={"name": "[red]<script>alert(1)</script>"})
-        saved.append(path)
-        path.write_text(report.model_copy(update={"device": device}).model_dump_json())
+    class Hostile(Saver):
+        def __call__(self, report: Report) -> None:
+            device = report.device.model_copy(update={"name": "[red]<script>alert(1)</script>"})
+            saved.append(report.status)
+            super().__call__(report.model_copy(update={"device": device}))
 
-    saved: list[Path] = []
-    fake.setattr(measuring, "save_report", save_hostile)
+    saved: list[str] = []
+    fake.setattr(measuring, "Saver", Hostile)
     main(["measure", "-o", "r.json"])
 
     assert saved

@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 
 from gpureport.errors import GpuReportError, InputError
-from gpureport.report.document import SCHEMA_VERSION, Report, load_report, save_report
+from gpureport.report.document import SCHEMA_VERSION, Report, Saver, load_report, save_report
 from gpureport.report.schema import SCHEMA_PATH, report_schema, schema_text
 from tests.make_report import make_report
 
@@ -190,3 +190,20 @@ def test_a_report_obeys_the_schema(report: Report, tmp_path: Path) -> None:
     assert not list(validator.iter_errors(stored))
     del stored["findings"][0]["unit"]
     assert [error.message for error in validator.iter_errors(stored)] == ["'unit' is a required property"]
+
+
+def test_a_growing_report_is_written_whole_each_time(report: Report, tmp_path: Path) -> None:
+    """Records that are added, replaced or equal to others are all in it; the last, complete one is as any other."""
+    save, path = Saver(tmp_path / "report.json"), tmp_path / "report.json"
+    fields = ("predictions", "measurements", "observations", "findings")
+    for count in (0, 1, 2, None):
+        some = {name: getattr(report, name)[:count] for name in fields}
+        partial = report.model_copy(update={**some, "status": "partial"})
+        save(partial)
+        assert load_report(path) == partial
+    fewer = report.model_copy(update={"measurements": report.measurements[1:], "status": "partial"})
+    save(fewer)
+    assert load_report(path) == fewer
+    save(report)
+    save_report(report, tmp_path / "other.json")
+    assert path.read_bytes() == (tmp_path / "other.json").read_bytes()

@@ -33,7 +33,7 @@ from gpureport.measure.runtimes import Candidate
 from gpureport.pipeline import Plan, run, wrong_results
 from gpureport.report import Paper, document
 from gpureport.report.compiled import mismatches
-from gpureport.report.document import FILE_NAME, Report, save_report
+from gpureport.report.document import FILE_NAME, Report, Saver
 from gpureport.text import sentence
 
 
@@ -103,11 +103,11 @@ def _measure(plan: Plan, candidate: Candidate, path: Path) -> Report:
     note(f"Device: {plan.match.device.name} ({candidate.device.platform}). {sentence(plan.match.how)}")
     for remark in plan.match.notes:
         note(f"Note: {sentence(remark)}")
-    saved = False
+    saver, saved = Saver(path), False
 
     def save(report: Report) -> None:
         nonlocal saved
-        save_report(report, path)
+        saver(report)
         saved = True
 
     try:

@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NoReturn
 
@@ -22,6 +22,7 @@ SCHEMA_VERSION = 1
 #   1 (2026-11): the first.
 
 FILE_NAME = "report.json"
+_GROWING = ("predictions", "measurements", "observations", "findings", "explanations", "evidence")
 _MOST_NAMES = 6
 _EXPANDED_LEVELS = 4  # containers nested deeper than this are written on one line: a line a point
 
@@ -203,28 +204,57 @@ class Report(Record):
         return self.machine is None and self.publication is None
 
 
-def save_report(report: Report, path: Path) -> None:
+class Saver:
+    """Writes the report of a run again and again while it grows, and of what was written before makes no text anew."""
+
+    def __init__(self, path: Path) -> None:
+        """Write to *path*."""
+        self._path = path
+        self._texts: dict[int, tuple[Record, str]] = {}
+
+    def __call__(self, report: Report) -> None:
+        """Write *report*, as :func:`save_report` does."""
+        save_report(report, self._path, self._text)
+
+    def _text(self, record: Record) -> str:
+        """Return the record's JSON; records, which never change, are kept with it, so that none takes another's id."""
+        found = self._texts.get(id(record))
+        if found is None:
+            found = self._texts[id(record)] = record, record.model_dump_json()
+        return found[1]
+
+
+def save_report(report: Report, path: Path, text_of: Callable[[Record], str] = Record.model_dump_json) -> None:
     """Write *report* to *path*: all of it, or nothing.
 
     The file is diffable: one line for each point of a sweep, keys in the order of the model. That of a run that has not
-    ended, which is written again and again, is a single line, which takes a fifth of the time.
+    ended, which is written again and again, is a single line, which takes less time.
+
+    Args:
+        report: the report.
+        path: the file.
+        text_of: makes JSON of one of the records that are added while a run goes on.
 
     Raises:
         GpuReportError: the file cannot be written, or a value is not finite.
     """
     try:
-        text = _text(report) + "\n"
+        text = _partial_text(report, text_of) if report.status == "partial" else _lines(report)
     except ValueError as error:
         raise GpuReportError(f"{path}: not written, because a value of the report is not finite") from error
     try:
-        _replace(path, text)
+        _replace(path, text + "\n")
     except OSError as error:
         raise GpuReportError(f"{path}: cannot be written ({error.strerror})") from error
 
 
-def _text(report: Report) -> str:
-    if report.status == "partial":
-        return report.model_dump_json()
+def _partial_text(report: Report, text_of: Callable[[Record], str]) -> str:
+    growing = {name: ",".join(map(text_of, getattr(report, name))) for name in _GROWING}
+    fields = (f'"{name}":[{texts}]' for name, texts in growing.items())
+    return ",".join((report.model_dump_json(exclude=set(_GROWING)).removesuffix("}"), *fields)) + "}"
+
+
+def _lines(report: Report) -> str:
     return "".join(_json_lines(report.model_dump(mode="json"), 0))
 
 
