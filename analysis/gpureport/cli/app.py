@@ -233,7 +233,8 @@ def compare(
         list[str],
         typer.Argument(
             help="Reports (files or folders), published records (YAML, or folders of them), or devices of the "
-            "database, which are predicted. NAME= before one names it.",
+            "database, which are predicted. Several runs of one machine: separated by commas, or a folder of their "
+            "folders. NAME= before one names it.",
             metavar="MACHINE...",
         ),
     ],
@@ -249,12 +250,22 @@ def compare(
         float | None,
         typer.Option(
             "--fail-on-regression",
-            help="Exit code 3 if a machine with the baseline's device has lost more than this of its speed, for real.",
+            help="Exit code 3 if a machine with the baseline's device is significantly slower, by more than this.",
             min=0,
             max=100,
             metavar="PERCENT",
         ),
     ] = None,
+    minimum_effect: Annotated[
+        float,
+        typer.Option(
+            "--minimum-effect",
+            help="Differences between machines with one device are called significant from this size on.",
+            min=0,
+            max=100,
+            metavar="PERCENT",
+        ),
+    ] = 3.0,
     workload: WorkloadOption = None,
     no_pdf: NoPdfOption = False,
     paper: PaperOption = "a4",
@@ -270,6 +281,7 @@ def compare(
         output=output,
         baseline=baseline,
         fail_on_regression=fail_on_regression,
+        minimum_effect=minimum_effect,
         workloads=tuple(workload or ()),
         no_pdf=no_pdf,
         paper=paper,
