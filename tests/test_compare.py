@@ -1,7 +1,8 @@
 """Machines beside each other: who is faster, by how much of what was promised, and what is noise."""
 
+import json
 from collections.abc import Callable
-from itertools import combinations
+from itertools import combinations, permutations
 from pathlib import Path
 
 import numpy as np
@@ -279,6 +280,49 @@ def _significant(base: tuple[Report, ...], machine: tuple[Report, ...]) -> dict[
 def _variation(rng: np.random.Generator, spread: Spread, runs: int) -> float:
     reports = {"a": _runs(rng, runs, between=spread), "b": _runs(rng, runs, between=spread)}
     return differences(reports, "a").between_runs or 0.0
+
+
+def _recorded() -> list[Report]:
+    """Four quick runs on one H200: the median time for a unit of work at each point that all four have."""
+    kept = json.loads((Path(__file__).parent / "data" / "h200_four_quick_runs.json").read_text())
+    return [
+        REPORT.model_copy(update={"measurements": tuple(_curve(name, runs[number]) for name, runs in kept.items())})
+        for number in range(4)
+    ]
+
+
+def _curve(name: str, times: list[float]) -> Measurement:
+    workload, variant, sweep = name.split("/")
+    points = tuple(
+        MeasuredPoint.model_construct(
+            point=PointKey.model_construct(label=str(number), work=1.0), samples_s=(time_s,), skipped=None
+        )
+        for number, time_s in enumerate(times)
+    )
+    key = SweepKey(workload=workload, variant=variant, sweep=sweep)
+    return Measurement(key=key, metric=RATE, axis=AXIS, points=points)
+
+
+def test_runs_recorded_on_one_h200_do_not_differ() -> None:
+    """In none of six pairs, one by one and two by two; a twentieth slower, each does."""
+    runs = _recorded()
+
+    assert [_significant((one,), (other,)) for one, other in combinations(runs, 2)] == [{}] * 6
+    assert _significant(tuple(runs[:2]), tuple(runs[2:])) == {}
+    for one, other in permutations(runs, 2):
+        slow = tuple(
+            m.model_copy(
+                update={
+                    "points": tuple(
+                        p.model_copy(update={"samples_s": tuple(1.05 * t for t in p.samples_s)}) for p in m.points
+                    )
+                }
+            )
+            for m in other.measurements
+        )
+        found = _significant((one,), (other.model_copy(update={"measurements": slow}),))
+        assert found["all sweeps"] == pytest.approx(1 / 1.05, rel=0.01)
+        assert len(found) > SWEEPS / 2
 
 
 def test_two_sweeps_that_lose_a_tenth_are_found() -> None:
