@@ -80,6 +80,46 @@ def test_a_regression_ends_with_3(folders: tuple[str, str], capsys: pytest.Captu
     assert "Slower: after, " in capsys.readouterr().err
 
 
+def test_a_regression_below_the_minimum_effect_is_none(
+    folders: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two percent are none unless the user says so."""
+    several = [_saved(_slower(REPORT, 1.02), tmp_path / f"run-{number}") for number in range(4)]
+    machines = (",".join(folders[:1] * 4), ",".join(several))
+
+    assert main(["compare", *machines, "--fail-on-regression", "1"]) == 0
+    assert "are within run-to-run variation" in capsys.readouterr().out
+    assert main(["compare", *machines, "--fail-on-regression", "1", "--minimum-effect", "0.5"]) == 3
+
+
+def test_several_runs_are_one_machine(
+    folders: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Separated by commas or in one folder, with a name or called like the folder or the first."""
+    for number in (1, 2, 3):
+        _saved(REPORT, tmp_path / f"run-{number}")
+
+    assert main(["compare", f"b={folders[0]},{folders[1]}", str(tmp_path), "-o", str(tmp_path / "o"), "--no-pdf"]) == 0
+    written = json.loads((tmp_path / "o" / "comparison.json").read_text())
+    assert [(machine["name"], machine["runs"]) for machine in written["machines"]] == [("b", 2), (tmp_path.name, 3)]
+    assert written["machines"][0]["source"].count("/before,") == 1
+    assert not Path(written["machines"][0]["source"].split(",")[1]).is_absolute()
+    assert main(["compare", f"{tmp_path / 'run-1'},{tmp_path / 'run-2'}", folders[0]]) == 0
+    assert "before, beside run-1: " in capsys.readouterr().out
+
+
+def test_runs_of_two_devices_are_not_one_machine(
+    folders: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    device = REPORT.device.model_copy(update={"name": "Another"})
+    other = _saved(REPORT.model_copy(update={"device": device}), tmp_path / "other")
+
+    assert main(["compare", f"{folders[0]},{other}", folders[1]]) == 2
+    assert "before: its reports are of two devices, NVIDIA H200 SXM and Another" in capsys.readouterr().err
+    assert main(["compare", f"{folders[0]},nowhere", folders[1]]) == 2
+    assert "nowhere: neither a file or folder, nor a device" in capsys.readouterr().err
+
+
 def test_other_devices_cannot_regress(folders: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", folders[0], "rtx 2070", "--fail-on-regression", "5"]) == 2
     assert "no other report is of the baseline's device" in capsys.readouterr().err

@@ -52,6 +52,39 @@ def test_everything_ends_in_three_files(capsys: Captured) -> None:
     assert f"Written: {', '.join(map(str, files))}\n" in capsys.readouterr().out
 
 
+def test_several_runs_are_one_machine_to_compare(capsys: Captured) -> None:
+    """The first has the documents; `measure` takes the file's name for a folder."""
+    assert main(["-o", "out", "--runs", "2", "--no-pdf"]) == 0
+    assert main(["measure", "-o", "again.json", "--runs", "3"]) == 0
+
+    written = sorted(str(path) for path in Path().rglob("*") if path.is_file())
+    assert written == [
+        *(f"again/run-{number}/report.json" for number in (1, 2, 3)),
+        "out/run-1/report.html",
+        "out/run-1/report.json",
+        "out/run-2/report.json",
+    ]
+    assert "Run 2 of 3" in capsys.readouterr().err
+    assert main(["compare", "out", "again", "-o", "compared", "--no-pdf"]) == 0
+    machines = json.loads(Path("compared/comparison.json").read_text())["machines"]
+    assert [(machine["name"], machine["runs"]) for machine in machines] == [("out", 2), ("again", 3)]
+
+
+def test_several_runs_are_not_mixed_with_others(fake: pytest.MonkeyPatch, capsys: Captured) -> None:
+    """Not even with --force; nothing is measured first."""
+    assert main(["measure", "-o", "out.json", "--runs", "3"]) == 0
+    fake.setattr(measuring, "run", None)
+    capsys.readouterr()
+
+    assert main(["-o", "out", "--runs", "3"]) == 2
+    assert "out/run-1/report.json: is already there" in failure(capsys)
+    assert main(["-o", "out", "--runs", "2", "--force"]) == 2
+    assert "out: out/run-3/report.json is no run of this command; choose another folder with -o" in failure(capsys)
+    Path("out/report.json").touch()
+    assert main(["measure", "-o", "out", "--runs", "3", "--force"]) == 2
+    assert "out: out/report.json is no run of this command" in failure(capsys)
+
+
 def test_the_summary_has_predicted_observed_ratio_and_verdict(capsys: Captured) -> None:
     main(["measure", "-o", "r.json"])
 

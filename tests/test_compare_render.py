@@ -134,7 +134,7 @@ def _difference(machine: str, number: int) -> Difference:
         points=9,
         speed=ratio,
         p_value=1e-9 if number < 2 else 0.5,
-        real=number < 2,
+        significant=number < 2,
     )
 
 
@@ -215,7 +215,7 @@ def test_means_are_geometric_and_each_family_counts_once() -> None:
 
 
 def test_sentences_say_what_matters() -> None:
-    """Each of few machines, the extremes of many; and what differs for real on the same device."""
+    """Each of few machines, the extremes of many; and what differs significantly on the same device."""
     few, many = tuple(sentences(made(2))), tuple(sentences(made(40)))
     second = _name(1)
 
@@ -223,8 +223,8 @@ def test_sentences_say_what_matters() -> None:
     assert few[0].startswith(f"{second}, beside machine 0: game of life 0.900 times as fast, particles 0.900 times as")
     assert few[1].startswith(f"Of what its specification promises, machine 0 reaches 93 % and {second} reaches 93 % (")
     assert few[2] == (
-        f"On the same device, 2 of 50 sweeps of {second} differ for real, most surely memory/read/0 (50 % slower); the "
-        "others differ as runs do."
+        f"On the same device, 2 of 50 sweeps of {second} differ significantly, most clearly memory/read/0 (50 % "
+        "slower); the others are within run-to-run variation."
     )
     assert many[0] == (
         f"Fastest beside machine 0 is {second} (0.900 times as fast), slowest machine 39 (0.0164 times as fast): "
@@ -235,12 +235,12 @@ def test_sentences_say_what_matters() -> None:
     assert [listed(names) for names in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == ["", "a", "a and b", "a, b and c"]
 
 
-def test_real_differences_come_first_and_little_noise_after_them() -> None:
+def test_significant_differences_come_first_and_a_few_others_after_them() -> None:
     """The others are in the JSON."""
     rows = differences_table(made(2)).rows
 
     assert len(rows) == 10
-    assert [row[5] for row in rows[:3]] == ["real", "real", "noise"]
+    assert [row[5] for row in rows[:3]] == ["significant", "significant", "within variation"]
     assert rows[0][4] == "< 1e-06"
 
 

@@ -126,7 +126,10 @@ def test_a_comparison_has_a_row_for_each_standing_and_difference() -> None:
     assert second["speed"].tolist() == pytest.approx([1.0] * len(second))
     assert (second["speed_low"].isna() | (second["speed_low"] <= 1)).all()
     assert len(beside.differences) == len(REPORT.measurements)
-    assert not beside.differences["real"].any()
+    assert not beside.differences["significant"].any()
+    several = gpureport.compare({"a": [one, one], "b": one}, minimum_effect=0.5)
+    assert list(several.machines["runs"]) == [2, 1]
+    assert several.comparison.minimum_effect == 0.5
     joined = pd.merge(one.findings, beside.differences, on=["workload", "variant", "sweep"])
     assert len(joined) >= len(one.findings) > 0
     assert set(beside.landmarks.columns) == {*Landmark.model_fields, "variant"}

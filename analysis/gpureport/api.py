@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
+from gpureport.compare import MINIMUM_EFFECT, only
 from gpureport.compare import compare as compare_reports
-from gpureport.compare import only
 from gpureport.data import own_device_dirs
 from gpureport.errors import InputError
 from gpureport.frames import ComparisonFrames, ReportFrames
@@ -22,8 +22,10 @@ from gpureport.spec.database import Database, load_database
 from gpureport.workloads import select
 from gpureport.workloads.model import Workload
 
-Machine = str | Path | ReportFrames
+Run = str | Path | ReportFrames
 """A report's file or folder, a published record, a device of the database, or what was loaded or predicted already."""
+Machine = Run | Sequence[Run]
+"""One of these, or several runs of one machine."""
 
 
 def predict(device: str, *, workloads: Collection[str] = (), quick: bool = False) -> ReportFrames:
@@ -56,13 +58,16 @@ def compare(
     *,
     baseline: str | None = None,
     workloads: Collection[str] = (),
+    minimum_effect: float = MINIMUM_EFFECT,
 ) -> ComparisonFrames:
     """Set machines beside each other.
 
     Args:
-        machines: two or more; a mapping names them, else they are called like their files or devices.
+        machines: two or more; a mapping names them, else they are called like their files or devices. Several runs of
+            one machine are a list, or a folder of their folders.
         baseline: name of the one that ratios refer to; the first if not given.
         workloads: families or ``family/variant``; none: all that two machines have.
+        minimum_effect: relative difference below which none between runs on one device is called significant.
 
     Raises:
         InputError: there are fewer than two, one is wrong, or they have nothing in common.
@@ -71,11 +76,12 @@ def compare(
         raise InputError(f"machines: {machines!r} is one name, not two machines or more; give a list")
     named = dict(machines) if isinstance(machines, Mapping) else _named(_each(machines))
     chosen, database = select(_several(workloads)), _database()
-    reports = {name: _report(machine, database, chosen) for name, machine in named.items()}
+    runs = {name: _runs(machine, database, chosen) for name, machine in named.items()}
     if workloads:
-        reports = {name: only(report, {workload.name for workload in chosen}) for name, report in reports.items()}
-    sources = {name: str(machine) for name, machine in named.items() if not isinstance(machine, ReportFrames)}
-    return ComparisonFrames(compare_reports(reports, meant(baseline, reports), sources))
+        wanted = {workload.name for workload in chosen}
+        runs = {name: tuple(only(run, wanted) for run in of_machine) for name, of_machine in runs.items()}
+    sources = {name: ",".join(_files(machine)) for name, machine in named.items()}
+    return ComparisonFrames(compare_reports(runs, meant(baseline, runs), sources, minimum_effect))
 
 
 def _several(names: str | Collection[str]) -> tuple[str, ...]:
@@ -83,7 +89,7 @@ def _several(names: str | Collection[str]) -> tuple[str, ...]:
 
 
 def _each(machines: Iterable[Machine]) -> list[Machine]:
-    return [each for m in machines for each in ([m] if isinstance(m, ReportFrames) else sources_of(str(m)))]
+    return [each for m in machines for each in (sources_of(str(m)) if isinstance(m, str | Path) else [m])]
 
 
 def _named(machines: list[Machine]) -> dict[str, Machine]:
@@ -93,13 +99,23 @@ def _named(machines: list[Machine]) -> dict[str, Machine]:
 def _name(machine: Machine) -> str:
     if isinstance(machine, ReportFrames):
         return machine.device
-    return short_name(Path(machine)) if Path(machine).exists() else str(machine)
+    if isinstance(machine, str | Path):
+        return short_name(Path(machine)) if Path(machine).exists() else str(machine)
+    return _name(machine[0])
 
 
-def _report(machine: Machine, database: Database, workloads: Sequence[Workload]) -> Report:
+def _files(machine: Machine) -> list[str]:
     if isinstance(machine, ReportFrames):
-        return machine.report
-    return open_machine(str(machine), database, workloads)
+        return []
+    return [str(machine)] if isinstance(machine, str | Path) else [file for run in machine for file in _files(run)]
+
+
+def _runs(machine: Machine, database: Database, workloads: Sequence[Workload]) -> tuple[Report, ...]:
+    if isinstance(machine, ReportFrames):
+        return (machine.report,)
+    if isinstance(machine, str | Path):
+        return open_machine(str(machine), database, workloads)
+    return tuple(report for run in machine for report in _runs(run, database, workloads))
 
 
 def _database() -> Database:

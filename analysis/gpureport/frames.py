@@ -129,9 +129,9 @@ class ComparisonFrames:
 
     @cached_property
     def differences(self) -> pd.DataFrame:
-        """Sweeps of machines that have the baseline's device: which differ for real."""
+        """Sweeps of machines that have the baseline's device: which differ significantly."""
         rows = ({**dict(d), **_split(d.sweep), **_ratio("speed", d.speed)} for d in self.comparison.differences)
-        return _table(rows, ("machine", *_KEY, "points", *_SPEED, "p_value", "real"))
+        return _table(rows, ("machine", *_KEY, "points", *_SPEED, "p_value", "significant"))
 
 
 def _frame(kind: type[BaseModel], records: Sequence[BaseModel]) -> pd.DataFrame:

@@ -46,6 +46,16 @@ def records_of(source: Path) -> tuple[Path, ...]:
     return tuple(sorted(file for file in source.iterdir() if is_record(file)))
 
 
+def runs_of(source: str) -> tuple[str, ...]:
+    """Return the reports of a machine: those that commas separate, of a folder of run folders each, else itself."""
+    parts = source.split(",")
+    if len(parts) > 1 and not Path(source).exists() and any(Path(part).exists() for part in parts):
+        return tuple(run for part in parts for run in runs_of(part))
+    path = Path(source)
+    inside = () if (path / FILE_NAME).exists() else sorted(file.parent for file in path.glob(f"*/{FILE_NAME}"))
+    return tuple(map(str, inside)) or (source,)
+
+
 def sources_of(machine: str) -> tuple[str, ...]:
     """Return what is to be opened for a machine: itself, or all records of the folder that it names."""
     return tuple(map(str, records_of(Path(machine)))) or (machine,)
@@ -59,17 +69,21 @@ def meant(asked: str | None, names: "Collection[str]") -> str | None:
     return next((name for name in names if name.casefold() == wanted.casefold()), wanted)
 
 
-def open_machine(source: str, database: Database, workloads: "Sequence[Workload]") -> Report:
-    """Open a report or a record; a device of the database is predicted.
+def open_machine(source: str, database: Database, workloads: "Sequence[Workload]") -> tuple[Report, ...]:
+    """Open the runs of a machine, or a record; a device of the database is predicted.
 
     Args:
-        source: a file, a folder, or a device's name.
+        source: files or folders as in :func:`runs_of`, or a device's name.
         database: of today.
         workloads: what to predict of a device.
 
     Raises:
         InputError: it is none of these, or wrong.
     """
+    return tuple(_open_machine(run, database, workloads) for run in runs_of(source))
+
+
+def _open_machine(source: str, database: Database, workloads: "Sequence[Workload]") -> Report:
     path = Path(source)
     if source and path.exists():
         return open_report(path, lambda: database)

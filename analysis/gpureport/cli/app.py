@@ -64,6 +64,16 @@ PaperOption = Annotated[Paper, typer.Option("--paper", help="Pages of the PDF.")
 SeedOption = Annotated[
     int, typer.Option("--seed", help="Seed of the random data and the order of points.", min=0, metavar="N")
 ]
+RunsOption = Annotated[
+    int,
+    typer.Option(
+        "--runs",
+        help="Measure so many times, into run-1, run-2, … of the output folder, which `gpureport compare` takes as one "
+        "machine. Documents are of the first.",
+        min=1,
+        metavar="N",
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")]
 DevicesDirOption = Annotated[
     list[Path] | None,
@@ -108,6 +118,7 @@ def everything(
     paper: PaperOption = "a4",
     seed: SeedOption = 0,
     timings: TimingsOption = False,
+    runs: RunsOption = 1,
     devices: DevicesDirOption = None,
     version: VersionOption = False,
 ) -> int:
@@ -121,7 +132,7 @@ def everything(
     from gpureport.cli.measuring import report_everything
 
     request = Request(device, quick, tuple(workload or ()), seed, tuple(devices or ()), timings)
-    return report_everything(request, output, force, no_pdf, paper)
+    return report_everything(request, output, force, no_pdf, paper, runs)
 
 
 @app.command()
@@ -135,6 +146,7 @@ def measure(
     force: ForceOption = False,
     seed: SeedOption = 0,
     timings: TimingsOption = False,
+    runs: RunsOption = 1,
     devices: DevicesDirOption = None,
     version: VersionOption = False,
 ) -> int:
@@ -142,7 +154,7 @@ def measure(
     from gpureport.cli.measuring import measure_only
 
     request = Request(device, quick, tuple(workload or ()), seed, tuple(devices or ()), timings)
-    return measure_only(request, output, force)
+    return measure_only(request, output, force, runs)
 
 
 @app.command()
@@ -233,7 +245,8 @@ def compare(
         list[str],
         typer.Argument(
             help="Reports (files or folders), published records (YAML, or folders of them), or devices of the "
-            "database, which are predicted. NAME= before one names it.",
+            "database, which are predicted. Several runs of one machine: separated by commas, or a folder of their "
+            "folders. NAME= before one names it.",
             metavar="MACHINE...",
         ),
     ],
@@ -249,12 +262,22 @@ def compare(
         float | None,
         typer.Option(
             "--fail-on-regression",
-            help="Exit code 3 if a machine with the baseline's device has lost more than this of its speed, for real.",
+            help="Exit code 3 if a machine with the baseline's device is significantly slower, by more than this.",
             min=0,
             max=100,
             metavar="PERCENT",
         ),
     ] = None,
+    minimum_effect: Annotated[
+        float,
+        typer.Option(
+            "--minimum-effect",
+            help="Differences between machines with one device are called significant from this size on.",
+            min=0,
+            max=100,
+            metavar="PERCENT",
+        ),
+    ] = 3.0,
     workload: WorkloadOption = None,
     no_pdf: NoPdfOption = False,
     paper: PaperOption = "a4",
@@ -270,6 +293,7 @@ def compare(
         output=output,
         baseline=baseline,
         fail_on_regression=fail_on_regression,
+        minimum_effect=minimum_effect,
         workloads=tuple(workload or ()),
         no_pdf=no_pdf,
         paper=paper,

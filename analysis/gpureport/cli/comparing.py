@@ -13,7 +13,7 @@ from gpureport.cli.rendering import print_written, refuse_overwriting_documents,
 from gpureport.cli.tables import Row, print_table
 from gpureport.errors import InputError
 from gpureport.report import Paper
-from gpureport.results import meant, open_machine, short_name, sources_of, unique_names
+from gpureport.results import meant, open_machine, runs_of, short_name, sources_of, unique_names
 from gpureport.text import sentence
 
 if TYPE_CHECKING:
@@ -28,11 +28,12 @@ class Asked:
     """What is to be compared, as typed.
 
     Attributes:
-        machines: reports (files or folders), published records or folders of them, or devices of the database;
-            ``NAME=`` before one gives it a name.
+        machines: reports (files or folders; several runs of one machine are separated by commas, or in one folder),
+            published records or folders of them, or devices of the database; ``NAME=`` before one gives it a name.
         output: folder for JSON, HTML and PDF; ``None``: print only.
         baseline: name of the machine that ratios refer to; the first if not given.
         fail_on_regression: percent by which a machine with the baseline's device may be slower.
+        minimum_effect: percent below which no difference is called significant.
         workloads: names, each of which may hold several, separated by commas; none: all that two machines have.
         no_pdf: write no PDF.
         paper: of the PDF.
@@ -44,6 +45,7 @@ class Asked:
     output: Path | None = None
     baseline: str | None = None
     fail_on_regression: float | None = None
+    minimum_effect: float = 3.0
     workloads: tuple[str, ...] = ()
     no_pdf: bool = False
     paper: Paper = "a4"
@@ -64,12 +66,12 @@ def compare_machines(asked: Asked) -> int:
         for number, (name, source) in enumerate(named):
             bar.advance(name, number / len(named))
             machines.append(open_machine(source, database, workloads))
-    reports = dict(zip(unique_names(name for name, _ in named), machines, strict=True))
     if asked.workloads:
         names = {workload.name for workload in workloads}
-        reports = {name: only(report, names) for name, report in reports.items()}
-    sources = {name: _without_folders(source) for name, (_, source) in zip(reports, named, strict=True)}
-    comparison = compare(reports, meant(asked.baseline, reports), sources)
+        machines = [tuple(only(run, names) for run in runs) for runs in machines]
+    opened = dict(zip(unique_names(name for name, _ in named), machines, strict=True))
+    sources = {name: _without_folders(source) for name, (_, source) in zip(opened, named, strict=True)}
+    comparison = compare(opened, meant(asked.baseline, opened), sources, asked.minimum_effect / 100)
     _print(comparison)
     if directory:
         print_written(write_comparison_files(comparison, directory, no_pdf=asked.no_pdf, paper=asked.paper))
@@ -77,10 +79,10 @@ def compare_machines(asked: Asked) -> int:
         return 0
     if not comparison.differences:
         raise InputError("--fail-on-regression: no other report is of the baseline's device, so nothing can be tested")
-    slower = regressions(comparison.differences, asked.fail_on_regression)
+    slower = regressions((*comparison.overall, *comparison.differences), asked.fail_on_regression)
     for difference in slower:
         loss = 100 * (1 - difference.speed.value)
-        note(f"Slower: {difference.machine}, {difference.sweep}: by {loss:.3g} % (chance {difference.p_value:.1g})")
+        note(f"Slower: {difference.machine}, {difference.sweep}: by {loss:.3g} % (p-value {difference.p_value:.1g})")
     return REGRESSION if slower else 0
 
 
@@ -104,12 +106,14 @@ def _named(text: str) -> tuple[str, str]:
 
 
 def _short(source: str) -> str:
-    return short_name(Path(source)) if Path(source).exists() else source
+    first = source if Path(source).exists() else runs_of(source)[0]
+    return short_name(Path(first)) if Path(first).exists() else source
 
 
 def _without_folders(text: str) -> str:
     """Return what was typed without folders that say something of this machine only."""
-    return "/".join(Path(text).parts[-2:]) if Path(text).is_absolute() else text
+    parts = (Path(part) for part in text.split(","))
+    return ",".join("/".join(part.parts[-2:]) if part.is_absolute() else str(part) for part in parts)
 
 
 def _print(comparison: "Comparison") -> None:

@@ -1,6 +1,7 @@
 """``gpureport`` and ``gpureport measure``."""
 
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -25,7 +26,7 @@ from gpureport.cli.rendering import (
 )
 from gpureport.cli.summary import print_findings, print_surprises
 from gpureport.cli.timing import print_timings
-from gpureport.errors import GpuReportError
+from gpureport.errors import GpuReportError, InputError
 from gpureport.measure.limits import Settings, run_limits
 from gpureport.measure.machine import free_memory_bytes
 from gpureport.measure.opencl import OpenCLBackend
@@ -43,15 +44,19 @@ class InterruptionError(GpuReportError):
     exit_code = 130
 
 
-def report_everything(request: Request, output: Path | None, force: bool, no_pdf: bool, paper: Paper = "a4") -> int:
-    """Measure and render into one folder."""
+def report_everything(
+    request: Request, output: Path | None, force: bool, no_pdf: bool, paper: Paper = "a4", runs: int = 1
+) -> int:
+    """Measure and render into one folder; of several runs, each into a folder in it, and the first is rendered."""
     plan, candidate = _plan(request)
-    directory = output or Path("reports") / f"{slug(plan.match.device.name)}-{datetime.now(UTC).date().isoformat()}"
-    refuse_overwriting(directory / FILE_NAME, force=force)
+    folder = output or Path("reports") / f"{slug(plan.match.device.name)}-{datetime.now(UTC).date().isoformat()}"
+    paths = _paths(folder, runs) if runs > 1 else [folder / FILE_NAME]
+    path, directory = paths[0], paths[0].parent
+    for each in paths:
+        refuse_overwriting(each, force=force)
     refuse_overwriting_documents(directory, no_pdf=no_pdf, force=force)
-    writable_directory(directory)
-    path = directory / FILE_NAME
-    report = _measure(plan, candidate, path)
+    reports = _measure_all(plan, candidate, paths)
+    report = reports[0]
     _summarise(report, path)
     began = time.monotonic()
     if report.status == "failed":
@@ -61,20 +66,48 @@ def report_everything(request: Request, output: Path | None, force: bool, no_pdf
         written = write_documents(report, directory, no_pdf=no_pdf, paper=paper)
     if request.timings:
         print_timings(report.timings, time.monotonic() - began)
-    print_written([path, *written])
-    return _close(report, path)
+    print_written([*paths, *written])
+    return max(map(_close, reports, paths))
 
 
-def measure_only(request: Request, output: Path, force: bool) -> int:
-    """Measure into one file."""
+def measure_only(request: Request, output: Path, force: bool, runs: int = 1) -> int:
+    """Measure into one file; several runs into folders of a folder called like it."""
     plan, candidate = _plan(request)
-    writable_file(output, force=force)
-    report = _measure(plan, candidate, output)
-    _summarise(report, output)
+    paths = _paths(output.with_suffix(""), runs) if runs > 1 else [output]
+    for each in paths:
+        writable_file(each, force=force)
+    reports = _measure_all(plan, candidate, paths)
+    _summarise(reports[0], paths[0])
     if request.timings:
-        print_timings(report.timings)
-    print_written([output])
-    return _close(report, output)
+        print_timings(reports[0].timings)
+    print_written(paths)
+    return max(map(_close, reports, paths))
+
+
+def _paths(folder: Path, runs: int) -> list[Path]:
+    """Return the files of several runs, which ``compare`` takes as one machine.
+
+    Raises:
+        InputError: the folder has other reports, which would be taken for runs of that machine, or for all of it.
+    """
+    paths = [folder / f"run-{number}" / FILE_NAME for number in range(1, runs + 1)]
+    others = [path for path in (folder / FILE_NAME, *sorted(folder.glob(f"*/{FILE_NAME}"))) if path.exists()]
+    other = next((path for path in others if path not in paths), None)
+    if other:
+        raise InputError(f"{folder}: {other} is no run of this command; choose another folder with -o")
+    return paths
+
+
+def _measure_all(plan: Plan, candidate: Candidate, paths: Sequence[Path]) -> list[Report]:
+    """Measure once for each of *paths*."""
+    for path in paths:
+        writable_directory(path.parent)
+    reports = []
+    for number, path in enumerate(paths, 1):
+        if len(paths) > 1:
+            note(f"Run {number} of {len(paths)}")
+        reports.append(_measure(plan, candidate, path))
+    return reports
 
 
 def _plan(request: Request) -> tuple[Plan, Candidate]:

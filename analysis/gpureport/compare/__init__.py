@@ -1,11 +1,11 @@
 """Machines beside each other: measured by us, published by others, or only predicted."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 
 from gpureport import __version__
 from gpureport.compare.conditions import cautions, conditions, facts, origin
-from gpureport.compare.differences import differences, regressions
+from gpureport.compare.differences import MINIMUM_EFFECT, differences, regressions, same_device
 from gpureport.compare.landmarks import landmarks
 from gpureport.compare.records import Comparison, Entrant
 from gpureport.compare.standings import contests
@@ -13,20 +13,31 @@ from gpureport.errors import InputError
 from gpureport.records import Finding, Measurement, Observation, Prediction
 from gpureport.report.document import Report
 
-__all__ = ["Comparison", "compare", "only", "regressions"]
+__all__ = ["MINIMUM_EFFECT", "Comparison", "compare", "only", "regressions"]
 
 
-def compare(reports: Mapping[str, Report], baseline: str | None = None, sources: Mapping[str, str] = {}) -> Comparison:
+def compare(
+    machines: Mapping[str, Report | Sequence[Report]],
+    baseline: str | None = None,
+    sources: Mapping[str, str] = {},
+    minimum_effect: float = MINIMUM_EFFECT,
+) -> Comparison:
     """Compare machines.
 
     Args:
-        reports: two or more, by a short name; the order is kept.
+        machines: two or more, by a short name, each one report or several of its runs; the order is kept.
         baseline: name of the one that ratios refer to; the first if not given.
         sources: where each came from, by name.
+        minimum_effect: relative difference below which none between machines with one device is called significant.
 
     Raises:
-        InputError: fewer than two, no such baseline, or no two that have a workload in common.
+        InputError: fewer than two, no such baseline, runs of several devices as one machine, or no two machines that
+            have a workload in common.
     """
+    runs = {name: (given,) if isinstance(given, Report) else tuple(given) for name, given in machines.items()}
+    for name, of_machine in runs.items():
+        _check_runs(name, of_machine)
+    reports = {name: of_machine[0] for name, of_machine in runs.items()}
     if len(reports) < 2:
         raise InputError("a comparison needs two machines at least")
     chosen = next(iter(reports)) if baseline is None else baseline
@@ -35,21 +46,23 @@ def compare(reports: Mapping[str, Report], baseline: str | None = None, sources:
     common = contests(reports, chosen)
     if not common:
         raise InputError(f"nothing to compare: no two of {', '.join(reports)} have a workload in common")
-    differing = conditions(reports)
-    found, between_runs = differences(reports, chosen)
+    differing = conditions(runs)
+    tested = differences(runs, chosen, minimum_effect)
     return Comparison(
         tool_version=__version__,
         created_at=datetime.now(UTC).isoformat(timespec="seconds"),
         baseline=chosen,
         machines=tuple(
-            _entrant(name, report, sources.get(name, ""), cautions(differing, name, chosen))
-            for name, report in reports.items()
+            _entrant(name, of_machine, sources.get(name, ""), cautions(differing, name, chosen))
+            for name, of_machine in runs.items()
         ),
         conditions=differing,
         contests=common,
         landmarks=landmarks(reports),
-        differences=found,
-        between_runs=between_runs,
+        differences=tested.differences,
+        overall=tested.overall,
+        between_runs=tested.between_runs,
+        minimum_effect=minimum_effect,
     )
 
 
@@ -77,14 +90,25 @@ def only(report: Report, workloads: Collection[str]) -> Report:
     )
 
 
-def _entrant(name: str, report: Report, source: str, differs_in: tuple[str, ...]) -> Entrant:
+def _check_runs(name: str, runs: Sequence[Report]) -> None:
+    other = next((run for run in runs if not same_device(run, runs[0])), None)
+    if other:
+        raise InputError(
+            f"{name}: its reports are of two devices, {runs[0].device.name} and {other.device.name}; "
+            "only runs of one device make one machine, name the others separately"
+        )
+
+
+def _entrant(name: str, runs: Sequence[Report], source: str, differs_in: tuple[str, ...]) -> Entrant:
+    report = runs[0]
     return Entrant(
         name=name,
         source=source,
+        runs=len(runs),
         device=report.device.name,
         entry=report.match.entry,
         kind=origin(report),
         created_at=report.publication.date if report.publication else report.created_at,
-        facts=facts(report),
+        facts=facts(runs),
         cautions=differs_in,
     )

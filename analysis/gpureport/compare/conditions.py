@@ -1,6 +1,6 @@
 """In what runs differ besides the device, and what that does to a comparison."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal
 
 from gpureport.compare.records import Condition
@@ -10,15 +10,15 @@ from gpureport.units import format_frequency
 Severity = Literal["note", "caution"]
 
 
-def facts(report: Report) -> dict[str, str]:
-    """Return the conditions of a run, by what they are; what is not known is left out."""
-    told = {what: tell(report) for what, (tell, _, _) in _ASKED.items()}
-    return {what: value for what, value in told.items() if value}
+def facts(runs: Sequence[Report]) -> dict[str, str]:
+    """Return the conditions of a machine's runs, by what they are; what is not known is left out."""
+    told = {what: dict.fromkeys(filter(None, map(tell, runs))) for what, (tell, _, _) in _ASKED.items()}
+    return {what: ", ".join(values) for what, values in told.items() if values}
 
 
-def conditions(reports: Mapping[str, Report]) -> tuple[Condition, ...]:
+def conditions(machines: Mapping[str, Sequence[Report]]) -> tuple[Condition, ...]:
     """Return what is known to differ between the machines, what matters most first."""
-    told = {name: facts(report) for name, report in reports.items()}
+    told = {name: facts(runs) for name, runs in machines.items()}
     found = []
     for what, (_, effect, severity) in _ASKED.items():
         values = {name: of_machine[what] for name, of_machine in told.items() if what in of_machine}

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from gpureport.records import Compact, Metric, Record, Rough
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 class Entrant(Record):
@@ -15,7 +15,9 @@ class Entrant(Record):
     name: str
     """Short and unique among those that are compared: what figures and tables call it."""
     source: str
-    """The file, or the database's id."""
+    """The files, or the database's id."""
+    runs: int = 1
+    """Reports of it. Standings and landmarks are of the first; differences are of all."""
     device: str
     entry: str | None
     kind: Literal["measured", "published", "predicted"]
@@ -105,11 +107,12 @@ class Difference(Record):
     points: int
     """That both have."""
     speed: Ratio
-    """Of the machine / of the baseline: the median over common points."""
+    """Of the machine / of the baseline: the median over common points, of the mean over runs."""
     p_value: Rough
-    """How likely so large a ratio is if nothing differs but what differs between all sweeps."""
-    real: bool
-    """Whether it stays after the false discoveries among all sweeps are bounded to 5 %."""
+    """How likely so large a ratio is if the machines are equal and only runs vary."""
+    significant: bool
+    """Whether it is at least the minimum effect, and improbable after correction for the number of sweeps. Otherwise it
+    is within run-to-run variation."""
 
 
 class Comparison(Record):
@@ -126,5 +129,9 @@ class Comparison(Record):
     landmarks: tuple[Landmark, ...]
     differences: tuple[Difference, ...]
     """Only of machines that have the baseline's device."""
+    overall: tuple[Difference, ...] = ()
+    """Of the same machines, all sweeps together: the median, in which a sweep counts as a point."""
     between_runs: Rough | None = None
-    """By how much sweeps differ that should not: one standard deviation, relative."""
+    """By how much a typical sweep varies between runs of one machine: one standard deviation, relative."""
+    minimum_effect: Rough = 0.0
+    """Relative difference below which none is called significant."""

@@ -218,7 +218,7 @@ def _spreads(comparison: Comparison) -> Iterator[Figure]:
         by_machine.setdefault(difference.machine, []).append(difference)
     for machine, found in by_machine.items():
         caption = (
-            f"Speed of {machine} / that of {comparison.baseline}, sweep by sweep, with 95 % intervals that hold what "
-            "runs differ by anyway. Orange: real."
+            f"Speed of {machine} / that of {comparison.baseline}, sweep by sweep, with 95 % intervals that include "
+            "run-to-run variation. Orange: significant."
         )
         yield Figure(spread_figure(found), caption)

@@ -16,8 +16,9 @@ _MOST_NAMED = 4
 """Machines that are named as sharing a condition; of more the number is told."""
 _MOST_VALUES = 250
 """Rows of all values; separate cases are left out where there are more."""
-_MOST_NOISE = 8
-"""Differences that are shown though they are not real."""
+_MOST_WITHIN = 8
+"""Differences that are shown though they are within run-to-run variation."""
+_VERDICTS = {True: "significant", False: "within variation"}
 _LEAST_CHANCE = 1e-6
 _NARROW = 14
 """Characters of a name in a narrow column."""
@@ -157,12 +158,12 @@ def _chance(p_value: float) -> str:
 
 
 def differences_table(comparison: Comparison) -> Table:
-    """List the sweeps of one device that differ for real, and for comparison a few others that differ most."""
-    found = sorted(comparison.differences, key=lambda d: (not d.real, d.p_value))
-    shown = found[: sum(d.real for d in found) + _MOST_NOISE]
-    columns = ("machine", "sweep", "points", "speed / baseline", "chance", "verdict")
+    """List machines with one device as a whole, their sweeps that differ significantly, and a few of the others."""
+    found = sorted(comparison.differences, key=lambda d: (not d.significant, d.p_value))
+    shown = [*comparison.overall, *found[: sum(d.significant for d in found) + _MOST_WITHIN]]
+    columns = ("machine", "sweep", "points", "speed / baseline", "p-value", "verdict")
     rows = (
-        (d.machine, d.sweep, str(d.points), ratio_text(d.speed), _chance(d.p_value), "real" if d.real else "noise")
+        (d.machine, d.sweep, str(d.points), ratio_text(d.speed), _chance(d.p_value), _VERDICTS[d.significant])
         for d in shown
     )
-    return Table(columns, tuple(rows), frozenset({"points", "speed / baseline", "chance"}))
+    return Table(columns, tuple(rows), frozenset({"points", "speed / baseline", "p-value"}))

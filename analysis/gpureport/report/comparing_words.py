@@ -24,7 +24,7 @@ def title(comparison: Comparison) -> str:
 
 
 def sentences(comparison: Comparison) -> Iterator[str]:
-    """Yield what the comparison says: who is how fast, who keeps what was promised, and what differs for real."""
+    """Yield what the comparison says: who is how fast, who keeps what was promised, and what differs significantly."""
     others = [machine.name for machine in comparison.machines if machine.name != comparison.baseline]
     if len(others) < _FEW:
         yield from (_speed(comparison, name) for name in others)
@@ -33,6 +33,12 @@ def sentences(comparison: Comparison) -> Iterator[str]:
     yield from _promises(overall(comparison, "attained"))
     for name in others:
         found = [difference for difference in comparison.differences if difference.machine == name]
+        yield from (
+            f"{name} as a whole differs significantly from {comparison.baseline}, which has the same device: "
+            f"{change(whole.speed.value)} in the median of its sweeps."
+            for whole in comparison.overall
+            if whole.machine == name and whole.significant
+        )
         if found:
             yield _same_device(name, found)
 
@@ -89,15 +95,15 @@ def _promises(shares: Mapping[str, float]) -> Iterator[str]:
 
 
 def _same_device(name: str, found: Sequence[Difference]) -> str:
-    real = [difference for difference in found if difference.real]
-    if not real:
-        return f"On the same device, none of {len(found)} sweeps of {name} differs for real: all differ as runs do."
-    rest = "; the others differ as runs do" if len(real) < len(found) else ""
-    most = min(real, key=lambda difference: difference.p_value)
-    verb = "differs" if len(real) == 1 else "differ"
+    significant = [difference for difference in found if difference.significant]
+    if not significant:
+        return f"On the same device, all {len(found)} sweeps of {name} are within run-to-run variation."
+    rest = "; the others are within run-to-run variation" if len(significant) < len(found) else ""
+    most = min(significant, key=lambda difference: difference.p_value)
+    verb = "differs" if len(significant) == 1 else "differ"
     return (
-        f"On the same device, {len(real)} of {len(found)} sweeps of {name} {verb} for real, most surely {most.sweep} "
-        f"({change(most.speed.value)}){rest}."
+        f"On the same device, {len(significant)} of {len(found)} sweeps of {name} {verb} significantly, most clearly "
+        f"{most.sweep} ({change(most.speed.value)}){rest}."
     )
 
 

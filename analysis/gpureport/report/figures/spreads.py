@@ -1,4 +1,4 @@
-"""By how much the sweeps of two runs differ: all of them in order, those that are real in colour."""
+"""By how much the sweeps of two runs differ: all of them in order, those that differ significantly in colour."""
 
 from collections.abc import Sequence
 from math import asinh, log
@@ -38,11 +38,11 @@ def spread_figure(differences: Sequence[Difference]) -> str:
         canvas.text((_LEFT_IN - 0.05, up(1 + share)), text, size_pt=TINY_PT, colour=MUTED, ha="right")
     step = (WIDTH_IN - _LEFT_IN) / len(ordered)
     for number, difference in enumerate(ordered):
-        colour = OBSERVED if difference.real else MUTED
+        colour = OBSERVED if difference.significant else MUTED
         place = _LEFT_IN + (number + 0.5) * step, up(difference.speed.value)
         if difference.speed.ci_low and difference.speed.ci_high:
             ends = (place[0], up(difference.speed.ci_low)), (place[0], up(difference.speed.ci_high))
-            canvas.segment(*ends, Pen(colour, 0.5, order=2, alpha=1.0 if difference.real else 0.5))
+            canvas.segment(*ends, Pen(colour, 0.5, order=2, alpha=1.0 if difference.significant else 0.5))
         canvas.segment(place, place, Pen(colour, 2.6, order=3, round=True))
     canvas.text((WIDTH_IN, 0.06), f"{len(ordered)} sweeps, slowest first", size_pt=TINY_PT, colour=INK, ha="right")
     return canvas.drawn()

@@ -1,0 +1,155 @@
+"""How often runs of one device differ significantly, and how often a slower device is noticed.
+
+Run as ``python scripts/run_variation.py FOLDER [--slower 5] [--runs 1] [--synthetic 0]``. The folder holds reports of
+one device, as files or as folders of run folders. All pairs of them are compared, as they are and with the samples of
+one scaled. With ``--synthetic N``, pairs of N runs are compared that were put together at random from the sweeps of the
+real ones. Exit code 1 if a target is missed.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations, permutations
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from gpureport.cli.console import print_text
+from gpureport.compare.differences import FALSE_ALARMS, MINIMUM_EFFECT, differences, same_device
+from gpureport.errors import InputError
+from gpureport.records import MeasuredPoint, Measurement
+from gpureport.report.document import FILE_NAME, Report, load_report
+
+DETECTED = 0.95
+"""Share of slowed devices that must show a significantly slower sweep."""
+ENOUGH_PAIRS = 45
+"""Pairs that show whether FALSE_ALARMS is kept."""
+MOST_LISTED = 10
+
+Machine = tuple[Report, ...]
+
+
+def reports_in(folder: Path) -> tuple[Report, ...]:
+    """Open the reports of a folder.
+
+    Raises:
+        InputError: there are none, or they are of several devices.
+    """
+    files = sorted(folder.glob("*.json")) or sorted(folder.glob(f"*/{FILE_NAME}"))
+    reports = tuple(map(load_report, files))
+    if not reports or not all(same_device(report, reports[0]) for report in reports):
+        raise InputError(f"{folder}: holds no reports, as *.json or */{FILE_NAME}, or those of several devices")
+    return reports
+
+
+def slower(report: Report, percent: float) -> Report:
+    """Return a report whose samples all take *percent* longer."""
+    return _with_times(report, [_scaled(m, 1 + percent / 100) for m in report.measurements])
+
+
+def synthetic(reports: Sequence[Report], rng: np.random.Generator) -> Report:
+    """Return a run like *reports*: each sweep is that of one of them at random, with its samples drawn again.
+
+    Runs that share a sweep vary less than real ones, so that its deviation from their mean is stretched: the variance
+    between runs is then that of the real ones.
+    """
+    by_name = [{str(m.key): m for m in report.measurements} for report in reports]
+    names = [name for name in by_name[0] if all(name in run for run in by_name)]
+    drawn = [_drawn([run[name] for run in by_name], rng) for name in names]
+    return _with_times(reports[0], drawn)
+
+
+def _drawn(runs: Sequence[Measurement], rng: np.random.Generator) -> Measurement:
+    times = [{p.point.label: np.log(np.median(p.samples_s)) for p in m.points if p.samples_s} for m in runs]
+    common = [label for label in times[0] if all(label in run for run in times)]
+    chosen = int(rng.integers(len(runs)))
+    away = [times[chosen][label] - np.mean([run[label] for run in times]) for label in common]
+    stretch = np.sqrt(len(runs) / (len(runs) - 1)) - 1 if len(runs) > 1 else 0.0
+    factor = float(np.exp(stretch * np.median(away))) if common else 1.0
+    points = tuple(
+        p.model_copy(update={"samples_s": tuple(rng.choice(p.samples_s, len(p.samples_s)))}) if p.samples_s else p
+        for p in runs[chosen].points
+    )
+    return _scaled(runs[chosen].model_copy(update={"points": points}), factor)
+
+
+def _scaled(measurement: Measurement, factor: float) -> Measurement:
+    def scaled(point: MeasuredPoint) -> MeasuredPoint:
+        return point.model_copy(update={"samples_s": tuple(factor * sample for sample in point.samples_s)})
+
+    return measurement.model_copy(update={"points": tuple(map(scaled, measurement.points))})
+
+
+def _with_times(report: Report, measurements: Sequence[Measurement]) -> Report:
+    return report.model_copy(update={"measurements": tuple(measurements)})
+
+
+def significant(machine: Machine, base: Machine, minimum_effect: float = MINIMUM_EFFECT) -> dict[str, float]:
+    """Return the sweeps of *machine* that differ significantly from *base*, with the ratios of their speeds."""
+    tested = differences({"base": base, "machine": machine}, "base", minimum_effect)
+    return {d.sweep: d.speed.value for d in (*tested.overall, *tested.differences) if d.significant}
+
+
+def variations(reports: Sequence[Report]) -> dict[str, float]:
+    """Return the relative standard deviation between runs of each sweep, largest first."""
+    found = {}
+    for key in (str(m.key) for m in reports[0].measurements):
+        runs = [m for report in reports for m in report.measurements if str(m.key) == key]
+        times = [{p.point.label: np.log(np.median(p.samples_s)) for p in m.points if p.samples_s} for m in runs]
+        common = [label for label in times[0] if all(label in run for run in times)]
+        if common and len(runs) > 1:
+            curves = np.array([[run[label] for label in common] for run in times])
+            found[key] = float(np.std(np.median(curves - curves.mean(axis=0), axis=1), ddof=1))
+    return dict(sorted(found.items(), key=lambda item: -item[1]))
+
+
+def grouped(reports: Sequence[Report], runs: int) -> tuple[Machine, ...]:
+    """Return machines of *runs* successive reports each."""
+    return tuple(tuple(reports[start : start + runs]) for start in range(0, len(reports) - runs + 1, runs))
+
+
+def lines(machines: Sequence[Machine], percent: float) -> Iterator[tuple[str, bool]]:
+    """Yield the two shares in words, and whether each reaches its target."""
+    alarms = [significant(*pair) for pair in combinations(machines, 2)]
+    false = sum(map(bool, alarms))
+    few = "" if len(alarms) >= ENOUGH_PAIRS else f" ({ENOUGH_PAIRS} pairs are required to decide)"
+    yield (
+        f"equal: {false} of {len(alarms)} pairs show a significant sweep (required: at most {FALSE_ALARMS:.0%}){few}",
+        false <= FALSE_ALARMS * len(alarms),
+    )
+    for sweep, ratio in [item for alarm in alarms for item in alarm.items()][:MOST_LISTED]:
+        yield f"  {sweep}: {ratio:.4f}", True
+    slowed = {machine: tuple(slower(run, percent) for run in machines[machine]) for machine in range(len(machines))}
+    hits = [
+        any(ratio < 1 for ratio in significant(slowed[one], machines[base]).values())
+        for one, base in permutations(slowed, 2)
+    ]
+    yield (
+        f"slower by {percent:g} %: {sum(hits)} of {len(hits)} are detected (required: {DETECTED:.0%})",
+        sum(hits) >= DETECTED * len(hits),
+    )
+
+
+def main(
+    folder: Path,
+    slower_by: Annotated[float, typer.Option("--slower", help="Percent by which samples are scaled.")] = 5.0,
+    runs: Annotated[int, typer.Option(min=1, help="Successive reports that make one machine.")] = 1,
+    synthetic_runs: Annotated[int, typer.Option("--synthetic", min=0, help="Runs made from the real ones.")] = 0,
+    seed: int = 0,
+) -> None:
+    """Compare all pairs of the runs of one device."""
+    reports = reports_in(folder)
+    for sweep, deviation in variations(reports).items():
+        print_text(f"{deviation:8.3%}  {sweep}")
+    if synthetic_runs:
+        rng = np.random.default_rng(seed)
+        reports = tuple(synthetic(reports, rng) for _ in range(synthetic_runs))
+    missed = False
+    for text, kept in lines(grouped(reports, runs), slower_by):
+        print_text(f"{text}{'' if kept else ' MISS'}")
+        missed |= not kept
+    raise typer.Exit(int(missed))
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,88 @@
+"""``scripts/run_variation.py`` on made-up runs: what it opens, makes and counts."""
+
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from gpureport.errors import InputError
+from gpureport.report.document import Report, save_report
+from tests.make_report import make_report
+
+SCRIPTS = str(Path(__file__).parents[1] / "scripts")
+REPORT = make_report()
+
+
+@pytest.fixture(scope="module")
+def script() -> Iterator[Any]:
+    """The script's module."""
+    sys.path.insert(0, SCRIPTS)
+    yield import_module("run_variation")
+    sys.path.remove(SCRIPTS)
+
+
+def _runs(script: Any, between: float, number: int = 4) -> list[Report]:
+    """Runs whose sweeps are off by *between* in turn."""
+    rng = np.random.default_rng(1)
+    factors = np.exp(rng.normal(0, between, (number, len(REPORT.measurements))))
+    return [
+        REPORT.model_copy(
+            update={
+                "measurements": tuple(script._scaled(m, f) for m, f in zip(REPORT.measurements, of_run, strict=True))
+            }
+        )
+        for of_run in factors
+    ]
+
+
+def test_reports_are_files_or_folders_of_one_device(script: Any, tmp_path: Path) -> None:
+    """Anything else is refused."""
+    for number in (1, 2):
+        (tmp_path / "folders" / f"run-{number}").mkdir(parents=True)
+        save_report(REPORT, tmp_path / "folders" / f"run-{number}" / "report.json")
+    device = REPORT.device.model_copy(update={"name": "Another"})
+    save_report(REPORT, tmp_path / "a.json")
+
+    assert len(script.reports_in(tmp_path)) == 1
+    assert len(script.reports_in(tmp_path / "folders")) == 2
+    save_report(REPORT.model_copy(update={"device": device}), tmp_path / "b.json")
+    with pytest.raises(InputError, match="of several devices"):
+        script.reports_in(tmp_path)
+
+
+def test_synthetic_runs_vary_as_the_real_ones(script: Any) -> None:
+    """In each sweep, on average over sweeps and many runs."""
+    runs = _runs(script, 0.05)
+    rng = np.random.default_rng(2)
+    real = script.variations(runs)
+    made = script.variations([script.synthetic(runs, rng) for _ in range(60)])
+
+    assert set(made) == set(real)
+    assert np.median([made[sweep] / real[sweep] for sweep in real]) == pytest.approx(1, rel=0.15)
+
+
+def test_equal_runs_and_slower_devices_are_counted(script: Any, tmp_path: Path) -> None:
+    """Runs that vary little keep both targets; a target that is missed makes the exit code 1."""
+    quiet, wild = _runs(script, 0.002), _runs(script, 0.001)
+    wild[0] = script.slower(wild[0], 20)
+
+    found = list(script.lines(script.grouped(quiet, 1), 5.0))
+    assert [kept for _, kept in found] == [True, True]
+    assert found[0][0].startswith("equal: 0 of 6 pairs show")
+    assert found[1][0].startswith("slower by 5 %: 12 of 12 are detected")
+    text, kept = next(script.lines(script.grouped(wild, 1), 5.0))
+    assert text.startswith("equal: 3 of 6 pairs show")
+    assert not kept
+    assert [len(machine) for machine in script.grouped(quiet, 2)] == [2, 2]
+    app = script.typer.Typer()
+    app.command()(script.main)
+    for number, run in enumerate(wild):
+        save_report(run, tmp_path / f"{number}.json")
+    result = CliRunner().invoke(app, [str(tmp_path)])
+    assert result.exit_code == 1
+    assert "MISS" in result.output
