@@ -98,7 +98,7 @@ def _judged(readings: Sequence[Reading], kind: str, since_s: float) -> Iterator[
     """Yield the time of each reading, and what disturbed the device then."""
     times = [reading.at_s for reading in readings]
     usual_hz = None if kind == "cpu" else usual_clock(readings)
-    for window in _windows(readings, times, since_s):
+    for window in windows(readings, times, since_s):
         causes = (
             _cpu_causes(window)
             if kind == "cpu"
@@ -107,7 +107,7 @@ def _judged(readings: Sequence[Reading], kind: str, since_s: float) -> Iterator[
         yield window[-1].at_s, frozenset(causes)
 
 
-def _windows(readings: Sequence[Reading], times: Sequence[float], since_s: float) -> Iterator[Sequence[Reading]]:
+def windows(readings: Sequence[Reading], times: Sequence[float], since_s: float = -inf) -> Iterator[Sequence[Reading]]:
     """Yield, for each reading, those of the second that ends with it."""
     for index in range(bisect_left(times, since_s), len(readings)):
         yield readings[bisect_left(times, times[index] - WINDOW_S) : index + 1]
@@ -126,7 +126,7 @@ def others_cpu(first: Reading, last: Reading) -> float | None:
     """Return the share of the cores' time that other processes took between two readings."""
     busy = _rate(first, last, first.cpu_busy_total_s, last.cpu_busy_total_s)
     own = _rate(first, last, first.cpu_own_total_s, last.cpu_own_total_s)
-    return None if busy is None or own is None else max(0.0, busy - own)
+    return None if busy is None or own is None else min(max(0.0, busy - own), 1.0)  # ticks blur both ends
 
 
 def steal(first: Reading, last: Reading) -> float | None:

@@ -211,7 +211,7 @@ class _Run:
     def _dated(self, measurement: Measurement) -> Measurement:
         """Note when a measurement that has just ended began."""
         began_s = self.watch.since_began(self.backend.now() - measurement.duration_s)
-        return measurement.model_copy(update={"began_s": began_s})
+        return measurement.model_copy(update={"began_s": round(began_s, 6)})
 
     def _find(self, subject: Subject) -> None:
         """Hold what was observed of a workload against its predictions; explain what is not as predicted."""
