@@ -232,9 +232,11 @@ def test_sources_fit_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_watch_takes_readings_until_its_end() -> None:
     backend = FakeBackend()
     with Watch(backend, [lambda: {"clock_hz": 1e9}], period_s=0.002) as watch:
-        while len(watch.taken()) < 3:
+        taken = watch.taken()
+        while len(taken) < 3:
             time.sleep(0.002)
-    watch.taken()
+            taken += watch.taken()
+    assert all(reading.clock_hz == 1e9 for reading in taken + watch.taken())
     time.sleep(0.02)
     assert watch.taken() == ()
 
