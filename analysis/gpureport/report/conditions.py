@@ -19,7 +19,7 @@ from gpureport.disturbance import (
 from gpureport.records import MeasuredPoint, Measurement, Reading
 from gpureport.report.document import Report
 from gpureport.report.tables import UNKNOWN, Table
-from gpureport.report.words import kernel_name, listed
+from gpureport.report.words import listed
 from gpureport.text import sentence
 from gpureport.units import format_count, format_frequency, format_percent
 
@@ -101,7 +101,7 @@ def load_sentences(report: Report) -> str:
     if not affected:
         return ""
     share = sum(workload.disturbed for workload in affected) / sum(workload.samples for workload in affected)
-    shown = [kernel_name(report, *workload.name.split("/", 1)) for workload in affected[:_NAMES]]
+    shown = [workload.name for workload in affected[:_NAMES]]
     more = [f"{len(affected) - _NAMES} more"] if len(affected) > _NAMES else []
     causes = list(dict.fromkeys(cause for workload in affected for cause in workload.causes))
     count = f"{len(affected)} of {len(report.workloads)} workloads"
