@@ -1,8 +1,10 @@
 """Rules that find disturbed spans: over readings of which it is known what disturbed them."""
 # ruff: noqa: D103 - the names of the tests say what they check
 
+import json
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +17,8 @@ from gpureport.disturbance import (
     WINDOW_S,
     Cause,
     Span,
+    others_cpu,
+    others_utilisation,
     overlapping,
     spans,
     usual_clock,
@@ -216,3 +220,52 @@ def test_a_sample_is_disturbed_if_any_part_of_it_is() -> None:
 def test_thresholds_are_wide_enough_to_be_seen_in_a_window() -> None:
     assert 0 < OTHERS_REPORTED < OTHERS_DERIVED < 1
     assert WINDOW_S < SETTLED_S
+
+
+def test_shares_of_cores_are_per_second_whatever_the_time_between() -> None:
+    first = Reading(at_s=3.0, cpu_busy_total_s=1.0, cpu_own_total_s=1.0)
+    assert others_cpu(first, Reading(at_s=7.0, cpu_busy_total_s=4.0, cpu_own_total_s=2.0)) == 0.5
+    assert others_cpu(first, Reading(at_s=3.5, cpu_busy_total_s=1.5, cpu_own_total_s=1.25)) == 0.5
+    assert others_cpu(first, Reading(at_s=3.4, cpu_busy_total_s=1.4, cpu_own_total_s=1.0)) is None  # too soon to say
+    assert others_cpu(first, Reading(at_s=7.0, cpu_busy_total_s=4.0)) is None
+    assert others_cpu(first, Reading(at_s=7.0, cpu_own_total_s=4.0)) is None
+
+
+def test_use_beyond_own_work_is_exact_where_the_device_is_used_evenly() -> None:
+    """The run has work on the device in 30 % of every tenth of a second, and the driver reports 80 %."""
+    readings = series(lambda at_s: Reading(at_s=at_s, occupied_total_s=0.3 * at_s, utilisation=0.8), until_s=5.0)
+    times = [reading.at_s for reading in readings]
+    assert others_utilisation(readings, times, readings[-11:]) == (pytest.approx(0.5), False)
+    assert others_utilisation(readings, times, readings[5:11]) is None  # what was before is not known
+    # Between readings, too: those of the past second at whole seconds only.
+    sparse = [*readings[:40:10], *readings[40:]]
+    times = [reading.at_s for reading in sparse]
+    assert others_utilisation(sparse, times, sparse[-11:]) == (pytest.approx(0.5), False)
+
+
+def test_where_it_is_missing_how_long_the_run_had_work_nothing_follows() -> None:
+    def holed(at_s: float) -> Reading:
+        known = round(at_s * 10) % 2 == 0
+        return Reading(at_s=at_s, occupied_total_s=0.0 if known else None, utilisation=0.9)
+
+    assert spans(series(holed), "gpu") == ()
+
+
+@pytest.mark.parametrize(("low_until_s", "found"), [(0.15, False), (0.75, True)])
+def test_a_run_may_begin_while_clocks_rise(low_until_s: float, found: bool) -> None:
+    def rising(at_s: float) -> Reading:
+        clock = 0.4e9 if at_s < low_until_s else 1.98e9
+        return Reading(at_s=at_s, measuring=True, clock_hz=clock, throttle_reasons=())
+
+    assert bool(spans(series(rising), "gpu")) is found
+
+
+def test_recorded_cores_that_others_kept_busy() -> None:
+    """A virtual machine with two cores and five busy processes, beside half a core of work of the run's own."""
+    path = Path(__file__).parent / "data" / "readings_busy_cores.json"
+    readings = [Reading.model_validate(each) for each in json.loads(path.read_text())]
+    found = spans(readings, "cpu")
+    assert [span.causes for span in found] == [{Cause.CORES}]
+    assert found[0].ended_s - found[0].began_s > 17
+    alone = [r.model_copy(update={"cpu_busy_total_s": r.cpu_own_total_s}) for r in readings]
+    assert spans(alone, "cpu") == ()
