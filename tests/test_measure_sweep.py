@@ -7,11 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from gpureport.disturbance import Cause, Span
 from gpureport.measure.backend import LaunchError, LaunchId
 from gpureport.measure.bench import Bench, Point
 from gpureport.measure.limits import Settings
 from gpureport.measure.rounds import FEWEST_ROUNDS, Rounds
-from gpureport.measure.sweep import NOTHING_EXPECTED, Expected, measure_sweep, measure_workload
+from gpureport.measure.sweep import UNGUIDED, Guide, measure_sweep, measure_workload
 from gpureport.observe import observe
 from gpureport.observe.statistics import drifts
 from gpureport.records import Measurement
@@ -28,7 +29,7 @@ def measure(
     settings: Settings | None = None,
     progress: Steps | None = None,
     seed: int = 1,
-    expected: Expected = NOTHING_EXPECTED,
+    guide: Guide = UNGUIDED,
 ) -> Measurement:
     workload = workload or CopyWorkload()
     return measure_sweep(
@@ -39,7 +40,7 @@ def measure(
         settings or Settings(LIMITS),
         np.random.default_rng(seed),
         progress or Steps(),
-        expected,
+        guide,
     )
 
 
@@ -208,7 +209,7 @@ def test_every_point_has_a_sample_however_slow_others_are() -> None:
         backend = FakeBackend(seconds=lambda items, _: 0.05 if items < 75 else 5e-4)
         predicted = {("group", str(n)): factor * backend.seconds(n, 0.0) for n in sizes if factor == 1.0 or n % 2}
         settings = Settings(LIMITS, budget_s=0.5, longest_point_s=20.0)
-        measured = measure(backend, sweep=sweep, settings=settings, expected=predicted)
+        measured = measure(backend, sweep=sweep, settings=settings, guide=Guide(predicted))
         assert [len(p.samples_s) >= 1 for p in measured.points] == [True] * 50
         assert measured.missing_share == 0.0
 
@@ -225,7 +226,7 @@ def test_the_first_points_of_a_search_are_in_random_order() -> None:
 def test_a_point_that_should_take_too_long_is_late_and_not_run() -> None:
     backend = FakeBackend()
     settings = Settings(LIMITS, longest_point_s=0.1)
-    measured = measure(backend, settings=settings, expected={("size", "60000"): 0.06, ("size", "10000"): 0.04})
+    measured = measure(backend, settings=settings, guide=Guide({("size", "60000"): 0.06, ("size", "10000"): 0.04}))
     assert [p.late for p in measured.points] == [False, False, False, True]
     assert measured.points[3].skipped == "one sample should take about 120 ms: longer than the 0.1 s of any"
     assert measured.missing_share == 0.25
@@ -261,6 +262,19 @@ def test_a_point_that_drifts_is_measured_once_more() -> None:
     (point,) = measured.points
     assert np.max(point.samples_s) < 1.3e-9 * 50_000
     assert not drifts(np.array(point.samples_s), np.array(point.taken_at_s))
+
+
+def test_disturbed_samples_are_discarded_and_taken_again() -> None:
+    """Another process slows the device for a while; of a device that stays disturbed the second samples are kept."""
+    for end_s, most in ((0.012, 1.1), (9.0, 3.0)):
+        backend = FakeBackend()
+        backend.seconds = lambda items, now, end=end_s: 1e-9 * items * (2 if 0.008 < now < end else 1)  # type: ignore[misc]
+        guide = Guide(spans=lambda _, end=end_s: (Span(0.008, end, frozenset({Cause.PROCESSES})),))  # type: ignore[misc]
+        measured = measure(backend, guide=guide)
+        assert sum(point.discarded for point in measured.points) > 0
+        for point in measured.points:
+            assert len(point.samples_s) >= 3
+            assert max(point.samples_s) < most * 1e-9 * point.point.work_items
 
 
 def test_isolated_dispatches_are_taken_in_rounds_one_by_one() -> None:

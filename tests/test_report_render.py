@@ -16,7 +16,7 @@ from pypdf.generic import Destination, DictionaryObject, PdfObject
 
 from gpureport.data import data_dir
 from gpureport.errors import GpuReportError
-from gpureport.records import CodeEvidence, Verdict
+from gpureport.records import CodeEvidence, Conditions, Reading, Verdict
 from gpureport.report.document import Match, Report
 from gpureport.report.render import environment, render_html, render_pages, render_pdf, write_report
 from gpureport.report.typesetting import Manuscript, layout
@@ -70,11 +70,17 @@ def hostile() -> Report:
     findings = tuple(f.model_copy(update={"explanation": HOSTILE, "level": "L" * 80}) for f in report.findings)
     first = report.measurements[0]
     compiled = first.compilation[0].model_copy(update={"log": HOSTILE, "options": "-D" + "X" * 300})
+    told = {"throttle_reasons": (HOSTILE, "L" * 80, "power brake"), "others_utilisation": 0.9, "measuring": True}
+    readings = tuple(Reading.model_validate({"at_s": at_s, **told}) for at_s in range(200))
     return report.model_copy(
         update={
             "workloads": {**report.workloads, "family_00/only": wild},
             "findings": findings,
-            "measurements": (first.model_copy(update={"compilation": (compiled,)}), *report.measurements[1:]),
+            "measurements": (
+                first.model_copy(update={"compilation": (compiled,), "began_s": 1.0}),
+                *report.measurements[1:],
+            ),
+            "conditions": (Conditions(workload=HOSTILE, readings=readings),),
             "settings": report.settings.model_copy(update={"command": HOSTILE}),
         }
     )

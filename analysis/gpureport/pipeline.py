@@ -8,18 +8,21 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
+from statistics import median
 from typing import Literal
 
 from gpureport import __version__
+from gpureport.disturbance import running_clocks
 from gpureport.evidence import code_evidence
 from gpureport.findings import explained, find
 from gpureport.measure import nvidia
 from gpureport.measure.backend import Backend
 from gpureport.measure.compiling import compile_sweep, programs
+from gpureport.measure.conditions import Watch
 from gpureport.measure.limits import Settings, features, sweep_budget_s
 from gpureport.measure.machine import Host, host
 from gpureport.measure.rounds import Progress
-from gpureport.measure.sweep import measure_workload
+from gpureport.measure.sweep import Guide, measure_workload
 from gpureport.observe import observe
 from gpureport.predict import predict, predict_sweep
 from gpureport.predict.calibrate import calibrated
@@ -27,6 +30,7 @@ from gpureport.predict.case import Circumstances
 from gpureport.predict.occupancy import Resources, compiled_resources
 from gpureport.records import (
     CodeEvidence,
+    Conditions,
     Explanation,
     Finding,
     Measurement,
@@ -69,7 +73,12 @@ def run(plan: Plan, backend: Backend, save: Save, progress: Progress) -> Report:
     *save* is called with every prediction from the specification before the first dispatch, after every workload, and
     at the end. The specification predictions do not change after the first call.
     """
-    state = _Run(plan, backend)
+    with Watch(backend) as watch:
+        return _carry_out(_Run(plan, watch.counted(backend), watch), save, progress)
+
+
+def _carry_out(state: "_Run", save: Save, progress: Progress) -> Report:
+    plan = state.plan
     state.build_ahead()
     with state.stage("predict"):
         for workload in plan.workloads:
@@ -95,6 +104,7 @@ class _Run:
 
     plan: Plan
     backend: Backend
+    watch: Watch
     created_at: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
     predictions: list[Prediction] = field(default_factory=list)
     measurements: list[Measurement] = field(default_factory=list)
@@ -105,6 +115,7 @@ class _Run:
     """What calibrated predictions knew, by workload."""
     evidence: list[CodeEvidence] = field(default_factory=list)
     clocks: list[document.Clock] = field(default_factory=list)
+    conditions: list[Conditions] = field(default_factory=list)
     skipped: dict[str, str] = field(default_factory=dict)
     timings: dict[tuple[str, str], float] = field(default_factory=dict)
     """Seconds by stage and workload."""
@@ -182,8 +193,14 @@ class _Run:
     def measure(self, workload: Workload, progress: Progress) -> None:
         """Verify and time a workload; observe each of its sweeps."""
         sweeps, present, began = self._sweeps(workload), features(self.backend.device), self.backend.now()
-        settings, expected = self._settings(workload), self._expected(workload)
-        measured = tuple(measure_workload(self.backend, workload, sweeps, present, settings, progress, expected))
+        settings, guide = self._settings(workload), Guide(self._expected(workload), self.watch.spans)
+        with self.watch.measuring():
+            measured = tuple(
+                self._dated(measurement)
+                for measurement in measure_workload(self.backend, workload, sweeps, present, settings, progress, guide)
+            )
+        read = Conditions(workload=workload.name, readings=self.watch.taken())
+        self.conditions.append(read)
         running_s = sum(measurement.duration_s for measurement in measured)
         self._spend("measure", workload, running_s)
         self._spend("verify", workload, self.backend.now() - began - running_s)
@@ -201,8 +218,15 @@ class _Run:
             document.Clock(label=f"{name} after {workload.name}", clock_hz=clock) for name, clock in clocks.items()
         ]
         with self.stage("explain", workload):
-            known = Circumstances(clocks.get(nvidia.CLOCK), self.backend.device.timer_resolution_s)
+            running_hz = running_clocks(read.readings)
+            clock_hz = median(running_hz) if running_hz else clocks.get(nvidia.CLOCK)
+            known = Circumstances(clock_hz, self.backend.device.timer_resolution_s)
             self._find(Subject(workload, sweeps, self.plan.match.device, self.informed.get(workload.name), known))
+
+    def _dated(self, measurement: Measurement) -> Measurement:
+        """Note when a measurement that has just ended began."""
+        began_s = self.watch.since_began(self.backend.now() - measurement.duration_s)
+        return measurement.model_copy(update={"began_s": round(began_s, 6)})
 
     def _find(self, subject: Subject) -> None:
         """Hold what was observed of a workload against its predictions; explain what is not as predicted."""
@@ -237,6 +261,7 @@ class _Run:
             findings=tuple(self.findings),
             explanations=tuple(self.explanations),
             evidence=tuple(self.evidence),
+            conditions=tuple(self.conditions),
             timings=tuple(
                 document.Timing(stage=stage, workload=workload, seconds=round(seconds, 3))
                 for (stage, workload), seconds in self.timings.items()

@@ -223,6 +223,8 @@ class MeasuredPoint(Record):
     """Why there are no samples, or no more than there are, in a sentence."""
     late: bool = False
     """Whether there are none because the time was too short, not because the device refused the point."""
+    discarded: int = 0
+    """Samples that were discarded because other load disturbed the device while they were taken."""
 
 
 class MachineCode(Record):
@@ -305,6 +307,8 @@ class Measurement(Record):
     """Whether it was not run because a kernel did not build or could not be launched, not for lack of a feature."""
     started_at: str = ""
     duration_s: float = 0.0
+    began_s: Compact | None = None
+    """When it began, on the clock of the run's :class:`Reading`; ``None``: there are no readings."""
     gap_s: float = 0.0
     """Part of the duration in which the process did not run: it was suspended, or waited far longer than expected."""
 
@@ -313,6 +317,49 @@ class Measurement(Record):
         """Share of its points, of those that the device accepts, for which the time was too short; 0: complete."""
         accepted = [point for point in self.points if point.samples_s or point.late]
         return sum(point.late for point in accepted) / len(accepted) if accepted else 0.0
+
+
+class Reading(Record):
+    """The state of the device and of its machine at one moment. ``None`` is a missing reading, never zero.
+
+    Values that end in ``_total_s`` count up from the first reading of the run. Those of the processor are averages over
+    the logical cores that the process may use: they grow by at most one second per second.
+    """
+
+    at_s: Compact
+    """Seconds since the run began."""
+    measuring: bool = False
+    """Whether a workload was being verified or timed."""
+    occupied_total_s: Compact | None = None
+    """Time in which this run could have had work on the device; it had none in the rest."""
+    clock_hz: Compact | None = None
+    """Of instructions (NVIDIA: SM clock); of processors, the median over some cores."""
+    utilisation: Rough | None = None
+    """Share of the last moments (at most a second) in which kernels of any process ran."""
+    others_utilisation: Rough | None = None
+    """The same of other processes, where the driver counts each; at least this much."""
+    other_processes: int | None = None
+    """Number of other processes with a compute context on the device."""
+    throttle_reasons: tuple[str, ...] | None = None
+    """Why the clock is not higher: ``idle``, ``power cap``, …; empty: no reason."""
+    cpu_busy_total_s: Compact | None = None
+    """Time in which cores ran anything, this process included."""
+    cpu_steal_total_s: Compact | None = None
+    """Time in which the hypervisor ran something else although cores had work."""
+    cpu_own_total_s: Compact | None = None
+    """Processor time of this process and of its children that have ended."""
+    context_switches: int | None = None
+    """Involuntary ones of this process, since the first reading."""
+    load_average: Rough | None = None
+    """Over one minute: processes that run or wait for a core."""
+
+
+class Conditions(Record):
+    """The readings from the end of the workload before, or the beginning of the run, to the end of this one."""
+
+    workload: str
+    """``family/variant``."""
+    readings: tuple[Reading, ...]
 
 
 class ObservedPoint(Record):

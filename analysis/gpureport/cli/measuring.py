@@ -34,6 +34,7 @@ from gpureport.measure.runtimes import Candidate
 from gpureport.pipeline import Plan, run, wrong_results
 from gpureport.report import Paper, document
 from gpureport.report.compiled import mismatches
+from gpureport.report.conditions import load_sentences
 from gpureport.report.document import FILE_NAME, Report, Saver
 from gpureport.text import sentence
 
@@ -163,6 +164,8 @@ def _summarise(report: Report, path: Path) -> None:
             note(f"Skipped {name}: {sentence(info.skipped)}")
     for mismatch in mismatches(report):
         note(f"Compiled code moves other bytes than the model counts: {mismatch}")
+    if load := load_sentences(report):
+        note(f"Disturbed measurements: {load}")
 
 
 def _nothing_measured(report: Report, path: Path) -> str:

@@ -26,6 +26,7 @@ class Point:
         expected_s: time of one dispatch as predicted; ``None``: not known.
         alone: whether each dispatch is timed by itself, on an idle device.
         failed: whether a kernel of it did not build or could not be launched.
+        discarded: number of samples that were, since other load disturbed the device.
         late: whether it is skipped because a sample takes too long.
         s_per_work: first estimate of the time of a unit of work, seconds; ``None`` before its pilot run.
     """
@@ -38,6 +39,7 @@ class Point:
     cost_s: float = 0.0
     expected_s: float | None = None
     alone: bool = False
+    discarded: int = 0
     failed: bool = False
     late: bool = False
     s_per_work: float | None = None
@@ -60,6 +62,7 @@ class Point:
             method="event" if self.dispatches == 1 else "batch",
             skipped=self.skipped,
             late=self.late,
+            discarded=self.discarded,
         )
 
 

@@ -49,16 +49,16 @@ _FACTS: dict[str, _Question[str]] = {
 
 def free_memory_bytes(device: PresentDevice) -> float | None:
     """Return the device's free memory in bytes, or ``None`` if it is not known."""
-    with _opened(device) as opened:
-        return opened.ask(_free) if opened else None
+    with opened(device) as found:
+        return found.ask(_free) if found else None
 
 
 def state(device: PresentDevice) -> State:
     """Return clocks, power and temperature now; empty if they are not known."""
-    with _opened(device) as opened:
-        if opened is None:
+    with opened(device) as found:
+        if found is None:
             return State()
-        return State(clocks_hz=opened.answers(_CLOCKS), facts=opened.answers(_FACTS))
+        return State(clocks_hz=found.answers(_CLOCKS), facts=found.answers(_FACTS))
 
 
 def is_idle(device: PresentDevice) -> bool:
@@ -73,23 +73,27 @@ def _free(nvml: ModuleType, handle: object) -> float:
 
 
 @dataclass(frozen=True)
-class _Opened:
+class Opened:
+    """A device of the library, which is initialised."""
+
     nvml: ModuleType
     handle: object
 
     def ask(self, question: _Question[_T]) -> _T | None:
+        """Return the answer; ``None`` if the driver or an old release of the library has none."""
         try:
             return question(self.nvml, self.handle)
-        except self.nvml.NVMLError:
+        except (self.nvml.NVMLError, AttributeError):
             return None
 
     def answers(self, questions: dict[str, _Question[_T]]) -> dict[str, _T]:
+        """Return the answers that there are."""
         asked = {name: self.ask(question) for name, question in questions.items()}
         return {name: answer for name, answer in asked.items() if answer is not None}
 
 
 @contextlib.contextmanager
-def _opened(device: PresentDevice) -> Iterator[_Opened | None]:
+def opened(device: PresentDevice) -> Iterator[Opened | None]:
     """Find the device by its PCI address; ``None`` without one, without the library or without its driver."""
     try:
         nvml = importlib.import_module("pynvml")
@@ -108,16 +112,16 @@ def _opened(device: PresentDevice) -> Iterator[_Opened | None]:
             nvml.nvmlShutdown()
 
 
-def _found(nvml: ModuleType, device: PresentDevice) -> _Opened | None:
+def _found(nvml: ModuleType, device: PresentDevice) -> Opened | None:
     """Find the device by its address, or because there is no other NVIDIA device."""
     if "nvidia" not in device.vendor.casefold():
         return None
     try:
         if device.pci_address is not None:
-            return _Opened(nvml, nvml.nvmlDeviceGetHandleByPciBusId(device.pci_address.encode()))
+            return Opened(nvml, nvml.nvmlDeviceGetHandleByPciBusId(device.pci_address.encode()))
     except nvml.NVMLError:
         pass
     try:
-        return _Opened(nvml, nvml.nvmlDeviceGetHandleByIndex(0)) if nvml.nvmlDeviceGetCount() == 1 else None
+        return Opened(nvml, nvml.nvmlDeviceGetHandleByIndex(0)) if nvml.nvmlDeviceGetCount() == 1 else None
     except nvml.NVMLError:
         return None

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from gpureport.disturbance import Spans, overlapping, undisturbed
 from gpureport.errors import DeviceError
 from gpureport.measure import sampling
 from gpureport.measure.backend import Backend, LaunchError
@@ -29,6 +30,7 @@ _LONGEST_REST_S = 1.0
 _RESTING = 0.25  # share of a trace's time that is kept for the rest before it
 _OVERRUN = 2.0  # times the budget at which even the fewest rounds are cut short; not the first
 _SLOWEST_SET_UP_S = 5.0  # of a point that is built and filled
+_AGAIN = 0.5  # times the budget, for points that are measured once more
 _UNEXPECTED = 10.0  # times what is expected, and
 _UNEXPECTED_S = 1.0  # seconds more: what takes longer is no computing
 
@@ -44,7 +46,15 @@ class Progress(Protocol):
 class Rounds:
     """The passes over points that share a time budget: of one sweep, or of several workloads that are compared."""
 
-    def __init__(self, backend: Backend, bench: Bench, settings: Settings, progress: Progress, label: str) -> None:
+    def __init__(
+        self,
+        backend: Backend,
+        bench: Bench,
+        settings: Settings,
+        progress: Progress,
+        label: str,
+        spans: Spans = undisturbed,
+    ) -> None:
         """Start the clock.
 
         Args:
@@ -53,12 +63,15 @@ class Rounds:
             settings: bounds all passes together.
             progress: hears of every sample.
             label: says what they are of.
+            spans: tells when other load disturbed the device.
         """
         self._backend = backend
         self._bench = bench
         self._settings = settings
         self._progress = progress
         self._label = label
+        self._spans = spans
+        self._allowed_s = settings.budget_s
         self._start = backend.now()
         self.compilations: dict[Compilation, None] = {}
         self.gap_s = 0.0
@@ -172,7 +185,7 @@ class Rounds:
         share_s = max(0.0, _OVERRUN * self._settings.budget_s - self._elapsed()) / points_left
         kept = min(frames, max(FEWEST_ROUNDS, int((1 - _RESTING) * share_s / max(seconds, 1e-9))))
         self._backend.rest(max(0.0, min(_LONGEST_REST_S, share_s - kept * seconds)))
-        begun = self._elapsed()
+        begun = self._backend.now() - self._start
         trace = self._bench.trace(point, kept)
         point.samples_s = [seconds for _, seconds in trace]
         point.taken_at_s = [begun + at for at, _ in trace]
@@ -185,10 +198,31 @@ class Rounds:
         Every point gets one at least. Points whose times drifted are measured once more.
         """
         self._take_rounds(points, rng)
+        disturbed = self._discard_disturbed(points)
         drifting = [point for point in points if drifts(np.array(point.samples_s), np.array(point.taken_at_s))]
         for point in drifting:
             point.samples_s, point.taken_at_s = [], []
-        self._take_rounds(drifting, rng)
+        again = [point for point in points if point in disturbed or point in drifting]
+        self._allowed_s += _AGAIN * self._settings.budget_s if again else 0.0
+        self._take_rounds(again, rng)
+
+    def _discard_disturbed(self, points: Sequence[Point]) -> list[Point]:
+        """Discard samples taken while other load disturbed the device; return the points that lost any."""
+        found = self._spans(self._start)
+        changed = []
+        for point in points if found else ():
+            length_s = point.dispatches
+            pairs = list(zip(point.samples_s, point.taken_at_s, strict=True))
+            kept = [
+                (seconds, at)
+                for seconds, at in pairs
+                if not overlapping(self._start + at, self._start + at + seconds * length_s, found)
+            ]
+            if len(kept) < len(pairs):
+                point.discarded += len(pairs) - len(kept)
+                point.samples_s, point.taken_at_s = [s for s, _ in kept], [at for _, at in kept]
+                changed.append(point)
+        return changed
 
     def _take_rounds(self, points: Sequence[Point], rng: np.random.Generator) -> None:
         active = [point for point in points if not point.skipped]
@@ -205,10 +239,10 @@ class Rounds:
         if not rounds_done:
             return False
         allowed = 1.0 if rounds_done >= FEWEST_ROUNDS else _OVERRUN
-        return self._elapsed() > allowed * self._settings.budget_s
+        return self._elapsed() > allowed * self._allowed_s
 
     def _sample(self, point: Point) -> None:
-        taken_at = self._elapsed()
+        taken_at = self._backend.now() - self._start
         with self._charging(_UNEXPECTED_S + _UNEXPECTED * point.cost_s):
             seconds = self._try(point)
         if seconds:

@@ -2,10 +2,12 @@
 
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import numpy as np
 
+from gpureport.disturbance import Spans, undisturbed
 from gpureport.errors import DeviceError
 from gpureport.measure.backend import Backend
 from gpureport.measure.bench import Bench, Point
@@ -15,9 +17,22 @@ from gpureport.measure.verify import verify
 from gpureport.records import MeasuredPoint, Measurement, SweepKey
 from gpureport.workloads.model import Features, Sweep, Workload
 
-Expected = Mapping[tuple[str, str], float]
-"""Seconds of one dispatch, as predicted, by the sweep's name and the point's label."""
-NOTHING_EXPECTED: Expected = {}
+
+@dataclass(frozen=True)
+class Guide:
+    """What measuring goes by besides its samples.
+
+    Attributes:
+        expected: seconds of one dispatch, as predicted, by the sweep's name and the point's label: they say how long a
+            sample takes before the first was taken.
+        spans: tells when other load disturbed the device.
+    """
+
+    expected: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    spans: Spans = undisturbed
+
+
+UNGUIDED = Guide()
 
 
 def measure_workload(
@@ -27,7 +42,7 @@ def measure_workload(
     features: Features,
     settings: Settings,
     progress: Progress,
-    expected: Expected = NOTHING_EXPECTED,
+    guide: Guide = UNGUIDED,
 ) -> Iterator[Measurement]:
     """Verify a workload, then measure its sweeps, one after the other.
 
@@ -38,7 +53,7 @@ def measure_workload(
         features: of the device.
         settings: how long it may take, and all seeds.
         progress: hears of every sample.
-        expected: predicted times, which say how long a sample takes before the first was taken.
+        guide: what it goes by besides its samples.
 
     Yields:
         A measurement for each sweep; skipped ones say why. Wrong results are never timed.
@@ -59,7 +74,7 @@ def measure_workload(
             yield _blank(workload, sweep).model_copy(update=unmeasured)
         else:
             order = _rng(settings, f"{workload.name}/{sweep.name}")
-            measured = measure_sweep(backend, workload, sweep, features, settings, order, progress, expected)
+            measured = measure_sweep(backend, workload, sweep, features, settings, order, progress, guide)
             yield measured.model_copy(update={"verification": verification})
 
 
@@ -71,7 +86,7 @@ def measure_sweep(
     settings: Settings,
     rng: np.random.Generator,
     progress: Progress,
-    expected: Expected = NOTHING_EXPECTED,
+    guide: Guide = UNGUIDED,
 ) -> Measurement:
     """Measure one sweep of a workload that was verified.
 
@@ -80,11 +95,13 @@ def measure_sweep(
     begun_at, start = datetime.now(UTC), backend.now()
     seed = int(rng.integers(2**32))
     keys = [workload.point(parameters, sweep) for parameters in sweep.points]
+    expected = [guide.expected.get((sweep.name, key.label)) for key in keys]
     points = [
-        Point(workload, key, seed, expected_s=expected.get((sweep.name, key.label)), alone=sweep.alone) for key in keys
+        Point(workload, key, seed, expected_s=seconds, alone=sweep.alone)
+        for key, seconds in zip(keys, expected, strict=True)
     ]
     bench = Bench(backend, features, settings.limits)
-    run = Rounds(backend, bench, settings, progress, f"{workload.name}: {sweep.title}")
+    run = Rounds(backend, bench, settings, progress, f"{workload.name}: {sweep.title}", guide.spans)
     try:
         if sweep.frames:
             run.traces(points, sweep.frames)

@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Literal, NoReturn
 from pydantic import Field, ValidationError
 
 from gpureport.errors import GpuReportError, InputError
-from gpureport.records import CodeEvidence, Explanation, Finding, Measurement, Observation, Prediction, Record
+from gpureport.records import (
+    CodeEvidence,
+    Conditions,
+    Explanation,
+    Finding,
+    Measurement,
+    Observation,
+    Prediction,
+    Record,
+)
 from gpureport.spec.models import Device, PresentDevice
 from gpureport.text import requirement
 
@@ -176,6 +185,8 @@ class Report(Record):
     evidence: tuple[CodeEvidence, ...] = ()
     explanations: tuple[Explanation, ...] = ()
     """Of sweeps that are not as predicted: the hypotheses that were tested."""
+    conditions: tuple[Conditions, ...] = ()
+    """State of device and machine while each workload was measured."""
 
     @property
     def has_samples(self) -> bool:

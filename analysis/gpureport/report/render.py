@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from gpureport.advice import advise
 from gpureport.data import data_dir
 from gpureport.errors import GpuReportError
-from gpureport.report import Paper, answers, appendix, claims, compiled, surprises, tables, trust, words
+from gpureport.report import Paper, answers, appendix, claims, compiled, conditions, surprises, tables, trust, words
 from gpureport.report.blocks import first_figure
 from gpureport.report.captions import legend
 from gpureport.report.chapters import chapters
@@ -192,6 +192,7 @@ def _content(report: Report) -> Content:
         "created": readable_time(report.created_at),
         "mismatches": compiled.mismatches(report),
         "wrong": wrong_variants(report, found),
+        "load": conditions.load_sentences(report),
         "failures": report.failures(),
         "verdict": answers.verdict(report),
         "sentences": answers.sentences(report, found),
@@ -229,6 +230,7 @@ def environment(picture: Callable[[Figure], "Markup"]) -> "Environment":
         appendix=appendix,
         claims=claims,
         compiled=compiled,
+        conditions=conditions,
         words=words,
         surprises=surprises,
         trust=trust,

@@ -1,0 +1,104 @@
+"""What Linux says of its processor: time by what it ran, context switches, load, frequency."""
+
+import os
+import resource
+import sys
+import time
+from collections.abc import Collection
+from pathlib import Path
+from statistics import median
+
+PROC, CORES = Path("/proc"), Path("/sys/devices/system/cpu")
+
+_BUSY = (0, 1, 2, 5, 6)  # user, nice, system, irq, softirq: proc_stat(5); guests are counted in user and nice
+_STEAL = 7
+_MOST_CORES = 4  # of which the frequency is read: each is a question to that core
+
+
+class Processor:
+    """Reads the state of the processor; totals count from its first reading."""
+
+    def __init__(self, proc: Path = PROC, cores: Path = CORES) -> None:
+        self._proc, self._folder = proc, cores
+        self._usable = usable_cores()
+        self._first: dict[str, float] = {}
+
+    def __call__(self) -> dict[str, object]:
+        """Return what a :class:`~gpureport.records.Reading` says of the processor; what is missing is left out."""
+        ticks = core_ticks(_text(self._proc / "stat"), self._usable)
+        found: dict[str, float] = {
+            "cpu_own_total_s": _own_s() / len(self._usable),
+            "context_switches": resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw,
+        }
+        if ticks is not None:
+            per_s = os.sysconf("SC_CLK_TCK") * len(self._usable)
+            found |= {"cpu_busy_total_s": ticks[0] / per_s, "cpu_steal_total_s": ticks[1] / per_s}
+        for name, value in found.items():
+            self._first.setdefault(name, value)
+        state: dict[str, object] = {name: value - self._first[name] for name, value in found.items()}
+        load = load_average(_text(self._proc / "loadavg"))
+        return state if load is None else state | {"load_average": load}
+
+    def clock(self) -> dict[str, object]:
+        """Return the median frequency of some cores, if the system knows it."""
+        files = (
+            self._folder / f"cpu{core}" / "cpufreq" / "scaling_cur_freq" for core in sorted(self._usable)[:_MOST_CORES]
+        )
+        known = [hz for file in files if (hz := frequency(_text(file))) is not None]
+        return {"clock_hz": median(known)} if known else {}
+
+
+def usable_cores() -> frozenset[int]:
+    """Return the logical cores that this process may use."""
+    if sys.platform == "linux":
+        return frozenset(os.sched_getaffinity(0))
+    return frozenset(range(os.cpu_count() or 1))
+
+
+def core_ticks(stat: str, usable: Collection[int]) -> tuple[int, int] | None:
+    """Return the ticks that *usable* cores were busy, and that were stolen from them, from the text of ``/proc/stat``.
+
+    ``None`` if a core is missing, a field is, or all are zero, as in sandboxes that do not count.
+    """
+    wanted = {f"cpu{core}" for core in usable}
+    rows = [fields[1:] for line in stat.splitlines() if (fields := line.split()) and fields[0] in wanted]
+    if len(rows) != len(wanted) or any(len(row) <= _STEAL for row in rows):
+        return None
+    counts = [_whole(field) for row in rows for field in row[: _STEAL + 1]]
+    ticks = [count for count in counts if count is not None]
+    if len(ticks) < len(counts) or not any(ticks):
+        return None
+    width = _STEAL + 1
+    cores = [ticks[start : start + width] for start in range(0, len(ticks), width)]
+    return sum(core[field] for core in cores for field in _BUSY), sum(core[_STEAL] for core in cores)
+
+
+def load_average(text: str) -> float | None:
+    """Return the load average of the last minute, from the text of ``/proc/loadavg``."""
+    try:
+        value = float(text.split(maxsplit=1)[0])
+    except (IndexError, ValueError):
+        return None
+    return value if 0 <= value < float("inf") else None
+
+
+def frequency(text: str) -> float | None:
+    """Return a frequency in Hz from a text in kHz; zero is no frequency."""
+    kilohertz = _whole(text.strip())
+    return 1e3 * kilohertz if kilohertz else None
+
+
+def _whole(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else None
+
+
+def _own_s() -> float:
+    children = os.times()
+    return time.process_time() + children.children_user + children.children_system
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return ""

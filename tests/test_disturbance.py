@@ -1,0 +1,271 @@
+"""Rules that find disturbed spans: over readings of which it is known what disturbed them."""
+# ruff: noqa: D103 - the names of the tests say what they check
+
+import json
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from gpureport.disturbance import (
+    CPU_SHARE,
+    LOWER_CLOCK,
+    OTHERS_DERIVED,
+    OTHERS_REPORTED,
+    SETTLED_S,
+    WINDOW_S,
+    Cause,
+    Span,
+    others_cpu,
+    others_utilisation,
+    overlapping,
+    spans,
+    usual_clock,
+)
+from gpureport.records import Reading
+
+FIRST, LAST = 10.0, 20.0  # the disturbed seconds of a minute
+
+
+def series(make: Callable[[float], Reading], until_s: float = 60.0, period_s: float = 0.1) -> list[Reading]:
+    return [make(index * period_s) for index in range(round(until_s / period_s) + 1)]
+
+
+def disturbed(at_s: float) -> bool:
+    return FIRST <= at_s < LAST
+
+
+def own(at_s: float) -> float:
+    """A run that has work on the device in the last 0.4 s of each second."""
+    return 0.4 * (at_s // 1) + max(0.0, at_s % 1 - 0.6)
+
+
+def used(at_s: float, over_s: float, load: float) -> float:
+    """What a driver reports that averages over the last *over_s* seconds, if others use *load* of what is left."""
+    steps = [at_s - over_s * (index + 0.5) / 50 for index in range(50)]
+    return sum(1.0 if step % 1 >= 0.6 else load * disturbed(step) for step in steps) / len(steps)
+
+
+def only(found: Sequence[Span], cause: Cause, slack_s: float = SETTLED_S) -> None:
+    """Check that there is one span, of the disturbed seconds, and not much longer."""
+    assert [span.causes for span in found] == [{cause}]
+    assert FIRST - slack_s <= found[0].began_s <= FIRST
+    assert LAST - 0.3 <= found[0].ended_s <= LAST + slack_s
+
+
+@pytest.mark.parametrize("over_s", [0.05, 0.17, 0.5, 1.0])
+@pytest.mark.parametrize("late_s", [0.0, 0.2])
+def test_own_work_is_not_taken_for_that_of_others(over_s: float, late_s: float) -> None:
+    def alone(at_s: float) -> Reading:
+        share = used(at_s - late_s, over_s, 0.0)
+        return Reading(at_s=at_s, measuring=True, occupied_total_s=own(at_s), utilisation=share)
+
+    assert spans(series(alone), "gpu") == ()
+
+
+@pytest.mark.parametrize("over_s", [0.05, 0.17, 0.5, 1.0])
+def test_a_device_that_works_while_this_run_has_none_for_it_is_disturbed(over_s: float) -> None:
+    def beside(at_s: float) -> Reading:
+        return Reading(at_s=at_s, measuring=True, occupied_total_s=own(at_s), utilisation=used(at_s, over_s, 1.0))
+
+    only(spans(series(beside), "gpu"), Cause.PROCESSES)
+
+
+def test_use_by_others_that_the_driver_counts_is_believed() -> None:
+    def reported(load: float) -> list[Reading]:
+        return series(lambda at_s: Reading(at_s=at_s, occupied_total_s=at_s, others_utilisation=load * disturbed(at_s)))
+
+    only(spans(reported(0.9), "gpu"), Cause.PROCESSES)
+    assert spans(reported(OTHERS_REPORTED), "gpu") == ()  # not more than that
+    only(spans(reported(OTHERS_REPORTED + 0.01), "gpu"), Cause.PROCESSES)
+
+
+def test_what_is_missing_disturbs_nothing() -> None:
+    assert spans(series(lambda at_s: Reading(at_s=at_s, measuring=True)), "gpu") == ()
+    assert spans(series(lambda at_s: Reading(at_s=at_s, measuring=True)), "cpu") == ()
+    assert spans((), "gpu") == ()
+    untold = series(lambda at_s: Reading(at_s=at_s, utilisation=1.0))  # of whom is not known
+    assert spans(untold, "gpu") == ()
+
+
+def test_a_missing_reading_of_use_leaves_its_second_undecided() -> None:
+    def holed(at_s: float) -> Reading:
+        known = round(at_s * 10) % 5 != 0
+        return Reading(at_s=at_s, occupied_total_s=0.0, utilisation=1.0 if known else None)
+
+    assert spans(series(holed), "gpu") == ()
+    assert spans(series(lambda at_s: Reading(at_s=at_s, occupied_total_s=0.0, utilisation=1.0)), "gpu")
+
+
+@pytest.mark.parametrize(
+    ("reasons", "found"),
+    [
+        ((), True),
+        (("clocks set by the owner",), True),
+        (("power cap",), False),
+        (("idle",), False),
+        (None, False),
+    ],
+)
+def test_a_clock_below_the_usual_one_needs_a_reason(reasons: tuple[str, ...] | None, found: bool) -> None:
+    def slowed(at_s: float) -> Reading:
+        clock = 1.71e9 if disturbed(at_s) else 1.98e9
+        told = reasons if disturbed(at_s) else ()
+        return Reading(at_s=at_s, measuring=True, occupied_total_s=at_s, clock_hz=clock, throttle_reasons=told)
+
+    readings = series(slowed)
+    assert usual_clock(readings) == 1.98e9
+    if found:
+        only(spans(readings, "gpu"), Cause.CLOCK)
+    else:
+        assert spans(readings, "gpu") == ()
+
+
+@pytest.mark.parametrize(("share", "found"), [(1 - LOWER_CLOCK, False), (1 - LOWER_CLOCK - 0.005, True)])
+def test_a_clock_may_fall_by_so_much(share: float, found: bool) -> None:
+    def slowed(at_s: float) -> Reading:
+        clock = 2e9 * (share if disturbed(at_s) else 1.0)
+        return Reading(at_s=at_s, measuring=True, clock_hz=clock, throttle_reasons=())
+
+    assert bool(spans(series(slowed), "gpu")) is found
+
+
+def test_a_clock_that_rises_for_a_moment_disturbs_nothing() -> None:
+    def rising(at_s: float) -> Reading:
+        clock = 0.4e9 if at_s % 3 < 0.15 else 1.98e9
+        return Reading(at_s=at_s, measuring=True, clock_hz=clock, throttle_reasons=())
+
+    assert spans(series(rising), "gpu") == ()
+
+
+def test_clocks_outside_of_measurements_do_not_count() -> None:
+    def idle_between(at_s: float) -> Reading:
+        clock = 0.3e9 if disturbed(at_s) else 1.98e9
+        return Reading(at_s=at_s, measuring=not disturbed(at_s), clock_hz=clock, throttle_reasons=())
+
+    assert spans(series(idle_between), "gpu") == ()
+
+
+@pytest.mark.parametrize(
+    "reason", ["thermal slowdown", "hardware slowdown", "hardware thermal slowdown", "power brake"]
+)
+def test_heat_and_power_supply_disturb(reason: str) -> None:
+    def hot(at_s: float) -> Reading:
+        return Reading(at_s=at_s, measuring=True, throttle_reasons=(reason,) if disturbed(at_s) else ())
+
+    only(spans(series(hot), "gpu"), Cause.SLOWDOWN)
+
+
+def test_reasons_that_are_normal_disturb_nothing() -> None:
+    reasons = ("idle", "clocks set by the owner", "power cap", "sync boost", "clocks set for the display")
+    assert spans(series(lambda at_s: Reading(at_s=at_s, measuring=True, throttle_reasons=reasons)), "gpu") == ()
+
+
+def cores(others: float, stolen: float = 0.0) -> list[Reading]:
+    """Readings of a processor that this run keeps half busy."""
+
+    def reading(at_s: float) -> Reading:
+        extra = min(max(at_s - FIRST, 0.0), LAST - FIRST)
+        return Reading(
+            at_s=at_s,
+            cpu_own_total_s=0.5 * at_s,
+            cpu_busy_total_s=0.5 * at_s + others * extra,
+            cpu_steal_total_s=stolen * extra,
+        )
+
+    return series(reading, period_s=0.5)
+
+
+def test_other_processes_on_the_cores_disturb_a_processor_only() -> None:
+    only(spans(cores(0.3), "cpu"), Cause.CORES)
+    assert spans(cores(CPU_SHARE - 0.001), "cpu") == ()
+    only(spans(cores(CPU_SHARE + 0.001), "cpu"), Cause.CORES)
+    assert spans(cores(0.5), "gpu") == ()
+
+
+def test_other_virtual_machines_disturb_a_processor() -> None:
+    only(spans(cores(0.0, stolen=0.2), "cpu"), Cause.STEAL)
+    assert spans(cores(0.0, stolen=CPU_SHARE - 0.001), "cpu") == ()
+
+
+def test_own_time_that_is_counted_later_is_no_load() -> None:
+    """Children count once they have ended: the total of others then falls."""
+    readings = [
+        Reading(at_s=at_s, cpu_busy_total_s=0.01 * at_s, cpu_own_total_s=0.0 if at_s < 5 else 3.0)
+        for at_s in (0.5 * index for index in range(20))
+    ]
+    assert spans(readings, "cpu") == ()
+
+
+def test_spans_are_apart_in_order_and_cover_what_was_judged() -> None:
+    def twice(at_s: float) -> Reading:
+        return Reading(at_s=at_s, others_utilisation=float(disturbed(at_s) or disturbed(at_s - 30)))
+
+    readings = series(twice)
+    found = spans(readings, "gpu")
+    assert len(found) == 2
+    assert all(before.ended_s < after.began_s for before, after in pairwise(found))
+    assert spans(readings, "gpu", since_s=30.0) == found[1:]
+
+
+def test_a_sample_is_disturbed_if_any_part_of_it_is() -> None:
+    found = (Span(1.0, 2.0, frozenset({Cause.CLOCK})), Span(5.0, 6.0, frozenset({Cause.STEAL})))
+    assert overlapping(0.0, 0.9, found) == frozenset()
+    assert overlapping(2.1, 4.9, found) == frozenset()
+    assert overlapping(1.4, 1.5, found) == {Cause.CLOCK}
+    assert overlapping(0.0, 9.0, found) == {Cause.CLOCK, Cause.STEAL}
+
+
+def test_thresholds_are_wide_enough_to_be_seen_in_a_window() -> None:
+    assert 0 < OTHERS_REPORTED < OTHERS_DERIVED < 1
+    assert WINDOW_S < SETTLED_S
+
+
+def test_shares_of_cores_are_per_second_whatever_the_time_between() -> None:
+    first = Reading(at_s=3.0, cpu_busy_total_s=1.0, cpu_own_total_s=1.0)
+    assert others_cpu(first, Reading(at_s=7.0, cpu_busy_total_s=4.0, cpu_own_total_s=2.0)) == 0.5
+    assert others_cpu(first, Reading(at_s=3.5, cpu_busy_total_s=1.5, cpu_own_total_s=1.25)) == 0.5
+    assert others_cpu(first, Reading(at_s=3.4, cpu_busy_total_s=1.4, cpu_own_total_s=1.0)) is None  # too soon to say
+    assert others_cpu(first, Reading(at_s=7.0, cpu_busy_total_s=4.0)) is None
+    assert others_cpu(first, Reading(at_s=7.0, cpu_own_total_s=4.0)) is None
+
+
+def test_use_beyond_own_work_is_exact_where_the_device_is_used_evenly() -> None:
+    """The run has work on the device in 30 % of every tenth of a second, and the driver reports 80 %."""
+    readings = series(lambda at_s: Reading(at_s=at_s, occupied_total_s=0.3 * at_s, utilisation=0.8), until_s=5.0)
+    times = [reading.at_s for reading in readings]
+    assert others_utilisation(readings, times, readings[-11:]) == (pytest.approx(0.5), False)
+    assert others_utilisation(readings, times, readings[5:11]) is None  # what was before is not known
+    # Between readings, too: those of the past second at whole seconds only.
+    sparse = [*readings[:40:10], *readings[40:]]
+    times = [reading.at_s for reading in sparse]
+    assert others_utilisation(sparse, times, sparse[-11:]) == (pytest.approx(0.5), False)
+
+
+def test_where_it_is_missing_how_long_the_run_had_work_nothing_follows() -> None:
+    def holed(at_s: float) -> Reading:
+        known = round(at_s * 10) % 2 == 0
+        return Reading(at_s=at_s, occupied_total_s=0.0 if known else None, utilisation=0.9)
+
+    assert spans(series(holed), "gpu") == ()
+
+
+@pytest.mark.parametrize(("low_until_s", "found"), [(0.15, False), (0.75, True)])
+def test_a_run_may_begin_while_clocks_rise(low_until_s: float, found: bool) -> None:
+    def rising(at_s: float) -> Reading:
+        clock = 0.4e9 if at_s < low_until_s else 1.98e9
+        return Reading(at_s=at_s, measuring=True, clock_hz=clock, throttle_reasons=())
+
+    assert bool(spans(series(rising), "gpu")) is found
+
+
+def test_recorded_cores_that_others_kept_busy() -> None:
+    """A virtual machine with two cores and five busy processes, beside half a core of work of the run's own."""
+    path = Path(__file__).parent / "data" / "readings_busy_cores.json"
+    readings = [Reading.model_validate(each) for each in json.loads(path.read_text())]
+    found = spans(readings, "cpu")
+    assert [span.causes for span in found] == [{Cause.CORES}]
+    assert found[0].ended_s - found[0].began_s > 17
+    alone = [r.model_copy(update={"cpu_busy_total_s": r.cpu_own_total_s}) for r in readings]
+    assert spans(alone, "cpu") == ()

@@ -1,0 +1,297 @@
+"""Readings of device and machine: through stand-ins for the library and for files of the system."""
+# ruff: noqa: D102, D103 - the names of the tests say what they check
+
+import os
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpureport.disturbance import Cause
+from gpureport.measure import nvidia
+from gpureport.measure.conditions import Watch
+from gpureport.measure.conditions import nvml as readers
+from gpureport.measure.conditions.processor import Processor, core_ticks, frequency, load_average, usable_cores
+from gpureport.measure.conditions.sysfs import Sysfs, busy, current_clock, megahertz
+from gpureport.measure.conditions.watch import sources_of
+from gpureport.records import Reading
+from tests.fake_backend import PRESENT, FakeBackend
+from tests.test_measure_machine import GPU, FakeNvml
+
+STAT = """cpu  99 9 99 999 9 9 9 9 0 0
+cpu0 100 10 20 5000 7 1 2 30 50 4
+cpu1 200 0 30 5000 0 0 1 4 0 0
+cpu10 1 1 1 1 1 1 1 1 1 1
+intr 12345 0 0
+"""
+
+
+def test_ticks_are_those_of_the_usable_cores() -> None:
+    assert core_ticks(STAT, {0, 1}) == (100 + 10 + 20 + 1 + 2 + 200 + 30 + 1, 34)
+    assert core_ticks(STAT, {1}) == (231, 4)
+
+
+@pytest.mark.parametrize(
+    "stat",
+    [
+        "",
+        "cpu0 1 2 3",
+        "cpu0 1 2 3 4 5 6 7",  # of a system before steal was counted
+        "cpu0 0 0 0 0 0 0 0 0 0 0",  # of a sandbox that does not count
+        "cpu0 1 2 3 4 5 6 seven 8",
+        "cpu0 1 2 3 4 5 6 -7 8",
+        "cpu0 1 2 3 4 5 6 7 ٨",
+        "cpu0 1 2 3 4 5 6 7 " + "9" * 5000,
+        "cpu0 1 2 3 4 5 6 7 8\ncpu0 1 2 3 4 5 6 7 8",
+        "\0\ufffd\n\ncpu0",
+    ],
+)
+def test_ticks_that_cannot_be_read_are_missing(stat: str) -> None:
+    assert core_ticks(stat, {0}) is None
+    assert core_ticks(STAT, {0, 7}) is None
+
+
+@given(st.text())
+def test_no_text_breaks_a_parser(text: str) -> None:
+    core_ticks(text, {0})
+    for parse in (load_average, frequency, busy, current_clock, megahertz):
+        value = parse(text)
+        assert value is None or 0 <= value < float("inf")
+
+
+def test_load_frequency_and_use_are_read() -> None:
+    assert load_average("1.11 1.63 1.85 3/101 25756\n") == 1.11
+    assert (load_average("nan 1 2"), load_average("inf"), load_average("-1"), load_average(" ")) == (None,) * 4
+    assert frequency("2400000\n") == 2.4e9
+    assert (frequency("0"), frequency("<unknown>"), frequency("-1")) == (None,) * 3
+    assert (busy("0\n"), busy("100\n")) == (0.0, 1.0)
+    assert (busy("101"), busy(""), busy("-5")) == (None,) * 3
+
+
+def test_the_clock_of_amdgpu_is_the_marked_state() -> None:
+    assert current_clock("0: 500Mhz\n1: 2124Mhz *\n2: 2500Mhz\n") == 2.124e9
+    assert current_clock("S: 19Mhz *\n0: 500Mhz\n") is None  # asleep
+    assert (current_clock("0: 500Mhz *\n1: 600Mhz *"), current_clock("0: 0Mhz *")) == (None, None)
+
+
+def test_an_amd_device_is_read_from_its_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "0000:03:00.0"
+    folder.mkdir()
+    assert Sysfs(folder.name, tmp_path)() == {}
+    (folder / "gpu_busy_percent").write_text("37\n")
+    (folder / "pp_dpm_sclk").write_bytes(b"0: 500Mhz\n1: 2124Mhz *\n\xff")
+    assert Sysfs(folder.name, tmp_path)() == {"utilisation": 0.37, "clock_hz": 2.124e9}
+
+
+def test_an_intel_device_tells_its_clock(tmp_path: Path) -> None:
+    (tmp_path / "0000:00:02.0" / "drm" / "card0").mkdir(parents=True)
+    (tmp_path / "0000:00:02.0" / "drm" / "card0" / "gt_act_freq_mhz").write_text("1150\n")
+    assert Sysfs("0000:00:02.0", tmp_path)() == {"clock_hz": 1.15e9}
+
+
+def stat_of(ticks: int, stolen: int) -> str:
+    return "".join(f"cpu{core} {ticks} 0 0 500 0 0 0 {stolen}\n" for core in usable_cores())
+
+
+def test_totals_of_the_processor_count_from_the_first_reading(tmp_path: Path) -> None:
+    processor = Processor(tmp_path, tmp_path)
+    (tmp_path / "stat").write_text(stat_of(7000, 40))
+    assert processor()["cpu_busy_total_s"] == 0.0
+    per_s = os.sysconf("SC_CLK_TCK")
+    (tmp_path / "stat").write_text(stat_of(7000 + 3 * per_s, 40 + per_s))
+    state = processor()
+    assert (state["cpu_busy_total_s"], state["cpu_steal_total_s"]) == (pytest.approx(3.0), pytest.approx(1.0))
+    assert "load_average" not in state
+
+
+def test_without_proc_the_processor_is_missing_and_not_idle(tmp_path: Path) -> None:
+    assert set(Processor(tmp_path, tmp_path)()) == {"cpu_own_total_s", "context_switches"}
+    assert Processor(tmp_path, tmp_path).clock() == {}
+
+
+def test_the_frequency_is_the_median_of_some_cores(tmp_path: Path) -> None:
+    for core in usable_cores():
+        folder = tmp_path / f"cpu{core}" / "cpufreq"
+        folder.mkdir(parents=True)
+        (folder / "scaling_cur_freq").write_text("3100000\n")
+    assert Processor(tmp_path, tmp_path).clock() == {"clock_hz": 3.1e9}
+
+
+def test_the_machine_at_hand_is_read() -> None:
+    reading = Reading.model_validate({"at_s": 0.0, **Processor()()})
+    assert reading.cpu_own_total_s == 0.0
+
+
+class Nvml(FakeNvml):
+    """Answers what it is told to; the rest is not supported."""
+
+    NVML_CLOCK_SM = 1
+
+    def __init__(self, **told: object) -> None:
+        super().__init__()
+        self.told = told
+
+    def _answer(self, name: str) -> object:
+        if name not in self.told:
+            raise self.NVMLError
+        return self.told[name]
+
+    def nvmlDeviceGetComputeRunningProcesses(self, handle: object) -> object:  # noqa: ARG002, N802
+        return [SimpleNamespace(pid=pid) for pid in self._answer("pids")]  # type: ignore[attr-defined]
+
+    def nvmlDeviceGetProcessUtilization(self, handle: object, since_us: int) -> object:  # noqa: ARG002, N802
+        return [use(*entry) for entry in self._answer("uses")]  # type: ignore[attr-defined]
+
+    def nvmlDeviceGetUtilizationRates(self, handle: object) -> object:  # noqa: ARG002, N802
+        return SimpleNamespace(gpu=self._answer("percent"))
+
+    def nvmlDeviceGetCurrentClocksThrottleReasons(self, handle: object) -> object:  # noqa: ARG002, N802
+        return self._answer("mask")
+
+
+def use(pid: int, percent: int, stamp: int = 1) -> SimpleNamespace:
+    return SimpleNamespace(pid=pid, smUtil=percent, timeStamp=stamp)
+
+
+def state(**told: object) -> dict[str, object]:
+    return readers.Nvml(nvidia.Opened(Nvml(**told), "handle"))()
+
+
+def test_what_nvml_does_not_answer_is_missing() -> None:
+    assert state() == {"clock_hz": 1.98e9}
+    assert readers.Nvml(nvidia.Opened(SimpleNamespace(NVMLError=OSError), "handle"))() == {}  # type: ignore[arg-type]
+
+
+def test_use_and_reasons_are_read() -> None:
+    found = state(percent=37, mask=0x4 | 0x1, pids=[os.getpid(), 5], uses=[(os.getpid(), 40), (5, 30)])
+    assert found["utilisation"] == 0.37
+    assert found["throttle_reasons"] == ("idle", "power cap")
+    assert found["other_processes"] == 1
+    assert found["others_utilisation"] == 0.3
+
+
+@pytest.mark.parametrize(
+    ("pids", "count"),
+    [([], None), ([77], 0), ([os.getpid()], 0), ([77, 78], 1), ([os.getpid(), 77, 77], 1)],
+)
+def test_one_process_of_the_list_is_this_one(pids: Sequence[int], count: int | None) -> None:
+    assert readers.others(pids) == count
+
+
+def test_own_number_is_learnt_while_the_process_is_the_only_one() -> None:
+    library = Nvml(pids=[4001], uses=[(4001, 90)])
+    source = readers.Nvml(nvidia.Opened(library, "handle"))
+    assert source()["others_utilisation"] == 0.0
+    library.told = {"pids": [4001, 4002], "uses": [(4001, 10), (4002, 80)]}
+    assert source()["others_utilisation"] == 0.8
+
+
+@pytest.mark.parametrize(
+    ("uses", "own", "share"),
+    [
+        ([], 1, None),
+        ([(1, 90)], 1, 0.0),
+        ([(2, 90)], 1, 0.9),
+        ([(2, 60), (3, 20)], None, 0.2),  # at least: this process may be either
+        ([(1, 10), (2, 90), (3, 90)], 1, 1.0),
+        ([(2, 10, 5), (2, 70, 9), (2, 30, 7)], 1, 0.7),  # the latest
+        ([(2, 4294967295)], 1, None),
+    ],
+)
+def test_use_by_others_is_what_is_left(uses: list[tuple[int, ...]], own: int | None, share: float | None) -> None:
+    assert readers.others_share([use(*entry) for entry in uses], own) == share
+
+
+def test_reasons_are_named_and_unknown_ones_numbered() -> None:
+    assert readers.reasons(0) == ()
+    assert readers.reasons(0x8 | 0x40 | 0x1000) == ("hardware slowdown", "hardware thermal slowdown", "reason 0x1000")
+    assert [readers.share(percent) for percent in (0, 100, 101, -1, None)] == [0.0, 1.0, None, None, None]
+
+
+def test_sources_fit_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pynvml", FakeNvml())
+    with ExitStack() as stack:
+        kinds = [
+            [type(source).__name__ for source in sources_of(device, stack)]
+            for device in (
+                PRESENT,
+                GPU,
+                PRESENT.model_copy(update={"pci_address": "0000:03:00.0"}),
+                PRESENT.model_copy(update={"kind": "cpu"}),
+            )
+        ]
+    assert kinds == [["Processor"], ["Processor", "Nvml"], ["Processor", "Sysfs"], ["Processor", "method"]]
+
+
+def test_a_watch_takes_readings_until_its_end() -> None:
+    backend = FakeBackend()
+    with Watch(backend, [lambda: {"clock_hz": 1e9}], period_s=0.002) as watch:
+        taken = watch.taken()
+        while len(taken) < 3:
+            time.sleep(0.002)
+            taken += watch.taken()
+    assert all(reading.clock_hz == 1e9 for reading in taken + watch.taken())
+    time.sleep(0.02)
+    assert watch.taken() == ()
+
+
+def test_readings_before_and_after_are_not_of_the_measuring() -> None:
+    with Watch(FakeBackend(), [], period_s=60) as watch:
+        with watch.measuring():
+            watch.reading()
+        readings = watch.taken()
+    assert [reading.measuring for reading in readings] == [False, False, True, False]
+    assert all(reading.clock_hz is None and reading.utilisation is None for reading in readings)
+
+
+def test_only_calls_that_may_run_something_occupy_the_device() -> None:
+    backend = FakeBackend()
+    with Watch(backend, [], period_s=60) as watch:
+        counted = watch.counted(backend)
+        assert counted.device is PRESENT
+        backend.clock_s += 5.0
+        counted.rest(2.0)
+        assert watch.reading().occupied_total_s == 0.0
+        with watch.occupying():
+            backend.clock_s += 3.0
+            assert watch.reading().occupied_total_s == 3.0  # a call that has not ended
+        assert watch.reading().at_s == 10.0
+        assert watch.reading().occupied_total_s == 3.0
+
+
+def test_calls_are_passed_on_and_counted() -> None:
+    backend = FakeBackend()
+    with Watch(backend, [], period_s=60) as watch:
+        counted = watch.counted(backend)
+        backend.run = lambda launches: setattr(backend, "clock_s", backend.clock_s + len(launches))  # type: ignore[method-assign]
+        counted.run([1, 2, 3])  # type: ignore[list-item]
+        assert watch.reading().occupied_total_s == 3.0
+        with pytest.raises(KeyError):
+            counted.free(7)  # type: ignore[arg-type]
+
+
+def test_a_call_that_fails_occupies_no_longer() -> None:
+    backend = FakeBackend()
+    with Watch(backend, [], period_s=60) as watch:
+        with pytest.raises(KeyError):
+            watch.counted(backend).read(7, 1)  # type: ignore[arg-type]
+        backend.clock_s += 1.0
+        assert watch.reading().occupied_total_s == 0.0
+
+
+def test_spans_are_of_the_backend_s_clock() -> None:
+    backend = FakeBackend(clock_s=1000.0)
+    with Watch(backend, [lambda: {"others_utilisation": float(backend.clock_s > 1005)}], period_s=60) as watch:
+        for _ in range(100):
+            backend.clock_s += 0.1
+            watch.reading()
+        found = watch.spans(1000.0)
+        assert watch.since_began(backend.now()) == pytest.approx(10.0)
+    assert [span.causes for span in found] == [{Cause.PROCESSES}]
+    assert 1003 < found[0].began_s <= 1005 < found[0].ended_s <= backend.now()

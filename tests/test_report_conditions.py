@@ -1,0 +1,178 @@
+"""What a report says of the conditions of its run: made from readings of which it is known what disturbed them."""
+# ruff: noqa: D103 - the names of the tests say what they check
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from gpureport.disturbance import Cause, spans
+from gpureport.pipeline import run
+from gpureport.records import Conditions, MeasuredPoint, Reading
+from gpureport.report.conditions import (
+    AFFECTED,
+    conditions_table,
+    disturbed,
+    disturbed_table,
+    load_sentences,
+)
+from gpureport.report.document import Report, load_report, save_report
+from gpureport.report.render import render_html
+from tests.fake_backend import FakeBackend, Steps
+from tests.fake_run import Again, Copy, Missing, plan
+from tests.make_report import make_report
+
+Make = Callable[[float], Reading]
+
+
+def beside(at_s: float) -> Reading:
+    """Another process keeps the device busy from second 10 to 20."""
+    there = 10 <= at_s < 20
+    return Reading(
+        at_s=at_s,
+        measuring=True,
+        occupied_total_s=0.5 * at_s,
+        clock_hz=1.71e9 if there else 1.98e9,
+        utilisation=1.0 if there else 0.5,
+        others_utilisation=0.9 if there else 0.0,
+        other_processes=int(there),
+        throttle_reasons=("power cap",) if there else (),
+        load_average=1.5,
+    )
+
+
+def quiet(at_s: float) -> Reading:
+    return beside(at_s % 9).model_copy(update={"at_s": at_s, "occupied_total_s": 0.5 * at_s})
+
+
+@cache
+def small() -> Report:
+    return make_report(families=5)
+
+
+def with_samples(make: Make, began_s: float, samples: int = 20, every_s: float = 0.1, discarded: int = 0) -> Report:
+    """A minute of readings; the sweeps of each family begin so many seconds after those of the one before it."""
+    report = small()
+    families = list(dict.fromkeys(m.key.workload for m in report.measurements))
+
+    def timed(point: MeasuredPoint) -> MeasuredPoint:
+        taken = tuple(index * every_s for index in range(samples))
+        return point.model_copy(update={"samples_s": (1e-3,) * samples, "taken_at_s": taken, "discarded": discarded})
+
+    measurements = tuple(
+        m.model_copy(
+            update={"began_s": 5.0 + began_s * families.index(m.key.workload), "points": tuple(map(timed, m.points))}
+        )
+        for m in report.measurements
+    )
+    readings = tuple(make(index / 10) for index in range(601))
+    half = len(readings) // 2
+    parts = (
+        Conditions(workload=name, readings=part) for name, part in (("a/b", readings[:half]), ("c/d", readings[half:]))
+    )
+    return report.model_copy(update={"measurements": measurements, "conditions": tuple(parts)})
+
+
+def test_disturbed_samples_are_counted_by_workload() -> None:
+    report = with_samples(beside, began_s=8.0)  # at 5, 13, 21, … s, for two seconds each
+
+    assert [(w.name, w.affected, w.causes) for w in disturbed(report)] == [("family_01/only", True, (Cause.PROCESSES,))]
+    found = disturbed(report)[0]
+    assert found.disturbed == found.samples > 0
+
+
+def test_page_one_says_which_workloads_were_disturbed_and_what_to_do() -> None:
+    report = with_samples(beside, began_s=3.0)  # at 5, 8, 11, 14, 17 s
+
+    text = load_sentences(report)
+    assert text.startswith("Other processes used the device during ")
+    assert " of the samples of 4 of 6 workloads: family_01/only, family_02/only, family_03/only and 1 more." in text
+    assert text.endswith("Measure again while nothing else uses the device.")
+    html = render_html(report)
+    page_one = html[: html.index('class="contents"')]
+    assert "<strong>△ Disturbed measurements.</strong> Other processes used the device during" in page_one
+    assert "Conditions while measuring" in html
+    assert "throttle reason: power cap" in html
+
+
+def test_a_quiet_run_says_nothing_on_page_one() -> None:
+    report = with_samples(quiet, began_s=3.0)
+
+    assert (disturbed(report), load_sentences(report)) == ((), "")
+    html = render_html(report)
+    assert "Disturbed measurements" not in html
+    assert "No sample is known to be disturbed" in html
+
+
+@pytest.mark.parametrize(("share", "said"), [(AFFECTED - 0.05, False), (AFFECTED, True)])
+def test_a_few_disturbed_samples_do_not_reach_page_one(share: float, said: bool) -> None:
+    """Of a hundred samples of each point, some lie in the eleven seconds that stand for the ten disturbed ones."""
+    span = spans([beside(index / 10) for index in range(601)], "gpu")[0]
+    every_s = (span.ended_s - span.began_s) / (100 * share)
+    first = span.began_s - 5.0 - 0.001  # so that the first sample is the first one disturbed
+    report = with_samples(beside, 0.0, samples=100, every_s=every_s)
+    shifted = tuple(m.model_copy(update={"began_s": 5.0 + first + 0.002}) for m in report.measurements)
+    report = report.model_copy(update={"measurements": shifted})
+
+    assert {round(w.disturbed / w.samples, 2) for w in disturbed(report)} == {round(share, 2)}
+    assert bool(load_sentences(report)) is said
+
+
+def test_discarded_samples_are_in_the_table_and_not_on_page_one() -> None:
+    report = with_samples(quiet, began_s=3.0, discarded=2)
+
+    assert load_sentences(report) == ""
+    table = disturbed_table(report)
+    assert len(table.rows) == 5
+    assert all(row[2] == "0 (0 %)" and int(row[3]) > 0 for row in table.rows)
+
+
+def test_the_table_shows_clocks_use_reasons_and_what_is_missing() -> None:
+    rows = {row[0]: row[1:] for row in conditions_table(with_samples(beside, 3.0)).rows}
+
+    assert rows["clock"] == ("1.98 GHz", "1.71 GHz", "1.98 GHz", "601", "0")
+    assert rows["utilisation by others, at least"][1:3] == ("0 %", "90 %")
+    assert rows["throttle reason: power cap"][0] == "17 % of readings"
+    assert rows["cores used by other processes"] == ("—", "—", "—", "0", "600")
+    assert rows["load average"][0] == "1.5"
+
+
+def test_missing_readings_are_missing_and_not_zero() -> None:
+    report = with_samples(lambda at_s: Reading(at_s=at_s, measuring=True), began_s=3.0)
+
+    assert load_sentences(report) == ""
+    assert all(
+        row[1:4] == ("—", "—", "—") and row[4] == "0" and int(row[5]) >= 600 for row in conditions_table(report).rows
+    )
+
+
+def test_older_reports_have_no_conditions() -> None:
+    report = small()
+
+    assert (disturbed(report), load_sentences(report), conditions_table(report).rows) == ((), "", ())
+    assert "Conditions while measuring" not in render_html(report)
+
+
+def test_readings_survive_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "report.json"
+    report = with_samples(beside, began_s=3.0)
+    save_report(report, path)
+    assert load_report(path).conditions == report.conditions
+    assert '"others_utilisation": null' not in path.read_text()
+
+
+def test_a_run_keeps_readings_of_every_workload_and_when_its_sweeps_began() -> None:
+    report = run(plan(Copy(), Again(), Missing()), FakeBackend(clock_s=77.0), lambda _: None, Steps())
+
+    assert [c.workload for c in report.conditions] == ["test/copy", "test/again", "test/missing"]
+    assert all(len(c.readings) >= 2 for c in report.conditions)
+    for measurement, conditions in zip(report.measurements, report.conditions, strict=False):
+        began, ended = measurement.began_s, (measurement.began_s or 0.0) + measurement.duration_s
+        assert began is not None
+        assert conditions.readings[0].at_s - 1e-6 <= began <= ended <= conditions.readings[-1].at_s + 1e-6
+        occupied = conditions.readings[-1].occupied_total_s
+        assert occupied is not None
+        assert 0 < occupied <= conditions.readings[-1].at_s
+    times = [reading.at_s for c in report.conditions for reading in c.readings]
+    assert times == sorted(times)
