@@ -1,5 +1,6 @@
 """Records put together, summed up in words and tables."""
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -10,11 +11,12 @@ from gpureport.records import CodeEvidence, Finding, MachineCode, MeasuredPoint,
 from gpureport.report import appendix, compiled, tables
 from gpureport.report.blocks import as_predicted, expected_blocks
 from gpureport.report.captions import block_title, case_caption, legend, section_title, shape_caption, size_caption
-from gpureport.report.curves import Curve, FindingPair, curves, paired, verdicts
+from gpureport.report.curves import Curve, FindingPair, curves, paired, specified, verdicts
 from gpureport.report.document import Report
 from gpureport.report.numbers import by_kind, families, places
 from gpureport.report.values import value_at
 from gpureport.report.words import (
+    agreeing,
     explanations,
     family_name,
     feature_text,
@@ -88,11 +90,32 @@ def test_verdicts_put_the_farthest_first(report: Report) -> None:
     second, third = rows[1].farthest, rows[2].farthest
     assert second.urgency <= third.urgency
     alike = [
-        pair.main
-        for pair in paired(report.findings)
+        pair.main.verdict
+        for pair in specified(report)
         if (pair.main.workload, pair.main.feature) == (second.main.workload, second.main.feature)
     ]
-    assert rows[1].total == len(alike)
+    assert sorted(rows[1].verdicts) == sorted(alike)
+
+
+def test_a_feature_counts_once(report: Report) -> None:
+    """Not once for each of its positions, nor for each prediction that it is compared with."""
+    counted = Counter(
+        (main.workload, main.variant, main.sweep, main.feature, main.level)
+        for main in (pair.main for pair in specified(report))
+    )
+    positions = {pair.main.position for pair in specified(report)}
+
+    assert counted
+    assert set(counted.values()) == {1}
+    assert positions == {"midpoint", "n90", "plateau"}
+
+
+def test_what_agrees_is_told_apart_from_what_lies_within_an_interval() -> None:
+    """``2 + 1 of 4``: the middle grade is none of the first."""
+    grades = [Verdict.AGREES, Verdict.WITHIN, Verdict.AGREES, Verdict.OFF]
+
+    assert agreeing(grades) == "2 + 1 of 4"
+    assert agreeing(grades[2:]) == "1 of 2"
 
 
 def test_what_was_not_observed_is_said(report: Report) -> None:
@@ -516,12 +539,12 @@ def _with_values(curve: Curve, value: float) -> Curve:
 
 
 def test_the_verdict_s_sign_stands_before_what_it_is_about(report: Report) -> None:
-    """The ratio, or else the verdict in words; how many of several values agree."""
+    """The ratio, or else the verdict in words."""
     group = curves(report)[0].groups[0]
     lost = group.main.main.model_copy(update={"ratio": None, "verdict": Verdict.NOT_OBSERVED})
 
-    assert judgement(replace(group, agreeing=2, total=3)) == "✓ 0.943 (2/3)"
-    assert judgement(replace(group, main=FindingPair(lost, None), total=1)) == "○ not observed"
+    assert judgement(group) == "✓ 0.943"
+    assert judgement(replace(group, main=FindingPair(lost, None))) == "○ not observed"
 
 
 def test_families_of_the_appendix_are_numbered(report: Report) -> None:

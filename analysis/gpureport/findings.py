@@ -8,6 +8,7 @@ from math import log
 
 from gpureport.matching import Match, match_curves
 from gpureport.records import (
+    AGREEMENT,
     CurveFeature,
     Explanation,
     Finding,
@@ -21,11 +22,9 @@ from gpureport.records import (
 from gpureport.spec.models import Device
 from gpureport.units import format_bytes, format_ratio, format_value
 
-AGREEMENT = 1.2
-"""Largest factor between prediction and observation that still counts as agreement: what published analytic models
-reach on average is 13 to 24 % (Hong & Kim 2009, GPUMech 2014, MDM 2020, AMALI 2025)."""
 UNCERTAIN = 2.0
-"""The same where their intervals meet; intervals so wide that they meet in any case prove nothing."""
+"""Largest factor between the two that an interval excuses; intervals so wide that they meet in any case prove
+nothing."""
 ABOVE_CEILING = 1.05
 """A rate this far above what the hardware can do is an error: clocks above the listed one explain less."""
 ASSUMED = 5.0
@@ -61,7 +60,7 @@ def explained(findings: Iterable[Finding], explanations: Iterable[Explanation]) 
 
     def tell(finding: Finding) -> Finding:
         sentence = said.get(f"{finding.workload}/{finding.variant}/{finding.sweep}")
-        if sentence is None or finding.verdict is Verdict.AGREES:
+        if sentence is None or finding.verdict.as_predicted:
             return finding
         return finding.model_copy(update={"explanation": f"{finding.explanation} {sentence}".strip()})
 
@@ -132,8 +131,15 @@ def _verdict(match: Match, ratio: float | None) -> Verdict:
         return Verdict.NOT_PREDICTED
     if match.observed is None or ratio is None:
         return Verdict.NOT_OBSERVED
-    limit = UNCERTAIN if _meet(match.predicted, match.observed) else AGREEMENT
-    return Verdict.AGREES if 1 / limit <= ratio <= limit else Verdict.OFF
+    return grade(ratio, meet=_meet(match.predicted, match.observed))
+
+
+def grade(ratio: float, *, meet: bool) -> Verdict:
+    """Return how well a value answers its prediction, by their *ratio* and by whether their intervals *meet*."""
+    apart = max(ratio, 1 / ratio)
+    if apart <= AGREEMENT:
+        return Verdict.AGREES
+    return Verdict.WITHIN if meet and apart <= UNCERTAIN else Verdict.OFF
 
 
 def _meet(one: CurveFeature, other: CurveFeature) -> bool:

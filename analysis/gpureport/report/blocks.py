@@ -189,10 +189,10 @@ def surprise_blocks(report: Report) -> list[Block]:
                 numbers="hypotheses",
             )
         )
-    if any(pair.main.verdict is not Verdict.AGREES for pair in specified(report)):
+    if any(not pair.main.verdict.as_predicted for pair in specified(report)):
         caption = (
-            "Of each kernel and feature the value farthest from its prediction; the last column says how many of its "
-            "values agree."
+            "The feature of each kind and family that is farthest from its prediction. Agree: how many of all these "
+            "features lie within a factor of 1.2, + how many only within the interval."
         )
         blocks.append(
             Block(

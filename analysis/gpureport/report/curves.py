@@ -21,7 +21,7 @@ from gpureport.records import (
 )
 from gpureport.report.document import Report
 
-SEVERITY = (Verdict.ERROR, Verdict.OFF, Verdict.NOT_OBSERVED, Verdict.NOT_PREDICTED, Verdict.AGREES)
+SEVERITY = (Verdict.ERROR, Verdict.OFF, Verdict.NOT_OBSERVED, Verdict.NOT_PREDICTED, Verdict.WITHIN, Verdict.AGREES)
 """Verdicts, the one that a reader should see first in front."""
 
 MAIN_POSITIONS = frozenset({"midpoint", "n90", "plateau", "peak", "case"})
@@ -60,13 +60,11 @@ class FindingPair:
 
 @dataclass(frozen=True)
 class Group:
-    """One feature of one curve: its main value, and how many of its values agree with their prediction."""
+    """One feature of one curve, by its main value."""
 
     name: str
     """The variant."""
     main: FindingPair
-    agreeing: int
-    total: int
     tested: str = ""
     """What the hypotheses tested on the curve came to, a sentence that ends the explanations of what is off."""
 
@@ -112,19 +110,7 @@ class Curve:
     @property
     def groups(self) -> tuple[Group, ...]:
         """The curve's values, those of one feature and level together, in the order in which they were found."""
-        found: dict[tuple[str, str], list[FindingPair]] = {}
-        for pair in self.pairs:
-            found.setdefault((pair.main.feature, pair.main.level), []).append(pair)
-        return tuple(
-            Group(
-                name=self.key.variant,
-                main=min(_main_positions(pairs), key=lambda pair: pair.urgency),
-                agreeing=sum(pair.main.verdict is Verdict.AGREES for pair in pairs),
-                total=len(pairs),
-                tested=self.tested,
-            )
-            for pairs in found.values()
-        )
+        return tuple(Group(self.key.variant, main, self.tested) for main in _by_feature(self.pairs))
 
     @property
     def points(self) -> tuple[PredictedPoint | ObservedPoint, ...]:
@@ -144,8 +130,17 @@ def paired(findings: Iterable[Finding]) -> tuple[FindingPair, ...]:
 
 
 def specified(report: Report) -> tuple[FindingPair, ...]:
-    """Return what page one counts: the values that have a finding on the specification."""
-    return tuple(pair for pair in paired(report.findings) if pair.specification)
+    """Return what page one counts: the main value of each feature that has a finding on the specification."""
+    return _by_feature(pair for pair in paired(report.findings) if pair.specification)
+
+
+def _by_feature(pairs: Iterable[FindingPair]) -> tuple[FindingPair, ...]:
+    """Return the main value of each feature, in the order in which features first appear."""
+    found: dict[tuple[str, ...], list[FindingPair]] = {}
+    for pair in pairs:
+        f = pair.main
+        found.setdefault((f.workload, f.variant, f.sweep, f.feature, f.level), []).append(pair)
+    return tuple(min(_main_positions(group), key=lambda pair: pair.urgency) for group in found.values())
 
 
 def specified_values(found: Iterable[Curve], position: Position) -> list[Finding]:
@@ -185,12 +180,12 @@ def curves(report: Report) -> tuple[Curve, ...]:
 
 @dataclass(frozen=True)
 class Verdicts:
-    """The findings of one feature of one workload: the one farthest off, and how many of all agree."""
+    """The findings on one kind of feature of one workload, the one farthest off first."""
 
     workload: str
     farthest: FindingPair
-    agreeing: int
-    total: int
+    verdicts: tuple[Verdict, ...]
+    """One a feature."""
 
 
 def verdicts(report: Report) -> tuple[Verdicts, ...]:
@@ -201,9 +196,8 @@ def verdicts(report: Report) -> tuple[Verdicts, ...]:
     rows = (
         Verdicts(
             workload=workload,
-            farthest=min(_main_positions(group), key=lambda pair: pair.urgency),
-            agreeing=sum(pair.main.verdict is Verdict.AGREES for pair in group),
-            total=len(group),
+            farthest=min(group, key=lambda pair: pair.urgency),
+            verdicts=tuple(pair.main.verdict for pair in group),
         )
         for (workload, _), group in groups.items()
     )

@@ -8,7 +8,7 @@ from gpureport.report.curves import Curve, specified_values, verdicts
 from gpureport.report.document import Report
 from gpureport.report.figures.style import shorten
 from gpureport.report.tables import UNKNOWN, Table
-from gpureport.report.words import MARKS, TIMES, family_name, feature_text, kernel_name, observed_head
+from gpureport.report.words import MARKS, TIMES, agreeing, family_name, feature_text, kernel_name, observed_head
 from gpureport.units import format_interval, format_predicted, format_ratio, format_value
 
 _MOST = 12
@@ -52,7 +52,7 @@ def taper_table(report: Report, found: Iterable[Curve]) -> Table:
             str(len(mains)),
             _span([f.predicted for f in mains]),
             _span([f.observed for f in mains]),
-            f"{sum(f.verdict is Verdict.AGREES for f in mains)} of {len(mains)}",
+            agreeing(f.verdict for f in mains),
             _farthest(report, mains),
         )
         for family, mains in families.items()
@@ -70,7 +70,7 @@ def _span(values: Iterable[float | None]) -> str:
 
 
 def _farthest(report: Report, mains: Iterable[Finding]) -> str:
-    off = [f for f in mains if f.ratio and f.verdict is not Verdict.AGREES]
+    off = [f for f in mains if f.ratio and not f.verdict.as_predicted]
     if not off:
         return UNKNOWN
     worst = max(off, key=lambda f: max(f.ratio or 1.0, 1 / (f.ratio or 1.0)))
@@ -101,9 +101,9 @@ def farthest_table(report: Report) -> Table:
             format_interval(f.observed, f.ci_low, f.ci_high, f.unit),
             format_ratio(f.ratio),
             verdict_text(f.verdict),
-            f"{row.agreeing} of {row.total}",
+            agreeing(row.verdicts),
         )
         for row in verdicts(report)[:_MOST]
-        if (f := row.farthest.main).verdict is not Verdict.AGREES
+        if not (f := row.farthest.main).verdict.as_predicted
     )
     return Table(columns, rows, frozenset({*columns[2:5], "agree"}))

@@ -1,6 +1,7 @@
 """What the report says in plain sentences, made from its records."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from gpureport.advice import WITHIN, FamilyAdvice
@@ -12,6 +13,7 @@ from gpureport.units import format_percent, format_ratio
 
 MARKS = {
     Verdict.AGREES: "✓",
+    Verdict.WITHIN: "≈",
     Verdict.OFF: "△",
     Verdict.NOT_OBSERVED: "○",
     Verdict.NOT_PREDICTED: "◇",
@@ -54,13 +56,17 @@ def feature_text(feature: CurveFeature | Finding) -> str:
 
 
 def judgement(group: Group) -> str:
-    """Write what the verdict on a feature's main value is about, with its sign: ``✓ 0.98 (2/3)``, ``○ not observed``.
-
-    In parentheses, of several values, how many agree.
-    """
+    """Write what the verdict on a feature's main value is about, with its sign: ``✓ 0.98``, ``○ not observed``."""
     main = group.main.main
     about = str(main.verdict) if main.ratio is None else format_ratio(main.ratio)
-    return f"{MARKS[main.verdict]} {about}" + (f" ({group.agreeing}/{group.total})" if group.total > 1 else "")
+    return f"{MARKS[main.verdict]} {about}"
+
+
+def agreeing(verdicts: Iterable[Verdict]) -> str:
+    """Say how many of several values agree, and after a plus how many just lie within intervals: ``12 + 3 of 17``."""
+    counts = Counter(verdicts)
+    within = f" + {counts[Verdict.WITHIN]}" if counts[Verdict.WITHIN] else ""
+    return f"{counts[Verdict.AGREES]}{within} of {counts.total()}"
 
 
 def explanations(groups: Iterable[Group]) -> tuple[str, ...]:
@@ -68,7 +74,7 @@ def explanations(groups: Iterable[Group]) -> tuple[str, ...]:
 
     What hypotheses say of a whole curve comes last, once for all of its values.
     """
-    off = [group for group in groups if group.main.main.verdict is not Verdict.AGREES and group.main.main.explanation]
+    off = [group for group in groups if not group.main.main.verdict.as_predicted and group.main.main.explanation]
     own = ((f"{g.name}, {feature_text(g.main.main)}", g.main.main.explanation.removesuffix(g.tested)) for g in off)
     return with_names([*((name, text.rstrip()) for name, text in own), *((g.name, g.tested) for g in off if g.tested)])
 
