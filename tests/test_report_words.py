@@ -7,20 +7,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpureport.cli.summary import print_findings
 from gpureport.records import CodeEvidence, Finding, MachineCode, MeasuredPoint, Verdict, Verification
 from gpureport.report import appendix, compiled, tables
 from gpureport.report.blocks import as_predicted, expected_blocks
 from gpureport.report.captions import block_title, case_caption, legend, section_title, shape_caption, size_caption
 from gpureport.report.curves import Curve, FindingPair, curves, paired, specified, verdicts
 from gpureport.report.document import Report
+from gpureport.report.lists import farthest_table
 from gpureport.report.numbers import by_kind, families, places
+from gpureport.report.render import render_html
 from gpureport.report.values import value_at
 from gpureport.report.words import (
     agreeing,
     explanations,
     family_name,
     feature_text,
+    fitted_text,
     judgement,
+    observed_text,
     whole_sentences,
     with_names,
 )
@@ -545,6 +550,30 @@ def test_the_verdict_s_sign_stands_before_what_it_is_about(report: Report) -> No
 
     assert judgement(group) == "✓ 0.943"
     assert judgement(replace(group, main=FindingPair(lost, None))) == "○ not observed"
+
+
+def test_a_fitted_plateau_is_labelled_and_has_the_best_sample_beside_it(report: Report) -> None:
+    """In the appendix, in tables, and in the terminal."""
+    plain = next(f for f in report.findings if f.position == "plateau" and f.basis == "specification")
+    fitted = plain.model_copy(update={"observed": 9e12, "best_point": 4.5e12, "verdict": Verdict.OFF, "ratio": 2.0})
+    text = "fitted, without launch cost; best sample 4.50 Tcell/s"
+    told = report.model_copy(update={"findings": (fitted,)})
+
+    assert fitted_text(plain) == ""
+    assert text in observed_text(fitted)
+    assert text in render_html(told)
+    assert text in farthest_table(told).rows[0][3]
+
+
+def test_the_terminal_has_the_best_sample_below_a_fitted_plateau(
+    report: Report, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In a row of its own."""
+    plain = next(f for f in report.findings if f.position == "plateau")
+    print_findings([plain.model_copy(update={"observed": 9e12, "best_point": 4.5e12, "unit": "B/s"})])
+
+    (line,) = (line for line in capsys.readouterr().out.splitlines() if "best sample" in line)
+    assert line.split() == ["fitted,", "without", "launch", "cost;", "best", "sample:", "4500", "GB/s"]
 
 
 def test_families_of_the_appendix_are_numbered(report: Report) -> None:

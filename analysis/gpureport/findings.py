@@ -121,6 +121,7 @@ def _finding(match: Match, context: _Context) -> Finding:
         ratio=ratio,
         predicted_low=match.predicted.ci_low if match.predicted else None,
         predicted_high=match.predicted.ci_high if match.predicted else None,
+        best_point=match.observed.best_point if match.observed else None,
         verdict=verdict,
         explanation=above or _explanation(match, verdict, context),
     )

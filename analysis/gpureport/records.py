@@ -148,6 +148,9 @@ class CurveFeature(Record):
     ci_low: Compact | None = None
     ci_high: Compact | None = None
     """95 % interval; ``None`` for a prediction that has none."""
+    best_point: Compact | None = None
+    """Of a plateau that is fitted without launch cost, and so lies above all of its points: the best value of these.
+    ``None``: points reach the value."""
 
 
 class Sensitivity(Record):
@@ -376,6 +379,8 @@ class Finding(Record):
     predicted_low: Compact | None = None
     predicted_high: Compact | None = None
     """95 % interval of the prediction, from the uncertainties of the device's facts."""
+    best_point: Compact | None = None
+    """Of what was observed, see :class:`CurveFeature`."""
     verdict: Verdict
     explanation: str
     """One or two sentences: what binds there, and why the two differ where they do."""

@@ -10,7 +10,7 @@ from gpureport.report.curves import MAIN_POSITIONS, Curve, curves
 from gpureport.report.document import Claim, Publication, Report
 from gpureport.report.surprises import claims
 from gpureport.report.tables import UNKNOWN, Table
-from gpureport.report.words import feature_text
+from gpureport.report.words import feature_text, fitted_text
 from gpureport.units import format_ratio, format_value
 
 _FEW, _FEW_FEATURES = 4, 2  # times and features that are told one by one
@@ -162,7 +162,8 @@ def _feature_value(name: str, finding: Finding) -> str:
         "not there" if value is None else format_value(value, finding.unit)
         for value in (finding.observed, finding.predicted)
     )
-    return f"{name}, {feature_text(finding)}: {published} in what was published, {ours} predicted."
+    fitted = f" ({text})" if (text := fitted_text(finding)) else ""
+    return f"{name}, {feature_text(finding)}: {published}{fitted} in what was published, {ours} predicted."
 
 
 def _features(claim: Claim, curve: Curve) -> list[Finding]:

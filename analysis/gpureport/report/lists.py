@@ -8,7 +8,16 @@ from gpureport.report.curves import Curve, specified_values, verdicts
 from gpureport.report.document import Report
 from gpureport.report.figures.style import shorten
 from gpureport.report.tables import UNKNOWN, Table
-from gpureport.report.words import MARKS, TIMES, agreeing, family_name, feature_text, kernel_name, observed_head
+from gpureport.report.words import (
+    MARKS,
+    TIMES,
+    agreeing,
+    family_name,
+    feature_text,
+    kernel_name,
+    observed_head,
+    observed_text,
+)
 from gpureport.units import format_interval, format_predicted, format_ratio, format_value
 
 _MOST = 12
@@ -98,7 +107,7 @@ def farthest_table(report: Report) -> Table:
             kernel_name(report, f.workload, f.variant),
             shorten(feature_text(f), _NAME),
             format_predicted(f.predicted, f.predicted_low, f.predicted_high, f.unit),
-            format_interval(f.observed, f.ci_low, f.ci_high, f.unit),
+            observed_text(f),
             format_ratio(f.ratio),
             verdict_text(f.verdict),
             agreeing(row.verdicts),

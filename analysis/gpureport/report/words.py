@@ -9,7 +9,7 @@ from gpureport.records import CurveFeature, Finding, Verdict
 from gpureport.report.curves import Group
 from gpureport.report.document import Report
 from gpureport.report.figures.style import shorten
-from gpureport.units import format_percent, format_ratio
+from gpureport.units import format_interval, format_percent, format_ratio, format_value
 
 MARKS = {
     Verdict.AGREES: "✓",
@@ -53,6 +53,19 @@ def feature_text(feature: CurveFeature | Finding) -> str:
         return f"{feature.position} {feature.level}"
     text = (_OF_A_STEP if is_step(feature.level) else _POSITIONS)[feature.position].format(level=feature.level)
     return text.removesuffix(" in device")
+
+
+def fitted_text(finding: Finding) -> str:
+    """Say of a plateau that no dispatch reaches how it came about, and what was measured; of all else nothing."""
+    if finding.best_point is None:
+        return ""
+    return f"fitted, without launch cost; best sample {format_value(finding.best_point, finding.unit)}"
+
+
+def observed_text(finding: Finding) -> str:
+    """Write what was observed with its interval, and how it came about if it is no sample's."""
+    value = format_interval(finding.observed, finding.ci_low, finding.ci_high, finding.unit)
+    return "; ".join(part for part in (value, fitted_text(finding)) if part)
 
 
 def judgement(group: Group) -> str:
