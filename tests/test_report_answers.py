@@ -127,7 +127,8 @@ def test_caches_are_told_from_the_inside_out_by_what_is_known_best() -> None:
         finding("midpoint", mib(0.2, 0.19, 0.21), mib(0.21, 0.2, 0.22), level="L1"),
         finding("midpoint", mib(40, 39.99, 40.01), mib(60, 58, 62), Verdict.OFF, variant="game_of_life/naive"),
         finding("midpoint", None, mib(60, 58, 62), Verdict.NOT_OBSERVED, variant="game_of_life/packed64"),
-        finding("midpoint", mib(80, 79, 81), None, Verdict.NOT_PREDICTED, level="step at 80 MiB"),
+        finding("midpoint", mib(400, 395, 405), None, Verdict.NOT_PREDICTED, level="step at 400 MiB"),
+        finding("midpoint", mib(36.1, 36, 36.2), None, Verdict.NOT_PREDICTED, level="step at 36.1 MiB"),
     )
 
     assert told == [
@@ -140,7 +141,11 @@ def test_caches_are_told_from_the_inside_out_by_what_is_known_best() -> None:
             "40 MiB (Game of Life, one byte a cell) to 57 MiB (Read bandwidth)."
         ),
         "One sweep that should show where the L2 gives out did not.",
-        "No cache explains the step at 80 MiB (Read bandwidth).",
+        "No cache explains the transition at 400 MiB (Read bandwidth).",
+        (
+            "Not predicted, but within the transition range of the L2, its likely cause: "
+            "transition at 36.1 MiB (Read bandwidth)."
+        ),
     ]
 
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from gpureport.cli.tables import Row, print_table
+from gpureport.matching import is_step
 from gpureport.records import CurveFeature, Explanation, Finding
 from gpureport.report.surprises import fitting
-from gpureport.report.words import is_step
 from gpureport.text import off_by
 from gpureport.units import format_interval, format_ratio, format_value
 

@@ -7,13 +7,14 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from statistics import median
 
-from gpureport.findings import ceiling_text
+from gpureport.findings import ceiling_text, likely_level
+from gpureport.matching import is_step
 from gpureport.records import AGREEMENT, CurveFeature, Finding, Verdict
 from gpureport.report.curves import Curve, specified, specified_values
 from gpureport.report.difference import compared, meet, value_text, width
 from gpureport.report.document import Report
 from gpureport.report.limits import Limit, limits
-from gpureport.report.words import agreeing, is_step, kernel_name
+from gpureport.report.words import agreeing, kernel_name
 from gpureport.spec.models import Device
 from gpureport.units import format_percent, format_predicted, format_value
 
@@ -67,7 +68,7 @@ def caches(report: Report, found: Sequence[Curve]) -> list[str]:
     steps = [finding for finding in cliffs if is_step(finding.level) and finding.observed]
     if not told and not steps:
         return ["No cache was seen to give out."] if report.machine or cliffs else []
-    return [*_sum(told), *_spans(report, levels, cliffs), *_steps(report, steps)]
+    return [*_sum(told), *_spans(report, levels, cliffs), *_steps(report, curves, steps)]
 
 
 def _levels(device: Device) -> list[str]:
@@ -109,12 +110,27 @@ def _spans(report: Report, levels: Sequence[str], cliffs: Sequence[Finding]) -> 
     return texts
 
 
-def _steps(report: Report, steps: Sequence[Finding]) -> list[str]:
-    if not steps:
-        return []
+def _steps(report: Report, found: Iterable[Curve], steps: Iterable[Finding]) -> list[str]:
+    """Say which caches are the likely cause of transitions that were not predicted, and which no cache explains."""
+    foreseen = {str(curve.key): _foreseen(curve) for curve in found}
+    causes: dict[str | None, list[Finding]] = {}
+    for step in steps:
+        key = f"{step.workload}/{step.variant}/{step.sweep}"
+        likely = likely_level(step.observed or 0.0, report.device, foreseen.get(key, ()))
+        causes.setdefault(likely and likely[0], []).append(step)
+    return [_cause(level, _transitions(report, of)) for level, of in causes.items()]
+
+
+def _cause(level: str | None, transitions: str) -> str:
+    if level is None:
+        return f"No cache explains the {transitions}."
+    return f"Not predicted, but within the transition range of {_the(level)}, its likely cause: {transitions}."
+
+
+def _transitions(report: Report, steps: Sequence[Finding]) -> str:
     told = ", ".join(f"at {value_text(step)} ({_name(report, step)})" for step in steps[:3])
     more = f" and {len(steps) - 3} more" if len(steps) > 3 else ""
-    return [f"No cache explains the {'step' if len(steps) == 1 else 'steps'} {told}{more}."]
+    return f"{'transitions' if len(steps) > 1 else 'transition'} {told}{more}"
 
 
 def _predicted_cliffs(curves: Iterable[Curve], levels: Sequence[str]) -> list[str]:

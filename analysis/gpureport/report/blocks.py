@@ -105,7 +105,7 @@ def taper_blocks(report: Report, found: Sequence[Curve]) -> list[Block]:
     caption = (
         "Work-items that bring kernels to 90 % of their best rate, from the least to the most of each family; "
         "predicted ones at the sizes that were measured. Sweeps over working sets show it too: ▲ in the figures of the "
-        "chapter before, there of all predicted sizes."
+        "chapter before. Tapers of different levels are not compared: each belongs to the first plateau of its curve."
     )
     return [Block("tapers", "Family by family", table=table, caption=caption, numbers="numbers")] if table.rows else []
 
@@ -115,8 +115,9 @@ def shape_blocks(report: Report, advice: Sequence[FamilyAdvice]) -> list[Block]:
     if not advice:
         return []
     caption = (
-        "The fewest shapes that serve every search of a family to within 3 % of its best rate, and what the worst "
-        "shape costs. Families that are not listed leave no choice: their work-groups belong to what they measure. "
+        "The fewest shapes that serve every search of a family to within 3 % of its best rate, each with all that do "
+        "as well, and what the worst shape costs. Families that are not listed leave no choice: their work-groups "
+        "belong to what they measure. "
         "No kernel has a third axis, so that no shape has one."
     )
     table = lists.shape_table(report, advice)

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
+from gpureport.matching import is_step
 from gpureport.report.curves import Curve, Group
 from gpureport.report.difference import compared, value_text
 from gpureport.report.document import Clock, Report
 from gpureport.report.figures.roofline import Dot
 from gpureport.report.figures.traces import Trace
-from gpureport.report.words import agreeing, feature_text, is_step
+from gpureport.report.words import agreeing, feature_text
 from gpureport.units import format_frequency, format_percent, format_ratio, format_value
 
 _FEW = 2  # cliffs and tapers that are told one by one

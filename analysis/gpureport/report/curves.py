@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
 
-from gpureport.matching import match_features
+from gpureport.matching import at_measured_sizes, renamed
 from gpureport.records import (
     Axis,
     Finding,
@@ -167,8 +167,8 @@ def curves(report: Report) -> tuple[Curve, ...]:
             key=key,
             metric=records[key].metric,
             axis=records[key].axis,
-            specification=predictions.get((key, "specification")),
-            calibrated=predictions.get((key, "calibrated")),
+            specification=_where_measured(predictions.get((key, "specification")), observations.get(key)),
+            calibrated=_where_measured(predictions.get((key, "calibrated")), observations.get(key)),
             measurement=measurements.get(key),
             observation=_with_names(observations.get(key), predictions.get((key, "specification"))),
             pairs=paired(findings.get((key.workload, key.variant, key.sweep), ())),
@@ -213,5 +213,11 @@ def _with_names(observation: Observation | None, prediction: Prediction | None) 
     """Give observed levels the names of the predicted ones that they answer."""
     if observation is None or prediction is None:
         return observation
-    matches = match_features(prediction.features, observation.features)
-    return observation.model_copy(update={"features": tuple(m.observed for m in matches if m.observed)})
+    return observation.model_copy(update={"features": renamed(prediction.features, observation.features)})
+
+
+def _where_measured(prediction: Prediction | None, observation: Observation | None) -> Prediction | None:
+    """Read the predicted taper off where findings do: at the sizes that were measured."""
+    if observation is None or prediction is None:
+        return prediction
+    return prediction.model_copy(update={"features": at_measured_sizes(prediction, observation)})

@@ -10,8 +10,8 @@ from gpureport.report.figures.style import shorten
 from gpureport.report.tables import UNKNOWN, Table
 from gpureport.report.words import (
     MARKS,
-    TIMES,
     agreeing,
+    any_of,
     family_name,
     feature_text,
     kernel_name,
@@ -94,7 +94,7 @@ def shape_table(report: Report, advice: Iterable[FamilyAdvice]) -> Table:
         worst = max(family.variants, key=lambda variant: variant.gain)
         gains = [format_ratio(pick(v.gain for v in family.variants)) for pick in (min, max)]
         span = gains[0] if gains[0] == gains[1] else " to ".join(gains)
-        shapes = ", ".join(shape.replace(" x ", TIMES) for shape in family.shapes)
+        shapes = "; ".join(map(any_of, family.choices))
         rows.append((family_name(report, family.family), str(len(family.variants)), shapes, span, worst.name))
     return Table(columns, tuple(rows), frozenset({"searches", "best / worst"}))
 

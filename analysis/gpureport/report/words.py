@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from gpureport.advice import WITHIN, FamilyAdvice
+from gpureport.matching import is_step
 from gpureport.records import CurveFeature, Finding, Verdict
 from gpureport.report.curves import Group
 from gpureport.report.document import Report
@@ -39,12 +40,8 @@ _OF_A_STEP = _POSITIONS | {
 }
 TIMES = " \N{MULTIPLICATION SIGN} "
 _LONG_NAME = 48
+_SHAPES = 6  # work-group shapes that are named
 _NAMES = 4  # most that are listed in front of one text
-
-
-def is_step(level: str) -> bool:
-    """Return whether a level is a step that no cache is known to cause."""
-    return level.startswith("step at ")
 
 
 def feature_text(feature: CurveFeature | Finding) -> str:
@@ -131,13 +128,24 @@ def family_name(report: Report, family: str) -> str:
 def advice_sentence(family: str, advice: FamilyAdvice) -> str:
     """Say which work-group shapes serve a whole family."""
     share = f"within {format_percent(WITHIN)} of the best"
-    shapes = [_shape(shape) for shape in advice.shapes]
+    shapes = [any_of(choices) for choices in advice.choices]
     count = len(advice.variants)
     if count == 1:
-        return f"{family}: {shapes[0]} is the best of {len(advice.variants[0].shares)} shapes."
+        tried = len(advice.variants[0].shares)
+        if len(advice.choices[0]) == 1:
+            return f"{family}: {shapes[0]} is the best of {tried} shapes."
+        return f"{family}: {shapes[0]}; all of these come {share} of {tried} shapes."
     if len(shapes) == 1:
         return f"{family}: {shapes[0]} comes {share} for each of {count} searches."
-    return f"{family}: {listed(shapes)} suffice; one of them comes {share} for each of {count} searches."
+    return f"{family}: {'; and '.join(shapes)}. One of them comes {share} for each of {count} searches."
+
+
+def any_of(shapes: Sequence[str]) -> str:
+    """Name work-group shapes that do equally well: ``any of 64, 128, 256``; of many the first."""
+    names = [_shape(shape) for shape in shapes]
+    if len(names) > _SHAPES + 1:
+        names = [*names[:_SHAPES], f"{len(names) - _SHAPES} more"]
+    return names[0] if len(names) == 1 else f"any of {', '.join(names)}"
 
 
 def _shape(text: str) -> str:

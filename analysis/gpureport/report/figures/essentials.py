@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from gpureport.matching import is_step
 from gpureport.records import Verdict
 from gpureport.report.curves import Curve
 from gpureport.report.figures.canvas import Canvas, Pen
@@ -23,7 +24,7 @@ from gpureport.report.figures.style import (
     tick_text,
 )
 from gpureport.report.limits import Limit
-from gpureport.report.words import agreeing, is_step
+from gpureport.report.words import agreeing
 from gpureport.units import format_bytes, format_percent
 
 MOST_ROWS = 8
