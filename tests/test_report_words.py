@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpureport.cli.summary import print_findings
-from gpureport.records import CodeEvidence, Finding, MachineCode, MeasuredPoint, Verdict, Verification
+from gpureport.records import CodeEvidence, Compilation, Finding, MachineCode, MeasuredPoint, Verdict, Verification
 from gpureport.report import appendix, compiled, tables
 from gpureport.report.blocks import as_predicted, expected_blocks
 from gpureport.report.captions import block_title, case_caption, legend, section_title, shape_caption, size_caption
@@ -550,6 +550,34 @@ def test_the_verdict_s_sign_stands_before_what_it_is_about(report: Report) -> No
 
     assert judgement(group) == "✓ 0.943"
     assert judgement(replace(group, main=FindingPair(lost, None))) == "○ not observed"
+
+
+@pytest.mark.parametrize(
+    ("registers", "explained"),
+    [((170,), True), ((170, 255), True), ((64,), False), ((170, 64), False), ((None,), False)],
+)
+def test_a_launch_that_lacked_resources_names_its_registers(
+    report: Report, registers: tuple[int | None, ...], explained: bool
+) -> None:
+    """Where the compiler told them, and where they are too many in every build of the kernel."""
+    first = report.measurements[0]
+    key = first.points[0].point.model_copy(update={"label": "128 x 4", "parameters": {"local_x": 128, "local_y": 4}})
+    refused = MeasuredPoint(point=key, skipped="step failed: clEnqueueNDRangeKernel failed: OUT_OF_RESOURCES")
+    builds = tuple(
+        Compilation(kernel="step", options=f"-D{number}", registers_per_work_item=count)
+        for number, count in enumerate(registers)
+    )
+    lacking = first.model_copy(update={"points": (refused,), "compilation": builds})
+    rows = appendix.skipped_table(report.model_copy(update={"measurements": (lacking,)})).rows
+    (why,) = (why for _, points, why in rows if points == "128 x 4")
+
+    assert why.startswith("Step failed: clEnqueueNDRangeKernel failed: OUT_OF_RESOURCES.")
+    told = (
+        "The kernel as compiled takes 170 registers a work-item, 87040 for a work-group of 512; "
+        "a compute unit has 65536, given out to whole waves."
+    )
+    assert (told in why) is explained
+    assert ("registers" in why) is explained
 
 
 def test_a_fitted_plateau_is_labelled_and_has_the_best_sample_beside_it(report: Report) -> None:
