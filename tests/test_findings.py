@@ -330,6 +330,23 @@ def test_tapers_of_different_levels_are_not_compared() -> None:
     assert together["n90"].value == 700e3
 
 
+def test_sizes_that_do_not_show_the_plateau_show_no_taper_of_it() -> None:
+    """Measured beyond the L2 only, the samples say nothing of how much work fills it."""
+    prediction = predict(TOY, COPY, limits_of(TOY))[0]
+    everything = observed_like(prediction)
+    beyond = [p for p in everything.points if p.point.working_set_bytes > 4 * TOY.caches[-1].capacity_bytes]
+    some = everything.model_copy(update={"points": tuple(beyond)})
+    whole, part = (
+        {m.predicted.position: m for m in match_curves(prediction, seen) if m.predicted} for seen in (everything, some)
+    )
+
+    assert len(beyond) > 4
+    assert whole["n90"].observed
+    assert part["n90"].observed is None
+    assert part["n90"].predicted == whole["n90"].predicted
+    assert part["plateau"].observed
+
+
 def test_a_taper_of_another_level_is_said_so_and_has_no_ratio() -> None:
     """It is not observed, and counted once."""
     prediction = next(p for p in predict(TOY, BALLOT, limits_of(TOY)) if p.key.sweep == "matrices")

@@ -165,7 +165,7 @@ def test_work_is_told_from_the_least_to_the_most() -> None:
     ends = "100 k (Read bandwidth) to 4 M (Game of Life, one byte a cell) work-items"
     full = f"Kernels reach 90 % of their peak throughput with {ends}"
 
-    assert work(small, wide) == [f"{full}; 1 of 2 agree with the prediction."]
+    assert work(small, wide) == [f"{full}; 1 of 2 agree with their predictions."]
     assert work(small, wide, far)[1] == (
         "Farthest off is Game of Life, 64 cells a word (size): 2.00 times what was predicted."
     )

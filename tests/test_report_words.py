@@ -158,10 +158,10 @@ def test_the_caption_of_cases_tells_how_far_they_lie_from_their_predictions() ->
     ]
 
     assert case_caption([replace(cases, pairs=tuple(pairs))]) == (
-        "Observed / predicted: 0.400 (case 0.4) to 1.50 (case 1.5); 3 of 3 agree."
+        "Observed / predicted: 0.400 (case 0.4) to 1.50 (case 1.5); 3 of 3 agree with their predictions."
     )
     assert case_caption([replace(cases, pairs=tuple(pairs[:1]))]) == (
-        "Observed / predicted: 1.50 (case 1.5); 1 of 1 agree."
+        "Observed / predicted: 1.50 (case 1.5); 1 of 1 agree with their predictions."
     )
     assert case_caption([replace(cases, pairs=(), observation=None)]) == "Predicted of variant_0."
 

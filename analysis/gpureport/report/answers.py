@@ -14,7 +14,7 @@ from gpureport.report.curves import Curve, specified, specified_values
 from gpureport.report.difference import compared, meet, value_text, width
 from gpureport.report.document import Report
 from gpureport.report.limits import Limit, limits
-from gpureport.report.words import agreeing, kernel_name
+from gpureport.report.words import agreement, kernel_name
 from gpureport.spec.models import Device
 from gpureport.units import format_percent, format_predicted, format_value
 
@@ -179,7 +179,7 @@ def work(report: Report, found: Sequence[Curve]) -> list[str]:
         return [f"It takes {value_text(seen[0])} to bring {_name(report, seen[0])} to 90 % of its best rate, {how}."]
     ends = [(value_text(f).removesuffix(" work-items"), _name(report, f)) for f in (seen[0], seen[-1])]
     full = f"Kernels reach 90 % of their peak throughput with {_from_to(*ends)} work-items"
-    return [f"{full}; {agreeing(f.verdict for f in tapers)} agree with the prediction.", *_farthest_work(report, seen)]
+    return [f"{full}; {agreement(f.verdict for f in tapers)}.", *_farthest_work(report, seen)]
 
 
 def _farthest_work(report: Report, seen: Iterable[Finding]) -> list[str]:

@@ -8,7 +8,7 @@ from gpureport.report.difference import compared, value_text
 from gpureport.report.document import Clock, Report
 from gpureport.report.figures.roofline import Dot
 from gpureport.report.figures.traces import Trace
-from gpureport.report.words import agreeing, feature_text
+from gpureport.report.words import agreement, feature_text
 from gpureport.units import format_frequency, format_percent, format_ratio, format_value
 
 _FEW = 2  # cliffs and tapers that are told one by one
@@ -62,7 +62,7 @@ def tally(curves: Sequence[Curve]) -> str:
     worst = min(groups, key=lambda group: group.main.urgency)
     if len(groups) <= _FEW:
         return " ".join(_statement(group) for group in groups)
-    counted = f"Cliffs and tapers that agree with their prediction: {agreeing(g.main.main.verdict for g in groups)}."
+    counted = f"Of the cliffs and tapers {agreement(group.main.main.verdict for group in groups)}."
     return f"{counted} Farthest off, {worst.name}: {_statement(worst)}" if astray else counted
 
 
@@ -120,7 +120,7 @@ def case_caption(curves: Sequence[Curve]) -> str:
         return f"{_seen(curves)} of {', '.join(curve.key.variant for curve in curves)}."
     least, most = (f"{format_ratio(main.ratio)} ({main.level})" for main in (known[0], known[-1]))
     told = least if len(known) == 1 else f"{least} to {most}"
-    return f"{_observed_word(curves)} / predicted: {told}; {agreeing(main.verdict for main in mains)} agree."
+    return f"{_observed_word(curves)} / predicted: {told}; {agreement(main.verdict for main in mains)}."
 
 
 def _observed_word(curves: Sequence[Curve]) -> str:

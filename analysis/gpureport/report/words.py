@@ -72,6 +72,14 @@ def judgement(group: Group) -> str:
     return f"{MARKS[main.verdict]} {about}"
 
 
+def agreement(verdicts: Iterable[Verdict]) -> str:
+    """Say in a sentence what :func:`agreeing` says in a cell: ``12 of 17 agree with their predictions, 3 more …``."""
+    counts = Counter(verdicts)
+    within = counts[Verdict.WITHIN]
+    more = f", {within} more {'lie' if within > 1 else 'lies'} within the interval" if within else ""
+    return f"{counts[Verdict.AGREES]} of {counts.total()} agree with their predictions{more}"
+
+
 def agreeing(verdicts: Iterable[Verdict]) -> str:
     """Say how many of several values agree, and after a plus how many just lie within intervals: ``12 + 3 of 17``."""
     counts = Counter(verdicts)
