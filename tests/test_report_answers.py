@@ -87,7 +87,7 @@ def work(*found: Finding) -> list[str]:
         (mib(57, 55, 59), mib(60, 58, 62), "as predicted"),
         (mib(57, 56.8, 57.2), mib(60, 30, 120), "within the factor of 2 that its prediction leaves open"),
         (mib(57, 56, 58), mib(19, 18, 20), "3.00 times what was predicted"),
-        (mib(40, 39, 49), mib(52, 48, 56), "23 % before predicted, but within the interval"),
+        (mib(40, 39, 49), mib(52, 48, 56), "23 % before predicted, within the interval"),
         (mib(57, 56, 58), None, "which was not predicted"),
     ],
 )

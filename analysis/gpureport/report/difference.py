@@ -32,7 +32,7 @@ def compared(finding: Finding, less: str, more: str) -> str:
         if spread >= _WIDE:
             return f"within the factor of {spread:.2g} that its prediction leaves open"
         if max(finding.ratio, 1 / finding.ratio) > AGREEMENT:
-            return f"{_difference(finding.ratio, less, more)}, but within the interval"
+            return f"{_difference(finding.ratio, less, more)}, within the interval"
         return _AS_PREDICTED
     return _AS_PREDICTED if abs(finding.ratio - 1) < _SAME else _difference(finding.ratio, less, more)
 
