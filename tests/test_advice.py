@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from gpureport.advice import WITHIN, advise, shape_of, shape_text, smallest_set
 from gpureport.records import Axis, Metric, Observation, ObservedPoint, PointKey, SweepKey
+from gpureport.report.words import TIMES, advice_sentence, any_of
 
 
 def search(variant: str, values: dict[str, float], kind: str = "rate", quantity: str = "work_group") -> Observation:
@@ -39,6 +40,41 @@ def test_best_worst_and_their_ratio() -> None:
     assert (found.worst.shape, found.worst.value) == ("1 x 256", 20.0)
     assert found.gain == pytest.approx(5)
     assert family.shapes == ("16 x 16",) == (found.use,)
+
+
+def test_shapes_within_three_percent_of_the_best_are_ties() -> None:
+    """``any of these``, not the one that a little noise has put in front."""
+    (family,) = advise([search("a", {"64x1": 98.0, "128x1": 97.5, "256x1": 99.0, "1024x1": 100.0, "32x1": 96.0})])
+    (found,) = family.variants
+
+    assert found.best.shape == "1024"
+    assert found.ties == ("64", "128", "256", "1024")
+    assert family.choices == (found.ties,)
+    assert advice_sentence("Family", family) == (
+        "Family: any of 64, 128, 256, 1024; all of these come within 3 % of the best of 5 shapes."
+    )
+
+
+def test_what_stands_for_a_member_of_a_set_serves_all_its_searches() -> None:
+    """``128`` does as well as ``64`` in both searches, ``256`` in one of them only."""
+    (family,) = advise(
+        [
+            search("a", {"64x1": 100.0, "128x1": 99.0, "256x1": 99.0, "1x64": 50.0}),
+            search("b", {"64x1": 100.0, "128x1": 99.0, "256x1": 90.0, "1x64": 50.0}),
+            search("c", {"64x1": 50.0, "128x1": 50.0, "256x1": 50.0, "1x64": 100.0}),
+        ]
+    )
+
+    assert dict(zip(family.shapes, family.choices, strict=True)) == {"1 x 64": ("1 x 64",), "64": ("64", "128")}
+    assert advice_sentence("Family", family) == (
+        f"Family: 1{TIMES}64; and any of 64, 128. One of them comes within 3 % of the best for each of 3 searches."
+    )
+
+
+def test_of_many_ties_the_first_are_named() -> None:
+    """A map of shapes may have dozens."""
+    assert any_of([str(2**n) for n in range(10)]) == "any of 1, 2, 4, 8, 16, 32, 4 more"
+    assert any_of(["8 x 8"]) == f"8{TIMES}8"
 
 
 def test_of_times_the_least_is_the_best() -> None:

@@ -9,6 +9,8 @@ import pytest
 from gpureport.evidence import code_evidence
 from gpureport.records import CodeEvidence, Compilation, MachineCode, MeasuredPoint, Measurement, SweepKey
 from gpureport.spec.models import Device
+from gpureport.workloads.game_of_life.board import Board
+from gpureport.workloads.game_of_life.packed import Packed32, Packed64
 from gpureport.workloads.model import Demand, Dispatch, Job, Parameters, Stream
 from tests.fake_backend import CopyWorkload
 from tests.toy import TOY
@@ -67,6 +69,30 @@ def test_code_that_moves_what_the_model_counts_agrees() -> None:
     assert (one.loads_bytes_compiled, one.loads_bytes_model) == (4, 4)
     assert (one.stores_bytes_compiled, one.stores_bytes_model) == (4, 4)
     assert (one.workload, one.kernel, one.form, one.agrees, one.remark) == ("test/copy", "copy", "PTX", True, "")
+
+
+def test_work_items_that_only_fill_work_groups_up_do_not_count() -> None:
+    """3596 words of a row in groups of 256 are 3840 work-items; code is read on the way that accesses anything."""
+
+    class Padded(Copies):
+        def demand(self, parameters: Parameters, device: Device) -> Demand:  # noqa: ARG002
+            base = super().demand({"items": 3596}, device)
+            return replace(base, work_items=3840, idle_items=3840 - 3596)
+
+    (one,) = evidence(compiled(COPY), workload=Padded(), points=({"items": 3840},))
+    assert (one.agrees, one.loads_bytes_model, one.stores_bytes_model, one.remark) == (True, 4, 4, "")
+
+
+@pytest.mark.parametrize("words", [Packed32(), Packed64()])
+@pytest.mark.parametrize("columns", [3596, 1, 257])
+def test_the_last_words_of_a_row_move_what_all_others_do(words: Board, columns: int) -> None:
+    """A word stored and nine loaded, however many work-items fill the last group of a row."""
+    nbytes = words.element_bytes
+    board = {"width": columns * 8 * nbytes, "height": 100, "local_x": 256, "local_y": 1}
+    demand = words.demand(board, TOY)
+    stored = sum(s.elements * s.used_bytes * s.passes for s in demand.streams if s.write)
+
+    assert stored / (demand.work_items - demand.idle_items) == nbytes
 
 
 @pytest.mark.parametrize(

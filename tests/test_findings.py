@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpureport.findings import explained, find
+from gpureport.findings import explained, find, likely_level
 from gpureport.matching import match_curves, match_features
 from gpureport.observe import features_of_points
 from gpureport.predict import limits_of, predict
@@ -20,6 +20,7 @@ from gpureport.records import (
     Verdict,
     Verification,
 )
+from gpureport.spec.models import EXTENTS
 from gpureport.workloads import all_workloads
 from gpureport.workloads.instructions.rate import Rate
 from tests.toy import MIB, TOY, toy
@@ -33,6 +34,10 @@ GROUPS = next(w for w in all_workloads() if w.name == "launch/groups")
 
 def _cliff(level: str, midpoint: float) -> CurveFeature:
     return CurveFeature(feature="cliff", position="midpoint", level=level, value=midpoint, unit="B")
+
+
+def _taper(n90: float) -> CurveFeature:
+    return CurveFeature(feature="taper", position="n90", level="device", value=n90, unit="work-items")
 
 
 def _plateau(level: str, value: float) -> CurveFeature:
@@ -185,8 +190,8 @@ def test_verdicts_of_rates(factor: float, verdict: Verdict) -> None:
     [
         ((1.0, None, None), (1.15, 1.14, 1.16), Verdict.AGREES),
         ((1.0, None, None), (1.3, 1.2, 1.4), Verdict.OFF),
-        ((1.0, None, None), (1.3, 0.9, 1.4), Verdict.AGREES),
-        ((1.0, 0.8, 1.25), (1.3, 1.2, 1.4), Verdict.AGREES),
+        ((1.0, None, None), (1.3, 0.9, 1.4), Verdict.WITHIN),
+        ((1.0, 0.8, 1.25), (1.3, 1.2, 1.4), Verdict.WITHIN),
         ((1.0, 0.8, 1.25), (1.3, 1.26, 1.4), Verdict.OFF),
         ((1.0, 0.3, 3.0), (0.4, 0.2, 0.8), Verdict.OFF),
     ],
@@ -196,7 +201,7 @@ def test_what_is_off_is_beyond_both_intervals(
     observed: tuple[float, float | None, float | None],
     verdict: Verdict,
 ) -> None:
-    """A factor of 1.2 agrees in any case, one of two or more never does; between them the intervals must be apart."""
+    """A factor of 1.2 agrees in any case, one of two or more is off; between them it depends on the intervals."""
     prediction = predict(TOY, CHASE, limits_of(TOY))[0]
 
     def cliff(level: str, value: float, low: float | None, high: float | None) -> CurveFeature:
@@ -231,8 +236,8 @@ def test_findings_that_are_off_quote_the_hypotheses_tested() -> None:
     told = explained(findings, [explanation])
 
     assert {f.verdict for f in told} >= {Verdict.AGREES, Verdict.OFF}
-    assert all(explanation.sentence in f.explanation for f in told if f.verdict is not Verdict.AGREES)
-    assert not any(explanation.sentence in f.explanation for f in told if f.verdict is Verdict.AGREES)
+    assert all(explanation.sentence in f.explanation for f in told if not f.verdict.as_predicted)
+    assert not any(explanation.sentence in f.explanation for f in told if f.verdict.as_predicted)
     assert explained(findings, [elsewhere]) == findings
 
 
@@ -272,6 +277,91 @@ def test_missing_sides_are_named() -> None:
 
     assert verdicts["cliff", "L2"] == Verdict.NOT_OBSERVED
     assert verdicts["cliff", "step at 400 MiB"] == Verdict.NOT_PREDICTED
+
+
+@pytest.mark.parametrize(
+    ("end", "factor", "level"), [(0, 0.84, "L2"), (0, 0.82, None), (0, 1.3, "L2"), (1, 1.19, "L2"), (1, 1.21, None)]
+)
+def test_a_transition_within_the_range_of_a_level_has_a_likely_cause(
+    end: int, factor: float, level: str | None
+) -> None:
+    """From the onset to the end of the level's transition, each a factor of 1.2 farther out."""
+    last = TOY.caches[-1]
+    extents = [extent for name in EXTENTS if (extent := getattr(last, name))]
+    ends = min(e.departure for e in extents), max(e.arrival for e in extents)
+    found = likely_level(last.capacity_bytes * ends[end] * factor, TOY, ())
+
+    assert (found[0] if found else None) == level
+
+
+def test_the_caches_of_compute_units_count_where_the_prediction_has_them() -> None:
+    """A GPU's L1 keeps nothing from dispatch to dispatch: its size alone explains no transition."""
+    ends = {"departure": 8 * MIB, "midpoint": 10 * MIB, "arrival": 14 * MIB}
+    cliff = [_cliff("L1", value).model_copy(update={"position": position}) for position, value in ends.items()]
+
+    assert likely_level(12 * MIB, TOY, cliff) == ("L1", 8 * MIB, 14 * MIB)
+    assert likely_level(12 * MIB, TOY, ()) is None
+
+
+def test_a_transition_that_was_not_predicted_names_its_likely_cause() -> None:
+    """In the explanation of the finding, with the range."""
+    prediction = predict(TOY, READ, limits_of(TOY))[0]
+    strange = observed_like(prediction).model_copy(update={"features": (_cliff("level 1", 60 * MIB),)})
+    bare = prediction.model_copy(update={"features": ()})
+    (finding,) = find(TOY, [bare], [], [strange])
+
+    assert finding.verdict is Verdict.NOT_PREDICTED
+    assert "It lies in the transition range of L2, " in finding.explanation
+    assert finding.explanation.endswith(": the likely cause.")
+
+
+def test_tapers_of_different_levels_are_not_compared() -> None:
+    """A curve that peaks in a cache and then falls levels off elsewhere than one that rises towards memory."""
+    predicted = [_taper(800e3), _plateau("DRAM", 9e12)]
+    peaked = [_cliff("level 1", 50 * MIB), _taper(100e3), _plateau("level 1", 6e12), _plateau("level 2", 5e12)]
+    alike = [_taper(700e3), _plateau("level 1", 8e12)]
+
+    apart, together = (
+        {m.predicted.position: m.observed for m in match_features(predicted, found) if m.predicted}
+        for found in (peaked, alike)
+    )
+    assert apart["n90"] is None
+    assert together["n90"]
+    assert together["n90"].value == 700e3
+
+
+def test_sizes_that_do_not_show_the_plateau_show_no_taper_of_it() -> None:
+    """Measured beyond the L2 only, the samples say nothing of how much work fills it."""
+    prediction = predict(TOY, COPY, limits_of(TOY))[0]
+    everything = observed_like(prediction)
+    beyond = [p for p in everything.points if p.point.working_set_bytes > 4 * TOY.caches[-1].capacity_bytes]
+    some = everything.model_copy(update={"points": tuple(beyond)})
+    whole, part = (
+        {m.predicted.position: m for m in match_curves(prediction, seen) if m.predicted} for seen in (everything, some)
+    )
+
+    assert len(beyond) > 4
+    assert whole["n90"].observed
+    assert part["n90"].observed is None
+    assert part["n90"].predicted == whole["n90"].predicted
+    assert part["plateau"].observed
+
+
+def test_a_taper_of_another_level_is_said_so_and_has_no_ratio() -> None:
+    """It is not observed, and counted once."""
+    prediction = next(p for p in predict(TOY, BALLOT, limits_of(TOY)) if p.key.sweep == "matrices")
+    level = next(f.level for f in prediction.features if f.position == "plateau")
+    seen = observed_like(prediction)
+    peak = _plateau("level 0", 1e13).model_copy(update={"unit": f"{prediction.metric.unit}/s"})
+    falls = (_cliff("level 0", MIB), peak, *seen.features)
+    tapers = [
+        f for f in find(TOY, [prediction], [], [seen.model_copy(update={"features": falls})]) if f.feature == "taper"
+    ]
+
+    assert level
+    assert {f.position for f in tapers} == {"knee", "n90"}
+    assert all(f.verdict is Verdict.NOT_OBSERVED and f.ratio is None for f in tapers)
+    assert all("not of the plateau that the prediction reaches first" in f.explanation for f in tapers)
 
 
 def test_wrong_results_are_an_error() -> None:

@@ -52,3 +52,18 @@ def test_a_cache_that_launches_hide_most_of_is_seen_to_give_out(launch: float, c
 def test_no_cliff_is_seen_where_there_is_none(launch: float, seed: int) -> None:
     """Whatever the flat time is made of."""
     assert middles(sweep(launch, cliff=None, seed=seed)) == []
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("launch", [0.0, 0.5, 1.0])
+def test_a_plateau_that_no_point_reaches_says_so(launch: float, seed: int) -> None:
+    """What is fitted without launch cost has the best of its points beside it; all else lies among the points."""
+    curve = sweep(launch, cliff=48 * MIB, seed=seed)
+    plateaus = [f for f in curve_features(AXIS, METRIC, curve)[0] if f.position == "plateau"]
+
+    assert plateaus
+    assert all(f.best_point or f.value <= curve.values.max() for f in plateaus)
+    for plateau in plateaus:
+        assert plateau.best_point is None or plateau.best_point in curve.values
+        assert plateau.best_point is None or plateau.best_point < plateau.value
+    assert any(f.best_point for f in plateaus) is (launch == 1)

@@ -66,7 +66,7 @@ def test_a_record_becomes_a_report(name: str, device: str) -> None:
     assert len(report.predictions) == len(report.observations) == len(report.measurements) > 0
     assert all(p.ci_low == p.value == p.ci_high for o in report.observations for p in o.points)
     assert all(f.ci_low is f.ci_high is None for f in report.findings)
-    off = {f"{f.workload}/{f.variant}/{f.sweep}" for f in report.findings if f.verdict is not Verdict.AGREES}
+    off = {f"{f.workload}/{f.variant}/{f.sweep}" for f in report.findings if not f.verdict.as_predicted}
     assert {str(explanation.key) for explanation in report.explanations} <= off
 
     page = unescape(render_html(report)).replace("<wbr>", "")

@@ -82,7 +82,14 @@ def test_every_record_has_its_row() -> None:
 
     assert list(frames.findings.columns) == list(Finding.model_fields)
     assert len(frames.findings) == len(REPORT.findings)
-    assert set(frames.findings["verdict"]) <= {"agrees", "off", "not observed", "not predicted", "error"}
+    assert set(frames.findings["verdict"]) <= {
+        "agrees",
+        "within interval",
+        "off",
+        "not observed",
+        "not predicted",
+        "error",
+    }
     features = [feature for p in REPORT.predictions for feature in p.features]
     assert len(frames.features) == len(features) + sum(len(o.features) for o in REPORT.observations)
     assert set(CurveFeature.model_fields) < set(frames.features.columns)

@@ -87,11 +87,12 @@ def work(*found: Finding) -> list[str]:
         (mib(57, 55, 59), mib(60, 58, 62), "as predicted"),
         (mib(57, 56.8, 57.2), mib(60, 30, 120), "within the factor of 2 that its prediction leaves open"),
         (mib(57, 56, 58), mib(19, 18, 20), "3.00 times what was predicted"),
+        (mib(40, 39, 49), mib(52, 48, 56), "23 % before predicted, within the interval"),
         (mib(57, 56, 58), None, "which was not predicted"),
     ],
 )
 def test_a_difference_is_said_only_where_intervals_do_not_meet(observed: Range, predicted: Range, text: str) -> None:
-    """Where they do, it is as predicted, or as wide as the prediction is."""
+    """Where they do, it is as predicted if it is near, too; or as wide as the prediction is."""
     assert compared(finding("midpoint", observed, predicted), "before", "after") == text
 
 
@@ -126,7 +127,8 @@ def test_caches_are_told_from_the_inside_out_by_what_is_known_best() -> None:
         finding("midpoint", mib(0.2, 0.19, 0.21), mib(0.21, 0.2, 0.22), level="L1"),
         finding("midpoint", mib(40, 39.99, 40.01), mib(60, 58, 62), Verdict.OFF, variant="game_of_life/naive"),
         finding("midpoint", None, mib(60, 58, 62), Verdict.NOT_OBSERVED, variant="game_of_life/packed64"),
-        finding("midpoint", mib(80, 79, 81), None, Verdict.NOT_PREDICTED, level="step at 80 MiB"),
+        finding("midpoint", mib(400, 395, 405), None, Verdict.NOT_PREDICTED, level="step at 400 MiB"),
+        finding("midpoint", mib(36.1, 36, 36.2), None, Verdict.NOT_PREDICTED, level="step at 36.1 MiB"),
     )
 
     assert told == [
@@ -139,7 +141,11 @@ def test_caches_are_told_from_the_inside_out_by_what_is_known_best() -> None:
             "40 MiB (Game of Life, one byte a cell) to 57 MiB (Read bandwidth)."
         ),
         "One sweep that should show where the L2 gives out did not.",
-        "No cache explains the step at 80 MiB (Read bandwidth).",
+        "No cache explains the transition at 400 MiB (Read bandwidth).",
+        (
+            "Not predicted, but within the transition range of the L2, its likely cause: "
+            "transition at 36.1 MiB (Read bandwidth)."
+        ),
     ]
 
 
@@ -156,9 +162,10 @@ def test_work_is_told_from_the_least_to_the_most() -> None:
     small = finding("n90", (1e5, 0.9e5, 1.1e5), (1e5, 0.8e5, 1.2e5))
     wide = finding("n90", (4e6, 3.9e6, 4.1e6), (1e6, 0.2e6, 5e6), Verdict.OFF, variant="game_of_life/naive")
     far = finding("n90", (2e6, 1.9e6, 2.1e6), (1e6, 0.8e6, 1.2e6), Verdict.OFF, variant="game_of_life/packed64")
-    full = "The device is 90 % full with 100 k (Read bandwidth) to 4 M (Game of Life, one byte a cell) work-items"
+    ends = "100 k (Read bandwidth) to 4 M (Game of Life, one byte a cell) work-items"
+    full = f"Kernels reach 90 % of their peak throughput with {ends}"
 
-    assert work(small, wide) == [f"{full}; 1 of 2 agree with the prediction."]
+    assert work(small, wide) == [f"{full}; 1 of 2 agree with their predictions."]
     assert work(small, wide, far)[1] == (
         "Farthest off is Game of Life, 64 cells a word (size): 2.00 times what was predicted."
     )
@@ -172,12 +179,17 @@ def test_the_verdict_counts_what_agrees() -> None:
     """In words by the share; an error comes before all."""
     agrees = finding("midpoint", mib(57, 56, 58), mib(57, 56, 58))
     off = agrees.model_copy(update={"verdict": Verdict.OFF, "level": "L1"})
+    within = agrees.model_copy(update={"verdict": Verdict.WITHIN, "level": "L1"})
+    near = "features lie within a factor of 1.2 of their prediction"
     wrong = agrees.model_copy(update={"verdict": Verdict.ERROR, "level": "L0"})
 
-    assert answers.verdict(report_of(agrees)) == "As predicted: 1 of 1 values agree."
-    assert answers.verdict(report_of(agrees, off)) == "Partly as predicted: 1 of 2 values agree (1 off)."
-    assert answers.verdict(report_of(agrees, off, wrong)) == "With errors: 1 of 3 values agree (1 off, 1 in error)."
-    assert answers.verdict(report_of(off)) == "Not as predicted: 0 of 1 values agree (1 off)."
+    assert answers.verdict(report_of(agrees)) == f"As predicted: 1 of 1 {near}."
+    assert answers.verdict(report_of(agrees, off)) == f"Partly as predicted: 1 of 2 {near} (1 off)."
+    assert answers.verdict(report_of(agrees, off, wrong)) == f"With errors: 1 of 3 {near} (1 off, 1 in error)."
+    assert answers.verdict(report_of(off)) == f"Not as predicted: 0 of 1 {near} (1 off)."
+    assert answers.verdict(report_of(agrees, within)) == (
+        f"Partly as predicted: 1 of 2 {near} (1 only within the interval)."
+    )
     assert answers.verdict(report_of()) == "Measured, with no prediction to compare with."
 
 

@@ -184,8 +184,8 @@ def test_curves_of_one_kind_share_a_figure() -> None:
     assert len(pictures(found[:MOST_PANELS])) == 1
     first, second = pictures(found)
     assert {"variant_0", "variant_1", "variant_2", "variant_3"} <= set(texts(first.svg))
-    assert first.caption.startswith("Of 8 cliffs and tapers, ")
-    assert second.caption.startswith("Of 8 cliffs and tapers, ")
+    assert first.caption.startswith("Of the cliffs and tapers 8 of 8 agree with their predictions.")
+    assert second.caption.startswith("Of the cliffs and tapers 0 of 8 agree with their predictions.")
 
 
 def test_marks_of_a_roofline_are_told_apart() -> None:

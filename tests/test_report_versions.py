@@ -10,7 +10,8 @@ import pytest
 
 from gpureport.compare import compare
 from gpureport.frames import ReportFrames
-from gpureport.report.document import SCHEMA_VERSION, Report, load_report
+from gpureport.records import Verdict
+from gpureport.report.document import SCHEMA_VERSION, Report, load_report, save_report
 from gpureport.report.render import render_html
 
 DATA = Path(__file__).parent / "data"
@@ -31,6 +32,17 @@ def test_it_opens_renders_and_has_frames(first: Report) -> None:
     assert len(frames.findings) == len(first.findings) > 0
     assert frames.findings["predicted_low"].isna().all()
     assert frames.points["observed"].notna().any()
+
+
+def test_what_only_lies_within_an_interval_is_not_called_agreement(first: Report, tmp_path: Path) -> None:
+    """The first reports called it so: they open with today's grades."""
+    near, *others = (finding for finding in first.findings if finding.verdict is Verdict.AGREES and finding.ratio)
+    wide = near.model_copy(update={"ratio": 1.5})
+    save_report(first.model_copy(update={"findings": (wide, *others)}), tmp_path / "report.json")
+
+    opened = load_report(tmp_path)
+
+    assert [finding.verdict for finding in opened.findings] == [Verdict.WITHIN, *(f.verdict for f in others)]
 
 
 def test_it_is_compared_with_a_report_of_today(first: Report) -> None:

@@ -1,24 +1,31 @@
 """Records put together, summed up in words and tables."""
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpureport.records import CodeEvidence, Finding, MachineCode, MeasuredPoint, Verdict, Verification
+from gpureport.cli.summary import print_findings
+from gpureport.records import CodeEvidence, Compilation, Finding, MachineCode, MeasuredPoint, Verdict, Verification
 from gpureport.report import appendix, compiled, tables
 from gpureport.report.blocks import as_predicted, expected_blocks
 from gpureport.report.captions import block_title, case_caption, legend, section_title, shape_caption, size_caption
-from gpureport.report.curves import Curve, FindingPair, curves, paired, verdicts
+from gpureport.report.curves import Curve, FindingPair, curves, paired, specified, verdicts
 from gpureport.report.document import Report
+from gpureport.report.lists import farthest_table
 from gpureport.report.numbers import by_kind, families, places
+from gpureport.report.render import render_html
 from gpureport.report.values import value_at
 from gpureport.report.words import (
+    agreeing,
     explanations,
     family_name,
     feature_text,
+    fitted_text,
     judgement,
+    observed_text,
     whole_sentences,
     with_names,
 )
@@ -88,11 +95,32 @@ def test_verdicts_put_the_farthest_first(report: Report) -> None:
     second, third = rows[1].farthest, rows[2].farthest
     assert second.urgency <= third.urgency
     alike = [
-        pair.main
-        for pair in paired(report.findings)
+        pair.main.verdict
+        for pair in specified(report)
         if (pair.main.workload, pair.main.feature) == (second.main.workload, second.main.feature)
     ]
-    assert rows[1].total == len(alike)
+    assert sorted(rows[1].verdicts) == sorted(alike)
+
+
+def test_a_feature_counts_once(report: Report) -> None:
+    """Not once for each of its positions, nor for each prediction that it is compared with."""
+    counted = Counter(
+        (main.workload, main.variant, main.sweep, main.feature, main.level)
+        for main in (pair.main for pair in specified(report))
+    )
+    positions = {pair.main.position for pair in specified(report)}
+
+    assert counted
+    assert set(counted.values()) == {1}
+    assert positions == {"midpoint", "n90", "plateau"}
+
+
+def test_what_agrees_is_told_apart_from_what_lies_within_an_interval() -> None:
+    """``2 + 1 of 4``: the middle grade is none of the first."""
+    grades = [Verdict.AGREES, Verdict.WITHIN, Verdict.AGREES, Verdict.OFF]
+
+    assert agreeing(grades) == "2 + 1 of 4"
+    assert agreeing(grades[2:]) == "1 of 2"
 
 
 def test_what_was_not_observed_is_said(report: Report) -> None:
@@ -130,10 +158,10 @@ def test_the_caption_of_cases_tells_how_far_they_lie_from_their_predictions() ->
     ]
 
     assert case_caption([replace(cases, pairs=tuple(pairs))]) == (
-        "Observed / predicted: 0.400 (case 0.4) to 1.50 (case 1.5); 3 of 3 agree."
+        "Observed / predicted: 0.400 (case 0.4) to 1.50 (case 1.5); 3 of 3 agree with their predictions."
     )
     assert case_caption([replace(cases, pairs=tuple(pairs[:1]))]) == (
-        "Observed / predicted: 1.50 (case 1.5); 1 of 1 agree."
+        "Observed / predicted: 1.50 (case 1.5); 1 of 1 agree with their predictions."
     )
     assert case_caption([replace(cases, pairs=(), observation=None)]) == "Predicted of variant_0."
 
@@ -516,12 +544,64 @@ def _with_values(curve: Curve, value: float) -> Curve:
 
 
 def test_the_verdict_s_sign_stands_before_what_it_is_about(report: Report) -> None:
-    """The ratio, or else the verdict in words; how many of several values agree."""
+    """The ratio, or else the verdict in words."""
     group = curves(report)[0].groups[0]
     lost = group.main.main.model_copy(update={"ratio": None, "verdict": Verdict.NOT_OBSERVED})
 
-    assert judgement(replace(group, agreeing=2, total=3)) == "✓ 0.943 (2/3)"
-    assert judgement(replace(group, main=FindingPair(lost, None), total=1)) == "○ not observed"
+    assert judgement(group) == "✓ 0.943"
+    assert judgement(replace(group, main=FindingPair(lost, None))) == "○ not observed"
+
+
+@pytest.mark.parametrize(
+    ("registers", "explained"),
+    [((170,), True), ((170, 255), True), ((64,), False), ((170, 64), False), ((None,), False)],
+)
+def test_a_launch_that_lacked_resources_names_its_registers(
+    report: Report, registers: tuple[int | None, ...], explained: bool
+) -> None:
+    """Where the compiler told them, and where they are too many in every build of the kernel."""
+    first = report.measurements[0]
+    key = first.points[0].point.model_copy(update={"label": "128 x 4", "parameters": {"local_x": 128, "local_y": 4}})
+    refused = MeasuredPoint(point=key, skipped="step failed: clEnqueueNDRangeKernel failed: OUT_OF_RESOURCES")
+    builds = tuple(
+        Compilation(kernel="step", options=f"-D{number}", registers_per_work_item=count)
+        for number, count in enumerate(registers)
+    )
+    lacking = first.model_copy(update={"points": (refused,), "compilation": builds})
+    rows = appendix.skipped_table(report.model_copy(update={"measurements": (lacking,)})).rows
+    (why,) = (why for _, points, why in rows if points == "128 x 4")
+
+    assert why.startswith("Step failed: clEnqueueNDRangeKernel failed: OUT_OF_RESOURCES.")
+    told = (
+        "The kernel as compiled takes 170 registers a work-item, 87040 for a work-group of 512; "
+        "a compute unit has 65536, given out to whole waves."
+    )
+    assert (told in why) is explained
+    assert ("registers" in why) is explained
+
+
+def test_a_fitted_plateau_is_labelled_and_has_the_best_sample_beside_it(report: Report) -> None:
+    """In the appendix, in tables, and in the terminal."""
+    plain = next(f for f in report.findings if f.position == "plateau" and f.basis == "specification")
+    fitted = plain.model_copy(update={"observed": 9e12, "best_point": 4.5e12, "verdict": Verdict.OFF, "ratio": 2.0})
+    text = "fitted, without launch cost; best sample 4.50 Tcell/s"
+    told = report.model_copy(update={"findings": (fitted,)})
+
+    assert fitted_text(plain) == ""
+    assert text in observed_text(fitted)
+    assert text in render_html(told)
+    assert text in farthest_table(told).rows[0][3]
+
+
+def test_the_terminal_has_the_best_sample_below_a_fitted_plateau(
+    report: Report, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In a row of its own."""
+    plain = next(f for f in report.findings if f.position == "plateau")
+    print_findings([plain.model_copy(update={"observed": 9e12, "best_point": 4.5e12, "unit": "B/s"})])
+
+    (line,) = (line for line in capsys.readouterr().out.splitlines() if "best sample" in line)
+    assert line.split() == ["fitted,", "without", "launch", "cost;", "best", "sample:", "4500", "GB/s"]
 
 
 def test_families_of_the_appendix_are_numbered(report: Report) -> None:

@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from gpureport.findings import find
 from gpureport.matching import match_features
 from gpureport.observe import observe
 from gpureport.records import Verdict
+from gpureport.report.curves import curves
 from gpureport.report.document import Report, load_report
 from gpureport.report.render import render_html
 
@@ -73,6 +75,25 @@ def test_the_caches_of_an_h200_give_out_where_predicted() -> None:
                     found.add((prediction.key.variant, match.predicted.level))
 
     assert found == {("latency", "L1"), ("latency", "L2 near"), ("latency", "L2"), ("read", "L2")}
+
+
+def test_figures_draw_the_tapers_that_tables_list() -> None:
+    """Both read the predicted one off at the sizes that were measured."""
+    h200 = load_report(REPORTS / "nvidia-h200")
+    observed = {o.key: o for o in h200.observations}
+    found = find(h200.device, h200.predictions, h200.measurements, h200.observations)
+    listed = {(f.workload, f.variant, f.sweep): f.predicted for f in found if f.position == "n90" and f.predicted}
+    drawn = {
+        (c.key.workload, c.key.variant, c.key.sweep): f.value
+        for c in curves(h200)
+        if c.key in observed and c.prediction
+        for f in c.prediction.features
+        if f.position == "n90"
+    }
+
+    assert len(drawn) > 20
+    for key, value in drawn.items():
+        assert value == pytest.approx(listed[key])
 
 
 def test_no_rate_of_the_h200_breaks_a_ceiling() -> None:

@@ -56,7 +56,7 @@ def _tested(subject: Subject, times_s: Sequence[float]) -> tuple[Explanation, ..
     findings = find(TOY, [prediction], [measurement], [observation])
     told = explanations(subject, findings, [measurement], [observation])
     quoted = explained(findings, told)
-    assert all(e.sentence in f.explanation for e in told for f in quoted if f.verdict != "agrees")
+    assert all(e.sentence in f.explanation for e in told for f in quoted if not f.verdict.as_predicted)
     return told
 
 
@@ -141,7 +141,7 @@ def test_answers_say_what_fits_most_often() -> None:
     assert most == f"Most often it fits that {claims(EXPLANATIONS)[0][1]} (2 curves)."
     assert len(list(answers(report.model_copy(update={"findings": off, "explanations": EXPLANATIONS})))) == 2
     assert farthest.startswith("Farthest from its prediction is Family 00, ")
-    assert list(answers(calm)) == ["No value is farther from its prediction than the tolerance of its verdict."]
+    assert list(answers(calm)) == ["Every value lies within a factor of 1.2 of its prediction, or within the interval."]
     assert list(answers(report.model_copy(update={"findings": ()}))) == []
 
 
@@ -172,7 +172,7 @@ def test_a_chapter_says_once_of_a_curve_what_was_tested_on_it() -> None:
     report = make_report(families=1)
     found = explained(report.findings, EXPLANATIONS)
     first = curves(report.model_copy(update={"findings": found, "explanations": EXPLANATIONS}))[0]
-    off = [f.model_copy(update={"verdict": "off"}) for f in report.findings]
+    off = [f.model_copy(update={"verdict": Verdict.OFF}) for f in report.findings]
     quoted = report.model_copy(update={"findings": explained(off, EXPLANATIONS), "explanations": EXPLANATIONS})
     texts = in_words(curves(quoted)[0].groups)
 

@@ -32,6 +32,7 @@ class VariantAdvice:
         worst: the slowest.
         shares: how near every shape comes to the best.
         use: the member of the family's set that serves this variant best.
+        ties: all shapes that serve it as well as the best, to within :data:`WITHIN`.
     """
 
     name: str
@@ -40,6 +41,7 @@ class VariantAdvice:
     worst: Choice
     shares: Shares
     use: str
+    ties: tuple[str, ...]
 
     @property
     def gain(self) -> float:
@@ -49,11 +51,19 @@ class VariantAdvice:
 
 @dataclass(frozen=True)
 class FamilyAdvice:
-    """The searches of one family, and the smallest set of shapes that serves each of them."""
+    """The searches of one family, and the smallest set of shapes that serves each of them.
+
+    Attributes:
+        family: its name.
+        variants: its searches.
+        shapes: the smallest set.
+        choices: for each member of the set, all shapes that serve its searches as well, itself included.
+    """
 
     family: str
     variants: tuple[VariantAdvice, ...]
     shapes: tuple[str, ...]
+    choices: tuple[tuple[str, ...], ...]
 
 
 def shape_of(point: PointKey) -> tuple[int, ...] | None:
@@ -86,14 +96,17 @@ def _family(family: str, searches: list[Observation]) -> FamilyAdvice:
     shares = [_shares(search) for search in searches]
     chosen = smallest_set(shares)
     variants = [search.key.variant for search in searches]
-    return FamilyAdvice(
-        family=family,
-        variants=tuple(
-            _variant(search, share, chosen, repeated=variants.count(search.key.variant) > 1)
-            for search, share in zip(searches, shares, strict=True)
-        ),
-        shapes=chosen,
+    found = tuple(
+        _variant(search, share, chosen, repeated=variants.count(search.key.variant) > 1)
+        for search, share in zip(searches, shares, strict=True)
     )
+    return FamilyAdvice(family, found, chosen, tuple(_instead(shape, found) for shape in chosen))
+
+
+def _instead(shape: str, variants: Iterable[VariantAdvice]) -> tuple[str, ...]:
+    """Return the shapes that serve all variants that are to use *shape*, as it does."""
+    ties = [set(variant.ties) for variant in variants if variant.use == shape]
+    return tuple(sorted(set.intersection(*ties) if ties else {shape}, key=_order))
 
 
 def _shares(search: Observation) -> dict[str, float]:
@@ -118,6 +131,7 @@ def _variant(search: Observation, shares: Shares, chosen: tuple[str, ...], *, re
         worst=Choice(worst, values[worst]),
         shares=shares,
         use=max(chosen, key=lambda shape: shares.get(shape, 0.0)),
+        ties=tuple(sorted((shape for shape, share in shares.items() if share >= 1 - WITHIN), key=_order)),
     )
 
 

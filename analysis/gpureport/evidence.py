@@ -93,9 +93,12 @@ def _compared(name: str, compilation: Compilation, code: MachineCode, point: Poi
 
 
 def _per_item(demand: Demand, *, write: bool) -> float:
-    """Return the bytes that the model has a work-item move between registers and the first cache."""
+    """Return the bytes that the model has a work-item move between registers and the first cache.
+
+    Those that only fill work-groups up do not count: neither do the ways through the code that access nothing.
+    """
     streams = (stream for stream in demand.streams if stream.write == write)
-    return sum(s.elements * s.used_bytes * s.passes for s in streams) / demand.work_items
+    return sum(s.elements * s.used_bytes * s.passes for s in streams) / (demand.work_items - demand.idle_items)
 
 
 def _holds(compiled: _Range, model: float) -> bool | None:

@@ -3,11 +3,12 @@
 Why the two differ is not guessed here: ``gpureport.predict.explain`` tests hypotheses, and :func:`explained` quotes it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from math import log
 
-from gpureport.matching import Match, match_curves
+from gpureport.matching import Match, is_step, match_curves, renamed
 from gpureport.records import (
+    AGREEMENT,
     CurveFeature,
     Explanation,
     Finding,
@@ -18,14 +19,12 @@ from gpureport.records import (
     Prediction,
     Verdict,
 )
-from gpureport.spec.models import Device
+from gpureport.spec.models import EXTENTS, Device
 from gpureport.units import format_bytes, format_ratio, format_value
 
-AGREEMENT = 1.2
-"""Largest factor between prediction and observation that still counts as agreement: what published analytic models
-reach on average is 13 to 24 % (Hong & Kim 2009, GPUMech 2014, MDM 2020, AMALI 2025)."""
 UNCERTAIN = 2.0
-"""The same where their intervals meet; intervals so wide that they meet in any case prove nothing."""
+"""Largest factor between the two that an interval excuses; intervals so wide that they meet in any case prove
+nothing."""
 ABOVE_CEILING = 1.05
 """A rate this far above what the hardware can do is an error: clocks above the listed one explain less."""
 ASSUMED = 5.0
@@ -61,7 +60,7 @@ def explained(findings: Iterable[Finding], explanations: Iterable[Explanation]) 
 
     def tell(finding: Finding) -> Finding:
         sentence = said.get(f"{finding.workload}/{finding.variant}/{finding.sweep}")
-        if sentence is None or finding.verdict is Verdict.AGREES:
+        if sentence is None or finding.verdict.as_predicted:
             return finding
         return finding.model_copy(update={"explanation": f"{finding.explanation} {sentence}".strip()})
 
@@ -122,6 +121,7 @@ def _finding(match: Match, context: _Context) -> Finding:
         ratio=ratio,
         predicted_low=match.predicted.ci_low if match.predicted else None,
         predicted_high=match.predicted.ci_high if match.predicted else None,
+        best_point=match.observed.best_point if match.observed else None,
         verdict=verdict,
         explanation=above or _explanation(match, verdict, context),
     )
@@ -132,8 +132,15 @@ def _verdict(match: Match, ratio: float | None) -> Verdict:
         return Verdict.NOT_PREDICTED
     if match.observed is None or ratio is None:
         return Verdict.NOT_OBSERVED
-    limit = UNCERTAIN if _meet(match.predicted, match.observed) else AGREEMENT
-    return Verdict.AGREES if 1 / limit <= ratio <= limit else Verdict.OFF
+    return grade(ratio, meet=_meet(match.predicted, match.observed))
+
+
+def grade(ratio: float, *, meet: bool) -> Verdict:
+    """Return how well a value answers its prediction, by their *ratio* and by whether their intervals *meet*."""
+    apart = max(ratio, 1 / ratio)
+    if apart <= AGREEMENT:
+        return Verdict.AGREES
+    return Verdict.WITHIN if meet and apart <= UNCERTAIN else Verdict.OFF
 
 
 def _meet(one: CurveFeature, other: CurveFeature) -> bool:
@@ -215,12 +222,52 @@ def _explanation(match: Match, verdict: Verdict, context: _Context) -> str:
 def _cliff(feature: CurveFeature, context: _Context) -> str:
     cache = next((c for c in context.device.caches if feature.level.split()[0] == c.name), None)
     if cache is None:
-        return _nearest_cache(feature.value, context.device)
+        likely = likely_level(feature.value, context.device, context.prediction.features)
+        if likely is None:
+            return _nearest_cache(feature.value, context.device)
+        name, *ends = likely
+        return f"It lies in the transition range of {name}, {' to '.join(map(format_bytes, ends))}: the likely cause."
     near = feature.level.endswith("near")
     size = cache.capacity_bytes / (cache.partitions if near else 1)
     whole = f"{'One partition of ' if near else ''}{cache.name} holds {format_bytes(size)}"
     stands = _STANDS[feature.ci_low is None]
     return f"{whole}; the {feature.position} {stands} {format_ratio(feature.value / size)} of that."
+
+
+_Range = tuple[str, float, float]
+"""A level, with the working sets at which its transition begins and ends."""
+
+
+def likely_level(size_bytes: float, device: Device, predicted: Iterable[CurveFeature]) -> _Range | None:
+    """Return the level whose transition range covers a working set at which a cliff was observed, and that range.
+
+    Ranges are those of the predicted cliffs of the curve, and those of caches that all data go through: shared ones,
+    and those of compute units that keep their data from dispatch to dispatch, one by one and added up. Either end may
+    be off by a factor of :data:`AGREEMENT`; of several levels the one whose range has the nearest middle is taken.
+    """
+    ranges = [*_predicted_ranges(predicted), *_cache_ranges(device)]
+    covering = [r for r in ranges if r[1] / AGREEMENT <= size_bytes <= r[2] * AGREEMENT]
+    return min(covering, key=lambda r: abs(log(size_bytes**2 / (r[1] * r[2]))), default=None)
+
+
+def _predicted_ranges(predicted: Iterable[CurveFeature]) -> Iterator[_Range]:
+    cliffs: dict[str, dict[str, float]] = {}
+    for feature in predicted:
+        if feature.feature == "cliff" and not is_step(feature.level):
+            cliffs.setdefault(feature.level, {})[feature.position] = feature.value
+    for level, at in cliffs.items():
+        if {"departure", "arrival"} <= at.keys():
+            yield level, at["departure"], at["arrival"]
+
+
+def _cache_ranges(device: Device) -> Iterator[_Range]:
+    for cache in device.caches:
+        extents = [extent for name in EXTENTS if (extent := getattr(cache, name))]
+        low, high = min(e.departure for e in extents), max(e.arrival for e in extents)
+        if cache.scope == "device" or cache.persistent:
+            for together in {1, 1 if cache.scope == "device" else device.compute_units}:
+                size = together * cache.capacity_bytes
+                yield cache.name, low * size, high * size
 
 
 def _nearest_cache(size_bytes: float, device: Device) -> str:
@@ -290,8 +337,20 @@ def _missing(feature: CurveFeature, context: _Context) -> str:
             return f"The sweep ended before it, at {format_bytes(largest)}."
         return "The samples show no step there that stands out of their noise."
     if feature.feature == "taper":
-        return "The curve does not rise from a flat start to a flat end within the sweep."
+        return _no_taper(context)
     return "The curve has no plateau that answers it."
+
+
+def _no_taper(context: _Context) -> str:
+    """Say why no observed taper answers the predicted one: there is none, or it belongs to another plateau."""
+    seen = renamed(context.prediction.features, context.observation.features)
+    n90 = next((feature for feature in seen if feature.position == "n90"), None)
+    if n90 is None:
+        return "The curve does not rise from a flat start to a flat end within the sweep."
+    return (
+        f"The samples reach 90 % of a plateau at {format_value(n90.value, n90.unit)}, but not of the plateau that the "
+        "prediction reaches first: the two are not compared."
+    )
 
 
 def _ends(context: _Context) -> str:

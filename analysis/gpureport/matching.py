@@ -6,11 +6,16 @@ from itertools import combinations
 from math import inf, log
 
 from gpureport.observe import features_of_points
-from gpureport.records import CurveFeature, Observation, Prediction
+from gpureport.records import AGREEMENT, CurveFeature, Observation, Prediction
 from gpureport.units import format_bytes
 
 FURTHEST = 4.0
 """Factor beyond which an observed cliff does not answer a predicted one."""
+
+
+def is_step(level: str) -> bool:
+    """Return whether a level is a cliff that answers no predicted one, or that is predicted of no cache."""
+    return level.startswith("step at ")
 
 
 @dataclass(frozen=True)
@@ -24,22 +29,44 @@ class Match:
 def match_curves(prediction: Prediction, observation: Observation) -> tuple[Match, ...]:
     """Pair the features of a predicted curve with those of the observed one, as :func:`match_features` does.
 
-    More sizes are predicted than measured. Where groups fill a device in rounds a curve is a staircase, and where its
-    taper is depends on which steps are looked at: the predicted one is read off at the sizes that were measured.
+    Predicted tapers are those of the sizes that were measured, see :func:`at_measured_sizes`. Where these sizes do not
+    show the plateau that the predicted taper belongs to, no observed taper answers it.
     """
-    tapers = _tapers_where_measured(prediction, observation)
-    moved = tuple(_moved(f, tapers[f.position]) if f.position in tapers else f for f in prediction.features)
-    return match_features(moved, observation.features)
+    predicted, observed = at_measured_sizes(prediction, observation), observation.features
+    if not _shown(prediction, observation):
+        observed = tuple(feature for feature in observed if feature.feature != "taper")
+    return match_features(predicted, observed)
 
 
-def _tapers_where_measured(prediction: Prediction, observation: Observation) -> dict[str, float]:
-    """Return the positions of the taper that the predicted points show that were measured, if not all were."""
+def at_measured_sizes(prediction: Prediction, observation: Observation) -> tuple[CurveFeature, ...]:
+    """Return the features of a predicted curve, its taper read off at the sizes that were measured.
+
+    More sizes are predicted than measured. Where groups fill a device in rounds a curve is a staircase, and where its
+    taper is depends on which steps are looked at. Figures and tables use this one taper.
+    """
+    if not _shown(prediction, observation):
+        return prediction.features
+    tapers = {f.position: f.value for f in _found_where_measured(prediction, observation) if f.feature == "taper"}
+    return tuple(
+        _moved(f, tapers[f.position]) if f.feature == "taper" and f.position in tapers else f
+        for f in prediction.features
+    )
+
+
+def _shown(prediction: Prediction, observation: Observation) -> bool:
+    """Return whether the measured sizes show the plateau that the predicted taper belongs to, the first one."""
+    first = _first_plateau(prediction.features)
+    shown = _first_plateau(_found_where_measured(prediction, observation))
+    return first is None or shown is None or abs(log(first.value / shown.value)) <= log(AGREEMENT)
+
+
+def _found_where_measured(prediction: Prediction, observation: Observation) -> tuple[CurveFeature, ...]:
+    """Return the features that the predicted points show that were measured; none if all were."""
     measured = {point.point.label for point in observation.points}
     points = [point for point in prediction.points if point.point.label in measured]
     if len(points) == len(prediction.points) or not any(f.feature == "taper" for f in prediction.features):
-        return {}
-    found = features_of_points(prediction.axis, prediction.metric, points)
-    return {feature.position: feature.value for feature in found if feature.feature == "taper"}
+        return ()
+    return features_of_points(prediction.axis, prediction.metric, points)
 
 
 def _moved(feature: CurveFeature, value: float) -> CurveFeature:
@@ -56,17 +83,31 @@ def match_features(predicted: Sequence[CurveFeature], observed: Sequence[CurveFe
     Cliffs are paired in order of size, so that the midpoints lie as near as possible (in log) and none further than
     :data:`FURTHEST`. A plateau goes with the cliff that ends it. The last observed one goes with the last predicted
     one if as many cliffs are seen as predicted; where fewer are seen, with the predicted one of nearest value (in log)
-    beyond the last cliff that is paired. Tapers and peaks are single.
+    beyond the last cliff that is paired. Peaks are single. A taper belongs to the first plateau of its curve: those of
+    different levels are not compared, and the observed one then answers nothing.
     """
     names, places = _level_names(predicted, observed), _places(observed)
-    renamed = [_called(feature, names) for feature in observed]
-    answers = {(f.feature, f.position, f.level): f for f in renamed}
+    named = [_called(feature, names) for feature in observed]
+    ours, theirs = _first_plateau(predicted), _first_plateau(named)
+    if ours and theirs and ours.level != theirs.level and any(f.feature == "taper" for f in predicted):
+        named = [feature for feature in named if feature.feature != "taper"]
+    answers = {(f.feature, f.position, f.level): f for f in named}
     matches = [Match(p, answers.pop((p.feature, p.position, p.level), None)) for p in predicted]
     return (*matches, *(Match(None, _called(feature, places)) for feature in answers.values()))
 
 
+def renamed(predicted: Sequence[CurveFeature], observed: Sequence[CurveFeature]) -> tuple[CurveFeature, ...]:
+    """Return the *observed* features with the names of the levels that they answer, or where they are seen."""
+    names = _places(observed) | _level_names(predicted, observed)
+    return tuple(_called(feature, names) for feature in observed)
+
+
 def _called(feature: CurveFeature, names: Mapping[str, str]) -> CurveFeature:
     return feature.model_copy(update={"level": names.get(feature.level, feature.level)})
+
+
+def _first_plateau(features: Sequence[CurveFeature]) -> CurveFeature | None:
+    return next((feature for feature in features if feature.position == "plateau"), None)
 
 
 def _places(observed: Sequence[CurveFeature]) -> dict[str, str]:

@@ -148,6 +148,9 @@ class CurveFeature(Record):
     ci_low: Compact | None = None
     ci_high: Compact | None = None
     """95 % interval; ``None`` for a prediction that has none."""
+    best_point: Compact | None = None
+    """Of a plateau that is fitted without launch cost, and so lies above all of its points: the best value of these.
+    ``None``: points reach the value."""
 
 
 class Sensitivity(Record):
@@ -388,15 +391,28 @@ class Observation(Record):
     """Drift, two clock states, too few samples: what a reader must know before trusting the curve."""
 
 
+AGREEMENT = 1.2
+"""Largest factor between prediction and observation that still counts as agreement: what published analytic models
+reach on average is 13 to 24 % (Hong & Kim 2009, GPUMech 2014, MDM 2020, AMALI 2025)."""
+
+
 class Verdict(StrEnum):
     """How a finding ended."""
 
     AGREES = "agrees"
+    """Within a factor of :data:`AGREEMENT`."""
+    WITHIN = "within interval"
+    """Farther apart, but the two 95 % intervals overlap: nothing shows that prediction and observation differ."""
     OFF = "off"
     NOT_OBSERVED = "not observed"
     NOT_PREDICTED = "not predicted"
     ERROR = "error"
     """Above its own ceiling, or wrong results: an error of model or measurement, never a success."""
+
+    @property
+    def as_predicted(self) -> bool:
+        """Whether nothing speaks against the prediction: then no other explanation is looked for."""
+        return self in (Verdict.AGREES, Verdict.WITHIN)
 
 
 class Finding(Record):
@@ -420,6 +436,8 @@ class Finding(Record):
     predicted_low: Compact | None = None
     predicted_high: Compact | None = None
     """95 % interval of the prediction, from the uncertainties of the device's facts."""
+    best_point: Compact | None = None
+    """Of what was observed, see :class:`CurveFeature`."""
     verdict: Verdict
     explanation: str
     """One or two sentences: what binds there, and why the two differ where they do."""

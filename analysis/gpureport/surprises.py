@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from gpureport.predict.case import Case, Circumstances, case_of
 from gpureport.predict.explain import explain
 from gpureport.predict.occupancy import Resources
-from gpureport.records import Explanation, Finding, Measurement, Observation, Verdict
+from gpureport.records import Explanation, Finding, Measurement, Observation
 from gpureport.spec.models import Device
 from gpureport.workloads.model import Parameters, Sweep, Workload
 
@@ -54,7 +54,7 @@ def explanations(
     They change the calibrated prediction, or, where that is near the observation or there is none, the one from the
     specification. A sweep that both come near has no explanation.
     """
-    astray = {finding.sweep for finding in findings if finding.verdict is not Verdict.AGREES}
+    astray = {finding.sweep for finding in findings if not finding.verdict.as_predicted}
     sweeps = {sweep.name: sweep for sweep in subject.sweeps}
     measurements = {measurement.key: measurement for measurement in measured}
     tested = (

@@ -163,7 +163,7 @@ def _summarise(report: Report, path: Path) -> None:
         if info.skipped and name not in wrong:
             note(f"Skipped {name}: {sentence(info.skipped)}")
     for mismatch in mismatches(report):
-        note(f"Compiled code moves other bytes than the model counts: {mismatch}")
+        note(f"Compiled code moves a different number of bytes than the model assumes: {mismatch}")
     if load := load_sentences(report):
         note(f"Disturbed measurements: {load}")
 

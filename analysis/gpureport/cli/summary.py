@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from gpureport.cli.tables import Row, print_table
+from gpureport.matching import is_step
 from gpureport.records import CurveFeature, Explanation, Finding
 from gpureport.report.surprises import fitting
-from gpureport.report.words import is_step
 from gpureport.text import off_by
 from gpureport.units import format_interval, format_ratio, format_value
 
@@ -49,6 +49,9 @@ def _rows(findings: Sequence[Finding]) -> Iterator[Row]:
             predicted = format_value(f.predicted, unit)
             observed = format_interval(f.observed, f.ci_low, f.ci_high, unit)
             yield f"  {feature_name(f)}", predicted, observed, format_ratio(f.ratio), str(f.verdict)
+            if f.best_point is not None:
+                best = format_value(f.best_point, unit)
+                yield "    fitted, without launch cost; best sample:", "", best, "", ""
 
 
 def heading(name: str, sweep: str, features: Sequence[Finding | CurveFeature]) -> str:

@@ -211,13 +211,11 @@ class Rounds:
         found = self._spans(self._start)
         changed = []
         for point in points if found else ():
-            length_s = point.dispatches
             pairs = list(zip(point.samples_s, point.taken_at_s, strict=True))
-            kept = [
-                (seconds, at)
-                for seconds, at in pairs
-                if not overlapping(self._start + at, self._start + at + seconds * length_s, found)
-            ]
+            began = [self._start + at for _, at in pairs]
+            ended = [at + seconds * point.dispatches for (seconds, _), at in zip(pairs, began, strict=True)]
+            times = zip(pairs, began, ended, strict=True)
+            kept = [pair for pair, begin, end in times if not overlapping(begin, end, found)]
             if len(kept) < len(pairs):
                 point.discarded += len(pairs) - len(kept)
                 point.samples_s, point.taken_at_s = [s for s, _ in kept], [at for _, at in kept]

@@ -130,8 +130,9 @@ def _shape_features(
     found: list[CurveFeature] = []
     warnings: list[str] = []
     net = without_launch(curve, plateaus[0]) if axis.quantity == "working_set" and metric.kind == "rate" else curve
-    net_copies, net_plateaus = copies, plateaus
+    net_copies, net_plateaus, measured = copies, plateaus, None
     if net is not curve:
+        measured = curve.values[np.isin(curve.working_set, net.working_set)]
         net_rate = np.log(net.values)
         net_copies = replicated(net_rate, net.noise, REPLICATES if noisy else 0)
         net_plateaus = staircase(np.log(net.working_set), net_rate, net.noise)
@@ -144,7 +145,7 @@ def _shape_features(
     end = plateaus[-1].stop
     if end < len(rate) and np.median(rate[end:]) < np.median(plateaus[-1].of(rate)) - LEAST_DROP:
         warnings.append("The rate still falls at the largest size: the next level was not reached.")
-    return (*found, *_plateau_features(metric, net_copies, net.noise, net_plateaus)), tuple(warnings)
+    return (*found, *_plateau_features(metric, net_copies, net.noise, net_plateaus, measured)), tuple(warnings)
 
 
 def without_launch(curve: Curve, plateau: Plateau) -> Curve:
@@ -234,14 +235,29 @@ def _taper_features(
 
 
 def _plateau_features(
-    metric: Metric, copies: Floats, noise: Floats, plateaus: tuple[Plateau, ...]
+    metric: Metric, copies: Floats, noise: Floats, plateaus: tuple[Plateau, ...], measured: Floats | None
 ) -> list[CurveFeature]:
-    """Return the level of each plateau in the metric's unit."""
+    """Return the level of each plateau in the metric's unit.
+
+    Args:
+        metric: of the curve.
+        copies: ln(rate), the curve in row 0 and its replicates below, shape (rows, n).
+        noise: standard errors, shape (n,).
+        plateaus: of the curve.
+        measured: rates of its points as they are, shape (n,), if launch cost was taken off them.
+    """
     if not flattens(plateaus):
         return []
-    return [
+    features = [
         _feature("rate", "plateau", f"level {number}", _in_metric(metric, level), _unit(metric))
         for number, level in enumerate(levels(copies, noise, plateaus), start=1)
+    ]
+    if measured is None:
+        return features
+    best = [float(plateau.of(measured).max()) for plateau in plateaus]
+    return [
+        feature.model_copy(update={"best_point": reached}) if feature.value > reached else feature
+        for feature, reached in zip(features, best, strict=True)
     ]
 
 

@@ -75,6 +75,29 @@ def occupancy(architecture: Architecture, work_group: Sequence[int], resources: 
     )
 
 
+def too_many_registers(architecture: Architecture, work_group: Sequence[int], resources: Resources) -> str | None:
+    """Say in a sentence that no work-group finds room in the registers of a compute unit, where that is so."""
+    resident = occupancy(architecture, work_group, resources)
+    if resident.groups_per_compute_unit or resident.limiter != "registers":
+        return None
+    items, each = prod(work_group), resources.registers
+    return (
+        f"The kernel as compiled takes {each} registers a work-item, {each * items} for a work-group of {items}; "
+        f"a compute unit has {_registers(architecture)}, given out to whole waves."
+    )
+
+
+def _registers(architecture: Architecture) -> int:
+    """Return the 32-bit registers of a compute unit; only of rules that limit waves by them."""
+    match architecture.occupancy:
+        case NvidiaOccupancy() | PooledOccupancy() as rules:
+            return rules.registers
+        case AmdOccupancy() as rules:
+            return rules.simds * rules.vector_registers[architecture.wave_width] * architecture.wave_width
+        case _:
+            raise ValueError("registers do not limit the waves of such a compute unit")
+
+
 def _round_up(value: float, granule: float) -> float:
     return ceil(value / granule) * granule
 

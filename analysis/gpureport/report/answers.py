@@ -7,13 +7,14 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from statistics import median
 
-from gpureport.findings import ceiling_text
-from gpureport.records import CurveFeature, Finding, Verdict
+from gpureport.findings import ceiling_text, likely_level
+from gpureport.matching import is_step
+from gpureport.records import AGREEMENT, CurveFeature, Finding, Verdict
 from gpureport.report.curves import Curve, specified, specified_values
-from gpureport.report.difference import AS_PREDICTED, compared, meet, value_text, width
+from gpureport.report.difference import compared, meet, value_text, width
 from gpureport.report.document import Report
 from gpureport.report.limits import Limit, limits
-from gpureport.report.words import is_step, kernel_name
+from gpureport.report.words import agreement, kernel_name
 from gpureport.spec.models import Device
 from gpureport.units import format_percent, format_predicted, format_value
 
@@ -25,6 +26,7 @@ _SHARES = (
     (1 / 3, "Partly as predicted"),
     (0, "Not as predicted"),
 )
+_GRADES = {Verdict.WITHIN: "only within the interval", Verdict.ERROR: "in error"}
 
 
 def verdict(report: Report) -> str:
@@ -37,16 +39,13 @@ def verdict(report: Report) -> str:
     if not findings:
         return "Measured, with no prediction to compare with."
     counts = Counter(finding.verdict for finding in findings)
-    agreeing = counts[Verdict.AGREES]
-    word = next(word for share, word in _SHARES if agreeing >= share * len(findings))
+    close = counts[Verdict.AGREES]
+    word = next(word for share, word in _SHARES if close >= share * len(findings))
     if counts[Verdict.ERROR]:
         word = "With errors"
-    others = ", ".join(
-        f"{counts[v]} {'in error' if v is Verdict.ERROR else v}"
-        for v in Verdict
-        if v is not Verdict.AGREES and counts[v]
-    )
-    return f"{word}: {agreeing} of {len(findings)} values agree" + (f" ({others})." if others else ".")
+    others = ", ".join(f"{counts[v]} {_GRADES.get(v, v)}" for v in Verdict if v is not Verdict.AGREES and counts[v])
+    agree = f"{close} of {len(findings)} features lie within a factor of {AGREEMENT} of their prediction"
+    return f"{word}: {agree}" + (f" ({others})." if others else ".")
 
 
 def _has_workloads(report: Report) -> bool:
@@ -69,7 +68,7 @@ def caches(report: Report, found: Sequence[Curve]) -> list[str]:
     steps = [finding for finding in cliffs if is_step(finding.level) and finding.observed]
     if not told and not steps:
         return ["No cache was seen to give out."] if report.machine or cliffs else []
-    return [*_sum(told), *_spans(report, levels, cliffs), *_steps(report, steps)]
+    return [*_sum(told), *_spans(report, levels, cliffs), *_steps(report, curves, steps)]
 
 
 def _levels(device: Device) -> list[str]:
@@ -89,12 +88,11 @@ def _cliff(report: Report, level: str, of: Sequence[Finding]) -> str:
         return f"{_the(level)} was not seen to give out (predicted at {format_value(best.predicted, best.unit)})"
     best = min(seen, key=lambda finding: (finding.workload != _PRIMITIVES, width(finding)))
     where = f"{value_text(best)} ({_name(report, best)})"
-    agreeing = sum(finding.verdict is Verdict.AGREES for finding in of)
+    astray = sum(not finding.verdict.as_predicted for finding in of)
     how = compared(best, "before", "after")
-    if 2 * agreeing < len(of):
-        how = f"{how} (but {len(of) - agreeing} of {len(of)} sweeps disagree)"
-    elif agreeing < len(of) and how == AS_PREDICTED:
-        how = f"{how} ({agreeing} of {len(of)} sweeps {'agrees' if agreeing == 1 else 'agree'})"
+    if astray:
+        but = "but " if 2 * astray > len(of) else ""
+        how = f"{how} ({but}{astray} of {len(of)} sweeps {'disagree' if astray > 1 else 'disagrees'})"
     return f"{_the(level)} gives out at {where}, {how}"
 
 
@@ -112,12 +110,27 @@ def _spans(report: Report, levels: Sequence[str], cliffs: Sequence[Finding]) -> 
     return texts
 
 
-def _steps(report: Report, steps: Sequence[Finding]) -> list[str]:
-    if not steps:
-        return []
+def _steps(report: Report, found: Iterable[Curve], steps: Iterable[Finding]) -> list[str]:
+    """Say which caches are the likely cause of transitions that were not predicted, and which no cache explains."""
+    foreseen = {str(curve.key): _foreseen(curve) for curve in found}
+    causes: dict[str | None, list[Finding]] = {}
+    for step in steps:
+        key = f"{step.workload}/{step.variant}/{step.sweep}"
+        likely = likely_level(step.observed or 0.0, report.device, foreseen.get(key, ()))
+        causes.setdefault(likely and likely[0], []).append(step)
+    return [_cause(level, _transitions(report, of)) for level, of in causes.items()]
+
+
+def _cause(level: str | None, transitions: str) -> str:
+    if level is None:
+        return f"No cache explains the {transitions}."
+    return f"Not predicted, but within the transition range of {_the(level)}, its likely cause: {transitions}."
+
+
+def _transitions(report: Report, steps: Sequence[Finding]) -> str:
     told = ", ".join(f"at {value_text(step)} ({_name(report, step)})" for step in steps[:3])
     more = f" and {len(steps) - 3} more" if len(steps) > 3 else ""
-    return [f"No cache explains the {'step' if len(steps) == 1 else 'steps'} {told}{more}."]
+    return f"{'transitions' if len(steps) > 1 else 'transition'} {told}{more}"
 
 
 def _predicted_cliffs(curves: Iterable[Curve], levels: Sequence[str]) -> list[str]:
@@ -165,9 +178,8 @@ def work(report: Report, found: Sequence[Curve]) -> list[str]:
         how = compared(seen[0], "less than", "more than")
         return [f"It takes {value_text(seen[0])} to bring {_name(report, seen[0])} to 90 % of its best rate, {how}."]
     ends = [(value_text(f).removesuffix(" work-items"), _name(report, f)) for f in (seen[0], seen[-1])]
-    agreeing = sum(f.verdict is Verdict.AGREES for f in tapers)
-    full = f"The device is 90 % full with {_from_to(*ends)} work-items"
-    return [f"{full}; {agreeing} of {len(tapers)} agree with the prediction.", *_farthest_work(report, seen)]
+    full = f"Kernels reach 90 % of their peak throughput with {_from_to(*ends)} work-items"
+    return [f"{full}; {agreement(f.verdict for f in tapers)}.", *_farthest_work(report, seen)]
 
 
 def _farthest_work(report: Report, seen: Iterable[Finding]) -> list[str]:

@@ -4,11 +4,14 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from string import ascii_uppercase
 
+from gpureport.advice import shape_of
+from gpureport.predict.occupancy import compiled_resources, too_many_registers
 from gpureport.records import MeasuredPoint, Measurement
 from gpureport.report.document import Clock, Report
 from gpureport.report.tables import UNKNOWN, Table, span
 from gpureport.report.trust import examples
 from gpureport.report.values import value_at
+from gpureport.spec.models import Device
 from gpureport.text import sentence
 from gpureport.units import format_bytes, format_frequency, format_time
 
@@ -159,7 +162,7 @@ def skipped_table(report: Report) -> Table:
     for measurement in report.measurements:
         if measurement.skipped and (_variant(measurement), measurement.skipped) not in told:
             found.append((str(measurement.key), "all", measurement.skipped))
-        found += _skipped_points(measurement)
+        found += _skipped_points(measurement, report.device)
     rows: dict[tuple[str, str], list[str]] = {}
     for what, points, why in found:
         rows.setdefault((points, sentence(why)), []).append(what)
@@ -167,13 +170,28 @@ def skipped_table(report: Report) -> Table:
     return Table(columns, tuple((", ".join(names), points, why) for (points, why), names in rows.items()))
 
 
-def _skipped_points(measurement: Measurement) -> list[tuple[str, str, str]]:
+def _skipped_points(measurement: Measurement, device: Device) -> list[tuple[str, str, str]]:
     """Group the points whose reasons differ in figures only; the first one's reason is given."""
     reasons: dict[str, list[MeasuredPoint]] = {}
     for point in measurement.points:
         if point.skipped:
             reasons.setdefault(re.sub(r"[\d.]+( .?s\b)?", "#", point.skipped), []).append(point)
-    return [(str(measurement.key), _labels(points), points[0].skipped or "") for points in reasons.values()]
+    return [
+        (str(measurement.key), _labels(points), _why(measurement, points[0], device)) for points in reasons.values()
+    ]
+
+
+def _why(measurement: Measurement, point: MeasuredPoint, device: Device) -> str:
+    """Return why a point was skipped; of a launch that lacked resources also what it needed, where that is known.
+
+    A kernel may have been built several times with different options: then all builds must need too much.
+    """
+    why, shape = point.skipped or "", shape_of(point.point)
+    if "OUT_OF_RESOURCES" not in why or shape is None:
+        return why
+    builds = [compiled_resources(c) for c in measurement.compilation if why.startswith(f"{c.kernel} ")]
+    reasons = [built and too_many_registers(device.architecture, shape, built) for built in builds]
+    return f"{sentence(why)} {reasons[0]}" if reasons and all(reasons) else why
 
 
 def _labels(points: Sequence[MeasuredPoint]) -> str:

@@ -105,7 +105,7 @@ def taper_blocks(report: Report, found: Sequence[Curve]) -> list[Block]:
     caption = (
         "Work-items that bring kernels to 90 % of their best rate, from the least to the most of each family; "
         "predicted ones at the sizes that were measured. Sweeps over working sets show it too: ▲ in the figures of the "
-        "chapter before, there of all predicted sizes."
+        "chapter before. Tapers of different levels are not compared: each belongs to the first plateau of its curve."
     )
     return [Block("tapers", "Family by family", table=table, caption=caption, numbers="numbers")] if table.rows else []
 
@@ -115,8 +115,9 @@ def shape_blocks(report: Report, advice: Sequence[FamilyAdvice]) -> list[Block]:
     if not advice:
         return []
     caption = (
-        "The fewest shapes that serve every search of a family to within 3 % of its best rate, and what the worst "
-        "shape costs. Families that are not listed leave no choice: their work-groups belong to what they measure. "
+        "The fewest shapes that serve every search of a family to within 3 % of its best rate, each with all that do "
+        "as well, and what the worst shape costs. Families that are not listed leave no choice: their work-groups "
+        "belong to what they measure. "
         "No kernel has a third axis, so that no shape has one."
     )
     table = lists.shape_table(report, advice)
@@ -189,10 +190,10 @@ def surprise_blocks(report: Report) -> list[Block]:
                 numbers="hypotheses",
             )
         )
-    if any(pair.main.verdict is not Verdict.AGREES for pair in specified(report)):
+    if any(not pair.main.verdict.as_predicted for pair in specified(report)):
         caption = (
-            "Of each kernel and feature the value farthest from its prediction; the last column says how many of its "
-            "values agree."
+            "The feature of each kind and family that is farthest from its prediction. Agree: how many of all these "
+            "features lie within a factor of 1.2, + how many only within the interval."
         )
         blocks.append(
             Block(

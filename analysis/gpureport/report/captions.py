@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from gpureport.records import Verdict
+from gpureport.matching import is_step
 from gpureport.report.curves import Curve, Group
 from gpureport.report.difference import compared, value_text
 from gpureport.report.document import Clock, Report
 from gpureport.report.figures.roofline import Dot
 from gpureport.report.figures.traces import Trace
-from gpureport.report.words import feature_text, is_step
+from gpureport.report.words import agreement, feature_text
 from gpureport.units import format_frequency, format_percent, format_ratio, format_value
 
 _FEW = 2  # cliffs and tapers that are told one by one
@@ -58,12 +58,12 @@ def tally(curves: Sequence[Curve]) -> str:
     groups = [group for curve in curves for group in curve.groups if group.main.main.feature != "rate"]
     if not groups:
         return ""
-    agreeing = sum(group.main.main.verdict is Verdict.AGREES for group in groups)
+    astray = [group for group in groups if not group.main.main.verdict.as_predicted]
     worst = min(groups, key=lambda group: group.main.urgency)
     if len(groups) <= _FEW:
         return " ".join(_statement(group) for group in groups)
-    counted = f"Of {len(groups)} cliffs and tapers, {agreeing} agree with their prediction."
-    return counted if agreeing == len(groups) else f"{counted} Farthest off, {worst.name}: {_statement(worst)}"
+    counted = f"Of the cliffs and tapers {agreement(group.main.main.verdict for group in groups)}."
+    return f"{counted} Farthest off, {worst.name}: {_statement(worst)}" if astray else counted
 
 
 def _statement(group: Group) -> str:
@@ -118,10 +118,9 @@ def case_caption(curves: Sequence[Curve]) -> str:
     known = sorted((main for main in mains if main.ratio), key=lambda main: main.ratio or 0.0)
     if not known:
         return f"{_seen(curves)} of {', '.join(curve.key.variant for curve in curves)}."
-    agreeing = sum(main.verdict is Verdict.AGREES for main in mains)
     least, most = (f"{format_ratio(main.ratio)} ({main.level})" for main in (known[0], known[-1]))
     told = least if len(known) == 1 else f"{least} to {most}"
-    return f"{_observed_word(curves)} / predicted: {told}; {agreeing} of {len(mains)} agree."
+    return f"{_observed_word(curves)} / predicted: {told}; {agreement(main.verdict for main in mains)}."
 
 
 def _observed_word(curves: Sequence[Curve]) -> str:
@@ -194,5 +193,5 @@ def essentials_caption(report: Report) -> str:
         return "What the specification promises: each mark is a kernel, its line the 95 % interval of the prediction."
     if report.publication:
         return f"What matters most: each mark is a kernel, its line the 95 % interval of the prediction. {limit}"
-    meet = "Counted at the right: how many agree, within a factor of 1.2, or of 2 where intervals meet."
+    meet = "At the right: how many agree within a factor of 1.2, + how many lie only within the interval."
     return f"What matters most: each mark is a kernel, its line a 95 % interval. {meet} {limit}"

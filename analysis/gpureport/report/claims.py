@@ -4,17 +4,17 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 
-from gpureport.findings import AGREEMENT, UNCERTAIN
-from gpureport.records import Explanation, Finding, ObservedPoint, PredictedPoint, SweepKey, Verdict
+from gpureport.findings import grade
+from gpureport.records import AGREEMENT, Explanation, Finding, ObservedPoint, PredictedPoint, SweepKey, Verdict
 from gpureport.report.curves import MAIN_POSITIONS, Curve, curves
 from gpureport.report.document import Claim, Publication, Report
 from gpureport.report.surprises import claims
 from gpureport.report.tables import UNKNOWN, Table
-from gpureport.report.words import feature_text
+from gpureport.report.words import feature_text, fitted_text
 from gpureport.units import format_ratio, format_value
 
 _FEW, _FEW_FEATURES = 4, 2  # times and features that are told one by one
-_AGREES = "They agree."
+_AGREES, _WITHIN = "They agree.", "They differ by less than the interval."
 
 
 def claims_table(report: Report, publication: Publication) -> Table:
@@ -53,8 +53,10 @@ def _claim_row(claim: Claim, about: Sequence[Curve], tested: Mapping[SweepKey, E
         return says, "Nothing that is predicted here.", claim.remark or UNKNOWN
     if claim.compare == "spread":
         return says, *_spread_texts(claim, about)
-    off = [curve for curve in about if _differs(claim, curve)]
-    reasons = _reasons([(curve.key.variant, tested.get(curve.key)) for curve in off]) if off else _AGREES
+    off = [curve for curve in about if any(not verdict.as_predicted for verdict in _verdicts(claim, curve))]
+    agree = all(verdict is Verdict.AGREES for curve in about for verdict in _verdicts(claim, curve))
+    reasons = _reasons([(curve.key.variant, tested.get(curve.key)) for curve in off])
+    reasons = reasons or (_AGREES if agree else _WITHIN)
     return says, _values(claim, about, _names(about)), f"{claim.remark} {reasons}".strip()
 
 
@@ -97,18 +99,18 @@ def _names(about: Sequence[Curve]) -> list[str]:
     ]
 
 
-def _differs(claim: Claim, curve: Curve) -> bool:
-    """Return whether what the claim compares is not as predicted: of times, most."""
-    if claim.compare == "times":
-        pairs = _claimed_pairs(claim, curve)
-        return 2 * sum(not _agree(*pair) for pair in pairs) > len(pairs)
-    return any(finding.verdict is not Verdict.AGREES for finding in _features(claim, curve))
+def _verdicts(claim: Claim, curve: Curve) -> list[Verdict]:
+    """Return the verdicts on what the claim compares: of times that of the middle one, from good to bad."""
+    if claim.compare != "times":
+        return [finding.verdict for finding in _features(claim, curve)]
+    grades = sorted((_grade(*pair) for pair in _claimed_pairs(claim, curve)), key=list(Verdict).index)
+    return grades[(len(grades) - 1) // 2 :][:1]
 
 
-def _agree(observed: ObservedPoint, predicted: PredictedPoint) -> bool:
-    """Return whether a time agrees with its prediction, as verdicts have it."""
-    limit = max(AGREEMENT, min(UNCERTAIN, predicted.spread))
-    return 1 / limit <= observed.time_s / predicted.time_s <= limit
+def _grade(observed: ObservedPoint, predicted: PredictedPoint) -> Verdict:
+    """Return the verdict on a time; a published one has no interval."""
+    ratio = observed.time_s / predicted.time_s
+    return grade(ratio, meet=1 / predicted.spread <= ratio <= predicted.spread)
 
 
 def _values(claim: Claim, about: Sequence[Curve], names: Sequence[str]) -> str:
@@ -160,7 +162,8 @@ def _feature_value(name: str, finding: Finding) -> str:
         "not there" if value is None else format_value(value, finding.unit)
         for value in (finding.observed, finding.predicted)
     )
-    return f"{name}, {feature_text(finding)}: {published} in what was published, {ours} predicted."
+    fitted = f" ({text})" if (text := fitted_text(finding)) else ""
+    return f"{name}, {feature_text(finding)}: {published}{fitted} in what was published, {ours} predicted."
 
 
 def _features(claim: Claim, curve: Curve) -> list[Finding]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
 
-from gpureport.matching import match_features
+from gpureport.matching import at_measured_sizes, renamed
 from gpureport.records import (
     Axis,
     Finding,
@@ -21,7 +21,7 @@ from gpureport.records import (
 )
 from gpureport.report.document import Report
 
-SEVERITY = (Verdict.ERROR, Verdict.OFF, Verdict.NOT_OBSERVED, Verdict.NOT_PREDICTED, Verdict.AGREES)
+SEVERITY = (Verdict.ERROR, Verdict.OFF, Verdict.NOT_OBSERVED, Verdict.NOT_PREDICTED, Verdict.WITHIN, Verdict.AGREES)
 """Verdicts, the one that a reader should see first in front."""
 
 MAIN_POSITIONS = frozenset({"midpoint", "n90", "plateau", "peak", "case"})
@@ -60,13 +60,11 @@ class FindingPair:
 
 @dataclass(frozen=True)
 class Group:
-    """One feature of one curve: its main value, and how many of its values agree with their prediction."""
+    """One feature of one curve, by its main value."""
 
     name: str
     """The variant."""
     main: FindingPair
-    agreeing: int
-    total: int
     tested: str = ""
     """What the hypotheses tested on the curve came to, a sentence that ends the explanations of what is off."""
 
@@ -112,19 +110,7 @@ class Curve:
     @property
     def groups(self) -> tuple[Group, ...]:
         """The curve's values, those of one feature and level together, in the order in which they were found."""
-        found: dict[tuple[str, str], list[FindingPair]] = {}
-        for pair in self.pairs:
-            found.setdefault((pair.main.feature, pair.main.level), []).append(pair)
-        return tuple(
-            Group(
-                name=self.key.variant,
-                main=min(_main_positions(pairs), key=lambda pair: pair.urgency),
-                agreeing=sum(pair.main.verdict is Verdict.AGREES for pair in pairs),
-                total=len(pairs),
-                tested=self.tested,
-            )
-            for pairs in found.values()
-        )
+        return tuple(Group(self.key.variant, main, self.tested) for main in _by_feature(self.pairs))
 
     @property
     def points(self) -> tuple[PredictedPoint | ObservedPoint, ...]:
@@ -144,8 +130,17 @@ def paired(findings: Iterable[Finding]) -> tuple[FindingPair, ...]:
 
 
 def specified(report: Report) -> tuple[FindingPair, ...]:
-    """Return what page one counts: the values that have a finding on the specification."""
-    return tuple(pair for pair in paired(report.findings) if pair.specification)
+    """Return what page one counts: the main value of each feature that has a finding on the specification."""
+    return _by_feature(pair for pair in paired(report.findings) if pair.specification)
+
+
+def _by_feature(pairs: Iterable[FindingPair]) -> tuple[FindingPair, ...]:
+    """Return the main value of each feature, in the order in which features first appear."""
+    found: dict[tuple[str, ...], list[FindingPair]] = {}
+    for pair in pairs:
+        f = pair.main
+        found.setdefault((f.workload, f.variant, f.sweep, f.feature, f.level), []).append(pair)
+    return tuple(min(_main_positions(group), key=lambda pair: pair.urgency) for group in found.values())
 
 
 def specified_values(found: Iterable[Curve], position: Position) -> list[Finding]:
@@ -172,8 +167,8 @@ def curves(report: Report) -> tuple[Curve, ...]:
             key=key,
             metric=records[key].metric,
             axis=records[key].axis,
-            specification=predictions.get((key, "specification")),
-            calibrated=predictions.get((key, "calibrated")),
+            specification=_where_measured(predictions.get((key, "specification")), observations.get(key)),
+            calibrated=_where_measured(predictions.get((key, "calibrated")), observations.get(key)),
             measurement=measurements.get(key),
             observation=_with_names(observations.get(key), predictions.get((key, "specification"))),
             pairs=paired(findings.get((key.workload, key.variant, key.sweep), ())),
@@ -185,12 +180,12 @@ def curves(report: Report) -> tuple[Curve, ...]:
 
 @dataclass(frozen=True)
 class Verdicts:
-    """The findings of one feature of one workload: the one farthest off, and how many of all agree."""
+    """The findings on one kind of feature of one workload, the one farthest off first."""
 
     workload: str
     farthest: FindingPair
-    agreeing: int
-    total: int
+    verdicts: tuple[Verdict, ...]
+    """One a feature."""
 
 
 def verdicts(report: Report) -> tuple[Verdicts, ...]:
@@ -201,9 +196,8 @@ def verdicts(report: Report) -> tuple[Verdicts, ...]:
     rows = (
         Verdicts(
             workload=workload,
-            farthest=min(_main_positions(group), key=lambda pair: pair.urgency),
-            agreeing=sum(pair.main.verdict is Verdict.AGREES for pair in group),
-            total=len(group),
+            farthest=min(group, key=lambda pair: pair.urgency),
+            verdicts=tuple(pair.main.verdict for pair in group),
         )
         for (workload, _), group in groups.items()
     )
@@ -219,5 +213,11 @@ def _with_names(observation: Observation | None, prediction: Prediction | None) 
     """Give observed levels the names of the predicted ones that they answer."""
     if observation is None or prediction is None:
         return observation
-    matches = match_features(prediction.features, observation.features)
-    return observation.model_copy(update={"features": tuple(m.observed for m in matches if m.observed)})
+    return observation.model_copy(update={"features": renamed(prediction.features, observation.features)})
+
+
+def _where_measured(prediction: Prediction | None, observation: Observation | None) -> Prediction | None:
+    """Read the predicted taper off where findings do: at the sizes that were measured."""
+    if observation is None or prediction is None:
+        return prediction
+    return prediction.model_copy(update={"features": at_measured_sizes(prediction, observation)})

@@ -2,10 +2,10 @@
 
 from math import sqrt
 
-from gpureport.records import Finding
+from gpureport.records import AGREEMENT, Finding
 from gpureport.units import format_interval, format_ratio, format_value
 
-AS_PREDICTED = "as predicted"
+_AS_PREDICTED = "as predicted"
 _SAME = 0.005
 _FACTOR, _WIDE = 2.0, 1.5
 
@@ -29,12 +29,18 @@ def compared(finding: Finding, less: str, more: str) -> str:
         return "which was not predicted"
     if meet(finding):
         spread = _spread(finding)
-        return AS_PREDICTED if spread < _WIDE else f"within the factor of {spread:.2g} that its prediction leaves open"
-    if abs(finding.ratio - 1) < _SAME:
-        return AS_PREDICTED
-    if finding.ratio >= _FACTOR or finding.ratio <= 1 / _FACTOR:
-        return f"{format_ratio(finding.ratio)} times what was predicted"
-    return f"{abs(finding.ratio - 1) * 100:.0f} % {more if finding.ratio > 1 else less} predicted"
+        if spread >= _WIDE:
+            return f"within the factor of {spread:.2g} that its prediction leaves open"
+        if max(finding.ratio, 1 / finding.ratio) > AGREEMENT:
+            return f"{_difference(finding.ratio, less, more)}, within the interval"
+        return _AS_PREDICTED
+    return _AS_PREDICTED if abs(finding.ratio - 1) < _SAME else _difference(finding.ratio, less, more)
+
+
+def _difference(ratio: float, less: str, more: str) -> str:
+    if ratio >= _FACTOR or ratio <= 1 / _FACTOR:
+        return f"{format_ratio(ratio)} times what was predicted"
+    return f"{abs(ratio - 1) * 100:.0f} % {more if ratio > 1 else less} predicted"
 
 
 def meet(finding: Finding) -> bool:

@@ -11,6 +11,7 @@ from pydantic import Field, ValidationError
 
 from gpureport.errors import GpuReportError, InputError
 from gpureport.records import (
+    AGREEMENT,
     CodeEvidence,
     Conditions,
     Explanation,
@@ -19,6 +20,7 @@ from gpureport.records import (
     Observation,
     Prediction,
     Record,
+    Verdict,
 )
 from gpureport.spec.models import Device, PresentDevice
 from gpureport.text import requirement
@@ -282,9 +284,18 @@ def load_report(path: Path) -> Report:
         raise InputError(f"{path}: not a gpureport report (it has no schema_version)")
     _check_version(path, data["schema_version"])
     try:
-        return Report.model_validate(data)
+        report = Report.model_validate(data)
     except ValidationError as error:
         _refuse(path, error)
+    return report.model_copy(update={"findings": tuple(map(_graded, report.findings))})
+
+
+def _graded(finding: Finding) -> Finding:
+    """Tell two grades of agreement apart that the first reports called by one name: near, and just within intervals."""
+    near = finding.ratio is None or 1 / AGREEMENT <= finding.ratio <= AGREEMENT
+    if finding.verdict is not Verdict.AGREES or near:
+        return finding
+    return finding.model_copy(update={"verdict": Verdict.WITHIN})
 
 
 def _check_version(path: Path, version: object) -> None:

@@ -8,7 +8,16 @@ from gpureport.report.curves import Curve, specified_values, verdicts
 from gpureport.report.document import Report
 from gpureport.report.figures.style import shorten
 from gpureport.report.tables import UNKNOWN, Table
-from gpureport.report.words import MARKS, TIMES, family_name, feature_text, kernel_name, observed_head
+from gpureport.report.words import (
+    MARKS,
+    agreeing,
+    any_of,
+    family_name,
+    feature_text,
+    kernel_name,
+    observed_head,
+    observed_text,
+)
 from gpureport.units import format_interval, format_predicted, format_ratio, format_value
 
 _MOST = 12
@@ -52,7 +61,7 @@ def taper_table(report: Report, found: Iterable[Curve]) -> Table:
             str(len(mains)),
             _span([f.predicted for f in mains]),
             _span([f.observed for f in mains]),
-            f"{sum(f.verdict is Verdict.AGREES for f in mains)} of {len(mains)}",
+            agreeing(f.verdict for f in mains),
             _farthest(report, mains),
         )
         for family, mains in families.items()
@@ -70,7 +79,7 @@ def _span(values: Iterable[float | None]) -> str:
 
 
 def _farthest(report: Report, mains: Iterable[Finding]) -> str:
-    off = [f for f in mains if f.ratio and f.verdict is not Verdict.AGREES]
+    off = [f for f in mains if f.ratio and not f.verdict.as_predicted]
     if not off:
         return UNKNOWN
     worst = max(off, key=lambda f: max(f.ratio or 1.0, 1 / (f.ratio or 1.0)))
@@ -85,7 +94,7 @@ def shape_table(report: Report, advice: Iterable[FamilyAdvice]) -> Table:
         worst = max(family.variants, key=lambda variant: variant.gain)
         gains = [format_ratio(pick(v.gain for v in family.variants)) for pick in (min, max)]
         span = gains[0] if gains[0] == gains[1] else " to ".join(gains)
-        shapes = ", ".join(shape.replace(" x ", TIMES) for shape in family.shapes)
+        shapes = "; ".join(map(any_of, family.choices))
         rows.append((family_name(report, family.family), str(len(family.variants)), shapes, span, worst.name))
     return Table(columns, tuple(rows), frozenset({"searches", "best / worst"}))
 
@@ -98,12 +107,12 @@ def farthest_table(report: Report) -> Table:
             kernel_name(report, f.workload, f.variant),
             shorten(feature_text(f), _NAME),
             format_predicted(f.predicted, f.predicted_low, f.predicted_high, f.unit),
-            format_interval(f.observed, f.ci_low, f.ci_high, f.unit),
+            observed_text(f),
             format_ratio(f.ratio),
             verdict_text(f.verdict),
-            f"{row.agreeing} of {row.total}",
+            agreeing(row.verdicts),
         )
         for row in verdicts(report)[:_MOST]
-        if (f := row.farthest.main).verdict is not Verdict.AGREES
+        if not (f := row.farthest.main).verdict.as_predicted
     )
     return Table(columns, rows, frozenset({*columns[2:5], "agree"}))

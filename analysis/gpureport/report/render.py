@@ -190,7 +190,6 @@ def _content(report: Report) -> Content:
         "short_name": shorten(report.device.name, _LONG_NAME),
         "long_name": len(report.device.name) > _LONG_NAME,
         "created": readable_time(report.created_at),
-        "mismatches": compiled.mismatches(report),
         "wrong": wrong_variants(report, found),
         "load": conditions.load_sentences(report),
         "failures": report.failures(),

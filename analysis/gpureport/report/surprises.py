@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gpureport.predict.hypotheses import HYPOTHESES
-from gpureport.records import Explanation, Verdict
+from gpureport.records import Explanation
 from gpureport.report.curves import specified, verdicts
 from gpureport.report.difference import compared, meet
 from gpureport.report.document import Report
@@ -33,14 +33,14 @@ def answers(report: Report) -> Iterator[str]:
         if most > 1 and not tied:
             claim = dict(claims(report.explanations)).get(first or "", first)
             yield f"Most often it fits that {claim} ({most} curves)."
-    off = [row.farthest.main for row in verdicts(report) if row.farthest.main.verdict is not Verdict.AGREES]
+    off = [row.farthest.main for row in verdicts(report) if not row.farthest.main.verdict.as_predicted]
     if off:
         worst = next((f for f in off if f.observed and f.predicted and not meet(f)), off[0])
         how = compared(worst, "less than", "more than") if worst.observed else str(worst.verdict)
         name = kernel_name(report, worst.workload, worst.variant)
         yield f"Farthest from its prediction is {name}, {feature_text(worst)}: {how}."
     elif specified(report):
-        yield "No value is farther from its prediction than the tolerance of its verdict."
+        yield "Every value lies within a factor of 1.2 of its prediction, or within the interval."
 
 
 def summary(explanations: Iterable[Explanation]) -> Table:

@@ -8,6 +8,7 @@ from math import ceil, prod, sqrt
 from gpureport.advice import FamilyAdvice
 from gpureport.records import Occupancy
 from gpureport.report.curves import Curve
+from gpureport.report.words import any_of
 from gpureport.units import format_bytes, format_percent, format_ratio, format_value
 
 UNKNOWN = "—"
@@ -132,12 +133,12 @@ def span(values: Sequence[int]) -> str:
 
 def advice_table(families: Iterable[FamilyAdvice]) -> Table:
     """List the best and the worst shape of every search, and which shape of its family's set to use."""
-    columns = ("family", "variant", "best shape", "rate", "worst shape", "rate, worst", "best / worst", "use", "share")
+    columns = ("family", "variant", "best shapes", "rate", "worst shape", "rate, worst", "best / worst", "use", "share")
     rows = tuple(
         (
             family.family,
             found.name,
-            found.best.shape,
+            any_of(found.ties),
             format_value(found.best.value, found.unit),
             found.worst.shape,
             format_value(found.worst.value, found.unit),

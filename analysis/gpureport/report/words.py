@@ -1,17 +1,20 @@
 """What the report says in plain sentences, made from its records."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from gpureport.advice import WITHIN, FamilyAdvice
+from gpureport.matching import is_step
 from gpureport.records import CurveFeature, Finding, Verdict
 from gpureport.report.curves import Group
 from gpureport.report.document import Report
 from gpureport.report.figures.style import shorten
-from gpureport.units import format_percent, format_ratio
+from gpureport.units import format_interval, format_percent, format_ratio, format_value
 
 MARKS = {
     Verdict.AGREES: "✓",
+    Verdict.WITHIN: "≈",
     Verdict.OFF: "△",
     Verdict.NOT_OBSERVED: "○",
     Verdict.NOT_PREDICTED: "◇",
@@ -37,12 +40,8 @@ _OF_A_STEP = _POSITIONS | {
 }
 TIMES = " \N{MULTIPLICATION SIGN} "
 _LONG_NAME = 48
+_SHAPES = 6  # work-group shapes that are named
 _NAMES = 4  # most that are listed in front of one text
-
-
-def is_step(level: str) -> bool:
-    """Return whether a level is a step that no cache is known to cause."""
-    return level.startswith("step at ")
 
 
 def feature_text(feature: CurveFeature | Finding) -> str:
@@ -53,14 +52,39 @@ def feature_text(feature: CurveFeature | Finding) -> str:
     return text.removesuffix(" in device")
 
 
-def judgement(group: Group) -> str:
-    """Write what the verdict on a feature's main value is about, with its sign: ``✓ 0.98 (2/3)``, ``○ not observed``.
+def fitted_text(finding: Finding) -> str:
+    """Say of a plateau that no dispatch reaches how it came about, and what was measured; of all else nothing."""
+    if finding.best_point is None:
+        return ""
+    return f"fitted, without launch cost; best sample {format_value(finding.best_point, finding.unit)}"
 
-    In parentheses, of several values, how many agree.
-    """
+
+def observed_text(finding: Finding) -> str:
+    """Write what was observed with its interval, and how it came about if it is no sample's."""
+    value = format_interval(finding.observed, finding.ci_low, finding.ci_high, finding.unit)
+    return "; ".join(part for part in (value, fitted_text(finding)) if part)
+
+
+def judgement(group: Group) -> str:
+    """Write what the verdict on a feature's main value is about, with its sign: ``✓ 0.98``, ``○ not observed``."""
     main = group.main.main
     about = str(main.verdict) if main.ratio is None else format_ratio(main.ratio)
-    return f"{MARKS[main.verdict]} {about}" + (f" ({group.agreeing}/{group.total})" if group.total > 1 else "")
+    return f"{MARKS[main.verdict]} {about}"
+
+
+def agreement(verdicts: Iterable[Verdict]) -> str:
+    """Say in a sentence what :func:`agreeing` says in a cell: ``12 of 17 agree with their predictions, 3 more …``."""
+    counts = Counter(verdicts)
+    within = counts[Verdict.WITHIN]
+    more = f", {within} more {'lie' if within > 1 else 'lies'} within the interval" if within else ""
+    return f"{counts[Verdict.AGREES]} of {counts.total()} agree with their predictions{more}"
+
+
+def agreeing(verdicts: Iterable[Verdict]) -> str:
+    """Say how many of several values agree, and after a plus how many just lie within intervals: ``12 + 3 of 17``."""
+    counts = Counter(verdicts)
+    within = f" + {counts[Verdict.WITHIN]}" if counts[Verdict.WITHIN] else ""
+    return f"{counts[Verdict.AGREES]}{within} of {counts.total()}"
 
 
 def explanations(groups: Iterable[Group]) -> tuple[str, ...]:
@@ -68,7 +92,7 @@ def explanations(groups: Iterable[Group]) -> tuple[str, ...]:
 
     What hypotheses say of a whole curve comes last, once for all of its values.
     """
-    off = [group for group in groups if group.main.main.verdict is not Verdict.AGREES and group.main.main.explanation]
+    off = [group for group in groups if not group.main.main.verdict.as_predicted and group.main.main.explanation]
     own = ((f"{g.name}, {feature_text(g.main.main)}", g.main.main.explanation.removesuffix(g.tested)) for g in off)
     return with_names([*((name, text.rstrip()) for name, text in own), *((g.name, g.tested) for g in off if g.tested)])
 
@@ -112,13 +136,24 @@ def family_name(report: Report, family: str) -> str:
 def advice_sentence(family: str, advice: FamilyAdvice) -> str:
     """Say which work-group shapes serve a whole family."""
     share = f"within {format_percent(WITHIN)} of the best"
-    shapes = [_shape(shape) for shape in advice.shapes]
+    shapes = [any_of(choices) for choices in advice.choices]
     count = len(advice.variants)
     if count == 1:
-        return f"{family}: {shapes[0]} is the best of {len(advice.variants[0].shares)} shapes."
+        tried = len(advice.variants[0].shares)
+        if len(advice.choices[0]) == 1:
+            return f"{family}: {shapes[0]} is the best of {tried} shapes."
+        return f"{family}: {shapes[0]}; all of these come {share} of {tried} shapes."
     if len(shapes) == 1:
         return f"{family}: {shapes[0]} comes {share} for each of {count} searches."
-    return f"{family}: {listed(shapes)} suffice; one of them comes {share} for each of {count} searches."
+    return f"{family}: {'; and '.join(shapes)}. One of them comes {share} for each of {count} searches."
+
+
+def any_of(shapes: Sequence[str]) -> str:
+    """Name work-group shapes that do equally well: ``any of 64, 128, 256``; of many the first."""
+    names = [_shape(shape) for shape in shapes]
+    if len(names) > _SHAPES + 1:
+        names = [*names[:_SHAPES], f"{len(names) - _SHAPES} more"]
+    return names[0] if len(names) == 1 else f"any of {', '.join(names)}"
 
 
 def _shape(text: str) -> str:

@@ -134,6 +134,7 @@ class Demand:
             copies) or only its own part (they add up).
         ping_pong: whether the next dispatch reads what this one writes, and writes where this one reads.
         one_buffer: whether only the largest of its buffers takes room in the caches.
+        idle_items: work-items that only fill work-groups up: they access nothing.
         alone: whether the dispatch is timed by itself, not in a row with others.
     """
 
@@ -158,6 +159,7 @@ class Demand:
     in_step: bool = True
     loaded: bool = True
     one_buffer: bool = False
+    idle_items: int = 0
     alone: bool = False
 
     @property

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from gpureport.matching import is_step
 from gpureport.records import Verdict
 from gpureport.report.curves import Curve
 from gpureport.report.figures.canvas import Canvas, Pen
@@ -23,7 +24,7 @@ from gpureport.report.figures.style import (
     tick_text,
 )
 from gpureport.report.limits import Limit
-from gpureport.report.words import is_step
+from gpureport.report.words import agreeing
 from gpureport.units import format_bytes, format_percent
 
 MOST_ROWS = 8
@@ -97,9 +98,12 @@ def _cut(part: Part) -> Part:
     return Part(f"{part.title} (the first {MOST_ROWS} of {count})", part.rows[:MOST_ROWS], part.scale)
 
 
+_Compared = tuple[list[Mark], list[Mark], list[Verdict]]
+
+
 def _feature_rows(curves: Iterable[Curve], position: str, name: Callable[[str, str], str]) -> tuple[Row, ...]:
     """Return a row for each name that a feature's family and level make."""
-    rows: dict[str, tuple[list[Mark], list[Mark], list[bool]]] = {}
+    rows: dict[str, _Compared] = {}
     for curve in curves:
         compared = {(p.main.level, p.main.position): p.main for p in curve.pairs if p.specification}
         mains = [main for (_, where), main in compared.items() if where == position]
@@ -109,14 +113,14 @@ def _feature_rows(curves: Iterable[Curve], position: str, name: Callable[[str, s
             predicted, observed, agree = rows.setdefault(name(curve.key.workload, main.level), ([], [], []))
             predicted += _marks(main.predicted, main.predicted_low, main.predicted_high)
             observed += _marks(main.observed, main.ci_low, main.ci_high)
-            agree.append(main.verdict is Verdict.AGREES)
+            agree.append(main.verdict)
         if not curve.pairs and curve.specification:
             for feature in curve.specification.features:
                 if feature.position == position and not is_step(feature.level):
                     predicted, *_ = rows.setdefault(name(curve.key.workload, feature.level), ([], [], []))
                     predicted += _marks(feature.value, feature.ci_low, feature.ci_high)
     return tuple(
-        Row(title, tuple(predicted), tuple(observed), f"{sum(agree)} of {len(agree)} agree" if agree else "")
+        Row(title, tuple(predicted), tuple(observed), f"{agreeing(agree)} agree" if agree else "")
         for title, (predicted, observed, agree) in rows.items()
     )
 

@@ -6,11 +6,11 @@ from itertools import accumulate
 
 import numpy as np
 
+from gpureport.matching import is_step
 from gpureport.records import CurveFeature, ObservedPoint, PredictedPoint
 from gpureport.report.figures.canvas import Ink, Pen, Shape
 from gpureport.report.figures.panels import Panel
 from gpureport.report.figures.style import TINY_PT, text_in
-from gpureport.report.words import is_step
 from gpureport.units import format_value
 
 Point = PredictedPoint | ObservedPoint
@@ -41,12 +41,16 @@ def feature_marks(features: Iterable[CurveFeature], points: Sequence[Point]) -> 
         low = place(feature.ci_low or feature.value, feature.unit, points) or where
         high = place(feature.ci_high or feature.value, feature.unit, points) or where
         placed.setdefault((feature.feature, feature.level), {})[feature.position] = (where, low, high, feature)
-    return tuple(sorted((_mark(kind, found) for (kind, _), found in placed.items()), key=lambda mark: mark.main))
+    marks = (_mark(kind, found) for (kind, _), found in placed.items() if _MAIN[kind] in found)
+    return tuple(sorted(marks, key=lambda mark: mark.main))
+
+
+_MAIN = {"cliff": "midpoint", "taper": "n90"}
+"""The position of each feature that is marked."""
 
 
 def _mark(kind: str, found: dict[str, tuple[float, float, float, CurveFeature]]) -> Mark:
-    preferred = found.get("midpoint") or found.get("n90") or next(iter(found.values()))
-    main, low, high, feature = preferred
+    main, low, high, feature = found[_MAIN[kind]]
     places = [where for where, *_ in found.values()]
     value = format_value(feature.value, feature.unit)
     level = feature.level if is_step(feature.level) else f"{feature.level} {value}"

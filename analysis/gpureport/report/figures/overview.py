@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from gpureport.findings import AGREEMENT
-from gpureport.records import Feature, Finding
+from gpureport.records import AGREEMENT, Feature, Finding
 from gpureport.report.curves import FindingPair
 from gpureport.report.figures.canvas import Canvas, Ink, Pen, Shape
 from gpureport.report.figures.panels import Panel, Scale

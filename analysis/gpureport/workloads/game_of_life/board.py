@@ -206,6 +206,7 @@ class Board(Workload):
             registers=self.registers,
             branches=self.branches,
             ping_pong=True,
+            idle_items=prod(items) - prod(self.items(parameters)),
             stores_per_sector=float(self.stores),
             lines_per_access=tiling.lines_per_access(self.aside),
             line_conflicts=tiling.line_conflicts,
