@@ -1,6 +1,7 @@
 """A whole run on the device that does not exist: two workloads that copy, one of them a primitive."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -52,6 +53,22 @@ class Wide(Copy):
     def verification(self) -> Sequence[Parameters]:
         """One point."""
         return ({"items": 64, "local": 2},)
+
+
+class Slow(Copy):
+    """Should take so long at its largest size that it is left out."""
+
+    variant = "slow"
+
+    def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:  # noqa: ARG002
+        """One sweep over sizes."""
+        return (self.sweep(*SIZES, 2**14 + 1),)
+
+    def demand(self, parameters: Parameters, device: Device) -> Demand:
+        """Compute for a minute, once."""
+        demand = super().demand(parameters, device)
+        slow = parameters["items"] > 2**14
+        return replace(demand, operations={"instruction": 1e15}) if slow else demand
 
 
 class Missing(Copy):

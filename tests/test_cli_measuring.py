@@ -18,7 +18,7 @@ from gpureport.records import MachineCode
 from gpureport.report import render, typesetting
 from gpureport.report.document import Report, Saver, load_report
 from tests.fake_backend import FakeBackend
-from tests.fake_run import Again, Copy, Missing, Wide, install
+from tests.fake_run import Again, Copy, Missing, Slow, Wide, install
 
 Captured = pytest.CaptureFixture[str]
 
@@ -268,6 +268,21 @@ def test_a_variant_that_the_device_lacks_is_skipped_in_a_sentence(fake: pytest.M
 
     assert main(["measure", "-o", "r.json"]) == 0
     assert "Skipped test/missing: The device has no such thing.\n" in capsys.readouterr().err
+
+
+def test_an_incomplete_sweep_is_named_and_judges_nothing(fake: pytest.MonkeyPatch, capsys: Captured) -> None:
+    install(fake, FakeBackend, (Copy(), Slow()))
+
+    assert main(["-o", "out", "--no-pdf"]) == 0
+
+    told = "points without samples, for lack of time, in test/slow/size (10 % of its points); no verdict or advice is"
+    assert capsys.readouterr().err.splitlines()[-1].startswith(f"gpureport: {told} based on these sweeps")
+    report = load_report(Path("out"))
+    assert {f"{finding.workload}/{finding.variant}" for finding in report.findings} == {"test/copy"}
+    assert not [each for each in report.explanations if each.key.variant == "slow"]
+    assert any(observation.key.variant == "slow" for observation in report.observations)
+    html = Path("out/report.html").read_text()
+    assert told.replace("points", "Points", 1) in html[: html.index('class="contents"')]
 
 
 def interrupted(after: int) -> FakeBackend:

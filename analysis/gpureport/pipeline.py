@@ -229,10 +229,14 @@ class _Run:
         return measurement.model_copy(update={"began_s": round(began_s, 6)})
 
     def _find(self, subject: Subject) -> None:
-        """Hold what was observed of a workload against its predictions; explain what is not as predicted."""
+        """Compare what was observed of a workload with its predictions; explain what is not as predicted.
+
+        Of sweeps that are incomplete nothing is said: what they lack may be their best point.
+        """
         name = subject.workload.name
         measured = [m for m in self.measurements if _name(m.key) == name]
-        observed = [o for o in self.observations if _name(o.key) == name]
+        incomplete = {m.key for m in measured if m.missing_share}
+        observed = [o for o in self.observations if _name(o.key) == name and o.key not in incomplete]
         found = find(subject.specified, [p for p in self.predictions if _name(p.key) == name], measured, observed)
         reasons = explanations(subject, found, measured, observed)
         self.explanations += reasons

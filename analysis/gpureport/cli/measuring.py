@@ -186,8 +186,9 @@ def _close(report: Report, path: Path) -> int:
     Raises:
         GpuReportError: nothing was measured.
     """
-    if failures := report.failures():
-        note(f"gpureport: {failures}")
+    for missing in (report.failures(), report.gaps()):
+        if missing:
+            note(f"gpureport: {missing}")
     wrong = wrong_results(report)
     for name in wrong:
         note(f"gpureport: {name} gave wrong results and was not timed; the report says which.")

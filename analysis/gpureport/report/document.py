@@ -20,6 +20,7 @@ from gpureport.records import (
     Observation,
     Prediction,
     Record,
+    SweepKey,
     Verdict,
 )
 from gpureport.spec.models import Device, PresentDevice
@@ -194,6 +195,22 @@ class Report(Record):
     def has_samples(self) -> bool:
         """Whether anything was measured, or published."""
         return any(point.samples_s for measurement in self.measurements for point in measurement.points)
+
+    @property
+    def incomplete(self) -> dict[SweepKey, float]:
+        """The sweeps of which points have no samples because the time was too short, with their share of the points."""
+        return {m.key: m.missing_share for m in self.measurements if m.missing_share}
+
+    def gaps(self) -> str:
+        """Say in a sentence which sweeps are incomplete; nothing if none is."""
+        told = [f"{key} ({100 * share:.0f} % of its points)" for key, share in self.incomplete.items()]
+        if not told:
+            return ""
+        more = f" and {len(told) - _MOST_NAMES} more" if len(told) > _MOST_NAMES else ""
+        names = ", ".join(told[:_MOST_NAMES])
+        return (
+            f"points without samples, for lack of time, in {names}{more}; no verdict or advice is based on these sweeps"
+        )
 
     @property
     def failed_variants(self) -> dict[str, str]:

@@ -183,7 +183,8 @@ def _content(report: Report) -> Content:
     kinds = by_kind(found)
     numbers = families(report, found, kinds)
     appendices = appendix.titles(report)
-    advice = advise(o for o in report.observations if not report.publication or len(o.points) >= _FEWEST_SHAPES)
+    searched = (o for o in report.observations if o.key not in report.incomplete)
+    advice = advise(o for o in searched if not report.publication or len(o.points) >= _FEWEST_SHAPES)
     return {
         "report": report,
         "device": report.device,
@@ -192,7 +193,7 @@ def _content(report: Report) -> Content:
         "created": readable_time(report.created_at),
         "wrong": wrong_variants(report, found),
         "load": conditions.load_sentences(report),
-        "failures": report.failures(),
+        "failures": [sentence(text) for text in (report.failures(), report.gaps()) if text],
         "verdict": answers.verdict(report),
         "sentences": answers.sentences(report, found),
         "overview": first_figure(report, found),
