@@ -109,7 +109,7 @@ def test_a_loader_without_platforms_is_a_sentence(monkeypatch: pytest.MonkeyPatc
 
     for answer in (none, list):
         monkeypatch.setattr(cl, "get_platforms", answer)
-        with pytest.raises(DeviceError, match="offers no device"):
+        with pytest.raises(DeviceError, match="it lists no device"):
             opencl.list_devices()
 
 

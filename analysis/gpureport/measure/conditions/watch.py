@@ -17,7 +17,7 @@ from gpureport.spec.models import PresentDevice
 Source = Callable[[], dict[str, object]]
 """Returns fields of a :class:`~gpureport.records.Reading`; those that are missing are left out."""
 
-_PERIOD_S = 0.1
+_PERIOD_S = 0.2  # a reading of NVML takes 1.4 ms
 _PERIOD_CPU_S = 0.5  # a reading takes time of the very cores that run the kernels
 _JOIN_S = 2.0
 _LEAVES_DEVICE_ALONE = frozenset({"now", "device", "build", "prepare", "compilation", "free", "rest"})
