@@ -55,6 +55,25 @@ def test_shapes_within_three_percent_of_the_best_are_ties() -> None:
     )
 
 
+SHAPES = {"64x1": "64", "128x1": "128", "256x1": "256", "16x16": "16 x 16", "8x8": "8 x 8"}
+RATES = st.dictionaries(st.sampled_from(sorted(SHAPES)), st.sampled_from([100.0, 98.0, 90.0]), min_size=2)
+
+
+@given(st.lists(RATES, min_size=1, max_size=5))
+def test_each_choice_completes_the_set(found: list[dict[str, float]]) -> None:
+    """Exactly the shapes that serve all searches in place of a member, together with the others of the set."""
+    (family,) = advise(search(str(number), rates) for number, rates in enumerate(found))
+    shares = [{SHAPES[shape]: rate / max(rates.values()) for shape, rate in rates.items()} for rates in found]
+
+    def serve(shapes: set[str]) -> bool:
+        return all(any(each.get(shape, 0.0) >= 1 - WITHIN for shape in shapes) for each in shares)
+
+    tried = {shape for each in shares for shape in each}
+    for member, choices in zip(family.shapes, family.choices, strict=True):
+        others = set(family.shapes) - {member}
+        assert set(choices) == {shape for shape in tried - others if serve(others | {shape})}
+
+
 def test_what_stands_for_a_member_of_a_set_serves_all_its_searches() -> None:
     """``128`` does as well as ``64`` in both searches, ``256`` in one of them only."""
     (family,) = advise(

@@ -163,7 +163,7 @@ def test_work_is_told_from_the_least_to_the_most() -> None:
     wide = finding("n90", (4e6, 3.9e6, 4.1e6), (1e6, 0.2e6, 5e6), Verdict.OFF, variant="game_of_life/naive")
     far = finding("n90", (2e6, 1.9e6, 2.1e6), (1e6, 0.8e6, 1.2e6), Verdict.OFF, variant="game_of_life/packed64")
     ends = "100 k (Read bandwidth) to 4 M (Game of Life, one byte a cell) work-items"
-    full = f"Kernels reach 90 % of their peak throughput with {ends}"
+    full = f"Fitted curves reach 90 % of their plateau with {ends}"
 
     assert work(small, wide) == [f"{full}; 1 of 2 agree with their predictions."]
     assert work(small, wide, far)[1] == (
@@ -250,9 +250,26 @@ def test_a_limit_is_passed_only_if_the_whole_interval_says_so(share: float, widt
     assert limit.passed is passed
     first, *others = answers.near_limits(report, curves(report))
     assert first == f"Read bandwidth runs at {100 * share:.0f} % of its limit, memory bandwidth."
-    assert (
-        others == ["Read bandwidth runs faster than its limit: the model takes that to be lower than it is."] * passed
-    )
+    told = "Read bandwidth runs more than 5 % faster than its limit: the model takes that to be lower than it is."
+    assert others == [told] * passed
+
+
+def test_a_kernel_is_judged_at_the_largest_size_of_all_its_sweeps() -> None:
+    """A second sweep reaches further; one that was not observed does not count."""
+    report = one_kernel(0.9, 0.01)
+    (prediction,), (observation,) = report.predictions, report.observations
+    key = prediction.key.model_copy(update={"sweep": "once"})
+    point = prediction.points[0].point
+    larger = point.model_copy(update={"working_set_bytes": 2 * point.working_set_bytes, "label": "larger"})
+    predicted = prediction.points[0].model_copy(update={"point": larger})
+    further = prediction.model_copy(update={"key": key, "points": (predicted,)})
+    seen = observation.points[0].model_copy(update={"point": larger, "time_s": 2.0, "value": 0.5})
+    observed = observation.model_copy(update={"key": key, "points": (seen,)})
+    both = report.model_copy(update={"predictions": (prediction, further)})
+    (limit,) = limits(curves(both))
+    assert limit.key.sweep == prediction.key.sweep
+    (limit,) = limits(curves(both.model_copy(update={"observations": (observation, observed)})))
+    assert (limit.key.sweep, limit.share) == ("once", pytest.approx(0.5))
 
 
 def test_the_table_of_limits_says_what_binds() -> None:

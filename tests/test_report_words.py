@@ -25,6 +25,7 @@ from gpureport.report.words import (
     feature_text,
     fitted_text,
     judgement,
+    kernel_name,
     observed_text,
     whole_sentences,
     with_names,
@@ -190,6 +191,18 @@ def test_a_family_is_named_by_what_its_variants_share(report: Report) -> None:
     """The words before the comma, or else the family's own name."""
     assert family_name(report, "game_of_life") == "Game of Life"
     assert family_name(report, "bit_transpose") == "Bit transpose"
+
+
+def test_variants_of_one_short_title_are_told_apart(report: Report) -> None:
+    """By their identifiers, which the others need not show."""
+    name = next(iter(report.workloads))
+    info = report.workloads[name]
+    assert "(" not in kernel_name(report, info.family, info.variant)
+    title = f"{info.title.partition(' against ')[0]} against time"
+    other = info.model_copy(update={"variant": "other", "title": title})
+    both = report.model_copy(update={"workloads": {name: info, f"{info.family}/other": other}})
+    assert kernel_name(both, info.family, "other").endswith(" (other)")
+    assert kernel_name(both, info.family, info.variant).endswith(f" ({info.variant})")
 
 
 def test_pocl_is_called_by_its_name(report: Report) -> None:

@@ -124,8 +124,8 @@ def test_the_farthest_comes_first() -> None:
 
     assert [row[1] for row in rows] == ["a factor of 3.0", "35 %", "22 %"]
     assert [fitting(e) for e in EXPLANATIONS] == ["one buffer", "one buffer or fill", "none (nearest: one buffer)"]
-    assert tally(EXPLANATIONS).startswith("3 curves are not as predicted: 1 fit one hypothesis, 1 fit two")
-    assert tally(EXPLANATIONS[2:]) == "1 curve is not as predicted: 1 fit none."
+    assert tally(EXPLANATIONS).startswith("3 curves differ from a prediction: 1 fit one hypothesis, 1 fit two")
+    assert tally(EXPLANATIONS[2:]) == "1 curve differs from a prediction: 1 fit none."
     assert [name for name, _ in claims(EXPLANATIONS)] == ["one buffer", "fill"]
 
 
@@ -137,7 +137,7 @@ def test_answers_say_what_fits_most_often() -> None:
     alike = (*EXPLANATIONS, _explanation("d", "explained", 0.4))
     many, most, farthest = answers(report.model_copy(update={"findings": off, "explanations": alike}))
 
-    assert many.startswith("4 curves are not as predicted: ")
+    assert many.startswith("4 curves differ from a prediction: ")
     assert most == f"Most often it fits that {claims(EXPLANATIONS)[0][1]} (2 curves)."
     assert len(list(answers(report.model_copy(update={"findings": off, "explanations": EXPLANATIONS})))) == 2
     assert farthest.startswith("Farthest from its prediction is Family 00, ")

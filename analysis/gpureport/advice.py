@@ -1,6 +1,6 @@
 """Which work-group size to use: the best and the worst shape, and the fewest shapes that serve a family."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -100,13 +100,16 @@ def _family(family: str, searches: list[Observation]) -> FamilyAdvice:
         _variant(search, share, chosen, repeated=variants.count(search.key.variant) > 1)
         for search, share in zip(searches, shares, strict=True)
     )
-    return FamilyAdvice(family, found, chosen, tuple(_instead(shape, found) for shape in chosen))
+    return FamilyAdvice(family, found, chosen, tuple(_instead(shape, chosen, shares) for shape in chosen))
 
 
-def _instead(shape: str, variants: Iterable[VariantAdvice]) -> tuple[str, ...]:
-    """Return the shapes that serve all variants that are to use *shape*, as it does."""
-    ties = [set(variant.ties) for variant in variants if variant.use == shape]
-    return tuple(sorted(set.intersection(*ties) if ties else {shape}, key=_order))
+def _instead(shape: str, chosen: Sequence[str], searches: Sequence[Shares]) -> tuple[str, ...]:
+    """Return the shapes that serve the searches which only *shape* serves of those *chosen*, itself included."""
+    others = [other for other in chosen if other != shape]
+    only = [shares for shares in searches if not any(shares.get(other, 0.0) >= 1 - WITHIN for other in others)]
+    found = {each for shares in only for each in shares if each not in others}
+    as_good = {each for each in found if all(shares.get(each, 0.0) >= 1 - WITHIN for shares in only)}
+    return tuple(sorted(as_good or {shape}, key=_order))
 
 
 def _shares(search: Observation) -> dict[str, float]:

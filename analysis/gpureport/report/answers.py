@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from statistics import median
 
-from gpureport.findings import ceiling_text, likely_level
+from gpureport.findings import ABOVE_CEILING, ceiling_text, likely_level
 from gpureport.matching import is_step
 from gpureport.records import AGREEMENT, CurveFeature, Finding, Verdict
 from gpureport.report.curves import Curve, specified, specified_values
@@ -178,7 +178,7 @@ def work(report: Report, found: Sequence[Curve]) -> list[str]:
         how = compared(seen[0], "less than", "more than")
         return [f"It takes {value_text(seen[0])} to bring {_name(report, seen[0])} to 90 % of its best rate, {how}."]
     ends = [(value_text(f).removesuffix(" work-items"), _name(report, f)) for f in (seen[0], seen[-1])]
-    full = f"Kernels reach 90 % of their peak throughput with {_from_to(*ends)} work-items"
+    full = f"Fitted curves reach 90 % of their plateau with {_from_to(*ends)} work-items"
     return [f"{full}; {agreement(f.verdict for f in tapers)}.", *_farthest_work(report, seen)]
 
 
@@ -243,7 +243,8 @@ def _passed(report: Report, seen: Iterable[Limit]) -> list[str]:
     if not names:
         return []
     told = f"{'; '.join(names[:3])}{f'; and {len(names) - 3} more' if len(names) > 3 else ''}"
-    run = "runs faster than its limit" if len(names) == 1 else "run faster than their limits"
+    more = f"more than {format_percent(ABOVE_CEILING - 1)} faster than"
+    run = f"runs {more} its limit" if len(names) == 1 else f"run {more} their limits"
     return [f"{told} {run}: the model takes that to be lower than it is."]
 
 

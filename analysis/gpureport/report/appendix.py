@@ -24,7 +24,7 @@ def titles(report: Report) -> dict[str, str]:
     """Return the appendices that there are, lettered, by their anchors."""
     ran = report.machine is not None
     planned = (
-        ("arithmetic", "The arithmetic of one prediction of each family", bool(examples(report))),
+        ("arithmetic", "The arithmetic of predictions, by example", bool(examples(report))),
         ("numbers", "All numbers", True),
         ("hypotheses", "The hypotheses that were tested", bool(report.explanations)),
         ("methods", "How it was measured", ran),

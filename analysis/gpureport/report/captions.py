@@ -190,8 +190,8 @@ def essentials_caption(report: Report) -> str:
     """Say what the figure of page one shows, and when something is as predicted."""
     limit = "Beyond 100 % a limit is higher than the model takes it to be."
     if not report.observations:
-        return "What the specification promises: each mark is a kernel, its line the 95 % interval of the prediction."
+        return "What the specification promises: each mark is a curve, its line the 95 % interval of the prediction."
     if report.publication:
-        return f"What matters most: each mark is a kernel, its line the 95 % interval of the prediction. {limit}"
+        return f"What matters most: each mark is a curve, its line the 95 % interval of the prediction. {limit}"
     meet = "At the right: how many agree within a factor of 1.2, + how many lie only within the interval."
-    return f"What matters most: each mark is a kernel, its line a 95 % interval. {meet} {limit}"
+    return f"What matters most: each mark is a curve, its line a 95 % interval. {meet} {limit}"

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gpureport.findings import ABOVE_CEILING, ceiling_text
-from gpureport.records import ObservedPoint, PredictedPoint, SweepKey
+from gpureport.records import ObservedPoint, Occupancy, PredictedPoint, SweepKey
 from gpureport.report.curves import Curve
 from gpureport.report.tables import UNKNOWN, Table, occupancy_text
 from gpureport.units import format_interval, format_percent, format_predicted
@@ -57,15 +57,20 @@ class Limit:
 
 
 def limits(found: Iterable[Curve]) -> tuple[Limit, ...]:
-    """Return each kernel at the largest size of its first sweep over sizes; those that measure latency have none."""
-    first: dict[tuple[str, str], Limit] = {}
+    """Return each kernel at the largest size of its sweeps over sizes; those that measure latency have none."""
+    largest: dict[tuple[str, str], Limit] = {}
     for curve in found:
-        name = (curve.key.workload, curve.key.variant)
-        if name not in first and curve.metric.kind == "rate" and curve.axis.quantity in _SIZES:
-            limit = _limit(curve)
-            if limit:
-                first[name] = limit
-    return tuple(first.values())
+        limit = _limit(curve) if curve.metric.kind == "rate" and curve.axis.quantity in _SIZES else None
+        if limit:
+            name = (curve.key.workload, curve.key.variant)
+            known = largest.get(name)
+            largest[name] = max(known, limit, key=_size) if known else limit
+    return tuple(largest.values())
+
+
+def _size(limit: Limit) -> tuple[bool, float, int]:
+    """Sort key: what was observed comes after what was not, and the larger size last."""
+    return limit.observed is not None, limit.predicted.point.working_set_bytes, limit.predicted.point.work_items
 
 
 def _limit(curve: Curve) -> Limit | None:
@@ -85,8 +90,13 @@ def _limit(curve: Curve) -> Limit | None:
         predicted=largest,
         observed=seen.get(largest.point.label),
         unit=curve.value_unit,
-        occupancy=occupancy_text(occupancy) if occupancy else UNKNOWN,
+        occupancy=_occupancy(occupancy) if occupancy else UNKNOWN,
     )
+
+
+def _occupancy(entry: Occupancy) -> str:
+    """Write the occupancy, and whether it rests on an estimate of the registers."""
+    return occupancy_text(entry) + (", assumed" if entry.source == "assumed" else "")
 
 
 def limits_table(found: Iterable[Limit], *, observed: bool) -> Table:

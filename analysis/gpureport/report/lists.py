@@ -54,7 +54,7 @@ def taper_table(report: Report, found: Iterable[Curve]) -> Table:
     families: dict[str, list[Finding]] = {}
     for curve in found:
         families.setdefault(curve.key.workload, []).extend(specified_values([curve], "n90"))
-    columns = ("family", "kernels", "predicted", "observed", "agree", "farthest from its prediction")
+    columns = ("family", "curves", "predicted", "observed", "agree", "farthest from its prediction")
     rows = (
         (
             family_name(report, family),
@@ -67,7 +67,7 @@ def taper_table(report: Report, found: Iterable[Curve]) -> Table:
         for family, mains in families.items()
         if mains
     )
-    return Table(columns, tuple(rows), frozenset({"kernels", "predicted", "observed", "agree"}))
+    return Table(columns, tuple(rows), frozenset({"curves", "predicted", "observed", "agree"}))
 
 
 def _span(values: Iterable[float | None]) -> str:

@@ -14,10 +14,10 @@ from gpureport.text import off_by
 from gpureport.units import format_percent
 
 CAPTION = (
-    "Curves that are not as predicted, by what was found to fit: each was predicted once more under every hypothesis, "
-    "another way in which the device may work, and compared as it is, with nothing fitted. A hypothesis fits if it "
-    "leaves half of the error at most. Off: root mean square of observed / predicted time over a curve. No hypothesis "
-    "feeds a prediction."
+    "Curves that differ from a prediction, by the hypothesis that fits: another way in which the device may work. Each "
+    "hypothesis is compared at up to twelve points of the curve, the four best at all of them, with nothing fitted. A "
+    "hypothesis fits if it leaves half of the error at most. Off: root mean square of observed / predicted time over a "
+    "curve. No hypothesis feeds a prediction."
 )
 
 """Of :func:`summary`."""
@@ -98,11 +98,11 @@ def _left(found: Sequence[Explanation]) -> str:
 def tally(explanations: Sequence[Explanation]) -> str:
     """Say how many curves are explained."""
     counts = Counter(explanation.outcome for explanation in explanations)
-    curves = f"{len(explanations)} curve{' is' if len(explanations) == 1 else 's are'}"
+    curves = f"{len(explanations)} curve{' differs' if len(explanations) == 1 else 's differ'}"
     explained, ambiguous, not_explained = counts["explained"], counts["ambiguous"], counts["unexplained"]
     kinds = ((explained, "fit one hypothesis"), (ambiguous, "fit two of them"), (not_explained, "fit none"))
     told = [f"{count} {how}" for count, how in kinds if count]
-    return f"{curves} not as predicted: {', '.join(told)}."
+    return f"{curves} from a prediction: {', '.join(told)}."
 
 
 def claims(explanations: Iterable[Explanation]) -> tuple[tuple[str, str], ...]:

@@ -72,11 +72,11 @@ def answers(report: Report) -> Iterator[str]:
     if kinds:
         told = ", ".join(f"{count} {_KINDS[kind]}" for kind, count in kinds.most_common())
         yield f"Of {kinds.total()} values that the predictions are made from: {told}."
-    wrong = sum(found.agrees is False for found in report.evidence)
-    right = sum(found.agrees is True for found in report.evidence)
-    if wrong or right:
-        compared = f"{wrong + right} kernels whose compiled code could be compared"
-        yield f"Of {compared}, {right} move the bytes that the model counts."
+    compared = {found.workload for found in report.evidence if found.agrees is not None}
+    wrong = {found.workload for found in report.evidence if found.agrees is False}
+    if compared:
+        of = f"{len(compared)} of {len(report.workloads)} variants whose compiled code could be compared"
+        yield f"Of the {of}, {len(compared - wrong)} move the bytes that the model assumes."
     cautions = sum(bool(observation.warnings) for observation in report.observations)
     if cautions:
         yield f"{cautions} of {len(report.observations)} sweeps come with a caution, in the appendix."

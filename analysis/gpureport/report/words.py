@@ -122,8 +122,14 @@ def observed_head(report: Report) -> str:
 
 
 def kernel_name(report: Report, workload: str, variant: str) -> str:
-    """Name a variant in a sentence: its title without what it is held against."""
-    return shorten(re.split(r" against |, shared by ", title_of(report, workload, variant))[0], _LONG_NAME)
+    """Name a variant in a sentence: its title without the axis of its sweep; with its identifier if others share it."""
+    name = _short_title(title_of(report, workload, variant))
+    alike = [info.variant for info in report.workloads.values() if _short_title(info.title) == name]
+    return f"{shorten(name, _LONG_NAME)} ({variant})" if len(alike) > 1 else shorten(name, _LONG_NAME)
+
+
+def _short_title(title: str) -> str:
+    return re.split(r" against |, shared by ", title)[0]
 
 
 def family_name(report: Report, family: str) -> str:
