@@ -87,6 +87,16 @@ def test_a_device_whose_kernels_do_not_build_is_listed_with_the_compilers_reason
     assert lines[-1].startswith(f"0: It runs no kernels: {BUILD_FAILS}; install another OpenCL runtime")
 
 
+def test_where_another_runtime_of_the_cpu_works_no_other_is_asked_for(
+    vendors: Path, faulty: Path, capsys: Captured
+) -> None:
+    install(vendors, faulty)
+    assert main(["devices"]) == 0
+
+    (told,) = (line for line in capsys.readouterr().out.splitlines() if BUILD_FAILS in line)
+    assert told == f"0: It runs no kernels: {BUILD_FAILS}."
+
+
 @pytest.mark.usefixtures("alone")
 def test_json_has_the_reason_too(capsys: Captured) -> None:
     assert main(["devices", "--json"]) == 0

@@ -228,6 +228,8 @@ class MeasuredPoint(Record):
     """Whether there are none because the time was too short, not because the device refused the point."""
     discarded: int = 0
     """Samples that were discarded because other load disturbed the device while they were taken."""
+    drifted: int = 0
+    """Samples that were discarded because the point's times rose or fell while they were taken."""
 
 
 class MachineCode(Record):

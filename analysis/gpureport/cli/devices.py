@@ -1,6 +1,6 @@
 """``gpureport devices``: what is present, what is known, whether an entry is right, a draft of a new one."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,8 +36,9 @@ def list_present(as_json: bool, entries: Sequence[Path]) -> int:
         return 0
     columns = ("index", "device", "platform", "driver", "runs kernels", "entry")
     print_table("OpenCL devices present", columns, [each.row() for each in listed], right=(0,))
+    working = {each.present.kind for each in listed if each.problem is None}
     for each in listed:
-        for remark in each.remarks():
+        for remark in each.remarks(working):
             print_text(f"{each.present.index}: {remark}")
     return 0
 
@@ -61,11 +62,15 @@ class _Listed:
         entry = self.match.entry_id or "none (draft)"
         return str(self.present.index), self.present.name, self.present.platform, self.present.driver, runs, entry
 
-    def remarks(self) -> list[str]:
+    def remarks(self, working: Collection[str]) -> list[str]:
+        """Return what is wrong with it, with a remedy unless another runtime of the CPU is *working*; and the notes."""
         from gpureport.measure.presence import remedy
 
-        problem = [f"It runs no kernels: {self.problem}; {remedy(self.present)}."] if self.problem else []
-        return [*problem, *self.match.notes]
+        if self.problem is None:
+            return list(self.match.notes)
+        another = self.present.kind == "cpu" and "cpu" in working
+        told = self.problem if another else f"{self.problem}; {remedy(self.present)}"
+        return [f"It runs no kernels: {sentence(told)}", *self.match.notes]
 
     def record(self) -> dict[str, object]:
         match = self.match

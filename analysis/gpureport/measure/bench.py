@@ -25,6 +25,7 @@ class Point:
         cost_s: wall time of taking one sample.
         expected_s: time of one dispatch as predicted; ``None``: not known.
         alone: whether each dispatch is timed by itself, on an idle device.
+        drifted: number of samples that were discarded, since its times rose or fell.
         failed: whether a kernel of it did not build or could not be launched.
         discarded: number of samples that were, since other load disturbed the device.
         late: whether it is skipped because a sample takes too long.
@@ -40,6 +41,7 @@ class Point:
     expected_s: float | None = None
     alone: bool = False
     discarded: int = 0
+    drifted: int = 0
     failed: bool = False
     late: bool = False
     s_per_work: float | None = None
@@ -63,6 +65,7 @@ class Point:
             skipped=self.skipped,
             late=self.late,
             discarded=self.discarded,
+            drifted=self.drifted,
         )
 
 

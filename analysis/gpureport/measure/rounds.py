@@ -201,6 +201,7 @@ class Rounds:
         disturbed = self._discard_disturbed(points)
         drifting = [point for point in points if drifts(np.array(point.samples_s), np.array(point.taken_at_s))]
         for point in drifting:
+            point.drifted += len(point.samples_s)
             point.samples_s, point.taken_at_s = [], []
         again = [point for point in points if point in disturbed or point in drifting]
         self._allowed_s += _AGAIN * self._settings.budget_s if again else 0.0
