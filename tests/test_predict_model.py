@@ -128,6 +128,15 @@ def test_instruction_ceilings_count_lanes() -> None:
     assert point_time(TOY, demand, FREE).ceilings_s["int32"] == pytest.approx(1e-3)
 
 
+def test_a_point_counts_arithmetic_operations_and_the_bytes_beside_them() -> None:
+    """The roofline's axes: neither loads and stores nor overhead are operations."""
+    operations = {"int32": 3e9, "fp32": 5e9, "memory": 1e8, "instruction": 7e8}
+    found = point_time(TOY, _copy(1024, operations=operations), FREE)
+
+    assert found.operations == 8e9
+    assert found.memory_bytes == 1024 * MIB
+
+
 def test_classes_of_one_pipe_wait_for_each_other() -> None:
     """Votes and logic at 64 lanes each, both of one pipe: together they take twice as long, other classes do not."""
     rates = {**TOY.architecture.rates_per_cycle, "ballot": 64.0}
