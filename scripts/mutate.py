@@ -51,7 +51,7 @@ def drawn(areas: Sequence[str], number: int, seed: int) -> list[Mutation]:
         files = sorted((ROOT / PACKAGE).glob(AREAS[area][0]))
         names = [file.relative_to(ROOT / PACKAGE).as_posix() for file in files]
         every = [m for name, file in zip(names, files, strict=True) for m in mutations(area, name, file.read_text())]
-        every = [m for m in every if (m.file, m.before, m.after) not in EQUIVALENT]
+        every = [m for m in every if (m.file, m.code, m.change) not in EQUIVALENT]
         share = number // len(areas) + (place < number % len(areas))
         found += [every[index] for index in rng.permutation(len(every))[:share]]
     return found

@@ -1,4 +1,30 @@
 """Mutations that no test can notice, since the program does the same: left out by ``scripts/mutate.py``."""
 
-EQUIVALENT: dict[tuple[str, str, str], str] = {}
-"""File, expression before and after; and why it makes no difference."""
+EQUIVALENT = {
+    (
+        "advice.py",
+        'rate = point.value if search.metric.kind == "rate" else 1 / point.value',
+        "1 -> 2",
+    ): "A factor of all rates of a search cancels in their shares of the best.",
+    (
+        "findings.py",
+        "last = device.caches[-1].capacity_bytes if device.caches else 0.0",
+        "0.0 -> 1.0",
+    ): "Every working set is larger than four bytes.",
+    (
+        "observe/corners.py",
+        "start = np.array([times[0], times[0] - times[-1] + u[-1], np.log(p), -2.0])",
+        "-1 -> 1",
+    ): "The fit starts elsewhere and ends in the same place.",
+    (
+        "observe/cuts.py",
+        "stop = int(ends[k - 1][start - 1]) if k else 0",
+        "0 -> 1",
+    ): "The loop ends there: the value is not used.",
+    (
+        "observe/staircase.py",
+        "first = int(np.searchsorted(u, u[plateau.stop - 1] - reach - 1e-9))",
+        "1e-09 -> 2e-09",
+    ): "It leaves room for rounding, which is smaller than either.",
+}
+"""File, its line, expression before and after; and why it makes no difference."""

@@ -18,19 +18,28 @@ _CHANGED = {getattr(ast, old): getattr(ast, new) for old, new in map(str.split, 
 
 @dataclass(frozen=True)
 class Mutation:
-    """A change of one expression or assignment of a file, which stands at the bytes *start* … *stop* - 1."""
+    """A change of one expression or assignment of a file, which stands at the bytes *start* … *stop* - 1.
+
+    Its first line is *code*.
+    """
 
     area: str
     file: str
     line: int
     start: int
     stop: int
+    code: str
     before: str
     after: str
 
+    @property
+    def change(self) -> str:
+        """The expression before and after."""
+        return f"{self.before} -> {self.after}"
+
     def __str__(self) -> str:
         """Return file, line and change."""
-        return f"{self.file}:{self.line}: {self.before} -> {self.after}"
+        return f"{self.file}:{self.line}: {self.change}"
 
 
 def mutants(node: Node) -> Iterator[Node]:
@@ -73,7 +82,8 @@ def mutations(area: str, file: str, source: str) -> Iterator[Mutation]:
             start = starts[node.lineno - 1] + node.col_offset
             stop = starts[(node.end_lineno or node.lineno) - 1] + (node.end_col_offset or 0)
             before, after = ast.unparse(node), ast.unparse(changed)
-            yield Mutation(area, file, node.lineno, start, stop, before, after)
+            code = lines[node.lineno - 1].decode().strip()
+            yield Mutation(area, file, node.lineno, start, stop, code, before, after)
 
 
 def mutated(source: str, mutation: Mutation) -> str:

@@ -364,6 +364,50 @@ def test_a_taper_of_another_level_is_said_so_and_has_no_ratio() -> None:
     assert all("not of the plateau that the prediction reaches first" in f.explanation for f in tapers)
 
 
+def test_the_other_tapers_position_is_that_of_90_percent() -> None:
+    """The first taper listed is its knee, at another place."""
+    prediction = next(p for p in predict(TOY, BALLOT, limits_of(TOY)) if p.key.sweep == "matrices")
+    seen = observed_like(prediction)
+    peak = _plateau("level 0", 1e13).model_copy(update={"unit": f"{prediction.metric.unit}/s"})
+    tapers = [_taper(2000.0).model_copy(update={"position": "knee"}), _taper(3000.0)]
+    others = [f for f in seen.features if f.feature != "taper"]
+    falls = (_cliff("level 0", MIB), peak, *tapers, *others)
+    found = find(TOY, [prediction], [], [seen.model_copy(update={"features": falls})])
+    missing = [f for f in found if f.feature == "taper" and f.verdict is Verdict.NOT_OBSERVED]
+
+    assert missing
+    assert all("90 % of a plateau at 3 k work-items" in f.explanation for f in missing)
+
+
+def test_a_taper_that_is_off_says_by_how_much_little_and_much_work_are() -> None:
+    """Three times as slow throughout, and a taper elsewhere."""
+    prediction = next(p for p in predict(TOY, BALLOT, limits_of(TOY)) if p.key.sweep == "matrices")
+    seen = observed_like(prediction, 1 / 3)
+    moved = [f.model_copy(update={"value": f.value * (5.0 if f.feature == "taper" else 1.0)}) for f in seen.features]
+    found = find(TOY, [prediction], [], [seen.model_copy(update={"features": tuple(moved)})])
+    tapers = [f for f in found if f.feature == "taper" and f.verdict is Verdict.OFF]
+
+    assert tapers
+    assert all("Little work takes 3.0" in f.explanation for f in tapers)
+    assert all("much work 3.0" in f.explanation for f in tapers)
+
+
+@pytest.mark.parametrize(("last", "ended"), [(0.99, True), (1.0, False)])
+def test_a_cliff_beyond_the_largest_working_set_is_not_looked_for(last: float, ended: bool) -> None:
+    """One at the last point was reached."""
+    prediction = next(p for p in predict(TOY, READ, limits_of(TOY)) if any(f.level == "L2" for f in p.features))
+    cliff = next(f for f in prediction.features if f.feature == "cliff" and f.position == "midpoint")
+    seen = observed_like(prediction)
+    points = tuple(p for p in seen.points if p.point.working_set_bytes < cliff.value)
+    final = points[-1].point.model_copy(update={"working_set_bytes": last * cliff.value})
+    points = (*points[:-1], points[-1].model_copy(update={"point": final}))
+    features = tuple(f for f in seen.features if f.feature != "cliff")
+    found = find(TOY, [prediction], [], [seen.model_copy(update={"points": points, "features": features})])
+    (missing,) = [f for f in found if (f.feature, f.position, f.level) == ("cliff", "midpoint", cliff.level)]
+
+    assert ("The sweep ended before it" in missing.explanation) == ended
+
+
 def test_wrong_results_are_an_error() -> None:
     """Nothing was timed, and the finding says why."""
     prediction = predict(TOY, READ, limits_of(TOY))[0]

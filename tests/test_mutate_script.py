@@ -69,9 +69,9 @@ def test_every_area_has_files_and_tests(script: Any) -> None:
 
 def test_equivalent_mutations_are_those_of_the_code_as_it_is(script: Any) -> None:
     """An entry that no longer matches is to be removed."""
-    for file, before, after in script.run.EQUIVALENT:
+    for file, code, change in script.run.EQUIVALENT:
         source = (script.run.ROOT / script.run.PACKAGE / file).read_text()
-        assert any((m.before, m.after) == (before, after) for m in script.core.mutations("", file, source))
+        assert any((m.code, m.change) == (code, change) for m in script.core.mutations("", file, source))
 
 
 def test_a_mutation_that_no_test_notices_survives(script: Any, tmp_path: Path) -> None:

@@ -137,6 +137,14 @@ def test_two_clock_states_are_told_with_their_ratio() -> None:
     assert clock_states(two_speeds(np.random.default_rng(3), 1.6)) == pytest.approx(1.6, rel=0.02)
 
 
+@pytest.mark.parametrize(("alike", "found"), [(7, None), (8, 1.6)])
+def test_two_states_have_the_same_ratio_at_more_than_seven_points_of_ten(alike: int, found: float | None) -> None:
+    """A device has two clocks, not as many as points."""
+    ratios = [1.6] * alike + [3.0] * (10 - alike)
+
+    assert clock_states([np.repeat([1.0, ratio], 10) for ratio in ratios]) == (found and pytest.approx(found))
+
+
 @pytest.mark.parametrize("fast_width", [0.001, 0.1])
 @pytest.mark.parametrize("slow_width", [0.001, 0.1])
 @pytest.mark.parametrize(("gap", "two"), [(2.3, False), (2.5, True)])

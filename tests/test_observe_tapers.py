@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from gpureport.observe import features_of_curve
+from gpureport.observe.corners import corner
 from gpureport.observe.features import Curve, curve_features
 from gpureport.records import Axis, Metric
 
@@ -117,3 +118,14 @@ def test_constant_work_items_have_no_taper() -> None:
     features = features_of_curve(BYTES, RATE, size, np.full(14, 4096.0), size, rate, 1 / rate)
 
     assert not [f for f in features if f.feature == "taper"]
+
+
+def test_a_fit_says_nothing_of_where_no_point_is() -> None:
+    """Below the first point, or between two that are far apart; elsewhere its own curve has its shape."""
+    u = np.log(2.0 ** np.concatenate([np.arange(8, 14, 0.5), np.arange(18, 25, 0.5)]))
+    fit = corner(u, np.log(launch_bound(np.exp(u), 2.0)), np.zeros(len(u)))
+
+    assert fit is not None
+    assert fit.has(u[0], 0.02)
+    assert not fit.has(u[0] - 0.01, 0.02)
+    assert not fit.has(np.log(2.0**16), 0.02)
