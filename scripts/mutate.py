@@ -103,12 +103,12 @@ def main(
     if unknown := set(areas or ()) - AREAS.keys():
         raise typer.BadParameter(f"no areas: {', '.join(sorted(unknown))}; there are {', '.join(AREAS)}")
     chosen = areas or list(AREAS)
+    found = drawn(chosen, number, seed)
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as pool:
         trees: SimpleQueue[Path] = SimpleQueue()
         for job in range(jobs):
             trees.put(copied(Path(folder) / f"tree{job}"))
         limits = dict(zip(chosen, pool.map(lambda area: _limit_s(trees, area), chosen), strict=True))
-        found = drawn(chosen, number, seed)
         survived = list(pool.map(lambda mutation: _tried(trees, mutation, limits[mutation.area]), found))
     killed = survived.count(False)
     print_text(f"{killed} of {len(found)} mutations killed: {killed / len(found):.0%} (at least {KILLED:.0%})")

@@ -7,11 +7,6 @@ EQUIVALENT = {
         "1 -> 2",
     ): "A factor of all rates of a search cancels in their shares of the best.",
     (
-        "findings.py",
-        "last = device.caches[-1].capacity_bytes if device.caches else 0.0",
-        "0.0 -> 1.0",
-    ): "Every working set is larger than four bytes.",
-    (
         "observe/corners.py",
         "start = np.array([times[0], times[0] - times[-1] + u[-1], np.log(p), -2.0])",
         "-1 -> 1",

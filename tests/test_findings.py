@@ -254,6 +254,18 @@ def test_even_an_assumed_bandwidth_is_not_wrong_by_a_factor_of_ten() -> None:
     assert Verdict.ERROR in absurd
 
 
+def test_where_nothing_is_listed_that_bounds_a_kernel_no_speed_is_an_error() -> None:
+    """A processor's caches may be ten times as fast as assumed: that is off."""
+    processor = TOY.model_copy(update={"kind": "cpu"})
+    prediction = predict(processor, COPY, limits_of(processor))[0]
+    found = find(processor, [prediction], [], [observed_like(prediction, 10.0)])
+    verdicts = {f.level: f.verdict for f in found if f.feature == "rate"}
+
+    assert verdicts.pop("DRAM") == Verdict.ERROR  # memory's bandwidth is listed
+    assert verdicts
+    assert set(verdicts.values()) == {Verdict.OFF}
+
+
 def test_integers_that_may_be_additions_may_run_on_two_pipes() -> None:
     """What one pipe cannot do is an error, unless a compiler may have spread it over two."""
     listed = {**TOY.architecture.rates_per_cycle, "add": 128.0}
