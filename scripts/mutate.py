@@ -12,8 +12,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Annotated
@@ -115,19 +116,29 @@ def main(
     raise typer.Exit(int(killed < KILLED * len(found)))
 
 
+@contextmanager
+def _one_of(trees: "SimpleQueue[Path]") -> Iterator[Path]:
+    """Lend a copy of the tree that nobody else uses."""
+    tree = trees.get()
+    try:
+        yield tree
+    finally:
+        trees.put(tree)
+
+
 def _limit_s(trees: "SimpleQueue[Path]", area: str) -> float:
     """Return the time that the tests of an area may take: three times that of the unchanged code, which they pass."""
-    tree, begin = trees.get(), time.monotonic()
-    if not passes(tree, area):
-        raise typer.BadParameter(f"the tests of {area} fail without a mutation")
-    trees.put(tree)
+    begin = time.monotonic()
+    with _one_of(trees) as tree:
+        if not passes(tree, area):
+            raise typer.BadParameter(f"the tests of {area} fail without a mutation")
     return 10.0 + 3.0 * (time.monotonic() - begin)
 
 
 def _tried(trees: "SimpleQueue[Path]", mutation: Mutation, most_s: float) -> bool:
-    tree = trees.get()
-    survived = survives(tree, mutation, most_s)
-    trees.put(tree)
+    """Say whether a mutation survives, and print it."""
+    with _one_of(trees) as tree:
+        survived = survives(tree, mutation, most_s)
     print_text(f"{'SURVIVED' if survived else 'killed  '} {mutation}")
     return survived
 
