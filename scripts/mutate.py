@@ -31,7 +31,7 @@ PACKAGE = Path("analysis", "gpureport")
 KILLED = 0.85
 """Share of mutations that the tests must notice."""
 AREAS = {
-    "predict": ("predict/*.py", "test_predict_*.py test_uncertainty.py"),
+    "predict": ("predict/*.py", "test_predict_*.py test_uncertainty.py test_arithmetic.py"),
     "observe": ("observe/*.py", "test_observe_*.py"),
     "matching": ("matching.py", "test_findings.py"),
     "findings": ("findings.py", "test_findings.py test_surprises.py"),

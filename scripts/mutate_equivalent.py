@@ -12,10 +12,20 @@ EQUIVALENT = {
         "-1 -> 1",
     ): "The fit starts elsewhere and ends in the same place.",
     (
+        "observe/crossings.py",
+        "j = np.clip(np.argmax(fit <= target[:, None], axis=1), 1, len(u) - 1)",
+        "len(u) - 1 -> len(u) + 1",
+    ): "The position of a largest element is never beyond the last.",
+    (
         "observe/cuts.py",
         "stop = int(ends[k - 1][start - 1]) if k else 0",
         "0 -> 1",
     ): "The loop ends there: the value is not used.",
+    (
+        "observe/staircase.py",
+        "near = np.abs(z - median) <= 2.0 * noise + 1e-12",
+        "1e-12 -> 2e-12",
+    ): "It leaves room for rounding, which is smaller than either.",
     (
         "observe/staircase.py",
         "first = int(np.searchsorted(u, u[plateau.stop - 1] - reach - 1e-9))",

@@ -1,5 +1,6 @@
 """Tapers of synthetic curves whose truth is known."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -129,3 +130,18 @@ def test_a_fit_says_nothing_of_where_no_point_is() -> None:
     assert fit.has(u[0], 0.02)
     assert not fit.has(u[0] - 0.01, 0.02)
     assert not fit.has(np.log(2.0**16), 0.02)
+
+
+@pytest.mark.parametrize(("share", "alike"), [(0.97, True), (1.03, False)])
+def test_points_may_differ_from_a_fit_by_the_tolerance_and_twice_the_error_of_two_means(
+    share: float, alike: bool
+) -> None:
+    """Five points within an octave of the place, three within one of the end, 10 % noise each."""
+    u = np.log(2.0 ** np.arange(8, 25, 0.4))
+    fit = corner(u, np.log(launch_bound(np.exp(u), 2.0)), np.zeros(len(u)))
+    place = float(u[16])
+    off = share * (0.02 + 2 * 0.1 * np.sqrt(1 / 5 + 1 / 3))
+
+    assert fit is not None
+    moved = fit.times + np.where(np.abs(u - place) < np.log(2.0), off, 0.0)
+    assert replace(fit, times=moved, noise=np.full(len(u), 0.1)).has(place, 0.02) == alike
