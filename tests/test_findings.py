@@ -23,7 +23,7 @@ from gpureport.records import (
 from gpureport.spec.models import EXTENTS
 from gpureport.workloads import all_workloads
 from gpureport.workloads.instructions.rate import Rate
-from tests.toy import MIB, TOY, toy
+from tests.toy import L1, L2, MIB, STEP, TOY, toy
 
 READ = next(w for w in all_workloads() if w.name == "memory/read")
 COPY = next(w for w in all_workloads() if w.name == "memory/copy")
@@ -313,6 +313,19 @@ def test_the_caches_of_compute_units_count_where_the_prediction_has_them() -> No
 
     assert likely_level(12 * MIB, TOY, cliff) == ("L1", 8 * MIB, 14 * MIB)
     assert likely_level(12 * MIB, TOY, ()) is None
+
+
+@pytest.mark.parametrize(("units", "named"), [(1, True), (100, True), (10, False)])
+def test_caches_that_keep_their_data_count_one_by_one_and_added_up(units: int, named: bool) -> None:
+    """A processor's own caches: of one core, and of all of them; shared ones whether or not they keep anything."""
+    lasting = L1.model_copy(update={"persistent": True})
+    device = TOY.model_copy(update={"caches": (lasting, L2.model_copy(update={"persistent": False}))})
+    size = units * L1.capacity_bytes
+    shared = likely_level(L2.capacity_bytes, device, ())
+
+    assert likely_level(size, device, ()) == (("L1", STEP.departure * size, STEP.arrival * size) if named else None)
+    assert shared is not None
+    assert shared[0] == "L2"
 
 
 def test_a_transition_that_was_not_predicted_names_its_likely_cause() -> None:
