@@ -7,6 +7,11 @@ EQUIVALENT = {
         "1 -> 2",
     ): "A factor of all rates of a search cancels in their shares of the best.",
     (
+        "findings.py",
+        "if match.observed is None or ratio is None:",
+        "match.observed is None or ratio is None -> match.observed is None and ratio is None",
+    ): "Values are positive: a ratio is missing exactly where nothing was observed.",
+    (
         "observe/corners.py",
         "start = np.array([times[0], times[0] - times[-1] + u[-1], np.log(p), -2.0])",
         "-1 -> 1",

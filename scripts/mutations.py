@@ -63,7 +63,13 @@ def _with(node: Node, field: str, value: object) -> Node:
 
 
 def _nodes(tree: ast.AST) -> Iterator[Node]:
-    """Yield what runs: no annotations; nor parts of f-strings, whose positions Python 3.11 does not say."""
+    """Yield what runs.
+
+    No annotations, nor ``strict`` of a zip, which only guards against mistakes; nor parts of f-strings, whose positions
+    Python 3.11 does not say.
+    """
+    if isinstance(tree, ast.keyword) and tree.arg == "strict":
+        return
     if isinstance(tree, Node):
         yield tree
     for field, value in ast.iter_fields(tree):

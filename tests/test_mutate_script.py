@@ -33,6 +33,7 @@ def script() -> Iterator[Any]:
         ),
         ("x: Literal[1] = f(3, 0.0)", ["x: Literal[1] = f((6), 0.0)", "x: Literal[1] = f(3, (1.0))"]),
         ('x = f"{a + 1:.3g}" "text"', []),
+        ("x = zip(a, b, strict=True)", []),
         ("x = (\n    a\n    and b\n)", ["x = (\n    (a or b)\n)"]),
     ],
 )
