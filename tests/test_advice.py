@@ -74,6 +74,15 @@ def test_each_choice_completes_the_set(found: list[dict[str, float]]) -> None:
         assert set(choices) == {shape for shape in tried - others if serve(others | {shape})}
 
 
+def test_searches_of_one_variant_are_told_apart_by_their_sweeps() -> None:
+    """A variant that was searched once needs no more than its name."""
+    again = search("a", {"64x1": 1.0, "128x1": 2.0})
+    large = again.model_copy(update={"key": again.key.model_copy(update={"sweep": "work_group_large"})})
+    (family,) = advise([again, large, search("b", {"64x1": 1.0, "128x1": 2.0})])
+
+    assert [found.name for found in family.variants] == ["a, work group", "a, work group large", "b"]
+
+
 def test_what_stands_for_a_member_of_a_set_serves_all_its_searches() -> None:
     """``128`` does as well as ``64`` in both searches, ``256`` in one of them only."""
     (family,) = advise(
@@ -150,6 +159,7 @@ def test_shapes_are_known_by_their_sides() -> None:
     assert shape_of(key) == (64,)
     assert shape_of(key.model_copy(update={"parameters": {"local": 64}})) == (64,)
     assert shape_of(key.model_copy(update={"parameters": {"local_x": 1, "local_y": 8, "local_z": 2}})) == (1, 8, 2)
+    assert shape_of(key.model_copy(update={"parameters": {"local": 1}})) == (1,)
     assert shape_text(key.model_copy(update={"parameters": {}})) == "big"
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gpureport.compare import compare, only, regressions
 from gpureport.compare.differences import Outcome, differences
-from gpureport.compare.records import Contest, Ratio, Standing
+from gpureport.compare.records import Contest, Difference, Ratio, Standing
 from gpureport.compare.standings import BEYOND, contests
 from gpureport.errors import InputError
 from gpureport.records import Axis, MeasuredPoint, Measurement, Metric, PointKey, SweepKey
@@ -132,6 +132,21 @@ def test_a_prediction_takes_part_with_what_it_promises() -> None:
     assert all(s.attained is None and s.normalised is None and s.ci_low is None for s in there)
     assert {m.machine for m in comparison.landmarks} == {"here", "there"}
     assert all(m.observed is None for m in comparison.landmarks if m.machine == "there")
+
+
+def test_a_value_without_noise_has_no_interval() -> None:
+    """The ends of an interval that has no width are no statement about noise."""
+    points = [
+        o.model_copy(
+            update={"points": tuple(p.model_copy(update={"ci_low": p.value, "ci_high": p.value}) for p in o.points)}
+        )
+        for o in REPORT.observations
+    ]
+    exact = REPORT.model_copy(update={"observations": tuple(points)})
+    standings = [s for c in contests({"here": exact, "there": exact}, "here") for s in c.standings]
+
+    assert standings
+    assert all(s.ci_low is None and s.ci_high is None for s in standings)
 
 
 def test_the_ratio_to_a_prediction_is_as_uncertain_as_both() -> None:
@@ -337,6 +352,19 @@ def test_two_sweeps_that_lose_a_tenth_are_found() -> None:
     assert list(significant.values()) == pytest.approx([0.88, 0.88], rel=0.05)
     assert {d.sweep for d in regressions(found, 5)} == set(significant)
     assert regressions(found, 20) == ()
+
+
+@pytest.mark.parametrize(
+    ("speed", "significant", "listed"),
+    [(0.949, True, True), (0.95, True, False), (1.2, True, False), (0.5, False, False)],
+)
+def test_a_regression_is_significant_and_of_more_than_its_limit(speed: float, significant: bool, listed: bool) -> None:
+    """Five percent slower is not more than five percent slower."""
+    difference = Difference(
+        machine="a", sweep="memory/copy/size", points=9, speed=Ratio(value=speed), p_value=0.0, significant=significant
+    )
+
+    assert regressions([difference], 5) == ((difference,) if listed else ())
 
 
 @pytest.mark.parametrize("runs", [1, 2, 5])

@@ -71,6 +71,30 @@ def test_code_that_moves_what_the_model_counts_agrees() -> None:
     assert (one.workload, one.kernel, one.form, one.agrees, one.remark) == ("test/copy", "copy", "PTX", True, "")
 
 
+def test_loads_are_those_of_streams_that_are_read_and_stores_of_those_that_are_written() -> None:
+    """Two words and one."""
+
+    class Sum(Copies):
+        def demand(self, parameters: Parameters, device: Device) -> Demand:
+            base = super().demand(parameters, device)
+            return replace(base, streams=(*base.streams, Stream("more", base.work_items, 4, 4)))
+
+    (one,) = evidence(compiled(COPY.model_copy(update={"loaded_bytes": (8, 8)})), workload=Sum())
+    assert (one.loads_bytes_model, one.stores_bytes_model, one.agrees) == (8, 4, True)
+
+
+def test_what_is_loaded_in_several_passes_counts_in_each() -> None:
+    """A word loaded three times is twelve bytes."""
+
+    class Thrice(Copies):
+        def demand(self, parameters: Parameters, device: Device) -> Demand:
+            base = super().demand(parameters, device)
+            return replace(base, streams=tuple(s if s.write else replace(s, passes=3.0) for s in base.streams))
+
+    (one,) = evidence(compiled(COPY.model_copy(update={"loaded_bytes": (12, 12)})), workload=Thrice())
+    assert (one.loads_bytes_model, one.stores_bytes_model, one.agrees) == (12, 4, True)
+
+
 def test_work_items_that_only_fill_work_groups_up_do_not_count() -> None:
     """3596 words of a row in groups of 256 are 3840 work-items; code is read on the way that accesses anything."""
 

@@ -23,7 +23,7 @@ from gpureport.records import (
 from gpureport.spec.models import EXTENTS
 from gpureport.workloads import all_workloads
 from gpureport.workloads.instructions.rate import Rate
-from tests.toy import MIB, TOY, toy
+from tests.toy import L1, L2, MIB, STEP, TOY, toy
 
 READ = next(w for w in all_workloads() if w.name == "memory/read")
 COPY = next(w for w in all_workloads() if w.name == "memory/copy")
@@ -254,6 +254,18 @@ def test_even_an_assumed_bandwidth_is_not_wrong_by_a_factor_of_ten() -> None:
     assert Verdict.ERROR in absurd
 
 
+def test_where_nothing_is_listed_that_bounds_a_kernel_no_speed_is_an_error() -> None:
+    """A processor's caches may be ten times as fast as assumed: that is off."""
+    processor = TOY.model_copy(update={"kind": "cpu"})
+    prediction = predict(processor, COPY, limits_of(processor))[0]
+    found = find(processor, [prediction], [], [observed_like(prediction, 10.0)])
+    verdicts = {f.level: f.verdict for f in found if f.feature == "rate"}
+
+    assert verdicts.pop("DRAM") == Verdict.ERROR  # memory's bandwidth is listed
+    assert verdicts
+    assert set(verdicts.values()) == {Verdict.OFF}
+
+
 def test_integers_that_may_be_additions_may_run_on_two_pipes() -> None:
     """What one pipe cannot do is an error, unless a compiler may have spread it over two."""
     listed = {**TOY.architecture.rates_per_cycle, "add": 128.0}
@@ -301,6 +313,19 @@ def test_the_caches_of_compute_units_count_where_the_prediction_has_them() -> No
 
     assert likely_level(12 * MIB, TOY, cliff) == ("L1", 8 * MIB, 14 * MIB)
     assert likely_level(12 * MIB, TOY, ()) is None
+
+
+@pytest.mark.parametrize(("units", "named"), [(1, True), (100, True), (10, False)])
+def test_caches_that_keep_their_data_count_one_by_one_and_added_up(units: int, named: bool) -> None:
+    """A processor's own caches: of one core, and of all of them; shared ones whether or not they keep anything."""
+    lasting = L1.model_copy(update={"persistent": True})
+    device = TOY.model_copy(update={"caches": (lasting, L2.model_copy(update={"persistent": False}))})
+    size = units * L1.capacity_bytes
+    shared = likely_level(L2.capacity_bytes, device, ())
+
+    assert likely_level(size, device, ()) == (("L1", STEP.departure * size, STEP.arrival * size) if named else None)
+    assert shared is not None
+    assert shared[0] == "L2"
 
 
 def test_a_transition_that_was_not_predicted_names_its_likely_cause() -> None:
@@ -362,6 +387,50 @@ def test_a_taper_of_another_level_is_said_so_and_has_no_ratio() -> None:
     assert {f.position for f in tapers} == {"knee", "n90"}
     assert all(f.verdict is Verdict.NOT_OBSERVED and f.ratio is None for f in tapers)
     assert all("not of the plateau that the prediction reaches first" in f.explanation for f in tapers)
+
+
+def test_the_other_tapers_position_is_that_of_90_percent() -> None:
+    """The first taper listed is its knee, at another place."""
+    prediction = next(p for p in predict(TOY, BALLOT, limits_of(TOY)) if p.key.sweep == "matrices")
+    seen = observed_like(prediction)
+    peak = _plateau("level 0", 1e13).model_copy(update={"unit": f"{prediction.metric.unit}/s"})
+    tapers = [_taper(2000.0).model_copy(update={"position": "knee"}), _taper(3000.0)]
+    others = [f for f in seen.features if f.feature != "taper"]
+    falls = (_cliff("level 0", MIB), peak, *tapers, *others)
+    found = find(TOY, [prediction], [], [seen.model_copy(update={"features": falls})])
+    missing = [f for f in found if f.feature == "taper" and f.verdict is Verdict.NOT_OBSERVED]
+
+    assert missing
+    assert all("90 % of a plateau at 3 k work-items" in f.explanation for f in missing)
+
+
+def test_a_taper_that_is_off_says_by_how_much_little_and_much_work_are() -> None:
+    """Three times as slow throughout, and a taper elsewhere."""
+    prediction = next(p for p in predict(TOY, BALLOT, limits_of(TOY)) if p.key.sweep == "matrices")
+    seen = observed_like(prediction, 1 / 3)
+    moved = [f.model_copy(update={"value": f.value * (5.0 if f.feature == "taper" else 1.0)}) for f in seen.features]
+    found = find(TOY, [prediction], [], [seen.model_copy(update={"features": tuple(moved)})])
+    tapers = [f for f in found if f.feature == "taper" and f.verdict is Verdict.OFF]
+
+    assert tapers
+    assert all("Little work takes 3.0" in f.explanation for f in tapers)
+    assert all("much work 3.0" in f.explanation for f in tapers)
+
+
+@pytest.mark.parametrize(("last", "ended"), [(0.99, True), (1.0, False)])
+def test_a_cliff_beyond_the_largest_working_set_is_not_looked_for(last: float, ended: bool) -> None:
+    """One at the last point was reached."""
+    prediction = next(p for p in predict(TOY, READ, limits_of(TOY)) if any(f.level == "L2" for f in p.features))
+    cliff = next(f for f in prediction.features if f.feature == "cliff" and f.position == "midpoint")
+    seen = observed_like(prediction)
+    points = tuple(p for p in seen.points if p.point.working_set_bytes < cliff.value)
+    final = points[-1].point.model_copy(update={"working_set_bytes": last * cliff.value})
+    points = (*points[:-1], points[-1].model_copy(update={"point": final}))
+    features = tuple(f for f in seen.features if f.feature != "cliff")
+    found = find(TOY, [prediction], [], [seen.model_copy(update={"points": points, "features": features})])
+    (missing,) = [f for f in found if (f.feature, f.position, f.level) == ("cliff", "midpoint", cliff.level)]
+
+    assert ("The sweep ended before it" in missing.explanation) == ended
 
 
 def test_wrong_results_are_an_error() -> None:

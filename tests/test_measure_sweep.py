@@ -254,6 +254,47 @@ def test_a_suspended_process_loses_no_points() -> None:
     assert measured.duration_s > 20.0
 
 
+def test_the_budget_runs_from_the_begin_of_the_sweep_not_of_the_clock() -> None:
+    """A device whose clock has counted for a while gets as many samples: the noise never ends them early."""
+
+    def counts(clock_s: float) -> list[int]:
+        rng = np.random.default_rng(5)
+        backend = FakeBackend(
+            seconds=lambda items, _: 1e-6 * items, jitter=lambda: rng.choice([1.0, 1.5]), clock_s=clock_s
+        )
+        measured = measure(backend, sweep=CopyWorkload().sweep(10_000, 60_000), settings=Settings(LIMITS, budget_s=2.0))
+        return [len(p.samples_s) for p in measured.points]
+
+    assert counts(1024.0) == counts(0.0)
+    assert 7 < min(counts(0.0)) < 30
+
+
+def test_a_long_dispatch_whose_first_run_built_its_kernel_is_run_again_for_its_cost() -> None:
+    """The kernel takes 10 ms and 2 s to build: a sample is expected to cost 20 ms, one dispatch untimed, one timed."""
+    backend = FakeBackend(seconds=lambda _, now: 10e-3 if now else 2.0)
+    workload = CopyWorkload()
+    point = Point(workload, workload.point({"items": 100}, workload.sweep(100)), 0)
+    rounds = Rounds(backend, Bench(backend, FEATURES, LIMITS), Settings(LIMITS), Steps(), "one")
+    rounds.chosen([point], 1, np.random.default_rng(0))
+
+    assert point.cost_s == pytest.approx(20e-3)
+    assert point.dispatches == 1
+
+
+def test_points_that_are_measured_once_more_get_half_the_budget_more() -> None:
+    """The first samples take the budget and are all disturbed; half as many replace them."""
+    rng = np.random.default_rng(5)
+    backend = FakeBackend(seconds=lambda items, _: 1e-6 * items, jitter=lambda: rng.choice([1.0, 1.5]))
+    guide = Guide(spans=lambda _: (Span(0.0, 2.0, frozenset({Cause.PROCESSES})),))
+    measured = measure(
+        backend, sweep=CopyWorkload().sweep(60_000), settings=Settings(LIMITS, budget_s=2.0), guide=guide
+    )
+    (point,) = measured.points
+
+    assert point.discarded > 8
+    assert len(point.samples_s) == pytest.approx(point.discarded / 2, abs=2)
+
+
 def test_a_point_that_drifts_is_measured_once_more() -> None:
     """The clock settles late: what was taken before is not kept."""
     rng = np.random.default_rng(3)

@@ -1,11 +1,13 @@
 """Tapers of synthetic curves whose truth is known."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from gpureport.observe import features_of_curve
+from gpureport.observe.corners import corner
 from gpureport.observe.features import Curve, curve_features
 from gpureport.records import Axis, Metric
 
@@ -117,3 +119,29 @@ def test_constant_work_items_have_no_taper() -> None:
     features = features_of_curve(BYTES, RATE, size, np.full(14, 4096.0), size, rate, 1 / rate)
 
     assert not [f for f in features if f.feature == "taper"]
+
+
+def test_a_fit_says_nothing_of_where_no_point_is() -> None:
+    """Below the first point, or between two that are far apart; elsewhere its own curve has its shape."""
+    u = np.log(2.0 ** np.concatenate([np.arange(8, 14, 0.5), np.arange(18, 25, 0.5)]))
+    fit = corner(u, np.log(launch_bound(np.exp(u), 2.0)), np.zeros(len(u)))
+
+    assert fit is not None
+    assert fit.has(u[0], 0.02)
+    assert not fit.has(u[0] - 0.01, 0.02)
+    assert not fit.has(np.log(2.0**16), 0.02)
+
+
+@pytest.mark.parametrize(("share", "alike"), [(0.97, True), (1.03, False)])
+def test_points_may_differ_from_a_fit_by_the_tolerance_and_twice_the_error_of_two_means(
+    share: float, alike: bool
+) -> None:
+    """Five points within an octave of the place, three within one of the end, 10 % noise each."""
+    u = np.log(2.0 ** np.arange(8, 25, 0.4))
+    fit = corner(u, np.log(launch_bound(np.exp(u), 2.0)), np.zeros(len(u)))
+    place = float(u[16])
+    off = share * (0.02 + 2 * 0.1 * np.sqrt(1 / 5 + 1 / 3))
+
+    assert fit is not None
+    moved = fit.times + np.where(np.abs(u - place) < np.log(2.0), off, 0.0)
+    assert replace(fit, times=moved, noise=np.full(len(u), 0.1)).has(place, 0.02) == alike

@@ -128,6 +128,15 @@ def test_instruction_ceilings_count_lanes() -> None:
     assert point_time(TOY, demand, FREE).ceilings_s["int32"] == pytest.approx(1e-3)
 
 
+def test_a_point_counts_arithmetic_operations_and_the_bytes_beside_them() -> None:
+    """The roofline's axes: neither loads and stores nor overhead are operations."""
+    operations = {"int32": 3e9, "fp32": 5e9, "memory": 1e8, "instruction": 7e8}
+    found = point_time(TOY, _copy(1024, operations=operations), FREE)
+
+    assert found.operations == 8e9
+    assert found.memory_bytes == 1024 * MIB
+
+
 def test_classes_of_one_pipe_wait_for_each_other() -> None:
     """Votes and logic at 64 lanes each, both of one pipe: together they take twice as long, other classes do not."""
     rates = {**TOY.architecture.rates_per_cycle, "ballot": 64.0}
@@ -166,6 +175,21 @@ def test_few_groups_use_few_units() -> None:
     demand = Demand(work_items=2560, work_group=(256,), operations={"int32": 6.4e9})
 
     assert point_time(TOY, demand, FREE).ceilings_s["int32"] == pytest.approx(1e-2)
+
+
+@pytest.mark.parametrize(("conflicts", "turns"), [(1.0, 1.0), (1.5, 1.5), (2.0, 2.0), (8.0, 8.0)])
+def test_lines_that_want_the_same_banks_are_read_one_after_another(conflicts: float, turns: float) -> None:
+    """A wave's access takes one cycle of an L1 that lies in local memory's banks: 32 lanes, 32 a cycle."""
+    demand = Demand(work_items=1_024_000, work_group=(256,), operations={"memory": 3.2e9}, line_conflicts=conflicts)
+
+    assert point_time(TOY, demand, FREE).ceilings_s["memory"] == pytest.approx(1e-3 * turns)
+
+
+def test_a_chain_of_instructions_without_a_known_latency_takes_no_time() -> None:
+    """The toy's architecture lists none of ``fp32``: its entry would otherwise predict a number that nobody gave."""
+    demand = Demand(work_items=32, work_group=(32,), chain={"fp32": 1000}, reused="never")
+
+    assert point_time(TOY, demand, FREE).ceilings_s["latency"] == 0.0
 
 
 def test_a_lone_wave_waits_for_its_chain() -> None:
@@ -273,5 +297,8 @@ def test_a_step_that_is_far_from_every_cache_is_no_caches() -> None:
 
     assert [named([at(size)], axis, points, TOY)[0].level for size in (64 * MIB, 150 * MIB)] == ["L2", "L2"]
     assert named([at(2**30)], axis, points, TOY)[0].level == "step at 1 GiB"
+    nearly, beyond = (named([at(share * 4 * 64 * MIB)], axis, points, TOY)[0].level for share in (0.99, 1.01))
+    assert nearly == "L2"  # of up to four times as much
+    assert beyond.startswith("step at")
     assert named([at(50 * MIB)], axis, points, TOY)[0].level == "step at 50 MiB"  # no curve leaves L2 before 51.2 MiB
     assert named([at(128 * KIB)], axis, points, TOY)[0].level == "L1"  # of which local memory may take a part

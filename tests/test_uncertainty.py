@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpureport.predict import asked, limits_of, predict_sweep
+from gpureport.predict.intervals import with_intervals
 from gpureport.predict.model import point_time
 from gpureport.predict.propagation import Tape, Uncertain, clamped, exp, log, relative_deviations
 from gpureport.predict.uncertainty import (
@@ -25,7 +26,7 @@ from gpureport.predict.uncertainty import (
     uncertain,
     varied,
 )
-from gpureport.records import CurveFeature, Prediction, Provenance
+from gpureport.records import Axis, CurveFeature, Metric, PointKey, PredictedPoint, Prediction, Provenance
 from gpureport.spec.models import Device
 from gpureport.workloads import all_workloads, select
 from gpureport.workloads.model import Limits, Workload
@@ -205,6 +206,33 @@ def test_a_taper_moves_with_the_latency() -> None:
     assert found
     for feature in found:
         assert 1.0 < _factor(feature) <= math.exp(NORMAL_95 * 1.1 * math.hypot(GUESS, 2 * MODEL))
+
+
+def _saturating(works: list[int]) -> list[PredictedPoint]:
+    """Return points that take 1 s and 1 s more for each 1000 work-items: the knee lies at 1000."""
+    return [
+        PredictedPoint(
+            point=PointKey(label=str(n), parameters={}, work=n, work_items=n, working_set_bytes=n, x=n),
+            time_s=1.0 + n / 1000,
+            value=n / (1.0 + n / 1000),
+            ceilings_s={},
+            binding="",
+        )
+        for n in works
+    ]
+
+
+@pytest.mark.parametrize(
+    ("of_first", "of_plateau", "of_knee"), [(0.2, 0.2, 0.0), (0.2, 0.0, 0.2), (0.0, 0.2, 0.2), (0.3, -0.1, 0.4)]
+)
+def test_a_knee_moves_by_what_its_two_times_do_not_share(of_first: float, of_plateau: float, of_knee: float) -> None:
+    """It is the flat time x the peak rate: a fact that slows both alike, such as the clock, leaves it in place."""
+    works = [1, 2, 4, 8, 10**6, 2 * 10**6, 4 * 10**6]
+    relative = np.array([[of_first if n < 10 else of_plateau] for n in works])
+    knee = CurveFeature(feature="taper", position="knee", level="device", value=1000.0, unit="work-items")
+    axis, metric = Axis(quantity="work_items", label="n"), Metric(kind="rate", unit="B", label="rate")
+    (found,) = with_intervals((knee,), axis, metric, _saturating(works), relative, [Fact("clock_hz", "assumed", 0.2)])
+    assert math.log(_factor(found)) == pytest.approx(NORMAL_95 * math.hypot(MODEL, of_knee), rel=1e-3)
 
 
 def test_every_point_has_an_interval() -> None:

@@ -1,0 +1,40 @@
+"""Mutations that no test can notice, since the program does the same: left out by ``scripts/mutate.py``."""
+
+EQUIVALENT = {
+    (
+        "advice.py",
+        'rate = point.value if search.metric.kind == "rate" else 1 / point.value',
+        "1 -> 2",
+    ): "A factor of all rates of a search cancels in their shares of the best.",
+    (
+        "findings.py",
+        "if match.observed is None or ratio is None:",
+        "match.observed is None or ratio is None -> match.observed is None and ratio is None",
+    ): "Values are positive: a ratio is missing exactly where nothing was observed.",
+    (
+        "observe/corners.py",
+        "start = np.array([times[0], times[0] - times[-1] + u[-1], np.log(p), -2.0])",
+        "-1 -> 1",
+    ): "The fit starts elsewhere and ends in the same place.",
+    (
+        "observe/crossings.py",
+        "j = np.clip(np.argmax(fit <= target[:, None], axis=1), 1, len(u) - 1)",
+        "len(u) - 1 -> len(u) + 1",
+    ): "The position of a largest element is never beyond the last.",
+    (
+        "observe/cuts.py",
+        "stop = int(ends[k - 1][start - 1]) if k else 0",
+        "0 -> 1",
+    ): "The loop ends there: the value is not used.",
+    (
+        "observe/staircase.py",
+        "near = np.abs(z - median) <= 2.0 * noise + 1e-12",
+        "1e-12 -> 2e-12",
+    ): "It leaves room for rounding, which is smaller than either.",
+    (
+        "observe/staircase.py",
+        "first = int(np.searchsorted(u, u[plateau.stop - 1] - reach - 1e-9))",
+        "1e-09 -> 2e-09",
+    ): "It leaves room for rounding, which is smaller than either.",
+}
+"""File, its line, expression before and after; and why it makes no difference."""
