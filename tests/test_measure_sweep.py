@@ -319,6 +319,29 @@ def test_disturbed_samples_are_discarded_and_taken_again() -> None:
             assert max(point.samples_s) < most * 1e-9 * point.point.work_items
 
 
+def test_a_sample_is_disturbed_until_its_last_dispatch_ends() -> None:
+    """It lasts 182 dispatches of 1.1 us; the disturbance begins at three quarters of it."""
+    sweep = CopyWorkload().sweep(1100)
+    (point,) = measure(FakeBackend(), sweep=sweep).points
+    assert point.dispatches_per_sample == 182
+    middle = point.taken_at_s[2] + 150e-6
+    guide = Guide(spans=lambda _: (Span(middle, middle + 1e-6, frozenset({Cause.PROCESSES})),))
+    (point,) = measure(FakeBackend(), sweep=sweep, guide=guide).points
+    assert point.discarded == 1
+
+
+def test_single_dispatches_shorter_than_the_timers_tick_are_a_reason() -> None:
+    """One alone is none; a row of them would be a timer that stands still."""
+    times = iter([0.0, 0.0, *[1e-6] * 40])
+    sweep = replace(CopyWorkload().sweep(100), alone=True)
+    (point,) = measure(FakeBackend(seconds=lambda *_: next(times)), sweep=sweep).points
+    assert point.skipped is None
+    assert point.samples_s == pytest.approx([1e-6] * len(point.samples_s))
+    measured = measure(FakeBackend(seconds=lambda *_: 0.0), sweep=sweep)
+    assert measured.skipped == "each of its dispatches was shorter than a tick of the device's timer"
+    assert not measured.failed
+
+
 def test_isolated_dispatches_are_taken_in_rounds_one_by_one() -> None:
     backend = noisy()
     sweep = replace(CopyWorkload().sweep(100, 1000), alone=True)

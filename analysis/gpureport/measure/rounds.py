@@ -206,6 +206,9 @@ class Rounds:
         again = [point for point in points if point in disturbed or point in drifting]
         self._allowed_s += _AGAIN * self._settings.budget_s if again else 0.0
         self._take_rounds(again, rng)
+        for point in points:
+            if not (point.samples_s or point.skipped):
+                point.skipped = "each of its dispatches was shorter than a tick of the device's timer"
 
     def _discard_disturbed(self, points: Sequence[Point]) -> list[Point]:
         """Discard samples taken while other load disturbed the device; return the points that lost any."""

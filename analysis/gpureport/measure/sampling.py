@@ -35,6 +35,8 @@ def dispatches(length_s: float, dispatch_s: float, in_turn: int) -> int:
 
 
 def is_narrow(samples: Sequence[float], width: float = 0.01) -> bool:
-    """Say whether the median is known to within ± *width* of itself."""
+    """Say whether the median is known to within ± *width* of itself; not of no samples."""
+    if not samples:
+        return False
     found = median_interval(np.array(samples))
     return found.low is not None and found.high is not None and (found.high - found.low) / 2 <= width * found.value
