@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NoReturn
 
@@ -206,10 +206,8 @@ class Report(Record):
         told = [f"{key} ({100 * share:.0f} % of its points)" for key, share in self.incomplete.items()]
         if not told:
             return ""
-        more = f" and {len(told) - _MOST_NAMES} more" if len(told) > _MOST_NAMES else ""
-        names = ", ".join(told[:_MOST_NAMES])
         return (
-            f"points without samples, for lack of time, in {names}{more}; no verdict or advice is based on these sweeps"
+            f"points without samples, for lack of time, in {_some(told)}; no verdict or advice is based on these sweeps"
         )
 
     @property
@@ -222,16 +220,22 @@ class Report(Record):
         failed = self.failed_variants
         if not failed:
             return ""
-        names = ", ".join(list(failed)[:_MOST_NAMES])
-        more = f" and {len(failed) - _MOST_NAMES} more" if len(failed) > _MOST_NAMES else ""
         first = next(iter(failed.values()))
         count = f"{len(failed)} of {len(self.workloads)} workloads"
-        return f"{count} could not be measured, because their kernels failed: {names}{more} (the first: {first})"
+        return (
+            f"{count} could not be measured, because their kernels failed: {_some(list(failed))} (the first: {first})"
+        )
 
     @property
     def only_predicted(self) -> bool:
         """Whether nothing was measured, by anybody: all of it follows from the database entry."""
         return self.machine is None and self.publication is None
+
+
+def _some(names: Sequence[str]) -> str:
+    """List the first of *names*, and say how many more there are."""
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return ", ".join(names[:_MOST_NAMES]) + more
 
 
 class Saver:

@@ -183,7 +183,8 @@ def _content(report: Report) -> Content:
     kinds = by_kind(found)
     numbers = families(report, found, kinds)
     appendices = appendix.titles(report)
-    searched = (o for o in report.observations if o.key not in report.incomplete)
+    incomplete = report.incomplete
+    searched = (o for o in report.observations if o.key not in incomplete)
     advice = advise(o for o in searched if not report.publication or len(o.points) >= _FEWEST_SHAPES)
     return {
         "report": report,
