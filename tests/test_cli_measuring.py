@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from gpureport import pipeline
 from gpureport.cli import main, measuring
 from gpureport.cli.options import Request
 from gpureport.measure import presence
-from gpureport.measure.presence import find_devices
+from gpureport.measure.presence import present
 from gpureport.records import MachineCode
 from gpureport.report import render, typesetting
 from gpureport.report.document import Report, Saver, load_report
@@ -328,10 +329,10 @@ def test_an_interrupted_run_leaves_a_partial_report(fake: pytest.MonkeyPatch, ca
 
 
 def test_an_interruption_before_anything_was_saved_says_so(fake: pytest.MonkeyPatch, capsys: Captured) -> None:
-    def interrupt() -> FakeBackend:
+    def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    install(fake, interrupt)
+    fake.setattr(pipeline, "predict", interrupt)
 
     assert main(["measure", "-o", "r.json"]) == 130
     assert capsys.readouterr().err.endswith("gpureport: interrupted; nothing was written\n")
@@ -342,14 +343,14 @@ def test_an_interruption_outside_a_run_is_one_word(fake: pytest.MonkeyPatch, cap
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    fake.setattr(presence, "find_devices", interrupt)
+    fake.setattr(presence, "present", interrupt)
 
     assert main([]) == 130
     assert failure(capsys) == "interrupted"
 
 
 def test_no_opencl_is_a_sentence(fake: pytest.MonkeyPatch, capsys: Captured) -> None:
-    fake.setattr(presence, "find_devices", find_devices)
+    fake.setattr(presence, "present", present)
     fake.setattr(presence, "installed_runtimes", tuple)
 
     for command in ([], ["devices"]):
@@ -384,7 +385,7 @@ def test_an_unknown_device_is_named_and_the_present_ones_are_listed(capsys: Capt
 def test_a_folder_that_cannot_be_written_fails_before_measuring(
     fake: pytest.MonkeyPatch, capsys: Captured, output: str, sentence: str
 ) -> None:
-    install(fake, lambda: pytest.fail("measured"))
+    install(fake, lambda: FakeBackend(seconds=lambda *_: pytest.fail("measured")))
     Path("file").touch()
 
     assert main(["-o", output]) == 2

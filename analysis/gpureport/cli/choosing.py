@@ -1,13 +1,13 @@
-"""The device that a command uses, with a note about every other that was passed over."""
+"""The device that a command uses, opened, with a note about every other that was passed over."""
 
 from gpureport.cli.console import note
+from gpureport.measure.measurer import Measurer
 from gpureport.measure.presence import choose_working
-from gpureport.measure.runtimes import Candidate
 from gpureport.text import sentence
 
 
-def working_device(text: str) -> Candidate:
-    """Return the device that *text* (``--device``) means, which runs kernels.
+def working_device(text: str) -> Measurer:
+    """Return the device that *text* (``--device``) means, which runs kernels; to be closed.
 
     Raises:
         InputError: no device or several devices match.
@@ -16,4 +16,4 @@ def working_device(text: str) -> Candidate:
     choice = choose_working(text)
     for remark in choice.remarks:
         note(f"Note: {sentence(remark)}")
-    return choice.candidate
+    return choice.measurer

@@ -1,7 +1,8 @@
 """``gpureport`` and ``gpureport measure``."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -29,8 +30,7 @@ from gpureport.cli.timing import print_timings
 from gpureport.errors import GpuReportError, InputError
 from gpureport.measure.limits import Settings, run_limits
 from gpureport.measure.machine import free_memory_bytes
-from gpureport.measure.opencl import OpenCLBackend
-from gpureport.measure.runtimes import Candidate
+from gpureport.measure.measurer import Measurer
 from gpureport.pipeline import Plan, run, wrong_results
 from gpureport.report import Paper, document
 from gpureport.report.compiled import mismatches
@@ -49,14 +49,14 @@ def report_everything(
     request: Request, output: Path | None, force: bool, no_pdf: bool, paper: Paper = "a4", runs: int = 1
 ) -> int:
     """Measure and render into one folder; of several runs, each into a folder in it, and the first is rendered."""
-    plan, candidate = _plan(request)
-    folder = output or Path("reports") / f"{slug(plan.match.device.name)}-{datetime.now(UTC).date().isoformat()}"
-    paths = _paths(folder, runs) if runs > 1 else [folder / FILE_NAME]
-    path, directory = paths[0], paths[0].parent
-    for each in paths:
-        refuse_overwriting(each, force=force)
-    refuse_overwriting_documents(directory, no_pdf=no_pdf, force=force)
-    reports = _measure_all(plan, candidate, paths)
+    with _planned(request) as (plan, measurer):
+        folder = output or Path("reports") / f"{slug(plan.match.device.name)}-{datetime.now(UTC).date().isoformat()}"
+        paths = _paths(folder, runs) if runs > 1 else [folder / FILE_NAME]
+        path, directory = paths[0], paths[0].parent
+        for each in paths:
+            refuse_overwriting(each, force=force)
+        refuse_overwriting_documents(directory, no_pdf=no_pdf, force=force)
+        reports = _measure_all(plan, measurer, paths)
     report = reports[0]
     _summarise(report, path)
     began = time.monotonic()
@@ -73,11 +73,11 @@ def report_everything(
 
 def measure_only(request: Request, output: Path, force: bool, runs: int = 1) -> int:
     """Measure into one file; several runs into folders of a folder called like it."""
-    plan, candidate = _plan(request)
-    paths = _paths(output.with_suffix(""), runs) if runs > 1 else [output]
-    for each in paths:
-        writable_file(each, force=force)
-    reports = _measure_all(plan, candidate, paths)
+    with _planned(request) as (plan, measurer):
+        paths = _paths(output.with_suffix(""), runs) if runs > 1 else [output]
+        for each in paths:
+            writable_file(each, force=force)
+        reports = _measure_all(plan, measurer, paths)
     _summarise(reports[0], paths[0])
     if request.timings:
         print_timings(reports[0].timings)
@@ -99,42 +99,46 @@ def _paths(folder: Path, runs: int) -> list[Path]:
     return paths
 
 
-def _measure_all(plan: Plan, candidate: Candidate, paths: Sequence[Path]) -> list[Report]:
-    """Measure once for each of *paths*."""
+def _measure_all(plan: Plan, measurer: Measurer, paths: Sequence[Path]) -> list[Report]:
+    """Measure once for each of *paths*, each time with the device newly opened."""
     for path in paths:
         writable_directory(path.parent)
-    reports = []
+    reports: list[Report] = []
     for number, path in enumerate(paths, 1):
         if len(paths) > 1:
             note(f"Run {number} of {len(paths)}")
-        reports.append(_measure(plan, candidate, path))
+        if reports:
+            measurer.reopen()
+        reports.append(_measure(plan, measurer, path))
     return reports
 
 
-def _plan(request: Request) -> tuple[Plan, Candidate]:
+@contextmanager
+def _planned(request: Request) -> Iterator[tuple[Plan, Measurer]]:
+    """Give what is to be run, and the device, which is open until the end."""
     workloads = selected(request.workloads, quick=request.quick)
     database = open_database(request.entries)
-    candidate = working_device(request.device)
-    present = candidate.device
-    limits = run_limits(present, free_memory_bytes(present), quick=request.quick)
-    match = database.match(present)
-    note_override(database, match.entry_id)
-    plan = Plan(
-        match=match,
-        workloads=workloads,
-        settings=Settings(limits, seed=request.seed),
-        asked=document.Settings(
-            quick=request.quick,
-            seed=request.seed,
-            workloads=separated(request.workloads),
-            command=request.command,
-        ),
-    )
-    return plan, candidate
+    with working_device(request.device) as measurer:
+        present = measurer.device
+        limits = run_limits(present, free_memory_bytes(present), quick=request.quick)
+        match = database.match(present)
+        note_override(database, match.entry_id)
+        plan = Plan(
+            match=match,
+            workloads=workloads,
+            settings=Settings(limits, seed=request.seed),
+            asked=document.Settings(
+                quick=request.quick,
+                seed=request.seed,
+                workloads=separated(request.workloads),
+                command=request.command,
+            ),
+        )
+        yield plan, measurer
 
 
-def _measure(plan: Plan, candidate: Candidate, path: Path) -> Report:
-    note(f"Device: {plan.match.device.name} ({candidate.device.platform}). {sentence(plan.match.how)}")
+def _measure(plan: Plan, measurer: Measurer, path: Path) -> Report:
+    note(f"Device: {plan.match.device.name} ({measurer.device.platform}). {sentence(plan.match.how)}")
     for remark in plan.match.notes:
         note(f"Note: {sentence(remark)}")
     saver, saved = Saver(path), False
@@ -146,7 +150,7 @@ def _measure(plan: Plan, candidate: Candidate, path: Path) -> Report:
 
     try:
         with ProgressBar("predicting", lines=True) as bar:
-            return run(plan, OpenCLBackend(candidate), save, bar)
+            return run(plan, measurer, save, bar)
     except KeyboardInterrupt:
         what = f"{path} is marked partial and holds what was measured until then" if saved else "nothing was written"
         raise InterruptionError(f"interrupted; {what}") from None
@@ -194,4 +198,6 @@ def _close(report: Report, path: Path) -> int:
         note(f"gpureport: {name} gave wrong results and was not timed; the report says which.")
     if nothing := _nothing_measured(report, path):
         raise GpuReportError(nothing)
+    if report.stopped:
+        raise GpuReportError(f"the device was lost, and the run stopped: {report.stopped}; {path} is marked partial")
     return 1 if wrong else 0

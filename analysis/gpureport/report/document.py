@@ -171,6 +171,8 @@ class Report(Record):
     """ISO 8601 time, UTC."""
     status: Literal["complete", "partial", "failed"] = "complete"
     """``partial``: the run had not ended when this was written. ``failed``: it ended, and nothing was measured."""
+    stopped: str = ""
+    """Why the run ended before its last workload; empty if it did not, or if it was interrupted."""
     device: Device
     match: Match
     machine: Machine | None
