@@ -228,13 +228,35 @@ def test_a_point_that_should_take_too_long_is_late_and_not_run() -> None:
     settings = Settings(LIMITS, longest_point_s=0.1)
     measured = measure(backend, settings=settings, guide=Guide({("size", "60000"): 0.06, ("size", "10000"): 0.04}))
     assert [p.late for p in measured.points] == [False, False, False, True]
-    assert measured.points[3].skipped == "one sample should take about 120 ms: longer than the 0.1 s of any"
+    assert measured.points[3].skipped == "one sample should take about 120 ms: longer than the 0.1 s allowed"
     assert measured.missing_share == 0.25
     assert measured.skipped is None
     assert 60_000 not in {items for items, _ in backend.log}
     observed = observe(measured)
     assert observed is not None
     assert observed.warnings[0] == "Incomplete: 25 % of the points have no samples (60000)."
+
+
+def test_points_that_similar_ones_show_to_be_slow_are_late() -> None:
+    """All take a thousand times longer than predicted: two tell, and the other long ones are not waited for."""
+    sizes = tuple(range(50_000, 60_000, 1000))
+    backend = FakeBackend(seconds=lambda items, _: 1e-4 * items)
+    guide = Guide({("size", str(size)): 1e-7 * size for size in sizes})
+    settings = Settings(LIMITS, budget_s=0.5, longest_point_s=1.0)
+    measured = measure(backend, sweep=CopyWorkload().sweep(*sizes), settings=settings, guide=guide)
+    assert [p.late for p in measured.points].count(False) == 2
+    assert measured.missing_share == 0.8
+
+
+def test_slow_points_do_not_keep_faster_ones_of_the_same_work_from_running() -> None:
+    """Half of the shapes take a thousand times longer than predicted, and may come first."""
+    sizes = tuple(range(50_000, 50_020))
+    backend = FakeBackend(seconds=lambda items, _: 5.0 if items % 2 else 5e-3)
+    guide = Guide({("size", str(size)): 5e-3 for size in sizes})
+    settings = Settings(LIMITS, budget_s=0.5, longest_point_s=1.0)
+    for seed in range(10):
+        measured = measure(backend, sweep=CopyWorkload().sweep(*sizes), settings=settings, guide=guide, seed=seed)
+        assert [p.late for p in measured.points if p.point.label in map(str, sizes[::2])] == [False] * 10
 
 
 def test_a_suspended_process_loses_no_points() -> None:

@@ -28,7 +28,7 @@ from gpureport.cli.rendering import (
 from gpureport.cli.summary import print_findings, print_surprises
 from gpureport.cli.timing import print_timings
 from gpureport.errors import GpuReportError, InputError
-from gpureport.measure.limits import Settings, run_limits
+from gpureport.measure.limits import LONGEST_POINT_S, QUICK_LONGEST_POINT_S, Settings, run_limits
 from gpureport.measure.machine import free_memory_bytes
 from gpureport.measure.measurer import Measurer
 from gpureport.pipeline import Plan, run, wrong_results
@@ -123,10 +123,11 @@ def _planned(request: Request) -> Iterator[tuple[Plan, Measurer]]:
         limits = run_limits(present, free_memory_bytes(present), quick=request.quick)
         match = database.match(present)
         note_override(database, match.entry_id)
+        longest_s = QUICK_LONGEST_POINT_S if request.quick else LONGEST_POINT_S
         plan = Plan(
             match=match,
             workloads=workloads,
-            settings=Settings(limits, seed=request.seed),
+            settings=Settings(limits, seed=request.seed, longest_point_s=longest_s),
             asked=document.Settings(
                 quick=request.quick,
                 seed=request.seed,
