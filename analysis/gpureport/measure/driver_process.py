@@ -60,8 +60,8 @@ class DriverProcess:
         except DeviceError as error:
             raise DeviceError(_unloadable() or str(error)) from error
 
-    def open(self, candidate: Candidate) -> None:
-        """Open a device, and run a kernel on it.
+    def open(self, candidate: Candidate, began_s: float) -> None:
+        """Open a device, and run a kernel on it; the run began at *began_s* of the monotonic clock.
 
         Raises:
             DeviceError: it cannot be opened, or runs no kernel.
@@ -75,7 +75,7 @@ class DriverProcess:
             raise DeviceError(str(error).replace(f" on {candidate.device.name}", "")) from error
         if problem:
             raise DeviceError(problem)
-        self._measurer = LocalMeasurer(backend).__enter__()
+        self._measurer = LocalMeasurer(backend, began_s).__enter__()
 
     @property
     def _opened(self) -> LocalMeasurer:

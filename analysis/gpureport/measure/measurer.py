@@ -120,9 +120,9 @@ class Measurer(Protocol):
 class LocalMeasurer:
     """Measures in this process, when it is waited for."""
 
-    def __init__(self, backend: Backend) -> None:
-        """Take the open device."""
-        self._watch = Watch(backend)
+    def __init__(self, backend: Backend, began_s: float | None = None) -> None:
+        """Take the open device, of a run that began then, or now."""
+        self._watch = Watch(backend, began_s=began_s)
         self._backend = self._watch.counted(backend)
         self._order: Order | None = None
         self._began_s = 0.0

@@ -33,11 +33,12 @@ class RemoteMeasurer:
         self._candidate = candidate
         self._order: Order | None = None
         self._building_ahead = False
+        self._began_s = self.now()
         self._child = self._begin(child)
 
     def _begin(self, child: Child | None = None) -> Child:
         child = child or Child(self._candidate.runtime)
-        child.send("open", self._candidate)
+        child.send("open", self._candidate, self._began_s)
         return child
 
     def opened(self, limit_s: float = ANSWER_LIMIT_S) -> Self:
@@ -54,11 +55,16 @@ class RemoteMeasurer:
         return self
 
     def reopen(self) -> None:
-        """Open the device again, in a new process.
+        """Open the device for another run.
 
         Raises:
             DeviceError: it can no longer be opened, or no longer runs kernels.
         """
+        self._began_s = self.now()
+        self._replace()
+
+    def _replace(self) -> None:
+        """Open the device again, in a new process."""
         self._child.end()
         self._child = self._begin()
         self.opened()
@@ -102,7 +108,7 @@ class RemoteMeasurer:
     def _restore(self) -> None:
         if self._child.ended:
             self._building_ahead = False
-            self.reopen()
+            self._replace()
 
     def start(self, order: Order) -> None:
         """Let the process begin; a new one, if the last has ended."""

@@ -26,7 +26,7 @@ _LONG_S = 5e-3  # a dispatch of that length needs no second look to size its sam
 _SETTLED = 0.02
 _SETTLING_S = 0.5
 _REFINING = 0.4  # share of the budget that choosing points beyond the coarse ones may take
-_LONGEST_REST_S = 1.0
+_LONGEST_REST_S = 0.2  # clocks that fall later do so after many seconds
 _RESTING = 0.25  # share of a trace's time that is kept for the rest before it
 _OVERRUN = 2.0  # times the budget at which even the fewest rounds are cut short; not the first
 _SLOWEST_SET_UP_S = 5.0  # of a point that is built and filled
@@ -79,6 +79,7 @@ class Rounds:
         self.compilations: dict[Compilation, None] = {}
         self.gap_s = 0.0
         """Seconds in which the process did not run, as when it is suspended: no part of the budget."""
+        progress.advance(label, 0.0)
 
     def _elapsed(self) -> float:
         return self._backend.now() - self._start - self.gap_s
@@ -161,9 +162,8 @@ class Rounds:
         self.compilations |= dict.fromkeys(self._bench.compilations(point))  # PoCL's code exists after a launch
         if point.alone or (seconds >= _LONG_S and point.cost_s < (2 + turn) * seconds):
             return seconds
-        # The first run may have built the kernel; from the second on the wall time is that of a sample.
-        row = sampling.dispatches(length_s, seconds, turn)
-        seconds, point.cost_s = min((self._timed(point, row) for _ in range(2)), key=lambda timed: timed[1])
+        # The first run may have built the kernel; the second takes as long as a sample does.
+        seconds, point.cost_s = self._timed(point, sampling.dispatches(length_s, seconds, turn))
         point.dispatches = sampling.dispatches(length_s, seconds, turn)
         return seconds
 
