@@ -452,7 +452,7 @@ def test_nothing_stays_allocated() -> None:
 def test_progress_ends_within_the_sweep() -> None:
     steps = Steps()
     measure(FakeBackend(), progress=steps)
-    assert len(steps.seen) == 4 + 7 * 4
+    assert len(steps.seen) == 1 + 4 + 7 * 4
     assert all(0 <= done <= 1 for _, done in steps.seen)
     assert [done for _, done in steps.seen] == sorted(done for _, done in steps.seen)
 

@@ -39,6 +39,7 @@ from gpureport.records import (
 )
 from gpureport.report import document
 from gpureport.report.document import Report
+from gpureport.resuming import end_s, finished_part, later
 from gpureport.spec.models import DeviceMatch
 from gpureport.surprises import Informed, Subject, explanations
 from gpureport.workloads.model import Workload
@@ -66,23 +67,26 @@ class Plan:
     asked: document.Settings
 
 
-def run(plan: Plan, measurer: Measurer, save: Save, progress: Progress) -> Report:
+def run(plan: Plan, measurer: Measurer, save: Save, progress: Progress, earlier: Report | None = None) -> Report:
     """Carry out *plan* on the open device of *measurer*.
 
     *save* is called with every prediction from the specification before the first dispatch, after every workload, and
     at the end. The specification predictions do not change after the first call. Should the device be lost, the run
-    ends with what it has.
+    ends with what it has. Workloads that an *earlier*, interrupted run of the same plan finished are not repeated.
     """
     state = _Run(plan, measurer)
-    state.build_ahead()
+    if earlier is not None:
+        state.take_over(finished_part(earlier))
+    ahead = state.unfinished
+    state.build_ahead(ahead)
     with state.stage("predict"):
-        for workload in plan.workloads:
+        for workload in ahead:
             state.predictions += predict(plan.match.device, workload, plan.settings.limits)
-    specified = tuple(state.predictions)
+    specified = tuple(each for each in state.predictions if each.kind == "specification")
     state.save(save)
     last: _Ended | None = None
     try:
-        for workload in plan.workloads:
+        for workload in ahead:
             if last and not state.may_overlap(last.workload, workload):
                 state.conclude(last, save)
                 last = None
@@ -134,6 +138,8 @@ class _Run:
     """Seconds by stage and workload."""
     stopped: str = ""
     """Why the run ended before its last workload."""
+    resumed_at: tuple[str, ...] = ()
+    """When it was continued."""
 
     def __post_init__(self) -> None:
         """Start the clock, and size the sweeps."""
@@ -144,6 +150,29 @@ class _Run:
             for workload in self.plan.workloads
         }
         self._sweeps_left = sum(map(len, self._sweeps.values()))
+        self._earlier_s = 0.0
+
+    @property
+    def unfinished(self) -> tuple[Workload, ...]:
+        """The workloads that are still to be measured."""
+        measured = {_name(measurement.key) for measurement in self.measurements}
+        return tuple(workload for workload in self.plan.workloads if workload.name not in measured)
+
+    def take_over(self, earlier: Report) -> None:
+        """Continue a run that has finished what is in *earlier*."""
+        self.created_at, self.resumed_at = earlier.created_at, (*earlier.resumed_at, self.created_at)
+        self.predictions += earlier.predictions
+        self.measurements += earlier.measurements
+        self.observations += earlier.observations
+        self.findings += earlier.findings
+        self.explanations += earlier.explanations
+        self.evidence += earlier.evidence
+        self.conditions += earlier.conditions
+        self.clocks += earlier.machine.clocks if earlier.machine else ()
+        self.skipped |= {name: info.skipped for name, info in earlier.workloads.items() if info.skipped}
+        self.timings |= {(each.stage, each.workload): each.seconds for each in earlier.timings}
+        self._sweeps_left = sum(len(self._sweeps[workload.name]) for workload in self.unfinished)
+        self._earlier_s = end_s(earlier)
 
     def may_overlap(self, last: Workload, following: Workload) -> bool:
         """Say whether one workload may be measured while what the one before it gave is looked into.
@@ -165,10 +194,9 @@ class _Run:
         key = stage, workload.name if workload else ""
         self.timings[key] = self.timings.get(key, 0.0) + seconds
 
-    def build_ahead(self) -> None:
-        """Begin to build the kernels of all workloads while they are predicted."""
+    def build_ahead(self, workloads: Sequence[Workload]) -> None:
+        """Begin to build the kernels of workloads while they are predicted."""
         present = features(self.measurer.device)
-        workloads = self.plan.workloads
         self.measurer.build_ahead(key for each in workloads for key in programs(each, self._sweeps[each.name], present))
 
     def save(self, save: Save) -> None:
@@ -186,7 +214,7 @@ class _Run:
         share_s = sweep_budget_s(
             self.measurer.device.kind,
             quick=settings.limits.quick,
-            spent_s=self.measurer.now() - self._begun_s - sum(m.gap_s for m in self.measurements),
+            spent_s=self._earlier_s + self.measurer.now() - self._begun_s - sum(m.gap_s for m in self.measurements),
             sweeps_left=self._sweeps_left,
         )
         return replace(settings, budget_s=min(settings.budget_s, weight * share_s))
@@ -227,7 +255,8 @@ class _Run:
 
     def conclude(self, ended: _Ended, save: Save) -> None:
         """Look into what measuring a workload gave: observe each of its sweeps, compare, explain; save."""
-        workload, measured, after = ended.workload, ended.measured.measurements, ended.measured.aftermath
+        workload, dated = ended.workload, later(ended.measured, self._earlier_s)
+        measured, after = dated.measurements, dated.aftermath
         sweeps = self._sweeps[workload.name]
         read = Conditions(workload=workload.name, readings=after.readings)
         self.conditions.append(read)
@@ -275,6 +304,7 @@ class _Run:
             created_at=self.created_at,
             status=status,
             stopped=self.stopped,
+            resumed_at=self.resumed_at,
             device=match.device,
             match=document.Match(entry=match.entry_id, how=match.how, draft=match.draft, notes=match.notes),
             machine=document.Machine(

@@ -3,9 +3,11 @@
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from gpureport import __version__
 from gpureport.cli.choosing import working_device
 from gpureport.cli.console import note
 from gpureport.cli.database import note_override, open_database
@@ -35,7 +37,9 @@ from gpureport.pipeline import Plan, run, wrong_results
 from gpureport.report import Paper, document
 from gpureport.report.compiled import mismatches
 from gpureport.report.conditions import load_sentences
-from gpureport.report.document import FILE_NAME, Report, Saver
+from gpureport.report.document import FILE_NAME, Report, Saver, load_report
+from gpureport.resuming import changes
+from gpureport.spec.models import PresentDevice
 from gpureport.text import sentence
 
 
@@ -49,14 +53,15 @@ def report_everything(
     request: Request, output: Path | None, force: bool, no_pdf: bool, paper: Paper = "a4", runs: int = 1
 ) -> int:
     """Measure and render into one folder; of several runs, each into a folder in it, and the first is rendered."""
-    with _planned(request) as (plan, measurer):
+    earlier = _interrupted(request.resume)
+    with _planned(request, earlier) as (plan, measurer):
         folder = output or Path("reports") / f"{slug(plan.match.device.name)}-{datetime.now(UTC).date().isoformat()}"
-        paths = _paths(folder, runs) if runs > 1 else [folder / FILE_NAME]
+        paths = [earlier.path] if earlier else _paths(folder, runs) if runs > 1 else [folder / FILE_NAME]
         path, directory = paths[0], paths[0].parent
         for each in paths:
-            refuse_overwriting(each, force=force)
-        refuse_overwriting_documents(directory, no_pdf=no_pdf, force=force)
-        reports = _measure_all(plan, measurer, paths)
+            refuse_overwriting(each, force=force or earlier is not None)
+        refuse_overwriting_documents(directory, no_pdf=no_pdf, force=force or earlier is not None)
+        reports = _measure_all(plan, measurer, paths, earlier)
     report = reports[0]
     _summarise(report, path)
     began = time.monotonic()
@@ -73,11 +78,12 @@ def report_everything(
 
 def measure_only(request: Request, output: Path, force: bool, runs: int = 1) -> int:
     """Measure into one file; several runs into folders of a folder called like it."""
-    with _planned(request) as (plan, measurer):
-        paths = _paths(output.with_suffix(""), runs) if runs > 1 else [output]
+    earlier = _interrupted(request.resume)
+    with _planned(request, earlier) as (plan, measurer):
+        paths = [earlier.path] if earlier else _paths(output.with_suffix(""), runs) if runs > 1 else [output]
         for each in paths:
-            writable_file(each, force=force)
-        reports = _measure_all(plan, measurer, paths)
+            writable_file(each, force=force or earlier is not None)
+        reports = _measure_all(plan, measurer, paths, earlier)
     _summarise(reports[0], paths[0])
     if request.timings:
         print_timings(reports[0].timings)
@@ -99,7 +105,42 @@ def _paths(folder: Path, runs: int) -> list[Path]:
     return paths
 
 
-def _measure_all(plan: Plan, measurer: Measurer, paths: Sequence[Path]) -> list[Report]:
+@dataclass(frozen=True)
+class _Interrupted:
+    """An interrupted run that is to be continued."""
+
+    path: Path
+    report: Report
+
+    def refuse_changes(self, plan: Plan, device: PresentDevice) -> None:
+        """Raise if what would continue it is not as it was.
+
+        Raises:
+            InputError: it differs; says in what.
+        """
+        if told := changes(self.report, __version__, device, plan.match.device, plan.asked):
+            raise InputError(
+                f"--resume: {self.path} cannot be continued, because {told}; measure again without --resume"
+            )
+
+
+def _interrupted(path: Path | None) -> _Interrupted | None:
+    """Return the run to be continued, if any is.
+
+    Raises:
+        InputError: there is no such report, or it is not that of an interrupted run.
+    """
+    if path is None:
+        return None
+    report = load_report(path)
+    if report.status != "partial":
+        raise InputError(f"--resume: {path} is not the report of an interrupted run, but {report.status}")
+    return _Interrupted(path / FILE_NAME if path.is_dir() else path, report)
+
+
+def _measure_all(
+    plan: Plan, measurer: Measurer, paths: Sequence[Path], earlier: _Interrupted | None = None
+) -> list[Report]:
     """Measure once for each of *paths*, each time with the device newly opened."""
     for path in paths:
         writable_directory(path.parent)
@@ -109,16 +150,25 @@ def _measure_all(plan: Plan, measurer: Measurer, paths: Sequence[Path]) -> list[
             note(f"Run {number} of {len(paths)}")
         if reports:
             measurer.reopen()
-        reports.append(_measure(plan, measurer, path))
+        reports.append(_measure(plan, measurer, path, earlier.report if earlier else None))
     return reports
 
 
 @contextmanager
-def _planned(request: Request) -> Iterator[tuple[Plan, Measurer]]:
-    """Give what is to be run, and the device, which is open until the end."""
+def _planned(request: Request, earlier: _Interrupted | None) -> Iterator[tuple[Plan, Measurer]]:
+    """Give what is to be run, and the device, which is open until the end.
+
+    Raises:
+        InputError: the run would not continue the *earlier* one as it was.
+    """
+    again = None
+    if earlier:
+        asked, machine = earlier.report.settings, earlier.report.machine
+        request = replace(request, quick=asked.quick, workloads=asked.workloads, seed=asked.seed)
+        again = machine.opencl if machine else None
     workloads = selected(request.workloads, quick=request.quick)
     database = open_database(request.entries)
-    with working_device(request.device) as measurer:
+    with working_device(request.device, again) as measurer:
         present = measurer.device
         limits = run_limits(present, free_memory_bytes(present), quick=request.quick)
         match = database.match(present)
@@ -135,10 +185,12 @@ def _planned(request: Request) -> Iterator[tuple[Plan, Measurer]]:
                 command=request.command,
             ),
         )
+        if earlier:
+            earlier.refuse_changes(plan, present)
         yield plan, measurer
 
 
-def _measure(plan: Plan, measurer: Measurer, path: Path) -> Report:
+def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None) -> Report:
     note(f"Device: {plan.match.device.name} ({measurer.device.platform}). {sentence(plan.match.how)}")
     for remark in plan.match.notes:
         note(f"Note: {sentence(remark)}")
@@ -151,9 +203,11 @@ def _measure(plan: Plan, measurer: Measurer, path: Path) -> Report:
 
     try:
         with ProgressBar("predicting", lines=True) as bar:
-            return run(plan, measurer, save, bar)
+            return run(plan, measurer, save, bar, earlier)
     except KeyboardInterrupt:
-        what = f"{path} is marked partial and holds what was measured until then" if saved else "nothing was written"
+        what = "nothing was written"
+        if saved:
+            what = f"{path} is marked partial and holds what was measured until then; --resume {path} continues the run"
         raise InterruptionError(f"interrupted; {what}") from None
 
 

@@ -24,6 +24,7 @@ class Request:
         seed: of random data and orders.
         entries: folders of device entries besides the shipped ones.
         timings: whether to print where the time went.
+        resume: an interrupted report to continue, or its folder.
     """
 
     device: str = "auto"
@@ -32,6 +33,7 @@ class Request:
     seed: int = 0
     entries: tuple[Path, ...] = ()
     timings: bool = False
+    resume: Path | None = None
 
     @property
     def command(self) -> str:

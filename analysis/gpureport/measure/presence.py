@@ -144,16 +144,18 @@ def opened(candidate: Candidate, presence: Presence) -> Measurer:
     return RemoteMeasurer(candidate, child).opened(ANSWER_LIMIT_S)
 
 
-def choose_working(text: str) -> Choice:
+def choose_working(text: str, again: PresentDevice | None = None) -> Choice:
     """Return the device that *text* means, as for :func:`~.selection.choose`, if it runs kernels.
 
-    ``auto`` skips devices that do not.
+    ``auto`` skips devices that do not; it means *again*, the device of an earlier run, if that is still present.
 
     Raises:
         InputError: no device or several devices match.
         DeviceError: no device is present, or none that was meant runs kernels.
     """
     with present() as presence:
+        same = (each.index for each in presence.devices if again and _is_same(each, again))
+        text = str(next(same, text)) if text == "auto" else text
         if text == "auto":
             return _best_working(presence)
         try:
@@ -165,6 +167,10 @@ def choose_working(text: str) -> Choice:
             return Choice(candidate, opened(candidate, presence))
         except DeviceError as error:
             raise DeviceError(f"{named(meant)} runs no kernels: {error}; {remedy(meant)}") from error
+
+
+def _is_same(device: PresentDevice, other: PresentDevice) -> bool:
+    return device == other.model_copy(update={"index": device.index})
 
 
 def _with_failures(error: InputError, presence: Presence, text: str) -> GpuReportError:

@@ -173,6 +173,8 @@ class Report(Record):
     """``partial``: the run had not ended when this was written. ``failed``: it ended, and nothing was measured."""
     stopped: str = ""
     """Why the run ended before its last workload; empty if it did not, or if it was interrupted."""
+    resumed_at: tuple[str, ...] = ()
+    """When the run was continued after it had been interrupted, ISO 8601 times, UTC."""
     device: Device
     match: Match
     machine: Machine | None
