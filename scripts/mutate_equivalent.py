@@ -7,6 +7,11 @@ EQUIVALENT = {
         "1 -> 2",
     ): "A factor of all rates of a search cancels in their shares of the best.",
     (
+        "compare/differences.py",
+        "return tuple(d for d in found if d.significant and log(d.speed.value) < log(max(1 - percent / 100, 1e-9)))",
+        "1e-09 -> 2e-09",
+    ): "It only keeps the logarithm finite: no machine is half a billion times as slow as another.",
+    (
         "findings.py",
         "if match.observed is None or ratio is None:",
         "match.observed is None or ratio is None -> match.observed is None and ratio is None",

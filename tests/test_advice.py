@@ -1,6 +1,6 @@
 """Work-group advice: best, worst, and the smallest set of shapes that serves a family, exactly."""
 
-from itertools import combinations
+from itertools import combinations, permutations
 
 import pytest
 from hypothesis import given
@@ -143,6 +143,15 @@ def test_among_equally_small_sets_the_best_in_sum_is_taken() -> None:
     )
 
     assert family.shapes == ("64",)
+
+
+def test_the_order_of_searches_does_not_choose_between_equally_good_sets() -> None:
+    """Two pairs serve four searches perfectly: the one whose last name comes last in the alphabet is taken."""
+    served = {"128": (0, 1), "256": (0, 2), "64": (1, 3), "8 x 8": (2, 3)}
+    for order in permutations(range(4)):
+        for shapes in permutations(served):
+            searches = [{shape: 1.0 if search in served[shape] else 0.5 for shape in shapes} for search in order]
+            assert smallest_set(searches) == ("8 x 8", "128")
 
 
 def test_only_searches_over_shapes_count() -> None:

@@ -13,7 +13,8 @@ from gpureport.predict.case import Case, Circumstances, case_of
 from gpureport.predict.explain import NOTHING_TO_EXPLAIN, explain
 from gpureport.predict.hypotheses import HYPOTHESES, Hypothesis
 from gpureport.predict.occupancy import Resources
-from gpureport.predict.variations import in_turn, lone_launches
+from gpureport.predict.residency import departed
+from gpureport.predict.variations import in_turn, lone_launches, whole_cache
 from gpureport.records import Axis, Explanation, SweepKey
 from gpureport.spec.models import CpuOccupancy, Device, Extent
 from gpureport.workloads import all_workloads
@@ -249,6 +250,17 @@ def test_a_dispatch_timed_by_itself_is_no_longer_lone_and_pays_its_launch_once()
     assert lone_launches(alone) == ()
     both, in_a_row = (sum(part.time_s for part in in_turn(each)) for each in (alone, case))
     assert both - in_a_row == pytest.approx(TOY.launch.single_s - TOY.launch.batched_s)
+
+
+def test_a_whole_cache_serves_working_sets_up_to_its_capacity() -> None:
+    """The curve is halfway down at the capacity; onset and end lie 2 % below and above it."""
+    (case,) = whole_cache(SWEEPS["whole cache"][0])
+
+    for cache in case.device.caches:
+        for extent in (cache.bandwidth_extent, cache.latency_extent, cache.written_extent):
+            assert extent
+            shares = [departed(size * cache.capacity_bytes, cache.capacity_bytes, extent) for size in (0.98, 1, 1.02)]
+            assert shares == pytest.approx([0.05, 0.5, 0.95])
 
 
 def test_ticks_round_up() -> None:
