@@ -67,6 +67,8 @@ def test_a_copy_is_bytes_over_bandwidth() -> None:
     sweep = workload.sweeps(TOY, LIMITS)[0]
     point = workload.point(sweep.points[-1], sweep)
     sums = {s.name: s for s in arithmetic(*asked(TOY, workload, sweep, sweep.points[-1], None), point).sums}
+    assert sums["t(DRAM)"].formula.startswith("(from.elements \N{MULTIPLICATION SIGN} 16 + to.elements")
+    assert sums["groups"].formula == "work_items / 256"
     assert sums["t(DRAM)"].formula.endswith("/ (memory.bandwidth \N{MULTIPLICATION SIGN} memory.efficiency)")
     assert sums["t(DRAM)"].numbers.endswith("/ (1e12 \N{MULTIPLICATION SIGN} 0.9)")
     assert sums["t(DRAM)"].value == pytest.approx(point.working_set_bytes / 0.9e12, rel=1e-3)

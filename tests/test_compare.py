@@ -65,6 +65,8 @@ def test_half_as_fast_is_half_of_the_baseline_and_half_of_its_promise() -> None:
         if slow.to_baseline.ci_low and slow.to_baseline.ci_high:
             assert slow.to_baseline.ci_low < 0.5 < slow.to_baseline.ci_high
         if fast.attained and slow.attained:
+            assert fast.normalised is not None
+            assert fast.normalised.value == 1.0
             assert slow.attained.value == pytest.approx(fast.attained.value / 2)
             assert slow.normalised is not None
             assert slow.normalised.value == pytest.approx(0.5)

@@ -415,6 +415,18 @@ def test_a_taper_that_is_off_says_by_how_much_little_and_much_work_are() -> None
     assert tapers
     assert all("Little work takes 3.0" in f.explanation for f in tapers)
     assert all("much work 3.0" in f.explanation for f in tapers)
+    rates = [f for f in found if f.feature == "rate" and f.verdict is Verdict.OFF]
+    assert rates
+    assert not any("Little work" in f.explanation for f in rates)
+
+
+def test_a_taper_that_is_as_predicted_needs_no_comparison_of_times() -> None:
+    """It says only what bounds little and much work."""
+    prediction = next(p for p in predict(TOY, BALLOT, limits_of(TOY)) if p.key.sweep == "matrices")
+    tapers = [f for f in find(TOY, [prediction], [], [observed_like(prediction)]) if f.feature == "taper"]
+
+    assert {f.verdict for f in tapers} == {Verdict.AGREES}
+    assert not any("of the predicted time" in f.explanation for f in tapers)
 
 
 @pytest.mark.parametrize(("last", "ended"), [(0.99, True), (1.0, False)])

@@ -435,6 +435,15 @@ def test_progress_ends_within_the_sweep() -> None:
     assert [done for _, done in steps.seen] == sorted(done for _, done in steps.seen)
 
 
+def test_progress_stops_at_the_end_when_the_budget_is_overrun() -> None:
+    steps = Steps()
+    slow = FakeBackend(seconds=lambda items, _: 1e-7 * items)
+    measure(slow, settings=Settings(LIMITS, budget_s=0.02), progress=steps)
+    assert slow.clock_s > 2 * 0.02
+    assert steps.seen[-1][1] == 1.0
+    assert max(done for _, done in steps.seen) == 1.0
+
+
 def run_workload(backend: FakeBackend, workload: CopyWorkload) -> list[Measurement]:
     sweeps = (workload.sweep(100, 200), workload.sweep(300))
     return list(measure_workload(backend, workload, sweeps, FEATURES, Settings(LIMITS), Steps()))

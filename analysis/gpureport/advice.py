@@ -146,7 +146,7 @@ def smallest_set(searches: list[dict[str, float]]) -> tuple[str, ...]:
     are the best in sum is taken. Of those that are equal in this too, it is the one whose last name in alphabetical
     order is the last, so that the order of the searches does not matter.
     """
-    for size in range(1, len(searches) + 1):
+    for size, _ in enumerate(searches, start=1):
         sets = list(_covers(_serving(searches), frozenset(range(len(searches))), size))
         if sets:
             best = max(sets, key=lambda shapes: (_total(shapes, searches), sorted(shapes, reverse=True)))
