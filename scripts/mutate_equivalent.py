@@ -67,6 +67,11 @@ EQUIVALENT = {
         "0 -> 1",
     ): "The loop ends there: the value is not used.",
     (
+        "observe/features.py",
+        "if rate.low is None or rate.high is None:",
+        "rate.low is None or rate.high is None -> rate.low is None and rate.high is None",
+    ): "An interval has both ends or none.",
+    (
         "observe/staircase.py",
         "near = np.abs(z - median) <= 2.0 * noise + 1e-12",
         "1e-12 -> 2e-12",

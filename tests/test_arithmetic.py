@@ -62,6 +62,17 @@ def test_a_formula_uses_what_stands_above_it(name: str) -> None:
     assert used == above - {"time"}
 
 
+@pytest.mark.parametrize("name", ["game_of_life/bytes", "game_of_life/bytes_tile", "memory/read"])
+def test_a_line_has_ten_numbers_at_most(name: str) -> None:
+    """Longer ones are broken up; exponents of corners do not count."""
+    (workload,) = select((name,))
+    sweep = workload.sweeps(TOY, LIMITS)[0]
+    parameters = sweep.points[len(sweep.points) // 2]
+    sums = arithmetic(*asked(TOY, workload, sweep, parameters, None), workload.point(parameters, sweep)).sums
+
+    assert max(len(re.findall(r"(?<![\^\d.e-])\d[\d.]*(?:e-?\d+)?", line.numbers)) for line in sums) <= 10
+
+
 def test_a_copy_is_bytes_over_bandwidth() -> None:
     (workload,) = select(("memory/copy",))
     sweep = workload.sweeps(TOY, LIMITS)[0]

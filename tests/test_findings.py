@@ -109,9 +109,19 @@ def test_a_plateau_goes_with_the_cliff_that_ends_it() -> None:
 def test_a_lone_plateau_goes_with_the_nearest_one(value: float, level: str) -> None:
     """Without a cliff nothing else says which level was seen."""
     predicted = [_cliff("L1", MIB), _cliff("L2", 60 * MIB), _plateau("L1", 30), _plateau("L2", 9), _plateau("DRAM", 4)]
-    matches = match_features(predicted, [_plateau("level 1", value)])
+    for order in (predicted, predicted[::-1], [*predicted[2:], *predicted[:2]]):
+        matches = match_features(order, [_plateau("level 1", value)])
 
-    assert [m.predicted.level for m in matches if m.predicted and m.observed] == [level]
+        assert [m.predicted.level for m in matches if m.predicted and m.observed] == [level]
+
+
+def test_a_cliff_that_answers_nothing_is_named_by_its_midpoint() -> None:
+    """Neither by its onset nor by its end."""
+    ends = {"departure": 300, "midpoint": 400, "arrival": 600}
+    cliff = [_cliff("level 1", value * MIB).model_copy(update={"position": name}) for name, value in ends.items()]
+    for observed in (cliff, cliff[::-1]):
+        matches = match_features([_cliff("L1", MIB)], observed)
+        assert {m.observed.level for m in matches if m.observed} == {"step at 400 MiB"}
 
 
 @pytest.mark.parametrize(("value", "level"), [(28, "L2"), (8, "L2"), (5, "DRAM")])

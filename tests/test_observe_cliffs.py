@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpureport.observe.cliffs import cliffs, levels, replicated
+from gpureport.observe.cliffs import cliffs, levels, replicated, summary
 from gpureport.observe.crossings import crossing, falling_fit
 from gpureport.observe.cuts import Plateau, price
 from gpureport.observe.staircase import _without, beside, staircase
@@ -203,9 +203,23 @@ def test_beside_a_step_two_octaves_count_and_five_points_at_least(per_octave: in
 @pytest.mark.parametrize("step", [0, 1])
 def test_a_plateau_that_is_a_part_of_a_ramp_is_left_to_it(step: int) -> None:
     """Whether the step before it or the one behind it is undone."""
-    z = np.concatenate([np.zeros(10), [-0.3, -0.6, -0.9, -1.2], np.full(10, -1.5)])
-    u = OCTAVE / 4 * np.arange(len(z))
+    z: Any = np.concatenate([np.zeros(10), [-0.3, -0.6, -0.9, -1.2], np.full(10, -1.5)])
+    u: Any = OCTAVE / 4 * np.arange(len(z))
     costs = price(u, z, np.full(len(z), 0.02))
     first, part, last = Plateau(0, 10), Plateau(11, 13), Plateau(14, 24)
 
     assert _without([first, part, last], step, costs) == [first, last]
+
+
+def test_an_interval_is_that_of_all_replicates() -> None:
+    """Of two replicates at 1 and 100, in logarithms; the curve is none of them, but lies in the interval."""
+    curve, replicates = np.log(10.0), np.log([1.0, 100.0])
+    expected = pytest.approx((10.0, 100.0**0.025, 100.0**0.975))
+    found = summary(np.array([curve, *replicates]))
+    drawn = summary(np.array([curve, 0.0, 0.0]), np.array([curve, *replicates]))
+    above = summary(np.array([np.log(1000.0), *replicates]))
+
+    assert (found.value, found.low, found.high) == expected
+    assert (drawn.value, drawn.low, drawn.high) == expected
+    assert (above.low, above.high) == pytest.approx((100.0**0.025, 1000.0))
+    assert summary(np.array([curve])).low is None
