@@ -38,6 +38,16 @@ EQUIVALENT = {
     ): "A clock that shows the very last moment is within the budget or beyond it: either is right.",
     (
         "measure/rounds.py",
+        "more = [points[index] for index in bends if self._costs_s(points[index]) < until - self._elapsed()]",
+        "self._costs_s(points[index]) < until - self._elapsed() -> self._costs_s(points[index]) <= until - self._elapsed()",
+    ): "A clock that leaves exactly the expected time leaves enough or too little: either is right.",
+    (
+        "measure/rounds.py",
+        "while now and abs(now - before) > _SETTLED * now and self._backend.now() < until:",
+        "abs(now - before) > _SETTLED * now -> abs(now - before) >= _SETTLED * now",
+    ): "A change by exactly the limit is settled or not: either is right.",
+    (
+        "measure/rounds.py",
         "return self._elapsed() > allowed * self._allowed_s",
         "self._elapsed() > allowed * self._allowed_s -> self._elapsed() >= allowed * self._allowed_s",
     ): "A clock that shows the very last moment is within the budget or beyond it: either is right.",
