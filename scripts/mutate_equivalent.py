@@ -39,7 +39,10 @@ EQUIVALENT = {
     (
         "measure/rounds.py",
         "more = [points[index] for index in bends if self._costs_s(points[index]) < until - self._elapsed()]",
-        "self._costs_s(points[index]) < until - self._elapsed() -> self._costs_s(points[index]) <= until - self._elapsed()",
+        (
+            "self._costs_s(points[index]) < until - self._elapsed() -> "
+            "self._costs_s(points[index]) <= until - self._elapsed()"
+        ),
     ): "A clock that leaves exactly the expected time leaves enough or too little: either is right.",
     (
         "measure/rounds.py",
