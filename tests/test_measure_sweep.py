@@ -148,6 +148,7 @@ def test_a_trace_keeps_successive_dispatches_one_by_one() -> None:
     for point in measure(ramp, sweep=sweep).points:
         assert point.method == "event"
         assert len(point.samples_s) == 40
+        assert point.skipped is None
         steps = np.diff(point.taken_at_s)
         assert steps == pytest.approx(point.samples_s[:-1])
 
@@ -303,6 +304,19 @@ def test_a_long_dispatch_whose_first_run_built_its_kernel_is_run_again_for_its_c
     assert point.dispatches == 1
 
 
+@pytest.mark.parametrize(("milliseconds", "looks"), [(4, 3), (6, 1)])
+def test_a_dispatch_of_five_milliseconds_needs_no_second_look(milliseconds: int, looks: int) -> None:
+    """Shorter ones are run twice more to size their samples."""
+    backend = FakeBackend(seconds=lambda *_: milliseconds * 1e-3)
+    workload = CopyWorkload()
+    point = Point(workload, workload.point({"items": 100}, workload.sweep(100)), 0)
+    Rounds(backend, Bench(backend, FEATURES, LIMITS), Settings(LIMITS), Steps(), "one").chosen(
+        [point], 1, np.random.default_rng(0)
+    )
+
+    assert len(backend.log) == looks
+
+
 def test_points_that_are_measured_once_more_get_half_the_budget_more() -> None:
     """The first samples take the budget and are all disturbed; half as many replace them."""
     rng = np.random.default_rng(5)
@@ -350,6 +364,33 @@ def test_a_sample_is_disturbed_until_its_last_dispatch_ends() -> None:
     guide = Guide(spans=lambda _: (Span(middle, middle + 1e-6, frozenset({Cause.PROCESSES})),))
     (point,) = measure(FakeBackend(), sweep=sweep, guide=guide).points
     assert point.discarded == 1
+
+
+def test_points_that_lost_no_sample_are_not_measured_again() -> None:
+    """One of four is disturbed once."""
+    clean = measure(FakeBackend())
+    middle = clean.points[3].taken_at_s[2] + 1e-6
+    guide = Guide(spans=lambda _: (Span(middle, middle + 1e-6, frozenset({Cause.PROCESSES})),))
+    points = measure(FakeBackend(), guide=guide).points
+    assert [point.discarded for point in points] == [0, 0, 0, 1]
+    assert [len(point.samples_s) for point in points[:3]] == [7] * 3
+    assert len(points[3].samples_s) > 7
+
+
+@pytest.mark.parametrize(("budget_s", "settling_s"), [(100.0, 0.5), (2.0, 0.2)])
+def test_clocks_that_do_not_settle_are_waited_for_half_a_second_or_a_tenth_of_the_budget(
+    budget_s: float, settling_s: float
+) -> None:
+    """Each dispatch takes 3 % longer than the one before, at last 3 % of all of them together."""
+    times = (1e-3 * 1.03**n for n in range(1000))
+    backend = FakeBackend(seconds=lambda *_: next(times))
+    workload = CopyWorkload()
+    point = Point(workload, workload.point({"items": 100}, workload.sweep(100)), 0)
+    point.dispatches = 1
+    rounds = Rounds(backend, Bench(backend, FEATURES, LIMITS), Settings(LIMITS, budget_s=budget_s), Steps(), "one")
+    rounds.settle([point])
+
+    assert settling_s <= backend.clock_s < 1.1 * settling_s
 
 
 def test_single_dispatches_shorter_than_the_timers_tick_are_a_reason() -> None:
@@ -455,6 +496,15 @@ def test_progress_ends_within_the_sweep() -> None:
     assert len(steps.seen) == 1 + 4 + 7 * 4
     assert all(0 <= done <= 1 for _, done in steps.seen)
     assert [done for _, done in steps.seen] == sorted(done for _, done in steps.seen)
+
+
+def test_progress_stops_at_the_end_when_the_budget_is_overrun() -> None:
+    steps = Steps()
+    slow = FakeBackend(seconds=lambda items, _: 1e-7 * items)
+    measure(slow, settings=Settings(LIMITS, budget_s=0.02), progress=steps)
+    assert slow.clock_s > 2 * 0.02
+    assert steps.seen[-1][1] == 1.0
+    assert max(done for _, done in steps.seen) == 1.0
 
 
 def run_workload(backend: FakeBackend, workload: CopyWorkload) -> list[Measurement]:

@@ -176,6 +176,23 @@ def test_writes_calibrate_the_rate_of_sectors_where_it_was_to_bind() -> None:
         assert calibrated(device, [prediction], [observation]).architecture.sector_writes_per_cycle == expected
 
 
+@pytest.mark.parametrize(("launches", "counts"), [(19, False), (21, True), (39, True)])
+def test_dispatches_of_less_than_twenty_launches_do_not_show_the_rate_of_writes(launches: int, counts: bool) -> None:
+    """Their time may be that of the launch. All measured dispatches take half of the predicted time."""
+    slow = toy(sector_writes_per_cycle=0.04)
+    prediction = next(p for p in _predicted(Write(), slow) if p.key.sweep == "working_set")
+    points = tuple(
+        p.model_copy(update={"time_s": launches * slow.launch.batched_s})
+        for p in prediction.points
+        if p.binding.endswith(" writes")
+    )
+    alike = prediction.model_copy(update={"points": points})
+    found = calibrated(slow, [alike], [_timed(alike, [p.time_s / 2 for p in points])])
+
+    assert points
+    assert found.architecture.sector_writes_per_cycle == pytest.approx(0.08 if counts else 0.04)
+
+
 def test_scattered_writes_calibrate_the_rate_of_lines() -> None:
     """Times half as long where every work-item writes to a line of its own: twice the rate; others do not count."""
     slow = toy(line_writes_per_cycle=0.04)
