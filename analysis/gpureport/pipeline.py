@@ -270,7 +270,8 @@ class _Run:
             self.observations += [observation for each in measured if (observation := observe(each))]
         reasons = {m.skipped for m in self.measurements if _name(m.key) == workload.name}
         if None not in reasons:
-            self.skipped[workload.name] = next((reason for reason in reasons if reason), "it has no sweeps here")
+            missing = workload.missing(features(self.measurer.device))
+            self.skipped[workload.name] = missing or next(filter(None, reasons), "it has no sweeps here")
         self._state, clocks = after.state, after.state.clocks_hz
         self.clocks += [
             document.Clock(label=f"{name} after {workload.name}", clock_hz=clock) for name, clock in clocks.items()

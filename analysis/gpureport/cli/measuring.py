@@ -53,7 +53,7 @@ def report_everything(
     request: Request, output: Path | None, force: bool, no_pdf: bool, paper: Paper = "a4", runs: int = 1
 ) -> int:
     """Measure and render into one folder; of several runs, each into a folder in it, and the first is rendered."""
-    earlier = _interrupted(request.resume)
+    earlier = _earlier(request.resume)
     with _planned(request, earlier) as (plan, measurer):
         folder = output or Path("reports") / f"{slug(plan.match.device.name)}-{datetime.now(UTC).date().isoformat()}"
         paths = [earlier.path] if earlier else _paths(folder, runs) if runs > 1 else [folder / FILE_NAME]
@@ -78,7 +78,7 @@ def report_everything(
 
 def measure_only(request: Request, output: Path, force: bool, runs: int = 1) -> int:
     """Measure into one file; several runs into folders of a folder called like it."""
-    earlier = _interrupted(request.resume)
+    earlier = _earlier(request.resume)
     with _planned(request, earlier) as (plan, measurer):
         paths = [earlier.path] if earlier else _paths(output.with_suffix(""), runs) if runs > 1 else [output]
         for each in paths:
@@ -106,8 +106,8 @@ def _paths(folder: Path, runs: int) -> list[Path]:
 
 
 @dataclass(frozen=True)
-class _Interrupted:
-    """An interrupted run that is to be continued."""
+class _Earlier:
+    """A run that is to be continued."""
 
     path: Path
     report: Report
@@ -124,22 +124,22 @@ class _Interrupted:
             )
 
 
-def _interrupted(path: Path | None) -> _Interrupted | None:
-    """Return the run to be continued, if any is.
+def _earlier(path: Path | None) -> _Earlier | None:
+    """Return the run to be continued, if any is; of a complete one only the documents may be missing.
 
     Raises:
-        InputError: there is no such report, or it is not that of an interrupted run.
+        InputError: there is no such report.
     """
     if path is None:
         return None
     report = load_report(path)
-    if report.status != "partial":
-        raise InputError(f"--resume: {path} is not the report of an interrupted run, but {report.status}")
-    return _Interrupted(path / FILE_NAME if path.is_dir() else path, report)
+    if report.status == "complete":
+        note(f"{path} is complete: nothing is left to be measured.")
+    return _Earlier(path / FILE_NAME if path.is_dir() else path, report)
 
 
 def _measure_all(
-    plan: Plan, measurer: Measurer, paths: Sequence[Path], earlier: _Interrupted | None = None
+    plan: Plan, measurer: Measurer, paths: Sequence[Path], earlier: _Earlier | None = None
 ) -> list[Report]:
     """Measure once for each of *paths*, each time with the device newly opened."""
     for path in paths:
@@ -155,7 +155,7 @@ def _measure_all(
 
 
 @contextmanager
-def _planned(request: Request, earlier: _Interrupted | None) -> Iterator[tuple[Plan, Measurer]]:
+def _planned(request: Request, earlier: _Earlier | None) -> Iterator[tuple[Plan, Measurer]]:
     """Give what is to be run, and the device, which is open until the end.
 
     Raises:
