@@ -58,7 +58,10 @@ DirectoryOption = Annotated[
     Path | None,
     typer.Option("--output", "-o", help="Folder of the report. Default: reports/<device>-<date>.", metavar="DIR"),
 ]
-ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite files that are already there.")]
+ForceOption = Annotated[
+    bool,
+    typer.Option("--force", help="Overwrite files that are already there, and remove documents of an earlier run."),
+]
 NoPdfOption = Annotated[bool, typer.Option("--no-pdf", help="Write no PDF.")]
 PaperOption = Annotated[Paper, typer.Option("--paper", help="Pages of the PDF.")]
 SeedOption = Annotated[

@@ -1,32 +1,20 @@
 """``gpureport`` and ``gpureport measure``."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from gpureport.cli.choosing import working_device
 from gpureport.cli.console import note
 from gpureport.cli.database import note_override, open_database
-from gpureport.cli.options import (
-    Request,
-    refuse_overwriting,
-    selected,
-    separated,
-    slug,
-    writable_directory,
-    writable_file,
-)
+from gpureport.cli.options import Request, selected, separated, slug, writing
 from gpureport.cli.progress import ProgressBar
-from gpureport.cli.rendering import (
-    print_written,
-    refuse_overwriting_documents,
-    remove_documents,
-    write_documents,
-)
+from gpureport.cli.rendering import print_written, write_documents
 from gpureport.cli.summary import print_findings, print_surprises
 from gpureport.cli.timing import print_timings
 from gpureport.errors import GpuReportError, InputError
+from gpureport.files import remove_files
 from gpureport.measure.limits import Settings, run_limits
 from gpureport.measure.machine import free_memory_bytes
 from gpureport.measure.opencl import OpenCLBackend
@@ -36,6 +24,7 @@ from gpureport.report import Paper, document
 from gpureport.report.compiled import mismatches
 from gpureport.report.conditions import load_sentences
 from gpureport.report.document import FILE_NAME, Report, Saver
+from gpureport.report.render import documents
 from gpureport.text import sentence
 
 
@@ -52,19 +41,13 @@ def report_everything(
     plan, candidate = _plan(request)
     folder = output or Path("reports") / f"{slug(plan.match.device.name)}-{datetime.now(UTC).date().isoformat()}"
     paths = _paths(folder, runs) if runs > 1 else [folder / FILE_NAME]
-    path, directory = paths[0], paths[0].parent
-    for each in paths:
-        refuse_overwriting(each, force=force)
-    refuse_overwriting_documents(directory, no_pdf=no_pdf, force=force)
-    reports = _measure_all(plan, candidate, paths)
-    report = reports[0]
-    _summarise(report, path)
-    began = time.monotonic()
-    if report.status == "failed":
-        remove_documents(directory)
-        written = []
-    else:
-        written = write_documents(report, directory, no_pdf=no_pdf, paper=paper)
+    with writing(_files(paths), force=force):
+        reports = _measure_all(plan, candidate, paths)
+        report = reports[0]
+        _summarise(report, paths[0])
+        began = time.monotonic()
+        failed = report.status == "failed"
+        written = [] if failed else write_documents(report, paths[0].parent, no_pdf=no_pdf, paper=paper)
     if request.timings:
         print_timings(report.timings, time.monotonic() - began)
     print_written([*paths, *written])
@@ -75,9 +58,8 @@ def measure_only(request: Request, output: Path, force: bool, runs: int = 1) -> 
     """Measure into one file; several runs into folders of a folder called like it."""
     plan, candidate = _plan(request)
     paths = _paths(output.with_suffix(""), runs) if runs > 1 else [output]
-    for each in paths:
-        writable_file(each, force=force)
-    reports = _measure_all(plan, candidate, paths)
+    with writing(_files(paths), force=force):
+        reports = _measure_all(plan, candidate, paths)
     _summarise(reports[0], paths[0])
     if request.timings:
         print_timings(reports[0].timings)
@@ -99,10 +81,16 @@ def _paths(folder: Path, runs: int) -> list[Path]:
     return paths
 
 
+def _files(paths: Sequence[Path]) -> Iterator[Path]:
+    """Yield *paths*, and the documents of each: those of an earlier run are removed."""
+    for path in paths:
+        yield path
+        if path.name == FILE_NAME:
+            yield from documents(path.parent)
+
+
 def _measure_all(plan: Plan, candidate: Candidate, paths: Sequence[Path]) -> list[Report]:
     """Measure once for each of *paths*."""
-    for path in paths:
-        writable_directory(path.parent)
     reports = []
     for number, path in enumerate(paths, 1):
         if len(paths) > 1:
@@ -141,6 +129,8 @@ def _measure(plan: Plan, candidate: Candidate, path: Path) -> Report:
 
     def save(report: Report) -> None:
         nonlocal saved
+        if not saved and path.name == FILE_NAME:
+            remove_files(*documents(path.parent))
         saver(report)
         saved = True
 
