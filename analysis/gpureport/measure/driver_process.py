@@ -16,9 +16,10 @@ from typing import TextIO
 
 import numpy as np
 
-from gpureport.errors import DeviceError
+from gpureport.errors import DeviceError, GpuReportError
 from gpureport.measure.opencl import OpenCLBackend, list_devices
 from gpureport.measure.runtimes import ANSWER_LIMIT_S, Candidate, Runtime
+from gpureport.memory import limit_remark
 from gpureport.workloads.model import Buffer, Dispatch
 
 _SOURCE = "common/check.cl"
@@ -31,8 +32,8 @@ def devices() -> dict[str, object]:
     """Return the devices of the runtime, or why it has none."""
     try:
         return {"devices": [device.model_dump(mode="json") for device in list_devices()]}
-    except DeviceError as error:
-        return {"problem": _unloadable() or str(error)}
+    except GpuReportError as error:
+        return {"problem": (_unloadable() or str(error)) + limit_remark()}
 
 
 def _unloadable() -> str | None:

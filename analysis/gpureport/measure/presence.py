@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from gpureport.errors import DeviceError, GpuReportError, InputError
 from gpureport.measure.runtimes import ANSWER_LIMIT_S, Candidate, Runtime, installed_runtimes
 from gpureport.measure.selection import choose, in_order, named
+from gpureport.memory import limit_remark
 from gpureport.spec.models import PresentDevice
 
 _LONGEST_REASON = 300
@@ -80,7 +81,7 @@ def find_devices() -> Presence:
     if not found:
         if not failures:
             raise DeviceError(_NOTHING_INSTALLED)
-        told = "; ".join(["no OpenCL device found", *failures])
+        told = "; ".join(["OpenCL runtimes are installed, but none offers a device", *failures])
         raise DeviceError(f"{told}; repair these runtimes, or install one for the CPU: {_CPU_RUNTIMES}")
     return Presence(_numbered([each for candidates in found.values() for each in candidates]), tuple(failures))
 
@@ -212,7 +213,8 @@ class _Asked:
             if code == 0 and isinstance(answer, dict):
                 return answer
         last = err.strip().rpartition("\n")[2]
-        return {"problem": f"its driver {_ending(code)}" + (f": {last[:_LONGEST_REASON]}" if last else "")}
+        said = f": {last[:_LONGEST_REASON]}" if last else ""
+        return {"problem": f"its driver {_ending(code)}{said}{limit_remark()}"}
 
     def _read(self, wait_s: float) -> None:
         ready, _, _ = select.select(list(self._said), [], [], wait_s)
