@@ -13,6 +13,8 @@ import pytest
 from gpureport import pipeline
 from gpureport.cli import main, measuring
 from gpureport.cli.options import Request
+from gpureport.errors import GpuReportError
+from gpureport.files import reserved
 from gpureport.measure import presence
 from gpureport.measure.presence import present
 from gpureport.records import MachineCode
@@ -155,6 +157,61 @@ def test_a_run_does_not_overwrite_a_document_either(capsys: Captured) -> None:
     assert main(["-o", "out"]) == 2
     assert failure(capsys).startswith("out/report.pdf: is already there; use --force")
     assert [path.name for path in Path("out").iterdir()] == ["report.pdf"]
+
+
+@pytest.fixture
+def earlier() -> Path:
+    """A folder with the three files of an earlier run."""
+    folder = Path("out")
+    folder.mkdir()
+    for name in ("report.json", "report.html", "report.pdf"):
+        (folder / name).write_text("of an earlier run")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("command", "left"),
+    [
+        (["-o", "out", "--no-pdf"], ["report.html", "report.json"]),
+        (["measure", "-o", "out/report.json"], ["report.json"]),
+    ],
+    ids=["everything", "measure"],
+)
+def test_no_document_of_an_earlier_run_stays(command: list[str], left: list[str], earlier: Path) -> None:
+    assert main([*command, "--force"]) == 0
+
+    assert sorted(path.name for path in earlier.iterdir()) == left
+    assert all("of an earlier run" not in path.read_text() for path in earlier.iterdir())
+
+
+def test_no_document_of_an_earlier_run_stays_if_the_pdf_fails(fake: pytest.MonkeyPatch, earlier: Path) -> None:
+    def end(*_: object) -> bytes:
+        raise GpuReportError("killed")
+
+    fake.setattr(typesetting, "typesetter", lambda: nullcontext(replace(typesetting.HERE, pdf=end)))
+
+    assert main(["-o", "out", "--force"]) == 1
+    assert sorted(path.name for path in earlier.iterdir()) == ["report.html", "report.json"]
+
+
+def test_no_document_of_an_earlier_run_stays_if_the_run_is_interrupted(fake: pytest.MonkeyPatch, earlier: Path) -> None:
+    install(fake, lambda: interrupted(after=5))
+
+    assert main(["-o", "out", "--force"]) == 130
+    assert [path.name for path in earlier.iterdir()] == ["report.json"]
+
+
+@pytest.mark.parametrize("command", [["-o", "out"], ["measure", "-o", "out/report.json"], ["render", "out"]])
+def test_one_command_at_a_time_writes_to_a_folder(
+    fake: pytest.MonkeyPatch, earlier: Path, capsys: Captured, command: list[str]
+) -> None:
+    install(fake, lambda: pytest.fail("measured"))
+
+    with reserved(earlier / "report.json"):
+        assert main([*command, "--force"]) == 2
+    told = "out: another gpureport is writing there; wait until it ends, or choose another folder with -o"
+    assert failure(capsys) == told
+    assert (earlier / "report.json").read_text() == "of an earlier run"
 
 
 def test_the_report_keeps_what_was_asked_for() -> None:
@@ -321,7 +378,8 @@ def test_an_interrupted_run_leaves_a_partial_report(fake: pytest.MonkeyPatch, ca
     assert main(["measure", "-o", "r.json"]) == 130
 
     last = capsys.readouterr().err.splitlines()[-1]
-    assert last == "gpureport: interrupted; r.json is marked partial and holds what was measured until then"
+    told = "r.json is marked partial and holds what was measured until then; --resume r.json continues the run"
+    assert last == f"gpureport: interrupted; {told}"
     report = load_report(Path("r.json"))
     assert report.status == "partial"
     assert [m.key.variant for m in report.measurements] == ["copy"]

@@ -63,6 +63,16 @@ def test_documents_are_not_overwritten(report: Path, folder: str, capsys: Captur
     assert main([*where, "--force"]) == 0
 
 
+def test_a_pdf_that_was_there_does_not_stay_beside_a_new_page(report: Path, capsys: Captured) -> None:
+    """Nor is it removed without being asked."""
+    report.with_name("report.pdf").write_text("mine")
+
+    assert main(["render", str(report), "--no-pdf"]) == 2
+    assert "report.pdf: is already there; use --force" in capsys.readouterr().err
+    assert main(["render", str(report), "--no-pdf", "--force"]) == 0
+    assert sorted(path.name for path in report.parent.iterdir()) == ["report.html", "report.json"]
+
+
 def test_measurements_of_other_runs_stay_as_they_are(report: Path, tmp_path: Path) -> None:
     other, elsewhere = tmp_path / "other.json", tmp_path / "out" / "report.json"
     elsewhere.parent.mkdir()

@@ -5,6 +5,7 @@ import os
 import pty
 import re
 import resource
+import shlex
 import subprocess
 import sys
 from io import StringIO
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from gpureport.cli import devices, main
 from gpureport.cli.progress import ProgressBar
 from gpureport.report.document import save_report
 from tests.fake_run import empty_report
@@ -91,6 +93,79 @@ def test_output_that_cannot_be_written_is_one_sentence(arguments: tuple[str, ...
 
     assert ended.stderr == "gpureport: standard output cannot be written (No space left on device)\n"
     assert ended.returncode == 1
+
+
+@pytest.mark.parametrize("messages", ["2>&-", "2>/dev/full", ">&- 2>&- <&-"])
+@pytest.mark.parametrize(("options", "code"), [((), 2), (("--force",), 0)], ids=["refused", "written"])
+def test_messages_that_cannot_be_written_change_nothing(
+    messages: str, options: tuple[str, ...], code: int, report: Path
+) -> None:
+    """Neither the exit code nor what is written."""
+    html = report.with_name("report.html")
+    html.write_text("mine")
+    command = shlex.join([*COMMAND, "render", str(report), "--no-pdf", *options])
+
+    assert subprocess.run(["sh", "-c", f"{command} {messages}"], check=False).returncode == code
+    assert (html.read_text() == "mine") == (code == 2)
+    assert html.read_text().endswith(("mine", "</html>\n", "</html>"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [(("predict", "h200"), 2), (("render", "/"), 2), (("--help",), 0)],
+    ids=["predict", "render", "help"],
+)
+def test_a_working_directory_that_is_gone_is_the_cause(arguments: tuple[str, ...], code: int, tmp_path: Path) -> None:
+    (tmp_path / "gone").mkdir()
+    line = f"cd gone && rmdir ../gone && {shlex.join([*COMMAND, *arguments])}"
+    ended = subprocess.run(["sh", "-c", line], cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    assert ended.returncode == code
+    told = "gpureport: the working directory no longer exists; change to another folder\n"
+    assert ended.stderr == (told if code else "")
+
+
+def test_too_little_memory_is_the_cause() -> None:
+    """Libraries crash, hang or fail in many ways then."""
+    for mebibytes in (200, 500):
+        limit = (mebibytes * 2**20, resource.RLIM_INFINITY)
+        ended = subprocess.run(
+            [*COMMAND, "predict", "h200"],
+            preexec_fn=lambda limit=limit: resource.setrlimit(resource.RLIMIT_AS, limit),  # type: ignore[misc]
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert ended.returncode == 1
+        assert ended.stderr == (
+            "gpureport: gpureport needs 1024 MiB of memory; the memory of a process is limited to "
+            f"{mebibytes} MiB (ulimit -v)\n"
+        )
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (MemoryError(), "there is not enough memory"),
+        (ImportError("x.so: failed to map segment"), "a library cannot be loaded (x.so: failed to map segment)"),
+        (OSError(28, "No space left on device", "folder/file"), "folder/file: No space left on device"),
+        (OSError(11, "Resource temporarily unavailable"), "Resource temporarily unavailable"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_the_system_refuses_is_one_sentence(
+    error: Exception, told: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(devices, "list_known", fail)
+    assert main(["devices", "--known"]) == 1
+    assert capsys.readouterr().err == f"gpureport: {told}\n"
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (2**31, 2**31))
+    assert main(["devices", "--known"]) == 1
+    limit = "the memory of a process is limited to 2048 MiB (ulimit -v)"
+    assert capsys.readouterr().err == f"gpureport: {told}; {limit}\n"
 
 
 def test_what_an_encoding_lacks_is_replaced() -> None:

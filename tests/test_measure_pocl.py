@@ -11,12 +11,38 @@ import pytest
 from gpureport.measure.bench import Bench, Point
 from gpureport.measure.limits import features
 from gpureport.measure.opencl import OpenCLBackend
-from gpureport.measure.pocl import KernelLibraries
+from gpureport.measure.pocl import KernelLibraries, provide_cache
 from gpureport.workloads.game_of_life.strips import BytesStrips, PackedStrips
 from gpureport.workloads.memory.latency import Latency
 from gpureport.workloads.model import Buffer, Dispatch, Limits, Workload
 from tests.present import working
 from tests.toy import TOY
+
+
+@pytest.mark.parametrize(
+    ("variables", "writable", "kept"),
+    [
+        ({"HOME": "{}"}, True, True),
+        ({"HOME": "{}"}, False, False),
+        ({"HOME": "/proc/nowhere"}, True, False),
+        ({"HOME": "/proc/nowhere", "XDG_CACHE_HOME": "{}"}, True, True),
+        ({"HOME": "{}", "XDG_CACHE_HOME": "/proc/nowhere"}, True, False),
+        ({"HOME": "{}", "POCL_CACHE_DIR": "/proc/nowhere"}, True, False),
+        ({}, False, False),  # the system's folder, which another user has made
+    ],
+)
+def test_pocl_has_a_cache_that_can_be_written(
+    variables: dict[str, str], writable: bool, kept: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HOME", "XDG_CACHE_HOME", "POCL_CACHE_DIR"):
+        monkeypatch.setenv(name, variables.get(name, "").format(tmp_path))
+    monkeypatch.setattr(os, "access", lambda *_: writable)
+    before = os.environ["POCL_CACHE_DIR"]
+    provide_cache()
+
+    after = os.environ["POCL_CACHE_DIR"]
+    assert (after == before) == kept
+    assert kept or Path(after).is_dir()
 
 
 class Process:

@@ -3,12 +3,14 @@
 
 import json
 import re
+import resource
 import shutil
 import subprocess
 import sys
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -153,7 +155,8 @@ def test_a_driver_that_does_not_list_its_devices_is_named(
 ) -> None:
     monkeypatch.setenv("FAULT", fault)
     monkeypatch.setattr(presence, "ANSWER_LIMIT_S", 3.0)
-    told = f"^no OpenCL device found; OCL_ICD_VENDORS={re.escape(str(faulty))}: {problem}; repair these"
+    none = "OpenCL runtimes are installed, but none offers a device"
+    told = f"^{none}; OCL_ICD_VENDORS={re.escape(str(faulty))}: {problem}; repair these"
     with pytest.raises(DeviceError, match=told):
         find_devices()
 
@@ -188,7 +191,8 @@ def test_an_icd_file_that_names_no_library_is_named(
     for command in (["devices"], ["measure", "-o", str(tmp_path / "report.json")]):
         assert main(command) == 1
         told = last_line(capsys)
-        assert told.startswith(f"gpureport: no OpenCL device found; {path}: its library cannot be loaded (")
+        none = "OpenCL runtimes are installed, but none offers a device"
+        assert told.startswith(f"gpureport: {none}; {path}: its library cannot be loaded (")
         assert reason in told
 
 
@@ -313,6 +317,26 @@ def test_a_home_that_cannot_be_written_takes_no_device_away(home: str, monkeypat
     found = find_devices()
     assert [each.name for each in found.devices] == [each.name for each in before]
     assert kernel_problems(found.candidates)[working().device.index] is None
+
+
+def test_a_limit_of_memory_is_given_with_a_failure(
+    vendors: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A library that does not fit is not broken."""
+    large = tmp_path / "large.c"
+    large.write_text("char large[1L << 31];")
+    compiler = [sys.executable, "-m", "ziglang", "cc"] if find_spec("ziglang") else [shutil.which("cc") or ""]
+    subprocess.run([*compiler, "-shared", "-fPIC", "-o", large.with_suffix(".so"), large], check=True)
+    path = install(vendors, large.with_suffix(".so"))
+    popen, limits = subprocess.Popen, (3 * 2**29, resource.getrlimit(resource.RLIMIT_AS)[1])
+
+    def limited(*line: Any, **options: Any) -> Any:
+        return popen(*line, **options, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, limits))
+
+    monkeypatch.setattr(subprocess, "Popen", limited)
+    (told,) = (each for each in find_devices().failures if each.startswith(str(path)))
+    assert told.startswith(f"{path}: its library cannot be loaded (")
+    assert told.endswith("; the memory of a process is limited to 1536 MiB (ulimit -v)")
 
 
 def test_an_interrupt_ends_what_was_asked(faulty: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,10 +70,11 @@ def test_a_failed_write_leaves_the_old_file(report: Report, tmp_path: Path) -> N
     assert [file.name for file in tmp_path.iterdir()] == ["report.json"]
 
 
-def test_a_folder_that_is_missing_is_named(report: Report, tmp_path: Path) -> None:
+def test_a_folder_that_is_none_is_named(report: Report, tmp_path: Path) -> None:
     """The sentence names the file and the reason."""
-    with pytest.raises(GpuReportError, match=r"nowhere/report\.json: cannot be written \(No such file"):
-        save_report(report, tmp_path / "nowhere" / "report.json")
+    (tmp_path / "file").touch()
+    with pytest.raises(GpuReportError, match=r"file/report\.json: cannot be written \(File exists"):
+        save_report(report, tmp_path / "file" / "report.json")
 
 
 def test_half_a_character_is_none(report: Report, tmp_path: Path) -> None:

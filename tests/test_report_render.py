@@ -409,7 +409,7 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     """One sentence, not a traceback."""
     (tmp_path / "file").write_text("")
 
-    with pytest.raises(GpuReportError, match=r"file: cannot be written \(File exists\)"):
+    with pytest.raises(GpuReportError, match=r"file/report\.pdf: cannot be replaced \(Not a directory\)"):
         write_report(empty(), tmp_path / "file", None)
 
 

@@ -1,8 +1,10 @@
 """PDFs from a process of its own, and what it says when it cannot make one."""
 
 import sys
+import tempfile
 from collections.abc import Iterator
 from io import BytesIO
+from pathlib import Path
 
 import pytest
 from pypdf import PdfReader
@@ -41,6 +43,23 @@ def test_a_process_that_ends_is_said(apart: Typesetter) -> None:
     """One sentence."""
     with pytest.raises(GpuReportError, match="the process that makes the PDF ended before"):
         apart.pdf(Manuscript(None), "a4")  # type: ignore[arg-type]
+
+
+def test_a_process_without_room_for_temporary_files_says_so(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """One sentence, and nothing of its own."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.delitem(sys.modules, "weasyprint")
+    with typesetter() as made:
+        assert made.problem() is None
+        (folder,) = tmp_path.iterdir()
+        folder.rmdir()
+        with pytest.raises(
+            GpuReportError, match=r"^the PDF cannot be made: temporary files cannot be written \(No such"
+        ):
+            made.pdf(Manuscript(PAGE.html.replace("</head>", "<style>/* fonts */</style></head>"), PAGE.pictures), "a4")
+    assert capfd.readouterr().err == ""
 
 
 def test_where_weasyprint_is_loaded_it_works_here() -> None:

@@ -80,7 +80,7 @@ def test_a_workload_that_failed_is_measured_again() -> None:
     assert len(continued.measurements) == 4
 
 
-def test_the_command_continues_with_the_settings_of_the_run(fake: pytest.MonkeyPatch, capsys: Captured) -> None:  # noqa: ARG001
+def test_the_command_continues_with_the_settings_of_the_run(fake: pytest.MonkeyPatch) -> None:  # noqa: ARG001
     assert main(["--quick", "--seed", "5", "-o", "out", "--no-pdf"]) == 0
     report = load_report(Path("out"))
     save_report(
@@ -92,10 +92,17 @@ def test_the_command_continues_with_the_settings_of_the_run(fake: pytest.MonkeyP
     assert (continued.settings.quick, continued.settings.seed) == (True, 5)
     assert len(continued.measurements) == len(report.measurements)
     assert "Interrupted." in Path("out/report.html").read_text()
-    capsys.readouterr()
-    assert main(["measure", "--resume", "out"]) == 2
-    told = capsys.readouterr().err
-    assert told == "gpureport: --resume: out is not the report of an interrupted run, but complete\n"
+
+
+def test_of_a_complete_run_only_the_documents_are_written(fake: pytest.MonkeyPatch, capsys: Captured) -> None:
+    assert main(["-o", "out", "--no-pdf"]) == 0
+    Path("out/report.html").unlink()
+    before = Path("out", FILE_NAME).read_bytes()
+    fake.setattr(FakeBackend, "time", lambda *_: pytest.fail("measured"))
+    assert main(["--resume", "out", "--no-pdf"]) == 0
+    assert "out is complete: nothing is left to be measured.\n" in capsys.readouterr().err
+    assert Path("out/report.html").exists()
+    assert Path("out", FILE_NAME).read_bytes() == before
 
 
 @pytest.mark.parametrize("options", [["--quick"], ["-o", "other"], ["--seed", "1", "--runs", "2"]])

@@ -130,6 +130,7 @@ def test_the_farthest_comes_first() -> None:
 
 
 def test_a_hypothesis_that_comes_no_nearer_than_the_prediction_is_not_named() -> None:
+    """Neither in the column of what fits nor with what would then be off."""
     (unexplained,) = (e for e in EXPLANATIONS if e.outcome == "unexplained")
     worse = unexplained.model_copy(update={"error": 1.01 * unexplained.base_error})
     assert (fitting(worse), then_off(worse)) == ("none", "")

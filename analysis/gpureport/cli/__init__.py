@@ -3,10 +3,11 @@
 import gc
 import sys
 from collections.abc import Sequence
-from io import TextIOWrapper
 from typing import NoReturn
 
+from gpureport.cli.streams import provide_streams
 from gpureport.errors import GpuReportError
+from gpureport.memory import limit_remark
 
 INTERRUPTED = 130
 
@@ -19,15 +20,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     try:
         code = _invoke(arguments)
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        sys.stdout.flush()
         return code
     except GpuReportError as error:
         return _complain(str(error), error.exit_code)
+    except MemoryError:
+        return _complain(f"there is not enough memory{limit_remark()}", GpuReportError.exit_code)
+    except ImportError as error:
+        return _complain(f"a library cannot be loaded ({error}){limit_remark()}", GpuReportError.exit_code)
     except OSError as error:
-        if error.filename is not None:  # of a file, which we should have foreseen
-            raise
-        return _give_up_output(error)
+        where = f"{error.filename}: " if error.filename is not None else ""
+        return _complain(f"{where}{error.strerror or error}{limit_remark()}", GpuReportError.exit_code)
     except KeyboardInterrupt:
         return _complain("interrupted", INTERRUPTED)
 
@@ -46,23 +49,14 @@ def _invoke(arguments: Sequence[str] | None) -> int:
     return code if isinstance(code, int) else 0
 
 
-def _give_up_output(error: OSError) -> int:
-    """Say that standard output cannot be written, and let nothing that waits to be written say it again at exit."""
-    from gpureport.cli.console import discard
-
-    discard(sys.stdout)
-    return _complain(f"standard output cannot be written ({error.strerror})", GpuReportError.exit_code)
-
-
 def _complain(sentence: str, code: int) -> int:
     sys.stderr.write(f"gpureport: {' '.join(sentence.split())}\n")
     return code
 
 
 def run() -> NoReturn:
-    """Run the command line and exit; what the encoding of standard output lacks is replaced."""
-    if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")
+    """Run the command line and exit."""
+    provide_streams()
     # Classes, records and reports stay: looking for garbage among them again and again takes a sixth of a command.
     gc.set_threshold(1_000_000, 20, 20)
     sys.exit(main())

@@ -8,7 +8,8 @@ import typer
 
 from gpureport import __version__
 from gpureport.cli.options import Request
-from gpureport.errors import InputError
+from gpureport.errors import GpuReportError, InputError
+from gpureport.memory import LEAST_BYTES, limit_bytes, limit_remark
 from gpureport.report import Paper
 
 app = typer.Typer(
@@ -58,7 +59,10 @@ DirectoryOption = Annotated[
     Path | None,
     typer.Option("--output", "-o", help="Folder of the report. Default: reports/<device>-<date>.", metavar="DIR"),
 ]
-ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite files that are already there.")]
+ForceOption = Annotated[
+    bool,
+    typer.Option("--force", help="Overwrite files that are already there, and remove documents of an earlier run."),
+]
 NoPdfOption = Annotated[bool, typer.Option("--no-pdf", help="Write no PDF.")]
 PaperOption = Annotated[Paper, typer.Option("--paper", help="Pages of the PDF.")]
 SeedOption = Annotated[
@@ -129,6 +133,20 @@ def _refuse_beside_resume(context: typer.Context) -> None:
         raise InputError(f"{options}: cannot be used with --resume, which continues the run as it was; leave it out")
 
 
+def _check_surroundings() -> None:
+    """Refuse to work where every command would fail, with a cause that is hard to see then.
+
+    Raises:
+        GpuReportError: the working directory no longer exists, or memory is limited too far.
+    """
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        raise InputError("the working directory no longer exists; change to another folder") from None
+    if limit_bytes() < LEAST_BYTES:
+        raise GpuReportError(f"gpureport needs {LEAST_BYTES / 2**20:.0f} MiB of memory{limit_remark()}")
+
+
 @app.callback(invoke_without_command=True)
 def everything(
     context: typer.Context,
@@ -151,6 +169,7 @@ def everything(
     Exit codes: 0 the report is written (skipped variants are in it, with reasons); 1 failure, or a kernel gave wrong
     results (the report says so); 2 usage or input.
     """
+    _check_surroundings()
     if context.invoked_subcommand is not None:
         return _leave_to_subcommand(context)
     from gpureport.cli.measuring import report_everything

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from gpureport.cli.console import note, print_line
 from gpureport.cli.database import open_database
-from gpureport.cli.options import refuse_overwriting, selected, writable_directory
+from gpureport.cli.options import selected, writing
 from gpureport.cli.progress import ProgressBar
-from gpureport.cli.rendering import print_written, refuse_overwriting_documents, write_comparison_files
+from gpureport.cli.rendering import print_written, write_comparison_files
 from gpureport.cli.tables import Row, print_table
 from gpureport.errors import InputError
 from gpureport.report import Paper
@@ -55,9 +55,17 @@ class Asked:
 
 def compare_machines(asked: Asked) -> int:
     """Compare, print and write; 3 if a machine is slower than asked for."""
-    from gpureport.compare import compare, only, regressions
+    with writing(_files(asked), force=asked.force):
+        comparison = _compared(asked)
+        _print(comparison)
+        if asked.output:
+            print_written(write_comparison_files(comparison, asked.output, no_pdf=asked.no_pdf, paper=asked.paper))
+    return 0 if asked.fail_on_regression is None else _judged(comparison, asked.fail_on_regression)
 
-    directory = _directory(asked)
+
+def _compared(asked: Asked) -> "Comparison":
+    from gpureport.compare import compare, only
+
     database = open_database(asked.entries)
     workloads = selected(asked.workloads, quick=False)
     named = [_named(source) for text in asked.machines for source in sources_of(text)]
@@ -71,31 +79,28 @@ def compare_machines(asked: Asked) -> int:
         machines = [tuple(only(run, names) for run in runs) for runs in machines]
     opened = dict(zip(unique_names(name for name, _ in named), machines, strict=True))
     sources = {name: _without_folders(source) for name, (_, source) in zip(opened, named, strict=True)}
-    comparison = compare(opened, meant(asked.baseline, opened), sources, asked.minimum_effect / 100)
-    _print(comparison)
-    if directory:
-        print_written(write_comparison_files(comparison, directory, no_pdf=asked.no_pdf, paper=asked.paper))
-    if asked.fail_on_regression is None:
-        return 0
+    return compare(opened, meant(asked.baseline, opened), sources, asked.minimum_effect / 100)
+
+
+def _judged(comparison: "Comparison", percent: float) -> int:
+    """Print the regressions of more than *percent*, and return the exit code."""
+    from gpureport.compare import regressions
+
     if not comparison.differences:
         raise InputError("--fail-on-regression: no other report is of the baseline's device, so nothing can be tested")
-    slower = regressions((*comparison.overall, *comparison.differences), asked.fail_on_regression)
+    slower = regressions((*comparison.overall, *comparison.differences), percent)
     for difference in slower:
         loss = 100 * (1 - difference.speed.value)
         note(f"Slower: {difference.machine}, {difference.sweep}: by {loss:.3g} % (p-value {difference.p_value:.1g})")
     return REGRESSION if slower else 0
 
 
-def _directory(asked: Asked) -> Path | None:
-    """Return the folder to write to, once nothing in it would be overwritten."""
+def _files(asked: Asked) -> tuple[Path, ...]:
+    """Return the files to be written."""
     from gpureport.report.comparing import FILE_NAME, NAME
+    from gpureport.report.render import documents
 
-    if asked.output is None:
-        return None
-    directory = writable_directory(asked.output)
-    refuse_overwriting(directory / FILE_NAME, force=asked.force)
-    refuse_overwriting_documents(directory, no_pdf=asked.no_pdf, force=asked.force, name=NAME)
-    return directory
+    return (asked.output / FILE_NAME, *documents(asked.output, NAME)) if asked.output else ()
 
 
 def _named(text: str) -> tuple[str, str]:

@@ -3,26 +3,10 @@
 import json
 import os
 import sys
-from typing import TextIO
 
 from rich.console import Console
 
 _UNLIMITED = 100_000
-
-
-class _Console(Console):
-    """A console that goes on in silence once nobody reads it any more (``gpureport devices | head -1``)."""
-
-    def on_broken_pipe(self) -> None:
-        """Send what else there is nowhere, so that the command still ends as it would have."""
-        discard(sys.stderr if self.stderr else sys.stdout)
-
-
-def discard(stream: TextIO) -> None:
-    """Send what is written to *stream* from now on nowhere."""
-    devnull = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(devnull, stream.fileno())
-    os.close(devnull)
 
 
 def out() -> Console:
@@ -38,9 +22,9 @@ def err() -> Console:
 def _console(*, stderr: bool) -> Console:
     """Return a console as wide as the terminal or as ``COLUMNS`` says; lines of files and pipes have no end."""
     stream = sys.stderr if stderr else sys.stdout
-    limited = "COLUMNS" in os.environ or (stream is not None and stream.isatty())
+    limited = "COLUMNS" in os.environ or (stream.isatty())
     width = None if limited else _UNLIMITED
-    return _Console(stderr=stderr, width=width, highlight=False, markup=False, emoji=False)
+    return Console(stderr=stderr, width=width, highlight=False, markup=False, emoji=False)
 
 
 def print_json(value: object) -> None:

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from gpureport.cli.console import note, out
 from gpureport.cli.database import open_database
-from gpureport.cli.options import writable_file
+from gpureport.cli.options import writing
 from gpureport.cli.progress import ProgressBar
 from gpureport.errors import DeviceError, InputError
+from gpureport.files import write_file
 from gpureport.spec import new_entry
 from gpureport.spec.database import Database, wrong_ending
 from gpureport.spec.writing import Draft, write_entry
@@ -47,17 +48,14 @@ def draft_entry(wanted: Wanted, output: Path | None, force: bool) -> int:
         misnamed = "" if output.is_dir() else wrong_ending(output)
         if misnamed:
             raise InputError(f"{output}: {misnamed}")
-        writable_file(output, force=force)
-    draft = new_entry.empty() if wanted.empty else _drafted(wanted)
-    beside = output is not None and (output.parent.parent / "device.schema.json").exists()
-    text = write_entry(draft, schema=beside)
-    if output is None:
-        out().out(text, end="")
-        return 0
-    try:
-        output.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{output}: cannot be written ({error.strerror})") from None
+    with writing(() if output is None else (output,), force=force):
+        draft = new_entry.empty() if wanted.empty else _drafted(wanted)
+        beside = output is not None and (output.parent.parent / "device.schema.json").exists()
+        text = write_entry(draft, schema=beside)
+        if output is None:
+            out().out(text, end="")
+            return 0
+        write_file(output, text)
     note(f"Written: {output}. `gpureport devices check {output}` checks it after you edit.")
     return 0
 

@@ -1,8 +1,8 @@
 """``gpureport`` and ``gpureport measure``."""
 
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,25 +11,13 @@ from gpureport import __version__
 from gpureport.cli.choosing import working_device
 from gpureport.cli.console import note
 from gpureport.cli.database import note_override, open_database
-from gpureport.cli.options import (
-    Request,
-    refuse_overwriting,
-    selected,
-    separated,
-    slug,
-    writable_directory,
-    writable_file,
-)
+from gpureport.cli.options import Request, selected, separated, slug, writing
 from gpureport.cli.progress import ProgressBar
-from gpureport.cli.rendering import (
-    print_written,
-    refuse_overwriting_documents,
-    remove_documents,
-    write_documents,
-)
+from gpureport.cli.rendering import print_written, write_documents
 from gpureport.cli.summary import print_findings, print_surprises
 from gpureport.cli.timing import print_timings
 from gpureport.errors import GpuReportError, InputError
+from gpureport.files import remove_files
 from gpureport.measure.limits import LONGEST_POINT_S, QUICK_LONGEST_POINT_S, Settings, run_limits
 from gpureport.measure.machine import free_memory_bytes
 from gpureport.measure.measurer import Measurer
@@ -38,6 +26,7 @@ from gpureport.report import Paper, document
 from gpureport.report.compiled import mismatches
 from gpureport.report.conditions import load_sentences
 from gpureport.report.document import FILE_NAME, Report, Saver, load_report
+from gpureport.report.render import documents
 from gpureport.resuming import changes
 from gpureport.spec.models import PresentDevice
 from gpureport.text import sentence
@@ -53,23 +42,17 @@ def report_everything(
     request: Request, output: Path | None, force: bool, no_pdf: bool, paper: Paper = "a4", runs: int = 1
 ) -> int:
     """Measure and render into one folder; of several runs, each into a folder in it, and the first is rendered."""
-    earlier = _earlier(request.resume)
-    with _planned(request, earlier) as (plan, measurer):
+
+    def locate(plan: Plan) -> list[Path]:
         folder = output or Path("reports") / f"{slug(plan.match.device.name)}-{datetime.now(UTC).date().isoformat()}"
-        paths = [earlier.path] if earlier else _paths(folder, runs) if runs > 1 else [folder / FILE_NAME]
-        path, directory = paths[0], paths[0].parent
-        for each in paths:
-            refuse_overwriting(each, force=force or earlier is not None)
-        refuse_overwriting_documents(directory, no_pdf=no_pdf, force=force or earlier is not None)
-        reports = _measure_all(plan, measurer, paths, earlier)
-    report = reports[0]
-    _summarise(report, path)
-    began = time.monotonic()
-    if report.status == "failed":
-        remove_documents(directory)
-        written = []
-    else:
-        written = write_documents(report, directory, no_pdf=no_pdf, paper=paper)
+        return _paths(folder, runs) if runs > 1 else [folder / FILE_NAME]
+
+    with _measured(request, locate, force=force) as (reports, paths):
+        report = reports[0]
+        _summarise(report, paths[0])
+        began = time.monotonic()
+        failed = report.status == "failed"
+        written = [] if failed else write_documents(report, paths[0].parent, no_pdf=no_pdf, paper=paper)
     if request.timings:
         print_timings(report.timings, time.monotonic() - began)
     print_written([*paths, *written])
@@ -78,12 +61,12 @@ def report_everything(
 
 def measure_only(request: Request, output: Path, force: bool, runs: int = 1) -> int:
     """Measure into one file; several runs into folders of a folder called like it."""
-    earlier = _earlier(request.resume)
-    with _planned(request, earlier) as (plan, measurer):
-        paths = [earlier.path] if earlier else _paths(output.with_suffix(""), runs) if runs > 1 else [output]
-        for each in paths:
-            writable_file(each, force=force or earlier is not None)
-        reports = _measure_all(plan, measurer, paths, earlier)
+
+    def locate(_: Plan) -> list[Path]:
+        return _paths(output.with_suffix(""), runs) if runs > 1 else [output]
+
+    with _measured(request, locate, force=force) as measured:
+        reports, paths = measured
     _summarise(reports[0], paths[0])
     if request.timings:
         print_timings(reports[0].timings)
@@ -103,6 +86,35 @@ def _paths(folder: Path, runs: int) -> list[Path]:
     if other:
         raise InputError(f"{folder}: {other} is no run of this command; choose another folder with -o")
     return paths
+
+
+def _files(paths: Sequence[Path]) -> Iterator[Path]:
+    """Yield *paths*, and the documents of each: those of an earlier run are removed."""
+    for path in paths:
+        yield path
+        if path.name == FILE_NAME:
+            yield from documents(path.parent)
+
+
+@contextmanager
+def _measured(
+    request: Request, locate: Callable[[Plan], list[Path]], *, force: bool
+) -> Iterator[tuple[list[Report], list[Path]]]:
+    """Give the reports of what was measured and their files, which no other command writes to until the end.
+
+    A run that is resumed after its last measurement is given as it is: its documents may be missing.
+    """
+    earlier = _earlier(request.resume)
+    with ExitStack() as reservation:
+        if earlier and earlier.report.status == "complete":
+            reservation.enter_context(writing(_files([earlier.path]), force=True))
+            reports, paths = [earlier.report], [earlier.path]
+        else:
+            with _planned(request, earlier) as (plan, measurer):
+                paths = [earlier.path] if earlier else locate(plan)
+                reservation.enter_context(writing(_files(paths), force=force or earlier is not None))
+                reports = _measure_all(plan, measurer, paths, earlier)
+        yield reports, paths
 
 
 @dataclass(frozen=True)
@@ -142,8 +154,6 @@ def _measure_all(
     plan: Plan, measurer: Measurer, paths: Sequence[Path], earlier: _Earlier | None = None
 ) -> list[Report]:
     """Measure once for each of *paths*, each time with the device newly opened."""
-    for path in paths:
-        writable_directory(path.parent)
     reports: list[Report] = []
     for number, path in enumerate(paths, 1):
         if len(paths) > 1:
@@ -198,6 +208,8 @@ def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None)
 
     def save(report: Report) -> None:
         nonlocal saved
+        if not saved and path.name == FILE_NAME:
+            remove_files(*documents(path.parent))
         saver(report)
         saved = True
 

@@ -2,12 +2,14 @@
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpureport.errors import InputError
+from gpureport.files import InUseError, reserved
 
 if TYPE_CHECKING:
     from gpureport.workloads.model import Workload
@@ -75,44 +77,46 @@ def slug(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:60] or "device"
 
 
-def writable_directory(path: Path) -> Path:
-    """Make the folder *path* and return it.
+@contextmanager
+def writing(files: Iterable[Path], *, force: bool, option: str = "-o") -> Iterator[None]:
+    """Make the folders of *files*, which the caller is about to write, and keep other commands from writing there.
+
+    Args:
+        files: to be written.
+        force: overwrite those that exist.
+        option: names the files.
 
     Raises:
-        InputError: it cannot be made or written to.
+        InputError: a folder cannot be made or written to, another command is writing there, or a file exists and
+            *force* is not set.
     """
+    files = tuple(files)
+    with ExitStack() as reservations:
+        for path in dict.fromkeys(file.with_suffix(".lock") for file in files):
+            _reserve(path, reservations, option)
+        for file in files:
+            _refuse_overwriting(file, force=force, option=option)
+        yield
+
+
+def _reserve(path: Path, reservations: ExitStack, option: str) -> None:
+    folder = path.parent
     try:
-        path.mkdir(parents=True, exist_ok=True)
-        probe = path / ".gpureport-probe"
-        probe.touch()
-        probe.unlink()
+        folder.mkdir(parents=True, exist_ok=True)
+        reservations.enter_context(reserved(path))
+        return
+    except InUseError:
+        problem = "another gpureport is writing there; wait until it ends, or choose another folder"
     except FileExistsError:
-        raise InputError(f"{path}: is a file, not a folder; choose another with -o") from None
+        problem = "is a file, not a folder; choose another"
     except OSError as error:
-        raise InputError(
-            f"{path}: cannot write there ({error.strerror or error}); choose another folder with -o"
-        ) from None
-    return path
+        problem = f"cannot write there ({error.strerror or error}); choose another folder"
+    raise InputError(f"{folder}: {problem} with {option}")
 
 
-def writable_file(path: Path, *, force: bool) -> Path:
-    """Make the folder of the file *path* and return the latter.
-
-    Raises:
-        InputError: it cannot be written, or exists and *force* is not set.
-    """
+def _refuse_overwriting(path: Path, *, force: bool, option: str) -> None:
+    """Raise if *path* is a folder, or if it exists and *force* is not set."""
     if path.is_dir():
-        raise InputError(f"{path}: is a folder; name a file in it with -o")
-    refuse_overwriting(path, force=force)
-    writable_directory(path.parent)
-    return path
-
-
-def refuse_overwriting(path: Path, *, force: bool) -> None:
-    """Raise unless *path* may be written.
-
-    Raises:
-        InputError: it exists and *force* is not set.
-    """
+        raise InputError(f"{path}: is a folder; name a file in it with {option}")
     if path.exists() and not force:
-        raise InputError(f"{path}: is already there; use --force to overwrite it, or -o to write elsewhere")
+        raise InputError(f"{path}: is already there; use --force to overwrite it, or {option} to write elsewhere")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from gpureport.cli.console import note, print_json
 from gpureport.cli.contrast_tables import print_contrasts
 from gpureport.cli.database import note_override, open_database
-from gpureport.cli.options import selected, slug, writable_directory
+from gpureport.cli.options import selected, slug, writing
 from gpureport.cli.prediction_tables import print_everything, print_prediction
 from gpureport.cli.progress import ProgressBar
 from gpureport.errors import InputError
@@ -75,15 +75,16 @@ def predict_devices(asked: Asked) -> int:
         raise InputError("-o: there is nothing to write to a folder without --pdf; add it, or leave -o out")
     workloads = selected(asked.workloads, quick=asked.quick)
     devices = _devices(asked)
-    directory = _directory(asked, devices) if asked.pdf else None
-    forecasts = [_forecast(device, workloads, quick=asked.quick) for device in devices]
-    beside = [_beside(number, forecasts) for number in range(1, len(forecasts))]
-    if asked.as_json:
-        print_json(_json(forecasts, beside))
-    else:
-        _print(forecasts, beside, everything=asked.everything)
-    if directory:
-        _write(asked, directory, workloads, forecasts, beside)
+    directory = _directory(asked, devices)
+    with writing(_files(directory) if asked.pdf else (), force=asked.force):
+        forecasts = [_forecast(device, workloads, quick=asked.quick) for device in devices]
+        beside = [_beside(number, forecasts) for number in range(1, len(forecasts))]
+        if asked.as_json:
+            print_json(_json(forecasts, beside))
+        else:
+            _print(forecasts, beside, everything=asked.everything)
+        if asked.pdf:
+            _write(asked, directory, workloads, forecasts, beside)
     return 0
 
 
@@ -156,18 +157,15 @@ def _forecast_json(forecast: Forecast) -> dict[str, object]:
 
 
 def _directory(asked: Asked, devices: Sequence[Device]) -> Path:
-    """Return the folder of the documents, which may be written there.
-
-    Raises:
-        InputError: they may not.
-    """
-    from gpureport.cli.rendering import refuse_overwriting_documents
-
+    """Return the folder of the documents."""
     names = "-and-".join(slug(device.name) for device in devices)
-    default = Path("reports") / f"{names}-predicted-{datetime.now(UTC).date().isoformat()}"
-    directory = asked.output or default
-    refuse_overwriting_documents(directory, no_pdf=False, force=asked.force)
-    return writable_directory(directory)
+    return asked.output or Path("reports") / f"{names}-predicted-{datetime.now(UTC).date().isoformat()}"
+
+
+def _files(directory: Path) -> tuple[Path, ...]:
+    from gpureport.report.render import documents
+
+    return documents(directory)
 
 
 def _write(

@@ -16,8 +16,8 @@ class ProgressBar:
 
     def __init__(self, label: str, *, lines: bool = False) -> None:
         """Start with a *label*; *lines*: where there is no terminal, print a line a workload instead."""
-        shown = sys.stderr is not None and sys.stderr.isatty()
-        self._lines = lines and not shown and sys.stderr is not None
+        shown = sys.stderr.isatty()
+        self._lines = lines and not shown
         self._workload = ""
         self._bar = Progress(
             SpinnerColumn(),

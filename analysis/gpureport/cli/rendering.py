@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gpureport.cli.console import note, print_line
 from gpureport.cli.database import open_database
-from gpureport.cli.options import refuse_overwriting, writable_directory
+from gpureport.cli.options import writing
 from gpureport.cli.progress import ProgressBar
 from gpureport.errors import InputError
 from gpureport.report import Paper
@@ -34,19 +34,20 @@ def render_report(
     Raises:
         InputError: a source cannot be read, two would be written to one folder, or documents are there already.
     """
+    from gpureport.report.render import documents
+
     files = tuple(file for source in sources for file in records_of(source) or (source,))
     several = files != (sources[0],)
     directories = [_directory(file, output, several=several) for file in files]
     _refuse_sharing(files, directories)
-    for directory in directories:
-        refuse_overwriting_documents(directory, no_pdf=no_pdf, force=force)
-    with _typesetter(no_pdf=no_pdf) as typesetter:
+    written = (document for directory in directories for document in documents(directory))
+    with writing(written, force=force), _typesetter(no_pdf=no_pdf) as typesetter:
         database = cache(partial(open_database, entries))
         if entries:
             database()  # what is wrong with them is said, whether they are needed or not
         reports = [open_report(file, database) for file in files]
         for report, directory in zip(reports, directories, strict=True):
-            print_written(_write_documents(report, writable_directory(directory), typesetter, paper))
+            print_written(_write_documents(report, directory, typesetter, paper))
     return 0
 
 
@@ -66,26 +67,6 @@ def _refuse_sharing(files: Sequence[Path], directories: Sequence[Path]) -> None:
         other = first.setdefault(directory.resolve(), file)
         if other is not file:
             raise InputError(f"{file}: would be written to {directory}, as would {other}; render them one by one")
-
-
-def refuse_overwriting_documents(directory: Path, *, no_pdf: bool, force: bool, name: str = "report") -> None:
-    """Raise unless the documents called *name* may be written to *directory*.
-
-    Raises:
-        InputError: one exists and *force* is not set.
-    """
-    from gpureport.report.render import documents
-
-    for path in documents(directory, pdf=not no_pdf, name=name):
-        refuse_overwriting(path, force=force)
-
-
-def remove_documents(directory: Path) -> None:
-    """Remove the documents of an earlier run, which would stand beside the report of one that has none."""
-    from gpureport.report.render import documents
-
-    for path in documents(directory, pdf=True):
-        path.unlink(missing_ok=True)
 
 
 def write_documents(report: Report, directory: Path, *, no_pdf: bool, paper: Paper = "a4") -> list[Path]:

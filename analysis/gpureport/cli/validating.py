@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gpureport.cli.console import note, print_text
 from gpureport.cli.database import open_database
-from gpureport.cli.options import selected, writable_directory
+from gpureport.cli.options import selected, writing
 from gpureport.cli.progress import ProgressBar
 from gpureport.cli.validation_tables import (
     LEGEND,
@@ -19,6 +19,7 @@ from gpureport.cli.validation_tables import (
 )
 from gpureport.data import data_dir
 from gpureport.errors import InputError
+from gpureport.files import write_file
 from gpureport.replay import Result, published_result, report_result
 from gpureport.report.document import FILE_NAME
 from gpureport.residuals import WHATS, Residual, residuals
@@ -57,11 +58,10 @@ class Validation:
 
 def validate_results(asked: Validation) -> int:
     """Hold the model against results, and print how far off it is."""
-    if asked.json_file:
-        _refuse(asked.json_file, force=asked.force)
-    found = compared(asked)
-    if asked.json_file:
-        _write(asked.json_file, found)
+    with writing((asked.json_file,) if asked.json_file else (), force=asked.force, option="--json"):
+        found = compared(asked)
+        if asked.json_file:
+            _write(asked.json_file, found)
     _print_details(asked, found)
     _print_aggregates(found)
     # What is required of all workloads is not judged by a few.
@@ -174,22 +174,10 @@ def _result_title(residual: Residual) -> str:
     return f"{curve.result}, {curve.device}{', published' if curve.published else ''}"
 
 
-def _refuse(path: Path, *, force: bool) -> None:
-    """Raise unless *path* may be written.
-
-    Raises:
-        InputError: it is a folder or cannot be written, or exists and *force* is not set.
-    """
-    if path.is_dir() or (path.exists() and not force):
-        what = "is a folder; name a file in it" if path.is_dir() else "is already there; use --force to overwrite it"
-        raise InputError(f"{path}: {what}, or another file, with --json")
-    writable_directory(path.parent)
-
-
 def _write(path: Path, found: Sequence[Residual]) -> None:
     """Write every residual as JSON, a line each."""
     lines = ",\n ".join(json.dumps(_plain(residual), ensure_ascii=False, allow_nan=False) for residual in found)
-    path.write_text(f"[{lines}]\n", encoding="utf-8")
+    write_file(path, f"[{lines}]\n")
 
 
 def _plain(residual: Residual) -> dict[str, object]:

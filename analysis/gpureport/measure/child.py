@@ -10,14 +10,15 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from multiprocessing.connection import Connection
 
-from gpureport.errors import DeviceError
+from gpureport.errors import DeviceError, GpuReportError
+from gpureport.files import scratch_folder
 from gpureport.measure.runtimes import Runtime
+from gpureport.memory import limit_remark
 
 Message = tuple[str, object]
 """``progress`` with a label and a share, ``item`` with one of several results, ``answer`` with the last one, or
@@ -55,19 +56,17 @@ class Child:
                 self._start(runtime, failed)
             except OSError as error:
                 raise DeviceError(f"no process can be started for the OpenCL runtime ({error.strerror})") from error
-            failed.pop_all()
+            self._resources = failed.pop_all()
         self._printed = b""
 
     def _start(self, runtime: Runtime, failed: ExitStack) -> None:
-        # A process that is killed removes no files of its own.
-        self._scratch = tempfile.TemporaryDirectory(prefix="gpureport-", ignore_cleanup_errors=True)
-        failed.callback(self._scratch.cleanup)
+        scratch = failed.enter_context(scratch_folder())  # a process that is killed removes no files of its own
         ours, theirs = socket.socketpair()
         self._connection = failed.enter_context(Connection(ours.detach()))
         with theirs:
             self._process = subprocess.Popen(  # noqa: S603 - our own module
                 [sys.executable, "-P", "-m", "gpureport.measure.driver_process", str(theirs.fileno())],
-                env={**os.environ, **runtime.environment(), "TMPDIR": self._scratch.name},
+                env={**os.environ, **runtime.environment(), "TMPDIR": str(scratch)},
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
@@ -99,7 +98,7 @@ class Child:
             kind, value = message = self.receive(limit_s)
             if kind == "answer":
                 return value
-            if isinstance(value, DeviceError):
+            if isinstance(value, GpuReportError):
                 raise value
             if hear is not None:
                 hear(message)
@@ -149,7 +148,7 @@ class Child:
         code = self._process.poll()
         self.end()
         last = self._printed.decode(errors="replace").strip().rpartition("\n")[2]
-        return f"its driver {_how(code)}" + (f": {last[:_LONGEST_REASON]}" if last else "")
+        return f"its driver {_how(code)}" + (f": {last[:_LONGEST_REASON]}" if last else "") + limit_remark()
 
     def end(self) -> None:
         """End the process, and those that it started; what even the system cannot end is left alone."""
@@ -157,9 +156,8 @@ class Child:
             os.killpg(self._process.pid, signal.SIGKILL)
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(_END_S)
-        self._connection.close()
         self._output.close()
-        self._scratch.cleanup()
+        self._resources.close()
 
 
 def _how(code: int | None) -> str:

@@ -15,11 +15,12 @@ from multiprocessing.connection import Connection
 
 import numpy as np
 
-from gpureport.errors import DeviceError
+from gpureport.errors import DeviceError, GpuReportError
 from gpureport.measure.backend import Backend
 from gpureport.measure.measurer import Aftermath, LocalMeasurer, Order
 from gpureport.measure.opencl import OpenCLBackend, list_devices
 from gpureport.measure.runtimes import Candidate, Runtime
+from gpureport.memory import limit_remark
 from gpureport.records import Compilation
 from gpureport.spec.models import PresentDevice
 from gpureport.workloads.model import Buffer, Dispatch, Sweep, Workload
@@ -46,7 +47,7 @@ class DriverProcess:
                 name, arguments = self._connection.recv()
                 try:
                     self._connection.send(("answer", getattr(self, name)(*arguments)))
-                except DeviceError as error:
+                except GpuReportError as error:
                     self._connection.send(("refusal", error))
 
     def devices(self) -> tuple[PresentDevice, ...]:
@@ -57,8 +58,8 @@ class DriverProcess:
         """
         try:
             return list_devices()
-        except DeviceError as error:
-            raise DeviceError(_unloadable() or str(error)) from error
+        except GpuReportError as error:
+            raise DeviceError((_unloadable() or str(error)) + limit_remark()) from error
 
     def open(self, candidate: Candidate, began_s: float) -> None:
         """Open a device, and run a kernel on it; the run began at *began_s* of the monotonic clock.

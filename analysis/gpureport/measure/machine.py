@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
+from gpureport.errors import DeviceError
 from gpureport.measure import nvidia
+from gpureport.memory import limit_bytes, limit_remark
 from gpureport.spec.models import PresentDevice
 
 _PACKAGES = (
@@ -26,6 +28,8 @@ _PACKAGES = (
 )
 _CPU_INFO = Path("/proc/cpuinfo")
 _CGROUP = Path("/sys/fs/cgroup")
+_RUNTIME_BYTES = 2**28
+"""What compiling and running kernels takes of a process's memory besides buffers: PoCL 3.0 crashes without it."""
 
 
 @dataclass(frozen=True)
@@ -55,11 +59,18 @@ def host() -> Host:
 
 
 def free_memory_bytes(device: PresentDevice) -> float:
-    """Return memory that is free for buffers, in bytes: at most what the device has in all."""
+    """Return memory that is free for buffers, in bytes: at most what the device has in all.
+
+    Raises:
+        DeviceError: the memory of this process is limited, and nothing is left for buffers.
+    """
     if device.kind == "cpu":
         import psutil
 
-        free: float | None = min(psutil.virtual_memory().available, _cgroup_free(_CGROUP))
+        process = limit_bytes() - psutil.Process().memory_info().vms - _RUNTIME_BYTES
+        if process <= 0:
+            raise DeviceError(f"no memory is left for measuring{limit_remark()}")
+        free: float | None = min(psutil.virtual_memory().available, _cgroup_free(_CGROUP), process)
     else:
         free = nvidia.free_memory_bytes(device)
     return float(device.global_memory_bytes) if free is None else min(free, device.global_memory_bytes)

@@ -5,30 +5,37 @@ PoCL builds one for each size of work-group when it is first launched, as
 binary instead would build others, for any size, which never run. Linux only: elsewhere nothing is found.
 """
 
-import atexit
 import os
-import shutil
-import tempfile
 from collections.abc import Hashable
 from contextlib import suppress
 from pathlib import Path
+
+from gpureport.files import scratch_folder_until_exit
 
 _MAPS = Path("/proc/self/maps")
 
 
 def provide_cache() -> None:
-    """Give PoCL a folder to write kernels to where it could not write to its own: it would then list no device."""
-    variables = os.environ
-    if variables.get("POCL_CACHE_DIR") or not (variables.get("XDG_CACHE_HOME") or variables.get("HOME")):
-        return  # without any, PoCL takes the system's temporary folder
-    caches = Path(variables.get("XDG_CACHE_HOME") or Path(variables["HOME"], ".cache"))
-    try:
-        (caches / "pocl" / "kcache").mkdir(parents=True, exist_ok=True)
-    except OSError:
-        with suppress(OSError):
-            made = tempfile.mkdtemp(prefix="gpureport-pocl-")
-            atexit.register(shutil.rmtree, made, ignore_errors=True)
-            variables["POCL_CACHE_DIR"] = made
+    """Give PoCL a folder to write kernels to where it could not write to its own: it would then list no device.
+
+    Raises:
+        GpuReportError: no temporary folder can be made either.
+    """
+    if not _is_writable(_cache()):
+        os.environ["POCL_CACHE_DIR"] = str(scratch_folder_until_exit())
+
+
+def _cache() -> Path:
+    """Return the folder that PoCL takes."""
+    told, caches, home = (os.environ.get(name) for name in ("POCL_CACHE_DIR", "XDG_CACHE_HOME", "HOME"))
+    return Path(told) if told else Path(caches or (f"{home}/.cache" if home else "/tmp"), "pocl", "kcache")  # noqa: S108
+
+
+def _is_writable(folder: Path) -> bool:
+    with suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+        return os.access(folder, os.W_OK | os.X_OK)
+    return False
 
 
 class KernelLibraries:

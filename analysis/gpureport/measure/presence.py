@@ -101,7 +101,7 @@ def _presence(runtimes: Sequence[Runtime], children: dict[Runtime, Child]) -> Pr
     if not found:
         if not failures:
             raise DeviceError(_NOTHING_INSTALLED)
-        told = "; ".join(["no OpenCL device found", *failures])
+        told = "; ".join(["OpenCL runtimes are installed, but none offers a device", *failures])
         raise DeviceError(f"{told}; repair these runtimes, or install one for the CPU: {_CPU_RUNTIMES}")
     candidates = _numbered([each for candidates in found.values() for each in candidates])
     return Presence(candidates, tuple(failures), children)

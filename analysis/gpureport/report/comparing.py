@@ -8,6 +8,7 @@ from pathlib import Path
 from gpureport.compare.records import Comparison, Contest, Difference
 from gpureport.compare.standings import REGIMES
 from gpureport.compare.summary import What, families, means
+from gpureport.files import remove_files, write_file
 from gpureport.report import Paper
 from gpureport.report.comparing_tables import (
     FEW,
@@ -25,7 +26,7 @@ from gpureport.report.figures.landmarks import LandmarkPanel, landmark_figure, l
 from gpureport.report.figures.spreads import spread_figure
 from gpureport.report.figures.strips import strip_figure
 from gpureport.report.pictures import Figure
-from gpureport.report.render import Content, write_file, write_filled
+from gpureport.report.render import Content, documents, write_filled
 from gpureport.report.typesetting import Typesetter
 from gpureport.units import format_value
 
@@ -51,7 +52,8 @@ def write_comparison(
         GpuReportError: a file cannot be written, or the PDF cannot be made.
     """
     path = directory / FILE_NAME
-    write_file(path, f"{comparison.model_dump_json(indent=1)}\n".encode())
+    remove_files(*documents(directory, NAME))
+    write_file(path, f"{comparison.model_dump_json(indent=1)}\n")
     written = write_filled("comparison.html.j2", content(comparison), directory, typesetter, name=NAME, paper=paper)
     return [path, *written]
 

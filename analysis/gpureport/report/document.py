@@ -1,7 +1,6 @@
 """The report document: everything that one run predicted, measured and found, as one versioned JSON file."""
 
 import json
-import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, NoReturn
 from pydantic import Field, ValidationError
 
 from gpureport.errors import GpuReportError, InputError
+from gpureport.files import write_file
 from gpureport.records import (
     AGREEMENT,
     CodeEvidence,
@@ -280,10 +280,7 @@ def save_report(report: Report, path: Path, text_of: Callable[[Record], str] = R
         text = _partial_text(report, text_of) if report.status == "partial" else _lines(report)
     except ValueError as error:
         raise GpuReportError(f"{path}: not written, because a value of the report is not finite") from error
-    try:
-        _replace(path, text + "\n")
-    except OSError as error:
-        raise GpuReportError(f"{path}: cannot be written ({error.strerror})") from error
+    write_file(path, text + "\n")
 
 
 def _partial_text(report: Report, text_of: Callable[[Record], str]) -> str:
@@ -384,13 +381,3 @@ def _json_lines(value: object, level: int) -> Iterator[str]:
             yield json.dumps(key, ensure_ascii=False) + ": "
         yield from _json_lines(entry, level + 1)
     yield "\n" + " " * level + closing
-
-
-def _replace(path: Path, text: str) -> None:
-    """Write through a temporary file beside *path*, so that a crash leaves the old file or the new one."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        temporary.write_text(text, encoding="utf-8", newline="\n")
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from gpureport.advice import advise
 from gpureport.data import data_dir
-from gpureport.errors import GpuReportError
+from gpureport.files import remove_files, write_file
 from gpureport.report import Paper, answers, appendix, claims, compiled, conditions, surprises, tables, trust, words
 from gpureport.report.blocks import first_figure
 from gpureport.report.captions import legend
@@ -75,32 +75,20 @@ def write_filled(
     name: str = "report",
     paper: Paper = "a4",
 ) -> list[Path]:
-    """Write the documents of a *template*: :func:`documents`; returns and raises as :func:`write_report`."""
-    files = documents(directory, pdf=typesetter is not None, name=name)
+    """Write the documents of a *template* in place of all earlier ones; returns and raises as :func:`write_report`."""
+    html, pdf = documents(directory, name)
     filled = _filled(template, content)
-    write_file(files[0], filled.on_screen().encode())
+    remove_files(pdf)  # an earlier one, should this one not be made
+    write_file(html, filled.on_screen())
     if typesetter is None or typesetter.problem():
-        return files[:1]
-    write_file(files[1], typesetter.pdf(filled.on_paper(), paper))
-    return files
+        return [html]
+    write_file(pdf, typesetter.pdf(filled.on_paper(), paper))
+    return [html, pdf]
 
 
-def documents(directory: Path, *, pdf: bool, name: str = "report") -> list[Path]:
+def documents(directory: Path, name: str = "report") -> tuple[Path, Path]:
     """Return the files that :func:`write_report` writes."""
-    return [directory / f"{name}.{kind}" for kind in ("html", *(("pdf",) if pdf else ()))]
-
-
-def write_file(path: Path, content: bytes) -> None:
-    """Write a file, and its folder if need be.
-
-    Raises:
-        GpuReportError: it cannot be written.
-    """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-    except OSError as error:
-        raise GpuReportError(f"{error.filename or path}: cannot be written ({error.strerror})") from error
+    return directory / f"{name}.html", directory / f"{name}.pdf"
 
 
 def render_html(report: Report) -> str:

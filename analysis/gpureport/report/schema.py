@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from gpureport.docstrings import Documented
+from gpureport.files import write_file
 from gpureport.report.document import Report
 
 SCHEMA_PATH = Path(__file__).with_name("report.schema.json")
@@ -24,4 +25,4 @@ def schema_text() -> str:
 
 
 if __name__ == "__main__":
-    SCHEMA_PATH.write_text(schema_text(), encoding="utf-8")
+    write_file(SCHEMA_PATH, schema_text())

@@ -17,6 +17,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from gpureport.errors import GpuReportError
+from gpureport.files import no_scratch, scratch_folder
 from gpureport.report import Paper
 
 if TYPE_CHECKING:
@@ -55,8 +56,8 @@ def typesetter() -> Iterator[Typesetter]:
         return
     context = get_context("spawn")
     ours, theirs = context.Pipe()
-    with tempfile.TemporaryDirectory(prefix="gpureport-", ignore_cleanup_errors=True) as folder:
-        process = context.Process(target=_serve, args=(theirs, folder), daemon=True)
+    with scratch_folder() as folder:
+        process = context.Process(target=_serve, args=(theirs, str(folder)), daemon=True)
         with _interrupts_ignored():  # by the process, from its first step; this one ends it
             process.start()
         theirs.close()
@@ -78,13 +79,20 @@ def _interrupts_ignored() -> Iterator[None]:
 
 
 def _ask(process: BaseProcess, connection: Connection, work: object) -> Any:  # noqa: ANN401 - as _serve answers
-    """Send work to the process and return what it answers."""
+    """Send work to the process and return what it answers.
+
+    Raises:
+        GpuReportError: that is its answer, or it has none.
+    """
     try:
         connection.send(work)
-        return connection.recv()
+        answer = connection.recv()
     except (EOFError, OSError) as error:
         process.join(_LAST_WORDS_S)
         raise GpuReportError("the process that makes the PDF ended before it was made") from error
+    if isinstance(answer, GpuReportError):
+        raise answer
+    return answer
 
 
 def _serve(parent: Connection, folder: str) -> None:
@@ -100,7 +108,10 @@ def _serve(parent: Connection, folder: str) -> None:
             work = parent.recv()
         except EOFError:
             return
-        parent.send(pdf(*work) if work else problem)
+        try:
+            parent.send(pdf(*work) if work else problem)
+        except GpuReportError as error:
+            parent.send(error)
 
 
 def _end_with_parent() -> None:
@@ -124,9 +135,18 @@ def pdf_problem() -> str | None:
 
 
 def pdf(manuscript: Manuscript, paper: Paper = "a4") -> bytes:
-    """Return it as a tagged PDF (PDF/UA-1); raises as :func:`layout`."""
-    with _without_collector():
-        made = layout(manuscript, paper).write_pdf(pdf_variant="pdf/ua-1")
+    """Return it as a tagged PDF (PDF/UA-1).
+
+    Raises:
+        GpuReportError: WeasyPrint or Pango cannot be loaded, temporary files cannot be written, or memory is too small.
+    """
+    try:
+        with _without_collector():
+            made = layout(manuscript, paper).write_pdf(pdf_variant="pdf/ua-1")
+    except OSError as error:
+        raise GpuReportError(f"the PDF cannot be made: {no_scratch(error)}") from error
+    except MemoryError as error:
+        raise GpuReportError("the PDF cannot be made: there is not enough memory") from error
     assert isinstance(made, bytes)  # noqa: S101 - no target was given
     return made
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from gpureport.data import data_dir
 from gpureport.docstrings import Documented
+from gpureport.files import write_file
 from gpureport.spec.files import ArchitectureFile, DeviceFile
 
 Schema = dict[str, Any]
@@ -50,7 +51,7 @@ def write_schemas() -> None:
     """Write both schemas beside the device files."""
     for name, schema in (("device", device_schema()), ("architecture", architecture_schema())):
         path = data_dir("devices") / f"{name}.schema.json"
-        path.write_text(json.dumps(schema, indent=2, ensure_ascii=False) + "\n")
+        write_file(path, json.dumps(schema, indent=2, ensure_ascii=False) + "\n")
 
 
 if __name__ == "__main__":
