@@ -205,7 +205,7 @@ def test_no_document_of_an_earlier_run_stays_if_the_run_is_interrupted(fake: pyt
 def test_one_command_at_a_time_writes_to_a_folder(
     fake: pytest.MonkeyPatch, earlier: Path, capsys: Captured, command: list[str]
 ) -> None:
-    install(fake, lambda: pytest.fail("measured"))
+    install(fake, lambda: FakeBackend(seconds=lambda *_: pytest.fail("measured")))
 
     with reserved(earlier / "report.json"):
         assert main([*command, "--force"]) == 2

@@ -26,6 +26,7 @@ Message = tuple[str, object]
 
 _LONGEST_REASON = 300
 _POLL_S = 0.2
+_LEAST_WAIT_S = 1.0  # of one that may have been suspended since it was asked
 _KEPT_BYTES = 65536
 _END_S = 1.0
 
@@ -58,6 +59,7 @@ class Child:
                 raise DeviceError(f"no process can be started for the OpenCL runtime ({error.strerror})") from error
             self._resources = failed.pop_all()
         self._printed = b""
+        self._since_s = time.monotonic()
 
     def _start(self, runtime: Runtime, failed: ExitStack) -> None:
         scratch = failed.enter_context(scratch_folder())  # a process that is killed removes no files of its own
@@ -84,6 +86,7 @@ class Child:
 
     def send(self, name: str, *arguments: object) -> None:
         """Ask for something; whether the process is still there, :meth:`receive` finds out."""
+        self._since_s = time.monotonic()
         with suppress(OSError):
             self._connection.send((name, arguments))
 
@@ -104,14 +107,17 @@ class Child:
                 hear(message)
 
     def receive(self, limit_s: float) -> Message:
-        """Return the next message. Time in which this process was suspended does not count.
+        """Return the next message.
+
+        Time in which this process was suspended while it waited does not count.
 
         Raises:
-            EndedError: the process ended, or sent nothing for *limit_s* seconds, and has been ended.
+            EndedError: the process ended, or has been ended, since it sent nothing for *limit_s* seconds after it was
+                asked, or after its last message.
         """
         if self.ended:
             raise EndedError("its driver has ended", hung=False)
-        left_s = limit_s
+        left_s = max(limit_s - (time.monotonic() - self._since_s), min(_LEAST_WAIT_S, limit_s))
         while not self._connection.poll():
             if left_s <= 0:
                 self.end()
@@ -123,6 +129,7 @@ class Child:
             message: Message = self._connection.recv()
         except Exception as error:  # half a message may be any kind of error
             raise EndedError(self._ending(), hung=False) from error
+        self._since_s = time.monotonic()
         return message
 
     def _wait(self, seconds: float) -> None:

@@ -3,7 +3,6 @@
 Each runtime is asked in a process of its own (:class:`~.child.Child`).
 """
 
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -84,14 +83,13 @@ def present() -> Iterator[Presence]:
 
 
 def _presence(runtimes: Sequence[Runtime], children: dict[Runtime, Child]) -> Presence:
-    until = time.monotonic() + ANSWER_LIMIT_S
     found: dict[tuple[object, ...], list[Candidate]] = {}
     failures = []
     for runtime in runtimes:
         try:
             if runtime.problem:
                 raise DeviceError(runtime.problem)
-            devices = cast("Sequence[PresentDevice]", children[runtime].answer(_left_s(until)))
+            devices = cast("Sequence[PresentDevice]", children[runtime].answer(ANSWER_LIMIT_S))
         except DeviceError as error:
             failures.append(f"{runtime}: {error}")
             continue
@@ -107,10 +105,6 @@ def _presence(runtimes: Sequence[Runtime], children: dict[Runtime, Child]) -> Pr
     return Presence(candidates, tuple(failures), children)
 
 
-def _left_s(until: float) -> float:
-    return max(0.0, until - time.monotonic())
-
-
 def _numbered(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
     return tuple(
         Candidate(each.device.model_copy(update={"index": index}), each.runtime, each.position)
@@ -121,14 +115,13 @@ def _numbered(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
 def kernel_problems(candidates: Sequence[Candidate]) -> tuple[str | None, ...]:
     """Return for each device why it runs no kernel; ``None``: it built and ran one, with the right results."""
     opening = [RemoteMeasurer(each) for each in candidates]
-    until = time.monotonic() + ANSWER_LIMIT_S
-    return tuple(_problem(each, _left_s(until)) for each in opening)
+    return tuple(_problem(each) for each in opening)
 
 
-def _problem(opening: RemoteMeasurer, limit_s: float) -> str | None:
+def _problem(opening: RemoteMeasurer) -> str | None:
     with opening:
         try:
-            opening.opened(limit_s)
+            opening.opened(ANSWER_LIMIT_S)
         except DeviceError as error:
             return str(error)
     return None
