@@ -1,7 +1,6 @@
 """Measuring in a process of its own: its end, by whatever cause, costs a workload."""
 # ruff: noqa: D103 - the names of the tests say what they check
 
-import itertools
 import os
 import signal
 import subprocess
@@ -109,12 +108,20 @@ def test_a_process_that_is_killed_is_replaced(measurer: RemoteMeasurer) -> None:
 
 
 def test_time_in_which_the_waiting_process_was_suspended_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its clock goes on for two minutes at every look."""
-    clock, looks = time.monotonic, itertools.count()
+    """Two minutes pass in every wait of a fifth of a second."""
+    clock, wait, waits = time.monotonic, Child._wait, 0
+
+    def suspended(self: Child, seconds: float) -> None:
+        nonlocal waits
+        wait(self, seconds)
+        waits += 1
+
+    monkeypatch.setattr(time, "monotonic", lambda: clock() + 120.0 * waits)
+    monkeypatch.setattr(Child, "_wait", suspended)
     child = Child(working().runtime)
-    monkeypatch.setattr(time, "monotonic", lambda: clock() + 120.0 * next(looks))
     child.send("devices")
     assert child.answer(60.0)
+    assert waits
     child.end()
 
 
