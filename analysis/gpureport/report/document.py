@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NoReturn
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, NoReturn
 from pydantic import Field, ValidationError
 
 from gpureport.errors import GpuReportError, InputError
+from gpureport.inputs import read_json
 from gpureport.records import (
     AGREEMENT,
     CodeEvidence,
@@ -300,7 +300,9 @@ def load_report(path: Path) -> Report:
     """
     if path.is_dir():
         path = path / FILE_NAME
-    data = _read_json(path)
+    if not path.exists():
+        raise InputError(f"{path}: no such file; give a {FILE_NAME}, a published record (YAML), or a folder of these")
+    data = read_json(path)
     if not isinstance(data, dict) or "schema_version" not in data:
         raise InputError(f"{path}: not a gpureport report (it has no schema_version)")
     _check_version(path, data["schema_version"])
@@ -327,33 +329,6 @@ def _check_version(path: Path, version: object) -> None:
             f"{path}: made by a newer gpureport (schema {version}, this one reads up to {SCHEMA_VERSION}): "
             "update gpureport"
         )
-
-
-_LONE = re.compile(
-    r"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}"
-)
-"""Half a character, which JSON can hold and no file can."""
-
-
-def _read_json(path: Path) -> object:
-    try:
-        return json.loads(_LONE.sub(r"\\ufffd", path.read_text(encoding="utf-8")), parse_constant=_not_finite)
-    except FileNotFoundError:
-        raise InputError(
-            f"{path}: no such file; give a {FILE_NAME}, a published record (YAML), or a folder of these"
-        ) from None
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
-    except json.JSONDecodeError as error:
-        raise InputError(f"{path}, line {error.lineno}: not JSON ({error.msg})") from None
-    except RecursionError:
-        raise InputError(f"{path}: not a gpureport report (nested too deeply)") from None
-    except ValueError as error:
-        raise InputError(f"{path}: not a gpureport report ({error})") from None
-
-
-def _not_finite(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a number that JSON has")
 
 
 def _refuse(path: Path, error: ValidationError) -> NoReturn:

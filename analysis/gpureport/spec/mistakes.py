@@ -8,18 +8,15 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from gpureport.inputs import Step, Steps
 from gpureport.text import requirement
-
-Step = str | int
-Path = tuple[Step, ...]
-"""Where a field is: the keys and indices that lead to it."""
 
 _FORMS = {"[0-9a-f]": "must be vendor:device in lower-case hexadecimal, like '10de:2335'"}
 """What a pattern that contains the key asks for."""
 _FEW = 12
 
 
-def mistakes(model: type[BaseModel], error: ValidationError, written: Iterable[Path]) -> Iterator[tuple[Path, str]]:
+def mistakes(model: type[BaseModel], error: ValidationError, written: Iterable[Steps]) -> Iterator[tuple[Steps, str]]:
     """Yield where each mistake is, and a sentence.
 
     Args:
@@ -91,9 +88,9 @@ def _form(given: str, pattern: str) -> str:
     return f"{wanted}; write {right!r}" if re.fullmatch(pattern, right) else f"{wanted}, not {given!r}"
 
 
-def _written(location: Path, known: set[Path]) -> Path:
+def _written(location: Steps, known: set[Steps]) -> Steps:
     """Drop from pydantic's location the steps that no one wrote: implied ``value``s and discriminators."""
-    path: Path = ()
+    path: Steps = ()
     for index, step in enumerate(location):
         last = index == len(location) - 1
         if (*path, step) in known or (last and step != "value" and not _is_implied(path, step, known)):
@@ -101,7 +98,7 @@ def _written(location: Path, known: set[Path]) -> Path:
     return path
 
 
-def _is_implied(path: Path, step: Step, known: set[Path]) -> bool:
+def _is_implied(path: Steps, step: Step, known: set[Steps]) -> bool:
     """Whether *step* was put in by a short form: its parent is a plain value, not a mapping."""
     return step == "capacity" and path in known and not any(p[:-1] == path for p in known)
 
@@ -112,7 +109,7 @@ def _siblings(model: type[BaseModel], details: ErrorDetails) -> list[str]:
     return sorted(_fields_at(schema, schema.get("$defs", {}), tuple(details["loc"])[:-1]))
 
 
-def _fields_at(schema: Mapping[str, Any], definitions: Mapping[str, Any], where: Path) -> set[str]:
+def _fields_at(schema: Mapping[str, Any], definitions: Mapping[str, Any], where: Steps) -> set[str]:
     """Return the property names that *schema* allows at *where*."""
     if "$ref" in schema:
         return _fields_at(definitions[schema["$ref"].rsplit("/", 1)[-1]], definitions, where)

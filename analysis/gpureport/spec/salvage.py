@@ -6,14 +6,15 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from gpureport.spec.mistakes import Path, mistakes
+from gpureport.inputs import Steps
+from gpureport.spec.mistakes import mistakes
 
 F = TypeVar("F", bound=BaseModel)
 _STAND_INS = {"name": "?", "vendor": "?"}
 """What no other value depends on, for files that lack it."""
 
 
-def salvage(model: type[F], data: Mapping[str, Any], written: Iterable[Path]) -> F | None:
+def salvage(model: type[F], data: Mapping[str, Any], written: Iterable[Steps]) -> F | None:
     """Return a file's contents without the fields that are wrong.
 
     Args:
@@ -34,7 +35,7 @@ def salvage(model: type[F], data: Mapping[str, Any], written: Iterable[Path]) ->
                 return None
 
 
-def _mended(data: dict[str, Any], path: Path) -> bool:
+def _mended(data: dict[str, Any], path: Steps) -> bool:
     """Delete the deepest part of *path* that is there, a list as a whole, or stand in for it; say if that was done."""
     holder: Any = data
     last: tuple[dict[Any, Any], Any] | None = None
