@@ -10,6 +10,7 @@ from pydantic import Field, ValidationError
 
 from gpureport.errors import GpuReportError, InputError
 from gpureport.inputs import read_json
+from gpureport.quantities import Amount, Positive, Whole
 from gpureport.records import (
     AGREEMENT,
     CodeEvidence,
@@ -57,7 +58,7 @@ class Clock(Record):
 
     label: str
     """Which, and when: ``SM clock while measuring``."""
-    clock_hz: float
+    clock_hz: Positive
 
 
 class Machine(Record):
@@ -67,8 +68,8 @@ class Machine(Record):
     """Operating system and kernel."""
     cpu: str
     """CPU model."""
-    cores: int
-    memory_bytes: float
+    cores: Whole
+    memory_bytes: Amount
     python: str
     packages: dict[str, str]
     """Versions by package."""
@@ -82,7 +83,7 @@ class Settings(Record):
     """What the run was asked to do."""
 
     quick: bool = False
-    seed: int = 0
+    seed: Whole = 0
     workloads: tuple[str, ...] = ()
     """Families or variants asked for; empty: all."""
     command: str = ""
@@ -96,7 +97,7 @@ class Timing(Record):
     ``explain``, ``save``."""
     workload: str = ""
     """``family/variant``; empty for what is done for all at once."""
-    seconds: float
+    seconds: Amount
 
 
 class WorkloadInfo(Record):
@@ -137,7 +138,7 @@ class Claim(Record):
     here."""
     compare: Literal["times", "spread", "cliff", "taper", "rate"] = "times"
     """What of them is set beside it: times of single points, how far those of one size lie apart, or features."""
-    at: dict[str, int] = Field(default_factory=dict)
+    at: dict[str, Whole] = Field(default_factory=dict)
     """Parameters of the points whose times are compared, e.g. ``count: 4194304``; none: all points."""
     remark: str = ""
     """What follows from the published figures themselves, by arithmetic."""

@@ -58,6 +58,8 @@ def _read(path: Path) -> Checked:
 
 def _check(document: Checked, database: Database | None) -> list[Problem]:
     problems = [*_misnamed(document), *document.problems, *_unsourced(document)]
+    if isinstance(document.salvaged, ArchitectureFile):
+        problems += (document.problem(path, message) for path, message in out_of_range(layer(document.salvaged)))
     if isinstance(document.salvaged, DeviceFile):
         near = _with_near(database or load_database(), document.path)
         problems += _check_device(document, document.salvaged, near)
