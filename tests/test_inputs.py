@@ -1,5 +1,6 @@
 """Files that no parser should see: whatever a user gives is read within limits, or refused in one sentence."""
 
+import json
 import os
 import signal
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from gpureport.inputs import MOST_JSON_BYTES, MOST_LEVELS, MOST_YAML_BYTES, File
 from gpureport.report.document import load_report
 from gpureport.spec.check import check_file
 from gpureport.spec.database import load_database
+from tests.make_report import make_report
 
 Captured = pytest.CaptureFixture[str]
 GOOD = (Path(__file__).parent / "data" / "devices" / "good.yaml").read_text()
@@ -236,3 +238,39 @@ def test_a_key_that_appears_twice_is_found(text: str) -> None:
 def test_as_many_levels_as_are_allowed_are_read() -> None:
     """The limit itself is no mistake."""
     assert parse_yaml("[" * MOST_LEVELS + "]" * MOST_LEVELS, "x").lines
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("".join(f"k{i}: 1\n" for i in range(25_000)), "has 24903 more mistakes; correct these first"),
+        ("name: a\n" * 25_000, "the key appears twice, first in line 1"),
+        ("caches: {" + "".join(f"L{i}: 1 MiB, " for i in range(10_000)) + "}\n", "must have at most 16 items"),
+    ],
+)
+def test_thousands_of_mistakes_are_named_in_part(text: str, said: str, tmp_path: Path) -> None:
+    """In time: the nearest name is not looked for in each."""
+    path = tmp_path / "mine.yaml"
+    path.write_text(text)
+
+    problems = check_file(path)
+
+    assert any(problem.message == said for problem in problems)
+    assert len(problems) < 110
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("predictions", [0] * 1_000_000, "predictions[0] is wrong: it must be a mapping of names to values"),
+        ("workloads", {str(i): 0 for i in range(1001)}, "workloads is wrong: it must have at most 1000 entries"),
+    ],
+)
+def test_the_first_of_many_mistakes_is_named(field: str, value: object, said: str, tmp_path: Path) -> None:
+    """The others are not looked for."""
+    path = tmp_path / "report.json"
+    path.write_text(json.dumps({**make_report(families=1).model_dump(mode="json"), field: value}))
+
+    with pytest.raises(InputError) as caught:
+        load_report(path)
+    assert str(caught.value) == f"{path}: {said}"

@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import accumulate
 from math import isinf
 from pathlib import Path
 from stat import S_ISREG
@@ -22,7 +23,7 @@ from gpureport.errors import InputError
 from gpureport.text import quoted
 
 MOST_YAML_BYTES = 1 << 18
-MOST_JSON_BYTES = 1 << 26
+MOST_JSON_BYTES = 1 << 25
 MOST_LEVELS = 100
 """Mappings and lists inside each other."""
 _MOST_DIGITS = 400
@@ -113,17 +114,14 @@ _HALF = re.compile(
     r"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 )
 _TEXT = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)
-_NO_BRACKET = bytes(set(range(256)) - set(b"[]{}"))
+_STEPS = {**dict.fromkeys(b"[{", 1), **dict.fromkeys(b"]}", -1)}
+_NO_BRACKET = bytes(set(range(256)) - _STEPS.keys())
 
 
 def _is_deep(text: str) -> bool:
     """Return whether JSON is nested too deeply for its parser, which is not asked."""
-    level = 0
-    for bracket in _TEXT.sub(b"", text.encode()).translate(None, _NO_BRACKET):
-        level += 1 if bracket in b"[{" else -1
-        if level > MOST_LEVELS:
-            return True
-    return False
+    brackets = _TEXT.sub(b"", text.encode()).translate(None, _NO_BRACKET)
+    return max(accumulate(map(_STEPS.__getitem__, brackets)), default=0) > MOST_LEVELS
 
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -227,7 +225,8 @@ class _Builder:
             here = (*where, _step(key, event.value))
             earlier = [first[name] for name in (key, event.value) if name in first]  # 1, "1" and 01 are one key
             self._found.repeated += [(here, line, at) for at in earlier[:1]]
-            first |= dict.fromkeys({key, event.value} - first.keys(), line)
+            for name in (key, event.value):
+                first.setdefault(name, line)
             self._found.lines[here] = line
             found[key] = self._value(next(self._events), here)
         return found

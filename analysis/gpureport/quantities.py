@@ -4,9 +4,9 @@ The bounds lie far beyond what any device or run has. Within them, nothing that 
 """
 
 from math import log
-from typing import Annotated
+from typing import Annotated, TypeVar
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, FailFast, Field
 from pydantic.fields import FieldInfo
 
 from gpureport.units import Dimension
@@ -27,6 +27,24 @@ _LEAST, _MOST = 1e-60, 1e60
 _MOST_WHOLE = 2**64
 
 
+K = TypeVar("K")
+T = TypeVar("T")
+_MOST_ENTRIES = 1000
+
+
+def _few(value: object) -> object:
+    if isinstance(value, dict) and len(value) > _MOST_ENTRIES:
+        raise ValueError(f"must have at most {_MOST_ENTRIES} entries")
+    return value
+
+
+Many = Annotated[tuple[T, ...], FailFast()]
+"""A list that may be long: the first mistake in it is the only one that is looked for."""
+
+Table = Annotated[dict[K, T], BeforeValidator(_few)]
+"""A mapping of few entries."""
+
+
 def _within(dimension: Dimension) -> FieldInfo:
     least, most = BOUNDS[dimension]
     return Field(ge=least, le=most)  # type: ignore[no-any-return]
@@ -34,7 +52,8 @@ def _within(dimension: Dimension) -> FieldInfo:
 
 def _digits(count: int) -> AfterValidator:
     """Keep so many significant digits: what a report stores is then what was computed with."""
-    return AfterValidator(lambda value: float(f"{value:.{count}g}"))
+    spec = f".{count}g"
+    return AfterValidator(lambda value: float(format(value, spec)))
 
 
 Positive = Annotated[float, Field(ge=_LEAST, le=_MOST)]

@@ -21,8 +21,10 @@ from gpureport.quantities import (
     CompactSigned,
     Count,
     Items,
+    Many,
     Rough,
     RoughShare,
+    Table,
     Whole,
 )
 
@@ -87,7 +89,7 @@ class PointKey(Record):
 
     label: str
     """How a table names it, e.g. ``4096 x 4096`` or ``16 x 16``."""
-    parameters: dict[str, Whole]
+    parameters: Table[str, Whole]
     work: CompactPositive
     """Units of work of one dispatch (in-kernel repeats included), see :class:`Metric`."""
     work_items: Items
@@ -100,7 +102,7 @@ class PointKey(Record):
 class Occupancy(Record):
     """How much of a compute unit the kernel may fill, and what limits it."""
 
-    work_group: tuple[Count, ...]
+    work_group: Many[Count]
     registers_per_work_item: Whole
     local_memory_bytes: Whole
     """Local memory of one work-group, before granules and reserves."""
@@ -123,7 +125,7 @@ class PredictedPoint(Record):
     """Predicted time of one dispatch."""
     value: CompactPositive
     """The same in the sweep's metric."""
-    ceilings_s: dict[str, Compact]
+    ceilings_s: Table[str, Compact]
     """Time that each ceiling alone would take: ``launch``, ``groups``, ``latency``, ``L1``, ``L2``, ``DRAM``,
     ``int32``, ``shuffle``, …"""
     binding: str
@@ -189,7 +191,7 @@ class Arithmetic(Record):
 
     point: str
     """As tables name it."""
-    sums: tuple[Sum, ...]
+    sums: Many[Sum]
 
 
 class Prediction(Record):
@@ -200,15 +202,15 @@ class Prediction(Record):
     """``specification``: from the YAML entry alone. ``calibrated``: plus measured primitives of other workloads."""
     metric: Metric
     axis: Axis
-    points: tuple[PredictedPoint, ...]
-    features: tuple[CurveFeature, ...]
-    occupancy: tuple[Occupancy, ...]
+    points: Many[PredictedPoint]
+    features: Many[CurveFeature]
+    occupancy: Many[Occupancy]
     """One entry a work-group shape that the sweep uses."""
-    notes: tuple[str, ...] = ()
+    notes: Many[str] = ()
     """What was assumed, in sentences."""
     made_at: str = ""
     """ISO 8601 time, UTC."""
-    sensitivities: tuple[Sensitivity, ...] = ()
+    sensitivities: Many[Sensitivity] = ()
     """Facts that its interval comes from, the greatest share first; those of little share are left out."""
     arithmetic: Arithmetic | None = None
     """Of the sweep's largest point; of few sweeps, as examples."""
@@ -218,9 +220,9 @@ class MeasuredPoint(Record):
     """The raw samples of one point."""
 
     point: PointKey
-    samples_s: tuple[CompactSeconds, ...] = ()
+    samples_s: Many[CompactSeconds] = ()
     """Seconds of one dispatch, one figure a sample, in the order in which they were taken."""
-    taken_at_s: tuple[Compact, ...] = ()
+    taken_at_s: Many[Compact] = ()
     """When each sample was taken, seconds since the sweep began (points are interleaved in random order)."""
     dispatches_per_sample: Count = 1
     method: Literal["event", "batch"] = "event"
@@ -247,12 +249,12 @@ class MachineCode(Record):
 
     form: str
     """What was read: ``PTX`` (NVIDIA's virtual instructions, before ptxas), ``x86-64``, ``AArch64``."""
-    counts: dict[str, Whole]
+    counts: Table[str, Whole]
     """Number of instructions by class: ``fp32``, ``int``, ``logic``, ``global load``, ``branch``, …"""
-    global_loads: dict[Whole, Whole]
+    global_loads: Table[Whole, Whole]
     """Loads from global memory: number by width in bytes. A processor has but one kind of memory: all loads that go
     neither to the stack nor to constants beside the code."""
-    global_stores: dict[Whole, Whole]
+    global_stores: Table[Whole, Whole]
     loaded_bytes: tuple[Whole, Whole] | None = None
     """Least and most bytes of global memory that a work-item loads on its way through the code, leaving out ways that
     access nothing; ``None``: not known (a processor's code, loops that access memory, calls)."""
@@ -260,7 +262,7 @@ class MachineCode(Record):
     """The same of what it stores."""
     loops: bool
     """Whether a branch leads back: then instructions are executed more often than they are counted."""
-    calls: tuple[str, ...] = ()
+    calls: Many[str] = ()
     """Functions that are called; what they consist of is not counted."""
     vectorised: bool | None = None
     """Processors only: whether most of what the innermost loops access (or compute, if they access nothing) is taken
@@ -301,7 +303,7 @@ class Verification(Record):
     """Whether the kernel's results equal the NumPy reference, checked before anything is timed."""
 
     passed: bool
-    cases: tuple[str, ...]
+    cases: Many[str]
     """What was checked, e.g. ``97 x 61, 3 generations``."""
     message: str = ""
     """For a failure: which case, how many elements differ, the first of them."""
@@ -313,8 +315,8 @@ class Measurement(Record):
     key: SweepKey
     metric: Metric
     axis: Axis
-    points: tuple[MeasuredPoint, ...] = ()
-    compilation: tuple[Compilation, ...] = ()
+    points: Many[MeasuredPoint] = ()
+    compilation: Many[Compilation] = ()
     verification: Verification | None = None
     skipped: str | None = None
     """Why the whole sweep was not run, in a sentence."""
@@ -374,7 +376,7 @@ class Conditions(Record):
 
     workload: str
     """``family/variant``."""
-    readings: tuple[Reading, ...]
+    readings: Many[Reading]
 
 
 class ObservedPoint(Record):
@@ -397,9 +399,9 @@ class Observation(Record):
     key: SweepKey
     metric: Metric
     axis: Axis
-    points: tuple[ObservedPoint, ...]
-    features: tuple[CurveFeature, ...]
-    warnings: tuple[str, ...] = ()
+    points: Many[ObservedPoint]
+    features: Many[CurveFeature]
+    warnings: Many[str] = ()
     """Drift, two clock states, too few samples: what a reader must know before trusting the curve."""
 
 

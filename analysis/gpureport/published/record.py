@@ -77,7 +77,7 @@ class SeriesFields(Strict):
     conditions: str = ""
     fixed: dict[str, Parameter] = Field(default_factory=dict)
     columns: tuple[str, ...]
-    rows: tuple[tuple[Value, ...], ...] = Field(min_length=1)
+    rows: tuple[tuple[Value, ...], ...] = Field(min_length=1, max_length=1000)
 
 
 class ClaimFields(Strict):
@@ -100,7 +100,7 @@ class RecordFields(Strict):
     device: str = Field(pattern="^[a-z]+/[a-z0-9_]+$")
     date: Annotated[str, BeforeValidator(str)] = Field(default="", pattern=r"^\d{4}(-\d{2}){0,2}$")
     notes: tuple[str, ...] = ()
-    claims: tuple[ClaimFields, ...] = ()
+    claims: tuple[ClaimFields, ...] = Field(default=(), max_length=100)
     alone: bool = False
     read_between: bool = False
-    series: tuple[SeriesFields, ...] = Field(min_length=1)
+    series: tuple[SeriesFields, ...] = Field(min_length=1, max_length=100)

@@ -10,7 +10,7 @@ from pydantic import Field, ValidationError
 
 from gpureport.errors import GpuReportError, InputError
 from gpureport.inputs import read_json
-from gpureport.quantities import Amount, Positive, Whole
+from gpureport.quantities import Amount, Many, Positive, Table, Whole
 from gpureport.records import (
     AGREEMENT,
     CodeEvidence,
@@ -49,7 +49,7 @@ class Match(Record):
     """In a sentence."""
     draft: bool = False
     """Whether the device was drafted from its queries and its architecture's family."""
-    notes: tuple[str, ...] = ()
+    notes: Many[str] = ()
     """Where what the device reports and what the entry says disagree."""
 
 
@@ -71,11 +71,11 @@ class Machine(Record):
     cores: Whole
     memory_bytes: Amount
     python: str
-    packages: dict[str, str]
+    packages: Table[str, str]
     """Versions by package."""
     opencl: PresentDevice
-    clocks: tuple[Clock, ...] = ()
-    vendor_facts: dict[str, str] = Field(default_factory=dict)
+    clocks: Many[Clock] = ()
+    vendor_facts: Table[str, str] = Field(default_factory=dict)
     """What the vendor's management library tells, ready to print: power limit, temperature, ECC, …"""
 
 
@@ -84,7 +84,7 @@ class Settings(Record):
 
     quick: bool = False
     seed: Whole = 0
-    workloads: tuple[str, ...] = ()
+    workloads: Many[str] = ()
     """Families or variants asked for; empty: all."""
     command: str = ""
 
@@ -133,12 +133,12 @@ class Claim(Record):
     """In words of our own, a sentence or two."""
     where: str
     """Part of the publication that says it."""
-    about: tuple[str, ...] = ()
+    about: Many[str] = ()
     """Sweeps (``family/variant/sweep``) or variants (``family/variant``) that it is about; none: what is not predicted
     here."""
     compare: Literal["times", "spread", "cliff", "taper", "rate"] = "times"
     """What of them is set beside it: times of single points, how far those of one size lie apart, or features."""
-    at: dict[str, Whole] = Field(default_factory=dict)
+    at: Table[str, Whole] = Field(default_factory=dict)
     """Parameters of the points whose times are compared, e.g. ``count: 4194304``; none: all points."""
     remark: str = ""
     """What follows from the published figures themselves, by arithmetic."""
@@ -152,10 +152,10 @@ class Publication(Record):
     url: str
     date: str = ""
     """``2020``, ``2020-09`` or ``2020-09-26``; empty if it has none."""
-    notes: tuple[str, ...] = ()
+    notes: Many[str] = ()
     """What was left out, and what is assumed, in sentences."""
-    claims: tuple[Claim, ...] = ()
-    conditions: dict[str, str] = Field(default_factory=dict)
+    claims: Many[Claim] = ()
+    conditions: Table[str, str] = Field(default_factory=dict)
     """Under which each sweep was measured, in words, by ``family/variant/sweep``."""
     alone: bool = False
     """Whether each dispatch was timed by itself, not many in a row."""
@@ -179,17 +179,17 @@ class Report(Record):
     publication: Publication | None = None
     """Where the results come from, if not from a run: each point's only sample is then what was published of it."""
     settings: Settings = Settings()
-    workloads: dict[str, WorkloadInfo] = Field(default_factory=dict)
+    workloads: Table[str, WorkloadInfo] = Field(default_factory=dict)
     """By ``family/variant``."""
-    predictions: tuple[Prediction, ...] = ()
-    measurements: tuple[Measurement, ...] = ()
-    observations: tuple[Observation, ...] = ()
-    findings: tuple[Finding, ...] = ()
-    timings: tuple[Timing, ...] = ()
-    evidence: tuple[CodeEvidence, ...] = ()
-    explanations: tuple[Explanation, ...] = ()
+    predictions: Many[Prediction] = ()
+    measurements: Many[Measurement] = ()
+    observations: Many[Observation] = ()
+    findings: Many[Finding] = ()
+    timings: Many[Timing] = ()
+    evidence: Many[CodeEvidence] = ()
+    explanations: Many[Explanation] = ()
     """Of sweeps that are not as predicted: the hypotheses that were tested."""
-    conditions: tuple[Conditions, ...] = ()
+    conditions: Many[Conditions] = ()
     """State of device and machine while each workload was measured."""
 
     @property

@@ -81,7 +81,7 @@ class CacheFields(Strict):
         return {"capacity": data}
 
 
-Levels = dict[str, CacheFields | None]
+Levels = Annotated[dict[str, CacheFields | None], Field(max_length=16)]
 
 
 class MemoryFields(Strict):
@@ -179,7 +179,7 @@ class File(Strict):
 
     name: Text
     vendor: Text
-    sources: dict[str, Source] = Field(default_factory=dict)
+    sources: dict[str, Source] = Field(default_factory=dict, max_length=200)
     """Citations by key."""
     source: str | None = None
     """The key that values without a source of their own have."""
@@ -237,7 +237,7 @@ class TypicalFields(Strict):
     """What to assume of a device that has no file and does not say: so much for each compute unit."""
 
     bandwidth: Leaf[BytesPerSecond] | None = None
-    capacities: dict[str, Leaf[Bytes]] = Field(default_factory=dict)
+    capacities: dict[str, Leaf[Bytes]] = Field(default_factory=dict, max_length=16)
     """Of caches that serve the whole device, by level."""
 
 
@@ -275,7 +275,7 @@ class ArchitectureFile(File):
     occupancy: Rules
     rates: Rates
     latencies: Latencies
-    pipes: dict[str, Leaf[Names]] = Field(default_factory=dict)
+    pipes: dict[str, Leaf[Names]] = Field(default_factory=dict, max_length=50)
     """Instruction classes that one pipe executes, one after the other, by the pipe's name."""
 
     @model_validator(mode="after")
@@ -287,7 +287,7 @@ class ArchitectureFile(File):
 class OpenclFields(Strict):
     """How the device shows itself in OpenCL."""
 
-    names: tuple[Text, ...] = Field(default=(), min_length=1)
+    names: tuple[Text, ...] = Field(default=(), min_length=1, max_length=200)
     """``CL_DEVICE_NAME``."""
     compute_units: Leaf[Count] | None = None
     """``CL_DEVICE_MAX_COMPUTE_UNITS``, where it differs from ``compute_units``."""

@@ -3,6 +3,7 @@
 import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -16,15 +17,19 @@ _FORMS = {"[0-9a-f]": "must be vendor:device in lower-case hexadecimal, like '10
 _FEW = 12
 
 
+MOST = 100
+"""Mistakes of one file that are named."""
+
+
 def mistakes(model: type[BaseModel], error: ValidationError, written: Iterable[Steps]) -> Iterator[tuple[Steps, str]]:
-    """Yield where each mistake is, and a sentence.
+    """Yield where each mistake is, and a sentence; of :data:`MOST` at most.
 
     Args:
         model: of the file.
         error: what pydantic found.
         written: the paths of everything that the file holds.
     """
-    found, known = error.errors(), set(written)
+    found, known = error.errors()[:MOST], set(written)
     unknown = [details for details in found if details["type"] == "extra_forbidden"]
     meant = {(*d["loc"][:-1], nearest(str(d["loc"][-1]), _siblings(model, d))) for d in unknown}
     for details in found:
@@ -105,8 +110,13 @@ def _is_implied(path: Steps, step: Step, known: set[Steps]) -> bool:
 
 def _siblings(model: type[BaseModel], details: ErrorDetails) -> list[str]:
     """Return the fields that may stand where an unknown one does."""
-    schema = model.model_json_schema()
+    schema = _schema(model)
     return sorted(_fields_at(schema, schema.get("$defs", {}), tuple(details["loc"])[:-1]))
+
+
+@cache
+def _schema(model: type[BaseModel]) -> dict[str, Any]:
+    return model.model_json_schema()
 
 
 def _fields_at(schema: Mapping[str, Any], definitions: Mapping[str, Any], where: Steps) -> set[str]:

@@ -16,9 +16,11 @@ from gpureport.quantities import (
     Count,
     Cycles,
     Hertz,
+    Many,
     Number,
     Seconds,
     Share,
+    Table,
     Whole,
 )
 from gpureport.records import Provenance, Record
@@ -145,7 +147,7 @@ class NvidiaOccupancy(Record):
     local_memory_granule_bytes: Count
     local_memory_reserved_bytes: Whole
     """Taken by the system for each work-group."""
-    carveouts_bytes: tuple[Amount, ...] = ()
+    carveouts_bytes: Many[Amount] = ()
     """Sizes that local memory may take of the unified cache, ascending; empty: not unified."""
 
 
@@ -155,9 +157,9 @@ class AmdOccupancy(Record):
     rule: Literal["amd"] = "amd"
     simds: Count
     max_waves_per_simd: Count
-    vector_registers: dict[Count, Count]
+    vector_registers: Table[Count, Count]
     """Vector registers of a SIMD lane, by wave width."""
-    vector_register_granule: dict[Count, Count]
+    vector_register_granule: Table[Count, Count]
     max_vector_registers: Count
     max_groups: Count
     local_memory_bytes: Amount
@@ -173,7 +175,7 @@ class IntelOccupancy(Record):
     units_per_subslice: Count
     """Execution units that share a subslice (OpenCL reports execution units as compute units)."""
     local_memory_bytes: Amount
-    local_memory_sizes_bytes: tuple[Amount, ...]
+    local_memory_sizes_bytes: Many[Amount]
     """Sizes that an allocation is rounded up to, ascending."""
 
 
@@ -229,7 +231,7 @@ class Architecture(Record):
     occupancy: OccupancyRules = Field(discriminator="rule")
     schedulers: Count
     """Waves that can issue an instruction in one cycle, per compute unit."""
-    rates_per_cycle: dict[str, Number]
+    rates_per_cycle: Table[str, Number]
     """Lane operations per cycle of one compute unit, by instruction class.
 
     ``fp32``, ``int32`` (whatever has no class of its own), ``int32_mul``, ``shuffle``, ``local`` (4-byte local-memory
@@ -247,9 +249,9 @@ class Architecture(Record):
     """Writes, of a line or of any part of one, that it takes in a cycle, for each compute unit."""
     barrier_cycles: Amount = 0.0
     """For how long a work-group's barrier keeps its compute unit's local memory from other work."""
-    pipes: dict[str, Names] = Field(default_factory=dict)
+    pipes: Table[str, Names] = Field(default_factory=dict)
     """Instruction classes that one pipe executes, by the pipe's name: they wait for each other."""
-    latency_cycles: dict[str, Cycles]
+    latency_cycles: Table[str, Cycles]
     """Dependent-issue latency by instruction class (as in ``rates_per_cycle``, plus ``barrier``)."""
     local_memory_banks: Count
     write_allocate: bool
@@ -277,17 +279,17 @@ class Device(Record):
     compute_units: Count
     clock_hz: Hertz
     """Clock that the model uses: listed boost clock, unless a better one is known."""
-    caches: tuple[Cache, ...]
+    caches: Many[Cache]
     """Nearest first; only those that OpenCL global loads and stores see."""
     memory: Memory
     launch: Launch
-    opencl_names: tuple[str, ...] = ()
+    opencl_names: Many[str] = ()
     opencl_compute_units: Count | None = None
     """What ``CL_DEVICE_MAX_COMPUTE_UNITS`` reports, where it differs (AMD work-group processors, Intel engines)."""
-    pci_ids: tuple[str, ...] = ()
-    provenance: dict[str, Provenance] = Field(default_factory=dict)
+    pci_ids: Many[str] = ()
+    provenance: Table[str, Provenance] = Field(default_factory=dict)
     """By dotted path of the value: ``memory.bandwidth``, ``caches.L2.capacity``."""
-    notes: tuple[str, ...] = ()
+    notes: Many[str] = ()
 
     def rate_per_s(self, instruction: str) -> float:
         """Lane operations per second of the whole device for one instruction class."""
@@ -322,9 +324,9 @@ class PresentDevice(Record):
     cache_line_bytes: Whole
     local_memory_bytes: Whole
     max_work_group: Whole
-    max_work_item_sizes: tuple[Whole, ...]
+    max_work_item_sizes: Many[Whole]
     timer_resolution_s: Amount
-    extensions: tuple[str, ...]
+    extensions: Many[str]
     pci_id: str | None = None
     """``vendor:device`` in hexadecimal, where an extension tells."""
     pci_address: str | None = None
@@ -354,5 +356,5 @@ class DeviceMatch(Record):
     how: str
     """A sentence: by which name or id the entry was found, or what the draft was made from."""
     draft: bool
-    notes: tuple[str, ...] = ()
+    notes: Many[str] = ()
     """Where the device that is present disagrees with its entry."""

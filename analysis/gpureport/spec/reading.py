@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 from gpureport.errors import InputError
 from gpureport.inputs import FileError, Steps, read_yaml
 from gpureport.spec.files import File
-from gpureport.spec.mistakes import mistakes, nearest, suggestion
+from gpureport.spec.mistakes import MOST, mistakes, nearest, suggestion
 from gpureport.spec.salvage import salvage
 
 F = TypeVar("F", bound=BaseModel)
@@ -76,7 +76,7 @@ def read_file(path: Path, model: type[F]) -> Document[F]:
     document.lines = content.lines
     document.problems += [
         Problem(str(path), line, _dotted(where), f"the key appears twice, first in line {first}")
-        for where, line, first in content.repeated
+        for where, line, first in content.repeated[:MOST]
     ]
     _validate(document, model, content.data)
     return document
@@ -95,6 +95,9 @@ def _validate(document: Document[F], model: type[F], data: object) -> None:
             Problem(str(document.path), _line(document.lines, where), _dotted(where), message)
             for where, message in mistakes(model, error, document.lines)
         ]
+        if error.error_count() > MOST:
+            more = f"has {error.error_count() - MOST} more mistakes; correct these first"
+            document.problems.append(Problem(str(document.path), None, "", more))
         document.salvaged = salvage(model, data, document.lines)
     if isinstance(document.salvaged, File):
         document.problems += _unknown_sources(document, document.salvaged)

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from gpureport.inputs import Steps
-from gpureport.spec.mistakes import mistakes
+from gpureport.spec.mistakes import MOST, mistakes
 
 F = TypeVar("F", bound=BaseModel)
 _STAND_INS = {"name": "?", "vendor": "?"}
@@ -23,7 +23,7 @@ def salvage(model: type[F], data: Mapping[str, Any], written: Iterable[Steps]) -
         written: the paths of everything that the file holds.
 
     Returns:
-        ``None`` where something is wrong or lacking that the file cannot be understood without.
+        ``None`` where something is wrong or lacking that the file cannot be understood without, or too much is.
     """
     left, known = copy.deepcopy(dict(data)), set(written)
     while True:
@@ -31,7 +31,7 @@ def salvage(model: type[F], data: Mapping[str, Any], written: Iterable[Steps]) -
             return model.model_validate(left)
         except ValidationError as error:
             wrong = [path for path, _ in mistakes(model, error, known)]
-            if not sum(_mended(left, path) for path in wrong):
+            if error.error_count() > MOST or not sum(_mended(left, path) for path in wrong):
                 return None
 
 
