@@ -2,7 +2,7 @@
 
 A good file is changed in its structure (values, keys, items) or in its text, read, and used as commands use it. It must
 be refused with one of the project's own errors, or give a result; anything else raised, a number that cannot be, and
-more than ten seconds are failures. A seed gives the same file every time.
+more than ten seconds of processor time are failures. A seed gives the same file every time.
 """
 
 import copy
@@ -75,7 +75,7 @@ TOKENS = (
 
 
 class TooSlowError(Exception):
-    """An input took longer than :data:`LIMIT_S`."""
+    """An input took longer than :data:`LIMIT_S`, in seconds of processor time."""
 
 
 @dataclass
@@ -207,19 +207,23 @@ def impossible(record: object, path: str = "") -> Iterator[str]:
 
 
 @contextmanager
-def in_time(limit_s: float = LIMIT_S) -> Iterator[None]:
-    """Raise in what takes longer than the limit."""
+def in_time() -> Iterator[None]:
+    """Raise in what takes longer than the limit of processor time, or waits for a minute."""
+    timers = {signal.SIGPROF: (signal.ITIMER_PROF, LIMIT_S), signal.SIGALRM: (signal.ITIMER_REAL, 6 * LIMIT_S)}
 
     def stop(*_: object) -> None:
         raise TooSlowError
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, limit_s)
+    before = {number: signal.signal(number, stop) for number in timers}
+    for timer, limit_s in timers.values():
+        signal.setitimer(timer, limit_s)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        for timer, _ in timers.values():
+            signal.setitimer(timer, 0)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @cache

@@ -65,6 +65,7 @@ Items = Annotated[int, Field(ge=1, le=_MOST_WHOLE)]
 """A count of work-items."""
 
 Bytes = Annotated[float, _within("bytes")]
+WholeBytes = Annotated[int, _within("bytes")]
 BytesPerSecond = Annotated[float, _within("bytes/s")]
 BytesPerCycle = Annotated[float, _within("bytes/cycle")]
 Hertz = Annotated[float, _within("hertz")]

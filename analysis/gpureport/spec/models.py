@@ -22,6 +22,7 @@ from gpureport.quantities import (
     Share,
     Table,
     Whole,
+    WholeBytes,
 )
 from gpureport.records import Provenance, Record
 from gpureport.spec.values import Names
@@ -58,8 +59,8 @@ class Cache(Record):
     """Capacity of one instance."""
     scope: Literal["compute_unit", "device"]
     """``compute_unit``: one instance for each compute unit; ``device``: one instance for all."""
-    line_bytes: Count
-    sector_bytes: Count
+    line_bytes: WholeBytes
+    sector_bytes: WholeBytes
     """The least that moves on a miss (= line where lines are not sectored)."""
     latency_cycles: Cycles
     """Dependent-load latency at the device's clock."""
@@ -115,7 +116,7 @@ class Memory(Record):
     """Share of the listed bandwidth that a streaming kernel reaches."""
     latency_cycles: Cycles
     """Dependent-load latency beyond all caches, at the device's clock."""
-    access_bytes: Count
+    access_bytes: WholeBytes
     """The least that moves to or from memory."""
 
 
@@ -144,7 +145,7 @@ class NvidiaOccupancy(Record):
     sub_partitions: Count
     local_memory_bytes: Amount
     """Most local memory of a compute unit (largest carve-out)."""
-    local_memory_granule_bytes: Count
+    local_memory_granule_bytes: WholeBytes
     local_memory_reserved_bytes: Whole
     """Taken by the system for each work-group."""
     carveouts_bytes: Many[Amount] = ()
@@ -163,7 +164,7 @@ class AmdOccupancy(Record):
     max_vector_registers: Count
     max_groups: Count
     local_memory_bytes: Amount
-    local_memory_granule_bytes: Count
+    local_memory_granule_bytes: WholeBytes
 
 
 class IntelOccupancy(Record):
