@@ -49,3 +49,31 @@ class Crashing(Sound):
 
     variant = "crashing"
     fault = 2
+
+
+class Unbuildable(Sound):
+    """Does not build."""
+
+    variant = "unbuildable"
+
+    def build_options(self, parameters: Parameters) -> str:  # noqa: ARG002
+        """Leave a bracket open."""
+        return "-DFAULT=("
+
+
+class Wrong(Sound):
+    """Spoils a result."""
+
+    variant = "wrong"
+    fault = 3
+
+
+class Huge(Sound):
+    """Needs more memory than any device has."""
+
+    variant = "huge"
+
+    def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
+        """Sizes of which the last is too large."""
+        few, _ = super().sweeps(device, limits)
+        return (self.sweep(2**8, 2**45),) if few.points else ()

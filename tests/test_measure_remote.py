@@ -23,7 +23,7 @@ from gpureport.report.document import load_report
 from gpureport.spec.database import load_database
 from gpureport.workloads.model import Limits
 from tests.fake_backend import Steps
-from tests.faulty_workloads import After, Crashing, Endless, Sound
+from tests.faulty_workloads import After, Crashing, Endless, Huge, Sound, Unbuildable, Wrong
 from tests.present import working
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="signals and pipes are those of Linux")
@@ -98,6 +98,26 @@ def test_a_crash_while_builds_run_ahead_is_given_a_second_chance(measurer: Remot
     measurer.build_ahead([])
     os.kill(measurer._child._process.pid, signal.SIGKILL)
     assert not any(each.failed for each in measured(measurer, Sound()).measurements)
+
+
+def test_a_process_in_which_a_kernel_failed_is_replaced(measurer: RemoteMeasurer) -> None:
+    """Drivers may refuse all that follows in it."""
+    first = measurer._child._process.pid
+    assert all(each.failed for each in measured(measurer, Unbuildable()).measurements)
+    assert not any(each.failed for each in measured(measurer, Sound()).measurements)
+    assert measurer._child._process.pid != first
+
+
+def test_wrong_results_and_too_little_memory_cost_their_own_points(measurer: RemoteMeasurer) -> None:
+    first = measurer._child._process.pid
+    for each in measured(measurer, Wrong()).measurements:
+        assert (each.skipped or "").startswith("wrong results: ")
+    (huge,) = measured(measurer, Huge()).measurements
+    fits, does_not = huge.points
+    assert fits.samples_s
+    assert (does_not.skipped or "").startswith("needs ")
+    assert measured(measurer, Sound()).measurements[0].points[0].samples_s
+    assert measurer._child._process.pid == first
 
 
 def test_a_process_that_is_killed_is_replaced(measurer: RemoteMeasurer) -> None:

@@ -128,7 +128,7 @@ def test_observations_that_were_not_predicted_change_nothing() -> None:
 def _timed(prediction: Prediction, times_s: list[float]) -> Observation:
     """Observe these times at the points of *prediction*, and its features as predicted."""
     points = tuple(
-        ObservedPoint(point=p.point, time_s=time_s, value=1, ci_low=0, ci_high=0, samples=5)
+        ObservedPoint(point=p.point, time_s=time_s, value=1, ci_low=1, ci_high=1, samples=5)
         for p, time_s in zip(prediction.points, times_s, strict=True)
     )
     return _observed(prediction, {}).model_copy(update={"points": points})
@@ -265,7 +265,9 @@ def test_a_search_for_work_groups_calibrates_nothing() -> None:
     """Slow ones among them say nothing of the memory; the same times of the sweep over sizes would."""
     predictions = {p.key.sweep: p for p in _predicted(Copy())}
     slow = [
-        ObservedPoint(point=p.point, time_s=3 * p.time_s, value=p.value / 3, ci_low=0, ci_high=0, samples=5)
+        ObservedPoint(
+            point=p.point, time_s=3 * p.time_s, value=p.value / 3, ci_low=p.value / 3, ci_high=p.value / 3, samples=5
+        )
         for p in predictions["working_set"].points
     ]
     for name, changed in (("working_set", True), ("work_group", False)):

@@ -33,6 +33,7 @@ class RemoteMeasurer:
         self._candidate = candidate
         self._order: Order | None = None
         self._building_ahead = False
+        self._suspect = False  # a kernel failed: drivers may refuse all that follows in the same process
         self._began_s = self.now()
         self._child = self._begin(child)
 
@@ -106,12 +107,12 @@ class RemoteMeasurer:
         return cast("dict[str, tuple[Compilation | None, ...]]", answer)
 
     def _restore(self) -> None:
-        if self._child.ended:
-            self._building_ahead = False
+        if self._child.ended or self._suspect:
+            self._building_ahead = self._suspect = False
             self._replace()
 
     def start(self, order: Order) -> None:
-        """Let the process begin; a new one, if the last has ended."""
+        """Let the process begin; a new one, if the last has ended or a kernel failed in it."""
         self._restore()
         self._order = order
         self._child.send("measure", order)
@@ -138,6 +139,7 @@ class RemoteMeasurer:
             reason = f"{error} (while {doing or order.workload.name} was measured)"
             lost = (unmeasured(order.workload, sweep, reason) for sweep in order.sweeps[len(done) :])
             return Measured((*done, *lost))
+        self._suspect = any(measurement.failed for measurement in done)
         return Measured(tuple(done), aftermath)
 
     def _again(self, order: Order, progress: Progress) -> Measured:
