@@ -13,7 +13,6 @@ from benchmark_rows import ROWS, Row
 from benchmark_table import COLUMNS, best_copy, table
 from benchmark_timing import Run, measured
 
-from gpureport.cli.choosing import working_device
 from gpureport.cli.console import note, print_text
 from gpureport.cli.options import separated
 from gpureport.cli.progress import ProgressBar
@@ -22,6 +21,7 @@ from gpureport.errors import GpuReportError, InputError
 from gpureport.measure.limits import Settings, run_limits
 from gpureport.measure.machine import free_memory_bytes
 from gpureport.measure.opencl import OpenCLBackend
+from gpureport.measure.presence import choose_working
 from gpureport.spec.database import load_database
 from gpureport.text import sentence
 from gpureport.units import format_value, parse
@@ -51,7 +51,9 @@ def main(
 ) -> None:
     """Print how close the best kernels come to the device's copy rate, and to what was published."""
     rows = _chosen(separated(row or ()))
-    candidate = working_device(device)
+    choice = choose_working(device)
+    with choice.measurer:
+        candidate = choice.candidate  # opened again in this process, which times rows by itself
     present = candidate.device
     match = load_database().match(present)
     limits = run_limits(present, free_memory_bytes(present), quick=False)

@@ -7,15 +7,68 @@ EQUIVALENT = {
         "1 -> 2",
     ): "A factor of all rates of a search cancels in their shares of the best.",
     (
+        "advice.py",
+        "for size, _ in enumerate(searches, start=1):",
+        "1 -> 2",
+    ): "Where one shape serves all searches no other one is tried: it is then the only set of up to two.",
+    (
+        "compare/differences.py",
+        "return tuple(d for d in found if d.significant and log(d.speed.value) < log(max(1 - percent / 100, 1e-9)))",
+        "1e-09 -> 2e-09",
+    ): "It only keeps the logarithm finite: no machine is half a billion times as slow as another.",
+    (
+        "evidence.py",
+        "job = workload.job(point.parameters, np.random.default_rng(0))",
+        "0 -> 1",
+    ): "Only the names of a job's kernels are used, which do not depend on its random data.",
+    (
+        "evidence.py",
+        "answers = {None} if loaded is None or stored is None else {_holds(loaded, loads), _holds(stored, stores)}",
+        "loaded is None or stored is None -> loaded is None and stored is None",
+    ): "The line before leaves either both or neither.",
+    (
         "findings.py",
         "if match.observed is None or ratio is None:",
         "match.observed is None or ratio is None -> match.observed is None and ratio is None",
     ): "Values are positive: a ratio is missing exactly where nothing was observed.",
     (
+        "measure/rounds.py",
+        "while room and self._elapsed() < until:",
+        "self._elapsed() < until -> self._elapsed() <= until",
+    ): "A clock that shows the very last moment is within the budget or beyond it: either is right.",
+    (
+        "measure/rounds.py",
+        "more = [points[index] for index in bends if self._costs_s(points[index]) < until - self._elapsed()]",
+        (
+            "self._costs_s(points[index]) < until - self._elapsed() -> "
+            "self._costs_s(points[index]) <= until - self._elapsed()"
+        ),
+    ): "A clock that leaves exactly the expected time leaves enough or too little: either is right.",
+    (
+        "measure/rounds.py",
+        "while now and abs(now - before) > _SETTLED * now and self._backend.now() < until:",
+        "abs(now - before) > _SETTLED * now -> abs(now - before) >= _SETTLED * now",
+    ): "A change by exactly the limit is settled or not: either is right.",
+    (
+        "measure/rounds.py",
+        "return self._elapsed() > allowed * self._allowed_s",
+        "self._elapsed() > allowed * self._allowed_s -> self._elapsed() >= allowed * self._allowed_s",
+    ): "A clock that shows the very last moment is within the budget or beyond it: either is right.",
+    (
         "observe/corners.py",
         "start = np.array([times[0], times[0] - times[-1] + u[-1], np.log(p), -2.0])",
         "-1 -> 1",
     ): "The fit starts elsewhere and ends in the same place.",
+    (
+        "observe/corners.py",
+        'TOLERANCES = {"ftol": 1e-8, "xtol": 1e-8, "gtol": 1e-8}',
+        "1e-08 -> 2e-08",
+    ): "The fit ends in the same place, to far more digits than the noise leaves.",
+    (
+        "observe/crossings.py",
+        "reached = fit[:, -1] <= target",
+        "1 -> 2",
+    ): "A row that reaches its target at the last point only has its first point there at the last one, either way.",
     (
         "observe/crossings.py",
         "j = np.clip(np.argmax(fit <= target[:, None], axis=1), 1, len(u) - 1)",
@@ -27,6 +80,11 @@ EQUIVALENT = {
         "0 -> 1",
     ): "The loop ends there: the value is not used.",
     (
+        "observe/features.py",
+        "if rate.low is None or rate.high is None:",
+        "rate.low is None or rate.high is None -> rate.low is None and rate.high is None",
+    ): "An interval has both ends or none.",
+    (
         "observe/staircase.py",
         "near = np.abs(z - median) <= 2.0 * noise + 1e-12",
         "1e-12 -> 2e-12",
@@ -36,5 +94,20 @@ EQUIVALENT = {
         "first = int(np.searchsorted(u, u[plateau.stop - 1] - reach - 1e-9))",
         "1e-09 -> 2e-09",
     ): "It leaves room for rounding, which is smaller than either.",
+    (
+        "observe/statistics.py",
+        "whole = np.abs(ticks - np.round(ticks)) < 0.1",
+        "np.abs(ticks - np.round(ticks)) < 0.1 -> np.abs(ticks - np.round(ticks)) <= 0.1",
+    ): "Differences of numbers above 1 are multiples of 2^-52, which the constant 0.1 is not.",
+    (
+        "predict/model.py",
+        "nowhere = Extent(departure=1, midpoint=1, arrival=1)",
+        "1 -> 2",
+    ): "No curve leaves the last level, memory: its extent is not used.",
+    (
+        "predict/residency.py",
+        "nowhere = Extent(departure=1, midpoint=1, arrival=1)",
+        "1 -> 2",
+    ): "No curve leaves the last level, memory: its extent is not used.",
 }
 """File, its line, expression before and after; and why it makes no difference."""

@@ -11,6 +11,11 @@ from gpureport.measure.opencl import OpenCLBackend
 from tests.present import working
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Say how long the fuzzer runs."""
+    parser.addoption("--fuzz", type=int, metavar="N", help="number of changed input files that the fuzzer tries")
+
+
 @pytest.fixture(autouse=True)
 def configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A configuration folder without entries of whoever runs the tests; it does not exist yet."""

@@ -99,6 +99,5 @@ def install(
     workloads: tuple[CopyWorkload, ...] = (Copy(), Again()),
 ) -> None:
     """Let the command line find the fake device, and these workloads only."""
-    stand_in(monkeypatch, PRESENT)
-    monkeypatch.setattr(measuring, "OpenCLBackend", lambda candidate: make())  # noqa: ARG005
+    stand_in(monkeypatch, PRESENT, make=make)
     monkeypatch.setattr(measuring, "selected", lambda names, quick: workloads)  # noqa: ARG005

@@ -1,20 +1,27 @@
 """The devices of tests: stand-ins that no runtime offers, and the one here that runs kernels."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from functools import cache
 
 import pytest
 
+from gpureport.errors import DeviceError
 from gpureport.measure import presence
+from gpureport.measure.backend import Backend
+from gpureport.measure.measurer import LocalMeasurer
 from gpureport.measure.presence import Presence, choose_working, find_devices
 from gpureport.measure.runtimes import Candidate, Runtime
 from gpureport.spec.models import PresentDevice
+from tests.fake_backend import FakeBackend
 
 
 @cache
 def working() -> Candidate:
     """The device that ``--device auto`` takes: PoCL, or another runtime where that runs no kernels."""
-    return choose_working("auto").candidate
+    choice = choose_working("auto")
+    with choice.measurer:
+        return choice.candidate
 
 
 def of_wheel() -> Candidate:
@@ -31,13 +38,33 @@ def candidate(device: PresentDevice) -> Candidate:
     return Candidate(device, Runtime("none"), device.index)
 
 
+class _StandIn(LocalMeasurer):
+    def __init__(self, backend: Backend, device: PresentDevice) -> None:
+        super().__init__(backend)
+        self._device = device
+
+    @property
+    def device(self) -> PresentDevice:
+        return self._device
+
+
 def stand_in(
-    monkeypatch: pytest.MonkeyPatch, *devices: PresentDevice, problems: Mapping[int, str] | None = None
+    monkeypatch: pytest.MonkeyPatch,
+    *devices: PresentDevice,
+    problems: Mapping[int, str] | None = None,
+    make: Callable[[], Backend] = FakeBackend,
 ) -> None:
-    """Let commands find these devices; those at the indices of *problems* run no kernels."""
+    """Let commands find these devices, which *make* opens; those at the indices of *problems* run no kernels."""
     found = Presence(tuple(map(candidate, devices)))
     reasons = problems or {}
-    monkeypatch.setattr(presence, "find_devices", lambda: found)
+
+    def opened(asked: Candidate, presence: Presence) -> LocalMeasurer:  # noqa: ARG001
+        if problem := reasons.get(asked.device.index):
+            raise DeviceError(problem)
+        return _StandIn(make(), asked.device)
+
+    monkeypatch.setattr(presence, "present", lambda: nullcontext(found))
+    monkeypatch.setattr(presence, "opened", opened)
     monkeypatch.setattr(
         presence, "kernel_problems", lambda asked: tuple(reasons.get(each.device.index) for each in asked)
     )

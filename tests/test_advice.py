@@ -1,6 +1,6 @@
 """Work-group advice: best, worst, and the smallest set of shapes that serves a family, exactly."""
 
-from itertools import combinations
+from itertools import combinations, permutations
 
 import pytest
 from hypothesis import given
@@ -143,6 +143,28 @@ def test_among_equally_small_sets_the_best_in_sum_is_taken() -> None:
     )
 
     assert family.shapes == ("64",)
+
+
+def test_the_order_of_searches_does_not_choose_between_equally_good_sets() -> None:
+    """Two pairs serve four searches perfectly: the one whose last name comes last in the alphabet is taken."""
+    served = {"128": (0, 1), "256": (0, 2), "64": (1, 3), "8 x 8": (2, 3)}
+    for order in permutations(range(4)):
+        for shapes in permutations(served):
+            searches = [{shape: 1.0 if search in served[shape] else 0.5 for shape in shapes} for search in order]
+            assert smallest_set(searches) == ("8 x 8", "128")
+
+
+def test_a_shape_counts_nothing_in_a_search_that_did_not_try_it() -> None:
+    """``128`` and ``256`` are the best of the second search; the first tried only ``128``."""
+    assert smallest_set([{"64": 1.0, "128": 0.5}, {"128": 1.0, "256": 1.0}]) == ("64", "128")
+
+
+def test_a_variant_uses_a_shape_that_its_search_tried() -> None:
+    """Of both shapes that the family needs, the other one was not tried with it."""
+    (family,) = advise([search("a", {"256x1": 100.0, "64x1": 90.0}), search("b", {"1x64": 100.0, "64x1": 50.0})])
+
+    assert family.shapes == ("1 x 64", "256")
+    assert [found.use for found in family.variants] == ["256", "1 x 64"]
 
 
 def test_only_searches_over_shapes_count() -> None:

@@ -62,11 +62,24 @@ def test_a_formula_uses_what_stands_above_it(name: str) -> None:
     assert used == above - {"time"}
 
 
+@pytest.mark.parametrize("name", ["game_of_life/bytes", "game_of_life/bytes_tile", "memory/read"])
+def test_a_line_has_ten_numbers_at_most(name: str) -> None:
+    """Longer ones are broken up; exponents of corners do not count."""
+    (workload,) = select((name,))
+    sweep = workload.sweeps(TOY, LIMITS)[0]
+    parameters = sweep.points[len(sweep.points) // 2]
+    sums = arithmetic(*asked(TOY, workload, sweep, parameters, None), workload.point(parameters, sweep)).sums
+
+    assert max(len(re.findall(r"(?<![\^\d.e-])\d[\d.]*(?:e-?\d+)?", line.numbers)) for line in sums) <= 10
+
+
 def test_a_copy_is_bytes_over_bandwidth() -> None:
     (workload,) = select(("memory/copy",))
     sweep = workload.sweeps(TOY, LIMITS)[0]
     point = workload.point(sweep.points[-1], sweep)
     sums = {s.name: s for s in arithmetic(*asked(TOY, workload, sweep, sweep.points[-1], None), point).sums}
+    assert sums["t(DRAM)"].formula.startswith("(from.elements \N{MULTIPLICATION SIGN} 16 + to.elements")
+    assert sums["groups"].formula == "work_items / 256"
     assert sums["t(DRAM)"].formula.endswith("/ (memory.bandwidth \N{MULTIPLICATION SIGN} memory.efficiency)")
     assert sums["t(DRAM)"].numbers.endswith("/ (1e12 \N{MULTIPLICATION SIGN} 0.9)")
     assert sums["t(DRAM)"].value == pytest.approx(point.working_set_bytes / 0.9e12, rel=1e-3)

@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from gpureport import pipeline
 from gpureport.cli import main, measuring
 from gpureport.cli.options import Request
 from gpureport.errors import GpuReportError
 from gpureport.files import reserved
 from gpureport.measure import presence
-from gpureport.measure.presence import find_devices
+from gpureport.measure.presence import present
 from gpureport.records import MachineCode
 from gpureport.report import render, typesetting
 from gpureport.report.document import Report, Saver, load_report
@@ -204,7 +205,7 @@ def test_no_document_of_an_earlier_run_stays_if_the_run_is_interrupted(fake: pyt
 def test_one_command_at_a_time_writes_to_a_folder(
     fake: pytest.MonkeyPatch, earlier: Path, capsys: Captured, command: list[str]
 ) -> None:
-    install(fake, lambda: pytest.fail("measured"))
+    install(fake, lambda: FakeBackend(seconds=lambda *_: pytest.fail("measured")))
 
     with reserved(earlier / "report.json"):
         assert main([*command, "--force"]) == 2
@@ -377,7 +378,8 @@ def test_an_interrupted_run_leaves_a_partial_report(fake: pytest.MonkeyPatch, ca
     assert main(["measure", "-o", "r.json"]) == 130
 
     last = capsys.readouterr().err.splitlines()[-1]
-    assert last == "gpureport: interrupted; r.json is marked partial and holds what was measured until then"
+    told = "r.json is marked partial and holds what was measured until then; --resume r.json continues the run"
+    assert last == f"gpureport: interrupted; {told}"
     report = load_report(Path("r.json"))
     assert report.status == "partial"
     assert [m.key.variant for m in report.measurements] == ["copy"]
@@ -385,10 +387,10 @@ def test_an_interrupted_run_leaves_a_partial_report(fake: pytest.MonkeyPatch, ca
 
 
 def test_an_interruption_before_anything_was_saved_says_so(fake: pytest.MonkeyPatch, capsys: Captured) -> None:
-    def interrupt() -> FakeBackend:
+    def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    install(fake, interrupt)
+    fake.setattr(pipeline, "predict", interrupt)
 
     assert main(["measure", "-o", "r.json"]) == 130
     assert capsys.readouterr().err.endswith("gpureport: interrupted; nothing was written\n")
@@ -399,14 +401,14 @@ def test_an_interruption_outside_a_run_is_one_word(fake: pytest.MonkeyPatch, cap
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    fake.setattr(presence, "find_devices", interrupt)
+    fake.setattr(presence, "present", interrupt)
 
     assert main([]) == 130
     assert failure(capsys) == "interrupted"
 
 
 def test_no_opencl_is_a_sentence(fake: pytest.MonkeyPatch, capsys: Captured) -> None:
-    fake.setattr(presence, "find_devices", find_devices)
+    fake.setattr(presence, "present", present)
     fake.setattr(presence, "installed_runtimes", tuple)
 
     for command in ([], ["devices"]):
@@ -441,7 +443,7 @@ def test_an_unknown_device_is_named_and_the_present_ones_are_listed(capsys: Capt
 def test_a_folder_that_cannot_be_written_fails_before_measuring(
     fake: pytest.MonkeyPatch, capsys: Captured, output: str, sentence: str
 ) -> None:
-    install(fake, lambda: pytest.fail("measured"))
+    install(fake, lambda: FakeBackend(seconds=lambda *_: pytest.fail("measured")))
     Path("file").touch()
 
     assert main(["-o", output]) == 2

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from gpureport.cli import main
+from gpureport.measure.measurer import LocalMeasurer
 from gpureport.pipeline import run
 from gpureport.report.document import Report, save_report
 from tests.fake_backend import FakeBackend, Steps
@@ -44,7 +45,7 @@ def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @cache
 def fake_report() -> Report:
-    return run(plan(Copy(), Again()), FakeBackend(), lambda _: None, Steps())
+    return run(plan(Copy(), Again()), LocalMeasurer(FakeBackend()), lambda _: None, Steps())
 
 
 def test_every_result_below_a_folder_is_validated(results: Path, capsys: Captured) -> None:

@@ -94,6 +94,8 @@ def test_half_as_fast_is_half_of_the_baseline_and_half_of_its_promise() -> None:
         if slow.to_baseline.ci_low and slow.to_baseline.ci_high:
             assert slow.to_baseline.ci_low < 0.5 < slow.to_baseline.ci_high
         if fast.attained and slow.attained:
+            assert fast.normalised is not None
+            assert fast.normalised.value == 1.0
             assert slow.attained.value == pytest.approx(fast.attained.value / 2)
             assert slow.normalised is not None
             assert slow.normalised.value == pytest.approx(0.5)
@@ -510,6 +512,51 @@ def test_a_run_may_lack_a_sweep_and_points() -> None:
     assert len(points) == SWEEPS
     assert [points[f"memory/kernel{number}/working_set"] for number in (0, 1, 2)] == [8, 5, 8]
     assert len(differences({"a": (none,), "b": (full,)}, "a").differences) == SWEEPS - 2
+
+
+def _with_points(run: Report, chosen: slice) -> Report:
+    """The same run with some of each sweep's points only."""
+    fewer = (m.model_copy(update={"points": m.points[chosen]}) for m in run.measurements)
+    return run.model_copy(update={"measurements": tuple(fewer)})
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "compared"),
+    [
+        (slice(0, 5), slice(2, 8), True),
+        (slice(0, 5), slice(3, 8), False),
+        (slice(0, 2), slice(0, 8), True),
+        (slice(0, 2), slice(1, 8), False),
+        (slice(0, 1), slice(0, 8), True),
+        (slice(0, 1), slice(1, 8), False),
+    ],
+)
+def test_runs_must_share_three_points_of_a_sweep_or_all(one: slice, other: slice, compared: bool) -> None:
+    """Two of five points may be those that vary most; of a sweep of two points both are enough."""
+    first, second = _runs(np.random.default_rng(10), 2)
+    found = differences({"a": [_with_points(first, one)], "b": [_with_points(second, other)]}, "a").differences
+
+    assert len(found) == (SWEEPS if compared else 0)
+
+
+def test_sweeps_of_two_points_are_judged_by_the_noise_of_their_samples() -> None:
+    """Two points have no scatter that could show how well their median is known."""
+    rng = np.random.default_rng(11)
+    base, machine = (_with_points(_run(rng, factor), slice(2)) for factor in (_equal, lambda _: 1.3))
+    found = differences({"a": [base], "b": [machine]}, "a").differences
+
+    assert all(d.significant for d in found)
+    assert all(d.speed.ci_high and d.speed.ci_high < 1 for d in found)
+
+
+def test_single_runs_of_few_sweeps_are_taken_to_vary_as_assumed() -> None:
+    """By 1 %: seven sweeps are too few to show it, and a difference of a fifth is significant in each."""
+    rng = np.random.default_rng(12)
+    reports = {"a": _runs(rng, 1, sweeps=7), "b": _runs(rng, 1, lambda _: 1.2, sweeps=7)}
+    tested = differences(reports, "a")
+
+    assert tested.between_runs == 0.01
+    assert [d.significant for d in tested.differences] == [True] * 7
 
 
 def test_dispatches_that_do_more_work_are_not_slower_for_that() -> None:

@@ -109,9 +109,19 @@ def test_a_plateau_goes_with_the_cliff_that_ends_it() -> None:
 def test_a_lone_plateau_goes_with_the_nearest_one(value: float, level: str) -> None:
     """Without a cliff nothing else says which level was seen."""
     predicted = [_cliff("L1", MIB), _cliff("L2", 60 * MIB), _plateau("L1", 30), _plateau("L2", 9), _plateau("DRAM", 4)]
-    matches = match_features(predicted, [_plateau("level 1", value)])
+    for order in (predicted, predicted[::-1], [*predicted[2:], *predicted[:2]]):
+        matches = match_features(order, [_plateau("level 1", value)])
 
-    assert [m.predicted.level for m in matches if m.predicted and m.observed] == [level]
+        assert [m.predicted.level for m in matches if m.predicted and m.observed] == [level]
+
+
+def test_a_cliff_that_answers_nothing_is_named_by_its_midpoint() -> None:
+    """Neither by its onset nor by its end."""
+    ends = {"departure": 300, "midpoint": 400, "arrival": 600}
+    cliff = [_cliff("level 1", value * MIB).model_copy(update={"position": name}) for name, value in ends.items()]
+    for observed in (cliff, cliff[::-1]):
+        matches = match_features([_cliff("L1", MIB)], observed)
+        assert {m.observed.level for m in matches if m.observed} == {"step at 400 MiB"}
 
 
 @pytest.mark.parametrize(("value", "level"), [(28, "L2"), (8, "L2"), (5, "DRAM")])
@@ -415,6 +425,18 @@ def test_a_taper_that_is_off_says_by_how_much_little_and_much_work_are() -> None
     assert tapers
     assert all("Little work takes 3.0" in f.explanation for f in tapers)
     assert all("much work 3.0" in f.explanation for f in tapers)
+    rates = [f for f in found if f.feature == "rate" and f.verdict is Verdict.OFF]
+    assert rates
+    assert not any("Little work" in f.explanation for f in rates)
+
+
+def test_a_taper_that_is_as_predicted_needs_no_comparison_of_times() -> None:
+    """It says only what bounds little and much work."""
+    prediction = next(p for p in predict(TOY, BALLOT, limits_of(TOY)) if p.key.sweep == "matrices")
+    tapers = [f for f in find(TOY, [prediction], [], [observed_like(prediction)]) if f.feature == "taper"]
+
+    assert {f.verdict for f in tapers} == {Verdict.AGREES}
+    assert not any("of the predicted time" in f.explanation for f in tapers)
 
 
 @pytest.mark.parametrize(("last", "ended"), [(0.99, True), (1.0, False)])
@@ -471,3 +493,83 @@ def test_calibration_takes_what_was_measured() -> None:
 
     assert device.memory.efficiency == pytest.approx(0.45, rel=0.01)
     assert device.caches[1].bandwidth_extent.midpoint == pytest.approx(0.8, rel=0.01)
+
+
+def test_a_predicted_cliff_is_said_to_be_predicted() -> None:
+    """With an interval as without one: its place is not what was observed."""
+    for intervals in (True, False):
+        prediction = predict(TOY, READ, limits_of(TOY), intervals=intervals)[0]
+        found = find(TOY, [prediction], [], [observed_like(prediction, shift=2.0)])
+        (middle,) = [f for f in found if (f.feature, f.position, f.level) == ("cliff", "midpoint", "L2")]
+        assert middle.explanation == "L2 holds 64 MiB; the midpoint is predicted at 1.00 of that."
+
+
+def test_an_explanation_gives_the_share_of_the_next_ceiling() -> None:
+    """The second largest of three."""
+    prediction = predict(TOY, READ, limits_of(TOY))[0]
+    ceilings = {"int32": 1e-6, "L2": 4e-6, "launch": 2e-6}
+    points = tuple(p.model_copy(update={"ceilings_s": ceilings}) for p in prediction.points)
+    ours = prediction.model_copy(update={"points": points})
+    rates = [f for f in find(TOY, [ours], [], [observed_like(ours, 0.4)]) if f.feature == "rate"]
+
+    assert rates
+    assert {f.explanation for f in rates} == {"Bound by L2 bandwidth; next comes launch cost at 0.500 of it."}
+
+
+def test_a_taper_says_what_bounds_the_smallest_and_the_largest_size() -> None:
+    """And how long the smallest takes."""
+    prediction = next(p for p in predict(TOY, BALLOT, limits_of(TOY)) if p.key.sweep == "matrices")
+    first, *others, last = prediction.points
+    first = first.model_copy(update={"time_s": 1e-3, "binding": "launch"})
+    last = last.model_copy(update={"binding": "shuffle"})
+    ours = prediction.model_copy(update={"points": (first, *others, last)})
+    tapers = [f for f in find(TOY, [ours], [], [observed_like(prediction)]) if f.feature == "taper"]
+
+    assert tapers
+    for found in tapers:
+        assert (
+            found.explanation
+            == "Little work takes 1.00 ms whatever its size (launch cost); much work is bound by shuffles."
+        )
+
+
+def test_an_error_says_how_many_times_as_fast_as_its_ceiling_a_kernel_runs() -> None:
+    """It takes 0.5 ms, and the ceiling allows 0.9 ms."""
+    (prediction,) = predict(TOY, Rate(), limits_of(TOY))
+    point = next(p for p in prediction.points if p.point.label == "int32_mul")
+    exact = prediction.model_copy(
+        update={
+            "points": (point.model_copy(update={"time_s": 1e-3, "ceilings_s": {"int32_mul": 9e-4}}),),
+            "features": tuple(f for f in prediction.features if f.level == "int32_mul"),
+        }
+    )
+    found = find(TOY, [exact], [], [observed_like(exact, 2.0)])
+    (fast,) = [f for f in found if f.level == "int32_mul"]
+
+    assert fast.verdict is Verdict.ERROR
+    assert fast.explanation.startswith("At int32_mul it runs 1.80 times as fast as its int32_mul ceiling allows")
+
+
+def test_additions_that_are_slower_than_other_integers_do_not_raise_the_ceiling() -> None:
+    """A kernel that runs as predicted is no error."""
+    device = toy(rates_per_cycle={**TOY.architecture.rates_per_cycle, "add": 16.0})
+    (prediction,) = predict(device, Rate(), limits_of(device))
+    found = find(device, [prediction], [], [observed_like(prediction)])
+
+    assert {f.verdict for f in found if f.feature == "rate"} == {Verdict.AGREES}
+
+
+@pytest.mark.parametrize(("size", "level"), [(12, "near"), (15, "far")])
+def test_of_two_transitions_that_cover_a_size_the_one_with_the_nearer_middle_is_likely(size: int, level: str) -> None:
+    """Geometric middles lie at 10.6 and 20 MiB."""
+    bare = TOY.model_copy(update={"caches": ()})
+    ends = {"near": (8, 14), "far": (10, 40)}
+    for order in (("near", "far"), ("far", "near")):
+        cliffs = [
+            _cliff(name, value * MIB).model_copy(update={"position": position})
+            for name in order
+            for position, value in zip(("departure", "arrival"), ends[name], strict=True)
+        ]
+        found = likely_level(size * MIB, bare, cliffs)
+        assert found
+        assert found[0] == level

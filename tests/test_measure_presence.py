@@ -17,8 +17,9 @@ import pytest
 from gpureport.cli import main
 from gpureport.errors import DeviceError
 from gpureport.measure import presence
-from gpureport.measure.presence import choose_working, find_devices, kernel_problems
-from gpureport.measure.runtimes import Candidate
+from gpureport.measure.child import Child
+from gpureport.measure.presence import Choice, choose_working, find_devices, kernel_problems
+from gpureport.measure.runtimes import Candidate, Runtime
 from gpureport.measure.selection import named
 from tests.fake_backend import PRESENT
 from tests.present import stand_in, working
@@ -69,14 +70,20 @@ def nothing_else(monkeypatch: pytest.MonkeyPatch, vendors: Path) -> Path:
     return vendors
 
 
-def _of(vendors: Path) -> tuple[presence.Runtime, ...]:
-    return tuple(presence.Runtime(path.read_text().strip(), str(path)) for path in sorted(vendors.iterdir()))
+def _of(vendors: Path) -> tuple[Runtime, ...]:
+    return tuple(Runtime(path.read_text().strip(), str(path)) for path in sorted(vendors.iterdir()))
 
 
 def last_line(capsys: Captured) -> str:
     captured = capsys.readouterr()
     assert "Traceback" not in captured.err
     return captured.err.splitlines()[-1]
+
+
+def chosen(text: str) -> Choice:
+    choice = choose_working(text)
+    with choice.measurer:
+        return choice
 
 
 @pytest.mark.usefixtures("alone")
@@ -161,7 +168,7 @@ def test_auto_passes_over_a_broken_runtime(
     """Whatever is wrong with the system's runtime, one of this Python environment is taken, and a remark says so."""
     path = install(vendors, faulty)
     monkeypatch.setenv("FAULT", fault)
-    choice = choose_working("auto")
+    choice = chosen("auto")
     assert choice.candidate.runtime.source != str(path)
     told = "; ".join(choice.remarks)
     if fault == "crash_when_listed":
@@ -231,9 +238,8 @@ def test_two_runtimes_of_one_cpu_are_told(vendors: Path, faulty: Path, monkeypat
             replace(each, device=each.device.model_copy(update={"index": n})) for n, each in enumerate(two.candidates)
         ),
     )
-    monkeypatch.setattr(presence, "find_devices", lambda: two)
-    monkeypatch.setattr(presence, "kernel_problems", lambda asked: (None,) * len(asked))
-    choice = choose_working("auto")
+    stand_in(monkeypatch, *two.devices)
+    choice = chosen("auto")
     assert choice.candidate.device.name == "Faulty CPU"
     (told,) = choice.remarks
     assert told == f"PoCL 9.0 is used for this CPU; --device selects another runtime: 1 = {named(two.devices[1])}"
@@ -242,7 +248,7 @@ def test_two_runtimes_of_one_cpu_are_told(vendors: Path, faulty: Path, monkeypat
 def test_a_gpu_that_runs_no_kernels_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
     cpu = PRESENT.model_copy(update={"index": 1, "kind": "cpu", "name": "Some CPU"})
     stand_in(monkeypatch, PRESENT, cpu, problems={0: "it is on fire"})
-    choice = choose_working("auto")
+    choice = chosen("auto")
     assert choice.candidate.device == cpu
     (told,) = choice.remarks
     assert told == "Fake Device (Fake Platform, driver 1.0) is skipped, because it runs no kernels: it is on fire"
@@ -297,7 +303,7 @@ def test_without_a_process_there_is_a_sentence(monkeypatch: pytest.MonkeyPatch, 
 
     monkeypatch.setattr(subprocess, "Popen", refuse)
     assert main(["devices"]) == 1
-    told = "no process can be started to query the OpenCL runtimes (Resource temporarily unavailable)"
+    told = "no process can be started for the OpenCL runtime (Resource temporarily unavailable)"
     assert last_line(capsys) == f"gpureport: {told}"
 
 
@@ -336,15 +342,15 @@ def test_a_limit_of_memory_is_given_with_a_failure(
 def test_an_interrupt_ends_what_was_asked(faulty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OCL_ICD_VENDORS", str(faulty))
     monkeypatch.setenv("FAULT", "hang_when_listed")
-    asked: list[presence._Asked] = []
-    read = presence._Asked._read
+    asked: list[Child] = []
+    wait = Child._wait
 
-    def interrupt(self: presence._Asked, wait_s: float) -> None:
+    def interrupt(self: Child, seconds: float) -> None:
         asked.append(self)
-        read(self, wait_s)
+        wait(self, seconds)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(presence._Asked, "_read", interrupt)
+    monkeypatch.setattr(Child, "_wait", interrupt)
     with pytest.raises(KeyboardInterrupt):
         find_devices()
     assert asked[0]._process.poll() == -9

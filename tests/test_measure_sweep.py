@@ -148,6 +148,7 @@ def test_a_trace_keeps_successive_dispatches_one_by_one() -> None:
     for point in measure(ramp, sweep=sweep).points:
         assert point.method == "event"
         assert len(point.samples_s) == 40
+        assert point.skipped is None
         steps = np.diff(point.taken_at_s)
         assert steps == pytest.approx(point.samples_s[:-1])
 
@@ -228,13 +229,35 @@ def test_a_point_that_should_take_too_long_is_late_and_not_run() -> None:
     settings = Settings(LIMITS, longest_point_s=0.1)
     measured = measure(backend, settings=settings, guide=Guide({("size", "60000"): 0.06, ("size", "10000"): 0.04}))
     assert [p.late for p in measured.points] == [False, False, False, True]
-    assert measured.points[3].skipped == "one sample should take about 120 ms: longer than the 0.1 s of any"
+    assert measured.points[3].skipped == "one sample should take about 120 ms: longer than the 0.1 s allowed"
     assert measured.missing_share == 0.25
     assert measured.skipped is None
     assert 60_000 not in {items for items, _ in backend.log}
     observed = observe(measured)
     assert observed is not None
     assert observed.warnings[0] == "Incomplete: 25 % of the points have no samples (60000)."
+
+
+def test_points_that_similar_ones_show_to_be_slow_are_late() -> None:
+    """All take a thousand times longer than predicted: two tell, and the other long ones are not waited for."""
+    sizes = tuple(range(50_000, 60_000, 1000))
+    backend = FakeBackend(seconds=lambda items, _: 1e-4 * items)
+    guide = Guide({("size", str(size)): 1e-7 * size for size in sizes})
+    settings = Settings(LIMITS, budget_s=0.5, longest_point_s=1.0)
+    measured = measure(backend, sweep=CopyWorkload().sweep(*sizes), settings=settings, guide=guide)
+    assert [p.late for p in measured.points].count(False) == 2
+    assert measured.missing_share == 0.8
+
+
+def test_slow_points_do_not_keep_faster_ones_of_the_same_work_from_running() -> None:
+    """Half of the shapes take a thousand times longer than predicted, and may come first."""
+    sizes = tuple(range(50_000, 50_020))
+    backend = FakeBackend(seconds=lambda items, _: 5.0 if items % 2 else 5e-3)
+    guide = Guide({("size", str(size)): 5e-3 for size in sizes})
+    settings = Settings(LIMITS, budget_s=0.5, longest_point_s=1.0)
+    for seed in range(10):
+        measured = measure(backend, sweep=CopyWorkload().sweep(*sizes), settings=settings, guide=guide, seed=seed)
+        assert [p.late for p in measured.points if p.point.label in map(str, sizes[::2])] == [False] * 10
 
 
 def test_a_suspended_process_loses_no_points() -> None:
@@ -279,6 +302,19 @@ def test_a_long_dispatch_whose_first_run_built_its_kernel_is_run_again_for_its_c
 
     assert point.cost_s == pytest.approx(20e-3)
     assert point.dispatches == 1
+
+
+@pytest.mark.parametrize(("milliseconds", "looks"), [(4, 2), (6, 1)])
+def test_a_dispatch_of_five_milliseconds_needs_no_second_look(milliseconds: int, looks: int) -> None:
+    """Shorter ones are run once more to size their samples."""
+    backend = FakeBackend(seconds=lambda *_: milliseconds * 1e-3)
+    workload = CopyWorkload()
+    point = Point(workload, workload.point({"items": 100}, workload.sweep(100)), 0)
+    Rounds(backend, Bench(backend, FEATURES, LIMITS), Settings(LIMITS), Steps(), "one").chosen(
+        [point], 1, np.random.default_rng(0)
+    )
+
+    assert len(backend.log) == looks
 
 
 def test_points_that_are_measured_once_more_get_half_the_budget_more() -> None:
@@ -328,6 +364,33 @@ def test_a_sample_is_disturbed_until_its_last_dispatch_ends() -> None:
     guide = Guide(spans=lambda _: (Span(middle, middle + 1e-6, frozenset({Cause.PROCESSES})),))
     (point,) = measure(FakeBackend(), sweep=sweep, guide=guide).points
     assert point.discarded == 1
+
+
+def test_points_that_lost_no_sample_are_not_measured_again() -> None:
+    """One of four is disturbed once."""
+    clean = measure(FakeBackend())
+    middle = clean.points[3].taken_at_s[2] + 1e-6
+    guide = Guide(spans=lambda _: (Span(middle, middle + 1e-6, frozenset({Cause.PROCESSES})),))
+    points = measure(FakeBackend(), guide=guide).points
+    assert [point.discarded for point in points] == [0, 0, 0, 1]
+    assert [len(point.samples_s) for point in points[:3]] == [7] * 3
+    assert len(points[3].samples_s) > 7
+
+
+@pytest.mark.parametrize(("budget_s", "settling_s"), [(100.0, 0.5), (2.0, 0.2)])
+def test_clocks_that_do_not_settle_are_waited_for_half_a_second_or_a_tenth_of_the_budget(
+    budget_s: float, settling_s: float
+) -> None:
+    """Each dispatch takes 3 % longer than the one before, at last 3 % of all of them together."""
+    times = (1e-3 * 1.03**n for n in range(1000))
+    backend = FakeBackend(seconds=lambda *_: next(times))
+    workload = CopyWorkload()
+    point = Point(workload, workload.point({"items": 100}, workload.sweep(100)), 0)
+    point.dispatches = 1
+    rounds = Rounds(backend, Bench(backend, FEATURES, LIMITS), Settings(LIMITS, budget_s=budget_s), Steps(), "one")
+    rounds.settle([point])
+
+    assert settling_s <= backend.clock_s < 1.1 * settling_s
 
 
 def test_single_dispatches_shorter_than_the_timers_tick_are_a_reason() -> None:
@@ -430,9 +493,18 @@ def test_nothing_stays_allocated() -> None:
 def test_progress_ends_within_the_sweep() -> None:
     steps = Steps()
     measure(FakeBackend(), progress=steps)
-    assert len(steps.seen) == 4 + 7 * 4
+    assert len(steps.seen) == 1 + 4 + 7 * 4
     assert all(0 <= done <= 1 for _, done in steps.seen)
     assert [done for _, done in steps.seen] == sorted(done for _, done in steps.seen)
+
+
+def test_progress_stops_at_the_end_when_the_budget_is_overrun() -> None:
+    steps = Steps()
+    slow = FakeBackend(seconds=lambda items, _: 1e-7 * items)
+    measure(slow, settings=Settings(LIMITS, budget_s=0.02), progress=steps)
+    assert slow.clock_s > 2 * 0.02
+    assert steps.seen[-1][1] == 1.0
+    assert max(done for _, done in steps.seen) == 1.0
 
 
 def run_workload(backend: FakeBackend, workload: CopyWorkload) -> list[Measurement]:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from gpureport import drafting
 from gpureport.cli import main
 from gpureport.errors import DeviceError
-from gpureport.measure import machine, opencl, presence, sweep
+from gpureport.measure import machine, presence, sweep
 from gpureport.records import Provenance, Verification
 from gpureport.spec.check import check_file
 from gpureport.spec.database import Database, load_database
@@ -38,8 +38,7 @@ A40 = PRESENT.model_copy(update={"index": 2, "name": "NVIDIA A40", "platform": "
 def present(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Three devices that do not exist, and one on which memory can be measured."""
     monkeypatch.chdir(tmp_path)
-    stand_in(monkeypatch, PRESENT, HOSTILE, A40, GPU.model_copy(update={"index": 3}))
-    monkeypatch.setattr(opencl, "OpenCLBackend", lambda _: FakeGpu())
+    stand_in(monkeypatch, PRESENT, HOSTILE, A40, GPU.model_copy(update={"index": 3}), make=FakeGpu)
     monkeypatch.setattr(machine, "free_memory_bytes", lambda _: 2.0**31)
     monkeypatch.setattr(sweep, "verify", lambda *_: Verification(passed=True, cases=()))
     monkeypatch.setattr(drafting, "SWEEP_S", {"gpu": 1.0})
@@ -182,7 +181,7 @@ def test_a_measured_value_has_as_many_digits_as_are_known() -> None:
 def test_the_end_of_the_near_part_tells_the_whole_capacity(monkeypatch: pytest.MonkeyPatch) -> None:
     """One work-item of a cache in two parts sees only its own give out."""
     hopper = GPU.model_copy(update={"name": "NVIDIA H99", "compute_capability": "9.0"})
-    stand_in(monkeypatch, hopper)
+    stand_in(monkeypatch, hopper, make=FakeGpu)
 
     def chase(_: FakeGpu, size: int, steps: int) -> float:
         near, far = L1.share(size), L1.__class__(L2.capacity / 2, 0, 0).share(size)
@@ -201,7 +200,7 @@ def test_the_end_of_the_near_part_tells_the_whole_capacity(monkeypatch: pytest.M
 def test_a_step_that_no_cache_answers_is_a_comment(monkeypatch: pytest.MonkeyPatch) -> None:
     """The unknown architecture knows of a second level only."""
     stranger = GPU.model_copy(update={"name": "Mali", "compute_capability": None, "compute_units": 64})
-    stand_in(monkeypatch, stranger)
+    stand_in(monkeypatch, stranger, make=FakeGpu)
 
     device = new()
     comments = [line for line in Path("drafts/new.yaml").read_text().splitlines() if line.startswith("# ")]
@@ -271,7 +270,7 @@ def test_an_empty_entry_validates_and_lists_every_field(capsys: Captured, monkey
     def absent() -> None:
         raise DeviceError("no OpenCL device found; install one")
 
-    monkeypatch.setattr(presence, "find_devices", absent)
+    monkeypatch.setattr(presence, "present", absent)
 
     assert new("--empty").architecture.id == "generic_gpu"
     text = Path("drafts/new.yaml").read_text()

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpureport.observe.cliffs import cliffs, levels, replicated
+from gpureport.observe.cliffs import cliffs, levels, replicated, summary
 from gpureport.observe.crossings import crossing, falling_fit
-from gpureport.observe.staircase import staircase
+from gpureport.observe.cuts import Plateau, price
+from gpureport.observe.staircase import _without, beside, staircase
 from gpureport.observe.statistics import curve_noise, sampling_noise, strays
 
 OCTAVE = float(np.log(2.0))
@@ -174,3 +175,51 @@ def test_a_crossing_lies_in_its_range() -> None:
     assert value[0] == pytest.approx(2 + 1 / 6)
     assert np.all((low <= value) & (value <= high))
     assert value[1] == pytest.approx(4.0)
+
+
+def test_the_range_of_a_crossing_is_that_of_the_neighbouring_stretches() -> None:
+    """By hand, for a target of -0.5 between the third and the fourth point: each row has slopes of its own."""
+    fit = np.array([[0.0, -0.1, -0.4, -1.0, -1.1], [0.0, -0.2, -0.4, -1.0, -1.5], [0.0, -0.4, -0.45, -0.55, -0.6]])
+    rows = np.full(3, -0.5)
+    chord, low, high = crossing(np.arange(5.0), fit, rows, straight=True)
+    middle, *_ = crossing(np.arange(5.0), fit, rows, straight=False)
+
+    assert chord == pytest.approx([2 + 1 / 6, 2 + 1 / 6, 2.5])
+    assert low == pytest.approx([2.0, 2.0, 2.0])
+    assert high == pytest.approx([2 + 1 / 3, 2.5, 3.0])
+    assert middle == pytest.approx((low + high) / 2)
+
+
+@pytest.mark.parametrize(("per_octave", "count"), [(1, 5), (2, 5), (4, 9), (10, 21)])
+def test_beside_a_step_two_octaves_count_and_five_points_at_least(per_octave: int, count: int) -> None:
+    """Of either end of a plateau; of a plateau of fewer points all of them."""
+    u = np.log(2.0) * np.arange(60) / per_octave
+
+    assert beside(u, Plateau(10, 50), end=True) == Plateau(50 - count, 50)
+    assert beside(u, Plateau(10, 50), end=False) == Plateau(10, 10 + count)
+    assert beside(u, Plateau(10, 13), end=True) == beside(u, Plateau(10, 13), end=False) == Plateau(10, 13)
+
+
+@pytest.mark.parametrize("step", [0, 1])
+def test_a_plateau_that_is_a_part_of_a_ramp_is_left_to_it(step: int) -> None:
+    """Whether the step before it or the one behind it is undone."""
+    z: Any = np.concatenate([np.zeros(10), [-0.3, -0.6, -0.9, -1.2], np.full(10, -1.5)])
+    u: Any = OCTAVE / 4 * np.arange(len(z))
+    costs = price(u, z, np.full(len(z), 0.02))
+    first, part, last = Plateau(0, 10), Plateau(11, 13), Plateau(14, 24)
+
+    assert _without([first, part, last], step, costs) == [first, last]
+
+
+def test_an_interval_is_that_of_all_replicates() -> None:
+    """Of two replicates at 1 and 100, in logarithms; the curve is none of them, but lies in the interval."""
+    curve, replicates = np.log(10.0), np.log([1.0, 100.0])
+    expected = pytest.approx((10.0, 100.0**0.025, 100.0**0.975))
+    found = summary(np.array([curve, *replicates]))
+    drawn = summary(np.array([curve, 0.0, 0.0]), np.array([curve, *replicates]))
+    above = summary(np.array([np.log(1000.0), *replicates]))
+
+    assert (found.value, found.low, found.high) == expected
+    assert (drawn.value, drawn.low, drawn.high) == expected
+    assert (above.low, above.high) == pytest.approx((100.0**0.025, 1000.0))
+    assert summary(np.array([curve])).low is None

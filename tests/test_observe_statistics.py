@@ -117,6 +117,23 @@ def test_medians_of_groups_are_those_of_each_and_so_is_their_noise() -> None:
     assert sampling_noise(groups) == pytest.approx(np.sqrt(excess * (own**2 + pooled**2) / 2 / counts), rel=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("count", "variance", "most"),
+    [(1, 1.0, 1.02), (2, 0.5, 1.02), (3, 1 - np.sqrt(3) / np.pi, 1.10), (4, 0.2982, 1.17)],
+)
+def test_the_noise_of_few_samples_is_not_taken_for_less_than_it_is(count: int, variance: float, most: float) -> None:
+    """Variances of the median of so many Gaussian samples (David and Nagaraja, Order Statistics, 2003, table 3.2.2).
+
+    Points of many samples show what one sample varies by, also for those of one.
+    """
+    rng = np.random.default_rng(12)
+    samples = [np.exp(0.05 * rng.standard_normal(n)) for n in [6] * 4000 + [count] * 10]
+    ratio = sampling_noise(samples)[-10:] / (0.05 * np.sqrt(variance))
+
+    assert ratio == pytest.approx(ratio[0])
+    assert 0.98 <= ratio[0] <= most
+
+
 def test_single_samples_have_no_noise_of_their_own() -> None:
     """Then only the curve can tell."""
     assert not sampling_noise([np.array([1.0]), np.array([2.0])]).any()

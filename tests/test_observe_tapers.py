@@ -8,7 +8,9 @@ import pytest
 
 from gpureport.observe import features_of_curve
 from gpureport.observe.corners import corner
+from gpureport.observe.cuts import Plateau
 from gpureport.observe.features import Curve, curve_features
+from gpureport.observe.tapers import taper
 from gpureport.records import Axis, Metric
 
 ITEMS = Axis(quantity="work_items", label="work-items")
@@ -145,3 +147,25 @@ def test_points_may_differ_from_a_fit_by_the_tolerance_and_twice_the_error_of_tw
     assert fit is not None
     moved = fit.times + np.where(np.abs(u - place) < np.log(2.0), off, 0.0)
     assert replace(fit, times=moved, noise=np.full(len(u), 0.1)).has(place, 0.02) == alike
+
+
+def test_a_peak_of_one_point_before_a_cliff_is_a_plateau() -> None:
+    """The rate is proportional to the work up to the second size, so that nine tenths of it are at 900."""
+    u, z = np.log([100.0, 1000.0, 2000.0, 4000.0]), np.log([[1.0, 10.0, 3.0, 3.0]])
+    found = taper(u, z, np.full(4, 0.01), (Plateau(1, 2), Plateau(2, 4)))
+
+    assert found is not None
+    assert found.n90.value == pytest.approx(900.0)
+    assert taper(u, z, np.full(4, 0.01), (Plateau(0, 1), Plateau(2, 4))) is None
+
+
+@pytest.mark.parametrize(
+    ("place", "error", "rises"), [(0, 0.99, True), (0, 1.01, False), (1, 5.0, True), (3, 5.0, True)]
+)
+def test_a_rise_must_stand_out_of_the_noise_of_the_first_point(place: int, error: float, rises: bool) -> None:
+    """By 4.5 standard errors: those of other points do not matter, since the plateau has many."""
+    u, z = np.log(100.0 * 2.0 ** np.arange(6)), np.log([[1.0, *[1.2] * 5]])
+    noise = np.full(6, 0.01)
+    noise[place] = error * np.log(1.2) / 4.5
+
+    assert (taper(u, z, noise, (Plateau(1, 6),)) is not None) is rises

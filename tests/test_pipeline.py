@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import pytest
 
+from gpureport.measure.measurer import LocalMeasurer
 from gpureport.pipeline import run, wrong_results
 from gpureport.report.document import Report
 from tests.fake_backend import FakeBackend, Steps
@@ -14,7 +15,7 @@ from tests.fake_run import Again, Copy, Missing, plan
 
 def reports(backend: FakeBackend, *workloads: Copy) -> list[Report]:
     saved: list[Report] = []
-    assert run(plan(*workloads), backend, saved.append, Steps()) == saved[-1]
+    assert run(plan(*workloads), LocalMeasurer(backend), saved.append, Steps()) == saved[-1]
     return saved
 
 
@@ -22,7 +23,7 @@ def test_predictions_of_the_specification_are_saved_before_the_first_dispatch() 
     backend = FakeBackend()
     dispatched: list[int] = []
 
-    run(plan(Copy(), Again()), backend, lambda report: dispatched.append(len(backend.log)), Steps())  # noqa: ARG005
+    run(plan(Copy(), Again()), LocalMeasurer(backend), lambda report: dispatched.append(len(backend.log)), Steps())  # noqa: ARG005
 
     assert dispatched[0] == 0
     assert dispatched[1] > 0

@@ -128,7 +128,7 @@ def test_observations_that_were_not_predicted_change_nothing() -> None:
 def _timed(prediction: Prediction, times_s: list[float]) -> Observation:
     """Observe these times at the points of *prediction*, and its features as predicted."""
     points = tuple(
-        ObservedPoint(point=p.point, time_s=time_s, value=1, ci_low=0, ci_high=0, samples=5)
+        ObservedPoint(point=p.point, time_s=time_s, value=1, ci_low=1, ci_high=1, samples=5)
         for p, time_s in zip(prediction.points, times_s, strict=True)
     )
     return _observed(prediction, {}).model_copy(update={"points": points})
@@ -174,6 +174,23 @@ def test_writes_calibrate_the_rate_of_sectors_where_it_was_to_bind() -> None:
         prediction = next(p for p in _predicted(Write(), device) if p.key.sweep == "working_set")
         observation = _timed(prediction, [p.time_s / 2 for p in prediction.points])
         assert calibrated(device, [prediction], [observation]).architecture.sector_writes_per_cycle == expected
+
+
+@pytest.mark.parametrize(("launches", "counts"), [(19, False), (21, True), (39, True)])
+def test_dispatches_of_less_than_twenty_launches_do_not_show_the_rate_of_writes(launches: int, counts: bool) -> None:
+    """Their time may be that of the launch. All measured dispatches take half of the predicted time."""
+    slow = toy(sector_writes_per_cycle=0.04)
+    prediction = next(p for p in _predicted(Write(), slow) if p.key.sweep == "working_set")
+    points = tuple(
+        p.model_copy(update={"time_s": launches * slow.launch.batched_s})
+        for p in prediction.points
+        if p.binding.endswith(" writes")
+    )
+    alike = prediction.model_copy(update={"points": points})
+    found = calibrated(slow, [alike], [_timed(alike, [p.time_s / 2 for p in points])])
+
+    assert points
+    assert found.architecture.sector_writes_per_cycle == pytest.approx(0.08 if counts else 0.04)
 
 
 def test_scattered_writes_calibrate_the_rate_of_lines() -> None:
@@ -248,7 +265,9 @@ def test_a_search_for_work_groups_calibrates_nothing() -> None:
     """Slow ones among them say nothing of the memory; the same times of the sweep over sizes would."""
     predictions = {p.key.sweep: p for p in _predicted(Copy())}
     slow = [
-        ObservedPoint(point=p.point, time_s=3 * p.time_s, value=p.value / 3, ci_low=0, ci_high=0, samples=5)
+        ObservedPoint(
+            point=p.point, time_s=3 * p.time_s, value=p.value / 3, ci_low=p.value / 3, ci_high=p.value / 3, samples=5
+        )
         for p in predictions["working_set"].points
     ]
     for name, changed in (("working_set", True), ("work_group", False)):

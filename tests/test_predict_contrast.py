@@ -161,3 +161,12 @@ def test_tables_side_by_side() -> None:
     assert names == ["launch/queued, alone", "launch/queued, row", "memory/copy"]
     assert len(ratio_table(a, b, sizes=False).columns) == len(ratios.columns) - 1
     assert [row[0] for row in features_table([a, b.side]).rows] == ["memory/copy"]
+
+
+def test_a_device_beside_itself_is_compared_at_every_size() -> None:
+    """The smallest and the largest included."""
+    same = _all(TOY, "memory/copy")
+    (copy,) = contrasts((TOY, TOY), same, same)
+    sizes = {each.point.x for each in same[0].prediction.points}
+
+    assert [point.x for point in copy.points] == pytest.approx(sorted(sizes), rel=1e-5)

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gpureport.predict import variations as vary
 from gpureport.predict.case import Case, Circumstances, case_of
 from gpureport.predict.explain import NOTHING_TO_EXPLAIN, explain
 from gpureport.predict.hypotheses import HYPOTHESES, Hypothesis
 from gpureport.predict.occupancy import Resources
-from gpureport.predict.variations import in_turn, lone_launches
+from gpureport.predict.residency import departed
 from gpureport.records import Axis, Explanation, SweepKey
 from gpureport.spec.models import CpuOccupancy, Device, Extent
 from gpureport.workloads import all_workloads
@@ -246,9 +247,20 @@ def test_a_dispatch_timed_by_itself_is_no_longer_lone_and_pays_its_launch_once()
     case = SWEEPS["no overlap"][-1]
     alone = replace(case, demand=replace(case.demand, alone=True))
 
-    assert lone_launches(alone) == ()
-    both, in_a_row = (sum(part.time_s for part in in_turn(each)) for each in (alone, case))
+    assert vary.lone_launches(alone) == ()
+    both, in_a_row = (sum(part.time_s for part in vary.in_turn(each)) for each in (alone, case))
     assert both - in_a_row == pytest.approx(TOY.launch.single_s - TOY.launch.batched_s)
+
+
+def test_a_whole_cache_serves_working_sets_up_to_its_capacity() -> None:
+    """The curve is halfway down at the capacity; onset and end lie 2 % below and above it."""
+    (case,) = vary.whole_cache(SWEEPS["whole cache"][0])
+
+    for cache in case.device.caches:
+        for extent in (cache.bandwidth_extent, cache.latency_extent, cache.written_extent):
+            assert extent
+            shares = [departed(size * cache.capacity_bytes, cache.capacity_bytes, extent) for size in (0.98, 1, 1.02)]
+            assert shares == pytest.approx([0.05, 0.5, 0.95])
 
 
 def test_ticks_round_up() -> None:
@@ -258,3 +270,111 @@ def test_ticks_round_up() -> None:
 
     assert coarse.time_s == pytest.approx(3 * coarse.tick_s)
     assert ceil(case.time_s / coarse.tick_s) == 3
+
+
+def test_groups_that_start_wave_by_wave_take_eight_times_as_long_to_start() -> None:
+    """A group of 256 work-items has eight waves of 32; the toy starts one group in each cycle of 1 ns."""
+    groups = 10**7
+    (case,) = _over(TOY, [groups * 256], lambda n: Demand(n, (256,)))
+    (slow,) = vary.waves_started(case)
+
+    assert case.time_s == pytest.approx(groups * 1e-9, rel=0.01)
+    assert slow.time_s == pytest.approx(8 * groups * 1e-9, rel=0.01)
+    (odd,) = vary.waves_started(replace(case, demand=Demand(groups * 33, (33,))))
+    assert odd.time_s == pytest.approx(2 * groups * 1e-9, rel=0.01)
+
+
+STENCIL = replace(_stencil(2048, 3.0, loads=4.0), local_conflicts=4.0, lines_per_access=8.0, line_conflicts=2.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("conflicts", {"local_conflicts": 32.0}),
+        ("no_conflicts", {"local_conflicts": 1.0}),
+        ("one_line", {"lines_per_access": 1.0, "line_conflicts": 1.0}),
+        ("banks_apart", {"lines_per_access": 8.0, "line_conflicts": 1.0}),
+        ("line_a_lane", {"lines_per_access": 32.0, "line_conflicts": 2.0}),
+        ("loads_in_turn", {"memory_chain": 5.0}),
+        ("loads_at_once", {"memory_chain": 1.0}),
+        ("reread", {"outer_passes": 5.0}),
+        ("read_once", {"outer_passes": 1.0}),
+    ],
+)
+def test_hypotheses_say_how_often_accesses_are_executed(name: str, expected: dict[str, float]) -> None:
+    """A stencil loads five words in four dependent rounds; a wave has 32 lanes, local memory 32 banks."""
+    (case,) = _over(TOY, [2048], lambda _: STENCIL)
+    (varied,) = getattr(vary, name)(case)
+
+    assert {key: getattr(varied.demand, key, varied.demand.streams[0].outer_passes) for key in expected} == expected
+
+
+@pytest.mark.parametrize(("banks", "lanes", "conflicts"), [(16, 32, 16.0), (32, 8, 8.0), (64, 32, 32.0)])
+def test_conflicts_are_as_many_as_lanes_can_meet_in_one_bank(banks: int, lanes: int, conflicts: float) -> None:
+    """Neither more than the lanes of a wave nor more than the banks."""
+    (case,) = _over(toy(local_memory_banks=banks, wave_width=lanes), [2048], _compute)
+    (varied,) = vary.conflicts(case)
+
+    assert varied.demand.local_conflicts == conflicts
+
+
+def test_a_load_that_is_already_alone_cannot_wait_less() -> None:
+    """Hypotheses that change nothing of a point do not apply to it."""
+    (case,) = _over(TOY, [2048], lambda n: _stencil(n, 1.0))
+
+    assert vary.loads_at_once(case) == ()
+    assert vary.read_once(case) == ()
+    assert vary.no_conflicts(case) == ()
+    assert vary.one_line(case) == ()
+
+
+def test_one_partition_of_two_holds_half_of_the_data() -> None:
+    """Where curves of some kernels leave a cache of both partitions says nothing of one."""
+    (varied,) = vary.one_partition(SWEEPS["to and fro"][0])
+    first, last = varied.device.caches
+
+    assert (first.capacity_bytes, last.capacity_bytes) == (L1.capacity_bytes, L2.capacity_bytes / 2)
+    assert last.ping_pong_extent is None
+    assert last.bandwidth_extent == L2.bandwidth_extent
+
+
+def test_a_thread_has_half_of_a_core_of_two() -> None:
+    """Half of its instructions, private caches and bandwidth; what a thread gets of the second cache is listed."""
+    second = L1.model_copy(update={"name": "L2"})
+    third = L2.model_copy(update={"name": "L3"})
+    device = CPU.model_copy(update={"caches": (L1, second, third)})
+    (case,) = _over(device, [2048], _compute)
+    (varied,) = vary.shared_cores(case)
+    caches = varied.device.caches
+
+    assert [c.capacity_bytes / KIB for c in caches] == [128, 128, 64 * 1024]
+    assert [c.bandwidth_bytes_per_cycle for c in caches] == [64, 128, 16]
+    assert varied.device.architecture.rates_per_cycle["fp32"] == 64
+    assert vary.shared_cores(SWEEPS["conflicts"][0]) == ()
+
+
+@pytest.mark.parametrize(("access", "expected"), [(32, 128), (256, 256)])
+def test_whole_lines_move_where_sectors_did(access: int, expected: int) -> None:
+    """Between caches, and from memory unless it moves more anyway."""
+    memory = TOY.memory.model_copy(update={"access_bytes": access})
+    (case,) = _over(TOY.model_copy(update={"memory": memory}), [2048], _copy)
+    (varied,) = vary.whole_lines(case)
+
+    assert [cache.sector_bytes for cache in varied.device.caches] == [128, 128]
+    assert varied.device.memory.access_bytes == expected
+
+
+def test_a_device_without_caches_has_no_lines_to_move() -> None:
+    """What memory moves at a time stays."""
+    (case,) = _over(TOY.model_copy(update={"caches": ()}), [2048], _copy)
+
+    assert vary.whole_lines(case) == ()
+    assert vary.whole_cache(case) == ()
+    assert vary.to_and_fro(case) == ()
+
+
+def test_only_used_bytes_of_records_move() -> None:
+    """Of 128 bytes a record 16 are used."""
+    (varied,) = vary.useful_bytes(RECORDS[0])
+
+    assert [stream.record_bytes for stream in varied.demand.streams] == [16, 16]

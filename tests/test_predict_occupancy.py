@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpureport.predict.occupancy import Resources, local_memory_in_use_bytes, occupancy
+from gpureport.predict.occupancy import Resources, compiled_resources, local_memory_in_use_bytes, occupancy
+from gpureport.records import Compilation
 from gpureport.spec.models import Architecture
 from tests.toy import (
     ADRENO_RULES,
@@ -122,3 +123,13 @@ def test_groups_that_do_not_run_take_nothing() -> None:
     resident = occupancy(ARCHITECTURE, (1,), Resources(32))
 
     assert local_memory_in_use_bytes(ARCHITECTURE, resident, groups=0.01) == 8 * KIB
+
+
+def test_a_compiler_that_reports_no_local_memory_uses_none() -> None:
+    """One that does not report registers reports nothing that the model could use."""
+    told = Compilation(kernel="copy", options="", registers_per_work_item=40)
+
+    assert compiled_resources(told) == Resources(40, 0, compiled=True)
+    assert compiled_resources(told.model_copy(update={"local_memory_bytes": 512})) == Resources(40, 512, compiled=True)
+    assert compiled_resources(told.model_copy(update={"registers_per_work_item": None})) is None
+    assert compiled_resources(None) is None

@@ -9,7 +9,7 @@ import pytest
 
 from gpureport import drafting
 from gpureport.cli import main
-from gpureport.measure import machine, opencl, sweep
+from gpureport.measure import machine, sweep
 from gpureport.records import Verification
 from gpureport.spec.check import check_file
 from gpureport.spec.database import load_database
@@ -27,8 +27,7 @@ def machine_with_a_gpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_CONFIG_HOME")
-    stand_in(monkeypatch, GPU)
-    monkeypatch.setattr(opencl, "OpenCLBackend", lambda _: FakeGpu())
+    stand_in(monkeypatch, GPU, make=FakeGpu)
     monkeypatch.setattr(machine, "free_memory_bytes", lambda _: 2.0**31)
     monkeypatch.setattr(sweep, "verify", lambda *_: Verification(passed=True, cases=()))
     monkeypatch.setattr(drafting, "SWEEP_S", {"gpu": 1.0})

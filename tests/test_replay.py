@@ -5,6 +5,7 @@ from functools import cache
 
 import pytest
 
+from gpureport.measure.measurer import LocalMeasurer
 from gpureport.pipeline import run
 from gpureport.records import Compilation
 from gpureport.replay import device_of, report_result
@@ -23,7 +24,7 @@ REGISTERS = 40
 
 @cache
 def fake_report() -> Report:
-    return run(plan(*WORKLOADS), FakeBackend(), lambda _: None, Steps())
+    return run(plan(*WORKLOADS), LocalMeasurer(FakeBackend()), lambda _: None, Steps())
 
 
 def report_of(match: DeviceMatch, present: PresentDevice) -> Report:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from gpureport.disturbance import Cause, spans
+from gpureport.measure.measurer import LocalMeasurer
 from gpureport.pipeline import run
 from gpureport.records import Conditions, MeasuredPoint, Reading
 from gpureport.report.conditions import (
@@ -163,7 +164,7 @@ def test_readings_survive_the_file(tmp_path: Path) -> None:
 
 
 def test_a_run_keeps_readings_of_every_workload_and_when_its_sweeps_began() -> None:
-    report = run(plan(Copy(), Again(), Missing()), FakeBackend(clock_s=77.0), lambda _: None, Steps())
+    report = run(plan(Copy(), Again(), Missing()), LocalMeasurer(FakeBackend(clock_s=77.0)), lambda _: None, Steps())
 
     assert [c.workload for c in report.conditions] == ["test/copy", "test/again", "test/missing"]
     assert all(len(c.readings) >= 2 for c in report.conditions)

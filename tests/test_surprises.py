@@ -12,7 +12,7 @@ from gpureport.predict.case import Circumstances
 from gpureport.records import CurveFeature, Explanation, MeasuredPoint, Measurement, Observation, ObservedPoint, Verdict
 from gpureport.report.curves import curves
 from gpureport.report.render import render_html
-from gpureport.report.surprises import answers, claims, fitting, summary, table, tally
+from gpureport.report.surprises import answers, claims, fitting, summary, table, tally, then_off
 from gpureport.report.words import explanations as in_words
 from gpureport.report.words import feature_text
 from gpureport.spec.models import Device
@@ -127,6 +127,16 @@ def test_the_farthest_comes_first() -> None:
     assert tally(EXPLANATIONS).startswith("3 curves differ from a prediction: 1 fit one hypothesis, 1 fit two")
     assert tally(EXPLANATIONS[2:]) == "1 curve differs from a prediction: 1 fit none."
     assert [name for name, _ in claims(EXPLANATIONS)] == ["one buffer", "fill"]
+
+
+def test_a_hypothesis_that_comes_no_nearer_than_the_prediction_is_not_named() -> None:
+    """Neither in the column of what fits nor with what would then be off."""
+    (unexplained,) = (e for e in EXPLANATIONS if e.outcome == "unexplained")
+    worse = unexplained.model_copy(update={"error": 1.01 * unexplained.base_error})
+    assert (fitting(worse), then_off(worse)) == ("none", "")
+    nearer = unexplained.model_copy(update={"error": 0.99 * unexplained.base_error})
+    assert then_off(nearer)
+    assert fitting(nearer).startswith("none (nearest")
 
 
 def test_answers_say_what_fits_most_often() -> None:

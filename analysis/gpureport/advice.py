@@ -143,9 +143,10 @@ def smallest_set(searches: list[dict[str, float]]) -> tuple[str, ...]:
 
     Exact: sets are tried by increasing size. Shapes that serve no more searches than another one are left out, of
     those that serve the same ones all but the best in sum; of several smallest sets the one whose searches' rates
-    are the best in sum is taken.
+    are the best in sum is taken. Of those that are equal in this too, it is the one whose last name in alphabetical
+    order is the last, so that the order of the searches does not matter.
     """
-    for size in range(1, len(searches) + 1):
+    for size, _ in enumerate(searches, start=1):
         sets = list(_covers(_serving(searches), frozenset(range(len(searches))), size))
         if sets:
             best = max(sets, key=lambda shapes: (_total(shapes, searches), sorted(shapes, reverse=True)))

@@ -1,9 +1,8 @@
 """Getting to know a device that has no entry: primitives are measured on it, and say what its queries do not."""
 
-from gpureport.measure.backend import Backend
-from gpureport.measure.limits import Settings, features
+from gpureport.measure.limits import Settings
+from gpureport.measure.measurer import Measurer, Order
 from gpureport.measure.rounds import Progress
-from gpureport.measure.sweep import measure_workload
 from gpureport.observe import observe
 from gpureport.predict.learned import Learned, Shown, learned
 from gpureport.spec.models import Device
@@ -23,11 +22,11 @@ _BEYOND = 2.0
 """By how much further sweeps go where the outermost cache is but a guess."""
 
 
-def get_to_know(backend: Backend, device: Device, settings: Settings, progress: Progress) -> Learned:
+def get_to_know(measurer: Measurer, device: Device, settings: Settings, progress: Progress) -> Learned:
     """Measure the primitives on the open device, and return what they show.
 
     Args:
-        backend: the open device.
+        measurer: of the open device.
         device: as drafted from its queries.
         settings: memory, seed, and the time that a sweep may take.
         progress: is told what is being done.
@@ -35,13 +34,13 @@ def get_to_know(backend: Backend, device: Device, settings: Settings, progress: 
     Returns:
         Measured values, and remarks; among these what could not be measured, and why.
     """
-    present, explored = features(backend.device), _explored(device)
+    explored = _explored(device)
     shown, failed = [], {}
     for workload in select(PRIMITIVES):
         every = workload.sweeps(explored, settings.limits)
         sweeps = [sweep for sweep in every if sweep.axis.quantity != "work_group"]
-        measured = measure_workload(backend, workload, sweeps, present, settings, progress)
-        for sweep, measurement in zip(sweeps, measured, strict=True):
+        measurer.start(Order(workload, sweeps, settings))
+        for sweep, measurement in zip(sweeps, measurer.finish(progress).measurements, strict=True):
             observation = observe(measurement)
             if observation is not None and not measurement.skipped:
                 shown.append(Shown(workload, sweep, observation))

@@ -230,7 +230,7 @@ def _cliff(feature: CurveFeature, context: _Context) -> str:
     near = feature.level.endswith("near")
     size = cache.capacity_bytes / (cache.partitions if near else 1)
     whole = f"{'One partition of ' if near else ''}{cache.name} holds {format_bytes(size)}"
-    stands = _STANDS[feature.ci_low is None]
+    stands = _STANDS[feature in context.prediction.features]
     return f"{whole}; the {feature.position} {stands} {format_ratio(feature.value / size)} of that."
 
 

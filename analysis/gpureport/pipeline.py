@@ -13,16 +13,15 @@ from typing import Literal
 
 from gpureport import __version__
 from gpureport.disturbance import running_clocks
+from gpureport.errors import DeviceError
 from gpureport.evidence import code_evidence
 from gpureport.findings import explained, find
 from gpureport.measure import nvidia
-from gpureport.measure.backend import Backend
-from gpureport.measure.compiling import compile_sweep, programs
-from gpureport.measure.conditions import Watch
+from gpureport.measure.compiling import programs
 from gpureport.measure.limits import Settings, features, sweep_budget_s
 from gpureport.measure.machine import Host, host
+from gpureport.measure.measurer import Measured, Measurer, Order
 from gpureport.measure.rounds import Progress
-from gpureport.measure.sweep import Guide, measure_workload
 from gpureport.observe import observe
 from gpureport.predict import predict, predict_sweep
 from gpureport.predict.calibrate import calibrated
@@ -40,9 +39,10 @@ from gpureport.records import (
 )
 from gpureport.report import document
 from gpureport.report.document import Report
+from gpureport.resuming import end_s, finished_part, later
 from gpureport.spec.models import DeviceMatch
 from gpureport.surprises import Informed, Subject, explanations
-from gpureport.workloads.model import Sweep, Workload
+from gpureport.workloads.model import Workload
 
 Save = Callable[[Report], None]
 
@@ -67,35 +67,53 @@ class Plan:
     asked: document.Settings
 
 
-def run(plan: Plan, backend: Backend, save: Save, progress: Progress) -> Report:
-    """Carry out *plan* on the open device of *backend*.
+def run(plan: Plan, measurer: Measurer, save: Save, progress: Progress, earlier: Report | None = None) -> Report:
+    """Carry out *plan* on the open device of *measurer*.
 
     *save* is called with every prediction from the specification before the first dispatch, after every workload, and
-    at the end. The specification predictions do not change after the first call.
+    at the end. The specification predictions do not change after the first call. Should the device be lost, the run
+    ends with what it has. Workloads that an *earlier*, interrupted run of the same plan finished are not repeated.
     """
-    with Watch(backend) as watch:
-        return _carry_out(_Run(plan, watch.counted(backend), watch), save, progress)
-
-
-def _carry_out(state: "_Run", save: Save, progress: Progress) -> Report:
-    plan = state.plan
-    state.build_ahead()
+    state = _Run(plan, measurer)
+    if earlier is not None:
+        state.take_over(finished_part(earlier))
+    ahead = state.unfinished
+    state.build_ahead(ahead)
     with state.stage("predict"):
-        for workload in plan.workloads:
+        for workload in ahead:
             state.predictions += predict(plan.match.device, workload, plan.settings.limits)
-    specified = tuple(state.predictions)
+    specified = tuple(each for each in state.predictions if each.kind == "specification")
     state.save(save)
-    for workload in plan.workloads:
-        if not workload.primitive:
-            with state.stage("calibrate", workload):
-                state.calibrate(workload, specified)
-        state.measure(workload, progress)
-        state.save(save)
-    report = state.report("complete")
+    last: _Ended | None = None
+    try:
+        for workload in ahead:
+            if last and not state.may_overlap(last.workload, workload):
+                state.conclude(last, save)
+                last = None
+            if not workload.primitive:
+                with state.stage("calibrate", workload):
+                    state.calibrate(workload, specified)
+            state.start(workload)
+            if last:
+                state.conclude(last, save)
+            last = _Ended(workload, measurer.finish(progress))
+    except DeviceError as error:
+        state.stopped = str(error)
+    if last:
+        state.conclude(last, save)
+    report = state.report("partial" if state.stopped else "complete")
     if not report.has_samples:
         report = state.report("failed")
     save(report)
     return report
+
+
+@dataclass(frozen=True)
+class _Ended:
+    """A workload that was measured, and what that gave."""
+
+    workload: Workload
+    measured: Measured
 
 
 @dataclass
@@ -103,8 +121,7 @@ class _Run:
     """What a run has so far."""
 
     plan: Plan
-    backend: Backend
-    watch: Watch
+    measurer: Measurer
     created_at: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
     predictions: list[Prediction] = field(default_factory=list)
     measurements: list[Measurement] = field(default_factory=list)
@@ -119,38 +136,73 @@ class _Run:
     skipped: dict[str, str] = field(default_factory=dict)
     timings: dict[tuple[str, str], float] = field(default_factory=dict)
     """Seconds by stage and workload."""
+    stopped: str = ""
+    """Why the run ended before its last workload."""
+    resumed_at: tuple[str, ...] = ()
+    """When it was continued."""
 
     def __post_init__(self) -> None:
-        """Start the clock, and count what is to be measured."""
-        self._begun_s = self.backend.now()
-        self._sweeps_left = sum(len(self._sweeps(workload)) for workload in self.plan.workloads)
+        """Start the clock, and size the sweeps."""
+        self._begun_s = self.measurer.now()
+        self._state = nvidia.state(self.measurer.device)
+        self._sweeps = {
+            workload.name: workload.sweeps(self.plan.match.device, self.plan.settings.limits)
+            for workload in self.plan.workloads
+        }
+        self._sweeps_left = sum(map(len, self._sweeps.values()))
+        self._earlier_s = 0.0
+
+    @property
+    def unfinished(self) -> tuple[Workload, ...]:
+        """The workloads that are still to be measured."""
+        measured = {_name(measurement.key) for measurement in self.measurements}
+        return tuple(workload for workload in self.plan.workloads if workload.name not in measured)
+
+    def take_over(self, earlier: Report) -> None:
+        """Continue a run that has finished what is in *earlier*."""
+        self.created_at, self.resumed_at = earlier.created_at, (*earlier.resumed_at, self.created_at)
+        self.predictions += earlier.predictions
+        self.measurements += earlier.measurements
+        self.observations += earlier.observations
+        self.findings += earlier.findings
+        self.explanations += earlier.explanations
+        self.evidence += earlier.evidence
+        self.conditions += earlier.conditions
+        self.clocks += earlier.machine.clocks if earlier.machine else ()
+        self.skipped |= {name: info.skipped for name, info in earlier.workloads.items() if info.skipped}
+        self.timings |= {(each.stage, each.workload): each.seconds for each in earlier.timings}
+        self._sweeps_left = sum(len(self._sweeps[workload.name]) for workload in self.unfinished)
+        self._earlier_s = end_s(earlier)
+
+    def may_overlap(self, last: Workload, following: Workload) -> bool:
+        """Say whether one workload may be measured while what the one before it gave is looked into.
+
+        Not on processors, whose cores that takes, and not where predictions wait for the last primitive.
+        """
+        return self.measurer.device.kind != "cpu" and last.primitive == following.primitive
 
     @contextmanager
     def stage(self, name: str, workload: Workload | None = None) -> Iterator[None]:
         """Count the time of what is done inside."""
-        began = self.backend.now()
+        began = self.measurer.now()
         try:
             yield
         finally:
-            self._spend(name, workload, self.backend.now() - began)
+            self._spend(name, workload, self.measurer.now() - began)
 
     def _spend(self, stage: str, workload: Workload | None, seconds: float) -> None:
         key = stage, workload.name if workload else ""
         self.timings[key] = self.timings.get(key, 0.0) + seconds
 
-    def build_ahead(self) -> None:
-        """Begin to build the kernels of all workloads while they are predicted."""
-        present = features(self.backend.device)
-        workloads = self.plan.workloads
-        self.backend.build_ahead(key for each in workloads for key in programs(each, self._sweeps(each), present))
+    def build_ahead(self, workloads: Sequence[Workload]) -> None:
+        """Begin to build the kernels of workloads while they are predicted."""
+        present = features(self.measurer.device)
+        self.measurer.build_ahead(key for each in workloads for key in programs(each, self._sweeps[each.name], present))
 
     def save(self, save: Save) -> None:
         """Save what there is."""
         with self.stage("save"):
             save(self.report("partial"))
-
-    def _sweeps(self, workload: Workload) -> tuple[Sweep, ...]:
-        return workload.sweeps(self.plan.match.device, self.plan.settings.limits)
 
     def _settings(self, workload: Workload) -> Settings:
         """Return the settings of a workload's sweeps, with their share of the time that is left.
@@ -160,9 +212,9 @@ class _Run:
         settings = self.plan.settings
         weight = _WEIGHT if workload.primitive and workload.essential else 1.0
         share_s = sweep_budget_s(
-            self.backend.device.kind,
+            self.measurer.device.kind,
             quick=settings.limits.quick,
-            spent_s=self.backend.now() - self._begun_s - sum(m.gap_s for m in self.measurements),
+            spent_s=self._earlier_s + self.measurer.now() - self._begun_s - sum(m.gap_s for m in self.measurements),
             sweeps_left=self._sweeps_left,
         )
         return replace(settings, budget_s=min(settings.budget_s, weight * share_s))
@@ -178,33 +230,39 @@ class _Run:
 
     def calibrate(self, workload: Workload, specified: Sequence[Prediction]) -> None:
         """Predict the sweeps of a workload once more, from what primitives measured and from compiled kernels."""
-        present = features(self.backend.device)
         primitives = [o for o in self.observations if _is_primitive(o.key, self.plan.workloads)]
-        if not primitives or workload.missing(present):
+        if not primitives or workload.missing(features(self.measurer.device)):
             return
         device = calibrated(self.plan.match.device, specified, primitives)
         told: dict[str, list[Resources | None]] = {}
-        for sweep in self._sweeps(workload):
-            compiled = [compiled_resources(facts) for facts in compile_sweep(self.backend, workload, sweep, present)]
+        sweeps = self._sweeps[workload.name]
+        compilations = self.measurer.compiled(workload, sweeps)
+        for sweep in sweeps:
+            compiled = [compiled_resources(facts) for facts in compilations[sweep.name]]
             self.predictions.append(predict_sweep(device, workload, sweep, "calibrated", compiled))
             told[sweep.name] = compiled
         self.informed[workload.name] = Informed(device, told)
 
-    def measure(self, workload: Workload, progress: Progress) -> None:
-        """Verify and time a workload; observe each of its sweeps."""
-        sweeps, present, began = self._sweeps(workload), features(self.backend.device), self.backend.now()
-        settings, guide = self._settings(workload), Guide(self._expected(workload), self.watch.spans)
-        with self.watch.measuring():
-            measured = tuple(
-                self._dated(measurement)
-                for measurement in measure_workload(self.backend, workload, sweeps, present, settings, progress, guide)
-            )
-        read = Conditions(workload=workload.name, readings=self.watch.taken())
+    def start(self, workload: Workload) -> None:
+        """Begin to verify and time a workload.
+
+        Raises:
+            DeviceError: the device was lost.
+        """
+        sweeps = self._sweeps[workload.name]
+        self.measurer.start(Order(workload, sweeps, self._settings(workload), self._expected(workload)))
+        self._sweeps_left -= len(sweeps)
+
+    def conclude(self, ended: _Ended, save: Save) -> None:
+        """Look into what measuring a workload gave: observe each of its sweeps, compare, explain; save."""
+        workload, dated = ended.workload, later(ended.measured, self._earlier_s)
+        measured, after = dated.measurements, dated.aftermath
+        sweeps = self._sweeps[workload.name]
+        read = Conditions(workload=workload.name, readings=after.readings)
         self.conditions.append(read)
         running_s = sum(measurement.duration_s for measurement in measured)
         self._spend("measure", workload, running_s)
-        self._spend("verify", workload, self.backend.now() - began - running_s)
-        self._sweeps_left -= len(sweeps)
+        self._spend("verify", workload, max(0.0, after.took_s - running_s))
         self.measurements += measured
         with self.stage("evidence", workload):
             self.evidence += code_evidence(workload, self.plan.match.device, measured)
@@ -212,21 +270,18 @@ class _Run:
             self.observations += [observation for each in measured if (observation := observe(each))]
         reasons = {m.skipped for m in self.measurements if _name(m.key) == workload.name}
         if None not in reasons:
-            self.skipped[workload.name] = next((reason for reason in reasons if reason), "it has no sweeps here")
-        clocks = nvidia.state(self.backend.device).clocks_hz
+            missing = workload.missing(features(self.measurer.device))
+            self.skipped[workload.name] = missing or next(filter(None, reasons), "it has no sweeps here")
+        self._state, clocks = after.state, after.state.clocks_hz
         self.clocks += [
             document.Clock(label=f"{name} after {workload.name}", clock_hz=clock) for name, clock in clocks.items()
         ]
         with self.stage("explain", workload):
             running_hz = running_clocks(read.readings)
             clock_hz = median(running_hz) if running_hz else clocks.get(nvidia.CLOCK)
-            known = Circumstances(clock_hz, self.backend.device.timer_resolution_s)
+            known = Circumstances(clock_hz, self.measurer.device.timer_resolution_s)
             self._find(Subject(workload, sweeps, self.plan.match.device, self.informed.get(workload.name), known))
-
-    def _dated(self, measurement: Measurement) -> Measurement:
-        """Note when a measurement that has just ended began."""
-        began_s = self.watch.since_began(self.backend.now() - measurement.duration_s)
-        return measurement.model_copy(update={"began_s": round(began_s, 6)})
+        self.save(save)
 
     def _find(self, subject: Subject) -> None:
         """Compare what was observed of a workload with its predictions; explain what is not as predicted.
@@ -249,13 +304,15 @@ class _Run:
             tool_version=__version__,
             created_at=self.created_at,
             status=status,
+            stopped=self.stopped,
+            resumed_at=self.resumed_at,
             device=match.device,
             match=document.Match(entry=match.entry_id, how=match.how, draft=match.draft, notes=match.notes),
             machine=document.Machine(
                 **asdict(self._host),
-                opencl=self.backend.device,
+                opencl=self.measurer.device,
                 clocks=tuple(self.clocks),
-                vendor_facts=nvidia.state(self.backend.device).facts,
+                vendor_facts=self._state.facts,
             ),
             settings=self.plan.asked,
             workloads={w.name: document.workload_info(w, self.skipped.get(w.name)) for w in self.plan.workloads},

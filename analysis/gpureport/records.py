@@ -7,9 +7,26 @@ units with the unit in the field's name, and is stored in ``report.json`` as it 
 """
 
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from gpureport.quantities import (
+    Amount,
+    Compact,
+    CompactLogarithm,
+    CompactPositive,
+    CompactSeconds,
+    CompactShare,
+    CompactSigned,
+    Count,
+    Items,
+    Many,
+    Rough,
+    RoughShare,
+    Table,
+    Whole,
+)
 
 
 class Record(BaseModel):
@@ -17,17 +34,6 @@ class Record(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
-
-def _rounded(value: float) -> float:
-    """Keep nine significant digits: more than any timer has; what a report stores is then what was computed with."""
-    return float(f"{value:.9g}")
-
-
-Compact = Annotated[float, AfterValidator(_rounded)]
-"""A float of nine significant digits."""
-
-Rough = Annotated[float, AfterValidator(lambda value: float(f"{value:.4g}"))]
-"""A float of four significant digits: what is known of an uncertainty."""
 
 Feature = Literal["cliff", "taper", "rate"]
 """What a finding is about: where a cache gives out, how much work fills the device, how fast it then runs."""
@@ -83,10 +89,10 @@ class PointKey(Record):
 
     label: str
     """How a table names it, e.g. ``4096 x 4096`` or ``16 x 16``."""
-    parameters: dict[str, int]
-    work: Compact
+    parameters: Table[str, Whole]
+    work: CompactPositive
     """Units of work of one dispatch (in-kernel repeats included), see :class:`Metric`."""
-    work_items: int
+    work_items: Items
     working_set_bytes: Compact
     """Footprint: all lines of all buffers touched between reuses."""
     x: Compact
@@ -96,16 +102,16 @@ class PointKey(Record):
 class Occupancy(Record):
     """How much of a compute unit the kernel may fill, and what limits it."""
 
-    work_group: tuple[int, ...]
-    registers_per_work_item: int
-    local_memory_bytes: int
+    work_group: Many[Count]
+    registers_per_work_item: Whole
+    local_memory_bytes: Whole
     """Local memory of one work-group, before granules and reserves."""
     source: Literal["compiled", "assumed"]
     """``compiled``: the driver's own figures; ``assumed``: the workload's estimate, before compiling."""
-    groups_per_compute_unit: int
-    waves_per_compute_unit: int
-    max_waves_per_compute_unit: int
-    fraction: float
+    groups_per_compute_unit: Whole
+    waves_per_compute_unit: Whole
+    max_waves_per_compute_unit: Whole
+    fraction: Amount
     """Resident waves / most waves a compute unit holds, 0…1."""
     limiter: str
     """``work-groups``, ``waves``, ``registers``, ``local memory``, or ``work-group size`` if none fits."""
@@ -115,11 +121,11 @@ class PredictedPoint(Record):
     """What the model says of one point."""
 
     point: PointKey
-    time_s: Compact
+    time_s: CompactPositive
     """Predicted time of one dispatch."""
-    value: Compact
+    value: CompactPositive
     """The same in the sweep's metric."""
-    ceilings_s: dict[str, Compact]
+    ceilings_s: Table[str, Compact]
     """Time that each ceiling alone would take: ``launch``, ``groups``, ``latency``, ``L1``, ``L2``, ``DRAM``,
     ``int32``, ``shuffle``, …"""
     binding: str
@@ -130,7 +136,7 @@ class PredictedPoint(Record):
     """Lane operations of the dispatch, all classes but memory (the roofline's y = operations / time)."""
     memory_bytes: Compact = 0.0
     """Bytes that would move to and from memory if no cache held anything from before (whole lines, with fill)."""
-    spread: Rough = 1.0
+    spread: Annotated[Rough, Field(ge=1)] = 1.0
     """Time and value lie between themselves / spread and themselves x spread in 95 % of cases, if the uncertainties of
     the device's facts are right; 1: no interval was worked out."""
 
@@ -142,13 +148,13 @@ class CurveFeature(Record):
     position: Position
     level: str
     """Which level it belongs to: ``L2`` (the level that gives out), ``device`` (taper), ``DRAM`` (plateau)."""
-    value: Compact
+    value: CompactPositive
     unit: str
     """``B`` for cliffs, ``work-items`` for tapers, the metric's unit (``B/s``, ``s``, ``cells/s``) for rates."""
-    ci_low: Compact | None = None
-    ci_high: Compact | None = None
+    ci_low: CompactPositive | None = None
+    ci_high: CompactPositive | None = None
     """95 % interval; ``None`` for a prediction that has none."""
-    best_point: Compact | None = None
+    best_point: CompactPositive | None = None
     """Of a plateau that is fitted without launch cost, and so lies above all of its points: the best value of these.
     ``None``: points reach the value."""
 
@@ -164,7 +170,7 @@ class Sensitivity(Record):
     """One standard deviation of the fact, relative."""
     effect: Rough
     """By how much that moves times, relative: root mean square over points."""
-    share: Rough
+    share: RoughShare
     """Its part in the predictions' variance, 0…1."""
 
 
@@ -177,7 +183,7 @@ class Sum(Record):
     """In names of facts, of what the workload asks, and of earlier sums."""
     numbers: str
     """The same with numbers put in, in SI base units."""
-    value: Compact
+    value: CompactSigned
 
 
 class Arithmetic(Record):
@@ -185,7 +191,7 @@ class Arithmetic(Record):
 
     point: str
     """As tables name it."""
-    sums: tuple[Sum, ...]
+    sums: Many[Sum]
 
 
 class Prediction(Record):
@@ -196,15 +202,15 @@ class Prediction(Record):
     """``specification``: from the YAML entry alone. ``calibrated``: plus measured primitives of other workloads."""
     metric: Metric
     axis: Axis
-    points: tuple[PredictedPoint, ...]
-    features: tuple[CurveFeature, ...]
-    occupancy: tuple[Occupancy, ...]
+    points: Many[PredictedPoint]
+    features: Many[CurveFeature]
+    occupancy: Many[Occupancy]
     """One entry a work-group shape that the sweep uses."""
-    notes: tuple[str, ...] = ()
+    notes: Many[str] = ()
     """What was assumed, in sentences."""
     made_at: str = ""
     """ISO 8601 time, UTC."""
-    sensitivities: tuple[Sensitivity, ...] = ()
+    sensitivities: Many[Sensitivity] = ()
     """Facts that its interval comes from, the greatest share first; those of little share are left out."""
     arithmetic: Arithmetic | None = None
     """Of the sweep's largest point; of few sweeps, as examples."""
@@ -214,11 +220,11 @@ class MeasuredPoint(Record):
     """The raw samples of one point."""
 
     point: PointKey
-    samples_s: tuple[Compact, ...] = ()
+    samples_s: Many[CompactSeconds] = ()
     """Seconds of one dispatch, one figure a sample, in the order in which they were taken."""
-    taken_at_s: tuple[Compact, ...] = ()
+    taken_at_s: Many[Compact] = ()
     """When each sample was taken, seconds since the sweep began (points are interleaved in random order)."""
-    dispatches_per_sample: int = 1
+    dispatches_per_sample: Count = 1
     method: Literal["event", "batch"] = "event"
     """``event``: one dispatch between its own device time stamps. ``batch``: many dispatches back to back in one
     in-order queue, first start to last end, divided by their number; then launch cost is part of the time."""
@@ -226,10 +232,16 @@ class MeasuredPoint(Record):
     """Why there are no samples, or no more than there are, in a sentence."""
     late: bool = False
     """Whether there are none because the time was too short, not because the device refused the point."""
-    discarded: int = 0
+    discarded: Whole = 0
     """Samples that were discarded because other load disturbed the device while they were taken."""
-    drifted: int = 0
+    drifted: Whole = 0
     """Samples that were discarded because the point's times rose or fell while they were taken."""
+
+    @model_validator(mode="after")
+    def _paired(self) -> Self:
+        if len(self.taken_at_s) not in (0, len(self.samples_s)):
+            raise ValueError("must have as many values in taken_at_s as in samples_s, or none")
+        return self
 
 
 class MachineCode(Record):
@@ -237,27 +249,27 @@ class MachineCode(Record):
 
     form: str
     """What was read: ``PTX`` (NVIDIA's virtual instructions, before ptxas), ``x86-64``, ``AArch64``."""
-    counts: dict[str, int]
+    counts: Table[str, Whole]
     """Number of instructions by class: ``fp32``, ``int``, ``logic``, ``global load``, ``branch``, …"""
-    global_loads: dict[int, int]
+    global_loads: Table[Whole, Whole]
     """Loads from global memory: number by width in bytes. A processor has but one kind of memory: all loads that go
     neither to the stack nor to constants beside the code."""
-    global_stores: dict[int, int]
-    loaded_bytes: tuple[int, int] | None = None
+    global_stores: Table[Whole, Whole]
+    loaded_bytes: tuple[Whole, Whole] | None = None
     """Least and most bytes of global memory that a work-item loads on its way through the code, leaving out ways that
     access nothing; ``None``: not known (a processor's code, loops that access memory, calls)."""
-    stored_bytes: tuple[int, int] | None = None
+    stored_bytes: tuple[Whole, Whole] | None = None
     """The same of what it stores."""
     loops: bool
     """Whether a branch leads back: then instructions are executed more often than they are counted."""
-    calls: tuple[str, ...] = ()
+    calls: Many[str] = ()
     """Functions that are called; what they consist of is not counted."""
     vectorised: bool | None = None
     """Processors only: whether most of what the innermost loops access (or compute, if they access nothing) is taken
     as vectors."""
-    vector_loops: int = 0
+    vector_loops: Whole = 0
     """Innermost loops, of a processor's code, that are mostly vectors."""
-    scalar_loops: int = 0
+    scalar_loops: Whole = 0
     """Innermost loops, of a processor's code, that are mostly scalars: remainders of vector loops, too."""
 
     def __hash__(self) -> int:
@@ -271,16 +283,16 @@ class Compilation(Record):
     kernel: str
     options: str
     log: str = ""
-    registers_per_work_item: int | None = None
-    local_memory_bytes: int | None = None
-    private_bytes: int | None = None
+    registers_per_work_item: Whole | None = None
+    local_memory_bytes: Whole | None = None
+    private_bytes: Whole | None = None
     """Spilled or private memory of one work-item, if the runtime tells."""
-    spill_bytes: int | None = None
+    spill_bytes: Whole | None = None
     """Bytes of spilled registers that a work-item stores (as ptxas counts) or keeps in memory (elsewhere)."""
-    wave_width: int | None = None
+    wave_width: Whole | None = None
     """The sub-group width actually used, where the code or the runtime tells; else the preferred multiple of
     work-group sizes."""
-    max_work_group: int | None = None
+    max_work_group: Whole | None = None
     told_by: str = ""
     """Where registers and memory come from: ``ptxas``, ``code object`` or ``runtime``."""
     code: MachineCode | None = None
@@ -291,7 +303,7 @@ class Verification(Record):
     """Whether the kernel's results equal the NumPy reference, checked before anything is timed."""
 
     passed: bool
-    cases: tuple[str, ...]
+    cases: Many[str]
     """What was checked, e.g. ``97 x 61, 3 generations``."""
     message: str = ""
     """For a failure: which case, how many elements differ, the first of them."""
@@ -303,18 +315,18 @@ class Measurement(Record):
     key: SweepKey
     metric: Metric
     axis: Axis
-    points: tuple[MeasuredPoint, ...] = ()
-    compilation: tuple[Compilation, ...] = ()
+    points: Many[MeasuredPoint] = ()
+    compilation: Many[Compilation] = ()
     verification: Verification | None = None
     skipped: str | None = None
     """Why the whole sweep was not run, in a sentence."""
     failed: bool = False
     """Whether it was not run because a kernel did not build or could not be launched, not for lack of a feature."""
     started_at: str = ""
-    duration_s: float = 0.0
+    duration_s: Amount = 0.0
     began_s: Compact | None = None
     """When it began, on the clock of the run's :class:`Reading`; ``None``: there are no readings."""
-    gap_s: float = 0.0
+    gap_s: Amount = 0.0
     """Part of the duration in which the process did not run: it was suspended, or waited far longer than expected."""
 
     @property
@@ -337,13 +349,13 @@ class Reading(Record):
     """Whether a workload was being verified or timed."""
     occupied_total_s: Compact | None = None
     """Time in which this run could have had work on the device; it had none in the rest."""
-    clock_hz: Compact | None = None
+    clock_hz: CompactPositive | None = None
     """Of instructions (NVIDIA: SM clock); of processors, the median over some cores."""
-    utilisation: Rough | None = None
+    utilisation: RoughShare | None = None
     """Share of the last moments (at most a second) in which kernels of any process ran."""
-    others_utilisation: Rough | None = None
+    others_utilisation: RoughShare | None = None
     """The same of other processes, where the driver counts each; at least this much."""
-    other_processes: int | None = None
+    other_processes: Whole | None = None
     """Number of other processes with a compute context on the device."""
     throttle_reasons: tuple[str, ...] | None = None
     """Why the clock is not higher: ``idle``, ``power cap``, …; empty: no reason."""
@@ -353,7 +365,7 @@ class Reading(Record):
     """Time in which the hypervisor ran something else although cores had work."""
     cpu_own_total_s: Compact | None = None
     """Processor time of this process and of its children that have ended."""
-    context_switches: int | None = None
+    context_switches: Whole | None = None
     """Involuntary ones of this process, since the first reading."""
     load_average: Rough | None = None
     """Over one minute: processes that run or wait for a core."""
@@ -364,21 +376,21 @@ class Conditions(Record):
 
     workload: str
     """``family/variant``."""
-    readings: tuple[Reading, ...]
+    readings: Many[Reading]
 
 
 class ObservedPoint(Record):
     """The statistics of one point."""
 
     point: PointKey
-    time_s: Compact
+    time_s: CompactPositive
     """Median time of one dispatch."""
-    value: Compact
+    value: CompactPositive
     """Median in the sweep's metric."""
-    ci_low: Compact
-    ci_high: Compact
+    ci_low: CompactPositive
+    ci_high: CompactPositive
     """95 % interval of the median, in the sweep's metric."""
-    samples: int
+    samples: Whole
 
 
 class Observation(Record):
@@ -387,9 +399,9 @@ class Observation(Record):
     key: SweepKey
     metric: Metric
     axis: Axis
-    points: tuple[ObservedPoint, ...]
-    features: tuple[CurveFeature, ...]
-    warnings: tuple[str, ...] = ()
+    points: Many[ObservedPoint]
+    features: Many[CurveFeature]
+    warnings: Many[str] = ()
     """Drift, two clock states, too few samples: what a reader must know before trusting the curve."""
 
 
@@ -428,17 +440,17 @@ class Finding(Record):
     level: str
     basis: Literal["specification", "calibrated"]
     """Which prediction it is held against."""
-    predicted: Compact | None
-    observed: Compact | None
-    ci_low: Compact | None
-    ci_high: Compact | None
+    predicted: CompactPositive | None
+    observed: CompactPositive | None
+    ci_low: CompactPositive | None
+    ci_high: CompactPositive | None
     unit: str
-    ratio: Compact | None
+    ratio: CompactPositive | None
     """Observed / predicted."""
-    predicted_low: Compact | None = None
-    predicted_high: Compact | None = None
+    predicted_low: CompactPositive | None = None
+    predicted_high: CompactPositive | None = None
     """95 % interval of the prediction, from the uncertainties of the device's facts."""
-    best_point: Compact | None = None
+    best_point: CompactPositive | None = None
     """Of what was observed, see :class:`CurveFeature`."""
     verdict: Verdict
     explanation: str
@@ -454,18 +466,18 @@ class Explanation(Record):
     key: SweepKey
     basis: Literal["specification", "calibrated"]
     """The prediction that the hypotheses change."""
-    base_error: Compact
+    base_error: CompactLogarithm
     """Of that prediction."""
     hypothesis: str | None
     """Name of the one whose curve is nearest; ``None`` if none changes the curve."""
-    error: Compact | None
+    error: CompactLogarithm | None
     next_best: str | None
     """Name of the nearest one that makes another curve."""
-    next_error: Compact | None
-    better_than_base: Compact
+    next_error: CompactLogarithm | None
+    better_than_base: CompactShare
     """How sure it is that the nearest is nearer than the prediction, and than the next: the share of the bootstrap's
     draws of points that say so."""
-    better_than_next: Compact
+    better_than_next: CompactShare
     outcome: Literal["explained", "ambiguous", "unexplained"]
     """``explained``: one surely takes away half the error at least, and no other does so nearly as well.
     ``ambiguous``: another does. ``unexplained``: none takes away half."""
@@ -494,7 +506,7 @@ class CodeEvidence(Record):
     stores_bytes_compiled: Compact | None
     stores_bytes_model: Compact
     vectorised: bool | None
-    spill_bytes: int | None
+    spill_bytes: Whole | None
     agrees: bool | None
     """Whether the model's bytes lie between the least and the most, or within a few percent; ``None``: not
     comparable."""

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from gpureport import published
-from gpureport.predict import limits_of
+from gpureport.predict import asked, limits_of
+from gpureport.predict.model import point_time
 from gpureport.predict.occupancy import Resources, compiled_resources
 from gpureport.records import Compilation, Measurement
 from gpureport.report.document import Publication, Report
@@ -89,7 +90,7 @@ def report_result(report: Report, name: str, database: Database, workloads: Iter
             workload = known[f"{key.workload}/{key.variant}"]
             points = predicted.get(str(key), [])
             series.append(_series(device, workload, measurement, points, report.publication))
-        except KeyError:  # the workload, or a parameter
+        except (KeyError, ValueError, ArithmeticError):  # the workload, a parameter, or a value that it cannot have
             unknown.append(str(key))
     return Result(name, device, tuple(series), tuple(unknown), published=report.publication is not None)
 
@@ -140,9 +141,10 @@ def _series(
 
     Raises:
         KeyError: the workload asks for a parameter that its points had not then.
+        ValueError: a parameter has a value that the workload's points cannot have.
+        ArithmeticError: the same.
     """
     points = predicted or [point.point.parameters for point in measurement.points]
-    workload.demand(points[0], device)
     name = measurement.key.sweep
     today = next((each for each in workload.sweeps(device, limits_of(device)) if each.name == name), None)
     sweep = Sweep(
@@ -154,6 +156,8 @@ def _series(
         alone=bool((today and today.alone) or (publication and publication.alone)),
         read_between=bool(publication and publication.read_between),
     )
+    for parameters in points:
+        point_time(*asked(device, workload, sweep, parameters, None))
     compiled = tuple(_resources(workload.build_options(parameters), measurement.compilation) for parameters in points)
     return Series(workload, sweep, _renewed(measurement, workload, sweep), compiled=compiled)
 

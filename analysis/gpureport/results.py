@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from gpureport import published
 from gpureport.errors import InputError
+from gpureport.inputs import real_path
 from gpureport.report.document import FILE_NAME, Report, load_report
 from gpureport.spec.database import Database
 
@@ -27,8 +28,8 @@ def is_record(path: Path) -> bool:
 def short_name(path: Path) -> str:
     """Return what tells a report from others: of a folder, or of a file called like every report, the folder's name."""
     if path.is_dir():
-        return path.resolve().name
-    return path.resolve().parent.name if path.name == FILE_NAME else path.stem
+        return real_path(path).name
+    return real_path(path).parent.name if path.name == FILE_NAME else path.stem
 
 
 def unique_names(names: "Iterable[str]") -> list[str]:
@@ -45,7 +46,7 @@ def records_of(source: Path) -> tuple[Path, ...]:
     """Return the published records of a folder that holds no report; none for anything else."""
     if not source.is_dir() or (source / FILE_NAME).exists():
         return ()
-    return tuple(sorted(file for file in source.iterdir() if is_record(file)))
+    return tuple(sorted(file for file in source.glob(f"*{RECORD_SUFFIX}") if is_record(file)))
 
 
 def runs_of(source: str) -> tuple[str, ...]:

@@ -38,6 +38,8 @@ def off_by(error: float) -> str:
 def requirement(message: str) -> str:
     """Say in people's words what pydantic's *message* asks for: ``must be a whole number``."""
     message = re.sub(r"^(Value error|Assertion failed), | after validation\b.*", "", message)
+    message = re.sub(r"greater than or equal to 0\.0{20,}\d+", "above zero", message)
+    message = re.sub(r"\d{25,}(\.0)?", lambda number: f"{float(number[0]):g}", message)
     asked = re.match(r"(?:Input|\w+) should (.*)", message)
     if asked is None:
         return message[:1].lower() + message[1:]
@@ -48,10 +50,15 @@ def requirement(message: str) -> str:
 
 def quoted(text: str, most: int = 60) -> str:
     """Quote what somebody typed, cut to *most* characters."""
-    return repr(text if len(text) <= most else f"{text[: most - 1]}…")
+    return repr(shortened(text, most))
+
+
+def shortened(text: str, most: int = 60) -> str:
+    """Cut *text* to *most* characters."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def legible(text: str, most: int = 200) -> str:
     """Return what somebody else calls something without what would steer a terminal, cut to *most* characters."""
     text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    return shortened(text, most)

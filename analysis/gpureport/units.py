@@ -11,6 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from gpureport.errors import InputError
+from gpureport.text import quoted, shortened
 
 if TYPE_CHECKING:
     from pint import UnitRegistry
@@ -100,11 +101,11 @@ def parse(value: object, dimension: Dimension) -> float:
     """
     number, unit = _split(value, dimension)
     if unit not in _UNITS[dimension]:
-        raise InputError(_wrong_unit(str(value).strip(), number, unit, dimension))
+        raise InputError(_wrong_unit(shortened(str(value).strip()), number, unit, dimension))
     result = float(f"{number * _factor(unit, dimension):.15g}")
     if not math.isfinite(result) or result <= 0:
         wrong = "too large to be true" if result > 0 else "not above zero"
-        raise InputError(f"{str(value).strip()!r} is {wrong}; {_expected(dimension)}")
+        raise InputError(f"{quoted(str(value).strip())} is {wrong}; {_expected(dimension)}")
     return result
 
 
@@ -134,8 +135,7 @@ def _split(value: object, dimension: Dimension) -> tuple[float, str]:
 def _shown(value: object) -> str:
     """Show what was written, cut to a sensible length."""
     text = {None: "nothing", True: "true", False: "false"}.get(value) if value in (None, True, False) else None
-    shown = text or repr(value)
-    return shown if len(shown) <= 60 else shown[:57] + "..."
+    return text or shortened(repr(value))
 
 
 def _expected(dimension: Dimension) -> str:

@@ -1,11 +1,8 @@
 """The command line: the only room that prints or exits."""
 
-import _thread
 import gc
-import signal
 import sys
 from collections.abc import Sequence
-from threading import Thread
 from typing import NoReturn
 
 from gpureport.cli.streams import provide_streams
@@ -62,23 +59,4 @@ def run() -> NoReturn:
     provide_streams()
     # Classes, records and reports stay: looking for garbage among them again and again takes a sixth of a command.
     gc.set_threshold(1_000_000, 20, 20)
-    _keep_interrupts()
     sys.exit(main())
-
-
-def _keep_interrupts() -> None:
-    """Let a thread of ours take SIGINT, so that no handler of an OpenCL compiler does.
-
-    LLVM, which PoCL and others compile with, puts a handler of its own before Python's while it writes a file; it
-    deletes that file, and a signal that comes while it is being put there ends the process.
-    """
-    if not hasattr(signal, "pthread_sigmask"):
-        return
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # inherited by every thread that a driver starts
-    Thread(target=_pass_interrupts_on, daemon=True).start()
-
-
-def _pass_interrupts_on() -> None:
-    while True:
-        signal.sigwait({signal.SIGINT})
-        _thread.interrupt_main()

@@ -78,6 +78,15 @@ RunsOption = Annotated[
         metavar="N",
     ),
 ]
+ResumeOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--resume",
+        help="Continue the interrupted run of this report, or folder, with its settings; what it finished is not "
+        "measured again.",
+        metavar="REPORT",
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")]
 DevicesDirOption = Annotated[
     list[Path] | None,
@@ -110,6 +119,20 @@ def _leave_to_subcommand(context: typer.Context) -> int:
     return 0
 
 
+def _refuse_beside_resume(context: typer.Context) -> None:
+    """Raise if ``--resume`` stands beside options that the interrupted run has settled.
+
+    Raises:
+        InputError: it does.
+    """
+    settled = ("quick", "workload", "seed", "runs", "output", "force")
+    given = {name: context.get_parameter_source(name) for name in ("resume", *settled)}
+    typed = [name for name, source in given.items() if source is not None and source.name == "COMMANDLINE"]
+    if "resume" in typed and len(typed) > 1:
+        options = ", ".join(f"--{name}" for name in typed if name != "resume")
+        raise InputError(f"{options}: cannot be used with --resume, which continues the run as it was; leave it out")
+
+
 def _check_surroundings() -> None:
     """Refuse to work where every command would fail, with a cause that is hard to see then.
 
@@ -137,6 +160,7 @@ def everything(
     seed: SeedOption = 0,
     timings: TimingsOption = False,
     runs: RunsOption = 1,
+    resume: ResumeOption = None,
     devices: DevicesDirOption = None,
     version: VersionOption = False,
 ) -> int:
@@ -150,12 +174,14 @@ def everything(
         return _leave_to_subcommand(context)
     from gpureport.cli.measuring import report_everything
 
-    request = Request(device, quick, tuple(workload or ()), seed, tuple(devices or ()), timings)
+    _refuse_beside_resume(context)
+    request = Request(device, quick, tuple(workload or ()), seed, tuple(devices or ()), timings, resume)
     return report_everything(request, output, force, no_pdf, paper, runs)
 
 
 @app.command()
 def measure(
+    context: typer.Context,
     output: Annotated[Path, typer.Option("--output", "-o", help="The report to write.", metavar="FILE")] = Path(
         "report.json"
     ),
@@ -166,13 +192,15 @@ def measure(
     seed: SeedOption = 0,
     timings: TimingsOption = False,
     runs: RunsOption = 1,
+    resume: ResumeOption = None,
     devices: DevicesDirOption = None,
     version: VersionOption = False,
 ) -> int:
     """Predict and measure; write report.json only (no Pango needed). `gpureport render` makes the document."""
     from gpureport.cli.measuring import measure_only
 
-    request = Request(device, quick, tuple(workload or ()), seed, tuple(devices or ()), timings)
+    _refuse_beside_resume(context)
+    request = Request(device, quick, tuple(workload or ()), seed, tuple(devices or ()), timings, resume)
     return measure_only(request, output, force, runs)
 
 

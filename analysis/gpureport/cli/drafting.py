@@ -16,7 +16,7 @@ from gpureport.spec.writing import Draft, write_entry
 from gpureport.text import sentence
 
 if TYPE_CHECKING:
-    from gpureport.measure.runtimes import Candidate
+    from gpureport.measure.measurer import Measurer
 
 
 @dataclass(frozen=True)
@@ -65,17 +65,17 @@ def _drafted(wanted: Wanted) -> Draft:
     relative = database.entries[database.resolve(wanted.relative).id] if wanted.relative is not None else None
     if relative and wanted.device is None:
         return new_entry.of_relative(relative)
-    candidate = _present(wanted.device or "auto")
-    present = candidate.device
-    draft = new_entry.of_present(present, database, relative)
-    known = database.match(present).entry_id
-    if known and not relative and not database.entries[known].file.host:
-        note(f"Note: {database.entries[known].path} describes this device already; `--from {known}` starts from it.")
-    return _measured(draft, candidate, database, wanted.seed) if wanted.measure else draft
+    with _present(wanted.device or "auto") as measurer:
+        draft = new_entry.of_present(measurer.device, database, relative)
+        known = database.match(measurer.device).entry_id
+        if known and not relative and not database.entries[known].file.host:
+            path = database.entries[known].path
+            note(f"Note: {path} describes this device already; `--from {known}` starts from it.")
+        return _measured(draft, measurer, database, wanted.seed) if wanted.measure else draft
 
 
-def _present(text: str) -> "Candidate":
-    """Return the device that *text* means.
+def _present(text: str) -> "Measurer":
+    """Return the device that *text* means, open.
 
     Raises:
         DeviceError: there is none that works; says what can be done without.
@@ -90,19 +90,18 @@ def _present(text: str) -> "Candidate":
         ) from None
 
 
-def _measured(draft: Draft, candidate: "Candidate", database: Database, seed: int) -> Draft:
+def _measured(draft: Draft, measurer: "Measurer", database: Database, seed: int) -> Draft:
     """Measure primitives on the device, and put what they show into the draft."""
     from gpureport.drafting import SWEEP_S, get_to_know
     from gpureport.measure.limits import Settings, run_limits
     from gpureport.measure.machine import free_memory_bytes
-    from gpureport.measure.opencl import OpenCLBackend
 
-    present = candidate.device
+    present = measurer.device
     limits = run_limits(present, free_memory_bytes(present), quick=False)
     settings = Settings(limits, budget_s=SWEEP_S[present.kind], seed=seed)
     note(f"Measuring {present.name}, a minute or so; --no-measure leaves that out.")
     with ProgressBar("measuring", lines=True) as bar:
-        found = get_to_know(OpenCLBackend(candidate), new_entry.drafted_device(draft, database), settings, bar)
+        found = get_to_know(measurer, new_entry.drafted_device(draft, database), settings, bar)
     for remark in found.remarks:
         note(sentence(remark))
     return new_entry.with_measured(draft, found.values, found.remarks)

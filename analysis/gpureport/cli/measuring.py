@@ -1,10 +1,13 @@
 """``gpureport`` and ``gpureport measure``."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from gpureport import __version__
 from gpureport.cli.choosing import working_device
 from gpureport.cli.console import note
 from gpureport.cli.database import note_override, open_database
@@ -15,16 +18,17 @@ from gpureport.cli.summary import print_findings, print_surprises
 from gpureport.cli.timing import print_timings
 from gpureport.errors import GpuReportError, InputError
 from gpureport.files import remove_files
-from gpureport.measure.limits import Settings, run_limits
+from gpureport.measure.limits import LONGEST_POINT_S, QUICK_LONGEST_POINT_S, Settings, run_limits
 from gpureport.measure.machine import free_memory_bytes
-from gpureport.measure.opencl import OpenCLBackend
-from gpureport.measure.runtimes import Candidate
+from gpureport.measure.measurer import Measurer
 from gpureport.pipeline import Plan, run, wrong_results
 from gpureport.report import Paper, document
 from gpureport.report.compiled import mismatches
 from gpureport.report.conditions import load_sentences
-from gpureport.report.document import FILE_NAME, Report, Saver
+from gpureport.report.document import FILE_NAME, Report, Saver, load_report
 from gpureport.report.render import documents
+from gpureport.resuming import changes
+from gpureport.spec.models import PresentDevice
 from gpureport.text import sentence
 
 
@@ -38,11 +42,12 @@ def report_everything(
     request: Request, output: Path | None, force: bool, no_pdf: bool, paper: Paper = "a4", runs: int = 1
 ) -> int:
     """Measure and render into one folder; of several runs, each into a folder in it, and the first is rendered."""
-    plan, candidate = _plan(request)
-    folder = output or Path("reports") / f"{slug(plan.match.device.name)}-{datetime.now(UTC).date().isoformat()}"
-    paths = _paths(folder, runs) if runs > 1 else [folder / FILE_NAME]
-    with writing(_files(paths), force=force):
-        reports = _measure_all(plan, candidate, paths)
+
+    def locate(plan: Plan) -> list[Path]:
+        folder = output or Path("reports") / f"{slug(plan.match.device.name)}-{datetime.now(UTC).date().isoformat()}"
+        return _paths(folder, runs) if runs > 1 else [folder / FILE_NAME]
+
+    with _measured(request, locate, force=force) as (reports, paths):
         report = reports[0]
         _summarise(report, paths[0])
         began = time.monotonic()
@@ -56,10 +61,12 @@ def report_everything(
 
 def measure_only(request: Request, output: Path, force: bool, runs: int = 1) -> int:
     """Measure into one file; several runs into folders of a folder called like it."""
-    plan, candidate = _plan(request)
-    paths = _paths(output.with_suffix(""), runs) if runs > 1 else [output]
-    with writing(_files(paths), force=force):
-        reports = _measure_all(plan, candidate, paths)
+
+    def locate(_: Plan) -> list[Path]:
+        return _paths(output.with_suffix(""), runs) if runs > 1 else [output]
+
+    with _measured(request, locate, force=force) as measured:
+        reports, paths = measured
     _summarise(reports[0], paths[0])
     if request.timings:
         print_timings(reports[0].timings)
@@ -89,40 +96,112 @@ def _files(paths: Sequence[Path]) -> Iterator[Path]:
             yield from documents(path.parent)
 
 
-def _measure_all(plan: Plan, candidate: Candidate, paths: Sequence[Path]) -> list[Report]:
-    """Measure once for each of *paths*."""
-    reports = []
+@contextmanager
+def _measured(
+    request: Request, locate: Callable[[Plan], list[Path]], *, force: bool
+) -> Iterator[tuple[list[Report], list[Path]]]:
+    """Give the reports of what was measured and their files, which no other command writes to until the end.
+
+    A run that is resumed after its last measurement is given as it is: its documents may be missing.
+    """
+    earlier = _earlier(request.resume)
+    with ExitStack() as reservation:
+        if earlier and earlier.report.status == "complete":
+            reservation.enter_context(writing(_files([earlier.path]), force=True))
+            reports, paths = [earlier.report], [earlier.path]
+        else:
+            with _planned(request, earlier) as (plan, measurer):
+                paths = [earlier.path] if earlier else locate(plan)
+                reservation.enter_context(writing(_files(paths), force=force or earlier is not None))
+                reports = _measure_all(plan, measurer, paths, earlier)
+        yield reports, paths
+
+
+@dataclass(frozen=True)
+class _Earlier:
+    """A run that is to be continued."""
+
+    path: Path
+    report: Report
+
+    def refuse_changes(self, plan: Plan, device: PresentDevice) -> None:
+        """Raise if what would continue it is not as it was.
+
+        Raises:
+            InputError: it differs; says in what.
+        """
+        if told := changes(self.report, __version__, device, plan.match.device, plan.asked):
+            raise InputError(
+                f"--resume: {self.path} cannot be continued, because {told}; measure again without --resume"
+            )
+
+
+def _earlier(path: Path | None) -> _Earlier | None:
+    """Return the run to be continued, if any is; of a complete one only the documents may be missing.
+
+    Raises:
+        InputError: there is no such report.
+    """
+    if path is None:
+        return None
+    report = load_report(path)
+    if report.status == "complete":
+        note(f"{path} is complete: nothing is left to be measured.")
+    return _Earlier(path / FILE_NAME if path.is_dir() else path, report)
+
+
+def _measure_all(
+    plan: Plan, measurer: Measurer, paths: Sequence[Path], earlier: _Earlier | None = None
+) -> list[Report]:
+    """Measure once for each of *paths*, each time with the device newly opened."""
+    reports: list[Report] = []
     for number, path in enumerate(paths, 1):
         if len(paths) > 1:
             note(f"Run {number} of {len(paths)}")
-        reports.append(_measure(plan, candidate, path))
+        if reports:
+            measurer.reopen()
+        reports.append(_measure(plan, measurer, path, earlier.report if earlier else None))
     return reports
 
 
-def _plan(request: Request) -> tuple[Plan, Candidate]:
+@contextmanager
+def _planned(request: Request, earlier: _Earlier | None) -> Iterator[tuple[Plan, Measurer]]:
+    """Give what is to be run, and the device, which is open until the end.
+
+    Raises:
+        InputError: the run would not continue the *earlier* one as it was.
+    """
+    again = None
+    if earlier:
+        asked, machine = earlier.report.settings, earlier.report.machine
+        request = replace(request, quick=asked.quick, workloads=asked.workloads, seed=asked.seed)
+        again = machine.opencl if machine else None
     workloads = selected(request.workloads, quick=request.quick)
     database = open_database(request.entries)
-    candidate = working_device(request.device)
-    present = candidate.device
-    limits = run_limits(present, free_memory_bytes(present), quick=request.quick)
-    match = database.match(present)
-    note_override(database, match.entry_id)
-    plan = Plan(
-        match=match,
-        workloads=workloads,
-        settings=Settings(limits, seed=request.seed),
-        asked=document.Settings(
-            quick=request.quick,
-            seed=request.seed,
-            workloads=separated(request.workloads),
-            command=request.command,
-        ),
-    )
-    return plan, candidate
+    with working_device(request.device, again) as measurer:
+        present = measurer.device
+        limits = run_limits(present, free_memory_bytes(present), quick=request.quick)
+        match = database.match(present)
+        note_override(database, match.entry_id)
+        longest_s = QUICK_LONGEST_POINT_S if request.quick else LONGEST_POINT_S
+        plan = Plan(
+            match=match,
+            workloads=workloads,
+            settings=Settings(limits, seed=request.seed, longest_point_s=longest_s),
+            asked=document.Settings(
+                quick=request.quick,
+                seed=request.seed,
+                workloads=separated(request.workloads),
+                command=request.command,
+            ),
+        )
+        if earlier:
+            earlier.refuse_changes(plan, present)
+        yield plan, measurer
 
 
-def _measure(plan: Plan, candidate: Candidate, path: Path) -> Report:
-    note(f"Device: {plan.match.device.name} ({candidate.device.platform}). {sentence(plan.match.how)}")
+def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None) -> Report:
+    note(f"Device: {plan.match.device.name} ({measurer.device.platform}). {sentence(plan.match.how)}")
     for remark in plan.match.notes:
         note(f"Note: {sentence(remark)}")
     saver, saved = Saver(path), False
@@ -136,9 +215,11 @@ def _measure(plan: Plan, candidate: Candidate, path: Path) -> Report:
 
     try:
         with ProgressBar("predicting", lines=True) as bar:
-            return run(plan, OpenCLBackend(candidate), save, bar)
+            return run(plan, measurer, save, bar, earlier)
     except KeyboardInterrupt:
-        what = f"{path} is marked partial and holds what was measured until then" if saved else "nothing was written"
+        what = "nothing was written"
+        if saved:
+            what = f"{path} is marked partial and holds what was measured until then; --resume {path} continues the run"
         raise InterruptionError(f"interrupted; {what}") from None
 
 
@@ -184,4 +265,6 @@ def _close(report: Report, path: Path) -> int:
         note(f"gpureport: {name} gave wrong results and was not timed; the report says which.")
     if nothing := _nothing_measured(report, path):
         raise GpuReportError(nothing)
+    if report.stopped:
+        raise GpuReportError(f"the device was lost, and the run stopped: {report.stopped}; {path} is marked partial")
     return 1 if wrong else 0

@@ -26,6 +26,7 @@ class Request:
         seed: of random data and orders.
         entries: folders of device entries besides the shipped ones.
         timings: whether to print where the time went.
+        resume: an interrupted report to continue, or its folder.
     """
 
     device: str = "auto"
@@ -34,6 +35,7 @@ class Request:
     seed: int = 0
     entries: tuple[Path, ...] = ()
     timings: bool = False
+    resume: Path | None = None
 
     @property
     def command(self) -> str:

@@ -11,6 +11,7 @@ from gpureport.cli.database import open_database
 from gpureport.cli.options import writing
 from gpureport.cli.progress import ProgressBar
 from gpureport.errors import InputError
+from gpureport.inputs import real_path
 from gpureport.report import Paper
 from gpureport.report.document import Report
 from gpureport.report.side_by_side import Beside, Side
@@ -64,7 +65,7 @@ def _refuse_sharing(files: Sequence[Path], directories: Sequence[Path]) -> None:
     """Raise if two would be written to one folder, where one overwrites the other."""
     first: dict[Path, Path] = {}
     for file, directory in zip(files, directories, strict=True):
-        other = first.setdefault(directory.resolve(), file)
+        other = first.setdefault(real_path(directory), file)
         if other is not file:
             raise InputError(f"{file}: would be written to {directory}, as would {other}; render them one by one")
 

@@ -1,4 +1,7 @@
-"""What a comparison takes from a report: a small part, which is read from a file in a fraction of the time."""
+"""What a comparison takes from a report: a small part, which is read from a file in a fraction of the time.
+
+Numbers have the bounds that they have in records; what else is wrong with a file shows where all of it is read.
+"""
 
 from contextlib import suppress
 from pathlib import Path
@@ -6,25 +9,25 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from gpureport.inputs import FileError, json_bytes
+from gpureport.quantities import Amount, Many, Positive, Seconds
 from gpureport.records import CurveFeature, Metric, SweepKey
 from gpureport.report.document import FILE_NAME, SCHEMA_VERSION, Machine, Match, Publication, Report, Settings
 from gpureport.spec.models import Device
-
-_Positive = Annotated[float, Field(gt=0)]
 
 
 class _Part(BaseModel):
     """A part of a record, read from JSON or from the record."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore", from_attributes=True, allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="ignore", from_attributes=True)
 
 
 class Place(_Part):
     """Of a :class:`~gpureport.records.PointKey`."""
 
     label: str
-    work: _Positive = 1.0
-    working_set_bytes: float = 0.0
+    work: Positive = 1.0
+    working_set_bytes: Amount = 0.0
 
 
 class Axis(_Part):
@@ -37,9 +40,9 @@ class PredictedPoint(_Part):
     """Of a :class:`~gpureport.records.PredictedPoint`."""
 
     point: Place
-    value: _Positive
+    value: Positive
     level: str = ""
-    spread: _Positive = 1.0
+    spread: Annotated[Amount, Field(ge=1)] = 1.0
 
 
 class Prediction(_Part):
@@ -63,9 +66,9 @@ class ObservedPoint(_Part):
     """Of an :class:`~gpureport.records.ObservedPoint`."""
 
     point: Place
-    value: _Positive
-    ci_low: _Positive
-    ci_high: _Positive
+    value: Positive
+    ci_low: Positive
+    ci_high: Positive
 
 
 class Observation(_Part):
@@ -81,7 +84,7 @@ class MeasuredPoint(_Part):
     """Of a :class:`~gpureport.records.MeasuredPoint`."""
 
     point: Place
-    samples_s: tuple[_Positive, ...] = ()
+    samples_s: Many[Seconds] = ()
 
 
 class Measurement(_Part):
@@ -101,10 +104,10 @@ class Finding(_Part):
     position: str
     level: str
     basis: str
-    predicted: _Positive | None
-    observed: _Positive | None
-    ci_low: _Positive | None
-    ci_high: _Positive | None
+    predicted: Positive | None
+    observed: Positive | None
+    ci_low: Positive | None
+    ci_high: Positive | None
     unit: str
 
 
@@ -146,8 +149,7 @@ def excerpt(report: Report) -> Excerpt:
 def read_excerpt(path: Path) -> Excerpt | None:
     """Read a ``report.json``, or the folder of one; ``None`` if that takes a closer look, or fails."""
     file = path / FILE_NAME if path.is_dir() else path
-    with suppress(OSError, ValidationError):
-        if file.is_file():
-            read = Excerpt.model_validate_json(file.read_bytes())
-            return read if read.status != "failed" else None
+    with suppress(FileError, ValidationError):
+        read = Excerpt.model_validate_json(json_bytes(file))
+        return read if read.status != "failed" else None
     return None

@@ -4,7 +4,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from gpureport.records import Compact, Metric, Record, Rough
+from gpureport.quantities import Compact, Rough
+from gpureport.records import Metric, Record
 
 SCHEMA_VERSION = 2
 

@@ -9,8 +9,8 @@ section of a zebin, YAML, with ``simd_size`` and the spilled bytes of a hardware
 from collections.abc import Iterator, Mapping
 
 import msgpack
-import yaml
 
+from gpureport.inputs import FileError, parse_yaml
 from gpureport.machine_code import elf
 from gpureport.machine_code.usage import Usage
 
@@ -56,8 +56,8 @@ def _unpacked(metadata: bytes) -> object:
 
 def _parsed(text: bytes) -> object:
     try:
-        return yaml.safe_load(text)
-    except (yaml.YAMLError, UnicodeDecodeError):
+        return parse_yaml(text.decode(), ".ze_info").data
+    except (FileError, UnicodeDecodeError):
         return None
 
 

@@ -1,68 +1,129 @@
-"""What is asked of one OpenCL runtime in a process of its own, since a driver may hang or crash.
+"""The process that loads one OpenCL runtime and does what its :class:`~.child.Child` asks for.
 
-``python -m gpureport.measure.driver_process devices`` prints the devices of the only runtime that the environment
-lets the loader find, ``... check POSITION`` whether the one at that position runs a kernel. Both print one line of
-JSON: an object with ``devices``, or with ``problem``.
+``python -m gpureport.measure.driver_process FD``, where FD is the socket to the process that started this one.
 """
 
 import contextlib
 import ctypes
-import json
 import os
 import resource
 import signal
 import sys
-from typing import TextIO
+import time
+from collections.abc import Iterable, Sequence
+from multiprocessing.connection import Connection
 
 import numpy as np
 
 from gpureport.errors import DeviceError, GpuReportError
+from gpureport.measure.backend import Backend
+from gpureport.measure.measurer import Aftermath, LocalMeasurer, Order
 from gpureport.measure.opencl import OpenCLBackend, list_devices
-from gpureport.measure.runtimes import ANSWER_LIMIT_S, Candidate, Runtime
+from gpureport.measure.runtimes import Candidate, Runtime
 from gpureport.memory import limit_remark
-from gpureport.workloads.model import Buffer, Dispatch
+from gpureport.records import Compilation
+from gpureport.spec.models import PresentDevice
+from gpureport.workloads.model import Buffer, Dispatch, Sweep, Workload
 
 _SOURCE = "common/check.cl"
 _GROUP = 8
 _END_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux
 _ITEMS = 16 * _GROUP
+_QUIET_S = 0.1  # between two messages that tell of the same sweep
 
 
-def devices() -> dict[str, object]:
-    """Return the devices of the runtime, or why it has none."""
-    try:
-        return {"devices": [device.model_dump(mode="json") for device in list_devices()]}
-    except GpuReportError as error:
-        return {"problem": (_unloadable() or str(error)) + limit_remark()}
+class DriverProcess:
+    """Answers requests; each method is one."""
+
+    def __init__(self, connection: Connection) -> None:
+        """Wait for no request yet."""
+        self._connection = connection
+        self._measurer: LocalMeasurer | None = None
+
+    def serve(self) -> None:
+        """Answer until the other end is closed."""
+        with contextlib.suppress(EOFError, ConnectionError):
+            while True:
+                name, arguments = self._connection.recv()
+                try:
+                    self._connection.send(("answer", getattr(self, name)(*arguments)))
+                except GpuReportError as error:
+                    self._connection.send(("refusal", error))
+
+    def devices(self) -> tuple[PresentDevice, ...]:
+        """Return the devices of the runtime.
+
+        Raises:
+            DeviceError: it has none; says why.
+        """
+        try:
+            return list_devices()
+        except GpuReportError as error:
+            raise DeviceError((_unloadable() or str(error)) + limit_remark()) from error
+
+    def open(self, candidate: Candidate, began_s: float) -> None:
+        """Open a device, and run a kernel on it; the run began at *began_s* of the monotonic clock.
+
+        Raises:
+            DeviceError: it cannot be opened, or runs no kernel.
+        """
+        try:
+            backend = OpenCLBackend(candidate)
+            problem = kernel_problem(backend)
+        except IndexError:
+            raise DeviceError("its driver no longer lists it") from None
+        except DeviceError as error:
+            raise DeviceError(str(error).replace(f" on {candidate.device.name}", "")) from error
+        if problem:
+            raise DeviceError(problem)
+        self._measurer = LocalMeasurer(backend, began_s).__enter__()
+
+    @property
+    def _opened(self) -> LocalMeasurer:
+        assert self._measurer is not None, "no device was opened"  # noqa: S101 - the other end's fault
+        return self._measurer
+
+    def build_ahead(self, requests: Iterable[tuple[str, str]]) -> None:
+        """Begin to build."""
+        self._opened.build_ahead(requests)
+
+    def compiled(self, workload: Workload, sweeps: Sequence[Sweep]) -> dict[str, tuple[Compilation | None, ...]]:
+        """Return what the compiler makes of sweeps."""
+        return self._opened.compiled(workload, sweeps)
+
+    def measure(self, order: Order) -> Aftermath:
+        """Send the measurement of each sweep as it ends; return what is known afterwards."""
+        for measurement in self._opened.measure(order, _Messages(self._connection)):
+            self._connection.send(("item", measurement))
+        return self._opened.aftermath()
+
+
+class _Messages:
+    """Progress as messages, few of a kind."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._last: tuple[str, float] = "", 0.0
+
+    def advance(self, label: str, done: float) -> None:
+        """Send what was just done, unless it was said a moment ago."""
+        said, at_s = self._last
+        now_s = time.monotonic()
+        if label != said or now_s - at_s >= _QUIET_S:
+            self._last = label, now_s
+            self._connection.send(("progress", (label, done)))
 
 
 def _unloadable() -> str | None:
     """Say why the system cannot load the library of the runtime; ``None`` if it can."""
     try:
-        ctypes.CDLL(_runtime().library)
+        ctypes.CDLL(Runtime(os.environ.get("OCL_ICD_FILENAMES", "")).library)
     except OSError as error:
         return f"its library cannot be loaded ({' '.join(str(error).split())})"
     return None
 
 
-def _runtime() -> Runtime:
-    """Return the runtime that the environment lets the loader find."""
-    return Runtime(os.environ.get("OCL_ICD_FILENAMES", ""))
-
-
-def check(position: int) -> dict[str, object]:
-    """Build and run a kernel on the device at *position*; return what is wrong, or ``None``."""
-    try:
-        device = list_devices()[position]
-    except (DeviceError, IndexError):
-        return {"problem": "its driver no longer lists it"}
-    try:
-        return {"problem": kernel_problem(OpenCLBackend(Candidate(device, _runtime(), position)))}
-    except DeviceError as error:
-        return {"problem": str(error).replace(f" on {device.name}", "")}
-
-
-def kernel_problem(backend: OpenCLBackend) -> str | None:
+def kernel_problem(backend: Backend) -> str | None:
     """Say what is wrong with the results of a kernel that exchanges values within work-groups; ``None``: nothing.
 
     Raises:
@@ -77,30 +138,19 @@ def kernel_problem(backend: OpenCLBackend) -> str | None:
     }
     backend.run([backend.prepare(program, Dispatch("check", (_ITEMS,), (_GROUP,), ("from", "to")), buffers)])
     found = backend.read(buffers["to"], given.nbytes).view(np.uint32)
+    backend.clear()
     return None if np.array_equal(found, expected) else "a kernel gave wrong results"
 
 
 def main() -> None:
-    """Answer what the arguments ask; whatever drivers print goes to standard error."""
+    """Serve the socket that the argument names; whatever drivers print goes to the parent's pipe."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     # Should the process that started this one no longer be there to end it:
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(_END_WITH_PARENT, signal.SIGKILL)
-    signal.alarm(int(2 * ANSWER_LIMIT_S))
-    with _only_answers() as answers:
-        match sys.argv[1:]:
-            case ["check", position]:
-                answer = check(int(position))
-            case _:
-                answer = devices()
-        answers.write(json.dumps(answer))
-
-
-def _only_answers() -> TextIO:
-    """Return standard output, and leave standard error in its place."""
-    kept = os.dup(1)
-    os.dup2(2, 1)
-    return os.fdopen(kept, "w", encoding="utf-8")
+    descriptor = int(sys.argv[1])
+    os.set_inheritable(descriptor, False)
+    DriverProcess(Connection(descriptor)).serve()
 
 
 if __name__ == "__main__":

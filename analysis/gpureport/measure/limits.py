@@ -10,6 +10,11 @@ _SHARE_OF_MEMORY = {"cpu": 0.4, "gpu": 0.6, "accelerator": 0.6}
 _LEAST_BYTES = 64 * 2**20
 
 
+LONGEST_POINT_S = 5.0
+"""What a sample may take, seconds."""
+QUICK_LONGEST_POINT_S = 2.0
+
+
 @dataclass(frozen=True)
 class Settings:
     """What bounds the measuring of one sweep.
@@ -19,13 +24,13 @@ class Settings:
         budget_s: time that a sweep should take, seconds: building its kernels, filling its buffers, running. It takes
             longer where every point could not be sampled otherwise.
         seed: of all random data and orders.
-        longest_point_s: a point of which one sample takes longer is left out.
+        longest_point_s: a point of which one sample should take longer is left out.
     """
 
     limits: Limits
     budget_s: float = 10.0
     seed: int = 0
-    longest_point_s: float = 5.0
+    longest_point_s: float = LONGEST_POINT_S
 
     @property
     def min_rounds(self) -> int:

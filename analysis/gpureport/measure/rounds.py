@@ -26,11 +26,13 @@ _LONG_S = 5e-3  # a dispatch of that length needs no second look to size its sam
 _SETTLED = 0.02
 _SETTLING_S = 0.5
 _REFINING = 0.4  # share of the budget that choosing points beyond the coarse ones may take
-_LONGEST_REST_S = 1.0
+_LONGEST_REST_S = 0.2  # clocks that fall later do so after many seconds
 _RESTING = 0.25  # share of a trace's time that is kept for the rest before it
 _OVERRUN = 2.0  # times the budget at which even the fewest rounds are cut short; not the first
 _SLOWEST_SET_UP_S = 5.0  # of a point that is built and filled
 _AGAIN = 0.5  # times the budget, for points that are measured once more
+_SIMILAR = 4.0  # times the work of another point
+_FEWEST_SIMILAR = 2
 _UNEXPECTED = 10.0  # times what is expected, and
 _UNEXPECTED_S = 1.0  # seconds more: what takes longer is no computing
 
@@ -73,9 +75,11 @@ class Rounds:
         self._spans = spans
         self._allowed_s = settings.budget_s
         self._start = backend.now()
+        self._ratios: list[tuple[float, float]] = []  # work of a point, and its time as a multiple of the predicted one
         self.compilations: dict[Compilation, None] = {}
         self.gap_s = 0.0
         """Seconds in which the process did not run, as when it is suspended: no part of the budget."""
+        progress.advance(label, 0.0)
 
     def _elapsed(self) -> float:
         return self._backend.now() - self._start - self.gap_s
@@ -107,22 +111,38 @@ class Rounds:
         Every point is run, however long the others took: a search that ends early is no search. Only one that would
         take longer than any may is left out, and says so.
         """
-        for index in rng.permutation(len(points)):
-            point = points[index]
-            expected_s, most_s = self._costs_s(point), self._settings.longest_point_s
-            if expected_s > most_s:
-                point.skipped, point.late = _too_long(expected_s, most_s), True
-                continue
-            try:
-                with self._charging(_SLOWEST_SET_UP_S + _UNEXPECTED * expected_s):
-                    point.s_per_work = self._size_sample(point) / point.key.work
-            except DeviceError as error:
-                point.refuse(error)
-            self._report()
+        order = [points[index] for index in rng.permutation(len(points))]
+        left_out = [point for point in order if not self._piloted(point)]
+        for point in left_out:  # expected to take less by now, if points like it did
+            self._piloted(point)
+
+    def _piloted(self, point: Point) -> bool:
+        """Run a point for the first time; ``False`` if that should take too long."""
+        expected_s, most_s = self._costs_s(point), self._settings.longest_point_s
+        point.late = expected_s > most_s
+        point.skipped = _too_long(expected_s, most_s) if point.late else None
+        if point.late:
+            return False
+        try:
+            with self._charging(_SLOWEST_SET_UP_S + _UNEXPECTED * expected_s):
+                seconds = self._size_sample(point)
+            point.s_per_work = seconds / point.key.work
+            if point.expected_s:
+                self._ratios.append((point.key.work, seconds / point.expected_s))
+        except DeviceError as error:
+            point.refuse(error)
+        self._report()
+        return True
 
     def _costs_s(self, point: Point) -> float:
-        """Return the seconds that a sample should take as predicted: one dispatch untimed, one timed."""
-        return 2 * (point.expected_s or 0.0)
+        """Return the seconds that a sample should take: one dispatch untimed, one timed.
+
+        That is as predicted; where several points of similar work have run, by as much longer or shorter as the one
+        of them that took least against its prediction: some are slow for reasons of their own.
+        """
+        expected_s = point.expected_s or 0.0
+        similar = [ratio for work, ratio in self._ratios if 1 / _SIMILAR <= work / point.key.work <= _SIMILAR]
+        return 2 * expected_s * (min(similar) if len(similar) >= _FEWEST_SIMILAR else 1.0)
 
     @contextmanager
     def _charging(self, most_s: float) -> Iterator[None]:
@@ -142,9 +162,8 @@ class Rounds:
         self.compilations |= dict.fromkeys(self._bench.compilations(point))  # PoCL's code exists after a launch
         if point.alone or (seconds >= _LONG_S and point.cost_s < (2 + turn) * seconds):
             return seconds
-        # The first run may have built the kernel; from the second on the wall time is that of a sample.
-        row = sampling.dispatches(length_s, seconds, turn)
-        seconds, point.cost_s = min((self._timed(point, row) for _ in range(2)), key=lambda timed: timed[1])
+        # The first run may have built the kernel; the second takes as long as a sample does.
+        seconds, point.cost_s = self._timed(point, sampling.dispatches(length_s, seconds, turn))
         point.dispatches = sampling.dispatches(length_s, seconds, turn)
         return seconds
 
@@ -261,4 +280,4 @@ class Rounds:
 
 
 def _too_long(expected_s: float, most_s: float) -> str:
-    return f"one sample should take about {format_time(expected_s)}: longer than the {most_s:.3g} s of any"
+    return f"one sample should take about {format_time(expected_s)}: longer than the {most_s:.3g} s allowed"

@@ -70,8 +70,8 @@ def measure_workload(
             reason = None if verification.passed else f"wrong results: {verification.message}"
     for sweep in sweeps:
         if reason is not None:
-            unmeasured = {"skipped": reason, "verification": verification, "failed": failed}
-            yield _blank(workload, sweep).model_copy(update=unmeasured)
+            skipped = {"skipped": reason, "verification": verification, "failed": failed}
+            yield _blank(workload, sweep).model_copy(update=skipped)
         else:
             order = _rng(settings, f"{workload.name}/{sweep.name}")
             measured = measure_sweep(backend, workload, sweep, features, settings, order, progress, guide)
@@ -125,6 +125,11 @@ def measure_sweep(
             "gap_s": run.gap_s,
         }
     )
+
+
+def unmeasured(workload: Workload, sweep: Sweep, reason: str) -> Measurement:
+    """Return the measurement of a sweep that a failure has cost."""
+    return _blank(workload, sweep).model_copy(update={"skipped": reason, "failed": True})
 
 
 def _blank(workload: Workload, sweep: Sweep) -> Measurement:

@@ -73,7 +73,7 @@ def predict_with_deviations(
     device: Device, workload: Workload, limits: Limits, kind: Kind = "specification", *, intervals: bool = True
 ) -> tuple[Predicted, ...]:
     """Predict as :func:`predict`; return with each prediction what its intervals are made of."""
-    sweeps = workload.sweeps(device, limits)
+    sweeps = [sweep for sweep in workload.sweeps(device, limits) if sweep.points]  # a small memory may allow no point
     predicted = [_predicted(device, workload, sweep, kind, (), intervals=intervals) for sweep in sweeps]
     if workload.essential and predicted and intervals:
         example = _example(device, workload, sweeps[0])

@@ -6,7 +6,8 @@ from typing import Literal
 
 from gpureport.predict.propagation import relative_deviations
 from gpureport.predict.uncertainty import NORMAL_95, uncertain
-from gpureport.records import Compact, Record
+from gpureport.quantities import Compact
+from gpureport.records import Record
 from gpureport.spec.models import Device
 
 Kind = Literal["bandwidth", "latency", "rate", "launch"]

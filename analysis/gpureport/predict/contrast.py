@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from gpureport.predict import Predicted
 from gpureport.predict.outlook import best_point, bound, is_shown
 from gpureport.predict.uncertainty import MODEL, NORMAL_95, Fact
-from gpureport.records import Axis, Compact, Metric, Record, SweepKey
+from gpureport.quantities import Compact
+from gpureport.records import Axis, Metric, Record, SweepKey
 from gpureport.spec.models import Device
 from gpureport.units import format_bytes
 

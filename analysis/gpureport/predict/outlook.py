@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from gpureport.records import Compact, CurveFeature, Occupancy, PredictedPoint, Prediction, Record
+from gpureport.quantities import Compact
+from gpureport.records import CurveFeature, Occupancy, PredictedPoint, Prediction, Record
 
 _SIZES = ("working_set", "work_items", "case")
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from gpureport.errors import InputError
 from gpureport.predict.occupancy import Resources
 from gpureport.published.record import ClaimFields, Published, Quantity, RecordFields, Series, SeriesFields
+from gpureport.quantities import BOUNDS
 from gpureport.records import Axis, MeasuredPoint, Measurement, SweepKey
 from gpureport.report.document import Claim
 from gpureport.spec.reading import Document, read_file
@@ -126,8 +127,7 @@ class _Reader:
         rows = [self._row(number) for number in range(len(self.fields.rows))]
         sweep = self._sweep(tuple(self._parameters(row) for row in rows))
         points = tuple(
-            _point(workload, sweep, parameters, row[value] * scale, published=unit)
-            for parameters, row in zip(sweep.points, rows, strict=True)
+            self._point(workload, sweep, number, row[value] * scale, published=unit) for number, row in enumerate(rows)
         )
         return Series(
             workload=workload,
@@ -201,17 +201,19 @@ class _Reader:
             raise self._error("columns", "'local_memory' needs 'registers' beside it")
         return Resources(int(row["registers"]), int(row.get("local_memory", 0)), compiled=True)
 
+    def _point(self, workload: Workload, sweep: Sweep, number: int, value: float, *, published: str) -> MeasuredPoint:
+        """Return one point: *value* is the time of a dispatch, or per unit of the work that was *published*."""
+        point = workload.point(sweep.points[number], sweep)
+        if not published:
+            time_s = value
+        elif workload.metric.kind == "rate":
+            time_s = point.work / value
+        else:
+            time_s = point.work * value
+        least, most = BOUNDS["seconds"]
+        if not least <= time_s <= most:
+            raise self._error(f"rows.{number}", f"a dispatch of {time_s:g} s is impossible; check the unit")
+        return MeasuredPoint(point=point, samples_s=(time_s,))
+
     def _error(self, field: str, message: str) -> InputError:
         return _error(self.document, f"series.{self.number}.{field}", message)
-
-
-def _point(workload: Workload, sweep: Sweep, parameters: Parameters, value: float, *, published: str) -> MeasuredPoint:
-    """Return one point: *value* is the time of a dispatch, or per unit of the work that was *published*."""
-    point = workload.point(parameters, sweep)
-    if not published:
-        time_s = value
-    elif workload.metric.kind == "rate":
-        time_s = point.work / value
-    else:
-        time_s = point.work * value
-    return MeasuredPoint(point=point, samples_s=(time_s,))

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, FiniteFloat, PositiveInt
+from pydantic import BeforeValidator, Field, FiniteFloat
 
 from gpureport.predict.occupancy import Resources
 from gpureport.records import Measurement
@@ -12,6 +12,9 @@ from gpureport.spec.values import Strict
 from gpureport.workloads.model import Sweep, Workload
 
 Quantity = Literal["working_set", "work_items", "work_group", "case"]
+_MOST = 1 << 40
+Parameter = Annotated[int, Field(ge=1, le=_MOST)]
+Value = Annotated[FiniteFloat, Field(le=_MOST)]
 
 
 @dataclass(frozen=True)
@@ -72,9 +75,9 @@ class SeriesFields(Strict):
     axis: Quantity
     label: str = ""
     conditions: str = ""
-    fixed: dict[str, PositiveInt] = Field(default_factory=dict)
+    fixed: dict[str, Parameter] = Field(default_factory=dict)
     columns: tuple[str, ...]
-    rows: tuple[tuple[FiniteFloat, ...], ...] = Field(min_length=1)
+    rows: tuple[tuple[Value, ...], ...] = Field(min_length=1, max_length=1000)
 
 
 class ClaimFields(Strict):
@@ -84,7 +87,7 @@ class ClaimFields(Strict):
     where: str = Field(min_length=1)
     about: tuple[str, ...] = ()
     compare: Literal["times", "spread", "cliff", "taper", "rate"] = "times"
-    at: dict[str, PositiveInt] = Field(default_factory=dict)
+    at: dict[str, Parameter] = Field(default_factory=dict)
     remark: str = ""
 
 
@@ -97,7 +100,7 @@ class RecordFields(Strict):
     device: str = Field(pattern="^[a-z]+/[a-z0-9_]+$")
     date: Annotated[str, BeforeValidator(str)] = Field(default="", pattern=r"^\d{4}(-\d{2}){0,2}$")
     notes: tuple[str, ...] = ()
-    claims: tuple[ClaimFields, ...] = ()
+    claims: tuple[ClaimFields, ...] = Field(default=(), max_length=100)
     alone: bool = False
     read_between: bool = False
-    series: tuple[SeriesFields, ...] = Field(min_length=1)
+    series: tuple[SeriesFields, ...] = Field(min_length=1, max_length=100)

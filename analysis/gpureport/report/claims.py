@@ -178,11 +178,12 @@ def _urgency(finding: Finding) -> float:
 
 
 def _pairs(curve: Curve) -> list[tuple[ObservedPoint, PredictedPoint]]:
-    """Return the points that were published, each with its prediction."""
+    """Return the points that were published and predicted, each with its prediction."""
     if not curve.observation or not curve.specification:
         return []
     predicted = {str(point.point.parameters): point for point in curve.specification.points}
-    return [(point, predicted[str(point.point.parameters)]) for point in curve.observation.points]
+    observed = ((point, predicted.get(str(point.point.parameters))) for point in curve.observation.points)
+    return [(point, prediction) for point, prediction in observed if prediction]
 
 
 def _claimed_pairs(claim: Claim, curve: Curve) -> list[tuple[ObservedPoint, PredictedPoint]]:

@@ -1,7 +1,6 @@
 """The report document: everything that one run predicted, measured and found, as one versioned JSON file."""
 
 import json
-import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NoReturn
@@ -10,6 +9,8 @@ from pydantic import Field, ValidationError
 
 from gpureport.errors import GpuReportError, InputError
 from gpureport.files import write_file
+from gpureport.inputs import read_json
+from gpureport.quantities import Amount, Many, Positive, Table, Whole
 from gpureport.records import (
     AGREEMENT,
     CodeEvidence,
@@ -48,7 +49,7 @@ class Match(Record):
     """In a sentence."""
     draft: bool = False
     """Whether the device was drafted from its queries and its architecture's family."""
-    notes: tuple[str, ...] = ()
+    notes: Many[str] = ()
     """Where what the device reports and what the entry says disagree."""
 
 
@@ -57,7 +58,7 @@ class Clock(Record):
 
     label: str
     """Which, and when: ``SM clock while measuring``."""
-    clock_hz: float
+    clock_hz: Positive
 
 
 class Machine(Record):
@@ -67,14 +68,14 @@ class Machine(Record):
     """Operating system and kernel."""
     cpu: str
     """CPU model."""
-    cores: int
-    memory_bytes: float
+    cores: Whole
+    memory_bytes: Amount
     python: str
-    packages: dict[str, str]
+    packages: Table[str, str]
     """Versions by package."""
     opencl: PresentDevice
-    clocks: tuple[Clock, ...] = ()
-    vendor_facts: dict[str, str] = Field(default_factory=dict)
+    clocks: Many[Clock] = ()
+    vendor_facts: Table[str, str] = Field(default_factory=dict)
     """What the vendor's management library tells, ready to print: power limit, temperature, ECC, …"""
 
 
@@ -82,8 +83,8 @@ class Settings(Record):
     """What the run was asked to do."""
 
     quick: bool = False
-    seed: int = 0
-    workloads: tuple[str, ...] = ()
+    seed: Whole = 0
+    workloads: Many[str] = ()
     """Families or variants asked for; empty: all."""
     command: str = ""
 
@@ -96,7 +97,7 @@ class Timing(Record):
     ``explain``, ``save``."""
     workload: str = ""
     """``family/variant``; empty for what is done for all at once."""
-    seconds: float
+    seconds: Amount
 
 
 class WorkloadInfo(Record):
@@ -132,12 +133,12 @@ class Claim(Record):
     """In words of our own, a sentence or two."""
     where: str
     """Part of the publication that says it."""
-    about: tuple[str, ...] = ()
+    about: Many[str] = ()
     """Sweeps (``family/variant/sweep``) or variants (``family/variant``) that it is about; none: what is not predicted
     here."""
     compare: Literal["times", "spread", "cliff", "taper", "rate"] = "times"
     """What of them is set beside it: times of single points, how far those of one size lie apart, or features."""
-    at: dict[str, int] = Field(default_factory=dict)
+    at: Table[str, Whole] = Field(default_factory=dict)
     """Parameters of the points whose times are compared, e.g. ``count: 4194304``; none: all points."""
     remark: str = ""
     """What follows from the published figures themselves, by arithmetic."""
@@ -151,10 +152,10 @@ class Publication(Record):
     url: str
     date: str = ""
     """``2020``, ``2020-09`` or ``2020-09-26``; empty if it has none."""
-    notes: tuple[str, ...] = ()
+    notes: Many[str] = ()
     """What was left out, and what is assumed, in sentences."""
-    claims: tuple[Claim, ...] = ()
-    conditions: dict[str, str] = Field(default_factory=dict)
+    claims: Many[Claim] = ()
+    conditions: Table[str, str] = Field(default_factory=dict)
     """Under which each sweep was measured, in words, by ``family/variant/sweep``."""
     alone: bool = False
     """Whether each dispatch was timed by itself, not many in a row."""
@@ -171,6 +172,10 @@ class Report(Record):
     """ISO 8601 time, UTC."""
     status: Literal["complete", "partial", "failed"] = "complete"
     """``partial``: the run had not ended when this was written. ``failed``: it ended, and nothing was measured."""
+    stopped: str = ""
+    """Why the run ended before its last workload; empty if it did not, or if it was interrupted."""
+    resumed_at: tuple[str, ...] = ()
+    """When the run was continued after it had been interrupted, ISO 8601 times, UTC."""
     device: Device
     match: Match
     machine: Machine | None
@@ -178,17 +183,17 @@ class Report(Record):
     publication: Publication | None = None
     """Where the results come from, if not from a run: each point's only sample is then what was published of it."""
     settings: Settings = Settings()
-    workloads: dict[str, WorkloadInfo] = Field(default_factory=dict)
+    workloads: Table[str, WorkloadInfo] = Field(default_factory=dict)
     """By ``family/variant``."""
-    predictions: tuple[Prediction, ...] = ()
-    measurements: tuple[Measurement, ...] = ()
-    observations: tuple[Observation, ...] = ()
-    findings: tuple[Finding, ...] = ()
-    timings: tuple[Timing, ...] = ()
-    evidence: tuple[CodeEvidence, ...] = ()
-    explanations: tuple[Explanation, ...] = ()
+    predictions: Many[Prediction] = ()
+    measurements: Many[Measurement] = ()
+    observations: Many[Observation] = ()
+    findings: Many[Finding] = ()
+    timings: Many[Timing] = ()
+    evidence: Many[CodeEvidence] = ()
+    explanations: Many[Explanation] = ()
     """Of sweeps that are not as predicted: the hypotheses that were tested."""
-    conditions: tuple[Conditions, ...] = ()
+    conditions: Many[Conditions] = ()
     """State of device and machine while each workload was measured."""
 
     @property
@@ -297,7 +302,9 @@ def load_report(path: Path) -> Report:
     """
     if path.is_dir():
         path = path / FILE_NAME
-    data = _read_json(path)
+    if not path.exists():
+        raise InputError(f"{path}: no such file; give a {FILE_NAME}, a published record (YAML), or a folder of these")
+    data = read_json(path)
     if not isinstance(data, dict) or "schema_version" not in data:
         raise InputError(f"{path}: not a gpureport report (it has no schema_version)")
     _check_version(path, data["schema_version"])
@@ -324,33 +331,6 @@ def _check_version(path: Path, version: object) -> None:
             f"{path}: made by a newer gpureport (schema {version}, this one reads up to {SCHEMA_VERSION}): "
             "update gpureport"
         )
-
-
-_LONE = re.compile(
-    r"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}"
-)
-"""Half a character, which JSON can hold and no file can."""
-
-
-def _read_json(path: Path) -> object:
-    try:
-        return json.loads(_LONE.sub(r"\\ufffd", path.read_text(encoding="utf-8")), parse_constant=_not_finite)
-    except FileNotFoundError:
-        raise InputError(
-            f"{path}: no such file; give a {FILE_NAME}, a published record (YAML), or a folder of these"
-        ) from None
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
-    except json.JSONDecodeError as error:
-        raise InputError(f"{path}, line {error.lineno}: not JSON ({error.msg})") from None
-    except RecursionError:
-        raise InputError(f"{path}: not a gpureport report (nested too deeply)") from None
-    except ValueError as error:
-        raise InputError(f"{path}: not a gpureport report ({error})") from None
-
-
-def _not_finite(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a number that JSON has")
 
 
 def _refuse(path: Path, error: ValidationError) -> NoReturn:

@@ -119,12 +119,12 @@ def table(explanations: Iterable[Explanation]) -> Table:
 
 
 def _row(explanation: Explanation) -> tuple[str, ...]:
-    error, after = explanation.error, explanation.next_error
+    after = explanation.next_error
     return (
         str(explanation.key).replace("/", " / "),
         off_by(explanation.base_error),
         fitting(explanation),
-        UNKNOWN if error is None else off_by(error),
+        then_off(explanation) or UNKNOWN,
         format_percent(min(explanation.better_than_base, explanation.better_than_next)),
         explanation.next_best or UNKNOWN,
         UNKNOWN if after is None else off_by(after),
@@ -139,4 +139,10 @@ def fitting(explanation: Explanation) -> str:
         case "ambiguous":
             return f"{explanation.hypothesis} or {explanation.next_best}"
         case _:
-            return f"none (nearest: {explanation.hypothesis})" if explanation.hypothesis else "none"
+            return f"none (nearest: {explanation.hypothesis})" if then_off(explanation) else "none"
+
+
+def then_off(explanation: Explanation) -> str:
+    """Say how far off the nearest hypothesis is; nothing if that is no nearer than the prediction itself."""
+    error = explanation.error
+    return off_by(error) if error is not None and error < explanation.base_error else ""

@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import yaml
-
 from gpureport.errors import InputError
+from gpureport.inputs import FileError, read_yaml, real_path
 from gpureport.spec.clashes import clashes
 from gpureport.spec.database import Database, is_architecture, is_like, load_database, on_host, wrong_ending
 from gpureport.spec.files import ArchitectureFile, DeviceFile
@@ -59,6 +58,8 @@ def _read(path: Path) -> Checked:
 
 def _check(document: Checked, database: Database | None) -> list[Problem]:
     problems = [*_misnamed(document), *document.problems, *_unsourced(document)]
+    if isinstance(document.salvaged, ArchitectureFile):
+        problems += (document.problem(path, message) for path, message in out_of_range(layer(document.salvaged)))
     if isinstance(document.salvaged, DeviceFile):
         near = _with_near(database or load_database(), document.path)
         problems += _check_device(document, document.salvaged, near)
@@ -68,15 +69,15 @@ def _check(document: Checked, database: Database | None) -> list[Problem]:
 def _has_rules(path: Path) -> bool:
     """Whether the file, wherever it lies, is an architecture's: only these have occupancy rules."""
     try:
-        data = yaml.safe_load(path.read_bytes())
-    except (OSError, yaml.YAMLError, RecursionError, ValueError):
+        data = read_yaml(path).data
+    except FileError:
         return False
     return isinstance(data, dict) and "occupancy" in data and "architecture" not in data
 
 
 def _with_near(database: Database, path: Path) -> Database:
     """Return *database* with the architectures that lie near *path*, which come first."""
-    folders = (path.resolve().parent.parent, path.resolve().parent)
+    folders = (real_path(path).parent.parent, real_path(path).parent)
     near = {p.stem: p for folder in folders for p in sorted(folder.glob("architectures/*.yaml"))}
     if near.items() <= database.architecture_paths.items():
         return database

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from gpureport.data import data_dir
 from gpureport.errors import InputError
+from gpureport.inputs import real_path
 from gpureport.spec.clashes import alike
 from gpureport.spec.files import ArchitectureFile, DeviceFile
 from gpureport.spec.host import Host, host_values, read_host
@@ -261,7 +262,7 @@ def wrong_ending(path: Path) -> str:
 
 def is_architecture(path: Path) -> bool:
     """Whether a file describes an architecture: it lies in a folder ``architectures``."""
-    return path.resolve().parent.name == ARCHITECTURES
+    return real_path(path).parent.name == ARCHITECTURES
 
 
 def is_like(file: DeviceFile, host: Host) -> bool:

@@ -9,11 +9,11 @@ Every value may be written bare or with where it comes from::
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from gpureport.spec.models import Kind
+from gpureport.spec.models import Kind, check_registers
 from gpureport.spec.values import (
     Bytes,
     BytesPerCycle,
@@ -35,6 +35,7 @@ from gpureport.spec.values import (
     Source,
     Strict,
     Text,
+    WholeBytes,
 )
 
 
@@ -47,8 +48,8 @@ class CacheFields(Strict):
     """Capacity of one instance."""
     scope: Leaf[Scope] | None = None
     """One instance for each compute unit, or one for the device."""
-    line: Leaf[Bytes] | None = None
-    sector: Leaf[Bytes] | None = None
+    line: Leaf[WholeBytes] | None = None
+    sector: Leaf[WholeBytes] | None = None
     """The least that moves on a miss (= line where lines are not sectored)."""
     latency: Leaf[Cycles] | None = None
     """Latency of a dependent load."""
@@ -80,7 +81,7 @@ class CacheFields(Strict):
         return {"capacity": data}
 
 
-Levels = dict[str, CacheFields | None]
+Levels = Annotated[dict[str, CacheFields | None], Field(max_length=16)]
 
 
 class MemoryFields(Strict):
@@ -93,7 +94,7 @@ class MemoryFields(Strict):
     """Share of the listed bandwidth that a streaming kernel reaches."""
     latency: Leaf[Cycles] | None = None
     """Latency of a dependent load beyond all caches."""
-    access: Leaf[Bytes] | None = None
+    access: Leaf[WholeBytes] | None = None
     """The least that moves to or from memory."""
 
 
@@ -119,8 +120,8 @@ class NvidiaRules(Strict):
     max_registers_per_work_item: Leaf[Count]
     sub_partitions: Leaf[Count]
     local_memory: Leaf[Bytes]
-    local_memory_granule: Leaf[Bytes]
-    local_memory_reserved: Leaf[Bytes] | None = None
+    local_memory_granule: Leaf[WholeBytes]
+    local_memory_reserved: Leaf[WholeBytes] | None = None
     carveouts: Leaf[Sizes] | None = None
 
 
@@ -135,7 +136,7 @@ class AmdRules(Strict):
     max_vector_registers: Leaf[Count]
     max_groups: Leaf[Count]
     local_memory: Leaf[Bytes]
-    local_memory_granule: Leaf[Bytes]
+    local_memory_granule: Leaf[WholeBytes]
 
 
 class IntelRules(Strict):
@@ -178,7 +179,7 @@ class File(Strict):
 
     name: Text
     vendor: Text
-    sources: dict[str, Source] = Field(default_factory=dict)
+    sources: dict[str, Source] = Field(default_factory=dict, max_length=200)
     """Citations by key."""
     source: str | None = None
     """The key that values without a source of their own have."""
@@ -236,7 +237,7 @@ class TypicalFields(Strict):
     """What to assume of a device that has no file and does not say: so much for each compute unit."""
 
     bandwidth: Leaf[BytesPerSecond] | None = None
-    capacities: dict[str, Leaf[Bytes]] = Field(default_factory=dict)
+    capacities: dict[str, Leaf[Bytes]] = Field(default_factory=dict, max_length=16)
     """Of caches that serve the whole device, by level."""
 
 
@@ -274,14 +275,19 @@ class ArchitectureFile(File):
     occupancy: Rules
     rates: Rates
     latencies: Latencies
-    pipes: dict[str, Leaf[Names]] = Field(default_factory=dict)
+    pipes: dict[str, Leaf[Names]] = Field(default_factory=dict, max_length=50)
     """Instruction classes that one pipe executes, one after the other, by the pipe's name."""
+
+    @model_validator(mode="after")
+    def _has_registers(self) -> Self:
+        check_registers(self.wave_width.value, self.occupancy)
+        return self
 
 
 class OpenclFields(Strict):
     """How the device shows itself in OpenCL."""
 
-    names: tuple[Text, ...] = Field(default=(), min_length=1)
+    names: tuple[Text, ...] = Field(default=(), min_length=1, max_length=200)
     """``CL_DEVICE_NAME``."""
     compute_units: Leaf[Count] | None = None
     """``CL_DEVICE_MAX_COMPUTE_UNITS``, where it differs from ``compute_units``."""

@@ -3,31 +3,33 @@
 import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from gpureport.inputs import Step, Steps
 from gpureport.text import requirement
-
-Step = str | int
-Path = tuple[Step, ...]
-"""Where a field is: the keys and indices that lead to it."""
 
 _FORMS = {"[0-9a-f]": "must be vendor:device in lower-case hexadecimal, like '10de:2335'"}
 """What a pattern that contains the key asks for."""
 _FEW = 12
 
 
-def mistakes(model: type[BaseModel], error: ValidationError, written: Iterable[Path]) -> Iterator[tuple[Path, str]]:
-    """Yield where each mistake is, and a sentence.
+MOST = 100
+"""Mistakes of one file that are named."""
+
+
+def mistakes(model: type[BaseModel], error: ValidationError, written: Iterable[Steps]) -> Iterator[tuple[Steps, str]]:
+    """Yield where each mistake is, and a sentence; of :data:`MOST` at most.
 
     Args:
         model: of the file.
         error: what pydantic found.
         written: the paths of everything that the file holds.
     """
-    found, known = error.errors(), set(written)
+    found, known = error.errors()[:MOST], set(written)
     unknown = [details for details in found if details["type"] == "extra_forbidden"]
     meant = {(*d["loc"][:-1], nearest(str(d["loc"][-1]), _siblings(model, d))) for d in unknown}
     for details in found:
@@ -91,9 +93,9 @@ def _form(given: str, pattern: str) -> str:
     return f"{wanted}; write {right!r}" if re.fullmatch(pattern, right) else f"{wanted}, not {given!r}"
 
 
-def _written(location: Path, known: set[Path]) -> Path:
+def _written(location: Steps, known: set[Steps]) -> Steps:
     """Drop from pydantic's location the steps that no one wrote: implied ``value``s and discriminators."""
-    path: Path = ()
+    path: Steps = ()
     for index, step in enumerate(location):
         last = index == len(location) - 1
         if (*path, step) in known or (last and step != "value" and not _is_implied(path, step, known)):
@@ -101,18 +103,23 @@ def _written(location: Path, known: set[Path]) -> Path:
     return path
 
 
-def _is_implied(path: Path, step: Step, known: set[Path]) -> bool:
+def _is_implied(path: Steps, step: Step, known: set[Steps]) -> bool:
     """Whether *step* was put in by a short form: its parent is a plain value, not a mapping."""
     return step == "capacity" and path in known and not any(p[:-1] == path for p in known)
 
 
 def _siblings(model: type[BaseModel], details: ErrorDetails) -> list[str]:
     """Return the fields that may stand where an unknown one does."""
-    schema = model.model_json_schema()
+    schema = _schema(model)
     return sorted(_fields_at(schema, schema.get("$defs", {}), tuple(details["loc"])[:-1]))
 
 
-def _fields_at(schema: Mapping[str, Any], definitions: Mapping[str, Any], where: Path) -> set[str]:
+@cache
+def _schema(model: type[BaseModel]) -> dict[str, Any]:
+    return model.model_json_schema()
+
+
+def _fields_at(schema: Mapping[str, Any], definitions: Mapping[str, Any], where: Steps) -> set[str]:
     """Return the property names that *schema* allows at *where*."""
     if "$ref" in schema:
         return _fields_at(definitions[schema["$ref"].rsplit("/", 1)[-1]], definitions, where)

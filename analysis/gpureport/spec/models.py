@@ -4,24 +4,44 @@ These are the *resolved* records that every other room uses. The YAML files that
 units and sources, are read by ``gpureport.spec.database`` into these.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from gpureport.quantities import (
+    Amount,
+    Bytes,
+    BytesPerCycle,
+    BytesPerSecond,
+    Count,
+    Cycles,
+    Hertz,
+    Many,
+    Number,
+    Seconds,
+    Share,
+    Table,
+    Whole,
+    WholeBytes,
+)
 from gpureport.records import Provenance, Record
+from gpureport.spec.values import Names
 
 Kind = Literal["gpu", "accelerator", "cpu"]
-Positive = Annotated[float, Field(gt=0)]
-Count = Annotated[int, Field(ge=1)]
-Amount = Annotated[float, Field(ge=0)]
 
 
 class Extent(Record):
     """A cliff's width: working set / usable capacity at which a cache departs, is half way, has given out."""
 
-    departure: Positive
-    midpoint: Positive
-    arrival: Positive
+    departure: Number
+    midpoint: Number
+    arrival: Number
+
+    @model_validator(mode="after")
+    def _ascending(self) -> Self:
+        if not self.departure <= self.midpoint <= self.arrival:
+            raise ValueError("must ascend from departure through midpoint to arrival")
+        return self
 
 
 SPECIAL_EXTENTS = ("ordered_extent", "written_extent", "ping_pong_extent")
@@ -35,16 +55,16 @@ class Cache(Record):
 
     name: str
     """``L1``, ``L2``, ``L3``, ``LLC`` (Infinity Cache and other memory-side caches)."""
-    capacity_bytes: Positive
+    capacity_bytes: Bytes
     """Capacity of one instance."""
     scope: Literal["compute_unit", "device"]
     """``compute_unit``: one instance for each compute unit; ``device``: one instance for all."""
-    line_bytes: Count
-    sector_bytes: Count
+    line_bytes: WholeBytes
+    sector_bytes: WholeBytes
     """The least that moves on a miss (= line where lines are not sectored)."""
-    latency_cycles: Positive
+    latency_cycles: Cycles
     """Dependent-load latency at the device's clock."""
-    bandwidth_bytes_per_cycle: Positive
+    bandwidth_bytes_per_cycle: BytesPerCycle
     """Bytes a cycle for one compute unit, at the device's clock."""
     bandwidth_extent: Extent
     """Where a bandwidth curve leaves this level, whatever the order of accesses."""
@@ -59,7 +79,7 @@ class Cache(Record):
 
     One work-item's latency also steps at capacity / partitions.
     """
-    far_latency_cycles: Positive | None = None
+    far_latency_cycles: Cycles | None = None
     """Latency of the far partition."""
     ordered_extent: Extent | None = None
     """Where that of passes leaves this level that follow one another in order, so that what is needed next is what was
@@ -89,25 +109,25 @@ class Cache(Record):
 class Memory(Record):
     """Device memory."""
 
-    size_bytes: Positive
-    bandwidth_bytes_per_s: Positive
+    size_bytes: Bytes
+    bandwidth_bytes_per_s: BytesPerSecond
     """As listed."""
-    efficiency: Positive
+    efficiency: Annotated[Share, Field(ge=1e-6)]
     """Share of the listed bandwidth that a streaming kernel reaches."""
-    latency_cycles: Positive
+    latency_cycles: Cycles
     """Dependent-load latency beyond all caches, at the device's clock."""
-    access_bytes: Count
+    access_bytes: WholeBytes
     """The least that moves to or from memory."""
 
 
 class Launch(Record):
     """What starting work costs."""
 
-    single_s: Positive
+    single_s: Seconds
     """Shortest time between the start and end stamps of one dispatch that does nothing."""
-    batched_s: Positive
+    batched_s: Seconds
     """Time a dispatch takes in a row of dispatches that do nothing."""
-    groups_per_cycle: Positive
+    groups_per_cycle: Number
     """Work-groups that the whole device starts in one clock cycle."""
 
 
@@ -125,10 +145,10 @@ class NvidiaOccupancy(Record):
     sub_partitions: Count
     local_memory_bytes: Amount
     """Most local memory of a compute unit (largest carve-out)."""
-    local_memory_granule_bytes: Count
-    local_memory_reserved_bytes: Annotated[int, Field(ge=0)]
+    local_memory_granule_bytes: WholeBytes
+    local_memory_reserved_bytes: Whole
     """Taken by the system for each work-group."""
-    carveouts_bytes: tuple[Amount, ...] = ()
+    carveouts_bytes: Many[Amount] = ()
     """Sizes that local memory may take of the unified cache, ascending; empty: not unified."""
 
 
@@ -138,13 +158,13 @@ class AmdOccupancy(Record):
     rule: Literal["amd"] = "amd"
     simds: Count
     max_waves_per_simd: Count
-    vector_registers: dict[int, Count]
+    vector_registers: Table[Count, Count]
     """Vector registers of a SIMD lane, by wave width."""
-    vector_register_granule: dict[int, Count]
+    vector_register_granule: Table[Count, Count]
     max_vector_registers: Count
     max_groups: Count
     local_memory_bytes: Amount
-    local_memory_granule_bytes: Count
+    local_memory_granule_bytes: WholeBytes
 
 
 class IntelOccupancy(Record):
@@ -156,7 +176,7 @@ class IntelOccupancy(Record):
     units_per_subslice: Count
     """Execution units that share a subslice (OpenCL reports execution units as compute units)."""
     local_memory_bytes: Amount
-    local_memory_sizes_bytes: tuple[Amount, ...]
+    local_memory_sizes_bytes: Many[Amount]
     """Sizes that an allocation is rounded up to, ascending."""
 
 
@@ -186,6 +206,19 @@ class CpuOccupancy(Record):
 OccupancyRules = NvidiaOccupancy | AmdOccupancy | IntelOccupancy | PooledOccupancy | CpuOccupancy
 
 
+def check_registers(wave_width: int, rules: object) -> None:
+    """Check that AMD's rules have vector registers for the waves that there are.
+
+    Raises:
+        ValueError: they have not.
+    """
+    for name in ("vector_registers", "vector_register_granule"):
+        table = getattr(rules, name, None)
+        widths = getattr(table, "value", table)
+        if widths is not None and wave_width not in widths:
+            raise ValueError(f"occupancy.{name} has no value for wave_width {wave_width}; add one")
+
+
 class Architecture(Record):
     """What all devices of one (micro)architecture share."""
 
@@ -199,7 +232,7 @@ class Architecture(Record):
     occupancy: OccupancyRules = Field(discriminator="rule")
     schedulers: Count
     """Waves that can issue an instruction in one cycle, per compute unit."""
-    rates_per_cycle: dict[str, Positive]
+    rates_per_cycle: Table[str, Number]
     """Lane operations per cycle of one compute unit, by instruction class.
 
     ``fp32``, ``int32`` (whatever has no class of its own), ``int32_mul``, ``shuffle``, ``local`` (4-byte local-memory
@@ -208,26 +241,31 @@ class Architecture(Record):
     registers), ``ternary`` (bitwise, of three words), ``shift`` (and rotations), ``ballot``, ``permute`` (words of a
     CPU's vector), ``barrier`` (work-items that reach one).
     """
-    lines_per_access: Positive = 1.0
+    lines_per_access: Number = 1.0
     """Lines that the load/store unit looks up in the time of one access of a wave to neighbouring words."""
-    sector_writes_per_cycle: Positive | None = None
+    sector_writes_per_cycle: Number | None = None
     """Sectors that the device-wide cache lets write in a cycle, for each compute unit; ``None``: not known to be a
     limit."""
-    line_writes_per_cycle: Positive | None = None
+    line_writes_per_cycle: Number | None = None
     """Writes, of a line or of any part of one, that it takes in a cycle, for each compute unit."""
     barrier_cycles: Amount = 0.0
     """For how long a work-group's barrier keeps its compute unit's local memory from other work."""
-    pipes: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    pipes: Table[str, Names] = Field(default_factory=dict)
     """Instruction classes that one pipe executes, by the pipe's name: they wait for each other."""
-    latency_cycles: dict[str, Positive]
+    latency_cycles: Table[str, Cycles]
     """Dependent-issue latency by instruction class (as in ``rates_per_cycle``, plus ``barrier``)."""
     local_memory_banks: Count
     write_allocate: bool
     """Whether a write miss fetches the line even when the write will cover it (CPUs)."""
-    loaded_latency: Positive
+    loaded_latency: Number
     """Latency under streaming load / latency of a lone dependent load."""
     turnover_cycles: Amount = 0.0
     """From the end of a work-group to the first instruction of the next in its place, in all but what it waits for."""
+
+    @model_validator(mode="after")
+    def _has_registers(self) -> Self:
+        check_registers(self.wave_width, self.occupancy)
+        return self
 
 
 class Device(Record):
@@ -240,19 +278,19 @@ class Device(Record):
     kind: Kind
     architecture: Architecture
     compute_units: Count
-    clock_hz: Positive
+    clock_hz: Hertz
     """Clock that the model uses: listed boost clock, unless a better one is known."""
-    caches: tuple[Cache, ...]
+    caches: Many[Cache]
     """Nearest first; only those that OpenCL global loads and stores see."""
     memory: Memory
     launch: Launch
-    opencl_names: tuple[str, ...] = ()
+    opencl_names: Many[str] = ()
     opencl_compute_units: Count | None = None
     """What ``CL_DEVICE_MAX_COMPUTE_UNITS`` reports, where it differs (AMD work-group processors, Intel engines)."""
-    pci_ids: tuple[str, ...] = ()
-    provenance: dict[str, Provenance] = Field(default_factory=dict)
+    pci_ids: Many[str] = ()
+    provenance: Table[str, Provenance] = Field(default_factory=dict)
     """By dotted path of the value: ``memory.bandwidth``, ``caches.L2.capacity``."""
-    notes: tuple[str, ...] = ()
+    notes: Many[str] = ()
 
     def rate_per_s(self, instruction: str) -> float:
         """Lane operations per second of the whole device for one instruction class."""
@@ -270,7 +308,7 @@ class Device(Record):
 class PresentDevice(Record):
     """What the OpenCL runtime says of a device that is present (plain data: no OpenCL object)."""
 
-    index: int
+    index: Whole
     platform: str
     platform_version: str
     name: str
@@ -279,22 +317,22 @@ class PresentDevice(Record):
     driver: str
     version: str
     """``CL_DEVICE_VERSION``."""
-    compute_units: int
-    clock_hz: float | None
-    global_memory_bytes: int
-    max_allocation_bytes: int
-    global_cache_bytes: int
-    cache_line_bytes: int
-    local_memory_bytes: int
-    max_work_group: int
-    max_work_item_sizes: tuple[int, ...]
-    timer_resolution_s: float
-    extensions: tuple[str, ...]
+    compute_units: Whole
+    clock_hz: Amount | None
+    global_memory_bytes: Whole
+    max_allocation_bytes: Whole
+    global_cache_bytes: Whole
+    cache_line_bytes: Whole
+    local_memory_bytes: Whole
+    max_work_group: Whole
+    max_work_item_sizes: Many[Whole]
+    timer_resolution_s: Amount
+    extensions: Many[str]
     pci_id: str | None = None
     """``vendor:device`` in hexadecimal, where an extension tells."""
     pci_address: str | None = None
     """``domain:bus:device.function`` in hexadecimal, where an extension tells."""
-    wave_width: int | None = None
+    wave_width: Whole | None = None
     """Warp or wavefront width where an extension tells."""
     compute_capability: str | None = None
     """NVIDIA only, e.g. ``9.0``."""
@@ -319,5 +357,5 @@ class DeviceMatch(Record):
     how: str
     """A sentence: by which name or id the entry was found, or what the draft was made from."""
     draft: bool
-    notes: tuple[str, ...] = ()
+    notes: Many[str] = ()
     """Where the device that is present disagrees with its entry."""

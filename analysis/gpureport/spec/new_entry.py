@@ -4,9 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import yaml
-
 from gpureport.errors import InputError
+from gpureport.inputs import parse_yaml
 from gpureport.records import Provenance
 from gpureport.spec.corrections import of_host
 from gpureport.spec.draft import GENERIC, draft_values, family, named
@@ -106,7 +105,7 @@ def drafted_device(draft: Draft, database: "Database") -> Device:
     Raises:
         InputError: neither the draft nor its architecture has a value.
     """
-    file = DeviceFile.model_validate(yaml.safe_load(write_entry(draft)))
+    file = DeviceFile.model_validate(parse_yaml(write_entry(draft), "the draft").data)
     return resolve("draft", file, database.architecture(draft.architecture))
 
 

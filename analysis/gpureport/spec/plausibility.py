@@ -1,6 +1,7 @@
 """Values of a device that are possible but unlikely: mostly a wrong unit or a lost digit."""
 
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from itertools import pairwise
 
 from gpureport.spec.models import Cache, Device
@@ -11,14 +12,59 @@ from gpureport.units import format_bandwidth, format_bytes
 Remark = tuple[str, str]
 """The dotted path of a value, and what is odd about it."""
 
-_RANGES = {
-    "clock": ((100e6, 6e9), 1e9, "GHz", "clocks lie between 0.1 and 6 GHz"),
-    "memory.bandwidth": ((1e9, 1e14), 1e9, "GB/s", "memories have 1 to 100000 GB/s"),
-    "memory.size": ((2**28, 2**46), 2**30, "GiB", "memories have 0.25 to 65536 GiB"),
-    "launch.single": ((1e-7, 1e-3), 1e-6, "us", "launches take 0.1 to 1000 us"),
-    "launch.batched": ((1e-7, 1e-3), 1e-6, "us", "launches take 0.1 to 1000 us"),
+_RANGES: dict[str, tuple[float, float, str]] = {
+    "compute_units": (1, 1 << 16, ""),
+    "clock": (0.1, 6, "GHz"),
+    "memory.bandwidth": (1, 100_000, "GB/s"),
+    "memory.size": (0.25, 65536, "GiB"),
+    "memory.efficiency": (0.1, 1, ""),
+    "memory.latency": (20, 5000, "cycles"),
+    "memory.access": (4, 4096, "B"),
+    "launch.single": (0.1, 1000, "us"),
+    "launch.batched": (0.1, 1000, "us"),
+    "launch.groups_per_cycle": (0.001, 100, ""),
+    "caches.*.line": (16, 4096, "B"),
+    "caches.*.sector": (4, 4096, "B"),
+    "caches.*.latency": (1, 5000, "cycles"),
+    "caches.*.far_latency": (1, 5000, "cycles"),
+    "caches.*.bandwidth": (0.1, 4096, "B/cycle"),
+    "caches.*.partitions": (1, 64, ""),
+    "wave_width": (1, 256, ""),
+    "max_work_group": (16, 1 << 16, ""),
+    "schedulers": (1, 64, ""),
+    "local_memory_banks": (1, 256, ""),
+    "loaded_latency": (1, 5, ""),
+    "lines_per_access": (0.5, 64, ""),
+    "sector_writes_per_cycle": (0.01, 64, ""),
+    "line_writes_per_cycle": (0.01, 64, ""),
+    "barrier_cycles": (0.1, 1000, "cycles"),
+    "turnover_cycles": (1, 10_000, "cycles"),
+    "rates.*": (0.01, 4096, ""),
+    "latencies.*": (0.5, 1000, "cycles"),
+    "typical.bandwidth": (0.1, 1000, "GB/s"),
+    "typical.capacities.*": (1, 1 << 17, "KiB"),
+    "occupancy.local_memory": (1, 1 << 15, "KiB"),
+    "occupancy.local_memory_granule": (1, 1 << 16, "B"),
+    "occupancy.local_memory_reserved": (1, 1 << 16, "B"),
+    "occupancy.local_memory_sizes": (0, 1 << 15, "KiB"),
+    "occupancy.carveouts": (0, 1 << 15, "KiB"),
+    "occupancy.max_waves": (1, 1024, ""),
+    "occupancy.max_waves_per_simd": (1, 256, ""),
+    "occupancy.max_groups": (1, 1024, ""),
+    "occupancy.registers": (64, 1 << 22, ""),
+    "occupancy.register_granule": (1, 4096, ""),
+    "occupancy.max_registers_per_work_item": (8, 4096, ""),
+    "occupancy.sub_partitions": (1, 64, ""),
+    "occupancy.simds": (1, 64, ""),
+    "occupancy.vector_registers": (16, 1 << 16, ""),
+    "occupancy.vector_register_granule": (1, 1024, ""),
+    "occupancy.max_vector_registers": (16, 1 << 16, ""),
+    "occupancy.threads": (1, 4096, ""),
+    "occupancy.units_per_subslice": (1, 256, ""),
+    "occupancy.pools": (1, 64, ""),
 }
-"""By path: bounds in SI units, the unit of the sentence and its name, and what is usual."""
+"""By path: the usual least and most, and their unit. A factor of ten or so beyond what the database has."""
+_SCALES = {"GHz": 1e9, "GB/s": 1e9, "GiB": 2.0**30, "KiB": 2.0**10, "us": 1e-6}
 _BALANCE = {"gpu": (3.0, 150.0), "accelerator": (0.5, 150.0), "cpu": (0.5, 150.0)}
 """Single-precision operations for each byte of memory bandwidth: 8 to 110 on well-known GPUs, 2 to 10 on processors."""
 _LARGEST_BYTES = {
@@ -33,9 +79,19 @@ _FLOPS_TOLERANCE = 0.05
 
 def out_of_range(values: Layer) -> Iterator[Remark]:
     """Yield path and sentence of each of the *values* that is unlikely whatever the others are."""
-    for path, (_, scale, unit, usual) in _RANGES.items():
-        if path in values and not _usual(path, values[path].value):
-            yield path, f"{values[path].value / scale:.4g} {unit} is implausible; {usual}"
+    for path, value in values.items():
+        pattern = next((pattern for pattern in _RANGES if fnmatchcase(path, pattern)), None)
+        odd = [number for number in _numbers(value.value) if pattern and not _usual(pattern, number)]
+        if pattern and odd:
+            low, high, unit = _RANGES[pattern]
+            shown = f"{odd[0] / _SCALES.get(unit, 1):.4g} {unit}".rstrip()
+            yield path, f"{shown} is implausible; usual are {low:g} to {high:g} {unit}".rstrip()
+
+
+def _numbers(value: object) -> list[float]:
+    """Return the numbers of a value, which may be a list or a mapping of some."""
+    each = value.values() if isinstance(value, dict) else value if isinstance(value, tuple) else [value]
+    return [number for number in each if isinstance(number, int | float)]
 
 
 def implausible(device: Device, flops: float | None = None) -> Iterator[Remark]:
@@ -69,8 +125,8 @@ def peak_flops(device: Device) -> float:
 
 
 def _usual(path: str, value: float) -> bool:
-    (low, high), *_ = _RANGES[path]
-    return low <= value <= high
+    low, high, unit = _RANGES[path]
+    return low <= value / _SCALES.get(unit, 1) <= high
 
 
 def _bandwidth(device: Device) -> Iterator[Remark]:

@@ -165,8 +165,8 @@ def _cache(name: str, values: Layer) -> Cache:
         name=name,
         capacity_bytes=part["capacity"],
         scope=part["scope"],
-        line_bytes=int(part["line"]),
-        sector_bytes=int(part["sector"]),
+        line_bytes=part["line"],
+        sector_bytes=part["sector"],
         latency_cycles=part["latency"],
         bandwidth_bytes_per_cycle=part["bandwidth"],
         bandwidth_extent=_extent(part["bandwidth_extent"]),
@@ -191,7 +191,7 @@ def _memory(values: Layer) -> Memory:
         bandwidth_bytes_per_s=part["bandwidth"],
         efficiency=part["efficiency"],
         latency_cycles=part["latency"],
-        access_bytes=int(part["access"]),
+        access_bytes=part["access"],
     )
 
 

@@ -6,14 +6,15 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from gpureport.spec.mistakes import Path, mistakes
+from gpureport.inputs import Steps
+from gpureport.spec.mistakes import MOST, mistakes
 
 F = TypeVar("F", bound=BaseModel)
 _STAND_INS = {"name": "?", "vendor": "?"}
 """What no other value depends on, for files that lack it."""
 
 
-def salvage(model: type[F], data: Mapping[str, Any], written: Iterable[Path]) -> F | None:
+def salvage(model: type[F], data: Mapping[str, Any], written: Iterable[Steps]) -> F | None:
     """Return a file's contents without the fields that are wrong.
 
     Args:
@@ -22,7 +23,7 @@ def salvage(model: type[F], data: Mapping[str, Any], written: Iterable[Path]) ->
         written: the paths of everything that the file holds.
 
     Returns:
-        ``None`` where something is wrong or lacking that the file cannot be understood without.
+        ``None`` where something is wrong or lacking that the file cannot be understood without, or too much is.
     """
     left, known = copy.deepcopy(dict(data)), set(written)
     while True:
@@ -30,11 +31,11 @@ def salvage(model: type[F], data: Mapping[str, Any], written: Iterable[Path]) ->
             return model.model_validate(left)
         except ValidationError as error:
             wrong = [path for path, _ in mistakes(model, error, known)]
-            if not sum(_mended(left, path) for path in wrong):
+            if error.error_count() > MOST or not sum(_mended(left, path) for path in wrong):
                 return None
 
 
-def _mended(data: dict[str, Any], path: Path) -> bool:
+def _mended(data: dict[str, Any], path: Steps) -> bool:
     """Delete the deepest part of *path* that is there, a list as a whole, or stand in for it; say if that was done."""
     holder: Any = data
     last: tuple[dict[Any, Any], Any] | None = None

@@ -18,6 +18,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
 from gpureport.errors import InputError
+from gpureport.quantities import BOUNDS
 from gpureport.units import EXAMPLES, Dimension, parse
 
 SourceKind = Literal["spec", "queried", "measured", "derived", "assumed"]
@@ -54,10 +55,14 @@ class Quantity:
             raise ValueError(f"{value} is less than one byte; write a size in bytes like {EXAMPLES['bytes']}")
         if number > self.most:
             raise ValueError(f"{value} is above {self.most:g}; write a share, like 0.92")
+        least, most = BOUNDS[self.dimension]
+        if not least <= number <= most:
+            raise ValueError(f"{value} is out of range; write a value like {EXAMPLES[self.dimension]}")
         return number
 
 
 Bytes = Annotated[float, Quantity("bytes")]
+WholeBytes = Annotated[int, Quantity("bytes")]
 BytesPerSecond = Annotated[float, Quantity("bytes/s")]
 Hertz = Annotated[float, Quantity("hertz")]
 Seconds = Annotated[float, Quantity("seconds")]
@@ -72,7 +77,16 @@ Counts = dict[int, Count]
 Sizes = tuple[Annotated[float, Quantity("bytes", zero=True)], ...]
 Scope = Literal["compute_unit", "device"]
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
-Names = tuple[str, ...]
+
+
+def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
+    if len(set(names)) < len(names):
+        raise ValueError("must have each name once")
+    return names
+
+
+Names = Annotated[tuple[str, ...], AfterValidator(_distinct)]
+"""Instruction classes, each once."""
 _LEAST_SHARE = 0.05
 _EXTENTS = "departure, midpoint and arrival as shares of the capacity, like [0.9, 1.05, 1.3]"
 

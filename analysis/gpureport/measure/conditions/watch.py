@@ -26,19 +26,27 @@ _LEAVES_DEVICE_ALONE = frozenset({"now", "device", "build", "prepare", "compilat
 class Watch:
     """Takes readings from ``with Watch(backend) as watch`` to its end.
 
-    Times that it takes and returns are those of ``backend.now()``; those in readings are seconds since it was made.
+    Times that it takes and returns are those of ``backend.now()``; those in readings are seconds since the run began.
     """
 
     def __init__(
-        self, backend: Backend, sources: Sequence[Source] | None = None, period_s: float | None = None
+        self,
+        backend: Backend,
+        sources: Sequence[Source] | None = None,
+        period_s: float | None = None,
+        began_s: float | None = None,
     ) -> None:
-        """Watch the device of a backend, from *sources* if they are given, else from those that fit the device."""
+        """Watch the device of a backend, from *sources* if they are given, else from those that fit the device.
+
+        *began_s* is when the run began, if that was earlier.
+        """
         self._now, self._kind = backend.now, backend.device.kind
-        self._began_s = backend.now()
+        self._began_s = backend.now() if began_s is None else began_s
         self._stack = ExitStack()
         self._sources = list(sources) if sources is not None else sources_of(backend.device, self._stack)
         self._period_s = period_s or (_PERIOD_CPU_S if self._kind == "cpu" else _PERIOD_S)
-        self._occupied: tuple[float, float | None] = 0.0, None  # total until now, and since when, if it is occupied
+        # Total until now, and since when, if it is occupied. What it was before this watch, nobody knows: at most all.
+        self._occupied: tuple[float, float | None] = backend.now() - self._began_s, None
         self._measuring = False
         self._readings: list[Reading] = []
         self._taken = 0

@@ -1,0 +1,276 @@
+"""Files that users give, read within limits: the only module that opens them.
+
+A file must be a regular one and not too large. YAML and JSON must not be nested too deeply; YAML has no aliases, which
+can stand for gigabytes, and no tags, which choose how a value is read. Whatever a parser refuses is a
+:class:`FileError`: one sentence with file, line and what would be right.
+"""
+
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import accumulate
+from math import isinf
+from pathlib import Path
+from stat import S_ISREG
+from typing import NoReturn
+
+import yaml
+
+from gpureport.errors import InputError
+from gpureport.text import quoted
+
+MOST_YAML_BYTES = 1 << 18
+MOST_JSON_BYTES = 1 << 25
+MOST_LEVELS = 100
+"""Mappings and lists inside each other."""
+_MOST_DIGITS = 400
+
+Step = str | int
+Steps = tuple[Step, ...]
+"""Where a value is in a file: the keys and indices that lead to it."""
+
+
+class FileError(InputError):
+    """A file that cannot be read; the sentence says where, what is wrong, and what would be right."""
+
+    def __init__(self, file: str, message: str, line: int | None = None) -> None:
+        """Say what is wrong with *file*, in *line* if that is known."""
+        super().__init__(f"{file if line is None else f'{file}:{line}'}: {message}")
+        self.message, self.line = message, line
+
+
+@dataclass
+class Yaml:
+    """What a YAML file contains.
+
+    Attributes:
+        data: mappings, lists, text, numbers, booleans and nulls.
+        lines: the line of every key and item, counted from 1.
+        repeated: keys that appear twice in a mapping, with both lines, the later first; the last value is in ``data``.
+    """
+
+    data: object = None
+    lines: dict[Steps, int] = field(default_factory=dict)
+    repeated: list[tuple[Steps, int, int]] = field(default_factory=list)
+
+
+def real_path(path: Path) -> Path:
+    """Return *path* without symbolic links; unlike ``Path.resolve``, also where links form a loop."""
+    return Path(os.path.realpath(path))
+
+
+def read_yaml(path: Path) -> Yaml:
+    """Read a YAML file.
+
+    Raises:
+        FileError: it cannot be read, is too large, or is wrong.
+    """
+    return parse_yaml(_read(path, MOST_YAML_BYTES), str(path))
+
+
+def read_json(path: Path) -> object:
+    """Read a JSON file. Half a character, which JSON can contain and no file can, is replaced.
+
+    Raises:
+        FileError: it cannot be read, is too large, or is wrong; a key that appears twice and a number without limit are
+            wrong, too.
+    """
+    file, text = str(path), _HALF.sub(r"\\ufffd", _read(path, MOST_JSON_BYTES))
+    if _is_deep(text):
+        raise FileError(file, _TOO_DEEP)
+    try:
+        return json.loads(
+            text, object_pairs_hook=_object, parse_float=_float, parse_int=_int, parse_constant=_not_a_number
+        )
+    except json.JSONDecodeError as error:
+        raise FileError(file, f"is not JSON ({error.msg})", error.lineno) from None
+    except ValueError as error:
+        raise FileError(file, str(error)) from None
+
+
+def json_bytes(path: Path) -> bytes:
+    """Return what a JSON file contains, which is not looked at.
+
+    Raises:
+        FileError: it cannot be read, or is too large.
+    """
+    return _bytes(path, MOST_JSON_BYTES)
+
+
+def _bytes(path: Path, most_bytes: int) -> bytes:
+    """Return the content of a regular file."""
+    try:
+        if not S_ISREG(path.stat().st_mode):
+            raise FileError(str(path), f"is {'a folder' if path.is_dir() else 'a device or pipe'}, not a regular file")
+        with path.open("rb") as file:
+            content = file.read(most_bytes + 1)
+    except OSError as error:
+        raise FileError(str(path), f"cannot be read: {error.strerror}") from None
+    if len(content) > most_bytes:
+        raise FileError(str(path), f"is larger than {most_bytes >> 10} KiB, the most that is read")
+    return content
+
+
+def _read(path: Path, most_bytes: int) -> str:
+    """Return the text of a regular file."""
+    content = _bytes(path, most_bytes)
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise FileError(str(path), "is not text in UTF-8; give a text file, saved as UTF-8", line) from None
+
+
+_TOO_DEEP = f"is nested more than {MOST_LEVELS} levels deep"
+_HALF = re.compile(
+    r"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+)
+_TEXT = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)
+_STEPS = {**dict.fromkeys(b"[{", 1), **dict.fromkeys(b"]}", -1)}
+_NO_BRACKET = bytes(set(range(256)) - _STEPS.keys())
+
+
+def _is_deep(text: str) -> bool:
+    """Return whether JSON is nested too deeply for its parser, which is not asked."""
+    brackets = _TEXT.sub(b"", text.encode()).translate(None, _NO_BRACKET)
+    return max(accumulate(map(_STEPS.__getitem__, brackets)), default=0) > MOST_LEVELS
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Make a mapping of the fields of a JSON object, none of which may appear twice."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
+        raise ValueError(f"the key {quoted(twice)} appears twice in one object; leave one of them")
+    return found
+
+
+def _float(text: str) -> float:
+    value = float(text)
+    if isinf(value):
+        raise ValueError(f"the number {quoted(text)} is too large; write a finite one")
+    return value
+
+
+def _int(text: str) -> int:
+    if len(text) > _MOST_DIGITS:
+        raise ValueError(f"a number has {len(text)} digits; write at most {_MOST_DIGITS}")
+    return int(text)
+
+
+def _not_a_number(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number in JSON; write a finite one")
+
+
+def parse_yaml(text: str, file: str) -> Yaml:
+    """Read YAML from *text*; *file* is what messages call it.
+
+    Raises:
+        FileError: it is wrong.
+    """
+    builder = _Builder(file, yaml.parse(text, _LOADER))
+    try:
+        return builder.document()
+    except (yaml.YAMLError, ValueError) as error:
+        raise _not_yaml(file, error, text) from None
+
+
+_LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the same, in C, where it was built
+
+
+def _not_yaml(file: str, error: Exception, text: str) -> FileError:
+    """Turn a parser's error into a sentence."""
+    mark = getattr(error, "problem_mark", None)
+    message = getattr(error, "problem", None) or str(error).splitlines()[0]
+    if mark and "".join(text.splitlines()[mark.line : mark.line + 1]).startswith("\t"):
+        message = "the line begins with a tab; indent with blanks"
+    elif "mapping values are not allowed" in message:
+        message = "a second ': ' in a line, or a line that is not indented like those around it; put text in quotes"
+    return FileError(file, f"is not valid YAML: {message}", mark.line + 1 if mark else None)
+
+
+class _Builder:
+    """Makes plain data of a parser's events, of which it takes no more than it needs to find the first mistake."""
+
+    def __init__(self, file: str, events: Iterator[yaml.Event]) -> None:
+        self._file, self._events = file, events
+        self._found = Yaml()
+
+    def document(self) -> Yaml:
+        """Read the one document that there must be."""
+        next(self._events)  # the stream's start
+        if isinstance(next(self._events), yaml.StreamEndEvent):
+            raise FileError(self._file, "is empty")
+        self._found.data = self._value(next(self._events), ())
+        next(self._events)  # the document's end
+        after = next(self._events)
+        if not isinstance(after, yaml.StreamEndEvent):
+            raise self._wrong(after, "contains a second document; write one to a file")
+        return self._found
+
+    def _value(self, event: yaml.Event, where: Steps) -> object:
+        if isinstance(event, yaml.AliasEvent):
+            raise self._wrong(event, "aliases (*name) are not supported; write the value out")
+        if getattr(event, "tag", None):
+            raise self._wrong(event, "tags (!name) are not supported; write the value without")
+        if isinstance(event, yaml.ScalarEvent):
+            return plain(event.value) if event.implicit[0] else event.value
+        if len(where) >= MOST_LEVELS:
+            raise self._wrong(event, _TOO_DEEP)
+        return self._list(where) if isinstance(event, yaml.SequenceStartEvent) else self._mapping(where)
+
+    def _list(self, where: Steps) -> list[object]:
+        found: list[object] = []
+        while not isinstance(event := next(self._events), yaml.SequenceEndEvent):
+            here = (*where, len(found))
+            self._found.lines[here] = _line(event)
+            found.append(self._value(event, here))
+        return found
+
+    def _mapping(self, where: Steps) -> dict[object, object]:
+        found: dict[object, object] = {}
+        first: dict[object, int] = {}
+        while not isinstance(event := next(self._events), yaml.MappingEndEvent):
+            if not isinstance(event, yaml.ScalarEvent):
+                raise self._wrong(event, "a key must be text or a number")
+            key, line = self._value(event, where), _line(event)
+            here = (*where, _step(key, event.value))
+            earlier = [first[name] for name in (key, event.value) if name in first]  # 1, "1" and 01 are one key
+            self._found.repeated += [(here, line, at) for at in earlier[:1]]
+            for name in (key, event.value):
+                first.setdefault(name, line)
+            self._found.lines[here] = line
+            found[key] = self._value(next(self._events), here)
+        return found
+
+    def _wrong(self, event: yaml.Event, message: str) -> FileError:
+        return FileError(self._file, message, _line(event))
+
+
+def _line(event: yaml.Event) -> int:
+    return event.start_mark.line + 1 if event.start_mark else 1
+
+
+def _step(key: object, text: str) -> Step:
+    """Return what a key is called in paths: whole numbers are themselves, all else is as it was written."""
+    return key if type(key) is int else text
+
+
+_INTEGER = re.compile(r"[-+]?[0-9]{1,18}")
+_REAL = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+_MEANING = {"null": None, "true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+_WORDS = {form: v for word, v in _MEANING.items() for form in (word, word.capitalize(), word.upper())}
+_WORDS |= {"": None, "~": None}
+
+
+def plain(text: str) -> object:
+    """Return what a YAML scalar without quotes stands for: a word of YAML's, a decimal number, or else the text."""
+    if text in _WORDS:
+        return _WORDS[text]
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    value = float(text) if _REAL.fullmatch(text) else text
+    return text if value in (float("inf"), float("-inf")) else value

@@ -1,0 +1,79 @@
+"""Copies on the device that is present, one of which never ends and one of which writes to address 0."""
+
+from pathlib import Path
+
+from gpureport.spec.models import Device
+from gpureport.workloads.model import Limits, Parameters, Sweep
+from tests.fake_run import Copy
+
+SOURCE = str(Path(__file__).parent / "data" / "faulty_kernels.cl")
+
+
+class Sound(Copy):
+    """Copies."""
+
+    variant = "sound"
+    primitive = False
+    fault = 0
+
+    def __init__(self) -> None:
+        """Read the source of the tests."""
+        super().__init__(source=SOURCE)
+
+    def build_options(self, parameters: Parameters) -> str:  # noqa: ARG002
+        """Select the fault."""
+        return f"-DFAULT={self.fault}"
+
+    def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:  # noqa: ARG002
+        """Two sweeps; the fault shows in the second."""
+        few = self.sweep(*(2**power for power in range(4, 9)))
+        many = Sweep("many", self.axis, tuple({"items": 2**power} for power in range(11, 14)), "many")
+        return few, many
+
+
+class After(Sound):
+    """Copies, after the others."""
+
+    variant = "after"
+
+
+class Endless(Sound):
+    """Never ends."""
+
+    variant = "endless"
+    fault = 1
+
+
+class Crashing(Sound):
+    """Ends its process."""
+
+    variant = "crashing"
+    fault = 2
+
+
+class Unbuildable(Sound):
+    """Does not build."""
+
+    variant = "unbuildable"
+
+    def build_options(self, parameters: Parameters) -> str:  # noqa: ARG002
+        """Leave a bracket open."""
+        return "-DFAULT=("
+
+
+class Wrong(Sound):
+    """Spoils a result."""
+
+    variant = "wrong"
+    fault = 3
+
+
+class Huge(Sound):
+    """Needs more memory than any device has."""
+
+    variant = "huge"
+
+    def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
+        """Sizes of which the last is too large."""
+        few, _ = super().sweeps(device, limits)
+        return (self.sweep(2**8, 2**45),) if few.points else ()

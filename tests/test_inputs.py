@@ -1,0 +1,276 @@
+"""Files that no parser should see: whatever a user gives is read within limits, or refused in one sentence."""
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from gpureport import published
+from gpureport.cli import main
+from gpureport.errors import InputError
+from gpureport.inputs import MOST_JSON_BYTES, MOST_LEVELS, MOST_YAML_BYTES, FileError, parse_yaml, read_json, read_yaml
+from gpureport.report.document import load_report
+from gpureport.spec.check import check_file
+from gpureport.spec.database import load_database
+from tests.make_report import make_report
+
+Captured = pytest.CaptureFixture[str]
+GOOD = (Path(__file__).parent / "data" / "devices" / "good.yaml").read_text()
+BOMB = "a: &a {x: 1}\n" + "".join(f"{b}: &{b} {{<<: [{', '.join(9 * [f'*{a}'])}]}}\n" for a, b in pairwise("abcdefghi"))
+BAD = {
+    "bool": ("name: !!bool foo\n", ":1: tags (!name) are not supported"),
+    "int": ("name: !!int ''\n", ":1: tags (!name) are not supported"),
+    "float": ("name: A\nvendor: !!float ''\n", ":2: tags (!name) are not supported"),
+    "timestamp": ("name: !!timestamp foo\n", ":1: tags (!name) are not supported"),
+    "python": ("name: !!python/object/apply:os.system [x]\n", ":1: tags (!name) are not supported"),
+    "mappings": ("{a: " * 40_000, f":1: is nested more than {MOST_LEVELS} levels deep"),
+    "lists": ("[" * 30_000, f":1: is nested more than {MOST_LEVELS} levels deep"),
+    "deeper": ("[" * 120_000, f":1: is nested more than {MOST_LEVELS} levels deep"),
+    "blocks": ("".join(f"{' ' * n}a:\n" for n in range(500)), ":101: is nested more than"),
+    "bomb": (BOMB, ":2: aliases (*name) are not supported"),
+    "large": ("#" * (MOST_YAML_BYTES + 1), ": is larger than 256 KiB"),
+    "huge": ("- 1\n" * 12_500_000, ": is larger than 256 KiB"),
+    "documents": ("a: 1\n---\nb: 2\n", ":2: contains a second document"),
+    "key": ("{[a]: 1}\n", ":1: a key must be text or a number"),
+    "number": ("name: " + "9" * 5000 + "\n", ":1: name: must"),
+    "sexagesimal": ("name: " + "1:" * 100_000 + "1\n", ":1: name: must have at most 200 characters"),
+    "nul": ("name: a\0b\n", ": is not valid YAML"),
+    "day": ("name: 2020-13-45\n", ": vendor: is missing"),
+}
+"""Contents, and what is to be said of them after the file's name."""
+
+
+@pytest.fixture(autouse=True)
+def _in_time() -> Iterator[None]:
+    """Fail a test that takes more than ten seconds."""
+    signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.alarm(10)
+    yield
+    signal.alarm(0)
+
+
+def _special(path: Path, kind: str) -> str:
+    """Make something that is no file, and return what is to be said of it."""
+    match kind:
+        case "pipe":
+            os.mkfifo(path)
+            return ": is a device or pipe, not a regular file"
+        case "device":
+            path.symlink_to("/dev/zero")
+            return ": is a device or pipe, not a regular file"
+        case "folder":
+            path.mkdir()
+            return ": is a folder, not a regular file"
+        case "loop":
+            path.symlink_to(path.name)
+            return ": cannot be read: Too many levels of symbolic links"
+    path.symlink_to("nowhere")
+    return ": cannot be read: No such file or directory"
+
+
+SPECIAL = ("pipe", "device", "folder", "loop", "dangling")
+
+
+@pytest.fixture(params=[*BAD, *SPECIAL])
+def bad(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, str]:
+    """A bad YAML file in a folder, and what is to be said of it."""
+    path = tmp_path / "bad.yaml"
+    if request.param in SPECIAL:
+        return path, _special(path, request.param)
+    text, said = BAD[request.param]
+    path.write_text(text)
+    return path, said
+
+
+def test_a_bad_entry_is_named_and_left_out(bad: tuple[Path, str]) -> None:
+    """Whatever it is, the others can be used."""
+    path, said = bad
+    (path.parent / "good.yaml").write_text(GOOD)
+
+    database = load_database(own_dirs=[path.parent])
+
+    assert database.entries["good"].own
+    assert list(database.broken) == ["bad"]
+    assert said.split(":")[-1] in database.broken["bad"]
+    with pytest.raises(InputError, match=r"bad\.yaml"):
+        load_database([path.parent])
+
+
+def test_a_bad_architecture_is_named_and_left_out(bad: tuple[Path, str]) -> None:
+    """As an entry is."""
+    path = bad[0]
+    folder = path.parent / "own" / "architectures"
+    folder.mkdir(parents=True)
+    path.rename(folder / "bad.yaml") if not path.is_symlink() else _special(folder / "bad.yaml", "loop")
+
+    database = load_database(own_dirs=[path.parent / "own"])
+
+    assert list(database.broken) == ["architectures/bad"]
+    assert "bad" not in database.architecture_paths
+
+
+def test_the_check_says_what_is_wrong(bad: tuple[Path, str]) -> None:
+    """With the line, if it is known."""
+    path, said = bad
+
+    assert any(str(problem).startswith(f"{path}{said}") for problem in check_file(path))
+
+
+def test_a_bad_record_is_refused(bad: tuple[Path, str]) -> None:
+    """By the same reader."""
+    with pytest.raises(InputError, match=r"bad\.yaml"):
+        published.load(bad[0])
+
+
+@pytest.mark.parametrize("command", ["devices --known", "predict a40 -w launch"])
+def test_commands_go_on_without_bad_entries(command: str, configuration: Path, capsys: Captured) -> None:
+    """One sentence for each."""
+    folder = configuration / "gpureport" / "devices"
+    folder.mkdir(parents=True)
+    for name, (text, _) in BAD.items():
+        (folder / f"{name}.yaml").write_text(text)
+    for kind in SPECIAL:
+        _special(folder / f"{kind}.yaml", kind)
+
+    assert main(command.split()) == 0
+    lines = capsys.readouterr().err.splitlines()
+    assert sorted(line.split(":")[1].rsplit("/")[-1] for line in lines) == sorted(f"{n}.yaml" for n in (*BAD, *SPECIAL))
+    assert all(line.startswith("Left out: ") for line in lines)
+
+
+@pytest.mark.parametrize("command", ["render --no-pdf", "validate", "compare a40", "devices check"])
+@pytest.mark.parametrize("name", ["bad.yaml", "report.json"])
+@pytest.mark.parametrize("kind", SPECIAL)
+def test_what_is_no_file_is_refused(kind: str, name: str, command: str, tmp_path: Path, capsys: Captured) -> None:
+    """By every command that reads one, in one sentence."""
+    _special(tmp_path / name, kind)
+
+    assert main([*command.split(), str(tmp_path / name)]) == 2
+    captured = capsys.readouterr()
+    assert name in captured.err + captured.out
+    assert len(captured.err.splitlines()) <= 1
+
+
+BAD_JSON = {
+    "lists": ("[" * 100_000, ": is nested more than 100 levels deep"),
+    "text": ('"' + '\\"' * 1_000_000, ":1: is not JSON (Unterminated string starting at)"),
+    "objects": ('{"a":' * 101, ": is nested more than 100 levels deep"),
+    "twice": ('{"a": 1, "b": 2,\n "a": 3}', ": the key 'a' appears twice in one object; leave one of them"),
+    "infinite": ('{"a": 1e999}', ": the number '1e999' is too large; write a finite one"),
+    "negative": ('{"a": -1e999}', ": the number '-1e999' is too large; write a finite one"),
+    "nan": ("[NaN]", ": NaN is no number in JSON; write a finite one"),
+    "constant": ("[-Infinity]", ": -Infinity is no number in JSON; write a finite one"),
+    "digits": ("[" + "9" * 5000 + "]", ": a number has 5000 digits; write at most 400"),
+    "empty": ("", ":1: is not JSON (Expecting value)"),
+    "bytes": ("\n\udcff", ":2: is not text in UTF-8"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_JSON)
+def test_bad_json_is_refused(name: str, tmp_path: Path) -> None:
+    """With its place, if that is known."""
+    text, said = BAD_JSON[name]
+    path = tmp_path / "report.json"
+    path.write_bytes(text.encode(errors="surrogateescape"))
+
+    with pytest.raises(InputError) as caught:
+        load_report(tmp_path)
+    assert str(caught.value).startswith(f"{path}{said}")
+
+
+def test_json_that_is_too_large_is_not_read(tmp_path: Path) -> None:
+    """A file of holes takes no time to make."""
+    path = tmp_path / "x.json"
+    path.touch()
+    os.truncate(path, 1 << 40)
+
+    with pytest.raises(FileError, match=f"is larger than {MOST_JSON_BYTES >> 10} KiB"):
+        read_json(path)
+
+
+def test_json_within_the_limits_is_read(tmp_path: Path) -> None:
+    """Brackets in text are no levels; other texts may have the byte-order mark."""
+    path = tmp_path / "x.json"
+    deep: object = "[" * 200 + '"{\\'
+    for _ in range(MOST_LEVELS):
+        deep = [deep]
+    path.write_text("\ufeff" + str(deep).replace("'", '"').replace('"{', '\\"{'), encoding="utf-8")
+
+    assert read_json(path) == deep
+
+
+def test_yaml_is_plain_data(tmp_path: Path) -> None:
+    """Words and decimal numbers without quotes are what they are in YAML 1.2, all else is text."""
+    path = tmp_path / "x.yaml"
+    path.write_text(
+        "\ufefftruth: [yes, Off, TRUE, 'no', tRUE]\nnumbers: [1, -2.5, .5, 1e3, 007, '8']\nnothing: [~, null, ]\n"
+        "text: [2020-09-26, 1:30, 0x1F, 1_000, .inf, .nan, 1e999, 1.2.3]\n32: {true: a}\n",
+        encoding="utf-8",
+    )
+
+    content = read_yaml(path)
+
+    assert content.data == {
+        "truth": [True, False, True, "no", "tRUE"],
+        "numbers": [1, -2.5, 0.5, 1000.0, 7, "8"],
+        "nothing": [None, None],
+        "text": ["2020-09-26", "1:30", "0x1F", "1_000", ".inf", ".nan", "1e999", "1.2.3"],
+        32: {True: "a"},
+    }
+    assert content.lines[("numbers", 5)] == 2
+    assert content.lines[(32, "true")] == 5
+    assert content.repeated == []
+
+
+@pytest.mark.parametrize("text", ["a: 1\na: 2", "1: a\n'1': b", "1: a\n01: b", "a: {1: x}\nb: 1\n'a': 2"])
+def test_a_key_that_appears_twice_is_found(text: str) -> None:
+    """However it is written."""
+    ((where, line, first),) = parse_yaml(text, "x").repeated
+
+    assert (line, first) == (len(text.splitlines()), 1)
+    assert len(where) == 1
+
+
+def test_as_many_levels_as_are_allowed_are_read() -> None:
+    """The limit itself is no mistake."""
+    assert parse_yaml("[" * MOST_LEVELS + "]" * MOST_LEVELS, "x").lines
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("".join(f"k{i}: 1\n" for i in range(25_000)), "has 24903 more mistakes; correct these first"),
+        ("name: a\n" * 25_000, "the key appears twice, first in line 1"),
+        ("caches: {" + "".join(f"L{i}: 1 MiB, " for i in range(10_000)) + "}\n", "must have at most 16 items"),
+    ],
+)
+def test_thousands_of_mistakes_are_named_in_part(text: str, said: str, tmp_path: Path) -> None:
+    """In time: the nearest name is not looked for in each."""
+    path = tmp_path / "mine.yaml"
+    path.write_text(text)
+
+    problems = check_file(path)
+
+    assert any(problem.message == said for problem in problems)
+    assert len(problems) < 110
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("predictions", [0] * 1_000_000, "predictions[0] is wrong: it must be a mapping of names to values"),
+        ("workloads", {str(i): 0 for i in range(1001)}, "workloads is wrong: it must have at most 1000 entries"),
+    ],
+)
+def test_the_first_of_many_mistakes_is_named(field: str, value: object, said: str, tmp_path: Path) -> None:
+    """The others are not looked for."""
+    path = tmp_path / "report.json"
+    path.write_text(json.dumps({**make_report(families=1).model_dump(mode="json"), field: value}))
+
+    with pytest.raises(InputError) as caught:
+        load_report(path)
+    assert str(caught.value) == f"{path}: {said}"

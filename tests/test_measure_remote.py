@@ -1,0 +1,220 @@
+"""Measuring in a process of its own: its end, by whatever cause, costs a workload."""
+# ruff: noqa: D103 - the names of the tests say what they check
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gpureport.cli import main, measuring
+from gpureport.measure import remote
+from gpureport.measure.child import Child
+from gpureport.measure.limits import Settings
+from gpureport.measure.measurer import Measured, Order
+from gpureport.measure.remote import RemoteMeasurer
+from gpureport.report.document import load_report
+from gpureport.spec.database import load_database
+from gpureport.workloads.model import Limits
+from tests.fake_backend import Steps
+from tests.faulty_workloads import After, Crashing, Endless, Huge, Sound, Unbuildable, Wrong
+from tests.present import working
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="signals and pipes are those of Linux")
+ROOT = str(Path(__file__).parent.parent)
+LIMITS = Limits(max_bytes=2**22, max_buffer_bytes=2**21, max_work_group=64, quick=True)
+Captured = pytest.CaptureFixture[str]
+on_a_cpu = pytest.mark.skipif("working().device.kind != 'cpu'", reason="no such kernels on a real device")
+
+
+@pytest.fixture(autouse=True)
+def importable(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The process finds the workloads of these tests; a silence of three seconds ends it."""
+    path = os.pathsep.join(filter(None, [ROOT, os.environ.get("PYTHONPATH", "")]))
+    monkeypatch.setenv("PYTHONPATH", path)
+    monkeypatch.setattr(remote, "SILENCE_LIMIT_S", 3.0)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def measurer() -> Iterator[RemoteMeasurer]:
+    with RemoteMeasurer(working()).opened() as opened:
+        yield opened
+
+
+def measured(measurer: RemoteMeasurer, workload: Sound, progress: Steps | None = None) -> Measured:
+    device = load_database().match(measurer.device).device
+    settings = Settings(LIMITS, budget_s=0.2)
+    measurer.start(Order(workload, workload.sweeps(device, LIMITS), settings))
+    return measurer.finish(progress or Steps())
+
+
+def children() -> set[str]:
+    """The processes that this one started."""
+    tasks = Path("/proc/self/task").iterdir()
+    return {pid for task in tasks for pid in (task / "children").read_text().split()}
+
+
+def test_what_is_measured_arrives_with_its_progress_and_readings(measurer: RemoteMeasurer) -> None:
+    steps = Steps()
+    found = measured(measurer, Sound(), steps)
+    assert [each.key.sweep for each in found.measurements] == ["size", "many"]
+    assert all(point.samples_s for each in found.measurements for point in each.points)
+    assert all(each.verification and each.verification.passed for each in found.measurements)
+    assert {label for label, _ in steps.seen} >= {"test/sound: checking results", "test/sound: size"}
+    readings = found.aftermath.readings
+    began = [each.began_s for each in found.measurements]
+    assert all(at is not None and readings[0].at_s <= at <= readings[-1].at_s for at in began)
+
+
+@on_a_cpu
+@pytest.mark.parametrize(
+    ("workload", "reason"),
+    [(Endless(), "its driver did not answer within 3 s"), (Crashing(), "its driver crashed (SIGSEGV)")],
+    ids=["endless", "crashing"],
+)
+def test_a_kernel_that_ends_the_process_costs_the_rest_of_its_workload(
+    measurer: RemoteMeasurer, workload: Sound, reason: str
+) -> None:
+    first, second = measured(measurer, workload).measurements
+    assert all(point.samples_s for point in first.points)
+    assert not first.failed
+    assert second.failed
+    assert (second.skipped or "").startswith(reason)
+    assert f"(while {workload.name}: many was measured)" in (second.skipped or "")
+
+    assert all(point.samples_s for each in measured(measurer, After()).measurements for point in each.points)
+
+
+@on_a_cpu
+def test_a_crash_while_builds_run_ahead_is_given_a_second_chance(measurer: RemoteMeasurer) -> None:
+    """It may have been the build of another workload."""
+    measurer.build_ahead([])
+    os.kill(measurer._child._process.pid, signal.SIGKILL)
+    assert not any(each.failed for each in measured(measurer, Sound()).measurements)
+
+
+def test_a_process_in_which_a_kernel_failed_is_replaced(measurer: RemoteMeasurer) -> None:
+    """Drivers may refuse all that follows in it."""
+    first = measurer._child._process.pid
+    assert all(each.failed for each in measured(measurer, Unbuildable()).measurements)
+    assert not any(each.failed for each in measured(measurer, Sound()).measurements)
+    assert measurer._child._process.pid != first
+
+
+def test_wrong_results_and_too_little_memory_cost_their_own_points(measurer: RemoteMeasurer) -> None:
+    first = measurer._child._process.pid
+    for each in measured(measurer, Wrong()).measurements:
+        assert (each.skipped or "").startswith("wrong results: ")
+    (huge,) = measured(measurer, Huge()).measurements
+    fits, does_not = huge.points
+    assert fits.samples_s
+    assert (does_not.skipped or "").startswith("needs ")
+    assert measured(measurer, Sound()).measurements[0].points[0].samples_s
+    assert measurer._child._process.pid == first
+
+
+def test_a_process_that_is_killed_is_replaced(measurer: RemoteMeasurer) -> None:
+    os.kill(measurer._child._process.pid, signal.SIGKILL)
+    lost = measured(measurer, Sound()).measurements
+    assert [each.skipped for each in lost] == ["its driver crashed (SIGKILL) (while test/sound was measured)"] * 2
+    assert not any(each.failed for each in measured(measurer, Sound()).measurements)
+
+
+def test_time_in_which_the_waiting_process_was_suspended_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two minutes pass in every wait of a fifth of a second."""
+    clock, wait, waits = time.monotonic, Child._wait, 0
+
+    def suspended(self: Child, seconds: float) -> None:
+        nonlocal waits
+        wait(self, seconds)
+        waits += 1
+
+    monkeypatch.setattr(time, "monotonic", lambda: clock() + 120.0 * waits)
+    monkeypatch.setattr(Child, "_wait", suspended)
+    child = Child(working().runtime)
+    child.send("devices")
+    assert child.answer(60.0)
+    assert waits
+    child.end()
+
+
+def test_nothing_is_left_of_a_process_that_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    before = children()
+    with RemoteMeasurer(working()).opened() as opened:
+        assert len(children() - before) == 1
+        assert measured(opened, Sound()).measurements
+    assert children() <= before
+    assert not list(tmp_path.iterdir())
+
+
+def install(monkeypatch: pytest.MonkeyPatch, *workloads: Sound) -> None:
+    monkeypatch.setattr(measuring, "selected", lambda names, quick: workloads)  # noqa: ARG005
+
+
+@on_a_cpu
+def test_a_run_goes_on_after_a_crash_and_a_hang(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    install(monkeypatch, Sound(), Crashing(), Endless(), After())
+    assert main(["measure", "--quick", "-o", "r.json"]) == 0
+
+    told = capsys.readouterr().err
+    assert "2 of 4 workloads could not be measured, because their kernels failed: test/crashing, test/endless" in told
+    report = load_report(Path("r.json"))
+    assert report.status == "complete"
+    times = [reading.at_s for each in report.conditions for reading in each.readings]
+    assert times == sorted(times)
+    assert {m.key.variant for m in report.measurements if m.failed} == {"crashing", "endless"}
+    complete = {m.key.variant for m in report.measurements if all(point.samples_s for point in m.points) and m.points}
+    assert complete == {"sound", "crashing", "endless", "after"}  # of the faulty ones the first sweep
+
+
+def test_a_run_stops_when_the_device_is_lost(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    install(monkeypatch, Sound(), After())
+    finish = RemoteMeasurer.finish
+
+    def lose(self: RemoteMeasurer, progress: Steps) -> Measured:
+        found = finish(self, progress)
+        self._child.end()
+        self._candidate = replace(self._candidate, position=99)
+        return found
+
+    monkeypatch.setattr(RemoteMeasurer, "finish", lose)
+    assert main(["measure", "--quick", "-o", "r.json"]) == 1
+
+    reason = "its driver no longer lists it"
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last == f"gpureport: the device was lost, and the run stopped: {reason}; r.json is marked partial"
+    report = load_report(Path("r.json"))
+    assert (report.status, report.stopped) == ("partial", reason)
+    assert {m.key.variant for m in report.measurements} == {"sound"}
+    assert main(["render", "r.json", "--no-pdf"]) == 0
+    assert reason in Path("report.html").read_text()
+
+
+@on_a_cpu
+def test_an_interrupt_ends_an_endless_kernel_at_once(tmp_path: Path) -> None:
+    program = """
+        from gpureport.cli import measuring, run
+        from tests.faulty_workloads import Endless, Sound
+        measuring.selected = lambda names, quick: (Sound(), Endless())
+        run()
+    """
+    command = [sys.executable, "-c", textwrap.dedent(program), "measure", "--quick", "-o", "r.json"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    assert process.stderr is not None
+    until = time.monotonic() + 60.0
+    while process.stderr.readline() != "test/endless …\n":
+        assert time.monotonic() < until
+    time.sleep(2.0)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(5.0) == 130
+    assert "r.json is marked partial" in process.stderr.read()
+    process.stderr.close()
+    assert {m.key.variant for m in load_report(tmp_path / "r.json").measurements} == {"sound"}

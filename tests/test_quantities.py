@@ -1,0 +1,208 @@
+"""Numbers that no device and no run can have: refused where they are read, in one sentence."""
+
+import json
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpureport import published
+from gpureport.cli import main
+from gpureport.data import data_dir
+from gpureport.errors import InputError
+from gpureport.report.document import load_report
+from gpureport.spec import plausibility
+from gpureport.spec.check import check_file
+from gpureport.spec.files import ArchitectureFile, DeviceFile
+from gpureport.spec.reading import read_file
+from tests.make_report import make_report
+
+Steps = tuple[str | int, ...]
+ARCHITECTURES = data_dir("devices") / "architectures"
+RECORD = Path(__file__).parents[1] / "reports" / "published" / "gtx_1060_bit_transpose.yaml"
+
+
+@pytest.fixture
+def data() -> dict[str, Any]:
+    """A report as its file has it."""
+    return make_report(families=1).model_dump(mode="json")
+
+
+def _set(data: Any, path: Steps, value: object) -> None:
+    *above, last = path
+    for step in above:
+        data = data[step]
+    data[last] = value
+
+
+POINT = ("measurements", 0, "points", 0)
+
+
+@pytest.mark.parametrize("value", [-1.0, -1e-9, 1e100, "1e999", "nan"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        (*POINT, "samples_s", 0),
+        (*POINT, "taken_at_s", 0),
+        (*POINT, "point", "work"),
+        (*POINT, "point", "x"),
+        ("measurements", 0, "duration_s"),
+        ("predictions", 0, "points", 0, "time_s"),
+        ("predictions", 0, "points", 0, "ceilings_s", "L2"),
+        ("predictions", 0, "features", 0, "value"),
+        ("observations", 0, "points", 0, "ci_low"),
+        ("observations", 0, "features", 0, "ci_high"),
+        ("findings", 0, "ratio"),
+        ("machine", "clocks", 0, "clock_hz"),
+        ("machine", "opencl", "clock_hz"),
+        ("machine", "memory_bytes"),
+        ("device", "clock_hz"),
+        ("device", "launch", "single_s"),
+        ("device", "caches", 0, "latency_extent", "midpoint"),
+    ],
+    ids=lambda path: ".".join(map(str, path)),
+)
+def test_a_number_that_cannot_be_is_refused(path: Steps, value: object, data: dict[str, Any], tmp_path: Path) -> None:
+    """The sentence names the field."""
+    _set(data, path, value)
+    (tmp_path / "report.json").write_text(json.dumps(data))
+
+    with pytest.raises(InputError) as caught:
+        load_report(tmp_path)
+    field = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(".")
+    assert f": {field.partition('_extent')[0]}" in str(caught.value)
+    assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize("path", [(*POINT, "samples_s", 0), (*POINT, "point", "work")])
+def test_no_time_and_no_work_are_none(path: Steps, data: dict[str, Any], tmp_path: Path) -> None:
+    """Rates are divided by one and proportional to the other."""
+    _set(data, path, 0)
+    (tmp_path / "report.json").write_text(json.dumps(data))
+
+    with pytest.raises(InputError, match="is wrong: it must be "):
+        load_report(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "sentence"),
+    [
+        ((*POINT, "taken_at_s"), [1.0], "must have as many values in taken_at_s as in samples_s, or none"),
+        (("device", "caches", 0, "latency_extent", "midpoint"), 9, "must ascend from departure through midpoint"),
+        (("device", "architecture", "pipes"), {"A": ["local", "local"]}, "must have each name once"),
+        (
+            ("device", "architecture", "occupancy"),
+            {
+                **dict.fromkeys(("simds", "max_waves_per_simd", "max_vector_registers", "max_groups"), 4),
+                "rule": "amd",
+                "vector_registers": {"64": 512},
+                "vector_register_granule": {"64": 8},
+                **dict.fromkeys(("local_memory_bytes", "local_memory_granule_bytes"), 1024),
+            },
+            "occupancy.vector_registers has no value for wave_width 32; add one",
+        ),
+    ],
+)
+def test_numbers_that_contradict_each_other_are_refused(
+    path: Steps, value: object, sentence: str, data: dict[str, Any], tmp_path: Path
+) -> None:
+    """The sentence says what they should have in common."""
+    _set(data, path, value)
+    (tmp_path / "report.json").write_text(json.dumps(data))
+
+    with pytest.raises(InputError, match=sentence):
+        load_report(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "sentence"),
+    [
+        (
+            "ampere_86",
+            "loaded_latency: {value: 1.2",
+            "loaded_latency: {value: 1e30",
+            "loaded_latency.value: 1e+30 is out of range",
+        ),
+        ("ampere_86", "schedulers: 4", "schedulers: 4000000000000", "schedulers: 4000000000000 is out of range"),
+        (
+            "ampere_86",
+            "ternary: {value: 64,",
+            "ternary: {value: 1e-308,",
+            "rates.ternary.value: 1e-308 is out of",
+        ),
+        (
+            "ampere_86",
+            "value: 1 KiB,",
+            "value: 1.5 B,",
+            "occupancy.local_memory_reserved.value: must be a whole",
+        ),
+        (
+            "ampere_86",
+            "[memory, local, shuffle]",
+            "[memory, local, memory]",
+            "pipes.LSU.value: must have each name",
+        ),
+        (
+            "ampere_86",
+            "wave_width: 32",
+            "wave_width: 33000000",
+            "warning: wave_width: 3.3e+07 is implausible",
+        ),
+        ("ampere_86", "schedulers: 4", "schedulers: 400", "warning: schedulers: 400 is implausible; usual are 1 to 64"),
+        ("ampere_86", "fp32: 128", "fp32: 12800", "warning: rates.fp32: 1.28e+04 is implausible"),
+        ("ampere_86", "100 KiB]", "100 GiB]", "warning: occupancy.carveouts: 1.049e+08 KiB is implausible"),
+        (
+            "rdna3",
+            "{32: 24, 64: 12}",
+            "{1: 16, 64: 8}",
+            "occupancy.vector_register_granule has no value",
+        ),
+        ("rdna3", "{32: 1536, 64: 768}", "{32: 1, 64: 8}", "warning: occupancy.vector_registers: 1 is implausible"),
+    ],
+)
+def test_an_architecture_is_checked_as_a_device_is(
+    name: str, old: str, new: str, sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What cannot be is an error, what is unlikely a warning."""
+    folder = tmp_path / "architectures"
+    folder.mkdir()
+    path, text = folder / "mine.yaml", (ARCHITECTURES / f"{name}.yaml").read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+
+    assert main(["devices", "check", str(path)]) == (0 if sentence.startswith("warning") else 2)
+    first, *_, last = capsys.readouterr().out.splitlines()
+    assert first.removeprefix(str(path)).lstrip(":0123456789 ").startswith(sentence)
+    assert last.startswith("1 file, ")
+
+
+def test_every_number_of_the_database_has_a_usual_range() -> None:
+    """Or is judged by another check."""
+    others = ("flops", "caches.*.capacity", "caches.*_extent", "opencl.*")
+    known = (*plausibility._RANGES, *others)
+    for path in sorted(data_dir("devices").rglob("*.yaml")):
+        model = ArchitectureFile if path.parent.name == "architectures" else DeviceFile
+        for field, leaf in read_file(path, model).get().leaves().items():
+            if plausibility._numbers(leaf.value) and not isinstance(leaf.value, bool):
+                assert any(fnmatchcase(field, pattern) for pattern in known), f"{path}: {field}"
+
+
+@pytest.mark.parametrize("value", ["1e-300", "1e300", "1e200", "1e15", "-1"])
+def test_a_published_time_that_cannot_be_is_refused(value: str, tmp_path: Path) -> None:
+    """The sentence names the row."""
+    path = tmp_path / "record.yaml"
+    path.write_text(RECORD.read_text().replace("[8, 117.1]", f"[8, {value}]"))
+
+    with pytest.raises(InputError, match=r"record\.yaml:\d+: series\.0\.rows\.3"):
+        published.load(path)
+
+
+def test_a_long_number_is_cut(tmp_path: Path) -> None:
+    """A sentence stays one."""
+    path = tmp_path / "mine.yaml"
+    path.write_text(f"name: A\nvendor: B\narchitecture: turing_75\nclock: {'9' * 5000} GHz\n")
+
+    problem = next(problem for problem in check_file(path) if problem.field == "clock")
+    assert "too large to be true" in problem.message
+    assert len(problem.message) < 200

@@ -1,0 +1,159 @@
+"""Interrupted runs that are continued."""
+# ruff: noqa: D103 - the names of the tests say what they check
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gpureport.cli import main
+from gpureport.measure.measurer import LocalMeasurer
+from gpureport.pipeline import run
+from gpureport.report.document import FILE_NAME, Report, load_report, save_report
+from gpureport.resuming import changes
+from tests.fake_backend import FakeBackend, Steps
+from tests.fake_run import Again, Copy, Missing, Wide, install, plan
+
+Captured = pytest.CaptureFixture[str]
+WORKLOADS = (Copy(), Wide(), Again(), Missing())
+
+
+def states(earlier: Report | None = None, backend: FakeBackend | None = None) -> list[Report]:
+    """Every state that a run saves."""
+    saved: list[Report] = []
+    run(plan(*WORKLOADS), LocalMeasurer(backend or FakeBackend()), saved.append, Steps(), earlier)
+    return saved
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatch:
+    monkeypatch.chdir(tmp_path)
+    install(monkeypatch, FakeBackend, WORKLOADS)
+    return monkeypatch
+
+
+@pytest.mark.parametrize("at", range(6))
+def test_a_run_that_is_continued_ends_with_the_measurements_of_one_that_was_not(at: int) -> None:
+    """Whatever state it had saved; the random data and orders depend on the workload and not on what ran before."""
+    whole = states()
+    assert [report.status for report in whole] == ["partial"] * 5 + ["complete"]
+    continued = states(whole[at])[-1]
+    assert continued.status == "complete"
+    assert [m.key for m in continued.measurements] == [m.key for m in whole[-1].measurements]
+    for mine, other in zip(continued.measurements, whole[-1].measurements, strict=True):
+        assert [p.point for p in mine.points] == [p.point for p in other.points]
+        assert [p.samples_s for p in mine.points] == [pytest.approx(p.samples_s) for p in other.points]
+    for name in ("predictions", "observations", "findings", "evidence", "explanations"):
+        mine, other = getattr(continued, name), getattr(whole[-1], name)
+        assert {repr(getattr(each, "key", None)) for each in mine} == {
+            repr(getattr(each, "key", None)) for each in other
+        }
+        assert len(mine) == len(other)
+    assert continued.workloads == whole[-1].workloads
+    assert continued.created_at == whole[-1].created_at
+    assert len(continued.resumed_at) == 1
+
+
+def test_finished_workloads_are_not_measured_again() -> None:
+    half = states()[2]
+    assert {m.key.variant for m in half.measurements} == {"copy", "wide"}
+    backend = FakeBackend()
+    continued = states(half, backend)[-1]
+    assert [m for m in continued.measurements if m.key.variant in {"copy", "wide"}] == list(half.measurements)
+    assert set(backend.built) == {"-DLOCAL=1"}  # not that of the wide one
+
+
+def test_times_go_on_from_where_the_run_was_interrupted() -> None:
+    continued = states(states()[2])[-1]
+    times = [reading.at_s for each in continued.conditions for reading in each.readings]
+    assert times == sorted(times)
+    began = [m.began_s for m in continued.measurements if m.began_s is not None]
+    assert began == sorted(began)
+
+
+def test_a_workload_that_failed_is_measured_again() -> None:
+    failing = states(backend=FakeBackend(refused_options="-DLOCAL=2"))[3]
+    assert set(failing.failed_variants) == {"test/wide"}
+    continued = states(failing)[-1]
+    assert not continued.failed_variants
+    assert sorted({m.key.variant for m in continued.measurements}) == ["again", "copy", "missing", "wide"]
+    assert len(continued.measurements) == 4
+
+
+def test_the_command_continues_with_the_settings_of_the_run(fake: pytest.MonkeyPatch) -> None:  # noqa: ARG001
+    assert main(["--quick", "--seed", "5", "-o", "out", "--no-pdf"]) == 0
+    report = load_report(Path("out"))
+    save_report(
+        report.model_copy(update={"status": "partial", "measurements": report.measurements[:1]}), Path("out", FILE_NAME)
+    )
+    assert main(["--resume", "out", "--no-pdf"]) == 0
+
+    continued = load_report(Path("out"))
+    assert (continued.settings.quick, continued.settings.seed) == (True, 5)
+    assert len(continued.measurements) == len(report.measurements)
+    assert "Interrupted." in Path("out/report.html").read_text()
+
+
+def test_of_a_complete_run_only_the_documents_are_written(fake: pytest.MonkeyPatch, capsys: Captured) -> None:
+    assert main(["-o", "out", "--no-pdf"]) == 0
+    Path("out/report.html").unlink()
+    before = Path("out", FILE_NAME).read_bytes()
+    fake.setattr(FakeBackend, "time", lambda *_: pytest.fail("measured"))
+    assert main(["--resume", "out", "--no-pdf"]) == 0
+    assert "out is complete: nothing is left to be measured.\n" in capsys.readouterr().err
+    assert Path("out/report.html").exists()
+    assert Path("out", FILE_NAME).read_bytes() == before
+
+
+@pytest.mark.parametrize("options", [["--quick"], ["-o", "other"], ["--seed", "1", "--runs", "2"]])
+def test_settings_beside_it_are_refused(fake: pytest.MonkeyPatch, capsys: Captured, options: list[str]) -> None:  # noqa: ARG001
+    for command in ([], ["measure"]):
+        assert main([*command, "--resume", "out", *options]) == 2
+        assert "cannot be used with --resume" in capsys.readouterr().err
+
+
+def test_another_device_does_not_continue_it(fake: pytest.MonkeyPatch, capsys: Captured) -> None:  # noqa: ARG001
+    assert main(["measure", "-o", "r.json"]) == 0
+    report = load_report(Path("r.json"))
+    assert report.machine
+    machine = report.machine.model_copy(update={"opencl": report.machine.opencl.model_copy(update={"driver": "0.9"})})
+    save_report(report.model_copy(update={"status": "partial", "machine": machine}), Path("r.json"))
+    before = Path("r.json").read_bytes()
+    assert main(["measure", "--resume", "r.json"]) == 2
+    told = "its driver was 0.9 (OpenCL 3.0), and now it is 1.0 (OpenCL 3.0); measure again without --resume\n"
+    assert capsys.readouterr().err.endswith(told)
+    assert Path("r.json").read_bytes() == before
+
+
+Change = Callable[[Report], Report]
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda r: r, ""),
+        (lambda r: r.model_copy(update={"tool_version": "0.1"}), "it was made by gpureport 0.1"),
+        (
+            lambda r: r.model_copy(update={"device": r.device.model_copy(update={"name": "X"})}),
+            "entry of X has changed",
+        ),
+        (lambda r: r.model_copy(update={"machine": None}), "nothing in it was measured"),
+        (lambda r: r.model_copy(update={"settings": r.settings.model_copy(update={"seed": 9})}), "something else"),
+        (lambda r: _present(r, name="Other"), "measured on Other (Fake Platform"),
+        (lambda r: _present(r, compute_units=5), "on another Fake Device, or on one that was set up differently"),
+        (lambda r: _present(r, index=7), ""),
+    ],
+)
+def test_each_change_is_named(change: Change, told: str) -> None:
+    report = states()[2]
+    assert report.machine
+    args = (report.tool_version, report.machine.opencl, report.device, report.settings)
+    found = changes(change(report), *args)
+    assert told in found
+    assert bool(told) == bool(found)
+
+
+def _present(report: Report, **values: object) -> Report:
+    assert report.machine
+    opencl = report.machine.opencl.model_copy(update=values)
+    return report.model_copy(update={"machine": report.machine.model_copy(update={"opencl": opencl})})
