@@ -15,7 +15,8 @@ import numpy as np
 import typer
 
 from gpureport.cli.console import print_text
-from gpureport.compare.differences import FALSE_ALARMS, MINIMUM_EFFECT, differences, same_device
+from gpureport.compare import Run, reduced
+from gpureport.compare.differences import FALSE_ALARMS, MINIMUM_EFFECT, differences
 from gpureport.errors import InputError
 from gpureport.records import MeasuredPoint, Measurement
 from gpureport.report.document import FILE_NAME, Report, load_report
@@ -37,7 +38,7 @@ def reports_in(folder: Path) -> tuple[Report, ...]:
     """
     files = sorted(folder.glob("*.json")) or sorted(folder.glob(f"*/{FILE_NAME}"))
     reports = tuple(map(load_report, files))
-    if not reports or not all(same_device(report, reports[0]) for report in reports):
+    if len({(report.match.entry, report.device.name) for report in reports}) != 1:
         raise InputError(f"{folder}: holds no reports, as *.json or */{FILE_NAME}, or those of several devices")
     return reports
 
@@ -84,7 +85,9 @@ def _with_times(report: Report, measurements: Sequence[Measurement]) -> Report:
     return report.model_copy(update={"measurements": tuple(measurements)})
 
 
-def significant(machine: Machine, base: Machine, minimum_effect: float = MINIMUM_EFFECT) -> dict[str, float]:
+def significant(
+    machine: Sequence[Run], base: Sequence[Run], minimum_effect: float = MINIMUM_EFFECT
+) -> dict[str, float]:
     """Return the sweeps of *machine* that differ significantly from *base*, with the ratios of their speeds."""
     tested = differences({"base": base, "machine": machine}, "base", minimum_effect)
     return {d.sweep: d.speed.value for d in (*tested.overall, *tested.differences) if d.significant}
@@ -110,7 +113,8 @@ def grouped(reports: Sequence[Report], runs: int) -> tuple[Machine, ...]:
 
 def lines(machines: Sequence[Machine], percent: float) -> Iterator[tuple[str, bool]]:
     """Yield the two shares in words, and whether each reaches its target."""
-    alarms = [significant(*pair) for pair in combinations(machines, 2)]
+    kept = [tuple(map(reduced, machine)) for machine in machines]
+    alarms = [significant(*pair) for pair in combinations(kept, 2)]
     false = sum(map(bool, alarms))
     few = "" if len(alarms) >= ENOUGH_PAIRS else f" ({ENOUGH_PAIRS} pairs are required to decide)"
     yield (
@@ -119,10 +123,10 @@ def lines(machines: Sequence[Machine], percent: float) -> Iterator[tuple[str, bo
     )
     for sweep, ratio in [item for alarm in alarms for item in alarm.items()][:MOST_LISTED]:
         yield f"  {sweep}: {ratio:.4f}", True
-    slowed = {machine: tuple(slower(run, percent) for run in machines[machine]) for machine in range(len(machines))}
+    slowed = [tuple(reduced(slower(run, percent)) for run in machine) for machine in machines]
     hits = [
-        any(ratio < 1 for ratio in significant(slowed[one], machines[base]).values())
-        for one, base in permutations(slowed, 2)
+        any(ratio < 1 for ratio in significant(slowed[one], kept[base]).values())
+        for one, base in permutations(range(len(machines)), 2)
     ]
     yield (
         f"slower by {percent:g} %: {sum(hits)} of {len(hits)} are detected (required: {DETECTED:.0%})",

@@ -2,6 +2,10 @@
 # ruff: noqa: D103 - the names of the tests say what they check
 
 import json
+import os
+import resource
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -40,6 +44,23 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     """Two reports on the same device, the second a tenth slower throughout."""
     base = tmp_path_factory.mktemp("reports")
     return _saved(REPORT, base / "before"), _saved(_slower(REPORT, 1 / 0.9), base / "after")
+
+
+def test_many_reports_take_little_memory() -> None:
+    """Forty of ten megabytes each, within 1 GiB: of each is kept what a comparison takes."""
+    kept = Path(__file__).parents[1] / "reports" / "nvidia-h200"
+    limit = (2**30, resource.RLIM_INFINITY)
+    ended = subprocess.run(
+        [sys.executable, "-m", "gpureport", "compare", *(f"m{number}={kept}" for number in range(40))],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, limit),
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.stderr == ""
+    assert ended.returncode == 0
+    assert "On the same device, all sweeps of 39 machines are within run-to-run variation." in ended.stdout
 
 
 def test_reports_are_printed_and_written(

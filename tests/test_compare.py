@@ -1,7 +1,8 @@
 """Machines beside each other: who is faster, by how much of what was promised, and what is noise."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations, permutations
 from pathlib import Path
 
@@ -10,21 +11,49 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpureport.compare import compare, only, regressions
-from gpureport.compare.differences import Outcome, differences
-from gpureport.compare.records import Contest, Difference, Ratio, Standing
-from gpureport.compare.standings import BEYOND, contests
+from gpureport.compare import compare as compare_runs
+from gpureport.compare import reduced, regressions
+from gpureport.compare.differences import MINIMUM_EFFECT, Outcome
+from gpureport.compare.differences import differences as differences_of_runs
+from gpureport.compare.excerpt import read_excerpt
+from gpureport.compare.records import Comparison, Contest, Difference, Ratio, Standing
+from gpureport.compare.standings import BEYOND
+from gpureport.compare.standings import contests as contests_of_best
 from gpureport.errors import InputError
 from gpureport.records import Axis, MeasuredPoint, Measurement, Metric, PointKey, SweepKey
 from gpureport.report.comparing_words import sentences
-from gpureport.report.document import Publication, Report
-from gpureport.results import open_report
+from gpureport.report.document import Publication, Report, load_report, save_report
+from gpureport.results import open_machine, open_report
 from gpureport.spec.database import load_database
 from tests.make_report import make_report
 
 REPORT = make_report()
 AXIS = Axis(quantity="working_set", label="working set")
 RATE = Metric(kind="rate", unit="B", label="bandwidth")
+
+
+def compare(
+    machines: Mapping[str, Report | Sequence[Report]],
+    baseline: str | None = None,
+    minimum_effect: float = MINIMUM_EFFECT,
+) -> Comparison:
+    """Compare whole reports."""
+    runs = {name: [given] if isinstance(given, Report) else given for name, given in machines.items()}
+    kept = {name: [reduced(run) for run in of_machine] for name, of_machine in runs.items()}
+    return compare_runs(kept, baseline, minimum_effect=minimum_effect)
+
+
+def contests(machines: Mapping[str, Report], baseline: str) -> tuple[Contest, ...]:
+    """Set whole reports beside each other."""
+    return contests_of_best({name: reduced(report).best for name, report in machines.items()}, baseline)
+
+
+def differences(
+    machines: Mapping[str, Sequence[Report]], baseline: str, minimum_effect: float = MINIMUM_EFFECT
+) -> Outcome:
+    """Find the differences between whole reports."""
+    kept = {name: [reduced(run) for run in runs] for name, runs in machines.items()}
+    return differences_of_runs(kept, baseline, minimum_effect)
 
 
 def _slower(report: Report, factor: float) -> Report:
@@ -204,12 +233,13 @@ def test_work_that_is_counted_otherwise_has_no_ratio() -> None:
 def test_some_workloads_may_be_compared_alone() -> None:
     """As if no others had been run; without any in common there is nothing to compare."""
     names = [f"{o.key.workload}/{o.key.variant}" for o in REPORT.observations]
-    chosen = only(REPORT, names[:1])
+    chosen = reduced(REPORT, names[:1])
 
-    assert {contest.workload for contest in compare({"a": chosen, "b": REPORT}).contests} == {names[0]}
-    assert {f"{finding.workload}/{finding.variant}" for finding in chosen.findings} == {names[0]}
+    assert {contest.workload for contest in compare_runs({"a": chosen, "b": reduced(REPORT)}).contests} == {names[0]}
+    assert {mark.workload for mark in chosen.marks} == {names[0]}
+    assert {name.rpartition("/")[0] for name in chosen.samples} == {names[0]}
     with pytest.raises(InputError, match=r"nothing to compare: no two of a, b have a workload in common"):
-        compare({"a": chosen, "b": only(REPORT, names[-1:])})
+        compare_runs({"a": chosen, "b": reduced(REPORT, names[-1:])})
 
 
 def test_what_is_published_has_the_date_of_its_publication() -> None:
@@ -575,3 +605,43 @@ def test_a_whole_run_that_is_slower_shows_in_all_its_sweeps(factor: float) -> No
     assert whole.speed.value == pytest.approx(1 / factor, rel=0.02)
     assert whole.points == 10
     assert whole.significant or 0.95 < factor < 1.05
+
+
+@pytest.mark.parametrize("name", ["nvidia-h200", "pocl-epyc-2-cores"])
+def test_what_is_read_of_a_file_is_what_a_comparison_takes_of_the_whole(name: str) -> None:
+    """In a fraction of the time."""
+    path = Path(__file__).parents[1] / "reports" / name
+    read = read_excerpt(path)
+    assert read is not None
+    part, whole = reduced(read), reduced(load_report(path))
+
+    assert replace(part, samples={}) == replace(whole, samples={})
+    assert list(part.samples) == list(whole.samples)
+    for mine, other in zip(part.samples.values(), whole.samples.values(), strict=True):
+        assert (mine.labels, mine.counts) == (other.labels, other.counts)
+        assert np.array_equal(mine.times_s, other.times_s)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (('"schema_version": 1', '"schema_version": 999'), "made by a newer gpureport"),
+        (('"schema_version": 1', '"schema_version": "x"'), "schema_version is 'x'"),
+        (('"status": "complete"', '"status": "failed"'), "its run failed and measured nothing"),
+        (('"created_at": "', '"created_at": 1, "x": "'), "created_at is wrong: it must be text"),
+        (('"name": "', '"name": "\\ud800'), ""),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_said_as_ever(change: tuple[str, str], told: str, tmp_path: Path) -> None:
+    """The short way is for reports that are right."""
+    save_report(REPORT, tmp_path / "report.json")
+    text = (tmp_path / "report.json").read_text()
+    (tmp_path / "report.json").write_text(text.replace(*change, 1))
+
+    assert read_excerpt(tmp_path) is None
+    if told:
+        with pytest.raises(InputError, match=told):
+            open_machine(str(tmp_path), load_database(), ())
+    else:  # half a character, which is replaced
+        (run,) = open_machine(str(tmp_path), load_database(), ())
+        assert run.device == f"\ufffd{REPORT.device.name}"

@@ -1,6 +1,7 @@
 """The documents of comparisons: of two machines to forty, with names that nobody would give one."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -30,7 +31,7 @@ from gpureport.report.comparing_tables import (
     standings_tables,
 )
 from gpureport.report.comparing_words import listed, sentences, title
-from gpureport.report.figures.heat import HeatBlock, HeatRow, heat_figure
+from gpureport.report.figures.heat import HeatBlock, HeatRow, heat_figure, named_columns
 from gpureport.report.figures.landmarks import landmark_figure, landmark_panels
 from gpureport.report.figures.spreads import spread_figure
 from gpureport.report.figures.strips import strip_figure
@@ -146,6 +147,51 @@ def test_nothing_leaves_its_page(machines: int) -> None:
 
     assert "<b>" not in html
     assert list(strays(layout(Manuscript(html)))) == []
+
+
+def test_figures_of_hundreds_of_machines_fit_on_pages() -> None:
+    """Fifty rows at most; names of columns do not overlap; features workload by workload are in the JSON alone."""
+    few, many = content(made(40)), content(made(120))
+
+    assert [len(few[name]) for name in ("overview", "strips")] == [1, 1]  # type: ignore[arg-type]
+    assert [len(many[name]) for name in ("overview", "strips")] == [3, 3]  # type: ignore[arg-type]
+    assert few["panels"]
+    assert not many["panels"]
+    assert many["panels_left"] == len(WORKLOADS)
+    captions = [figure.caption for _, figures in maps(made(120)) for figure in figures]
+    assert captions
+    assert all("is named, in the order of the table." in caption for caption in captions)
+    assert " One machine in 3 is named" in captions[0]
+    block = HeatBlock("speed", tuple(machine.name for machine in made(120).machines))
+    assert named_columns([block]) == 3
+    assert named_columns([replace(block, columns=block.columns[:40])]) == 1
+
+
+def _fleet(machines: int, slow: int) -> Comparison:
+    """So many machines with the baseline's device, some of which are slower in two sweeps of three."""
+    comparison = made(machines + 1)
+    names = [machine.name for machine in comparison.machines][1:]
+    found = [
+        _difference(name, sweep).model_copy(update={"significant": number < slow and sweep < 2})
+        for number, name in enumerate(names)
+        for sweep in range(3)
+    ]
+    return comparison.model_copy(update={"differences": tuple(found)})
+
+
+@pytest.mark.parametrize(("machines", "slow", "told", "drawn"), [(5, 0, 5, 5), (20, 1, 2, 1), (20, 12, 13, 8)])
+def test_of_many_machines_only_those_that_differ_are_shown(machines: int, slow: int, told: int, drawn: int) -> None:
+    """The others in one sentence."""
+    comparison = _fleet(machines, slow)
+    same = [sentence for sentence in sentences(comparison) if sentence.startswith("On the same device")]
+
+    assert len(same) == told
+    if machines > 5:
+        others = f"all sweeps of {machines - slow} machines are within run-to-run variation."
+        assert same[-1] == f"On the same device, {others}"
+    filled = content(comparison)
+    assert len(filled["spreads"]) == drawn  # type: ignore[arg-type]
+    assert filled["spreads_left"] == machines - drawn
 
 
 def _figures() -> dict[str, Callable[[], str]]:

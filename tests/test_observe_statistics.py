@@ -12,6 +12,7 @@ from gpureport.observe.statistics import (
     drift,
     drifts,
     median_interval,
+    medians,
     sampling_noise,
     strays,
 )
@@ -99,6 +100,21 @@ def test_the_noise_of_medians_is_their_scatter(count: int) -> None:
     scatter = np.std([np.log(np.median(part)) for part in samples])
 
     assert np.median(sampling_noise(samples)) == pytest.approx(scatter, rel=0.15)
+
+
+def test_medians_of_groups_are_those_of_each_and_so_is_their_noise() -> None:
+    """However many values each has; the noise is worked out here point by point."""
+    rng = np.random.default_rng(2)
+    groups = [rng.lognormal(0, 0.1, count) for count in (1, 2, 5, 6, 7, 40)]
+    counts = np.array([len(group) for group in groups])
+
+    assert list(medians(np.concatenate(groups), counts)) == [np.median(group) for group in groups]
+    steps = [np.abs(np.diff(np.log(group))) for group in groups]
+    sigma = 1.4826 / np.sqrt(2)
+    pooled = sigma * np.median(np.concatenate(steps))
+    own = np.array([sigma * np.median(step) if len(step) >= 5 else pooled for step in steps])
+    excess = np.where(counts > 2, np.pi / 2, 1.0)
+    assert sampling_noise(groups) == pytest.approx(np.sqrt(excess * (own**2 + pooled**2) / 2 / counts), rel=1e-12)
 
 
 @pytest.mark.parametrize(

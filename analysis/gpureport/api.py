@@ -1,14 +1,14 @@
 """What ``import gpureport`` offers: predict a device, load a report, compare machines."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from gpureport.compare import MINIMUM_EFFECT, only
-from gpureport.compare import compare as compare_reports
+from gpureport.compare import MINIMUM_EFFECT, reduced
+from gpureport.compare import Run as ReducedRun
+from gpureport.compare import compare as compare_runs
 from gpureport.data import own_device_dirs
 from gpureport.errors import InputError
 from gpureport.frames import ComparisonFrames, ReportFrames
-from gpureport.report.document import Report
 from gpureport.results import (
     meant,
     open_machine,
@@ -76,12 +76,10 @@ def compare(
         raise InputError(f"machines: {machines!r} is one name, not two machines or more; give a list")
     named = dict(machines) if isinstance(machines, Mapping) else _named(_each(machines))
     chosen, database = select(_several(workloads)), _database()
-    runs = {name: _runs(machine, database, chosen) for name, machine in named.items()}
-    if workloads:
-        wanted = {workload.name for workload in chosen}
-        runs = {name: tuple(only(run, wanted) for run in of_machine) for name, of_machine in runs.items()}
+    only = {workload.name for workload in chosen} if workloads else set[str]()
+    runs = {name: tuple(_runs(machine, database, chosen, only)) for name, machine in named.items()}
     sources = {name: ",".join(_files(machine)) for name, machine in named.items()}
-    return ComparisonFrames(compare_reports(runs, meant(baseline, runs), sources, minimum_effect))
+    return ComparisonFrames(compare_runs(runs, meant(baseline, runs), sources, minimum_effect))
 
 
 def _several(names: str | Collection[str]) -> tuple[str, ...]:
@@ -110,12 +108,16 @@ def _files(machine: Machine) -> list[str]:
     return [str(machine)] if isinstance(machine, str | Path) else [file for run in machine for file in _files(run)]
 
 
-def _runs(machine: Machine, database: Database, workloads: Sequence[Workload]) -> tuple[Report, ...]:
+def _runs(
+    machine: Machine, database: Database, workloads: Sequence[Workload], only: Collection[str]
+) -> Iterator[ReducedRun]:
     if isinstance(machine, ReportFrames):
-        return (machine.report,)
-    if isinstance(machine, str | Path):
-        return open_machine(str(machine), database, workloads)
-    return tuple(report for run in machine for report in _runs(run, database, workloads))
+        yield reduced(machine.report, only)
+    elif isinstance(machine, str | Path):
+        yield from open_machine(str(machine), database, workloads, only)
+    else:
+        for run in machine:
+            yield from _runs(run, database, workloads, only)
 
 
 def _database() -> Database:

@@ -91,8 +91,17 @@ def read_json(path: Path) -> object:
         raise FileError(file, str(error)) from None
 
 
-def _read(path: Path, most_bytes: int) -> str:
-    """Return the text of a regular file."""
+def json_bytes(path: Path) -> bytes:
+    """Return what a JSON file contains, which is not looked at.
+
+    Raises:
+        FileError: it cannot be read, or is too large.
+    """
+    return _bytes(path, MOST_JSON_BYTES)
+
+
+def _bytes(path: Path, most_bytes: int) -> bytes:
+    """Return the content of a regular file."""
     try:
         if not S_ISREG(path.stat().st_mode):
             raise FileError(str(path), f"is {'a folder' if path.is_dir() else 'a device or pipe'}, not a regular file")
@@ -102,6 +111,12 @@ def _read(path: Path, most_bytes: int) -> str:
         raise FileError(str(path), f"cannot be read: {error.strerror}") from None
     if len(content) > most_bytes:
         raise FileError(str(path), f"is larger than {most_bytes >> 10} KiB, the most that is read")
+    return content
+
+
+def _read(path: Path, most_bytes: int) -> str:
+    """Return the text of a regular file."""
+    content = _bytes(path, most_bytes)
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

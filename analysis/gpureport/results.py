@@ -12,6 +12,8 @@ from gpureport.spec.database import Database
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
+    from gpureport.compare import Run
+    from gpureport.compare.excerpt import Excerpt
     from gpureport.spec.models import Device
     from gpureport.workloads.model import Workload
 
@@ -70,24 +72,34 @@ def meant(asked: str | None, names: "Collection[str]") -> str | None:
     return next((name for name in names if name.casefold() == wanted.casefold()), wanted)
 
 
-def open_machine(source: str, database: Database, workloads: "Sequence[Workload]") -> tuple[Report, ...]:
+def open_machine(
+    source: str, database: Database, workloads: "Sequence[Workload]", only: "Collection[str]" = ()
+) -> "tuple[Run, ...]":
     """Open the runs of a machine, or a record; a device of the database is predicted.
+
+    One at a time, and of each no more is kept than a comparison takes.
 
     Args:
         source: files or folders as in :func:`runs_of`, or a device's name.
         database: of today.
         workloads: what to predict of a device.
+        only: names of the workloads to keep; none: all.
 
     Raises:
         InputError: it is none of these, or wrong.
     """
-    return tuple(_open_machine(run, database, workloads) for run in runs_of(source))
+    from gpureport.compare import reduced
+
+    return tuple(reduced(_open_machine(run, database, workloads), only) for run in runs_of(source))
 
 
-def _open_machine(source: str, database: Database, workloads: "Sequence[Workload]") -> Report:
+def _open_machine(source: str, database: Database, workloads: "Sequence[Workload]") -> "Report | Excerpt":
+    from gpureport.compare.excerpt import read_excerpt
+
     path = Path(source)
     if source and path.exists():
-        return open_report(path, lambda: database)
+        read = None if is_record(path) else read_excerpt(path)
+        return read or open_report(path, lambda: database)
     try:
         device = database.resolve(source)
     except InputError as error:

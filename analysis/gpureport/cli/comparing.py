@@ -64,19 +64,17 @@ def compare_machines(asked: Asked) -> int:
 
 
 def _compared(asked: Asked) -> "Comparison":
-    from gpureport.compare import compare, only
+    from gpureport.compare import compare
 
     database = open_database(asked.entries)
     workloads = selected(asked.workloads, quick=False)
     named = [_named(source) for text in asked.machines for source in sources_of(text)]
+    names = {workload.name for workload in workloads} if asked.workloads else ()
     machines = []
     with ProgressBar("reading") as bar:
         for number, (name, source) in enumerate(named):
             bar.advance(name, number / len(named))
-            machines.append(open_machine(source, database, workloads))
-    if asked.workloads:
-        names = {workload.name for workload in workloads}
-        machines = [tuple(only(run, names) for run in runs) for runs in machines]
+            machines.append(open_machine(source, database, workloads, names))
     opened = dict(zip(unique_names(name for name, _ in named), machines, strict=True))
     sources = {name: _without_folders(source) for name, (_, source) in zip(opened, named, strict=True)}
     return compare(opened, meant(asked.baseline, opened), sources, asked.minimum_effect / 100)

@@ -3,25 +3,29 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal
 
+from gpureport.compare.excerpt import Excerpt
 from gpureport.compare.records import Condition
-from gpureport.report.document import Report
 from gpureport.units import format_frequency
 
 Severity = Literal["note", "caution"]
 
 
-def facts(runs: Sequence[Report]) -> dict[str, str]:
-    """Return the conditions of a machine's runs, by what they are; what is not known is left out."""
-    told = {what: dict.fromkeys(filter(None, map(tell, runs))) for what, (tell, _, _) in _ASKED.items()}
+def facts(report: Excerpt) -> dict[str, str]:
+    """Return the conditions of a run, by what they are; what is not known is left out."""
+    return {what: value for what, (tell, _, _) in _ASKED.items() if (value := tell(report))}
+
+
+def together(runs: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """Return the conditions of a machine from those of its runs."""
+    told = {what: dict.fromkeys(run[what] for run in runs if what in run) for what in _ASKED}
     return {what: ", ".join(values) for what, values in told.items() if values}
 
 
-def conditions(machines: Mapping[str, Sequence[Report]]) -> tuple[Condition, ...]:
-    """Return what is known to differ between the machines, what matters most first."""
-    told = {name: facts(runs) for name, runs in machines.items()}
+def conditions(machines: Mapping[str, Mapping[str, str]]) -> tuple[Condition, ...]:
+    """Return what is known to differ between the machines, by the conditions of each, what matters most first."""
     found = []
     for what, (_, effect, severity) in _ASKED.items():
-        values = {name: of_machine[what] for name, of_machine in told.items() if what in of_machine}
+        values = {name: of_machine[what] for name, of_machine in machines.items() if what in of_machine}
         if len(set(values.values())) > 1:
             found.append(Condition(what=what, values=values, effect=effect, severity=severity))
     return tuple(sorted(found, key=lambda condition: condition.severity != "caution"))
@@ -37,14 +41,14 @@ def cautions(found: Iterable[Condition], name: str, baseline: str) -> tuple[str,
     )
 
 
-def origin(report: Report) -> Literal["measured", "published", "predicted"]:
+def origin(report: Excerpt) -> Literal["measured", "published", "predicted"]:
     """Return how a report came about."""
     if report.publication is not None:
         return "published"
     return "measured" if report.measurements else "predicted"
 
 
-def _clock(report: Report) -> str:
+def _clock(report: Excerpt) -> str:
     """Return the clock while measuring, if all readings agree to a hundredth; else the range."""
     read = [
         clock.clock_hz
@@ -57,18 +61,18 @@ def _clock(report: Report) -> str:
     return format_frequency(high) if high <= 1.01 * low else f"{format_frequency(low)} to {format_frequency(high)}"
 
 
-def _vendor_fact(name: str) -> Callable[[Report], str]:
+def _vendor_fact(name: str) -> Callable[[Excerpt], str]:
     return lambda report: report.machine.vendor_facts.get(name, "") if report.machine else ""
 
 
-def _effort(report: Report) -> str:
+def _effort(report: Excerpt) -> str:
     if origin(report) != "measured":
         return ""
     return "quick" if report.settings.quick else "full"
 
 
 _ORIGIN = "origin"
-_ASKED: Mapping[str, tuple[Callable[[Report], str], str, Severity]] = {
+_ASKED: Mapping[str, tuple[Callable[[Excerpt], str], str, Severity]] = {
     _ORIGIN: (
         origin,
         "what is published has no intervals and comes from kernels like ours; what is predicted was not measured.",

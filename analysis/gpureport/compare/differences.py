@@ -9,9 +9,9 @@ from scipy.stats import chi2, false_discovery_control
 from scipy.stats import t as student
 
 from gpureport.compare.records import Difference, Ratio
-from gpureport.observe.statistics import MAD_TO_SIGMA, Floats, sampling_noise
-from gpureport.records import Measurement
-from gpureport.report.document import Report
+from gpureport.compare.runs import Run, same_device
+from gpureport.compare.samples import Sampled
+from gpureport.observe.statistics import MAD_TO_SIGMA, Floats
 
 FALSE_ALARMS = 0.05
 """Share of pairs of equal machines in which any sweep may be called significantly different."""
@@ -87,7 +87,7 @@ class Outcome:
 
 
 def differences(
-    machines: Mapping[str, Sequence[Report]], baseline: str, minimum_effect: float = MINIMUM_EFFECT
+    machines: Mapping[str, Sequence[Run]], baseline: str, minimum_effect: float = MINIMUM_EFFECT
 ) -> Outcome:
     """Compare every sweep of the machines that have the baseline's device with the baseline's.
 
@@ -123,43 +123,35 @@ def differences(
     return Outcome(tuple(found), tuple(overall), max(typical, default=None))
 
 
-def same_device(one: Report, other: Report) -> bool:
-    """Return whether two reports are of devices that should be equally fast."""
-    return one.match.entry == other.match.entry and one.device.name == other.device.name
-
-
 def regressions(found: Sequence[Difference], percent: float) -> tuple[Difference, ...]:
     """Return the significant differences that make a machine slower than the baseline by more than *percent*."""
     return tuple(d for d in found if d.significant and log(d.speed.value) < log(max(1 - percent / 100, 1e-9)))
 
 
-def _sweeps(runs: Sequence[Report], base: Sequence[Report]) -> Iterator[_Sweep]:
-    of_machine, of_base = ([{str(m.key): m for m in run.measurements} for run in side] for side in (runs, base))
-    for name in dict.fromkeys(name for run in of_machine for name in run):
-        sides = [[_samples(run[name]) if name in run else {} for run in side] for side in (of_machine, of_base)]
+def _sweeps(runs: Sequence[Run], base: Sequence[Run]) -> Iterator[_Sweep]:
+    for name in dict.fromkeys(name for run in runs for name in run.samples):
+        sides = [[run.samples.get(name) for run in side] for side in (runs, base)]
         sweep = _sweep(name, sides) if all(map(any, sides)) else None
         if sweep:
             yield sweep
 
 
-def _sweep(name: str, machines: Sequence[Sequence[Mapping[str, Floats]]]) -> _Sweep | None:
+def _sweep(name: str, machines: Sequence[Sequence[Sampled | None]]) -> _Sweep | None:
     """Compare the points that all runs of one sweep share, or return ``None`` if these are too few.
 
     Args:
         name: of the sweep.
-        machines: the samples of each run on the one and the other machine; empty where a run has none.
+        machines: the samples of each run on the one and the other machine; ``None`` where a run has none.
     """
     present = [number for number, run in enumerate(run for side in machines for run in side) if run]
     sides = [[run for run in side if run] for side in machines]
     every = [run for side in sides for run in side]
-    common = [label for label in every[0] if all(label in run for run in every)]
-    if len(common) < min(_COMMON_POINTS, *map(len, every)) or not common:
+    common = tuple(label for label in every[0].labels if all(label in run.labels for run in every))
+    if len(common) < min(_COMMON_POINTS, *(len(run.labels) for run in every)) or not common:
         return None
-    times = [np.array([[log(np.median(run[label])) for label in common] for run in side]) for side in sides]
-    noise = [
-        np.sqrt(np.sum([sampling_noise([run[label] for label in common]) ** 2 for run in side], axis=0)) / len(side)
-        for side in sides
-    ]
+    pairs = [[run.of(common) for run in side] for side in sides]
+    times = [np.array([medians for medians, _ in side]) for side in pairs]
+    noise = [np.sqrt(np.sum([errors**2 for _, errors in side], axis=0)) / len(side) for side in pairs]
     logs = times[1].mean(axis=0) - times[0].mean(axis=0)
     away = np.concatenate([np.median(side - side.mean(axis=0), axis=1) for side in times])
     return _Sweep(
@@ -184,11 +176,6 @@ def _together(sweeps: Sequence[_Sweep]) -> _Sweep:
         share=float(np.median([sweep.share for sweep in sweeps])),
         away={run: float(np.median([s.away[run] for s in sweeps if run in s.away])) for run in runs},
     )
-
-
-def _samples(measurement: Measurement) -> dict[str, Floats]:
-    """Return the times for a unit of work, by point: versions differ in how often a kernel repeats its work."""
-    return {p.point.label: np.array(p.samples_s) / p.point.work for p in measurement.points if p.samples_s}
 
 
 def _error_of_median(logs: Floats, noise: Floats) -> float:
@@ -226,13 +213,14 @@ def _judged(machine: str, sweeps: Sequence[_Sweep], typical: Sequence[float], le
         typical: standard deviation between runs that is typical of each.
         least: logarithm of the minimum effect.
     """
-    tests = [_test(*pair) for pair in zip(sweeps, typical, strict=True)]
-    p_values = [
-        float(2 * student.sf(abs(s.centre) / error, free)) for s, (error, free) in zip(sweeps, tests, strict=True)
-    ]
-    adjusted = false_discovery_control(p_values) if p_values else ()
-    for sweep, (error, freedom), p_value, chance in zip(sweeps, tests, p_values, adjusted, strict=True):
-        half = float(student.ppf(0.975, freedom)) * error
+    if not sweeps:
+        return
+    centres = np.array([sweep.centre for sweep in sweeps])
+    errors, freedom = np.array([_test(*pair) for pair in zip(sweeps, typical, strict=True)]).T
+    p_values = 2 * student.sf(np.abs(centres) / errors, freedom)
+    halves = student.ppf(0.975, freedom) * errors
+    adjusted = false_discovery_control(p_values)
+    for sweep, half, p_value, chance in zip(sweeps, halves, p_values, adjusted, strict=True):
         ratio = Ratio(value=exp(sweep.centre), ci_low=exp(sweep.centre - half), ci_high=exp(sweep.centre + half))
         significant = bool(chance <= FALSE_ALARMS and abs(sweep.centre) >= least)
         yield Difference(
@@ -240,7 +228,7 @@ def _judged(machine: str, sweeps: Sequence[_Sweep], typical: Sequence[float], le
             sweep=sweep.name,
             points=sweep.points,
             speed=ratio,
-            p_value=p_value,
+            p_value=float(p_value),
             significant=significant,
         )
 

@@ -1,65 +1,58 @@
 """Where the caches of each machine give out, and how much work fills it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
 
-from gpureport.compare.records import Landmark
-from gpureport.records import CurveFeature, Finding, SweepKey
-from gpureport.report.document import Report
+from gpureport.compare.excerpt import Excerpt, Finding
+from gpureport.records import CurveFeature
 
 _POSITIONS = {"cliff": "midpoint", "taper": "n90"}
 """The position of each feature that is set beside others."""
 
 
-def landmarks(reports: Mapping[str, Report]) -> tuple[Landmark, ...]:
-    """Return the cliffs and tapers of all machines.
+class Mark(NamedTuple):
+    """A :class:`~gpureport.compare.records.Landmark` of any machine."""
 
-    Those of a report's findings, or what is predicted where nothing was observed.
+    workload: str
+    sweep: str
+    feature: Literal["cliff", "taper"]
+    level: str
+    unit: str
+    predicted: float | None
+    observed: float | None
+    ci_low: float | None = None
+    ci_high: float | None = None
 
-    Args:
-        reports: by the machine's name.
-    """
-    return tuple(mark for name, report in reports.items() for mark in _of_report(name, report))
 
-
-def _of_report(name: str, report: Report) -> Iterator[Landmark]:
+def marks(report: Excerpt) -> Iterator[Mark]:
+    """Yield the cliffs and tapers of a run: those of its findings, or what is predicted if nothing was observed."""
     if report.findings:
-        held = (finding for finding in report.findings if finding.basis == "specification")
-        return (_found(name, finding) for finding in held if _is_landmark(finding))
-    return (
-        _predicted(name, prediction.key, feature)
-        for prediction in report.predictions
-        for feature in prediction.features
-        if _is_landmark(feature)
-    )
+        held = (finding for finding in report.findings if finding.basis == "specification" and _is_landmark(finding))
+        yield from map(_found, held)
+        return
+    for prediction in report.specified:
+        name = f"{prediction.key.workload}/{prediction.key.variant}"
+        for feature in filter(_is_landmark, prediction.features):
+            yield Mark(name, prediction.key.sweep, _kind(feature), feature.level, feature.unit, feature.value, None)
 
 
 def _is_landmark(feature: Finding | CurveFeature) -> bool:
     return _POSITIONS.get(feature.feature) == feature.position
 
 
-def _found(name: str, finding: Finding) -> Landmark:
-    return Landmark(
-        machine=name,
+def _kind(feature: Finding | CurveFeature) -> Literal["cliff", "taper"]:
+    return "cliff" if feature.feature == "cliff" else "taper"
+
+
+def _found(finding: Finding) -> Mark:
+    return Mark(
         workload=f"{finding.workload}/{finding.variant}",
         sweep=finding.sweep,
-        feature="cliff" if finding.feature == "cliff" else "taper",
+        feature=_kind(finding),
         level=finding.level,
+        unit=finding.unit,
         predicted=finding.predicted,
         observed=finding.observed,
         ci_low=finding.ci_low,
         ci_high=finding.ci_high,
-        unit=finding.unit,
-    )
-
-
-def _predicted(name: str, key: SweepKey, feature: CurveFeature) -> Landmark:
-    return Landmark(
-        machine=name,
-        workload=f"{key.workload}/{key.variant}",
-        sweep=key.sweep,
-        feature="cliff" if feature.feature == "cliff" else "taper",
-        level=feature.level,
-        predicted=feature.value,
-        observed=None,
-        unit=feature.unit,
     )

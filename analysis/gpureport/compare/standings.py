@@ -1,12 +1,12 @@
 """How fast each machine is at each workload, beside the baseline and beside what its specification promises."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, hypot, log
 
+from gpureport.compare.excerpt import Excerpt, Observation, ObservedPoint, PredictedPoint, Prediction
 from gpureport.compare.records import Contest, Ratio, Standing
-from gpureport.records import Metric, Observation, ObservedPoint, PredictedPoint, Prediction, SweepKey
-from gpureport.report.document import Report
+from gpureport.records import Metric, SweepKey
 from gpureport.workloads.grid import last_cache_bytes
 
 BEYOND, WITHIN = "beyond the caches", "within the caches"
@@ -17,8 +17,8 @@ _FAR = 2.0
 """So many times the last cache's capacity are beyond it for certain: just beyond, a part of the data may stay there."""
 
 
-@dataclass(frozen=True)
-class _Candidate:
+@dataclass(frozen=True, slots=True)
+class Candidate:
     """One point of one machine; *reach*: its working set / what is beyond all caches for certain."""
 
     metric: Metric
@@ -31,7 +31,24 @@ class _Candidate:
     reach: float = 1.0
 
 
-def contests(reports: Mapping[str, Report], baseline: str) -> tuple[Contest, ...]:
+Key = tuple[str, str]
+"""Workload, and regime or case."""
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best points of one machine.
+
+    Attributes:
+        sized: names of the workloads that it goes through from level to level.
+        points: by regime; of all other workloads also by case, since another machine may tell which of both they have.
+    """
+
+    sized: frozenset[str]
+    points: Mapping[Key, Candidate]
+
+
+def contests(machines: Mapping[str, Best], baseline: str) -> tuple[Contest, ...]:
     """Set the best of every machine beside each other, workload by workload.
 
     Sizes are chosen for each device, so that points differ; what they have in common is what serves them. Each workload
@@ -39,51 +56,51 @@ def contests(reports: Mapping[str, Report], baseline: str) -> tuple[Contest, ...
     (an instruction, a stride) are compared one by one.
 
     Args:
-        reports: by the machine's name, in the order of the comparison.
+        machines: the best of each, by its name, in the order of the comparison.
         baseline: name of the one that ratios refer to.
     """
-    sized = {_name(p.key) for report in reports.values() for p in _curves(report) if p.axis.quantity in _SIZES}
-    found = {name: dict(_best(report, sized)) for name, report in reports.items()}
-    keys = dict.fromkeys(key for of_machine in found.values() for key in of_machine)
-    together = ((key, {name: of[key] for name, of in found.items() if key in of}) for key in keys)
-    return tuple(_contest(key, of_machines, baseline) for key, of_machines in together if len(of_machines) > 1)
+    sized = frozenset[str]().union(*(best.sized for best in machines.values()))
+    together: dict[Key, dict[str, Candidate]] = {}
+    for machine, best in machines.items():
+        for (workload, regime), candidate in best.points.items():
+            if (workload in sized) == (regime in REGIMES):
+                together.setdefault((workload, regime), {})[machine] = candidate
+    return tuple(_contest(key, of_machines, baseline) for key, of_machines in together.items() if len(of_machines) > 1)
 
 
-def _curves(report: Report) -> tuple[Observation, ...] | tuple[Prediction, ...]:
-    """Return what a report shows: observations, or predictions of a machine that is only predicted."""
-    return report.observations or report.predictions
+def best(report: Excerpt) -> Best:
+    """Return the best points of a machine."""
+    curves: Sequence[Observation | Prediction] = report.observations or report.specified
+    sized = frozenset(_name(curve.key) for curve in curves if curve.axis.quantity in _SIZES)
+    found: dict[Key, Candidate] = {}
+    for (name, regime), candidate in _candidates(report):
+        for kind in (regime,) if name in sized else (regime, candidate.label):
+            key = name, kind
+            if key not in found or _rank(candidate, kind) > _rank(found[key], kind):
+                found[key] = candidate
+    return Best(sized, found)
 
 
 def _name(key: SweepKey) -> str:
     return f"{key.workload}/{key.variant}"
 
 
-def _best(report: Report, sized: Collection[str]) -> Iterator[tuple[tuple[str, str], _Candidate]]:
-    """Yield the best point of each workload and regime."""
-    best: dict[tuple[str, str], _Candidate] = {}
-    for key, candidate in _candidates(report, sized):
-        if key not in best or _rank(candidate, key[1]) > _rank(best[key], key[1]):
-            best[key] = candidate
-    yield from best.items()
-
-
-def _candidates(report: Report, sized: Collection[str]) -> Iterator[tuple[tuple[str, str], _Candidate]]:
-    promised = {str(p.key): p for p in report.predictions if p.kind == "specification"}
+def _candidates(report: Excerpt) -> Iterator[tuple[Key, Candidate]]:
+    """Yield every point of a machine with its regime; of sweeps that were observed what was observed."""
+    promised = {str(p.key): p for p in report.specified}
     observed = {str(o.key): o for o in report.observations}
     counting = {name: info.counting for name, info in report.workloads.items()}
     far_bytes = _FAR * last_cache_bytes(report.device)
     for name in observed or promised:
-        yield from _points(promised.get(name), observed.get(name), sized, counting, far_bytes)
+        yield from _points(promised.get(name), observed.get(name), counting, far_bytes)
 
 
 def _points(
     prediction: Prediction | None,
     observation: Observation | None,
-    sized: Collection[str],
     counting: Mapping[str, str],
     far_bytes: float,
-) -> Iterator[tuple[tuple[str, str], _Candidate]]:
-    """Yield what one sweep offers; of a sweep that was observed what was observed."""
+) -> Iterator[tuple[Key, Candidate]]:
     by_label = {p.point.label: p for p in prediction.points} if prediction else {}
     curve = observation or prediction
     if curve is None:
@@ -91,10 +108,9 @@ def _points(
     name = _name(curve.key)
     for point in curve.points:
         said = by_label.get(point.point.label)
-        regime = _regime(said) if name in sized else point.point.label
         yield (
-            (name, regime),
-            _Candidate(
+            (name, _regime(said)),
+            Candidate(
                 metric=curve.metric,
                 label=point.point.label,
                 value=point.value,
@@ -118,16 +134,16 @@ def _regime(said: PredictedPoint | None) -> str:
     return BEYOND if said is None or said.level == "DRAM" else WITHIN
 
 
-def _rank(candidate: _Candidate, regime: str) -> tuple[float, float]:
+def _rank(candidate: Candidate, regime: str) -> tuple[float, float]:
     """Return what the best point has most of: speed, but beyond the caches only where the data are so for certain."""
     return (min(candidate.reach, 1.0) if regime == BEYOND else 1.0, _speed(candidate))
 
 
-def _speed(candidate: _Candidate) -> float:
+def _speed(candidate: Candidate) -> float:
     return candidate.value if candidate.metric.kind == "rate" else 1 / candidate.value
 
 
-def _contest(key: tuple[str, str], of_machines: Mapping[str, _Candidate], baseline: str) -> Contest:
+def _contest(key: tuple[str, str], of_machines: Mapping[str, Candidate], baseline: str) -> Contest:
     workload, regime = key
     base = of_machines.get(baseline)
     others = [name for name, candidate in of_machines.items() if base is not None and not _comparable(candidate, base)]
@@ -140,13 +156,13 @@ def _contest(key: tuple[str, str], of_machines: Mapping[str, _Candidate], baseli
     )
 
 
-def _comparable(one: _Candidate, other: _Candidate) -> bool:
+def _comparable(one: Candidate, other: Candidate) -> bool:
     """Return whether both count the same work, so that a ratio of the two means something."""
     counted_alike = one.counting == other.counting or not (one.counting and other.counting)
     return counted_alike and (one.metric.kind, one.metric.unit) == (other.metric.kind, other.metric.unit)
 
 
-def _standing(name: str, candidate: _Candidate, base: _Candidate | None) -> Standing:
+def _standing(name: str, candidate: Candidate, base: Candidate | None) -> Standing:
     attained = _attained(candidate)
     return Standing(
         machine=name,
@@ -161,15 +177,15 @@ def _standing(name: str, candidate: _Candidate, base: _Candidate | None) -> Stan
     )
 
 
-def _attained(candidate: _Candidate) -> Ratio | None:
+def _attained(candidate: Candidate) -> Ratio | None:
     """Return speed / promised speed of a point that was observed; the promise is taken at its word."""
     promised = candidate.promised
     if not candidate.observed or promised is None:
         return None
-    return _faster(candidate, _Candidate(candidate.metric, "", promised, (promised, promised), None, observed=False))
+    return _faster(candidate, Candidate(candidate.metric, "", promised, (promised, promised), None, observed=False))
 
 
-def _faster(one: _Candidate, other: _Candidate) -> Ratio:
+def _faster(one: Candidate, other: Candidate) -> Ratio:
     """Return how many times as fast *one* is as *other*; an interval as wide as those of both together."""
     if one is other:
         return Ratio(value=1.0)

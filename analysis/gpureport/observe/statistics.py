@@ -14,6 +14,8 @@ NORMAL_95 = 1.96
 """Half-width of the 95 % interval of a normal distribution, in standard deviations."""
 MAD_TO_SIGMA = 1.4826
 """Standard deviation of a normal distribution / its median absolute deviation."""
+_STEP_TO_SIGMA = MAD_TO_SIGMA / np.sqrt(2.0)
+"""Standard deviation of samples / the median absolute difference of successive ones."""
 FEWEST_FOR_NOISE = 5
 """Fewest points of a curve that show its noise."""
 ENOUGH_SAMPLES = 6
@@ -73,6 +75,20 @@ def median_interval(samples: Floats) -> Estimate:
     return Estimate(float(np.median(ordered)), float(ordered[rank]), float(ordered[-1 - rank]))
 
 
+def medians(values: Floats, counts: NDArray[np.intp]) -> Floats:
+    """Return the medians of groups, sooner than one by one.
+
+    Args:
+        values: those of the first group, then those of the second and so on.
+        counts: number of values of each group, at least one.
+    """
+    table = np.full((len(counts), np.max(counts, initial=1)), np.inf)
+    table[np.arange(table.shape[1]) < counts[:, np.newaxis]] = values
+    table.sort(axis=1)
+    every = np.arange(len(counts))
+    return np.asarray((table[every, (counts - 1) // 2] + table[every, counts // 2]) / 2.0)
+
+
 def correlation_time(samples: Floats) -> float:
     """Return how many successive samples tell as much of the median as one independent sample; 1: all are.
 
@@ -128,10 +144,14 @@ def sampling_noise(samples: Sequence[Floats]) -> Floats:
     Args:
         samples: of each point, positive, in the order taken.
     """
-    steps = [np.abs(np.diff(np.log(point))) for point in samples]
-    pooled = _sigma(np.concatenate(steps))
-    own = np.array([_sigma(step) if len(step) + 1 >= ENOUGH_SAMPLES else pooled for step in steps])
     counts = np.array([len(point) for point in samples])
+    within = np.ones(np.sum(counts), dtype=bool)
+    within[np.cumsum(counts) - 1] = False  # from the last sample of a point to the first of the next is no step
+    steps = np.abs(np.diff(np.log(np.concatenate(samples)), append=0.0))[within]
+    pooled = _sigma(steps)
+    enough = counts >= ENOUGH_SAMPLES
+    own = np.full(len(samples), pooled)
+    own[enough] = _STEP_TO_SIGMA * medians(steps[np.repeat(enough, counts - 1)], counts[enough] - 1)
     # The median's variance is pi / 2 times the mean's; of one or two samples it is the mean.
     excess = np.where(counts > 2, np.pi / 2.0, 1.0)
     return np.asarray(np.sqrt(excess * (own**2 + pooled**2) / 2.0 / counts))
@@ -142,7 +162,7 @@ def _sigma(steps: Floats) -> float:
 
     Unlike the deviation from the median it is unbiased for any number of samples, and drift hardly counts.
     """
-    return float(MAD_TO_SIGMA / np.sqrt(2.0) * np.median(steps)) if len(steps) else 0.0
+    return float(_STEP_TO_SIGMA * np.median(steps)) if len(steps) else 0.0
 
 
 def timer_tick(samples: Sequence[Floats], dispatches: Sequence[int]) -> float:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import ceil
 from pathlib import Path
+from typing import TypeVar
 
 from gpureport.compare.records import Comparison, Contest, Difference
 from gpureport.compare.standings import REGIMES
@@ -21,7 +22,7 @@ from gpureport.report.comparing_tables import (
     standings_tables,
 )
 from gpureport.report.comparing_words import sentences, title
-from gpureport.report.figures.heat import MOST_ROWS, HeatBlock, HeatRow, heat_figure
+from gpureport.report.figures.heat import MOST_ROWS, HeatBlock, HeatRow, heat_figure, named_columns
 from gpureport.report.figures.landmarks import LandmarkPanel, landmark_figure, landmark_panels
 from gpureport.report.figures.spreads import spread_figure
 from gpureport.report.figures.strips import strip_figure
@@ -30,6 +31,8 @@ from gpureport.report.render import Content, documents, write_filled
 from gpureport.report.typesetting import Typesetter
 from gpureport.units import format_value
 
+T = TypeVar("T")
+
 NAME = "comparison"
 """Stem of the files."""
 FILE_NAME = f"{NAME}.json"
@@ -37,6 +40,10 @@ _MOST_COLUMNS = 12
 """Columns of a map whose speeds and shares of promises fit side by side."""
 _MOST_PANEL_PAGES = 3
 """Pages of cliffs and tapers workload by workload; what is beyond is in comparison.json."""
+_MOST_MACHINES = 50
+"""Rows of a figure of machines: as many as a page has room for. Of more, cliffs are not drawn workload by workload."""
+_MOST_SPREADS = 8
+"""Machines with the baseline's device whose sweeps are drawn; of more, those with most significant differences."""
 _COLOURS = "Blue is more than 1, orange less."
 
 
@@ -62,18 +69,21 @@ def content(comparison: Comparison) -> Content:
     """Draw the figures of a comparison and gather what its template names."""
     few = len(comparison.machines) <= FEW
     panels = list(landmark_panels(comparison.landmarks))
+    drawn = panels[:_MOST_PANEL_PAGES] if len(comparison.machines) <= _MOST_MACHINES else []
+    spreads = _spread_machines(comparison)
     return {
         "comparison": comparison,
         "title": title(comparison),
         "sentences": tuple(sentences(comparison)),
         "machines": machine_table(comparison),
         "conditions": condition_table(comparison),
-        "overview": overview(comparison),
+        "overview": tuple(overview(comparison)),
         "speed": tuple(maps(comparison)),
-        "strips": _strips(comparison),
-        "panels": tuple(_panels(comparison, panels[:_MOST_PANEL_PAGES])),
-        "panels_left": sum(map(len, panels[_MOST_PANEL_PAGES:])),
-        "spreads": tuple(_spreads(comparison)),
+        "strips": tuple(_strips(comparison)),
+        "panels": tuple(_panels(comparison, drawn)),
+        "panels_left": sum(map(len, panels[len(drawn) :])),
+        "spreads": tuple(_spreads(comparison, spreads)),
+        "spreads_left": len({difference.machine for difference in comparison.differences}) - len(spreads),
         "differences": differences_table(comparison),
         "refused": tuple(contest for contest in comparison.contests if contest.refused),
         "standings": standings_tables(comparison) if few else leaders_tables(comparison),
@@ -82,11 +92,11 @@ def content(comparison: Comparison) -> Content:
     }
 
 
-def overview(comparison: Comparison) -> Figure | None:
+def overview(comparison: Comparison) -> Iterator[Figure]:
     """Draw the machines by families, if there are several: how fast each is, and how much of its promise it keeps."""
     by_family = families(comparison)
     if len(by_family) == 1:
-        return None
+        return
     speed, attained = ({family: means(found, what) for family, found in by_family.items()} for what in _WHATS)
     blocks = [
         HeatBlock(heading, tuple(family for family in by_family if any(found[family].values())))
@@ -104,13 +114,19 @@ def overview(comparison: Comparison) -> Figure | None:
         )
         for machine in comparison.machines
     ]
-    if not shown:
-        return None
     caption = (
         f"Left: speed / that of {comparison.baseline}. Right: observed speed / speed that the specification promises. "
         f"Geometric means over each family's variants, each at its best point. {_COLOURS}"
     )
-    return Figure(heat_figure(rows, [block for block, _ in shown]), caption)
+    for part in _pages(rows) if shown else ():
+        yield Figure(heat_figure(part, [block for block, _ in shown]), caption)
+
+
+def _pages(machines: Sequence[T]) -> Iterator[Sequence[T]]:
+    """Yield as many machines as a page has room for, evenly shared."""
+    count = ceil(len(machines) / _MOST_MACHINES)
+    for number in range(count):
+        yield machines[number * len(machines) // count : (number + 1) * len(machines) // count]
 
 
 _WHATS: tuple[What, What] = ("speed", "attained")
@@ -155,7 +171,10 @@ def _split(rows: Sequence[HeatRow], blocks: Sequence[HeatBlock]) -> Iterator[Fig
         part = rows[number * len(rows) // figures : (number + 1) * len(rows) // figures]
         named = ", ".join(dict.fromkeys(row.name.partition("/")[0] for row in part)).replace("_", " ")
         again = ", continued" if number else ""
-        yield Figure(heat_figure(*_without_empty(part, blocks)), f"{named[0].upper()}{named[1:]}{again}. {_COLOURS}")
+        shown = _without_empty(part, blocks)
+        every = named_columns(shown[1])
+        order = f" One machine in {every} is named, in the order of the table." if every > 1 else ""
+        yield Figure(heat_figure(*shown), f"{named[0].upper()}{named[1:]}{again}. {_COLOURS}{order}")
 
 
 def _without_empty(rows: Sequence[HeatRow], blocks: Sequence[HeatBlock]) -> tuple[list[HeatRow], list[HeatBlock]]:
@@ -194,16 +213,17 @@ def _baseline_text(contest: Contest, baseline: str) -> dict[str, str]:
     return {s.machine: format_value(s.value, unit) for s in contest.standings if s.machine == baseline}
 
 
-def _strips(comparison: Comparison) -> Figure | None:
+def _strips(comparison: Comparison) -> Iterator[Figure]:
     having = {mark.machine for mark in comparison.landmarks if mark.predicted or mark.observed}
     if len(having) < 2:
-        return None
+        return
     names = [machine.name for machine in comparison.machines if machine.name in having]
     caption = (
         "Cliffs and tapers of all machines: a dot for each workload that has one. Orange, above: observed; "
         "blue, below: predicted."
     )
-    return Figure(strip_figure(comparison.landmarks, names), caption)
+    for part in _pages(names):
+        yield Figure(strip_figure(comparison.landmarks, part), caption)
 
 
 def _panels(comparison: Comparison, pages: Sequence[Sequence[LandmarkPanel]]) -> Iterator[Figure]:
@@ -213,12 +233,21 @@ def _panels(comparison: Comparison, pages: Sequence[Sequence[LandmarkPanel]]) ->
         yield Figure(landmark_figure(panels, names), caption)
 
 
-def _spreads(comparison: Comparison) -> Iterator[Figure]:
-    """Draw, for each machine with the baseline's device, by how much its sweeps differ from the baseline's."""
+def _spread_machines(comparison: Comparison) -> dict[str, list[Difference]]:
+    """Return the differences of machines with the baseline's device; of many machines, only those that differ most."""
     by_machine: dict[str, list[Difference]] = {}
     for difference in comparison.differences:
         by_machine.setdefault(difference.machine, []).append(difference)
-    for machine, found in by_machine.items():
+    if len(by_machine) <= _MOST_SPREADS:
+        return by_machine
+    counts = {machine: sum(d.significant for d in found) for machine, found in by_machine.items()}
+    most = sorted(filter(counts.get, counts), key=lambda machine: -counts[machine])[:_MOST_SPREADS]
+    return {machine: by_machine[machine] for machine in most}
+
+
+def _spreads(comparison: Comparison, machines: Mapping[str, Sequence[Difference]]) -> Iterator[Figure]:
+    """Draw by how much the sweeps of each machine differ from the baseline's."""
+    for machine, found in machines.items():
         caption = (
             f"Speed of {machine} / that of {comparison.baseline}, sweep by sweep, with 95 % intervals that include "
             "run-to-run variation. Orange: significant."

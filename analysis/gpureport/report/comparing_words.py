@@ -31,16 +31,26 @@ def sentences(comparison: Comparison) -> Iterator[str]:
     else:
         yield from _extremes(comparison)
     yield from _promises(overall(comparison, "attained"))
-    for name in others:
-        found = [difference for difference in comparison.differences if difference.machine == name]
-        yield from (
-            f"{name} as a whole differs significantly from {comparison.baseline}, which has the same device: "
-            f"{change(whole.speed.value)} in the median of its sweeps."
-            for whole in comparison.overall
-            if whole.machine == name and whole.significant
-        )
-        if found:
+    yield from _same_devices(comparison)
+
+
+def _same_devices(comparison: Comparison) -> Iterator[str]:
+    """Say which machines with the baseline's device differ from it; of many that do not, only how many these are."""
+    by_machine: dict[str, list[Difference]] = {}
+    for difference in comparison.differences:
+        by_machine.setdefault(difference.machine, []).append(difference)
+    wholes = {whole.machine: whole for whole in comparison.overall if whole.significant}
+    equal = [name for name, found in by_machine.items() if not any(difference.significant for difference in found)]
+    for name, found in by_machine.items():
+        if name in wholes:
+            yield (
+                f"{name} as a whole differs significantly from {comparison.baseline}, which has the same device: "
+                f"{change(wholes[name].speed.value)} in the median of its sweeps."
+            )
+        if name not in equal or len(equal) <= _FEW:
             yield _same_device(name, found)
+    if len(equal) > _FEW:
+        yield f"On the same device, all sweeps of {len(equal)} machines are within run-to-run variation."
 
 
 def _speed(comparison: Comparison, name: str) -> str:

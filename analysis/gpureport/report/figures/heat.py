@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import log2
+from math import ceil, log2
 
 from gpureport.report.figures.canvas import Canvas, Ink, Place
 from gpureport.report.figures.style import (
@@ -23,6 +23,7 @@ MOST_ROWS = 26
 
 _ROW_IN, _TITLE_IN = 0.142, 0.17
 _NAME_IN, _DETAIL_IN = 1.7, 0.85
+_LINE_IN = 0.085  # between names that are written upwards
 _ROUNDED = 0.1  # a number that is farther off than this says less than its colour
 _WIDEST_IN, _BETWEEN_IN = 0.9, 0.12
 _REACH = 3.0
@@ -102,6 +103,12 @@ def heat_figure(rows: Sequence[HeatRow], blocks: Sequence[HeatBlock]) -> str:
     return canvas.drawn()
 
 
+def named_columns(blocks: Sequence[HeatBlock]) -> int:
+    """Return n if one column in n is named, since names of all would overlap."""
+    grid = _grid(tuple(blocks))
+    return ceil(_LINE_IN / grid.width) if grid.upwards else 1
+
+
 def _grid(blocks: tuple[HeatBlock, ...]) -> _Grid:
     """Share the width between the columns; names that are wider than these are written upwards."""
     names = [block.label(name) for block in blocks for name in block.columns]
@@ -111,8 +118,8 @@ def _grid(blocks: tuple[HeatBlock, ...]) -> _Grid:
 
 
 def _headings(canvas: Canvas, grid: _Grid, number: int, top: float) -> None:
-    block = grid.blocks[number]
-    for column, name in enumerate(block.columns):
+    block, every = grid.blocks[number], named_columns(grid.blocks)
+    for column, name in list(enumerate(block.columns))[::every]:
         middle, text, colour = grid.left(number, column) + grid.width / 2, block.label(name), block.colour(name)
         if grid.upwards:
             text = fitted(text, _TALLEST_IN)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import floor, log
 from statistics import median
 
@@ -39,7 +40,7 @@ class _Strip:
     start: float
     width: float
 
-    @property
+    @cached_property
     def ends(self) -> tuple[float, float]:
         """Least and greatest size that is shown."""
         sizes = [size for mark in self.marks for size in (mark.predicted, mark.observed) if size]
@@ -52,7 +53,10 @@ class _Strip:
 
 
 def strip_figure(marks: Sequence[Landmark], machines: Sequence[str]) -> str:
-    """Draw cliffs on the left and tapers on the right, or what there is of them; machines in the order given."""
+    """Draw cliffs on the left and tapers on the right, or what there is of them; machines in the order given.
+
+    *marks* may be of other machines, too: they belong to the same scale.
+    """
     tall = len(machines) <= _FEW
     row_in = _TALL_IN if tall else _LOW_IN
     canvas = Canvas(_HEAD_IN + len(machines) * row_in + _FOOT_IN)
@@ -64,8 +68,11 @@ def strip_figure(marks: Sequence[Landmark], machines: Sequence[str]) -> str:
         canvas.text((0.0, upper - row_in / 2), fitted(name, _LABEL_IN - 0.05), size_pt=TINY_PT)
     for strip in strips:
         _frame(canvas, strip, top, len(machines) * row_in)
-        for number, name in enumerate(machines):
-            own = [mark for mark in strip.marks if mark.machine == name]
+        by_machine: dict[str, list[Landmark]] = {name: [] for name in machines}
+        for mark in strip.marks:
+            if mark.machine in by_machine:
+                by_machine[mark.machine].append(mark)
+        for number, own in enumerate(by_machine.values()):
             _row(canvas, strip, own, top - (number + 0.5) * row_in, row_in)
             if tall:
                 _levels(canvas, strip, own, top - number * row_in - 0.05)
