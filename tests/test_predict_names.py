@@ -7,16 +7,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpureport.predict import limits_of, predict
+from gpureport.predict import limits_of, predict, variations
+from gpureport.predict.case import Circumstances, case_of
+from gpureport.predict.ceilings import ceilings
 from gpureport.predict.contrast import MODEL, Ratio, RatioPoint, _is_shared, _Joint, _Line, _stretches, held_longer
 from gpureport.predict.features import named
 from gpureport.predict.intervals import with_intervals
 from gpureport.predict.occupancy import Resources, too_many_registers
 from gpureport.predict.outlook import best_point, bound, is_shown, outlooks
+from gpureport.predict.residency import departed, latency_levels
 from gpureport.predict.uncertainty import NORMAL_95, Fact
 from gpureport.records import Axis, CurveFeature, Metric, PointKey, PredictedPoint, Provenance
 from gpureport.spec.models import AmdOccupancy, Device, Extent
-from gpureport.workloads import select
+from gpureport.workloads import all_workloads, select
 from tests.toy import APPLE_RULES, KIB, L1, L2, MIB, RDNA3_RULES, TOY, toy
 
 SIZES, ITEMS = Axis(quantity="working_set", label="size"), Axis(quantity="work_items", label="n")
@@ -374,3 +377,92 @@ def test_a_work_group_whose_waves_take_more_registers_than_there_are_does_not_ru
     assert "a compute unit has 53248," in found[1]
     assert too_many_registers(nvidia, (2048,), Resources(80)) is None  # its size is what is too large
     assert too_many_registers(nvidia, (64,), Resources(32, int(300 * KIB))) is None  # or its local memory
+
+
+# Levels, ceilings, limits
+
+
+@pytest.mark.parametrize(
+    ("partitions", "far", "names"),
+    [
+        (1, None, ["L2", "DRAM"]),
+        (1, 512.0, ["L2", "DRAM"]),
+        (2, None, ["L2", "DRAM"]),
+        (4, 512.0, ["L2 near", "L2", "DRAM"]),
+    ],
+)
+def test_only_a_cache_in_parts_of_two_latencies_is_two_levels(
+    partitions: int, far: float | None, names: list[str]
+) -> None:
+    cache = L2.model_copy(update={"partitions": partitions, "far_latency_cycles": far})
+    levels = latency_levels(TOY.model_copy(update={"caches": (cache,)}), [64 * MIB])
+
+    assert [level.name for level in levels] == names
+    assert [level.value for level in levels] == ([256, 512, 800] if len(names) == 3 else [256, 800])
+    assert levels[0].capacity_bytes == 64 * MIB / (4 if len(names) == 3 else 1)
+    assert levels[-2].capacity_bytes == 64 * MIB
+
+
+def test_no_data_have_left_no_cache() -> None:
+    extent = Extent(departure=0.8, midpoint=1.0, arrival=1.25)
+
+    assert departed(0.0, 64.0, extent) == 0.0
+    assert departed(1.0, 0.0, extent) == departed(0.0, 0.0, extent) == 1.0
+    assert [departed(x, 64.0, extent) for x in (1.0, 64 * 0.8, 64.0, 80.0, 1e3)] == pytest.approx(
+        [0, 0.05, 0.5, 0.95, 1]
+    )
+    assert departed(64 * 0.8**0.5, 64.0, extent) == pytest.approx(0.275)
+    assert departed(64 * 1.25**0.5, 64.0, extent) == pytest.approx(0.725)
+
+
+def test_all_limits_of_a_device_are_listed_from_the_outside_in() -> None:
+    found = ceilings(TOY)
+    names = [(each.kind, each.name) for each in found]
+    values = {(each.kind, each.name): each for each in found}
+
+    assert names[:3] == [("bandwidth", "DRAM"), ("bandwidth", "L2"), ("bandwidth", "L1")]
+    assert names[4:7] == [("latency", "DRAM"), ("latency", "L2"), ("latency", "L1")]
+    assert [name for kind, name in names if kind == "rate"] == ["fp32", "int32", "int32_mul", "shuffle", "instruction"]
+    assert values["latency", "L2"].value == pytest.approx(256e-9)
+    assert values["bandwidth", "L1"].value == pytest.approx(TOY.level_bandwidth_bytes_per_s(L1))
+    assert values["launch", "dispatch in a row"].value == pytest.approx(2e-6)
+    assert values["launch", "work-groups"].value == pytest.approx(1e9)
+    assert values["launch", "work-groups"].unit == "groups/s"
+    each = {name: (values["bandwidth", name].capacity_bytes, values["bandwidth", name].each) for name in ("L1", "L2")}
+    assert each == {"L1": (256 * KIB, True), "L2": (64 * MIB, False)}
+    local = values["bandwidth", "local memory"]
+    assert (local.capacity_bytes, local.each) == (228 * KIB, True)
+    assert (values["latency", "L2"].capacity_bytes, values["latency", "L2"].each) == (None, False)
+    assert values["bandwidth", "DRAM"].each is False
+
+
+def test_a_device_that_is_not_present_offers_three_fifths_of_its_memory() -> None:
+    limits = limits_of(TOY)
+
+    assert (limits.max_bytes, limits.max_buffer_bytes) == (0.6 * 2**36, 0.25 * 2**36)
+    assert (limits.max_work_group, limits.quick) == (1024, False)
+    assert limits_of(TOY, quick=True).quick
+
+
+def test_an_example_is_the_arithmetic_of_the_point_of_most_work() -> None:
+    workload = next(w for w in all_workloads() if w.essential)
+    first, *others = predict(TOY, workload, limits_of(TOY, quick=True))
+
+    assert first.arithmetic is not None
+    assert first.arithmetic.point == max(first.points, key=lambda p: p.point.work).point.label
+    assert all(other.arithmetic is None for other in others)
+    assert all(p.arithmetic is None for p in predict(TOY, workload, limits_of(TOY, quick=True), intervals=False))
+
+
+def test_a_point_knows_its_circumstances_and_no_ticks_where_nothing_told() -> None:
+    (workload,) = select(("memory/read",))
+    sweep = workload.sweeps(TOY, limits_of(TOY, quick=True))[0]
+    plain = case_of(TOY, workload, sweep, sweep.points[0], None, Circumstances())
+    told = case_of(TOY, workload, sweep, sweep.points[0], None, Circumstances(clock_hz=2e9, tick_s=1e-6))
+
+    assert (plain.clock_hz, plain.tick_s, plain.rounded) == (None, 0.0, False)
+    assert (told.clock_hz, told.tick_s, told.rounded) == (2e9, 1e-6, False)
+    assert variations.ticks(plain) == variations.measured_clock(plain) == ()
+    (rounded,) = variations.ticks(told)
+    assert rounded.time_s / 1e-6 == pytest.approx(round(rounded.time_s / 1e-6))
+    assert 0 <= rounded.time_s - told.time_s < 1e-6
