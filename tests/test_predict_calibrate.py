@@ -168,6 +168,9 @@ def test_only_groups_of_several_sizes_show_what_a_barrier_adds() -> None:
     device = calibrated(listed, [prediction], [_timed(prediction, waves)])
     assert device.architecture.barrier_cycles == pytest.approx(0.0, abs=0.1)
     assert device.architecture.rates_per_cycle["barrier"] == pytest.approx(16.0)
+    three = prediction.model_copy(update={"points": prediction.points[:3]})
+    device = calibrated(listed, [three], [_timed(three, waves[:3])])
+    assert device.architecture.rates_per_cycle["barrier"] == pytest.approx(16.0)  # three sizes are enough
 
 
 def test_writes_calibrate_the_rate_of_sectors_where_it_was_to_bind() -> None:

@@ -1,7 +1,6 @@
 """What primitives teach of a device: the draft is one device, the observations are those of another, known one."""
 # ruff: noqa: D103
 
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -25,7 +24,7 @@ def _with_l2(device: Device = DRAFT, **changes: Any) -> Device:
     return device.model_copy(update={"caches": (device.caches[0], device.caches[1].model_copy(update=changes))})
 
 
-def _shown(real: Device, names: Sequence[str], draft: Device = DRAFT) -> list[Shown]:
+def _shown(real: Device, names: tuple[str, ...], draft: Device = DRAFT) -> list[Shown]:
     """Return what the primitives show on a device that behaves as *real*, in the sweeps of the draft."""
     return [
         Shown(workload, sweep, observed_like(predict_sweep(real, workload, sweep, "specification", intervals=False)))
@@ -34,7 +33,7 @@ def _shown(real: Device, names: Sequence[str], draft: Device = DRAFT) -> list[Sh
     ]
 
 
-def _learned(real: Device, names: Sequence[str] = CHASE, draft: Device = DRAFT) -> Learned:
+def _learned(real: Device, names: tuple[str, ...] = CHASE, draft: Device = DRAFT) -> Learned:
     return learned(draft, _shown(real, names, draft))
 
 
