@@ -55,6 +55,21 @@ EQUIVALENT = {
         "self._elapsed() > allowed * self._allowed_s -> self._elapsed() >= allowed * self._allowed_s",
     ): "A clock that shows the very last moment is within the budget or beyond it: either is right.",
     (
+        "measure/rounds.py",
+        "while now and abs(now - before) > _SETTLED * now and self._backend.now() < until:",
+        "self._backend.now() < until -> self._backend.now() <= until",
+    ): "A clock that shows the very last moment is within the time or beyond it: either is right.",
+    (
+        "measure/rounds.py",
+        "before, now = 0.0, self._try(point)",
+        "0.0 -> 1.0",
+    ): "Only a time near 1 s would seem settled at once, and after half a second the loop ends in any case.",
+    (
+        "measure/rounds.py",
+        "kept = min(frames, max(FEWEST_ROUNDS, int((1 - _RESTING) * share_s / max(seconds, 1e-9))))",
+        "1e-09 -> 2e-09",
+    ): "It only keeps the quotient finite: no dispatch lasts as few nanoseconds.",
+    (
         "observe/corners.py",
         "start = np.array([times[0], times[0] - times[-1] + u[-1], np.log(p), -2.0])",
         "-1 -> 1",

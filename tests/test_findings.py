@@ -573,3 +573,26 @@ def test_of_two_transitions_that_cover_a_size_the_one_with_the_nearer_middle_is_
         found = likely_level(size * MIB, bare, cliffs)
         assert found
         assert found[0] == level
+
+
+def test_a_cliff_of_the_near_part_is_held_against_one_partition() -> None:
+    """Predicted by its latency, and observed where nothing predicts it."""
+    prediction = predict(TOY, CHASE, limits_of(TOY))[0]
+    near = next(f for f in prediction.features if f.level == "L2 near" and f.position == "midpoint")
+    found = find(TOY, [prediction], [], [observed_like(prediction)])
+    (middle,) = [f for f in found if (f.feature, f.position, f.level) == ("cliff", "midpoint", "L2 near")]
+
+    share = near.value / (32 * MIB)
+    assert middle.explanation == f"One partition of L2 holds 32 MiB; the midpoint is predicted at {share:.2f} of that."
+
+
+def test_a_transition_that_no_level_explains_names_the_nearest_cache() -> None:
+    """On the logarithmic axis: the border between 256 KiB and 64 MiB lies at 4 MiB."""
+    prediction = predict(TOY, READ, limits_of(TOY))[0].model_copy(update={"features": ()})
+    for size, text in ((3, "L1, holds 256 KiB"), (5, "L2, holds 64 MiB")):
+        strange = observed_like(prediction).model_copy(update={"features": (_cliff("level 1", size * MIB),)})
+        (finding,) = find(TOY, [prediction], [], [strange])
+        assert f"The nearest cache, {text}." in finding.explanation
+        bare = TOY.model_copy(update={"caches": ()})
+        (finding,) = find(bare, [prediction], [], [strange])
+        assert "The device has no caches that are known." in finding.explanation

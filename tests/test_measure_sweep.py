@@ -580,3 +580,126 @@ def test_what_is_left_of_the_time_is_judged_by_the_workloads_own_points() -> Non
     ]
     rounds = Rounds(backend, Bench(backend, FEATURES, LIMITS), Settings(LIMITS, budget_s=5.0), Steps(), "both")
     assert [point.skipped for point in rounds.chosen(points, 1, np.random.default_rng(0))] == [None, None]
+
+
+def rounds_on(backend: FakeBackend, settings: Settings | None = None) -> Rounds:
+    settings = settings or Settings(LIMITS, budget_s=100.0)
+    return Rounds(backend, Bench(backend, FEATURES, LIMITS), settings, Steps(), "one")
+
+
+def point_of(items: int, expected_s: float | None = None) -> Point:
+    workload = CopyWorkload()
+    return Point(workload, workload.point({"items": items}, workload.sweep(items)), 0, expected_s=expected_s)
+
+
+class Sleeper(FakeBackend):
+    """Sleeps for twenty seconds during its first dispatch."""
+
+    sleepy = True
+
+    def run(self, launches: Sequence[LaunchId]) -> None:  # noqa: D102 - see the protocol
+        super().run(launches)
+        if launches and self.sleepy:
+            self.sleepy = False
+            self.clock_s += 20.0
+
+
+@pytest.mark.parametrize(("cost_s", "gap_s"), [(0.0, 19.0), (0.5, 14.0), (1.8, 1.0), (2.0, 0.0)])
+def test_a_sample_may_take_a_second_and_ten_times_its_cost(cost_s: float, gap_s: float) -> None:
+    """What goes beyond is no computing: of twenty seconds asleep the rest is a gap."""
+    backend, point = Sleeper(), point_of(100)
+    point.cost_s = cost_s
+    rounds = rounds_on(backend)
+    rounds.rounds([point], np.random.default_rng(0))
+
+    assert len(point.samples_s) == 7
+    assert rounds.gap_s == pytest.approx(gap_s, abs=0.01)
+
+
+@pytest.mark.parametrize(("expected_s", "gap_s"), [(None, 15.0), (0.25, 10.0), (0.7, 1.0), (1.0, 0.0)])
+def test_a_pilot_run_may_take_five_seconds_and_ten_times_what_is_expected(
+    expected_s: float | None, gap_s: float
+) -> None:
+    """A sample is two dispatches, one of them untimed."""
+    rounds = rounds_on(Sleeper())
+    rounds.chosen([point_of(100, expected_s)], 1, np.random.default_rng(0))
+
+    assert rounds.gap_s == pytest.approx(gap_s, abs=0.01)
+
+
+@pytest.mark.parametrize(("frames", "gap_s"), [(3, 9.0), (6, 3.0)])
+def test_a_trace_may_take_ten_times_as_long_as_its_frames_should(frames: int, gap_s: float) -> None:
+    """Frames of 0.1 s, expected to cost 0.2 s each, and five seconds to set up."""
+    point = point_of(100, 0.1)
+    rounds = rounds_on(Sleeper())
+    rounds.traces([point], frames)
+
+    assert len(point.samples_s) == frames
+    assert rounds.gap_s == pytest.approx(gap_s, abs=0.5)
+
+
+def test_samples_and_frames_count_from_the_begin_of_the_passes() -> None:
+    """On a device whose clock has counted for a thousand seconds, as well."""
+    for frames in (0, 5):
+        sweep = replace(CopyWorkload().sweep(30_000), frames=frames)
+        fresh, old = (measure(FakeBackend(clock_s=clock_s), sweep=sweep).points for clock_s in (0.0, 1024.0))
+        assert old[0].taken_at_s == pytest.approx(fresh[0].taken_at_s, abs=1e-9)
+        assert 0.0 < min(old[0].taken_at_s) < max(old[0].taken_at_s) < 1.0
+
+
+@pytest.mark.parametrize(
+    ("items", "longest_s", "late"),
+    [(3900, 2.1, False), (3900, 1.9, True), (310, 1.9, True), (4100, 1.9, False), (290, 1.9, False)],
+)
+def test_points_of_a_quarter_to_four_times_the_work_show_how_slow_one_is(
+    items: int, longest_s: float, late: bool
+) -> None:
+    """Two took five and ten times as long as predicted: 0.2 s expected are a second, and a sample is two of them."""
+    backend = FakeBackend(seconds=lambda n, _: {1000: 0.05, 1200: 0.1}.get(n, 0.2))
+    rounds = rounds_on(backend, Settings(LIMITS, budget_s=100.0, longest_point_s=longest_s))
+    rounds.chosen([point_of(1000, 0.01), point_of(1200, 0.01)], 1, np.random.default_rng(0))
+    (point,) = rounds.chosen([point_of(items, 0.2)], 1, np.random.default_rng(0))
+
+    assert point.late == late
+
+
+@pytest.mark.parametrize(("building_s", "looks"), [(0.0, 1), (0.009, 1), (0.011, 2)])
+def test_a_first_run_that_took_three_dispatches_time_is_repeated(building_s: float, looks: int) -> None:
+    """A dispatch takes 10 ms; the first run is one untimed and one timed, and whatever is built."""
+    backend = FakeBackend(seconds=lambda _, now: 10e-3 + (0.0 if now else building_s))
+    rounds_on(backend).chosen([point_of(100)], 1, np.random.default_rng(0))
+
+    assert len(backend.log) == looks
+
+
+@pytest.mark.parametrize(("growth", "settles"), [(1.0, True), (1.015, True), (0.985, True), (1.03, False)])
+def test_clocks_have_settled_when_a_time_is_within_two_percent_of_the_last(growth: float, settles: bool) -> None:
+    times = (1e-3 * growth ** (n // 2) for n in range(2000))
+    backend = FakeBackend(seconds=lambda *_: next(times))
+    point = point_of(100)
+    rounds = rounds_on(backend)
+    rounds.settle([])
+    assert backend.log == []
+    rounds.settle([point])
+
+    assert (len(backend.log) < 6) == settles
+
+
+def test_the_costliest_point_settles_the_clocks() -> None:
+    backend = FakeBackend()
+    points = [point_of(items) for items in (100, 300, 200)]
+    for point, cost_s in zip(points, (1e-3, 3e-3, 2e-3), strict=True):
+        point.cost_s = cost_s
+    rounds_on(backend).settle(points)
+
+    assert {items for items, _ in backend.log} == {300}
+
+
+def test_a_search_is_told_to_be_done_by_the_share_of_its_budget() -> None:
+    """After a second of ten it is a tenth done."""
+    steps = Steps()
+    backend = FakeBackend(seconds=lambda *_: 0.5)
+    bench = Bench(backend, FEATURES, LIMITS)
+    Rounds(backend, bench, Settings(LIMITS), steps, "one").chosen([point_of(100)], 1, np.random.default_rng(0))
+
+    assert [done for _, done in steps.seen] == pytest.approx([0.0, backend.clock_s / 10.0])

@@ -1,17 +1,20 @@
 """What measured primitives change in a device, and what they leave alone."""
 
+from collections.abc import Callable
+
 import pytest
 
 from gpureport.predict import limits_of, predict_sweep
 from gpureport.predict.calibrate import calibrated
-from gpureport.records import Observation, ObservedPoint, Prediction
-from gpureport.spec.models import Device
+from gpureport.records import Observation, ObservedPoint, PredictedPoint, Prediction
+from gpureport.spec.models import Device, Extent
 from gpureport.workloads.instructions.barrier import Barrier
 from gpureport.workloads.instructions.latency import Latency, SubGroupLatency
 from gpureport.workloads.instructions.rate import Rate, SubGroupRate
-from gpureport.workloads.launch import Queued
+from gpureport.workloads.launch import Groups, Queued
 from gpureport.workloads.local_memory import Bandwidth
 from gpureport.workloads.memory.access import Scatter
+from gpureport.workloads.memory.latency import Latency as Chase
 from gpureport.workloads.memory.read import Read, ReadPrivate
 from gpureport.workloads.memory.stream import Copy, PingPong, Write
 from gpureport.workloads.model import Workload
@@ -165,6 +168,9 @@ def test_only_groups_of_several_sizes_show_what_a_barrier_adds() -> None:
     device = calibrated(listed, [prediction], [_timed(prediction, waves)])
     assert device.architecture.barrier_cycles == pytest.approx(0.0, abs=0.1)
     assert device.architecture.rates_per_cycle["barrier"] == pytest.approx(16.0)
+    three = prediction.model_copy(update={"points": prediction.points[:3]})
+    device = calibrated(listed, [three], [_timed(three, waves[:3])])
+    assert device.architecture.rates_per_cycle["barrier"] == pytest.approx(16.0)  # three sizes are enough
 
 
 def test_writes_calibrate_the_rate_of_sectors_where_it_was_to_bind() -> None:
@@ -274,3 +280,89 @@ def test_a_search_for_work_groups_calibrates_nothing() -> None:
         observation = _observed(predictions[name], {}).model_copy(update={"points": tuple(slow)})
         predicted = predictions[name].model_copy(update={"points": predictions["working_set"].points})
         assert (calibrated(TOY, [predicted], [observation]) != TOY) is changed
+
+
+def _slowed(prediction: Prediction, factor: Callable[[PredictedPoint], float]) -> Observation:
+    """Observe each point of a sweep over rates at so many times its predicted time, and no features."""
+    points = tuple(
+        ObservedPoint(
+            point=p.point,
+            time_s=p.time_s * factor(p),
+            value=p.value / factor(p),
+            ci_low=p.value / factor(p),
+            ci_high=p.value / factor(p),
+            samples=7,
+        )
+        for p in prediction.points
+    )
+    return _observed(prediction, {}).model_copy(update={"points": points, "features": ()})
+
+
+def test_dispatches_of_eight_groups_and_fewer_show_what_a_launch_costs() -> None:
+    """Larger ones show nothing of it."""
+    (prediction,) = _predicted(Groups())
+    device = calibrated(TOY, [prediction], [_slowed(prediction, lambda p: 1.5 if p.point.work <= 8 else 9.0)])
+
+    assert {p.point.work for p in prediction.points} > {1.0, 8.0}
+    assert device.launch.batched_s == pytest.approx(1.5 * TOY.launch.batched_s)
+    assert device.launch.groups_per_cycle == TOY.launch.groups_per_cycle
+    assert device.provenance["launch.batched"].kind == "measured"
+    assert "launch.groups_per_cycle" not in device.provenance
+    faster = calibrated(TOY, [prediction], [_observed(prediction, {"groups": 3.0})])
+    assert faster.launch.groups_per_cycle == pytest.approx(3.0 * TOY.launch.groups_per_cycle)
+    assert faster.launch.batched_s == TOY.launch.batched_s
+
+
+def test_a_copy_of_four_times_the_last_cache_shows_the_share_of_the_bandwidth() -> None:
+    """Smaller ones are none of memory."""
+    prediction = next(p for p in _predicted(Copy()) if p.key.sweep == "working_set")
+    beyond = 4 * TOY.caches[-1].capacity_bytes
+    device = calibrated(
+        TOY, [prediction], [_slowed(prediction, lambda p: 2.0 if p.point.working_set_bytes >= beyond else 9.0)]
+    )
+    small = prediction.model_copy(
+        update={"points": tuple(p for p in prediction.points if p.point.working_set_bytes < beyond)}
+    )
+
+    assert device.memory.efficiency == pytest.approx(TOY.memory.efficiency / 2)
+    assert device.provenance["memory.efficiency"].kind == "measured"
+    assert calibrated(TOY, [small], [_slowed(small, lambda _: 2.0)]).memory == TOY.memory
+
+
+def test_each_position_of_a_cliff_moves_by_its_own_ratio() -> None:
+    """Unless they would change places: then they stay one hundredth apart."""
+    prediction = next(p for p in _predicted(Copy()) if p.key.sweep == "working_set")
+    extent = TOY.caches[-1].bandwidth_extent
+
+    def written(**ratios: float) -> Extent:
+        features = tuple(
+            f.model_copy(update={"value": f.value * ratios.get(f.position, 1)}) for f in prediction.features
+        )
+        seen = _observed(prediction, {}).model_copy(update={"features": features})
+        found = calibrated(TOY, [prediction], [seen]).caches[-1].written_extent
+        assert found is not None
+        return found
+
+    moved = written(departure=0.8, midpoint=0.9, arrival=1.1)
+    assert moved.departure == pytest.approx(0.8 * extent.departure)
+    assert moved.midpoint == pytest.approx(0.9 * extent.midpoint)
+    assert moved.arrival == pytest.approx(1.1 * extent.arrival)
+    crossed = written(departure=1.4, midpoint=1.0, arrival=0.7)
+    assert crossed.departure == pytest.approx(0.99 * extent.midpoint)
+    assert crossed.arrival == pytest.approx(1.01 * extent.midpoint)
+
+
+def test_each_level_has_a_latency_of_its_own() -> None:
+    """The near partition's goes by its own name."""
+    prediction = _predicted(Chase())[0]
+    device = calibrated(TOY, [prediction], [_observed(prediction, {"L1": 1.1, "L2 near": 1.2, "L2": 1.3, "DRAM": 1.4})])
+    levels = {f.level for f in prediction.features if f.feature == "rate"}
+
+    assert levels >= {"L1", "L2 near", "DRAM"}
+    assert device.caches[0].latency_cycles == pytest.approx(1.1 * 32)
+    assert device.caches[0].far_latency_cycles == TOY.caches[0].far_latency_cycles
+    assert device.caches[1].latency_cycles == pytest.approx(1.2 * 256)
+    assert device.caches[1].far_latency_cycles == pytest.approx((1.3 if "L2" in levels else 1.0) * 512)
+    assert device.memory.latency_cycles == pytest.approx(1.4 * 800)
+    assert {"caches.L1.latency", "caches.L2.latency", "memory.latency"} <= device.provenance.keys()
+    assert "caches.L1.far_latency" not in device.provenance

@@ -1,0 +1,450 @@
+"""The pieces of an observation, each by itself: thresholds, ticks, strays, fitted corners, lines, launch cost."""
+# ruff: noqa: D103
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import minimize_scalar
+
+from gpureport.observe import case_features, features_of_curve
+from gpureport.observe.corners import _slopes, _times, corner
+from gpureport.observe.crossings import crossing
+from gpureport.observe.cuts import LEAST_SPAN, TILT, Plateau, price
+from gpureport.observe.features import Curve, curve_features, without_launch
+from gpureport.observe.staircase import beside, centre, staircase
+from gpureport.observe.statistics import (
+    Estimate,
+    clock_states,
+    correlation_time,
+    curve_noise,
+    drift,
+    drifts,
+    median_interval,
+    sampling_noise,
+    strays,
+    timer_tick,
+)
+from gpureport.records import Axis, Metric
+
+RATE, TIME = Metric(kind="rate", unit="B", label="rate"), Metric(kind="time", unit="load", label="latency")
+SIZES, GROUPS = Axis(quantity="working_set", label="size"), Axis(quantity="work_group", label="group")
+PARAMETERS = st.tuples(st.floats(-3, 3), st.floats(-2, 2), st.floats(0.1, 1.8), st.floats(-4, 3)).map(np.array)
+
+
+# Samples
+
+
+def test_the_width_of_an_interval_is_its_ends_ratio() -> None:
+    assert Estimate(3.0, 2.0, 5.0).width == 2.5
+    assert Estimate(3.0).width == Estimate(3.0, 2.0).width == 1.0
+
+
+def test_noise_is_pooled_with_that_of_the_whole_curve_in_squares() -> None:
+    """Steps of 0.01 and of 0.03: a sample's deviation is 1.4826 / sqrt 2 of them; points of five samples borrow it."""
+    calm, wild = ([np.exp(step * (i % 2)) for i in range(7)] for step in (0.01, 0.03))
+    few = [1.0, np.exp(0.03)]
+    found = sampling_noise([np.array(part) for part in (calm, calm, wild, few)])
+
+    unit = 1.4826 / np.sqrt(2)
+    pooled = 0.01  # the median of 12 steps of 0.01 and 7 of 0.03
+    assert found[0] == pytest.approx(unit * 0.01 * np.sqrt(np.pi / 2 / 7))
+    assert found[2] == pytest.approx(unit * np.sqrt((0.03**2 + pooled**2) / 2 * np.pi / 2 / 7))
+    assert found[3] == pytest.approx(unit * pooled / np.sqrt(2))
+
+
+@pytest.mark.parametrize(("count", "noise"), [(4, 0.0), (5, 1.0), (9, 1.0)])
+def test_the_noise_of_a_curve_is_that_of_its_second_differences(count: int, noise: float) -> None:
+    """Of a zigzag of ± 0.01 they are 0.04, which Gaussian noise of 1.4826 / sqrt 6 of it would show."""
+    zigzag = 5.0 + 0.3 * np.arange(count) + 0.01 * (-1.0) ** np.arange(count)
+
+    assert curve_noise(zigzag) == pytest.approx(noise * 1.4826 * 0.04 / np.sqrt(6))
+
+
+@pytest.mark.parametrize(
+    ("tick", "dispatches", "seen"), [(1e-6, 1, 1e-6), (1e-6, 4, 1e-6), (4e-8, 1, 4e-8), (1e-9, 1, 1e-9)]
+)
+def test_a_tick_is_what_samples_differ_by(tick: float, dispatches: int, seen: float) -> None:
+    """Samples of several dispatches are read as the timer counted them."""
+    rng = np.random.default_rng(2)
+    counts = [rng.integers(1000, 1080, 30), rng.integers(5000, 5060, 30)]
+    samples = [tick * part / dispatches for part in counts]
+
+    assert timer_tick(samples, [dispatches] * 2) == pytest.approx(seen, rel=1e-6)
+
+
+@pytest.mark.parametrize(("half", "seen"), [(0, True), (4, True), (5, False)])
+def test_nine_differences_of_ten_must_be_whole_ticks(half: int, seen: bool) -> None:
+    """Forty are a tick, and some a tick and a half; samples at random are in no ticks."""
+    times = 1e-3 + 1e-6 * np.cumsum([1.0] * 41 + [1.5] * half)
+
+    assert (timer_tick([times], [1]) > 0.0) == seen
+    rng = np.random.default_rng(1)
+    assert timer_tick([1e-3 * rng.uniform(1, 2, 60)], [1]) == 0.0
+
+
+def test_few_or_equal_samples_show_no_tick() -> None:
+    assert timer_tick([1e-6 * np.arange(10.0, 30.0)], [1]) == 0.0  # 19 differences
+    assert timer_tick([1e-6 * np.arange(10.0, 31.0)], [1]) == pytest.approx(1e-6)
+    assert timer_tick([np.full(50, 1e-6)], [1]) == 0.0
+    assert timer_tick([1e-10 * np.arange(10.0, 40.0)], [1]) == 0.0  # rounding, not ticks
+
+
+@pytest.mark.parametrize(
+    ("away", "noise", "apart", "count", "marked"),
+    [
+        (0.06, 0.001, 0.0, 5, True),
+        (0.04, 0.001, 0.0, 5, False),  # less than 5 %
+        (0.3, 0.05, 0.0, 5, True),
+        (0.2, 0.05, 0.0, 5, False),  # less than five standard errors
+        (-0.3, 0.05, 0.0, 5, True),
+        (0.3, 0.001, 0.14, 5, True),
+        (0.3, 0.001, 0.16, 5, False),  # neighbours that differ by more than half of it
+        (0.3, 0.001, 0.0, 6, False),  # six samples are believed
+    ],
+)
+def test_a_stray_is_far_from_neighbours_that_agree(
+    away: float, noise: float, apart: float, count: int, marked: bool
+) -> None:
+    z = np.zeros(9)
+    z[5:] = apart
+    z[4] = apart / 2 + away
+    counts = np.full(9, 3)
+    counts[4] = count
+
+    assert strays(z, np.full(9, noise), counts).tolist() == [False] * 4 + [marked] + [False] * 4
+
+
+def test_of_two_strays_side_by_side_the_first_is_one_and_ends_are_none() -> None:
+    zigzag = np.array([1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
+    found = strays(zigzag, np.full(9, 0.01), np.ones(9, dtype=int))
+
+    assert found.tolist() == [False, True, *[False] * 7]
+    assert not strays(np.array([0.0, 0.0, 1.0, 0.0]), np.full(4, 0.01), np.ones(4, dtype=int)).any()
+    assert strays(np.array([0.0, 0.0, 1.0, 0.0, 0.0]), np.full(5, 0.01), np.ones(5, dtype=int)).tolist()[2]
+
+
+@pytest.mark.parametrize(("change", "drifting"), [(1.028, False), (1.032, True), (0.972, False), (0.968, True)])
+def test_a_drift_is_of_three_percent_between_the_medians_of_thirds(change: float, drifting: bool) -> None:
+    """Of thirty samples that rise steadily within each third."""
+    steps = np.concatenate([np.linspace(-1e-4, 1e-4, 10) + level for level in (0.0, 0.5, 1.0)])
+    samples = 1.0 + (change - 1.0) * steps
+
+    assert drifts(samples, np.arange(30.0)) == drifting
+
+
+@pytest.mark.parametrize(("count", "drifting"), [(8, False), (9, True)])
+def test_of_fewer_than_nine_samples_no_drift_is_said(count: int, drifting: bool) -> None:
+    assert drifts(np.linspace(1.0, 2.0, count), np.arange(float(count))) == drifting
+    assert not drifts(np.linspace(1.0, 2.0, count), np.arange(count - 1.0))
+
+
+@pytest.mark.parametrize(("change", "said"), [(0.028, None), (0.032, 0.032), (-0.028, None), (-0.032, -0.032)])
+def test_a_run_drifts_by_what_its_last_third_takes_longer(change: float, said: float | None) -> None:
+    """Points whose samples were all taken within the first third are slower than themselves later."""
+    when = np.arange(30.0)
+    samples = [2.0**k * np.where(when < 15, 1.0, 1.0 + change) for k in range(5)]
+    found = drift(samples, [when] * 5)
+
+    assert found == (said and pytest.approx(said, abs=1e-3))
+    assert drift([part[:6] for part in samples[:1]], [when[:6]]) is None
+    assert drift([part[:2] for part in samples], [when[:2]] * 5) is None
+    assert drift([], []) is None
+
+
+@pytest.mark.parametrize(("ratio", "found"), [(1.02, None), (1.05, 1.05), (2.0, 2.0)])
+def test_speeds_that_differ_by_three_percent_are_two(ratio: float, found: float | None) -> None:
+    points = [np.array([1.0, ratio] * 5) * 2.0**k for k in range(6)]
+
+    assert clock_states(points) == (found and pytest.approx(found))
+
+
+@pytest.mark.parametrize(("slow", "two"), [(1, False), (2, True), (8, True), (9, False)])
+def test_each_of_two_speeds_has_a_fifth_of_the_samples(slow: int, two: bool) -> None:
+    points = [np.array([1.0] * (10 - slow) + [1.5] * slow) for _ in range(5)]
+
+    assert (clock_states(points) is not None) == two
+
+
+@pytest.mark.parametrize(("switching", "found"), [(2, None), (3, 1.5), (6, 1.5)])
+def test_three_points_and_half_of_all_must_show_two_speeds(switching: int, found: float | None) -> None:
+    two, one = np.array([1.0, 1.5] * 5), np.ones(10)
+
+    assert clock_states([two] * switching + [one] * switching) == (found and pytest.approx(found))
+    assert clock_states([two] * switching + [one] * (switching + 1)) is None
+
+
+@pytest.mark.parametrize(("points", "found"), [(4, None), (5, 1.3)])
+def test_points_of_few_samples_show_two_speeds_together(points: int, found: float | None) -> None:
+    """Four samples each: twenty in all are enough. Points of one sample tell nothing."""
+    few = [np.array([1.0, 1.3, 1.0, 1.3]) * 2.0**k for k in range(points)]
+
+    assert clock_states([*few, np.array([5.0])]) == (found and pytest.approx(found))
+
+
+def test_samples_that_come_in_pairs_tell_half_as_much() -> None:
+    """Of a series with each sample taken twice two successive ones tell as much as one."""
+    rng = np.random.default_rng(3)
+    found = [correlation_time(np.repeat(rng.standard_normal(500), 2)) for _ in range(20)]
+
+    assert 1.9 < np.mean(found) < 2.6  # a sum of positive terms alone is a little too large
+    assert correlation_time(np.tile([1.0, 2.0], 50)) == 1.0
+    assert correlation_time(np.repeat(np.arange(11.0) % 2, 1)) == 1.0
+    assert correlation_time(np.repeat([1.0, 2.0], 6)) > 1.5
+    wide, narrow = (median_interval(np.repeat(rng.standard_normal(100), n)[:100]) for n in (5, 1))
+    assert wide.high is not None
+    assert narrow.high is not None
+    assert wide.low is not None
+    assert narrow.low is not None
+    assert wide.high - wide.low > 1.3 * (narrow.high - narrow.low)
+
+
+# Corners
+
+
+@given(PARAMETERS, st.floats(-4, 4))
+def test_the_slopes_of_a_corner_are_its_derivatives(parameters: Any, u: float) -> None:
+    step = 1e-5
+    found = _slopes(parameters, np.array([u]))[:, 0]
+    for k in range(4):
+        ahead, behind = (
+            float(_times(parameters + sign * step * np.eye(4)[k], np.array([u]))[0]) for sign in (1.0, -1.0)
+        )
+        assert found[k] == pytest.approx((ahead - behind) / (2 * step), abs=1e-6)
+
+
+@pytest.mark.parametrize(("share", "exponent"), [(0.5, 2.0), (0.05, 3.0), (0.9, 4.0)])
+def test_times_of_a_corner_are_those_of_its_formula(share: float, exponent: float) -> None:
+    """T0 (s + (1 - s) (1 + (n / k)^p)^(1/p))."""
+    items = np.array([1.0, 50.0, 1000.0, 30_000.0])
+    parameters = np.array([np.log(5e-6), np.log(1000.0), np.log(exponent), np.log(share / (1 - share))])
+    truth = 5e-6 * (share + (1 - share) * (1 + (items / 1000.0) ** exponent) ** (1 / exponent))
+
+    assert np.exp(_times(parameters, np.log(items))) == pytest.approx(truth)
+
+
+@pytest.mark.parametrize("exponent", [2.0, 3.0, 5.0])
+@pytest.mark.parametrize("share", [0.05, 0.3])
+def test_a_fitted_corner_has_the_knee_and_n90_of_its_curve(share: float, exponent: float) -> None:
+    """The plateau is the rate at the last point; n90 is found by trying all sizes."""
+
+    def times(items: Any) -> Any:
+        return 5e-6 * (share + (1 - share) * (1 + (items / 1000.0) ** exponent) ** (1 / exponent))
+
+    items = 2.0 ** np.arange(4, 22, 0.25)
+    found = corner(np.log(items), np.log(times(items)), np.zeros(len(items)))
+    assert found is not None
+    plateau = items[-1] / times(items[-1])
+    fine = np.exp(np.linspace(np.log(items[0]), np.log(items[-1]), 100_001))
+    n90 = fine[np.argmax(fine / times(fine) >= 0.9 * plateau)]
+
+    assert found.knee().value == pytest.approx(5e-6 * plateau, rel=0.01)
+    assert found.n90().value == pytest.approx(n90, rel=0.03)
+
+
+def test_the_error_of_a_fitted_knee_is_the_scatter_of_knees() -> None:
+    """Of 60 curves with 2 % noise; its interval is 1.96 of that to both sides."""
+    items = 2.0 ** np.arange(4, 22, 0.5)
+    clean = np.log(5e-6 * (0.1 + 0.9 * (1 + (items / 1000.0) ** 3) ** (1 / 3)))
+    rng = np.random.default_rng(7)
+    fits = [
+        corner(np.log(items), clean + 0.02 * rng.standard_normal(len(items)), np.full(len(items), 0.02))
+        for _ in range(60)
+    ]
+    knees = [fit.knee() for fit in fits if fit]
+
+    scatter = np.std(np.log([knee.value for knee in knees]))
+    width = np.median([np.log(knee.width) for knee in knees])
+    assert len(knees) == 60
+    assert width == pytest.approx(2 * 1.96 * scatter, rel=0.3)
+
+
+def test_a_corner_takes_eight_points() -> None:
+    items = np.array([2.0, 16.0, 128.0, 1000.0, 4000.0, 20_000.0, 100_000.0, 500_000.0])
+    times = np.log(1.0 + items / 1000.0)
+
+    assert corner(np.log(items[:7]), times[:7], np.zeros(7)) is None
+    assert corner(np.log(items), times, np.zeros(8)) is not None
+
+
+# Lines, centres, crossings
+
+
+@given(st.lists(st.floats(-1, 1), min_size=3, max_size=7), st.integers(0, 10**6))
+def test_a_line_costs_the_least_squares_of_a_slope_of_a_tenth_at_most(values: list[float], seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    z, scale = np.array(values), rng.uniform(0.05, 0.3, len(values))
+    u = np.cumsum(rng.uniform(0.2, 1.0, len(values)))
+    lines = price(u, z, scale).lines
+
+    def cost(slope: float, part: slice) -> float:
+        weight = 1.0 / scale[part] ** 2
+        rest = z[part] - slope * u[part]
+        return float(np.sum(weight * (rest - np.sum(weight * rest) / np.sum(weight)) ** 2))
+
+    for i in range(len(z)):
+        for j in range(len(z)):
+            if i > j:
+                assert lines[i, j] == np.inf
+                continue
+            best = minimize_scalar(cost, bounds=(-TILT, TILT), args=(slice(i, j + 1),), method="bounded")
+            ends = (cost(end, slice(i, j + 1)) for end in (-TILT, TILT))
+            assert lines[i, j] == pytest.approx(min(best.fun, *ends), rel=1e-3, abs=1e-6)
+
+
+def test_ramps_cost_a_parameter_a_point_and_what_goes_up_rises_what_goes_down() -> None:
+    """Five points: ln 5 each, and squares of steps the wrong way over the variance of two."""
+    z = np.array([0.0, 0.3, 0.1, -0.4, -0.2])
+    costs = price(np.arange(5.0), z, np.array([0.1, 0.1, 0.1, 0.1, 0.2]))
+    each = np.log(5)
+
+    assert costs.penalty == pytest.approx(2 * each)
+    assert np.diff(costs.ramp) == pytest.approx([each + 4.5, each, each, each + 0.04 / 0.05])
+    assert costs.rise == pytest.approx([0.0, each, 2 * each + 2.0, 3 * each + 14.5, 4 * each + 14.5])
+    assert costs.between(Plateau(0, 1), Plateau(3, 5)) == pytest.approx(2 * each + 4.5)
+    assert price(np.arange(2.0), np.zeros(2), np.ones(2)).penalty == pytest.approx(2 * np.log(3))
+
+
+def test_a_centre_is_the_mean_of_what_lies_within_twice_the_noise_of_the_median() -> None:
+    z = np.array([1.0, 1.1, 1.19, 1.21, 5.0, 0.7, 1.0])  # median 1.1
+
+    assert centre(z, 0.05) == pytest.approx(np.mean([1.0, 1.1, 1.19, 1.0]))
+    assert centre(z, 0.06) == pytest.approx(np.mean([1.0, 1.1, 1.19, 1.21, 1.0]))
+    assert centre(z, 0.0) == pytest.approx(1.1)
+    assert centre(np.array([1.0, 2.0]), 0.0) == pytest.approx(1.5)
+    assert centre(np.array([z, 2 * z]), 0.05) == pytest.approx([1.0725, 2 * np.mean([1.1])])
+
+
+@pytest.mark.parametrize(("target", "chord"), [(-1.0, 2.0), (-0.5, 1.5), (-2.0, 3.0), (-1.25, 2.25)])
+def test_a_straight_fall_is_crossed_where_it_is(target: float, chord: float) -> None:
+    """Where neighbouring stretches continue a line there is no doubt."""
+    u = np.arange(6.0)
+    fit = np.array([[1.0, 0.0, -1.0, -2.0, -3.0, -4.0]])
+    for straight in (True, False):
+        value, low, high = crossing(u, fit, np.array([target]), straight=straight)
+        assert (value[0], low[0], high[0]) == pytest.approx((chord, chord, chord), abs=1e-6)
+
+
+def test_a_fall_that_never_reaches_its_target_ends_at_the_last_point() -> None:
+    u, fit = np.arange(4.0), np.array([[0.0, -1.0, -2.0, -3.0]])
+
+    assert crossing(u, fit, np.array([-9.0]), straight=True)[0] == pytest.approx([3.0])
+    assert crossing(u, fit, np.array([5.0]), straight=True)[0] == pytest.approx([0.0])
+
+
+@pytest.mark.parametrize(("drop", "steps"), [(0.09, 0), (0.12, 1)])
+def test_a_step_of_ten_percent_is_one(drop: float, steps: int) -> None:
+    u = np.arange(24) * 0.25 * np.log(2.0)
+    z = np.where(np.arange(24) < 12, 0.0, np.log(1 - drop))
+
+    assert len(staircase(u, z, np.zeros(24))) == 1 + steps
+    assert beside(u, Plateau(0, 24), end=True).stop == 24
+    assert u[-1] - u[0] > LEAST_SPAN
+
+
+# Features
+
+
+def _growing(times: Any, sizes: Any) -> Curve:
+    return Curve(sizes / 16, sizes, sizes / times, times, np.full(len(sizes), 0.01))
+
+
+@pytest.mark.parametrize(("launch", "off"), [(1.0, 0.01), (0.6, 0.25)])
+def test_launch_cost_is_taken_off_times_and_noise_grows_as_much(launch: float, off: float) -> None:
+    """A stream of which the flat time is launch cost, or latency that a corner of p = 3 joins to it."""
+    sizes = 2.0 ** np.arange(14, 31, 0.5)
+    flat = 5e-6
+    times = launch * flat + np.cbrt(((1 - launch) * flat) ** 3 + (sizes / 1e12) ** 3)
+    curve = _growing(times, sizes)
+    net = without_launch(curve, Plateau(len(sizes) - 8, len(sizes)))
+
+    assert len(net.times) == np.sum(times > 1.5 * times[0])
+    taken = curve.times[-len(net.times) :] - net.times
+    assert taken == pytest.approx(taken[0])
+    assert taken[0] == pytest.approx(launch * flat, rel=off)
+    assert net.values * net.times == pytest.approx(net.working_set)
+    assert net.noise == pytest.approx(0.01 * curve.times[-len(net.times) :] / net.times)
+    assert net.work_items == pytest.approx(net.working_set / 16)
+
+
+def test_latency_alone_is_no_launch_cost() -> None:
+    sizes = 2.0 ** np.arange(14, 31, 0.5)
+    curve = _growing(np.cbrt(5e-6**3 + (sizes / 1e12) ** 3), sizes)
+
+    assert without_launch(curve, Plateau(len(sizes) - 8, len(sizes))) is curve
+
+
+def test_a_time_that_is_nowhere_flat_shows_no_launch_cost() -> None:
+    sizes = 2.0 ** np.arange(14, 31, 0.5)
+    for times in (sizes / 1e12, 5e-6 * (sizes / sizes[0]) ** 0.3):
+        curve = _growing(times, sizes)
+        assert without_launch(curve, Plateau(len(sizes) - 8, len(sizes))) is curve
+    constant = _growing(5e-6 + sizes / 1e12, sizes)
+    same = Curve(np.full(len(sizes), 64.0), sizes, constant.values, constant.times, constant.noise)
+    assert without_launch(same, Plateau(len(sizes) - 8, len(sizes))) is same
+
+
+@pytest.mark.parametrize(("metric", "best", "noise"), [(RATE, 9.0, 0.1), (TIME, 2.0, 0.05), (RATE, 9.0, 0.0)])
+def test_a_peak_has_the_interval_of_its_own_point(metric: Metric, best: float, noise: float) -> None:
+    values = np.array([5.0, 9.0, 2.0, 4.0])
+    errors = np.full(4, 0.5)
+    errors[int(np.flatnonzero(values == best)[0])] = noise
+    (peak,), warnings = curve_features(GROUPS, metric, Curve(values, values, values, values, errors))
+
+    assert (peak.position, peak.level, peak.value) == ("peak", "device", best)
+    assert warnings == ()
+    if noise:
+        assert (peak.ci_low, peak.ci_high) == pytest.approx((best * np.exp(-1.96 * noise), best * np.exp(1.96 * noise)))
+    else:
+        assert (peak.ci_low, peak.ci_high) == (None, None)
+    empty = np.zeros(0)
+    assert curve_features(GROUPS, metric, Curve(empty, empty, empty, empty, empty)) == ((), ())
+
+
+def test_cases_are_rates_with_the_intervals_given() -> None:
+    found = case_features(TIME, [("add", Estimate(2.0, 1.5, 3.0)), ("shift", Estimate(4.0))])
+
+    assert [(f.feature, f.position, f.level, f.value, f.ci_low, f.ci_high, f.unit) for f in found] == [
+        ("rate", "case", "add", 2.0, 1.5, 3.0, "s"),
+        ("rate", "case", "shift", 4.0, None, None, "s"),
+    ]
+    assert case_features(RATE, [("add", Estimate(2.0))])[0].unit == "B/s"
+
+
+@pytest.mark.parametrize(("points", "warned"), [(3, True), (4, False)])
+def test_a_curve_takes_four_sizes(points: int, warned: bool) -> None:
+    sizes = np.repeat(2.0 ** np.arange(points), 3)
+    _, warnings = curve_features(SIZES, RATE, Curve(sizes, sizes, sizes**0, sizes, 0.01 * sizes**0))
+
+    assert any("too short" in warning for warning in warnings) == warned
+
+
+@pytest.mark.parametrize(("growth", "cliffs"), [(3.9, 0), (4.1, 3)])
+def test_work_items_show_cliffs_where_the_working_set_grows_four_times(growth: float, cliffs: int) -> None:
+    items = 2.0 ** np.arange(10, 20, 0.25)
+    bytes_ = 1e6 * np.linspace(1.0, growth, len(items))
+    rate = np.where(np.arange(len(items)) < 20, 9e9, 3e9)
+    axis = Axis(quantity="work_items", label="n")
+    found = features_of_curve(axis, RATE, items, items, bytes_, rate, items / rate)
+
+    assert len([f for f in found if f.feature == "cliff"]) == cliffs
+
+
+def test_a_latency_has_plateaus_and_their_intervals_in_seconds() -> None:
+    """The upper end of a time is the lower end of its rate."""
+    sizes = 2.0 ** np.arange(10, 24, 0.25)
+    times = np.where(sizes < 2.0**17, 1e-9, 5e-9) * np.exp(0.01 * np.random.default_rng(0).standard_normal(len(sizes)))
+    found, _ = curve_features(SIZES, TIME, Curve(sizes**0, sizes, times, times, np.full(len(sizes), 0.01)))
+    plateaus = [f for f in found if f.position == "plateau"]
+
+    assert [f.value for f in plateaus] == pytest.approx([1e-9, 5e-9], rel=0.01)
+    for f in plateaus:
+        assert f.ci_low is not None
+        assert f.ci_high is not None
+        assert 1.001 < f.value / f.ci_low < 1.02
+        assert 1.001 < f.ci_high / f.value < 1.02
+    steps = [f.value for f in found if f.feature == "cliff"]
+    assert all(a <= b for a, b in pairwise(steps))

@@ -1,0 +1,469 @@
+"""What features of predicted curves are called, where they lie for sure, and rows that sum predictions up."""
+# ruff: noqa: D103
+
+from math import exp, hypot, log
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gpureport.predict import limits_of, predict, variations
+from gpureport.predict.case import Circumstances, case_of
+from gpureport.predict.ceilings import ceilings
+from gpureport.predict.contrast import Ratio, RatioPoint, _is_shared, _Joint, _Line, _stretches, held_longer
+from gpureport.predict.features import named
+from gpureport.predict.intervals import with_intervals
+from gpureport.predict.occupancy import Resources, too_many_registers
+from gpureport.predict.outlook import best_point, bound, is_shown, outlooks
+from gpureport.predict.residency import departed, latency_levels
+from gpureport.predict.uncertainty import MODEL, NORMAL_95, Fact
+from gpureport.records import Axis, CurveFeature, Metric, PointKey, PredictedPoint, Provenance
+from gpureport.spec.models import AmdOccupancy, Device, Extent
+from gpureport.workloads import all_workloads, select
+from tests.toy import APPLE_RULES, KIB, L1, L2, MIB, RDNA3_RULES, TOY, toy
+
+SIZES, ITEMS = Axis(quantity="working_set", label="size"), Axis(quantity="work_items", label="n")
+RATE, TIME = Metric(kind="rate", unit="B", label="rate"), Metric(kind="time", unit="load", label="latency")
+
+
+def _point(size: float, value: float, level: str, binding: str, **changes: Any) -> PredictedPoint:
+    key = PointKey(label=f"{size:g}", parameters={}, work=size, work_items=int(size), working_set_bytes=size, x=size)
+    return PredictedPoint(
+        point=key, time_s=size / value, value=value, ceilings_s={binding: 1.0}, binding=binding, level=level, **changes
+    )
+
+
+def _plateau(value: float, level: str = "level 1") -> CurveFeature:
+    return CurveFeature(feature="rate", position="plateau", level=level, value=value, unit="B/s")
+
+
+def _cliff(size: float, position: str = "midpoint", level: str = "level 1") -> CurveFeature:
+    return CurveFeature(feature="cliff", position=position, level=level, value=size, unit="B")
+
+
+# Names
+
+
+@pytest.mark.parametrize(
+    ("value", "level"),
+    [
+        (100.0, "L1"),
+        (92.0, "L1"),
+        (109.0, "L1"),
+        (50.0, "L2"),  # two of three points near it
+        (10.0, "DRAM"),
+        (1000.0, "DRAM"),  # the last point, if none is near
+        (75.0, "DRAM"),
+    ],
+)
+def test_a_plateau_without_a_cliff_is_called_by_what_serves_most_of_its_points(value: float, level: str) -> None:
+    places = [(100, "L1"), (100, "L1"), (100, "L1"), (50, "L1"), (50, "L2"), (51, "L2"), (10, "DRAM"), (10, "DRAM")]
+    points = [_point(2.0**i, v, served, "L2") for i, (v, served) in enumerate(places)]
+
+    assert [f.level for f in named([_plateau(value)], SIZES, points, TOY)] == [level]
+
+
+def test_over_work_items_a_plateau_is_called_by_what_binds_it() -> None:
+    points = [_point(2.0**i, v, "L1", bound_by) for i, (v, bound_by) in enumerate([(1, "launch"), (9, "DRAM")] * 2)]
+
+    assert [f.level for f in named([_plateau(1.0), _plateau(9.0)], ITEMS, points, TOY)] == ["launch", "DRAM"]
+
+
+@pytest.mark.parametrize(("binding", "level"), [("latency", "L2 near"), ("L2", "L2")])
+def test_only_latency_knows_the_near_partition(binding: str, level: str) -> None:
+    """Its cliff lies at half of the capacity: to bandwidth that is too early for any cache but L2."""
+    points = [_point(2.0**i, 1.0, "L2 near", binding) for i in range(20, 30)]
+
+    assert [f.level for f in named([_plateau(1.0)], SIZES, points, TOY)] == [level]
+    (step,) = named([_cliff(33 * MIB)], SIZES, points, TOY)
+    assert step.level == ("L2 near" if binding == "latency" else "step at 33 MiB")
+
+
+def test_a_plateau_has_the_name_of_the_cliff_that_ends_it() -> None:
+    points = [_point(2.0**i, 7.0, "DRAM", "DRAM") for i in range(20, 30)]
+    features = [_cliff(60 * MIB, "departure"), _cliff(66 * MIB), _cliff(90 * MIB, "arrival"), _plateau(7.0)]
+    taper = CurveFeature(feature="taper", position="n90", level="device", value=1.0, unit="work-items")
+    peak = _plateau(3.0, "device").model_copy(update={"position": "peak"})
+    case = _plateau(3.0, "add").model_copy(update={"position": "case"})
+    found = named([*features, taper, peak, case], SIZES, points, TOY)
+
+    assert [f.level for f in found] == ["L2"] * 4 + ["device", "device", "add"]
+
+
+def test_the_nearest_cache_counts_on_the_logarithmic_axis() -> None:
+    """Between 4 and 64 MiB the border lies at 16 MiB; no curve leaves a cache before its extents begin."""
+    small = L2.model_copy(update={"name": "L2", "capacity_bytes": 4 * MIB})
+    early = Extent(departure=0.1, midpoint=0.5, arrival=1.25)
+    large = L2.model_copy(update={"name": "L3", "bandwidth_extent": early})
+    device = TOY.model_copy(update={"caches": (small, large)})
+    points = [_point(2.0**i, 1.0, "L2", "L2") for i in range(20, 30)]
+
+    def names(*sizes: float) -> list[str]:
+        return [named([_cliff(size * MIB)], SIZES, points, device)[0].level for size in sizes]
+
+    assert names(3.3, 5, 15, 17, 250) == ["L2", "L2", "L2", "L3", "L3"]
+    assert names(3.0) == ["cache"]  # none that could give out
+    bare = TOY.model_copy(update={"caches": ()})
+    assert named([_cliff(MIB)], SIZES, points, bare)[0].level == "cache"
+
+
+# Intervals
+
+
+def _factor(feature: CurveFeature, axis: Axis, metric: Metric, points: list[PredictedPoint], moved: Any) -> float:
+    facts = [Fact(path, kind, sigma) for path, kind, sigma in FACTS]
+    (found,) = with_intervals([feature], axis, metric, points, np.asarray(moved, dtype=float), facts)
+    assert found.ci_low is not None
+    assert found.ci_high is not None
+    assert found.ci_high / found.value == pytest.approx(found.value / found.ci_low, rel=1e-3)
+    return log(found.ci_high / found.value) / NORMAL_95
+
+
+FACTS = (
+    ("caches.L2.capacity", "assumed", 0.3),
+    ("caches.L2.bandwidth_extent", "assumed", 0.4),
+    ("caches.L2.written_extent", "derived", 0.2),
+    ("caches.L2.latency_extent", "assumed", 0.1),
+    ("caches.L1.capacity", "assumed", 0.5),
+    ("caches.L1.bandwidth_extent", "here", 0.01),
+)
+"""Path, kind and relative deviation."""
+
+
+def test_a_cliff_is_as_uncertain_as_its_capacity_and_the_extent_that_moves_the_curve() -> None:
+    points = [_point(2.0**i, 1.0, "L2", "L2") for i in range(4)]
+    reads, writes = np.zeros((4, 6)), np.zeros((4, 6))
+    reads[2, 1], writes[2, 2] = -0.1, 0.05
+
+    def sigma(level: str, metric: Metric, moved: Any) -> float:
+        return _factor(_cliff(4.0, level=level), SIZES, metric, points, moved)
+
+    assert sigma("L2", RATE, reads) == pytest.approx(hypot(0.3, 0.4), rel=1e-3)
+    assert sigma("L2", RATE, writes) == pytest.approx(hypot(0.3, 0.2), rel=1e-3)
+    assert sigma("L2 near", TIME, reads) == pytest.approx(hypot(0.3, 0.1), rel=1e-3)
+    assert sigma("L1", RATE, reads) == pytest.approx(0.01, rel=1e-2)  # measured here: the position itself
+    assert sigma("step at 4 B", RATE, reads) == 0.0
+
+
+def test_a_rate_is_as_uncertain_as_the_points_of_its_plateau() -> None:
+    """Those within 10 % of it, or the nearest; a case is its own point."""
+    points = [_point(2.0**i, value, "L2", "L2") for i, value in enumerate((100.0, 108.0, 93.0, 50.0, 20.0))]
+    moved = np.zeros((5, 6))
+    moved[:, 0] = (0.1, 0.2, 0.3, 0.5, 0.9)
+
+    def sigma(feature: CurveFeature) -> float:
+        return _factor(feature, SIZES, RATE, points, moved)
+
+    assert sigma(_plateau(100.0)) == pytest.approx(hypot(0.2, MODEL), rel=1e-3)
+    assert sigma(_plateau(45.0)) == pytest.approx(hypot(0.5, MODEL), rel=1e-3)
+    assert sigma(_plateau(30.0)) == pytest.approx(hypot(0.9, MODEL), rel=1e-3)
+    case = _plateau(100.0, "8").model_copy(update={"position": "case"})
+    assert sigma(case) == pytest.approx(hypot(0.5, MODEL), rel=1e-3)
+
+
+def test_points_are_taken_in_the_order_of_the_axis() -> None:
+    """However they are listed, deviations stay with theirs."""
+    points = [_point(size, value, "L2", "L2") for size, value in ((4.0, 20.0), (1.0, 100.0), (2.0, 50.0))]
+    moved = np.zeros((3, 6))
+    moved[:, 0] = (0.1, 0.2, 0.3)
+    taper = CurveFeature(feature="taper", position="knee", level="device", value=2.0, unit="work-items")
+
+    assert _factor(_plateau(50.0), SIZES, RATE, points, moved) == pytest.approx(hypot(0.3, MODEL), rel=1e-3)
+    assert _factor(taper, ITEMS, RATE, points, moved) >= MODEL
+
+
+@pytest.mark.parametrize(("place", "shift"), [(6, 0.1 / 0.2077), (10, 0.1 / 0.1), (20, 0.075 / 0.1)])
+def test_n90_moves_by_what_its_time_and_the_plateaus_do_not_share_over_the_slope(place: int, shift: float) -> None:
+    """Times are 1 + n / 1000; the slope of ln(rate) is 0.21 at 3815 work-items, and no less than 0.1 is taken.
+
+    Four points stand for the plateau; the last place is the first of them.
+    """
+    works = [1000 * 1.25**i for i in range(40)]
+    points = [_point(n, n / (1.0 + n / 1000), "DRAM", "DRAM") for n in works]
+    moved = np.zeros((40, 6))
+    moved[:, 0] = [0.3 if i <= place else 0.2 for i in range(40)]
+    n90 = CurveFeature(feature="taper", position="n90", level="device", value=0.999 * works[place], unit="work-items")
+
+    assert _factor(n90, ITEMS, RATE, points, moved) == pytest.approx(hypot(shift, MODEL), rel=0.03)
+    moved[:, 0] = 0.3
+    assert _factor(n90, ITEMS, RATE, points, moved) == pytest.approx(MODEL, rel=1e-3)
+
+
+# Outlooks
+
+
+def test_the_best_point_is_the_highest_rate_or_the_shortest_time() -> None:
+    prediction = predict(TOY, select(("memory/read",))[0], limits_of(TOY, quick=True), intervals=False)[0]
+    values = [3.0, 7.0, 7.0, 1.0]
+    points = tuple(_point(2.0**i, value, "L2", "L2") for i, value in enumerate(values))
+    rates = prediction.model_copy(update={"points": points})
+    times = rates.model_copy(update={"metric": TIME})
+
+    assert best_point(rates) is points[1]
+    assert best_point(times) is points[3]
+    (row,) = outlooks([rates])
+    assert (row.value, row.at, row.unit) == (7.0, "2", f"{prediction.metric.unit}/s")
+
+
+def test_the_best_of_several_sweeps_counts_and_cliffs_are_those_of_the_first_that_shows_them() -> None:
+    one = predict(TOY, select(("memory/read",))[0], limits_of(TOY, quick=True), intervals=False)[0]
+    points = tuple(p.model_copy(update={"value": 10 * p.value, "spread": 2.0}) for p in one.points)
+    moved = tuple(f.model_copy(update={"value": 3 * f.value}) for f in one.features)
+    other = one.model_copy(
+        update={"key": one.key.model_copy(update={"sweep": "other"}), "points": points, "features": moved}
+    )
+    (row,) = outlooks([one, other])
+
+    assert row.sweep == "other"
+    assert row.value == max(p.value for p in points)
+    assert (row.ci_low, row.ci_high) == pytest.approx((row.value / 2, 2 * row.value))
+    assert [c.value for c in row.cliffs] == sorted(f.value for f in one.features if f.position == "midpoint")
+    assert row.taper == next((f for f in one.features if f.position == "n90"), None)
+    assert row.occupancy is not None
+    assert row.occupancy.fraction == min(entry.fraction for entry in one.occupancy)
+
+
+def test_sweeps_over_work_groups_frames_and_nothing_are_not_shown() -> None:
+    one = predict(TOY, select(("memory/read",))[0], limits_of(TOY, quick=True), intervals=False)[0]
+    groups = one.model_copy(update={"axis": Axis(quantity="work_group", label="group")})
+    frames = one.model_copy(update={"key": one.key.model_copy(update={"sweep": "frames"})})
+    empty = one.model_copy(update={"points": ()})
+
+    assert [is_shown(each) for each in (one, groups, frames, empty)] == [True, False, False, False]
+    assert outlooks([groups, frames, empty]) == ()
+
+
+@pytest.mark.parametrize(
+    ("binding", "level", "moved", "text"),
+    [
+        ("latency", "L2", 8.0, "latency of L2"),
+        ("latency", "", 8.0, "latency"),
+        ("latency", "L2", 0.0, "latency"),
+        ("DRAM", "L2", 8.0, "DRAM"),
+    ],
+)
+def test_only_waiting_for_memory_names_the_level(binding: str, level: str, moved: float, text: str) -> None:
+    assert bound(_point(1.0, 1.0, level, binding, memory_bytes=moved)) == text
+
+
+# Contrasts
+
+
+def test_a_line_is_interpolated_between_its_sizes_and_constant_beyond() -> None:
+    line = _Line(
+        x=np.log([1.0, 4.0, 64.0]),
+        rate=np.array([1.0, 2.0, 5.0]),
+        moved=np.array([[0.0, 1.0], [0.2, 1.0], [0.4, 3.0]]),
+        bindings=("a", "b", "c"),
+        labels=("1", "4", "64"),
+    )
+
+    for size, rate, moved, near in [
+        (1.0, 1.0, (0.0, 1.0), 0),
+        (2.0, 1.5, (0.1, 1.0), 0),
+        (2.1, 1.5, (0.1, 1.0), 1),
+        (4.0, 2.0, (0.2, 1.0), 1),
+        (8.0, 2.75, (0.25, 1.5), 1),
+        (32.0, 4.25, (0.35, 2.5), 2),
+        (64.0, 5.0, (0.4, 3.0), 2),
+        (0.1, 1.0, (0.0, 1.0), 0),
+        (1e3, 5.0, (0.4, 3.0), 2),
+    ]:
+        found = line.at(log(size))
+        assert found[0] == pytest.approx(rate, abs=0.04)
+        assert found[1] == pytest.approx(moved, abs=0.04)
+        assert found[2] == near
+    single = _Line(np.log([4.0]), np.array([2.0]), np.array([[0.5]]), ("a",), ("4",))
+    assert single.at(log(9.0))[0] == 2.0
+    assert single.at(log(9.0))[2] == 0
+
+
+def test_facts_that_both_share_cancel_and_all_others_add_up_in_squares() -> None:
+    """The first's second fact is the other's first; times move, so that a slower first raises the ratio alike."""
+    joint = _Joint(first=[1], other=[0])
+    ratio = joint.ratio(1.0, np.array([0.3, 0.2]), 2.0, np.array([0.5, 0.4, 0.1]))
+
+    assert ratio.value == pytest.approx(exp(1.0))
+    sigma = (0.3**2 + (0.2 - 0.5) ** 2 + 0.4**2 + 0.1**2 + 2 * MODEL**2) ** 0.5
+    assert log(ratio.ci_high / ratio.value) == pytest.approx(NORMAL_95 * sigma, rel=1e-6)
+    assert log(ratio.value / ratio.ci_low) == pytest.approx(NORMAL_95 * sigma, rel=1e-6)
+
+
+def test_one_figure_is_that_of_one_architecture_from_one_source() -> None:
+    paths = ("rates.fp32", "caches.L2.latency", "caches.L2.capacity", "clock", "memory.bandwidth", "launch.single")
+    source = Provenance(kind="spec", source="a")
+    one = TOY.model_copy(update={"provenance": dict.fromkeys(paths, source)})
+    twin = one.model_copy(update={"id": "twin"})
+    unsourced = twin.model_copy(update={"provenance": {}})
+    stranger = toy(twin, id="another")
+
+    def shared(other: Device) -> list[bool]:
+        return [_is_shared((one, other), path) for path in paths]
+
+    assert shared(one) == [True] * 6
+    assert shared(twin) == [True, True, False, False, False, False]
+    assert shared(unsourced) == [False] * 6
+    assert shared(stranger) == [False] * 6
+    assert [_is_shared((unsourced, unsourced.model_copy(update={"id": "x"})), path) for path in paths] == [False] * 6
+
+
+def _ratio_point(x: float, value: float, first: str = "DRAM", other: str = "DRAM") -> RatioPoint:
+    ratio = Ratio(value=value, ci_low=value / 2, ci_high=2 * value)
+    return RatioPoint(x=x, label=f"{x:g}", ratio=ratio, first_binding=first, other_binding=other)
+
+
+def test_stretches_are_cut_where_what_binds_changes_and_joined_where_the_ratio_stays() -> None:
+    """Middles of 1.1 and 1.3 are one stretch, 1.1 and 1.4 are two."""
+    points = [
+        _ratio_point(1, 1.0, "launch", "launch"),
+        _ratio_point(2, 1.1, "launch", "launch"),
+        _ratio_point(4, 1.2, "launch", "launch"),
+        _ratio_point(8, 1.3, "L2", "launch"),
+        _ratio_point(16, 2.0, "L2", "DRAM"),
+        _ratio_point(32, 3.0, "L2", "DRAM"),
+        _ratio_point(64, 2.5, "L2", "DRAM"),
+        _ratio_point(128, 1.9, "DRAM", "DRAM"),
+    ]
+    found = [(s.start, s.end, s.ratio.value, s.first_binding, s.other_binding) for s in _stretches(points)]
+
+    assert found == [(1, 8, 1.2, "launch", "launch"), (16, 64, 2.5, "L2", "DRAM"), (128, 128, 1.9, "DRAM", "DRAM")]
+    assert [(s.start, s.end) for s in _stretches(points[:3])] == [(1, 4)]
+    apart = [_ratio_point(1, 1.1, "a"), _ratio_point(2, 1.4, "b"), _ratio_point(4, 1.1, "c")]
+    assert len(_stretches(apart)) == 3
+    assert len(_stretches([_ratio_point(1, 1.1, "a"), _ratio_point(2, 1.3, "b"), _ratio_point(4, 1.1, "c")])) == 1
+
+
+@pytest.mark.parametrize(
+    ("factor", "ends"), [(1.2, None), (1.3, ("64 MiB", "83.2 MiB")), (0.85, None), (0.5, ("32 MiB", "64 MiB"))]
+)
+def test_caches_differ_by_a_quarter_at_least(factor: float, ends: tuple[str, str] | None) -> None:
+    """What their middle step is for kernels that write counts; of caches that are shared the largest."""
+    grown = L2.model_copy(update={"capacity_bytes": factor * L2.capacity_bytes})
+    other = TOY.model_copy(update={"id": "other", "name": "Other", "caches": (L1, grown)})
+    sentence = held_longer((TOY, other))
+
+    assert (sentence is not None) == (ends is not None)
+    if sentence and ends:
+        assert sentence.startswith(f"Working sets between {ends[0]} and {ends[1]} stay in the caches of ")
+    bare = TOY.model_copy(update={"caches": ()})
+    assert held_longer((TOY, bare)) is None
+    own = TOY.model_copy(update={"caches": (L1,)})
+    assert (held_longer((own, TOY)) or "").startswith("Working sets between 256 KiB and 64 MiB")
+
+
+# Registers
+
+
+def test_a_kernel_of_more_registers_than_a_work_item_may_have_does_not_run() -> None:
+    rdna = toy(occupancy=RDNA3_RULES).architecture
+    assert isinstance(rdna.occupancy, AmdOccupancy)
+    sentence = too_many_registers(rdna, (32,), Resources(257))
+
+    assert too_many_registers(rdna, (32,), Resources(256)) is None
+    assert sentence == (
+        "The kernel as compiled takes 257 registers a work-item, 8224 for a work-group of 32; a compute unit has "
+        f"{2 * 1536 * 32}, given out to whole waves."
+    )
+
+
+def test_a_work_group_whose_waves_take_more_registers_than_there_are_does_not_run() -> None:
+    nvidia, pooled = TOY.architecture, toy(occupancy=APPLE_RULES).architecture
+    found = too_many_registers(nvidia, (1024,), Resources(80)), too_many_registers(pooled, (1024,), Resources(128))
+
+    assert found[0] == (
+        "The kernel as compiled takes 80 registers a work-item, 81920 for a work-group of 1024; a compute unit has "
+        "65536, given out to whole waves."
+    )
+    assert found[1] is not None
+    assert "a compute unit has 53248," in found[1]
+    assert too_many_registers(nvidia, (2048,), Resources(80)) is None  # its size is what is too large
+    assert too_many_registers(nvidia, (64,), Resources(32, int(300 * KIB))) is None  # or its local memory
+
+
+# Levels, ceilings, limits
+
+
+@pytest.mark.parametrize(
+    ("partitions", "far", "names"),
+    [
+        (1, None, ["L2", "DRAM"]),
+        (1, 512.0, ["L2", "DRAM"]),
+        (2, None, ["L2", "DRAM"]),
+        (4, 512.0, ["L2 near", "L2", "DRAM"]),
+    ],
+)
+def test_only_a_cache_in_parts_of_two_latencies_is_two_levels(
+    partitions: int, far: float | None, names: list[str]
+) -> None:
+    cache = L2.model_copy(update={"partitions": partitions, "far_latency_cycles": far})
+    levels = latency_levels(TOY.model_copy(update={"caches": (cache,)}), [64 * MIB])
+
+    assert [level.name for level in levels] == names
+    assert [level.value for level in levels] == ([256, 512, 800] if len(names) == 3 else [256, 800])
+    assert levels[0].capacity_bytes == 64 * MIB / (4 if len(names) == 3 else 1)
+    assert levels[-2].capacity_bytes == 64 * MIB
+
+
+def test_no_data_have_left_no_cache() -> None:
+    extent = Extent(departure=0.8, midpoint=1.0, arrival=1.25)
+
+    assert departed(0.0, 64.0, extent) == 0.0
+    assert departed(1.0, 0.0, extent) == departed(0.0, 0.0, extent) == 1.0
+    assert [departed(x, 64.0, extent) for x in (1.0, 64 * 0.8, 64.0, 80.0, 1e3)] == pytest.approx(
+        [0, 0.05, 0.5, 0.95, 1]
+    )
+    assert departed(64 * 0.8**0.5, 64.0, extent) == pytest.approx(0.275)
+    assert departed(64 * 1.25**0.5, 64.0, extent) == pytest.approx(0.725)
+
+
+def test_all_limits_of_a_device_are_listed_from_the_outside_in() -> None:
+    found = ceilings(TOY)
+    names = [(each.kind, each.name) for each in found]
+    values = {(each.kind, each.name): each for each in found}
+
+    assert names[:3] == [("bandwidth", "DRAM"), ("bandwidth", "L2"), ("bandwidth", "L1")]
+    assert names[4:7] == [("latency", "DRAM"), ("latency", "L2"), ("latency", "L1")]
+    assert [name for kind, name in names if kind == "rate"] == ["fp32", "int32", "int32_mul", "shuffle", "instruction"]
+    assert values["latency", "L2"].value == pytest.approx(256e-9)
+    assert values["bandwidth", "L1"].value == pytest.approx(TOY.level_bandwidth_bytes_per_s(L1))
+    assert values["launch", "dispatch in a row"].value == pytest.approx(2e-6)
+    assert values["launch", "work-groups"].value == pytest.approx(1e9)
+    assert values["launch", "work-groups"].unit == "groups/s"
+    each = {name: (values["bandwidth", name].capacity_bytes, values["bandwidth", name].each) for name in ("L1", "L2")}
+    assert each == {"L1": (256 * KIB, True), "L2": (64 * MIB, False)}
+    local = values["bandwidth", "local memory"]
+    assert (local.capacity_bytes, local.each) == (228 * KIB, True)
+    assert (values["latency", "L2"].capacity_bytes, values["latency", "L2"].each) == (None, False)
+    assert values["bandwidth", "DRAM"].each is False
+
+
+def test_a_device_that_is_not_present_offers_three_fifths_of_its_memory() -> None:
+    limits = limits_of(TOY)
+
+    assert (limits.max_bytes, limits.max_buffer_bytes) == (0.6 * 2**36, 0.25 * 2**36)
+    assert (limits.max_work_group, limits.quick) == (1024, False)
+    assert limits_of(TOY, quick=True).quick
+
+
+def test_an_example_is_the_arithmetic_of_the_point_of_most_work() -> None:
+    workload = next(w for w in all_workloads() if w.essential)
+    first, *others = predict(TOY, workload, limits_of(TOY, quick=True))
+
+    assert first.arithmetic is not None
+    assert first.arithmetic.point == max(first.points, key=lambda p: p.point.work).point.label
+    assert all(other.arithmetic is None for other in others)
+    assert all(p.arithmetic is None for p in predict(TOY, workload, limits_of(TOY, quick=True), intervals=False))
+
+
+def test_a_point_knows_its_circumstances_and_no_ticks_where_nothing_told() -> None:
+    (workload,) = select(("memory/read",))
+    sweep = workload.sweeps(TOY, limits_of(TOY, quick=True))[0]
+    plain = case_of(TOY, workload, sweep, sweep.points[0], None, Circumstances())
+    told = case_of(TOY, workload, sweep, sweep.points[0], None, Circumstances(clock_hz=2e9, tick_s=1e-6))
+
+    assert (plain.clock_hz, plain.tick_s, plain.rounded) == (None, 0.0, False)
+    assert (told.clock_hz, told.tick_s, told.rounded) == (2e9, 1e-6, False)
+    assert variations.ticks(plain) == variations.measured_clock(plain) == ()
+    (rounded,) = variations.ticks(told)
+    assert rounded.time_s / 1e-6 == pytest.approx(round(rounded.time_s / 1e-6))
+    assert 0 <= rounded.time_s - told.time_s < 1e-6
