@@ -59,8 +59,8 @@ def corrected(listed: Device, present: PresentDevice, parts: int = 1, *, own: bo
 def limits(present: PresentDevice) -> Values:
     """Return the limits that a runtime sets, whatever the device."""
     values = {"occupancy.local_memory": queried(max(0.0, present.local_memory_bytes), "CL_DEVICE_LOCAL_MEM_SIZE")}
-    if present.max_work_group > 0:
-        values["max_work_group"] = queried(present.max_work_group, "CL_DEVICE_MAX_WORK_GROUP_SIZE")
+    if (most := reported.max_work_group(present)) is not None:
+        values["max_work_group"] = queried(most, "CL_DEVICE_MAX_WORK_GROUP_SIZE")
     return values
 
 

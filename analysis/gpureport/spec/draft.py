@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gpureport.spec import reported
 from gpureport.spec.corrections import limits
 from gpureport.spec.files import ArchitectureFile, DeviceFile
-from gpureport.spec.models import Device, PresentDevice
+from gpureport.spec.models import Device, PresentDevice, without_registers
 from gpureport.spec.resolve import Value, assumed, queried, resolve
 from gpureport.text import legible
 
@@ -59,8 +59,9 @@ def draft_values(present: PresentDevice, architecture: ArchitectureFile) -> dict
         values["memory.bandwidth"] = assumed(typical.bandwidth.value * units, note)
     for level, leaf in typical.capacities.items():
         values[f"caches.{level}.capacity"] = _capacity(present, architecture, level, leaf.value, units)
-    if present.wave_width:
-        values["wave_width"] = queried(present.wave_width, "sub-group, warp or wavefront width")
+    width = reported.wave_width(present)
+    if width is not None and not without_registers(width, architecture.occupancy):
+        values["wave_width"] = queried(width, "sub-group, warp or wavefront width")
     return values
 
 
@@ -90,8 +91,8 @@ def _memory(present: PresentDevice) -> Value:
 def _capacity(present: PresentDevice, architecture: ArchitectureFile, level: str, per_unit: float, units: int) -> Value:
     """Take a device-wide capacity from the query where the vendor reports that level, else from the family."""
     # NVIDIA and AMD report the sum or the size of their first level instead (AdaptiveCpp/AdaptiveCpp#929).
-    if architecture.vendor == "Intel" and present.global_cache_bytes > 0:
-        return queried(float(present.global_cache_bytes), "CL_DEVICE_GLOBAL_MEM_CACHE_SIZE")
+    if architecture.vendor == "Intel" and (size := reported.cache_bytes(present)) is not None:
+        return queried(float(size), "CL_DEVICE_GLOBAL_MEM_CACHE_SIZE")
     note = f"{per_unit / 1024:g} KiB for each of {units} compute units; {level} is not reported by OpenCL"
     return assumed(per_unit * units, note)
 

@@ -206,17 +206,24 @@ class CpuOccupancy(Record):
 OccupancyRules = NvidiaOccupancy | AmdOccupancy | IntelOccupancy | PooledOccupancy | CpuOccupancy
 
 
-def check_registers(wave_width: int, rules: object) -> None:
-    """Check that AMD's rules have vector registers for the waves that there are.
-
-    Raises:
-        ValueError: they have not.
-    """
+def without_registers(wave_width: int, rules: object) -> str | None:
+    """Name the table of vector registers, of AMD's rules, that has none for waves of a width; ``None``: all have."""
     for name in ("vector_registers", "vector_register_granule"):
         table = getattr(rules, name, None)
         widths = getattr(table, "value", table)
         if widths is not None and wave_width not in widths:
-            raise ValueError(f"occupancy.{name} has no value for wave_width {wave_width}; add one")
+            return name
+    return None
+
+
+def check_registers(wave_width: int, rules: object) -> None:
+    """Check that AMD's rules have vector registers for waves of a width.
+
+    Raises:
+        ValueError: they have not.
+    """
+    if name := without_registers(wave_width, rules):
+        raise ValueError(f"occupancy.{name} has no value for wave_width {wave_width}; add one")
 
 
 class Architecture(Record):

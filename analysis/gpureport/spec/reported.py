@@ -4,6 +4,8 @@ from gpureport.spec.models import Device, PresentDevice
 from gpureport.spec.names import vendor
 
 _LEAST_CLOCK_HZ, _MOST_CLOCK_HZ = 50e6, 10e9
+_MOST_UNITS, _MOST_WORK_ITEMS, _MOST_BYTES = 1 << 20, 1 << 29, 1 << 60
+"""More is no answer: some drivers report the largest number that they can."""
 
 
 def compute_units(present: PresentDevice) -> int | None:
@@ -13,7 +15,7 @@ def compute_units(present: PresentDevice) -> int | None:
     of execution units, Adreno has 9999, and its software renderer 8.
     """
     wrong = present.platform.lower() == "clvk" or (_is_mesa(present) and _vendor(present) not in ("amd", "nvidia"))
-    return None if wrong or present.compute_units <= 0 else present.compute_units
+    return None if wrong else _up_to(_MOST_UNITS, present.compute_units)
 
 
 def counts_whole_units(present: PresentDevice) -> bool:
@@ -62,12 +64,31 @@ def device_cache_bytes(present: PresentDevice) -> int | None:
     (AdaptiveCpp/AdaptiveCpp#929), or what one die has of the second (ROCm/ROCm#4203).
     """
     own = present.kind != "cpu" and present.platform.startswith("Intel(R) OpenCL")
-    return present.global_cache_bytes if own and present.global_cache_bytes > 0 else None
+    return cache_bytes(present) if own else None
+
+
+def cache_bytes(present: PresentDevice) -> int | None:
+    """Return the size of the cache that the driver means, whichever that is."""
+    return _up_to(_MOST_BYTES, present.global_cache_bytes)
 
 
 def memory_bytes(present: PresentDevice) -> int | None:
     """Return the size of the memory, if the driver tells one."""
-    return present.global_memory_bytes if present.global_memory_bytes > 0 else None
+    return _up_to(_MOST_BYTES, present.global_memory_bytes)
+
+
+def max_work_group(present: PresentDevice) -> int | None:
+    """Return the most work-items of a work-group, if the driver tells it."""
+    return _up_to(_MOST_WORK_ITEMS, present.max_work_group)
+
+
+def wave_width(present: PresentDevice) -> int | None:
+    """Return the work-items of a wave, if the driver tells them."""
+    return _up_to(_MOST_WORK_ITEMS, present.wave_width or 0)
+
+
+def _up_to(most: int, number: int) -> int | None:
+    return number if 0 < number <= most else None
 
 
 def _is_mesa(present: PresentDevice) -> bool:
