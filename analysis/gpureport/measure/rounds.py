@@ -207,8 +207,8 @@ class Rounds:
         self._backend.rest(max(0.0, min(_LONGEST_REST_S, share_s - kept * seconds)))
         begun = self._backend.now() - self._start
         trace = self._bench.trace(point, kept)
-        point.samples_s = [seconds for _, seconds in trace]
-        point.taken_at_s = [begun + at for at, _ in trace]
+        timed = [(begun + at, seconds) for at, seconds in trace if seconds > 0]  # not below the timer's tick
+        point.samples_s, point.taken_at_s = [seconds for _, seconds in timed], [at for at, _ in timed]
         if kept < frames:
             point.skipped = f"{kept} of {frames} frames were kept: no time was left for more"
 
@@ -267,7 +267,7 @@ class Rounds:
         taken_at = self._backend.now() - self._start
         with self._charging(_UNEXPECTED_S + _UNEXPECTED * point.cost_s):
             seconds = self._try(point)
-        if seconds:
+        if seconds > 0:
             point.samples_s.append(seconds)
             point.taken_at_s.append(taken_at)
 

@@ -35,7 +35,11 @@ class Processor:
             found |= {"cpu_busy_total_s": ticks[0] / per_s, "cpu_steal_total_s": ticks[1] / per_s}
         for name, value in found.items():
             self._first.setdefault(name, value)
-        state: dict[str, object] = {name: value - self._first[name] for name, value in found.items()}
+        state: dict[str, object] = {
+            # Counters may go back when a virtual machine moves to another host.
+            name: max(0, value - self._first[name])
+            for name, value in found.items()
+        }
         load = load_average(_text(self._proc / "loadavg"))
         return state if load is None else state | {"load_average": load}
 
