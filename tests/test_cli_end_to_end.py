@@ -14,6 +14,7 @@ from gpureport import data
 from gpureport.cli import main
 from gpureport.measure import opencl
 from gpureport.report.document import Report, load_report
+from tests.present import stand_in, working
 
 RUN = (sys.executable, "-m", "gpureport", "measure", "--quick", "--workload", "bit_transpose/local,memory/copy")
 
@@ -77,7 +78,8 @@ def test_control_c_says_where_the_partial_report_is(tmp_path: Path) -> None:
 
     assert process.returncode == 130
     assert error.splitlines()[-1] == (
-        f"gpureport: interrupted; {path} is marked partial and holds what was measured until then"
+        f"gpureport: interrupted; {path} is marked partial and holds what was measured until then; "
+        f"--resume {path} continues the run"
     )
     assert "Traceback" not in error
     assert load_report(path).status == "partial"
@@ -89,7 +91,9 @@ def kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of the kernels that may be spoilt."""
     copy = tmp_path / "kernels_cl"
     shutil.copytree(data.data_dir("kernels_cl"), copy)
-    monkeypatch.setattr(opencl, "data_dir", lambda name: copy)  # noqa: ARG005
+    monkeypatch.setattr(opencl, "data_dir", lambda name: copy)  # noqa: ARG005 - of this process: it measures itself
+    device = working().device.model_copy(update={"index": 0})
+    stand_in(monkeypatch, device, make=lambda: opencl.OpenCLBackend(working()))
     return copy
 
 

@@ -3,7 +3,7 @@
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -101,6 +101,8 @@ def writing(files: Iterable[Path], *, force: bool, option: str = "-o") -> Iterat
 
 def _reserve(path: Path, reservations: ExitStack, option: str) -> None:
     folder = path.parent
+    missing = [each for each in (folder, *folder.parents) if not each.exists()]
+    reservations.callback(_remove_empty, missing)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         reservations.enter_context(reserved(path))
@@ -112,6 +114,13 @@ def _reserve(path: Path, reservations: ExitStack, option: str) -> None:
     except OSError as error:
         problem = f"cannot write there ({error.strerror or error}); choose another folder"
     raise InputError(f"{folder}: {problem} with {option}")
+
+
+def _remove_empty(folders: Iterable[Path]) -> None:
+    """Remove folders, the innermost first, to which nothing was written after all."""
+    for folder in folders:
+        with suppress(OSError):
+            folder.rmdir()
 
 
 def _refuse_overwriting(path: Path, *, force: bool, option: str) -> None:
