@@ -201,3 +201,9 @@ def test_of_many_machines_a_row_each_is_printed(folders: tuple[str, str], capsys
 def test_one_report_is_no_comparison(folders: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", folders[0]]) == 2
     assert "needs two machines" in capsys.readouterr().err
+
+
+def test_more_names_than_a_path_may_have_letters_are_runs_or_unknown(capsys: pytest.CaptureFixture[str]) -> None:
+    """Commas separate runs; nothing that is typed is too long to be looked up."""
+    assert main(["compare", "A=" + ",".join(f"nowhere/{n}/report.json" for n in range(300)), "h200"]) == 2
+    assert "Traceback" not in capsys.readouterr().err

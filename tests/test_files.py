@@ -137,3 +137,15 @@ def test_without_room_for_temporary_files_a_sentence_says_so(monkeypatch: pytest
     told = r"temporary files cannot be written \(No space left on device\); the variable TMPDIR selects another"
     with pytest.raises(GpuReportError, match=told), scratch_folder():
         pass
+
+
+def test_a_pipe_that_is_named_like_a_temporary_folder_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Opening it would wait for whoever writes to it."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    pipe = tmp_path / f"{files._SCRATCH}pipe"
+    os.mkfifo(pipe)
+    with files.scratch_folder() as folder:
+        assert folder.is_dir()
+    assert pipe.exists()

@@ -347,7 +347,7 @@ def test_a_transition_that_was_not_predicted_names_its_likely_cause() -> None:
 
     assert finding.verdict is Verdict.NOT_PREDICTED
     assert "It lies in the transition range of L2, " in finding.explanation
-    assert finding.explanation.endswith(": the likely cause.")
+    assert finding.explanation.endswith(", which may cause it.")
 
 
 def test_tapers_of_different_levels_are_not_compared() -> None:
@@ -528,8 +528,8 @@ def test_a_taper_says_what_bounds_the_smallest_and_the_largest_size() -> None:
     assert tapers
     for found in tapers:
         assert (
-            found.explanation
-            == "Little work takes 1.00 ms whatever its size (launch cost); much work is bound by shuffles."
+            found.explanation == "Little work is predicted to take 1.00 ms whatever its size (launch cost); "
+            "much work is bound by shuffles."
         )
 
 

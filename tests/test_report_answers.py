@@ -143,7 +143,7 @@ def test_caches_are_told_from_the_inside_out_by_what_is_known_best() -> None:
         "One sweep that should show where the L2 gives out did not.",
         "No cache explains the transition at 400 MiB (Read bandwidth).",
         (
-            "Not predicted, but within the transition range of the L2, its likely cause: "
+            "Not predicted, but within the transition range of the L2, which may cause it: "
             "transition at 36.1 MiB (Read bandwidth)."
         ),
     ]
@@ -163,13 +163,15 @@ def test_work_is_told_from_the_least_to_the_most() -> None:
     wide = finding("n90", (4e6, 3.9e6, 4.1e6), (1e6, 0.2e6, 5e6), Verdict.OFF, variant="game_of_life/naive")
     far = finding("n90", (2e6, 1.9e6, 2.1e6), (1e6, 0.8e6, 1.2e6), Verdict.OFF, variant="game_of_life/packed64")
     ends = "100 k (Read bandwidth) to 4 M (Game of Life, one byte a cell) work-items"
-    full = f"Fitted curves reach 90 % of their plateau with {ends}"
+    full = f"Fitted curves reach 90 % of their first plateau with {ends}"
 
     assert work(small, wide) == [f"{full}; 1 of 2 agree with their predictions."]
     assert work(small, wide, far)[1] == (
         "Farthest off is Game of Life, 64 cells a word (size): 2.00 times what was predicted."
     )
-    assert work(small) == ["It takes 100 k work-items to bring Read bandwidth to 90 % of its best rate, as predicted."]
+    assert work(small) == [
+        "It takes 100 k work-items to bring Read bandwidth to 90 % of its first plateau, as predicted."
+    ]
     assert work(finding("n90", None, (1e6, 8e5, 2e6), Verdict.NOT_OBSERVED)) == [
         "No kernel was seen to fill the device within its sweep."
     ]
@@ -214,7 +216,7 @@ def test_without_any_measurement_predictions_are_told() -> None:
     assert full.startswith("The device is predicted to be 90 % full with 610 k (")
     assert full.endswith(") work-items.")
     assert limit.startswith("At their largest sizes kernels are predicted to run at ")
-    assert limit.endswith("; 3 of 3 are bound by memory bandwidth.")
+    assert limit.endswith("; by the model, 3 of 3 are bound by memory bandwidth.")
     assert answers.sentences(bare, curves(bare)) == []
 
 
@@ -250,7 +252,10 @@ def test_a_limit_is_passed_only_if_the_whole_interval_says_so(share: float, widt
     assert limit.passed is passed
     first, *others = answers.near_limits(report, curves(report))
     assert first == f"Read bandwidth runs at {100 * share:.0f} % of its limit, memory bandwidth."
-    told = "Read bandwidth runs more than 5 % faster than its limit: the model takes that to be lower than it is."
+    told = (
+        "Read bandwidth runs more than 5 % faster than its limit: "
+        "the limit is higher than the model assumes, or it needs less of it."
+    )
     assert others == [told] * passed
 
 

@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 from gpureport.cli import main
-from gpureport.measure.measurer import LocalMeasurer
+from gpureport.errors import DeviceError
+from gpureport.files import reserved
+from gpureport.measure.measurer import LocalMeasurer, Measured
+from gpureport.measure.rounds import Progress
 from gpureport.pipeline import run
 from gpureport.report.document import FILE_NAME, Report, load_report, save_report
 from gpureport.resuming import changes
@@ -157,3 +160,30 @@ def _present(report: Report, **values: object) -> Report:
     assert report.machine
     opencl = report.machine.opencl.model_copy(update=values)
     return report.model_copy(update={"machine": report.machine.model_copy(update={"opencl": opencl})})
+
+
+def test_a_run_that_has_not_ended_is_not_continued(fake: pytest.MonkeyPatch, capsys: Captured) -> None:  # noqa: ARG001
+    assert main(["measure", "-o", "r.json"]) == 0
+    before = Path("r.json").read_bytes()
+    with reserved(Path("r.lock")):
+        assert main(["measure", "--resume", "r.json"]) == 2
+    assert "another gpureport is writing there" in capsys.readouterr().err
+    assert main(["measure", "--resume", "nowhere/r.json"]) == 2
+    assert not Path("nowhere").exists()
+    assert Path("r.json").read_bytes() == before
+
+
+def test_a_device_that_is_lost_while_it_measures_costs_no_workload_twice() -> None:
+    class Lost(LocalMeasurer):
+        left = 2
+
+        def finish(self, progress: Progress) -> Measured:
+            self.left -= 1
+            if self.left < 0:
+                raise DeviceError("it is gone")
+            return super().finish(progress)
+
+    report = run(plan(*WORKLOADS), Lost(FakeBackend()), lambda _: None, Steps())
+    assert (report.status, report.stopped) == ("partial", "it is gone")
+    assert [m.key.variant for m in report.measurements] == ["copy", "wide"]
+    assert [each.workload for each in report.conditions] == ["test/copy", "test/wide"]

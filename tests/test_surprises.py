@@ -148,7 +148,7 @@ def test_answers_say_what_fits_most_often() -> None:
     many, most, farthest = answers(report.model_copy(update={"findings": off, "explanations": alike}))
 
     assert many.startswith("4 curves differ from a prediction: ")
-    assert most == f"Most often it fits that {claims(EXPLANATIONS)[0][1]} (2 curves)."
+    assert most == f"Of the explanations found, the most frequent is that {claims(EXPLANATIONS)[0][1]} (2 curves)."
     assert len(list(answers(report.model_copy(update={"findings": off, "explanations": EXPLANATIONS})))) == 2
     assert farthest.startswith("Farthest from its prediction is Family 00, ")
     assert list(answers(calm)) == ["Every value lies within a factor of 1.2 of its prediction, or within the interval."]

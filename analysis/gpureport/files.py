@@ -79,7 +79,8 @@ def reserved(path: Path) -> Iterator[None]:
             part.unlink(missing_ok=True)
         yield
     finally:
-        lock.unlink(missing_ok=True)
+        with suppress(OSError):  # the folder may have become read-only
+            lock.unlink(missing_ok=True)
         os.close(handle)
 
 
@@ -143,7 +144,7 @@ def _remove_abandoned() -> None:
     """Remove folders that no process has locked any more."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_SCRATCH}*"):
         with suppress(OSError):
-            handle = os.open(folder, os.O_RDONLY | os.O_NOFOLLOW)
+            handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 shutil.rmtree(folder)

@@ -226,7 +226,7 @@ def _cliff(feature: CurveFeature, context: _Context) -> str:
         if likely is None:
             return _nearest_cache(feature.value, context.device)
         name, *ends = likely
-        return f"It lies in the transition range of {name}, {' to '.join(map(format_bytes, ends))}: the likely cause."
+        return f"It lies in the transition range of {name}, {' to '.join(map(format_bytes, ends))}, which may cause it."
     near = feature.level.endswith("near")
     size = cache.capacity_bytes / (cache.partitions if near else 1)
     whole = f"{'One partition of ' if near else ''}{cache.name} holds {format_bytes(size)}"
@@ -282,10 +282,8 @@ _STANDS = {True: "is predicted at", False: "lies at"}
 
 def _taper(feature: CurveFeature, context: _Context) -> str:  # noqa: ARG001 - one signature for all features
     first, last = context.prediction.points[0], context.prediction.points[-1]
-    return (
-        f"Little work takes {format_value(first.time_s, 's')} whatever its size ({ceiling_text(first.binding)}); "
-        f"much work is bound by {ceiling_text(last.binding)}."
-    )
+    least = f"{format_value(first.time_s, 's')} whatever its size ({ceiling_text(first.binding)})"
+    return f"Little work is predicted to take {least}; much work is bound by {ceiling_text(last.binding)}."
 
 
 def _rate(feature: CurveFeature, context: _Context) -> str:

@@ -96,6 +96,7 @@ def run(plan: Plan, measurer: Measurer, save: Save, progress: Progress, earlier:
             state.start(workload)
             if last:
                 state.conclude(last, save)
+                last = None
             last = _Ended(workload, measurer.finish(progress))
     except DeviceError as error:
         state.stopped = str(error)

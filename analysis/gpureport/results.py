@@ -42,9 +42,17 @@ def unique_names(names: "Iterable[str]") -> list[str]:
     return found
 
 
+def is_there(path: Path) -> bool:
+    """Say whether there is a file; not if the system refuses the name, as one that is too long."""
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
+
+
 def records_of(source: Path) -> tuple[Path, ...]:
     """Return the published records of a folder that holds no report; none for anything else."""
-    if not source.is_dir() or (source / FILE_NAME).exists():
+    if not is_there(source) or not source.is_dir() or is_there(source / FILE_NAME):
         return ()
     return tuple(sorted(file for file in source.glob(f"*{RECORD_SUFFIX}") if is_record(file)))
 
@@ -52,10 +60,10 @@ def records_of(source: Path) -> tuple[Path, ...]:
 def runs_of(source: str) -> tuple[str, ...]:
     """Return the reports of a machine: those that commas separate, of a folder of run folders each, else itself."""
     parts = source.split(",")
-    if len(parts) > 1 and not Path(source).exists() and any(Path(part).exists() for part in parts):
+    if len(parts) > 1 and not is_there(Path(source)) and any(is_there(Path(part)) for part in parts):
         return tuple(run for part in parts for run in runs_of(part))
     path = Path(source)
-    inside = () if (path / FILE_NAME).exists() else sorted(file.parent for file in path.glob(f"*/{FILE_NAME}"))
+    inside = () if is_there(path / FILE_NAME) else sorted(file.parent for file in path.glob(f"*/{FILE_NAME}"))
     return tuple(map(str, inside)) or (source,)
 
 
@@ -68,7 +76,7 @@ def meant(asked: str | None, names: "Collection[str]") -> str | None:
     """Return which of *names* is asked for: in letters of any case, or by the path of its file; else what was asked."""
     if not asked or asked in names:
         return asked
-    wanted = short_name(Path(asked)) if Path(asked).exists() else asked
+    wanted = short_name(Path(asked)) if is_there(Path(asked)) else asked
     return next((name for name in names if name.casefold() == wanted.casefold()), wanted)
 
 
@@ -97,7 +105,7 @@ def _open_machine(source: str, database: Database, workloads: "Sequence[Workload
     from gpureport.compare.excerpt import read_excerpt
 
     path = Path(source)
-    if source and path.exists():
+    if source and is_there(path):
         read = None if is_record(path) else read_excerpt(path)
         return read or open_report(path, lambda: database)
     try:

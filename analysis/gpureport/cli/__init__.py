@@ -1,15 +1,17 @@
 """The command line: the only room that prints or exits."""
 
+import errno
 import gc
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
 from gpureport.cli.streams import provide_streams
-from gpureport.errors import GpuReportError
+from gpureport.errors import GpuReportError, InputError
 from gpureport.memory import limit_remark
 
 INTERRUPTED = 130
+_LONGEST_NAME = 120  # letters of a file's name that an error repeats
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -29,8 +31,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ImportError as error:
         return _complain(f"a library cannot be loaded ({error}){limit_remark()}", GpuReportError.exit_code)
     except OSError as error:
-        where = f"{error.filename}: " if error.filename is not None else ""
-        return _complain(f"{where}{error.strerror or error}{limit_remark()}", GpuReportError.exit_code)
+        where = f"{str(error.filename)[:_LONGEST_NAME]}: " if error.filename is not None else ""
+        code = InputError.exit_code if error.errno == errno.ENAMETOOLONG else GpuReportError.exit_code
+        return _complain(f"{where}{error.strerror or error}{limit_remark()}", code)
     except KeyboardInterrupt:
         return _complain("interrupted", INTERRUPTED)
 

@@ -13,7 +13,7 @@ from gpureport.cli.rendering import print_written, write_comparison_files
 from gpureport.cli.tables import Row, print_table
 from gpureport.errors import InputError
 from gpureport.report import Paper
-from gpureport.results import meant, open_machine, runs_of, short_name, sources_of, unique_names
+from gpureport.results import is_there, meant, open_machine, runs_of, short_name, sources_of, unique_names
 from gpureport.text import sentence
 
 if TYPE_CHECKING:
@@ -104,12 +104,12 @@ def _files(asked: Asked) -> tuple[Path, ...]:
 def _named(text: str) -> tuple[str, str]:
     """Return the name of a machine and what it is opened from: ``NAME=SOURCE``, or what the source itself is called."""
     given, equals, rest = text.partition("=")
-    name, source = (given, rest) if equals and not Path(text).exists() else ("", text)
+    name, source = (given, rest) if equals and not is_there(Path(text)) else ("", text)
     return name or _short(source), source
 
 
 def _short(source: str) -> str:
-    first = source if Path(source).exists() else runs_of(source)[0]
+    first = source if is_there(Path(source)) else runs_of(source)[0]
     return short_name(Path(first)) if Path(first).exists() else source
 
 

@@ -104,15 +104,17 @@ def _measured(
 
     A run that is resumed after its last measurement is given as it is: its documents may be missing.
     """
-    earlier = _earlier(request.resume)
     with ExitStack() as reservation:
+        if request.resume:  # before it is read: the run that writes it may not have ended
+            reservation.enter_context(writing(_files([_file(request.resume)]), force=True, option="--resume"))
+        earlier = _earlier(request.resume)
         if earlier and earlier.report.status == "complete":
-            reservation.enter_context(writing(_files([earlier.path]), force=True))
             reports, paths = [earlier.report], [earlier.path]
         else:
             with _planned(request, earlier) as (plan, measurer):
                 paths = [earlier.path] if earlier else locate(plan)
-                reservation.enter_context(writing(_files(paths), force=force or earlier is not None))
+                if not earlier:
+                    reservation.enter_context(writing(_files(paths), force=force))
                 reports = _measure_all(plan, measurer, paths, earlier)
         yield reports, paths
 
@@ -147,7 +149,12 @@ def _earlier(path: Path | None) -> _Earlier | None:
     report = load_report(path)
     if report.status == "complete":
         note(f"{path} is complete: nothing is left to be measured.")
-    return _Earlier(path / FILE_NAME if path.is_dir() else path, report)
+    return _Earlier(_file(path), report)
+
+
+def _file(path: Path) -> Path:
+    """Return the report of a folder, or the report itself."""
+    return path / FILE_NAME if path.is_dir() else path
 
 
 def _measure_all(
@@ -219,7 +226,7 @@ def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None)
     except KeyboardInterrupt:
         what = "nothing was written"
         if saved:
-            what = f"{path} is marked partial and holds what was measured until then; --resume {path} continues the run"
+            what = f"{path} is marked partial and contains the finished workloads; --resume {path} continues the run"
         raise InterruptionError(f"interrupted; {what}") from None
 
 

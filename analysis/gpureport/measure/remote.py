@@ -133,8 +133,9 @@ class RemoteMeasurer:
 
         try:
             aftermath = cast("Aftermath", self._child.answer(SILENCE_LIMIT_S, hear))
-        except EndedError as error:
-            if self._building_ahead and not error.hung:
+        except DeviceError as error:
+            self._suspect = True
+            if self._building_ahead and isinstance(error, EndedError) and not error.hung:
                 return self._again(order, progress)
             reason = f"{error} (while {doing or order.workload.name} was measured)"
             lost = (unmeasured(order.workload, sweep, reason) for sweep in order.sweeps[len(done) :])

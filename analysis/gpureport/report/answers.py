@@ -111,7 +111,7 @@ def _spans(report: Report, levels: Sequence[str], cliffs: Sequence[Finding]) -> 
 
 
 def _steps(report: Report, found: Iterable[Curve], steps: Iterable[Finding]) -> list[str]:
-    """Say which caches are the likely cause of transitions that were not predicted, and which no cache explains."""
+    """Say which caches may cause transitions that were not predicted, and which no cache explains."""
     foreseen = {str(curve.key): _foreseen(curve) for curve in found}
     causes: dict[str | None, list[Finding]] = {}
     for step in steps:
@@ -124,7 +124,7 @@ def _steps(report: Report, found: Iterable[Curve], steps: Iterable[Finding]) -> 
 def _cause(level: str | None, transitions: str) -> str:
     if level is None:
         return f"No cache explains the {transitions}."
-    return f"Not predicted, but within the transition range of {_the(level)}, its likely cause: {transitions}."
+    return f"Not predicted, but within the transition range of {_the(level)}, which may cause it: {transitions}."
 
 
 def _transitions(report: Report, steps: Sequence[Finding]) -> str:
@@ -176,9 +176,10 @@ def work(report: Report, found: Sequence[Curve]) -> list[str]:
         return ["No kernel was seen to fill the device within its sweep."] if tapers else []
     if len(seen) == 1:
         how = compared(seen[0], "less than", "more than")
-        return [f"It takes {value_text(seen[0])} to bring {_name(report, seen[0])} to 90 % of its best rate, {how}."]
+        brings = f"{value_text(seen[0])} to bring {_name(report, seen[0])} to 90 % of its first plateau"
+        return [f"It takes {brings}, {how}."]
     ends = [(value_text(f).removesuffix(" work-items"), _name(report, f)) for f in (seen[0], seen[-1])]
-    full = f"Fitted curves reach 90 % of their plateau with {_from_to(*ends)} work-items"
+    full = f"Fitted curves reach 90 % of their first plateau with {_from_to(*ends)} work-items"
     return [f"{full}; {agreement(f.verdict for f in tapers)}.", *_farthest_work(report, seen)]
 
 
@@ -229,7 +230,7 @@ def near_limits(report: Report, found: Sequence[Curve]) -> list[str]:
     ends = f"{format_percent(shares[least])} to {format_percent(shares[most])}"
     slowest = ceiling_text(least.binding)
     middle = f"{format_percent(median(shares.values()))} of the limit that binds them"
-    bound = f"{count} of {len(shares)} are bound by {binding}"
+    bound = f"by the model, {count} of {len(shares)} are bound by {binding}"
     return [
         f"At their largest sizes kernels {how} at {middle} (median; {ends}); {bound}.",
         f"Farthest below its limit is {_limit_name(report, least)}, at {format_percent(shares[least])} of {slowest}.",
@@ -244,8 +245,10 @@ def _passed(report: Report, seen: Iterable[Limit]) -> list[str]:
         return []
     told = f"{'; '.join(names[:3])}{f'; and {len(names) - 3} more' if len(names) > 3 else ''}"
     more = f"more than {format_percent(ABOVE_CEILING - 1)} faster than"
-    run = f"runs {more} its limit" if len(names) == 1 else f"run {more} their limits"
-    return [f"{told} {run}: the model takes that to be lower than it is."]
+    run, needs = (
+        (f"runs {more} its limit", "it needs") if len(names) == 1 else (f"run {more} their limits", "they need")
+    )
+    return [f"{told} {run}: the limit is higher than the model assumes, or {needs} less of it."]
 
 
 def _limit_name(report: Report, limit: Limit) -> str:

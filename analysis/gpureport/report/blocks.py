@@ -103,9 +103,9 @@ def taper_blocks(report: Report, found: Sequence[Curve]) -> list[Block]:
     """Return the table of how much work fills the device."""
     table = lists.taper_table(report, found)
     caption = (
-        "Work-items that bring kernels to 90 % of their best rate, from the least to the most of each family; "
-        "predicted ones at the sizes that were measured. Sweeps over working sets show it too: ▲ in the figures of the "
-        "chapter before. Tapers of different levels are not compared: each belongs to the first plateau of its curve."
+        "Work-items that bring kernels to 90 % of the plateau that they reach first, from the least to the most of "
+        "each family; predicted ones at the sizes that were measured. Sweeps over working sets show it too: ▲ in the "
+        "figures of the chapter before. Tapers of different levels are not compared."
     )
     return [Block("tapers", "Family by family", table=table, caption=caption, numbers="numbers")] if table.rows else []
 

@@ -55,7 +55,8 @@ def _seen(curves: Sequence[Curve]) -> str:
 
 def tally(curves: Sequence[Curve]) -> str:
     """Say how many cliffs and tapers are where they were predicted, and which is farthest off; nothing if none."""
-    groups = [group for curve in curves for group in curve.groups if group.main.main.feature != "rate"]
+    every = [group for curve in curves for group in curve.groups if group.main.main.feature != "rate"]
+    groups = [group for group in every if group.main.specification] or every
     if not groups:
         return ""
     astray = [group for group in groups if not group.main.main.verdict.as_predicted]
@@ -137,14 +138,16 @@ def shape_caption(curves: Sequence[Curve]) -> str:
 
 def trace_caption(found: Sequence[Trace], clocks: Sequence[Clock] = ()) -> str:
     """Say how much longer the first dispatches took, how the traces drift, and whether a clock was seen to change."""
-    count = sum(len(trace.times_s) for trace in found)
+    counts = [len(trace.times_s) for trace in found]
     firsts, drifts = [trace.first for trace in found], [trace.drift for trace in found]
     ramp = (
         f"The first took {_from_to(firsts, format_ratio)} times the median of its trace; "
         f"from the first third of a trace to the last the median changes by {_from_to(drifts, _percent)}."
     )
     legend = "Relative to the median of the trace, which its title gives; line: median; band: least to greatest."
-    parts = (f"{count} successive dispatches.", ramp, steady_clocks(clocks), legend)
+    each = f"{_from_to(counts, str)} successive dispatches"
+    of = f"{len(found)} traces of {each}, each of a size of its own." if len(found) > 1 else f"{each}."
+    parts = (of, ramp, steady_clocks(clocks), legend)
     return " ".join(part for part in parts if part)
 
 
@@ -188,7 +191,7 @@ def roofline_caption(dots: Sequence[Dot]) -> str:
 
 def essentials_caption(report: Report) -> str:
     """Say what the figure of page one shows, and when something is as predicted."""
-    limit = "Beyond 100 % a limit is higher than the model takes it to be."
+    limit = "Beyond 100 % the limit is higher than the model assumes, or the kernel needs less of it."
     if not report.observations:
         return "What the specification promises: each mark is a curve, its line the 95 % interval of the prediction."
     if report.publication:

@@ -20,7 +20,6 @@ from gpureport.report.words import (
 )
 from gpureport.units import format_interval, format_predicted, format_ratio, format_value
 
-_MOST = 12
 _NAME = 40
 
 
@@ -50,7 +49,7 @@ def verdict_text(verdict: Verdict) -> str:
 
 
 def taper_table(report: Report, found: Iterable[Curve]) -> Table:
-    """List the least and the most work that kernels of a family need for 90 % of their best rate."""
+    """List the least and the most work that kernels of a family need for 90 % of their first plateau."""
     families: dict[str, list[Finding]] = {}
     for curve in found:
         families.setdefault(curve.key.workload, []).extend(specified_values([curve], "n90"))
@@ -112,7 +111,7 @@ def farthest_table(report: Report) -> Table:
             verdict_text(f.verdict),
             agreeing(row.verdicts),
         )
-        for row in verdicts(report)[:_MOST]
+        for row in verdicts(report)
         if not (f := row.farthest.main).verdict.as_predicted
     )
     return Table(columns, rows, frozenset({*columns[2:5], "agree"}))

@@ -32,7 +32,7 @@ def answers(report: Report) -> Iterator[str]:
         first, *tied = [name for name, count in fitted.items() if count == most] or [None]
         if most > 1 and not tied:
             claim = dict(claims(report.explanations)).get(first or "", first)
-            yield f"Most often it fits that {claim} ({most} curves)."
+            yield f"Of the explanations found, the most frequent is that {claim} ({most} curves)."
     off = [row.farthest.main for row in verdicts(report) if not row.farthest.main.verdict.as_predicted]
     if off:
         worst = next((f for f in off if f.observed and f.predicted and not meet(f)), off[0])

@@ -67,7 +67,8 @@ def answers(report: Report) -> Iterator[str]:
     """Yield what speaks for the predictions and the measurements, and what against them."""
     held = "; ".join(coverage(report))
     if held:
-        yield f"{held}; where fewer than 95 % do, the model lacks something that the device does."
+        lacks = "the model lacks something that the device does, or its intervals are too narrow"
+        yield f"{held}; where fewer than 95 % do, {lacks}."
     kinds = Counter(origin.kind for origin in report.device.provenance.values())
     if kinds:
         told = ", ".join(f"{count} {_KINDS[kind]}" for kind, count in kinds.most_common())

@@ -82,7 +82,7 @@ def essentials(found: Iterable[Curve], known: Sequence[Limit], name: Callable[[s
             _bytes,
         ),
         Part(
-            "Work-items for 90 % of the best rate",
+            "Work-items for 90 % of the first plateau reached",
             _feature_rows(curves, "n90", lambda family, _: name(family)),
             _counts,
         ),

@@ -58,19 +58,21 @@ class Dot:
 
 
 def roofline_dots(curves: Sequence[Curve], device: Device) -> tuple[Dot, ...]:
-    """Place each variant at the largest size that was observed, or else predicted."""
-    dots: dict[str, Dot] = {}
+    """Place each variant at the largest size of all its sweeps that was observed, or else predicted."""
+    placed: dict[str, tuple[float, Dot]] = {}
     for curve in curves:
         prediction = curve.specification or curve.calibrated
-        if prediction is None or curve.axis.quantity in ("work_group", "case") or curve.key.variant in dots:
+        if prediction is None or curve.axis.quantity in ("work_group", "case"):
             continue
         times = {p.point.label: p.time_s for p in curve.observation.points} if curve.observation else {}
         counted = [p for p in prediction.points if _busiest(p, device) and p.memory_bytes > 0 and p.time_s > 0]
         candidates = [p for p in counted if p.point.label in times] or counted
         if candidates:
             largest = max(candidates, key=lambda p: p.point.working_set_bytes)
-            dots[curve.key.variant] = _dot(curve.key.variant, largest, times.get(largest.point.label), device)
-    return tuple(dots.values())
+            size, variant = largest.point.working_set_bytes, curve.key.variant
+            if variant not in placed or size > placed[variant][0]:
+                placed[variant] = size, _dot(variant, largest, times.get(largest.point.label), device)
+    return tuple(dot for _, dot in placed.values())
 
 
 def _busiest(point: PredictedPoint, device: Device) -> str | None:
