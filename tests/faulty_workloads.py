@@ -1,9 +1,14 @@
 """Copies on the device that is present, one of which never ends and one of which writes to address 0."""
 
+import time
+from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from gpureport.spec.models import Device
-from gpureport.workloads.model import Limits, Parameters, Sweep
+from gpureport.workloads.model import Job, Limits, Parameters, Sweep
 from tests.fake_run import Copy
 
 SOURCE = str(Path(__file__).parent / "data" / "faulty_kernels.cl")
@@ -59,6 +64,17 @@ class Unbuildable(Sound):
     def build_options(self, parameters: Parameters) -> str:  # noqa: ARG002
         """Leave a bracket open."""
         return "-DFAULT=("
+
+
+class Slow(Sound):
+    """Is checked slowly: two cases of two seconds each."""
+
+    variant = "slow"
+
+    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
+        """Take two seconds."""
+        time.sleep(2.0)
+        return super().expected(parameters, job, dispatches)
 
 
 class Wrong(Sound):

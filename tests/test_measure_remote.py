@@ -23,7 +23,7 @@ from gpureport.report.document import load_report
 from gpureport.spec.database import load_database
 from gpureport.workloads.model import Limits
 from tests.fake_backend import Steps
-from tests.faulty_workloads import After, Crashing, Endless, Huge, Sound, Unbuildable, Wrong
+from tests.faulty_workloads import After, Crashing, Endless, Huge, Slow, Sound, Unbuildable, Wrong
 from tests.present import working
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="signals and pipes are those of Linux")
@@ -106,6 +106,11 @@ def test_a_process_in_which_a_kernel_failed_is_replaced(measurer: RemoteMeasurer
     assert all(each.failed for each in measured(measurer, Unbuildable()).measurements)
     assert not any(each.failed for each in measured(measurer, Sound()).measurements)
     assert measurer._child._process.pid != first
+
+
+def test_slow_checks_are_no_silence(measurer: RemoteMeasurer) -> None:
+    """Together they take longer than the limit, each does not."""
+    assert not any(each.failed for each in measured(measurer, Slow()).measurements)
 
 
 def test_wrong_results_and_too_little_memory_cost_their_own_points(measurer: RemoteMeasurer) -> None:

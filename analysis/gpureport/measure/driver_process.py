@@ -88,8 +88,12 @@ class DriverProcess:
         self._opened.build_ahead(requests)
 
     def compiled(self, workload: Workload, sweeps: Sequence[Sweep]) -> dict[str, tuple[Compilation | None, ...]]:
-        """Return what the compiler makes of sweeps."""
-        return self._opened.compiled(workload, sweeps)
+        """Return what the compiler makes of sweeps; a message for each says that this goes on."""
+        found: dict[str, tuple[Compilation | None, ...]] = {}
+        for sweep in sweeps:
+            self._connection.send(("progress", (f"{workload.name}: building kernels", 0.0)))
+            found |= self._opened.compiled(workload, [sweep])
+        return found
 
     def measure(self, order: Order) -> Aftermath:
         """Send the measurement of each sweep as it ends; return what is known afterwards."""

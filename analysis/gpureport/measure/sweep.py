@@ -4,6 +4,7 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 
 import numpy as np
 
@@ -61,9 +62,10 @@ def measure_workload(
     rng = _rng(settings, workload.name)
     reason, verification, failed = workload.missing(features), None, False
     if reason is None:
-        progress.advance(f"{workload.name}: checking results", 0.0)
+        checking = partial(progress.advance, f"{workload.name}: checking results", 0.0)
+        checking()
         try:
-            verification = verify(backend, workload, features, rng)
+            verification = verify(backend, workload, features, rng, checking)
         except DeviceError as error:
             reason, failed = str(error), True
         else:

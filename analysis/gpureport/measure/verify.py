@@ -1,5 +1,6 @@
 """Whether kernels compute what NumPy computes, before anything is timed."""
 
+from collections.abc import Callable
 from itertools import cycle, islice
 
 import numpy as np
@@ -11,14 +12,23 @@ from gpureport.records import Verification
 from gpureport.workloads.model import Features, Parameters, Workload
 
 
-def verify(backend: Backend, workload: Workload, features: Features, rng: np.random.Generator) -> Verification:
+def verify(
+    backend: Backend,
+    workload: Workload,
+    features: Features,
+    rng: np.random.Generator,
+    next_case: Callable[[], None] = lambda: None,
+) -> Verification:
     """Run the workload's verification points and compare what their buffers hold with the reference.
+
+    *next_case* is called before each of them.
 
     Raises:
         DeviceError: a kernel does not build, there is no memory, or a launch fails.
     """
     cases = []
     for parameters in workload.verification():
+        next_case()
         cases.append(_case(parameters, workload.verification_dispatches))
         problem = _check(backend, workload, parameters, features, rng)
         if problem is not None:
