@@ -156,7 +156,7 @@ class _Run:
     @property
     def unfinished(self) -> tuple[Workload, ...]:
         """The workloads that are still to be measured."""
-        measured = {_name(measurement.key) for measurement in self.measurements}
+        measured = {measurement.key.workload_name for measurement in self.measurements}
         return tuple(workload for workload in self.plan.workloads if workload.name not in measured)
 
     def take_over(self, earlier: Report) -> None:
@@ -225,7 +225,7 @@ class _Run:
         return {
             (prediction.key.sweep, point.point.label): point.time_s
             for prediction in self.predictions
-            if _name(prediction.key) == workload.name
+            if prediction.key.workload_name == workload.name
             for point in prediction.points
         }
 
@@ -269,7 +269,7 @@ class _Run:
             self.evidence += code_evidence(workload, self.plan.match.device, measured)
         with self.stage("observe", workload):
             self.observations += [observation for each in measured if (observation := observe(each))]
-        reasons = {m.skipped for m in self.measurements if _name(m.key) == workload.name}
+        reasons = {m.skipped for m in self.measurements if m.key.workload_name == workload.name}
         if None not in reasons:
             missing = workload.missing(features(self.measurer.device))
             self.skipped[workload.name] = missing or next(filter(None, reasons), "it has no sweeps here")
@@ -290,10 +290,12 @@ class _Run:
         Of sweeps that are incomplete nothing is said: what they lack may be their best point.
         """
         name = subject.workload.name
-        measured = [m for m in self.measurements if _name(m.key) == name]
+        measured = [m for m in self.measurements if m.key.workload_name == name]
         incomplete = {m.key for m in measured if m.missing_share}
-        observed = [o for o in self.observations if _name(o.key) == name and o.key not in incomplete]
-        found = find(subject.specified, [p for p in self.predictions if _name(p.key) == name], measured, observed)
+        observed = [o for o in self.observations if o.key.workload_name == name and o.key not in incomplete]
+        found = find(
+            subject.specified, [p for p in self.predictions if p.key.workload_name == name], measured, observed
+        )
         reasons = explanations(subject, found, measured, observed)
         self.explanations += reasons
         self.findings += explained(found, reasons)
@@ -335,15 +337,11 @@ class _Run:
         return host()
 
 
-def _name(key: SweepKey) -> str:
-    return f"{key.workload}/{key.variant}"
-
-
 def _is_primitive(key: SweepKey, workloads: Sequence[Workload]) -> bool:
-    return any(workload.primitive for workload in workloads if workload.name == _name(key))
+    return any(workload.primitive for workload in workloads if workload.name == key.workload_name)
 
 
 def wrong_results(report: Report) -> tuple[str, ...]:
     """Return the names of the variants whose results were wrong."""
-    wrong = {_name(m.key): None for m in report.measurements if m.verification and not m.verification.passed}
+    wrong = {m.key.workload_name: None for m in report.measurements if m.verification and not m.verification.passed}
     return tuple(wrong)

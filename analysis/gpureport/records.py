@@ -81,7 +81,12 @@ class SweepKey(Record):
 
     def __str__(self) -> str:
         """``family/variant/sweep``."""
-        return f"{self.workload}/{self.variant}/{self.sweep}"
+        return f"{self.workload_name}/{self.sweep}"
+
+    @property
+    def workload_name(self) -> str:
+        """``family/variant``, as workloads are named."""
+        return f"{self.workload}/{self.variant}"
 
 
 class PointKey(Record):

@@ -87,7 +87,7 @@ def report_result(report: Report, name: str, database: Database, workloads: Iter
             continue
         key = measurement.key
         try:
-            workload = known[f"{key.workload}/{key.variant}"]
+            workload = known[key.workload_name]
             points = predicted.get(str(key), [])
             series.append(_series(device, workload, measurement, points, report.publication))
         except (KeyError, ValueError, ArithmeticError):  # the workload, a parameter, or a value that it cannot have

@@ -3,22 +3,21 @@
 from collections.abc import Iterator
 
 from gpureport.measure.measurer import Measured
-from gpureport.records import SweepKey
 from gpureport.report.document import Report, Settings
 from gpureport.spec.models import Device, PresentDevice
 
 
 def finished_part(report: Report) -> Report:
     """Return a report with the finished workloads only: those that failed are measured again, as are all after them."""
-    measured = {_name(measurement.key) for measurement in report.measurements}
+    measured = {measurement.key.workload_name for measurement in report.measurements}
     names = measured - set(report.failed_variants)
     return report.model_copy(
         update={
-            "predictions": tuple(each for each in report.predictions if _name(each.key) in names),
-            "measurements": tuple(each for each in report.measurements if _name(each.key) in names),
-            "observations": tuple(each for each in report.observations if _name(each.key) in names),
+            "predictions": tuple(each for each in report.predictions if each.key.workload_name in names),
+            "measurements": tuple(each for each in report.measurements if each.key.workload_name in names),
+            "observations": tuple(each for each in report.observations if each.key.workload_name in names),
             "findings": tuple(each for each in report.findings if f"{each.workload}/{each.variant}" in names),
-            "explanations": tuple(each for each in report.explanations if _name(each.key) in names),
+            "explanations": tuple(each for each in report.explanations if each.key.workload_name in names),
             "evidence": tuple(each for each in report.evidence if each.workload in names),
             "conditions": tuple(each for each in report.conditions if each.workload in names),
             "timings": tuple(each for each in report.timings if each.workload in names),
@@ -69,7 +68,3 @@ def _changes(report: Report, version: str, present: PresentDevice, device: Devic
         yield f"the database entry of {report.device.name} has changed since"
     if report.settings.model_copy(update={"command": ""}) != settings.model_copy(update={"command": ""}):
         yield "it was asked for something else"
-
-
-def _name(key: SweepKey) -> str:
-    return f"{key.workload}/{key.variant}"

@@ -188,7 +188,7 @@ def _plain(residual: Residual) -> dict[str, object]:
         "device": curve.device,
         "device_class": curve.device_class,
         "published": curve.published,
-        "workload": f"{key.workload}/{key.variant}",
+        "workload": key.workload_name,
         "sweep": key.sweep,
         "conditions": curve.conditions,
         "kind": curve.kind,

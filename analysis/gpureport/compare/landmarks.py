@@ -31,7 +31,7 @@ def marks(report: Excerpt) -> Iterator[Mark]:
         yield from map(_found, held)
         return
     for prediction in report.specified:
-        name = f"{prediction.key.workload}/{prediction.key.variant}"
+        name = prediction.key.workload_name
         for feature in filter(_is_landmark, prediction.features):
             yield Mark(name, prediction.key.sweep, _kind(feature), feature.level, feature.unit, feature.value, None)
 

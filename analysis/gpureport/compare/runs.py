@@ -65,7 +65,7 @@ def same_device(one: Run, other: Run) -> bool:
 
 def _only(report: Excerpt, workloads: Collection[str]) -> Excerpt:
     def among(curve: Prediction | Measurement | Observation) -> bool:
-        return f"{curve.key.workload}/{curve.key.variant}" in workloads
+        return curve.key.workload_name in workloads
 
     def concerned(finding: Finding) -> bool:
         return f"{finding.workload}/{finding.variant}" in workloads

@@ -6,7 +6,7 @@ from math import exp, hypot, log
 
 from gpureport.compare.excerpt import Excerpt, Observation, ObservedPoint, PredictedPoint, Prediction
 from gpureport.compare.records import Contest, Ratio, Standing
-from gpureport.records import Metric, SweepKey
+from gpureport.records import Metric
 from gpureport.workloads.grid import last_cache_bytes
 
 BEYOND, WITHIN = "beyond the caches", "within the caches"
@@ -71,7 +71,7 @@ def contests(machines: Mapping[str, Best], baseline: str) -> tuple[Contest, ...]
 def best(report: Excerpt) -> Best:
     """Return the best points of a machine."""
     curves: Sequence[Observation | Prediction] = report.observations or report.specified
-    sized = frozenset(_name(curve.key) for curve in curves if curve.axis.quantity in _SIZES)
+    sized = frozenset(curve.key.workload_name for curve in curves if curve.axis.quantity in _SIZES)
     found: dict[Key, Candidate] = {}
     for (name, regime), candidate in _candidates(report):
         for kind in (regime,) if name in sized else (regime, candidate.label):
@@ -79,10 +79,6 @@ def best(report: Excerpt) -> Best:
             if key not in found or _rank(candidate, kind) > _rank(found[key], kind):
                 found[key] = candidate
     return Best(sized, found)
-
-
-def _name(key: SweepKey) -> str:
-    return f"{key.workload}/{key.variant}"
 
 
 def _candidates(report: Excerpt) -> Iterator[tuple[Key, Candidate]]:
@@ -105,7 +101,7 @@ def _points(
     curve = observation or prediction
     if curve is None:
         return
-    name = _name(curve.key)
+    name = curve.key.workload_name
     for point in curve.points:
         said = by_label.get(point.point.label)
         yield (

@@ -70,7 +70,7 @@ def calibrated(device: Device, predictions: Iterable[Prediction], observations: 
     by_key = {str(prediction.key): prediction for prediction in predictions}
     for observation in observations:
         prediction = by_key.get(str(observation.key))
-        take = _TAKES.get(f"{observation.key.workload}/{observation.key.variant}")
+        take = _TAKES.get(observation.key.workload_name)
         if prediction and take and observation.axis.quantity != "work_group":
             device = take(device, _Shown(specified, prediction, observation))
     return device

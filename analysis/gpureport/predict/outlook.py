@@ -48,7 +48,7 @@ def outlooks(predictions: Iterable[Prediction]) -> tuple[Outlook, ...]:
 
 def name_of(prediction: Prediction) -> str:
     """Return ``family/variant``."""
-    return f"{prediction.key.workload}/{prediction.key.variant}"
+    return prediction.key.workload_name
 
 
 def is_shown(prediction: Prediction) -> bool:

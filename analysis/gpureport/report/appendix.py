@@ -70,7 +70,7 @@ def _method_row(name: str, found: Sequence[Measurement]) -> tuple[str, ...]:
 
 
 def _variant(measurement: Measurement) -> str:
-    return f"{measurement.key.workload}/{measurement.key.variant}"
+    return measurement.key.workload_name
 
 
 def verification_table(report: Report) -> Table:

@@ -42,7 +42,7 @@ def sweep_block(report: Report, anchor: str, members: Sequence[Curve]) -> Block:
     skipped = [
         (c.key.variant, c.measurement.skipped)
         for c in members
-        if c.measurement and c.measurement.skipped != told.get(f"{c.key.workload}/{c.key.variant}")
+        if c.measurement and c.measurement.skipped != told.get(c.key.workload_name)
     ]
     known = report.publication.conditions if report.publication else {}
     published = with_names((c.key.variant, known[str(c.key)]) for c in members if str(c.key) in known)

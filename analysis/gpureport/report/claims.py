@@ -44,7 +44,7 @@ def series_table(report: Report, publication: Publication) -> Table:
 
 
 def _is_about(claim: Claim, curve: Curve) -> bool:
-    return str(curve.key) in claim.about or f"{curve.key.workload}/{curve.key.variant}" in claim.about
+    return str(curve.key) in claim.about or curve.key.workload_name in claim.about
 
 
 def _claim_row(claim: Claim, about: Sequence[Curve], tested: Mapping[SweepKey, Explanation]) -> tuple[str, ...]:

@@ -35,7 +35,7 @@ def compilation_table(report: Report) -> Table:
     kernels: dict[tuple[str, str], list[Compilation]] = {}
     for measurement in report.measurements:
         for entry in measurement.compilation:
-            variant = f"{measurement.key.workload}/{measurement.key.variant}"
+            variant = measurement.key.workload_name
             kernels.setdefault((variant, entry.kernel), []).append(entry)
     evidence = _by_kernel(report.evidence)
     alike: dict[tuple[str, ...], list[str]] = {}

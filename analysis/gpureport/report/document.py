@@ -218,7 +218,7 @@ class Report(Record):
     @property
     def failed_variants(self) -> dict[str, str]:
         """The variants whose kernels did not build or could not be launched, with the reason of each."""
-        return {f"{m.key.workload}/{m.key.variant}": m.skipped or "" for m in self.measurements if m.failed}
+        return {m.key.workload_name: m.skipped or "" for m in self.measurements if m.failed}
 
     def failures(self) -> str:
         """Say in a sentence which variants are missing because their kernels failed; nothing if none did."""

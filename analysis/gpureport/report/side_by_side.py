@@ -98,7 +98,7 @@ def ratio_table(first: Side, other: Beside, *, sizes: bool) -> Table:
 
 
 def _name(contrast: Contrast) -> str:
-    return f"{contrast.key.workload}/{contrast.key.variant}"
+    return contrast.key.workload_name
 
 
 def ratio_text(ratio: Ratio) -> str:

@@ -81,7 +81,7 @@ def _curves(found: Sequence[Explanation], sweeps: Mapping[str, int]) -> str:
 
 
 def _variant(each: Explanation) -> str:
-    return f"{each.key.workload}/{each.key.variant}"
+    return each.key.workload_name
 
 
 def _errors(errors: Sequence[float]) -> str:
