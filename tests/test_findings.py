@@ -21,6 +21,7 @@ from gpureport.records import (
     Verification,
 )
 from gpureport.spec.models import EXTENTS
+from gpureport.units import format_value
 from gpureport.workloads import all_workloads
 from gpureport.workloads.instructions.rate import Rate
 from tests.toy import L1, L2, MIB, STEP, TOY, toy
@@ -356,16 +357,17 @@ def test_tapers_of_different_levels_are_not_compared() -> None:
     peaked = [_cliff("level 1", 50 * MIB), _taper(100e3), _plateau("level 1", 6e12), _plateau("level 2", 5e12)]
     alike = [_taper(700e3), _plateau("level 1", 8e12)]
 
-    apart, together = (
-        {m.predicted.position: m.observed for m in match_features(predicted, found) if m.predicted}
-        for found in (peaked, alike)
+    as_fast = [*peaked[:2], _plateau("level 1", 8e12), _plateau("level 2", 5e12)]
+
+    apart, together, of_one_rate = (
+        next(m for m in match_features(predicted, found) if m.predicted and m.predicted.position == "n90")
+        for found in (peaked, alike, as_fast)
     )
-    assert apart["n90"] is None
-    assert together["n90"]
-    assert together["n90"].value == 700e3
+    assert [m.observed and m.observed.value for m in (apart, together, of_one_rate)] == [100e3, 700e3, 100e3]
+    assert [m.comparable for m in (apart, together, of_one_rate)] == [False, True, True]
 
 
-def test_sizes_that_do_not_show_the_plateau_show_no_taper_of_it() -> None:
+def test_sizes_that_do_not_show_the_plateau_have_no_taper_to_compare() -> None:
     """Measured beyond the L2 only, the samples say nothing of how much work fills it."""
     prediction = predict(TOY, COPY, limits_of(TOY))[0]
     everything = observed_like(prediction)
@@ -377,41 +379,40 @@ def test_sizes_that_do_not_show_the_plateau_show_no_taper_of_it() -> None:
 
     assert len(beyond) > 4
     assert whole["n90"].observed
-    assert part["n90"].observed is None
+    assert whole["n90"].comparable
+    assert not part["n90"].comparable
     assert part["n90"].predicted == whole["n90"].predicted
     assert part["plateau"].observed
 
 
-def test_a_taper_of_another_level_is_said_so_and_has_no_ratio() -> None:
-    """It is not observed, and counted once."""
+def test_a_taper_of_another_level_is_shown_but_not_compared() -> None:
+    """Both values stand there without a ratio, and why; each counts once."""
     prediction = next(p for p in predict(TOY, BALLOT, limits_of(TOY)) if p.key.sweep == "matrices")
-    level = next(f.level for f in prediction.features if f.position == "plateau")
     seen = observed_like(prediction)
-    peak = _plateau("level 0", 1e13).model_copy(update={"unit": f"{prediction.metric.unit}/s"})
+    level = next(f.value for f in prediction.features if f.position == "plateau")
+    peak = _plateau("level 0", 10 * level).model_copy(update={"unit": f"{prediction.metric.unit}/s"})
     falls = (_cliff("level 0", MIB), peak, *seen.features)
     tapers = [
         f for f in find(TOY, [prediction], [], [seen.model_copy(update={"features": falls})]) if f.feature == "taper"
     ]
 
-    assert level
     assert {f.position for f in tapers} == {"knee", "n90"}
-    assert all(f.verdict is Verdict.NOT_OBSERVED and f.ratio is None for f in tapers)
-    assert all("not of the plateau that the prediction reaches first" in f.explanation for f in tapers)
+    assert all(f.verdict is Verdict.NOT_COMPARED and f.ratio is None for f in tapers)
+    assert all(f.observed and f.predicted for f in tapers)
+    rates = [format_value(value, peak.unit) for value in (level, 10 * level)]
+    assert all(all(rate in f.explanation for rate in rates) for f in tapers)
 
 
-def test_the_other_tapers_position_is_that_of_90_percent() -> None:
-    """The first taper listed is its knee, at another place."""
+def test_a_knee_that_the_sweep_starts_too_late_for_is_said_so() -> None:
+    """Its taper is observed, so the curve does rise and level off."""
     prediction = next(p for p in predict(TOY, BALLOT, limits_of(TOY)) if p.key.sweep == "matrices")
     seen = observed_like(prediction)
-    peak = _plateau("level 0", 1e13).model_copy(update={"unit": f"{prediction.metric.unit}/s"})
-    tapers = [_taper(2000.0).model_copy(update={"position": "knee"}), _taper(3000.0)]
-    others = [f for f in seen.features if f.feature != "taper"]
-    falls = (_cliff("level 0", MIB), peak, *tapers, *others)
-    found = find(TOY, [prediction], [], [seen.model_copy(update={"features": falls})])
-    missing = [f for f in found if f.feature == "taper" and f.verdict is Verdict.NOT_OBSERVED]
+    features = tuple(f for f in seen.features if f.position != "knee")
+    found = find(TOY, [prediction], [], [seen.model_copy(update={"features": features})])
+    (knee,) = (f for f in found if f.position == "knee")
 
-    assert missing
-    assert all("90 % of a plateau at 3 k work-items" in f.explanation for f in missing)
+    assert knee.verdict is Verdict.NOT_OBSERVED
+    assert "starts too late" in knee.explanation
 
 
 def test_a_taper_that_is_off_says_by_how_much_little_and_much_work_are() -> None:

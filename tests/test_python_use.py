@@ -88,6 +88,7 @@ def test_every_record_has_its_row() -> None:
         "off",
         "not observed",
         "not predicted",
+        "not compared",
         "error",
     }
     features = [feature for p in REPORT.predictions for feature in p.features]

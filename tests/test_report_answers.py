@@ -134,7 +134,7 @@ def test_caches_are_told_from_the_inside_out_by_what_is_known_best() -> None:
     assert told == [
         (
             "The L1 gives out at 205 KiB (Read bandwidth), as predicted; "
-            "and the L2 at 57 MiB (Read bandwidth), 5 % before predicted (but 2 of 3 sweeps disagree)."
+            "and the L2 at 57 MiB (Read bandwidth), 5 % before predicted (but 3 of 4 sweeps disagree)."
         ),
         (
             "For one kernel or another the L2 gives out at "

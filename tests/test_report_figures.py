@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pypdf import PdfReader
 from weasyprint import HTML
 
-from gpureport.records import Axis, Metric, Observation, ObservedPoint, PointKey, SweepKey
+from gpureport.records import Axis, Metric, Observation, ObservedPoint, PointKey, SweepKey, Verdict
 from gpureport.report.captions import trace_caption
 from gpureport.report.curves import Curve, curves, paired
 from gpureport.report.document import Clock, Report
@@ -46,6 +46,8 @@ from gpureport.report.limits import limits
 from gpureport.report.pictures import kind_of, pictures
 from tests.figure_texts import boxes, size_pt
 from tests.make_report import make_report, many_variants
+
+DEVICE = make_report().device
 
 
 @pytest.fixture(scope="module")
@@ -563,7 +565,7 @@ def test_tick_texts_have_no_idle_zeros() -> None:
 def test_page_one_shows_each_cache_and_family_in_a_row() -> None:
     """Predicted and observed marks with their intervals, and how many agree."""
     found = curves(make_report(only=("game_of_life", "particles")))
-    caches, work, shares = essentials(found, limits(found), str.upper)
+    caches, work, shares = essentials(found, limits(found), str.upper, DEVICE)
 
     assert [row.name for row in caches.rows] == ["L2"]
     assert [row.name for row in work.rows] == [row.name for row in shares.rows] == ["GAME_OF_LIFE", "PARTICLES"]
@@ -574,20 +576,31 @@ def test_page_one_shows_each_cache_and_family_in_a_row() -> None:
     assert {"Where caches give out: working set", "GAME_OF_LIFE", "published", "100 %"} <= set(texts(svg))
 
 
-def test_steps_that_no_cache_causes_are_no_rows_of_page_one() -> None:
-    """Neither predicted nor observed."""
+def test_steps_count_with_the_cache_that_may_cause_them() -> None:
+    """One that no cache explains has a row of its own."""
     report = make_report(only=("particles",))
-    renamed = [f.model_copy(update={"level": "step at 1.04 GiB"}) if f.level == "L2" else f for f in report.findings]
-    found = curves(report.model_copy(update={"findings": tuple(renamed)}))
+    remarks = []
+    for size in (1.04 * 2**30, 40 * 2**20):
+        step = {"level": "step at", "observed": size, "verdict": Verdict.NOT_PREDICTED}
+        steps = [f.model_copy(update=step) if f.position == "midpoint" else f for f in report.findings]
+        told = [f.model_copy(update={"level": f"{f.level} {f.observed}"}) if f.level == "step at" else f for f in steps]
+        found = curves(report.model_copy(update={"findings": (*report.findings, *told)}))
+        caches, *_ = essentials(found, limits(found), str, report.device)
+        remarks.append({row.name: row.remark for row in caches.rows})
+    alone, together = remarks
+    ours = alone.pop("L2")
 
-    assert any(pair.main.level == "step at 1.04 GiB" for curve in found for pair in curve.pairs)
-    assert not any("step" in row.name for part in essentials(found, limits(found), str) for row in part.rows)
+    assert list(alone) == ["no known cache"]
+    assert alone["no known cache"].startswith("0 of ")
+    assert list(together) == ["L2"]
+    assert together["L2"] != ours
+    assert together["L2"].split()[0] == ours.split()[0]
 
 
 def test_page_one_says_that_rows_are_left_out() -> None:
     """Of very many families the first are drawn."""
     found = curves(make_report(families=10))
-    _, work, shares = essentials(found, limits(found), str)
+    _, work, shares = essentials(found, limits(found), str, DEVICE)
 
     assert work.title == "Work-items for 90 % of the first plateau reached (the first 8 of 10)"
     assert len(work.rows) == len(shares.rows) == 8
@@ -596,8 +609,8 @@ def test_page_one_says_that_rows_are_left_out() -> None:
 def test_page_one_without_observations_shows_predictions(report: Report) -> None:
     """Hollow marks alone; of nothing at all there is no part."""
     found = [replace(curve, observation=None, pairs=()) for curve in curves(report)]
-    parts = essentials(found, limits(found), str)
+    parts = essentials(found, limits(found), str, DEVICE)
 
     assert not any(row.observed or row.remark for part in parts for row in part.rows)
     assert "observed (95 %)" not in texts(essentials_figure(parts, "observed (95 %)"))
-    assert essentials((), (), str) == ()
+    assert essentials((), (), str, DEVICE) == ()

@@ -6,7 +6,7 @@ Why the two differ is not guessed here: ``gpureport.predict.explain`` tests hypo
 from collections.abc import Iterable, Iterator
 from math import log
 
-from gpureport.matching import Match, is_step, match_curves, renamed
+from gpureport.matching import Match, is_step, match_curves, shows_plateau
 from gpureport.records import (
     AGREEMENT,
     CurveFeature,
@@ -101,7 +101,7 @@ def _finding(match: Match, context: _Context) -> Finding:
         raise ValueError("a match has at least one side")
     predicted = match.predicted.value if match.predicted else None
     observed = match.observed.value if match.observed else None
-    ratio = observed / predicted if predicted and observed else None
+    ratio = observed / predicted if predicted and observed and match.comparable else None
     above = _above_ceiling(match, context)
     verdict = Verdict.ERROR if above else _verdict(match, ratio)
     key = context.prediction.key
@@ -130,8 +130,10 @@ def _finding(match: Match, context: _Context) -> Finding:
 def _verdict(match: Match, ratio: float | None) -> Verdict:
     if match.predicted is None:
         return Verdict.NOT_PREDICTED
-    if match.observed is None or ratio is None:
+    if match.observed is None:
         return Verdict.NOT_OBSERVED
+    if ratio is None:
+        return Verdict.NOT_COMPARED
     return grade(ratio, meet=_meet(match.predicted, match.observed))
 
 
@@ -214,6 +216,8 @@ def _explanation(match: Match, verdict: Verdict, context: _Context) -> str:
     if verdict == Verdict.NOT_PREDICTED:
         seen = format_value(feature.value, feature.unit)
         return f"The samples show it at {seen}; the model has nothing there. {because}"
+    if verdict == Verdict.NOT_COMPARED:
+        return f"{because} {_apart(context)}".rstrip()
     if verdict == Verdict.OFF and feature.feature == "taper":
         return f"{because} {_ends(context)}".rstrip()
     return because
@@ -335,19 +339,29 @@ def _missing(feature: CurveFeature, context: _Context) -> str:
             return f"The sweep ended before it, at {format_bytes(largest)}."
         return "The samples show no step there that stands out of their noise."
     if feature.feature == "taper":
-        return _no_taper(context)
+        return _no_taper(feature.position, context)
     return "The curve has no plateau that answers it."
 
 
-def _no_taper(context: _Context) -> str:
-    """Say why no observed taper answers the predicted one: there is none, or it belongs to another plateau."""
-    seen = renamed(context.prediction.features, context.observation.features)
-    n90 = next((feature for feature in seen if feature.position == "n90"), None)
-    if n90 is None:
-        return "The curve does not rise from a flat start to a flat end within the sweep."
+def _no_taper(position: str, context: _Context) -> str:
+    """Say why no observed taper answers the predicted one."""
+    if position == "knee" and any(feature.position == "n90" for feature in context.observation.features):
+        return "The sweep starts too late to show it: the time is nowhere independent of the work."
+    return "The curve does not rise from a flat start to a flat end within the sweep."
+
+
+def _apart(context: _Context) -> str:
+    """Say why two tapers are not compared: which plateau each belongs to."""
+    if not shows_plateau(context.prediction, context.observation):
+        return "The sizes that were measured do not show the plateau that the predicted curve reaches first."
+    curves = (context.prediction.features, context.observation.features)
+    first = [next((f for f in features if f.position == "plateau"), None) for features in curves]
+    rates = [format_value(plateau.value, plateau.unit) for plateau in first if plateau]
+    if len(rates) < len(curves):
+        return ""
     return (
-        f"The samples reach 90 % of a plateau at {format_value(n90.value, n90.unit)}, but not of the plateau that the "
-        "prediction reaches first: the two are not compared."
+        f"The predicted curve levels off first at {rates[0]}, the observed one at {rates[1]}: these are not the same "
+        "plateau, so how much work reaches them is not compared."
     )
 
 

@@ -1,7 +1,7 @@
 """Which observed feature answers which predicted one, and what those are called that answer none."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from math import inf, log
 
@@ -20,22 +20,27 @@ def is_step(level: str) -> bool:
 
 @dataclass(frozen=True)
 class Match:
-    """A predicted feature and the observed one that answers it; either may be missing."""
+    """A predicted feature and the observed one that answers it; either may be missing.
+
+    Attributes:
+        predicted: feature of the predicted curve.
+        observed: feature of the observed curve.
+        comparable: whether their ratio means anything: tapers of two different plateaus stand side by side only.
+    """
 
     predicted: CurveFeature | None
     observed: CurveFeature | None
+    comparable: bool = True
 
 
 def match_curves(prediction: Prediction, observation: Observation) -> tuple[Match, ...]:
     """Pair the features of a predicted curve with those of the observed one, as :func:`match_features` does.
 
     Predicted tapers are those of the sizes that were measured, see :func:`at_measured_sizes`. Where these sizes do not
-    show the plateau that the predicted taper belongs to, no observed taper answers it.
+    show the plateau that the predicted taper belongs to, it is not compared with the observed one.
     """
-    predicted, observed = at_measured_sizes(prediction, observation), observation.features
-    if not _shown(prediction, observation):
-        observed = tuple(feature for feature in observed if feature.feature != "taper")
-    return match_features(predicted, observed)
+    matches = match_features(at_measured_sizes(prediction, observation), observation.features)
+    return matches if shows_plateau(prediction, observation) else tuple(map(_not_compared, matches))
 
 
 def at_measured_sizes(prediction: Prediction, observation: Observation) -> tuple[CurveFeature, ...]:
@@ -44,7 +49,7 @@ def at_measured_sizes(prediction: Prediction, observation: Observation) -> tuple
     More sizes are predicted than measured. Where groups fill a device in rounds a curve is a staircase, and where its
     taper is depends on which steps are looked at. Figures and tables use this one taper.
     """
-    if not _shown(prediction, observation):
+    if not shows_plateau(prediction, observation):
         return prediction.features
     tapers = {f.position: f.value for f in _found_where_measured(prediction, observation) if f.feature == "taper"}
     return tuple(
@@ -53,7 +58,7 @@ def at_measured_sizes(prediction: Prediction, observation: Observation) -> tuple
     )
 
 
-def _shown(prediction: Prediction, observation: Observation) -> bool:
+def shows_plateau(prediction: Prediction, observation: Observation) -> bool:
     """Return whether the measured sizes show the plateau that the predicted taper belongs to, the first one."""
     first = _first_plateau(prediction.features)
     shown = _first_plateau(_found_where_measured(prediction, observation))
@@ -84,16 +89,28 @@ def match_features(predicted: Sequence[CurveFeature], observed: Sequence[CurveFe
     :data:`FURTHEST`. A plateau goes with the cliff that ends it. The last observed one goes with the last predicted
     one if as many cliffs are seen as predicted; where fewer are seen, with the predicted one of nearest value (in log)
     beyond the last cliff that is paired. Peaks are single. A taper belongs to the first plateau of its curve: those of
-    different levels are not compared, and the observed one then answers nothing.
+    plateaus that differ in level and in rate are paired, but not comparable.
     """
     names, places = _level_names(predicted, observed), _places(observed)
     named = [_called(feature, names) for feature in observed]
-    ours, theirs = _first_plateau(predicted), _first_plateau(named)
-    if ours and theirs and ours.level != theirs.level and any(f.feature == "taper" for f in predicted):
-        named = [feature for feature in named if feature.feature != "taper"]
     answers = {(f.feature, f.position, f.level): f for f in named}
     matches = [Match(p, answers.pop((p.feature, p.position, p.level), None)) for p in predicted]
+    if not _same_plateau(_first_plateau(predicted), _first_plateau(named)):
+        matches = list(map(_not_compared, matches))
     return (*matches, *(Match(None, _called(feature, places)) for feature in answers.values()))
+
+
+def _same_plateau(one: CurveFeature | None, other: CurveFeature | None) -> bool:
+    """Return whether two plateaus are of one level or of one rate; a curve without any speaks against neither."""
+    if one is None or other is None or one.level == other.level:
+        return True
+    return abs(log(one.value / other.value)) <= log(AGREEMENT)
+
+
+def _not_compared(match: Match) -> Match:
+    """Return a *match* of two tapers as not comparable, any other as it is."""
+    tapers = match.predicted and match.observed and match.predicted.feature == "taper"
+    return replace(match, comparable=False) if tapers else match
 
 
 def renamed(predicted: Sequence[CurveFeature], observed: Sequence[CurveFeature]) -> tuple[CurveFeature, ...]:

@@ -425,6 +425,8 @@ class Verdict(StrEnum):
     OFF = "off"
     NOT_OBSERVED = "not observed"
     NOT_PREDICTED = "not predicted"
+    NOT_COMPARED = "not compared"
+    """Predicted and observed, but of different plateaus: a ratio would mean nothing."""
     ERROR = "error"
     """Above its own ceiling, or wrong results: an error of model or measurement, never a success."""
 
@@ -432,6 +434,10 @@ class Verdict(StrEnum):
     def as_predicted(self) -> bool:
         """Whether nothing speaks against the prediction: then no other explanation is looked for."""
         return self in (Verdict.AGREES, Verdict.WITHIN)
+
+
+MAIN_POSITIONS = frozenset({"midpoint", "n90", "plateau", "peak", "case"})
+"""The position of each feature that stands for it where there is room for one."""
 
 
 class Finding(Record):

@@ -218,6 +218,7 @@ def _features(curve: Curve, prediction: Prediction, observation: Observation) ->
     for match in match_curves(prediction, observation):
         either = match.predicted or match.observed
         what = _what(either, prediction.metric) if either else None
+        observed = match.observed if match.comparable else None
         if either is None or what is None:
             continue
         yield Residual(
@@ -226,8 +227,8 @@ def _features(curve: Curve, prediction: Prediction, observation: Observation) ->
             label=f"{either.level} {either.position}",
             unit=either.unit,
             predicted=match.predicted.value if match.predicted else None,
-            observed=match.observed.value if match.observed else None,
-            interval=_interval(match.observed),
+            observed=observed.value if observed else None,
+            interval=_interval(observed),
             expected=_interval(match.predicted),
             level=either.level,
         )

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from gpureport.predict.case import Case, Circumstances, case_of
 from gpureport.predict.explain import explain
 from gpureport.predict.occupancy import Resources
-from gpureport.records import Explanation, Finding, Measurement, Observation
+from gpureport.records import MAIN_POSITIONS, Explanation, Finding, Measurement, Observation
 from gpureport.spec.models import Device
 from gpureport.workloads.model import Parameters, Sweep, Workload
 
@@ -49,12 +49,18 @@ class Subject:
 def explanations(
     subject: Subject, findings: Iterable[Finding], measured: Iterable[Measurement], observed: Iterable[Observation]
 ) -> tuple[Explanation, ...]:
-    """Test all hypotheses on each sweep with a finding that is not as predicted.
+    """Test all hypotheses on each sweep with a feature that is not as its specification predicts.
+
+    Features count by their main positions, as in every tally of a report.
 
     They change the calibrated prediction, or, where that is near the observation or there is none, the one from the
     specification. A sweep that both come near has no explanation.
     """
-    astray = {finding.sweep for finding in findings if not finding.verdict.as_predicted}
+    astray = {
+        finding.sweep
+        for finding in findings
+        if finding.basis == "specification" and finding.position in MAIN_POSITIONS and not finding.verdict.as_predicted
+    }
     sweeps = {sweep.name: sweep for sweep in subject.sweeps}
     measurements = {measurement.key: measurement for measurement in measured}
     tested = (

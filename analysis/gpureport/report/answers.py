@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from statistics import median
 
-from gpureport.findings import ABOVE_CEILING, ceiling_text, likely_level
+from gpureport.findings import ABOVE_CEILING, ceiling_text
 from gpureport.matching import is_step
 from gpureport.records import AGREEMENT, CurveFeature, Finding, Verdict
-from gpureport.report.curves import Curve, specified, specified_values
+from gpureport.report.curves import Curve, level_of, specified, specified_values
 from gpureport.report.difference import compared, meet, value_text, width
 from gpureport.report.document import Report
 from gpureport.report.limits import Limit, limits
@@ -60,15 +60,24 @@ def sentences(report: Report, found: Sequence[Curve]) -> list[str]:
 def caches(report: Report, found: Sequence[Curve]) -> list[str]:
     """Say where each cache gives out, and what was seen that no cache explains."""
     curves = [curve for curve in found if curve.axis.quantity == "working_set"]
-    cliffs = specified_values(curves, "midpoint")
+    caused = [
+        (level_of(cliff, curve, report.device), cliff)
+        for curve in curves
+        for cliff in specified_values([curve], "midpoint")
+    ]
+    cliffs = [cliff for _, cliff in caused]
     levels = _levels(report.device)
     if not cliffs and not any(curve.observation for curve in curves):
         return _predicted_cliffs(curves, levels)
-    told = [_cliff(report, level, of) for level in levels if (of := [f for f in cliffs if f.level == level])]
-    steps = [finding for finding in cliffs if is_step(finding.level) and finding.observed]
+    steps = [(level, cliff) for level, cliff in caused if is_step(cliff.level) and cliff.observed]
+    told = [
+        _cliff(report, level, [f for cause, f in caused if cause == level])
+        for level in levels
+        if any(f.level == level for f in cliffs)
+    ]
     if not told and not steps:
         return ["No cache was seen to give out."] if report.machine or cliffs else []
-    return [*_sum(told), *_spans(report, levels, cliffs), *_steps(report, curves, steps)]
+    return [*_sum(told), *_spans(report, levels, cliffs), *_steps(report, steps)]
 
 
 def _levels(device: Device) -> list[str]:
@@ -81,10 +90,17 @@ def _the(level: str) -> str:
 
 
 def _cliff(report: Report, level: str, of: Sequence[Finding]) -> str:
-    """Say where a cache gives out, by the finding that is known best."""
-    seen = [finding for finding in of if finding.observed]
+    """Say where a cache gives out, by the finding that is known best.
+
+    Args:
+        report: with the names of kernels.
+        level: of the cache.
+        of: cliffs that it causes, and those that were not predicted but that it may cause.
+    """
+    own = [finding for finding in of if finding.level == level]
+    seen = [finding for finding in own if finding.observed]
     if not seen:
-        best = min(of, key=lambda finding: (finding.workload != _PRIMITIVES, finding.predicted or 0))
+        best = min(own, key=lambda finding: (finding.workload != _PRIMITIVES, finding.predicted or 0))
         return f"{_the(level)} was not seen to give out (predicted at {format_value(best.predicted, best.unit)})"
     best = min(seen, key=lambda finding: (finding.workload != _PRIMITIVES, width(finding)))
     where = f"{value_text(best)} ({_name(report, best)})"
@@ -110,14 +126,11 @@ def _spans(report: Report, levels: Sequence[str], cliffs: Sequence[Finding]) -> 
     return texts
 
 
-def _steps(report: Report, found: Iterable[Curve], steps: Iterable[Finding]) -> list[str]:
+def _steps(report: Report, steps: Iterable[tuple[str | None, Finding]]) -> list[str]:
     """Say which caches may cause transitions that were not predicted, and which no cache explains."""
-    foreseen = {str(curve.key): _foreseen(curve) for curve in found}
     causes: dict[str | None, list[Finding]] = {}
-    for step in steps:
-        key = f"{step.workload}/{step.variant}/{step.sweep}"
-        likely = likely_level(step.observed or 0.0, report.device, foreseen.get(key, ()))
-        causes.setdefault(likely and likely[0], []).append(step)
+    for level, step in steps:
+        causes.setdefault(level, []).append(step)
     return [_cause(level, _transitions(report, of)) for level, of in causes.items()]
 
 

@@ -216,7 +216,7 @@ def first_figure(report: Report, found: Sequence[Curve]) -> Figure | None:
 
 
 def _essentials(report: Report, found: Sequence[Curve]) -> tuple[Part, ...]:
-    return essentials(found, limits(found), partial(family_name, report))
+    return essentials(found, limits(found), partial(family_name, report), report.device)
 
 
 def _ratios(report: Report) -> Figure | None:

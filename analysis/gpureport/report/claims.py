@@ -5,8 +5,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 
 from gpureport.findings import grade
-from gpureport.records import AGREEMENT, Explanation, Finding, ObservedPoint, PredictedPoint, SweepKey, Verdict
-from gpureport.report.curves import MAIN_POSITIONS, Curve, curves
+from gpureport.records import (
+    AGREEMENT,
+    MAIN_POSITIONS,
+    Explanation,
+    Finding,
+    ObservedPoint,
+    PredictedPoint,
+    SweepKey,
+    Verdict,
+)
+from gpureport.report.curves import Curve, curves
 from gpureport.report.document import Claim, Publication, Report
 from gpureport.report.surprises import claims
 from gpureport.report.tables import UNKNOWN, Table

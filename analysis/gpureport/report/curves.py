@@ -5,9 +5,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
 
-from gpureport.matching import at_measured_sizes, renamed
+from gpureport.findings import likely_level
+from gpureport.matching import at_measured_sizes, is_step, renamed
 from gpureport.records import (
+    MAIN_POSITIONS,
     Axis,
+    CurveFeature,
     Finding,
     Measurement,
     Metric,
@@ -20,12 +23,18 @@ from gpureport.records import (
     Verdict,
 )
 from gpureport.report.document import Report
+from gpureport.spec.models import Device
 
-SEVERITY = (Verdict.ERROR, Verdict.OFF, Verdict.NOT_OBSERVED, Verdict.NOT_PREDICTED, Verdict.WITHIN, Verdict.AGREES)
+SEVERITY = (
+    Verdict.ERROR,
+    Verdict.OFF,
+    Verdict.NOT_OBSERVED,
+    Verdict.NOT_PREDICTED,
+    Verdict.NOT_COMPARED,
+    Verdict.WITHIN,
+    Verdict.AGREES,
+)
 """Verdicts, the one that a reader should see first in front."""
-
-MAIN_POSITIONS = frozenset({"midpoint", "n90", "plateau", "peak", "case"})
-"""The position of each feature that stands for it where there is room for one."""
 
 FLAT = 1.15
 """How much the values of a curve may differ that is as well told in a line as drawn."""
@@ -147,6 +156,16 @@ def specified_values(found: Iterable[Curve], position: Position) -> list[Finding
     """Return the values of a position, as the specification has them: what only a calibrated prediction has is not."""
     pairs = (pair for curve in found for pair in curve.pairs)
     return [pair.specification for pair in pairs if pair.specification and pair.main.position == position]
+
+
+def level_of(cliff: Finding | CurveFeature, curve: Curve, device: Device) -> str | None:
+    """Return the level that a cliff of *curve* belongs to: of a step that answers no cache the likely one, if any."""
+    if not is_step(cliff.level):
+        return cliff.level
+    prediction = curve.specification or curve.calibrated
+    size = cliff.value if isinstance(cliff, CurveFeature) else cliff.observed or cliff.predicted
+    likely = likely_level(size, device, prediction.features if prediction else ()) if size else None
+    return likely and likely[0]
 
 
 def curves(report: Report) -> tuple[Curve, ...]:

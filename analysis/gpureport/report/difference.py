@@ -25,8 +25,10 @@ def compared(finding: Finding, less: str, more: str) -> str:
         less: the word for less than predicted: ``before``.
         more: that for more: ``after``.
     """
-    if finding.predicted is None or finding.ratio is None:
+    if finding.predicted is None:
         return "which was not predicted"
+    if finding.ratio is None:
+        return "of another plateau than was predicted"
     if meet(finding):
         spread = _spread(finding)
         if spread >= _WIDE:

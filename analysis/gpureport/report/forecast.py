@@ -4,8 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from gpureport.predict.ceilings import Ceiling, ceilings
 from gpureport.predict.outlook import Outlook, best_point, outlooks, unit_of
-from gpureport.records import CurveFeature, Prediction
-from gpureport.report.curves import MAIN_POSITIONS
+from gpureport.records import MAIN_POSITIONS, CurveFeature, Prediction
 from gpureport.report.tables import UNKNOWN, Table, occupancy_text
 from gpureport.report.words import feature_text
 from gpureport.spec.models import Device

@@ -35,7 +35,7 @@ def answers(report: Report) -> Iterator[str]:
             yield f"Of the explanations found, the most frequent is that {claim} ({most} curves)."
     off = [row.farthest.main for row in verdicts(report) if not row.farthest.main.verdict.as_predicted]
     if off:
-        worst = next((f for f in off if f.observed and f.predicted and not meet(f)), off[0])
+        worst = next((f for f in off if f.ratio and not meet(f)), off[0])
         how = compared(worst, "less than", "more than") if worst.observed else str(worst.verdict)
         name = kernel_name(report, worst.workload, worst.variant)
         yield f"Farthest from its prediction is {name}, {feature_text(worst)}: {how}."
@@ -125,10 +125,21 @@ def _row(explanation: Explanation) -> tuple[str, ...]:
         off_by(explanation.base_error),
         fitting(explanation),
         then_off(explanation) or UNKNOWN,
-        format_percent(min(explanation.better_than_base, explanation.better_than_next)),
+        _sure(explanation),
         explanation.next_best or UNKNOWN,
         UNKNOWN if after is None else off_by(after),
     )
+
+
+def _sure(explanation: Explanation) -> str:
+    """Say how sure it is that what fits is nearer than the prediction, and than the next unless both fit."""
+    match explanation.outcome:
+        case "explained":
+            return format_percent(min(explanation.better_than_base, explanation.better_than_next))
+        case "ambiguous":
+            return format_percent(explanation.better_than_base)
+        case _:
+            return UNKNOWN
 
 
 def fitting(explanation: Explanation) -> str:

@@ -18,6 +18,7 @@ MARKS = {
     Verdict.OFF: "△",
     Verdict.NOT_OBSERVED: "○",
     Verdict.NOT_PREDICTED: "◇",
+    Verdict.NOT_COMPARED: "□",
     Verdict.ERROR: "✗",
 }
 """The sign of each verdict, so that its colour never stands alone."""

@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from gpureport.matching import is_step
-from gpureport.records import Verdict
-from gpureport.report.curves import Curve
+from gpureport.records import CurveFeature, Finding, Verdict
+from gpureport.report.curves import Curve, level_of
 from gpureport.report.figures.canvas import Canvas, Pen
 from gpureport.report.figures.panels import Panel, Scale, size_scale
 from gpureport.report.figures.style import (
@@ -25,6 +24,7 @@ from gpureport.report.figures.style import (
 )
 from gpureport.report.limits import Limit
 from gpureport.report.words import agreeing
+from gpureport.spec.models import Device
 from gpureport.units import format_bytes, format_percent
 
 MOST_ROWS = 8
@@ -66,24 +66,27 @@ class Part:
     scale: Callable[[Sequence[float]], Scale]
 
 
-def essentials(found: Iterable[Curve], known: Sequence[Limit], name: Callable[[str], str]) -> tuple[Part, ...]:
+def essentials(
+    found: Iterable[Curve], known: Sequence[Limit], name: Callable[[str], str], device: Device
+) -> tuple[Part, ...]:
     """Gather the parts that have anything to show.
 
     Args:
         found: all curves.
         known: how near kernels run to their limits.
         name: names a family in words.
+        device: whose caches may cause transitions that were not predicted.
     """
     curves = [curve for curve in found if not curve.is_work_group]
     parts = (
         Part(
             "Where caches give out: working set",
-            _feature_rows(curves, "midpoint", lambda _, level: level.replace(" near", ", near")),
+            _feature_rows(curves, "midpoint", lambda curve, cliff: _level(curve, cliff, device)),
             _bytes,
         ),
         Part(
             "Work-items for 90 % of the first plateau reached",
-            _feature_rows(curves, "n90", lambda family, _: name(family)),
+            _feature_rows(curves, "n90", lambda curve, _: name(curve.key.workload)),
             _counts,
         ),
         Part("Share of the limit that binds, at the largest size", _limit_rows(known, name), _shares),
@@ -101,23 +104,29 @@ def _cut(part: Part) -> Part:
 _Compared = tuple[list[Mark], list[Mark], list[Verdict]]
 
 
-def _feature_rows(curves: Iterable[Curve], position: str, name: Callable[[str, str], str]) -> tuple[Row, ...]:
-    """Return a row for each name that a feature's family and level make."""
+def _level(curve: Curve, cliff: Finding | CurveFeature, device: Device) -> str:
+    """Name the row of a cliff: the cache that gives out, or may do so where none was predicted to."""
+    level = level_of(cliff, curve, device)
+    return level.replace(" near", ", near") if level else "no known cache"
+
+
+def _feature_rows(
+    curves: Iterable[Curve], position: str, name: Callable[[Curve, Finding | CurveFeature], str]
+) -> tuple[Row, ...]:
+    """Return a row for each name that a feature of a curve has."""
     rows: dict[str, _Compared] = {}
     for curve in curves:
         compared = {(p.main.level, p.main.position): p.main for p in curve.pairs if p.specification}
         mains = [main for (_, where), main in compared.items() if where == position]
         for main in mains:
-            if is_step(main.level):  # no cache's
-                continue
-            predicted, observed, agree = rows.setdefault(name(curve.key.workload, main.level), ([], [], []))
+            predicted, observed, agree = rows.setdefault(name(curve, main), ([], [], []))
             predicted += _marks(main.predicted, main.predicted_low, main.predicted_high)
             observed += _marks(main.observed, main.ci_low, main.ci_high)
             agree.append(main.verdict)
         if not curve.pairs and curve.specification:
             for feature in curve.specification.features:
-                if feature.position == position and not is_step(feature.level):
-                    predicted, *_ = rows.setdefault(name(curve.key.workload, feature.level), ([], [], []))
+                if feature.position == position:
+                    predicted, *_ = rows.setdefault(name(curve, feature), ([], [], []))
                     predicted += _marks(feature.value, feature.ci_low, feature.ci_high)
     return tuple(
         Row(title, tuple(predicted), tuple(observed), f"{agreeing(agree)} agree" if agree else "")
