@@ -151,6 +151,23 @@ def test_levels_are_the_rates_of_the_plateaus() -> None:
     assert upper.high / upper.low == pytest.approx(1 + 2 * 1.96 * 0.03 / np.sqrt(60), rel=0.01)
 
 
+def test_the_interval_of_a_plateau_covers_how_its_points_scatter() -> None:
+    """Points that differ by more than their noise says are a sample of the plateau; single ones have their noise."""
+    rng = np.random.default_rng(3)
+    noise = np.full(24, 1e-4)
+    covered = 0
+    for seed in range(100):
+        z = 0.05 * rng.standard_normal(24)
+        (level,) = levels(replicated(z, noise, 400, seed), noise, (Plateau(0, 24),))
+        assert level.low
+        assert level.high
+        covered += level.low <= 1.0 <= level.high
+    (single,) = levels(replicated(z, noise, 400), noise, (Plateau(0, 1),))
+
+    assert 90 <= covered <= 99
+    assert single.width - 1 == pytest.approx(2 * 1.96e-4, rel=0.15)
+
+
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.floats(-3.0, 3.0), min_size=3, max_size=30), st.integers(0, 1000))
 def test_the_falling_fit_is_the_isotonic_regression(values: list[float], seed: int) -> None:

@@ -169,3 +169,20 @@ def test_a_rise_must_stand_out_of_the_noise_of_the_first_point(place: int, error
     noise[place] = error * np.log(1.2) / 4.5
 
     assert (taper(u, z, noise, (Plateau(1, 6),)) is not None) is rises
+
+
+def test_the_rate_of_a_plateau_that_still_rises_is_that_of_its_end() -> None:
+    """Of which n90 is nine tenths; where work does not grow, it is that of all points."""
+    work = 2.0 ** np.arange(10, 26, 0.5)
+    rates = 1e9 / (1.0 + 2.0**13 / work) * (1.0 + 0.02 * np.log2(work / work[0]))
+    metric = Metric(kind="rate", unit="B")
+
+    growing, fixed = (
+        {f.position: f.value for f in features_of_curve(BYTES, metric, work, items, work, rates, work / rates)}
+        for items in (work, np.full(len(work), 1024.0))
+    )
+
+    assert growing["plateau"] == pytest.approx(np.median(rates[-5:]), rel=0.02)
+    assert fixed["plateau"] < 0.95 * growing["plateau"]
+    reached = float(np.interp(np.log(growing["n90"]), np.log(work), rates))
+    assert reached == pytest.approx(0.9 * growing["plateau"], rel=0.05)

@@ -118,6 +118,32 @@ EXPLANATIONS = (
 )
 
 
+def test_only_what_fits_has_a_share_that_is_sure() -> None:
+    """Of two that fit equally well it is the share that the first is nearer than the prediction."""
+    explained = _explanation("", "explained", 0.2)
+    rows = table((explained, *EXPLANATIONS[1:])).rows
+
+    assert {row[2]: row[4] for row in rows} == {
+        "one buffer": "80 %",
+        "one buffer or fill": "100 %",
+        "none (nearest: one buffer)": "—",
+    }
+
+
+def test_lesser_positions_and_calibrated_values_make_no_curve_differ() -> None:
+    """No tally counts them, and no table names them with a verdict."""
+    measurement, observation = _run([5 * time for time in _times(TOY)])
+    findings = find(TOY, [predict_sweep(TOY, COPY, SWEEP, "specification")], [measurement], [observation])
+    lesser = [
+        f.model_copy(update={"position": "knee" if f.position in MAIN_POSITIONS else f.position}) for f in findings
+    ]
+    calibrated = [f.model_copy(update={"basis": "calibrated"}) for f in findings]
+
+    assert explanations(SUBJECT, findings, [measurement], [observation])
+    assert explanations(SUBJECT, lesser, [measurement], [observation]) == ()
+    assert explanations(SUBJECT, calibrated, [measurement], [observation]) == ()
+
+
 def test_the_farthest_comes_first() -> None:
     """Errors are shares, or factors where they are large."""
     rows = table(EXPLANATIONS).rows

@@ -534,3 +534,5 @@ class Provenance(Record):
     note: str = Field(default="", description="A caveat, e.g. that sources disagree.")
     here: bool = False
     """Whether the run itself measured it, on the very device; else it is published."""
+    measured_on: str | None = None
+    """The entry of the device on which this project measured it, if it did."""

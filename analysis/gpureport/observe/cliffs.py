@@ -1,5 +1,6 @@
 """Cliffs: three positions of every step down from plateau to plateau, and the plateaus' own levels."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -58,10 +59,22 @@ def cliffs(u: Floats, copies: Floats, noise: Floats, plateaus: tuple[Plateau, ..
     return tuple(_cliff(u, copies, noise, upper, lower) for upper, lower in pairwise(plateaus))
 
 
-def levels(copies: Floats, noise: Floats, plateaus: tuple[Plateau, ...]) -> tuple[Estimate, ...]:
-    """Return the rate of every plateau, arguments as for :func:`cliffs`."""
+def levels(copies: Floats, noise: Floats, plateaus: Iterable[Plateau]) -> tuple[Estimate, ...]:
+    """Return the rate of every plateau, or of the part of one, arguments as for :func:`cliffs`.
+
+    No plateau is quite flat, so its points are a sample of it, too: an interval covers whichever is wider, what their
+    noise makes of the rate or what drawing them anew does.
+    """
     typical = float(np.median(noise))
-    return tuple(summary(centre(plateau.of(copies), typical)) for plateau in plateaus)
+    rng = np.random.default_rng(len(copies))
+    found = []
+    for plateau in plateaus:
+        rates = plateau.of(copies)
+        drawn = rates[0][rng.integers(0, len(plateau), size=(len(copies) - 1, len(plateau)))]
+        noisy = summary(centre(rates, typical))
+        scattered = summary(centre(np.concatenate([rates[:1], drawn]), typical))
+        found.append(noisy if scattered.width < noisy.width else scattered)
+    return tuple(found)
 
 
 def summary(values: Floats, draws: Floats | None = None) -> Estimate:

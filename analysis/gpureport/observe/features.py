@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gpureport.observe.cliffs import cliffs, levels, replicated
 from gpureport.observe.cuts import Plateau
-from gpureport.observe.staircase import LEAST_DROP, staircase
+from gpureport.observe.staircase import LEAST_DROP, beside, staircase
 from gpureport.observe.statistics import Estimate
 from gpureport.observe.tapers import flattens, taper
 from gpureport.records import Axis, CurveFeature, Feature, Metric, Position, PredictedPoint
@@ -130,12 +130,13 @@ def _shape_features(
     found: list[CurveFeature] = []
     warnings: list[str] = []
     net = without_launch(curve, plateaus[0]) if axis.quantity == "working_set" and metric.kind == "rate" else curve
-    net_copies, net_plateaus, measured = copies, plateaus, None
+    u, net_copies, net_plateaus, measured = np.log(size), copies, plateaus, None
     if net is not curve:
         measured = curve.values[np.isin(curve.working_set, net.working_set)]
         net_rate = np.log(net.values)
         net_copies = replicated(net_rate, net.noise, REPLICATES if noisy else 0)
-        net_plateaus = staircase(np.log(net.working_set), net_rate, net.noise)
+        u = np.log(net.working_set)
+        net_plateaus = staircase(u, net_rate, net.noise)
     if axis.quantity == "working_set" or _grows(curve.working_set, VARIES):
         found, warnings = _cliff_features(net, net_copies, net_plateaus)
     if _grows(curve.work_items, 2.0) and (metric.kind == "rate" or axis.quantity == "work_items"):
@@ -145,6 +146,9 @@ def _shape_features(
     end = plateaus[-1].stop
     if end < len(rate) and np.median(rate[end:]) < np.median(plateaus[-1].of(rate)) - LEAST_DROP:
         warnings.append("The rate still falls at the largest size: the next level was not reached.")
+    if curve.work_items[-1] >= 2.0 * curve.work_items[0]:
+        # Rates still rise a little along a plateau; its end is what tapers take 90 % of, and where cliffs depart.
+        net_plateaus = tuple(beside(u, plateau, end=True) for plateau in net_plateaus)
     return (*found, *_plateau_features(metric, net_copies, net.noise, net_plateaus, measured)), tuple(warnings)
 
 
@@ -243,7 +247,7 @@ def _plateau_features(
         metric: of the curve.
         copies: ln(rate), the curve in row 0 and its replicates below, shape (rows, n).
         noise: standard errors, shape (n,).
-        plateaus: of the curve.
+        plateaus: of the curve, or their ends.
         measured: rates of its points as they are, shape (n,), if launch cost was taken off them.
     """
     if not flattens(plateaus):

@@ -83,6 +83,17 @@ def answers(report: Report) -> Iterator[str]:
         yield f"{cautions} of {len(report.observations)} sweeps come with a caution, in the appendix."
 
 
+def own_values(report: Report) -> Iterator[str]:
+    """Say how many values of the entry this project measured, and on what: predictions for that are not independent.
+
+    Stands after the name of the entry.
+    """
+    origins = report.device.provenance.values()
+    for entry, count in Counter(origin.measured_on for origin in origins if origin.measured_on).items():
+        where = "such a device" if entry == report.match.entry else f"a device of entry {entry}"
+        yield f"{count} of its {len(origins)} values were measured by this project on {where}."
+
+
 _KINDS = {
     "spec": "documented",
     "queried": "asked of the driver",

@@ -78,7 +78,8 @@ def layer(file: ArchitectureFile | DeviceFile) -> dict[str, Value]:
         key = leaf.source or (None if leaf.kind in ("assumed", "queried") else file.source)
         source = file.sources.get(key) if key else None
         kind = leaf.kind or (source.kind if source else "assumed")
-        values[path] = Value(leaf.value, Provenance(kind=kind, source=source.text if source else "", note=leaf.note))
+        text, on = (source.text, source.measured_on) if source else ("", None)
+        values[path] = Value(leaf.value, Provenance(kind=kind, source=text, note=leaf.note, measured_on=on))
     return values
 
 

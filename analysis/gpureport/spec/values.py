@@ -177,6 +177,8 @@ class Source(Strict):
 
     text: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
     kind: SourceKind = "spec"
+    measured_on: str | None = None
+    """The entry of the device on which this project measured it: predictions for it are then not independent."""
 
     @model_validator(mode="before")
     @classmethod
