@@ -175,7 +175,7 @@ def test_the_rate_of_a_plateau_that_still_rises_is_that_of_its_end() -> None:
     """Of which n90 is nine tenths; where work does not grow, it is that of all points."""
     work = 2.0 ** np.arange(10, 26, 0.5)
     rates = 1e9 / (1.0 + 2.0**13 / work) * (1.0 + 0.02 * np.log2(work / work[0]))
-    metric = Metric(kind="rate", unit="B")
+    metric = Metric(kind="rate", unit="B", label="bandwidth")
 
     growing, fixed = (
         {f.position: f.value for f in features_of_curve(BYTES, metric, work, items, work, rates, work / rates)}

@@ -9,7 +9,16 @@ from gpureport.cli.summary import feature_name, print_surprises
 from gpureport.findings import explained, find
 from gpureport.predict import limits_of, predict_sweep
 from gpureport.predict.case import Circumstances
-from gpureport.records import CurveFeature, Explanation, MeasuredPoint, Measurement, Observation, ObservedPoint, Verdict
+from gpureport.records import (
+    MAIN_POSITIONS,
+    CurveFeature,
+    Explanation,
+    MeasuredPoint,
+    Measurement,
+    Observation,
+    ObservedPoint,
+    Verdict,
+)
 from gpureport.report.curves import curves
 from gpureport.report.render import render_html
 from gpureport.report.surprises import answers, claims, fitting, summary, table, tally, then_off
