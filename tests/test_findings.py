@@ -367,12 +367,13 @@ def test_tapers_of_different_levels_are_not_compared() -> None:
     assert [m.comparable for m in (apart, together, of_one_rate)] == [False, True, True]
 
 
-def test_sizes_that_do_not_show_the_plateau_have_no_taper_to_compare() -> None:
-    """Measured beyond the L2 only, the samples say nothing of how much work fills it."""
+def test_sizes_beyond_a_plateau_have_no_taper_of_it() -> None:
+    """Measured beyond the L2 only, the samples say nothing of how much work fills it; its prediction is not moved."""
     prediction = predict(TOY, COPY, limits_of(TOY))[0]
     everything = observed_like(prediction)
-    beyond = [p for p in everything.points if p.point.working_set_bytes > 4 * TOY.caches[-1].capacity_bytes]
-    some = everything.model_copy(update={"points": tuple(beyond)})
+    beyond = tuple(p for p in everything.points if p.point.working_set_bytes > 4 * TOY.caches[-1].capacity_bytes)
+    outer = tuple(f for f in everything.features if f.feature != "cliff" and f.level in ("device", "level 2"))
+    some = everything.model_copy(update={"points": beyond, "features": outer})
     whole, part = (
         {m.predicted.position: m for m in match_curves(prediction, seen) if m.predicted} for seen in (everything, some)
     )

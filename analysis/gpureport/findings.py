@@ -6,7 +6,7 @@ Why the two differ is not guessed here: ``gpureport.predict.explain`` tests hypo
 from collections.abc import Iterable, Iterator
 from math import log
 
-from gpureport.matching import Match, is_step, match_curves, shows_plateau
+from gpureport.matching import Match, is_step, match_curves
 from gpureport.records import (
     AGREEMENT,
     CurveFeature,
@@ -352,8 +352,6 @@ def _no_taper(position: str, context: _Context) -> str:
 
 def _apart(context: _Context) -> str:
     """Say why two tapers are not compared: which plateau each belongs to."""
-    if not shows_plateau(context.prediction, context.observation):
-        return "The sizes that were measured do not show the plateau that the predicted curve reaches first."
     curves = (context.prediction.features, context.observation.features)
     first = [next((f for f in features if f.position == "plateau"), None) for features in curves]
     rates = [format_value(plateau.value, plateau.unit) for plateau in first if plateau]

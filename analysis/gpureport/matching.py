@@ -36,11 +36,9 @@ class Match:
 def match_curves(prediction: Prediction, observation: Observation) -> tuple[Match, ...]:
     """Pair the features of a predicted curve with those of the observed one, as :func:`match_features` does.
 
-    Predicted tapers are those of the sizes that were measured, see :func:`at_measured_sizes`. Where these sizes do not
-    show the plateau that the predicted taper belongs to, it is not compared with the observed one.
+    Predicted tapers are those of the sizes that were measured, see :func:`at_measured_sizes`.
     """
-    matches = match_features(at_measured_sizes(prediction, observation), observation.features)
-    return matches if shows_plateau(prediction, observation) else tuple(map(_not_compared, matches))
+    return match_features(at_measured_sizes(prediction, observation), observation.features)
 
 
 def at_measured_sizes(prediction: Prediction, observation: Observation) -> tuple[CurveFeature, ...]:
@@ -49,7 +47,7 @@ def at_measured_sizes(prediction: Prediction, observation: Observation) -> tuple
     More sizes are predicted than measured. Where groups fill a device in rounds a curve is a staircase, and where its
     taper is depends on which steps are looked at. Figures and tables use this one taper.
     """
-    if not shows_plateau(prediction, observation):
+    if not _shown(prediction, observation):
         return prediction.features
     tapers = {f.position: f.value for f in _found_where_measured(prediction, observation) if f.feature == "taper"}
     return tuple(
@@ -58,7 +56,7 @@ def at_measured_sizes(prediction: Prediction, observation: Observation) -> tuple
     )
 
 
-def shows_plateau(prediction: Prediction, observation: Observation) -> bool:
+def _shown(prediction: Prediction, observation: Observation) -> bool:
     """Return whether the measured sizes show the plateau that the predicted taper belongs to, the first one."""
     first = _first_plateau(prediction.features)
     shown = _first_plateau(_found_where_measured(prediction, observation))
