@@ -15,7 +15,7 @@ import pytest
 
 from gpureport.cli import main, measuring
 from gpureport.measure import remote
-from gpureport.measure.child import Child
+from gpureport.measure.child import Child, EndedError
 from gpureport.measure.limits import Settings
 from gpureport.measure.measurer import Measured, Order
 from gpureport.measure.remote import RemoteMeasurer
@@ -148,6 +148,26 @@ def test_time_in_which_the_waiting_process_was_suspended_does_not_count(monkeypa
     assert child.answer(60.0)
     assert waits
     child.end()
+
+
+def test_a_process_that_does_not_read_a_large_request_is_ended() -> None:
+    def blocked(*_: object) -> None:
+        raise AssertionError("the request blocks")
+
+    before = signal.signal(signal.SIGALRM, blocked)
+    signal.alarm(30)
+    try:
+        child = Child(working().runtime)
+        os.kill(child._process.pid, signal.SIGSTOP)
+        child.send("devices", bytes(2**24))
+        with pytest.raises(EndedError, match="its driver did not answer within 1 s") as ended:
+            child.answer(1.0)
+        assert ended.value.hung
+        assert child.ended
+        assert not child._sending.is_alive()
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def test_nothing_is_left_of_a_process_that_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
