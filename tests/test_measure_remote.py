@@ -1,29 +1,33 @@
 """Measuring in a process of its own: its end, by whatever cause, costs a workload."""
 # ruff: noqa: D103 - the names of the tests say what they check
 
+import html
 import os
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import groupby
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
 
 from gpureport.cli import main, measuring
-from gpureport.measure import remote
+from gpureport.measure import driver_process, remote
 from gpureport.measure.child import Child, EndedError
 from gpureport.measure.limits import Settings
-from gpureport.measure.measurer import Measured, Order
+from gpureport.measure.measurer import Aftermath, Measured, Order
 from gpureport.measure.remote import RemoteMeasurer
 from gpureport.report.document import load_report
 from gpureport.spec.database import load_database
 from gpureport.workloads.model import Limits
 from tests.fake_backend import Steps
-from tests.faulty_workloads import After, Crashing, Endless, Huge, Slow, Sound, Unbuildable, Wrong
+from tests.faulty_workloads import After, Crashing, CrashingOnce, Endless, Huge, Slow, Sound, Unbuildable, Wrong
 from tests.present import working
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="signals and pipes are those of Linux")
@@ -100,6 +104,33 @@ def test_a_crash_while_builds_run_ahead_is_given_a_second_chance(measurer: Remot
     assert not any(each.failed for each in measured(measurer, Sound()).measurements)
 
 
+def test_a_second_chance_is_recorded_and_keeps_the_sweeps_that_ended(measurer: RemoteMeasurer) -> None:
+    measurer.build_ahead([])
+    steps = Steps()
+    found = measured(measurer, CrashingOnce(), steps)
+    assert [each.key.sweep for each in found.measurements] == ["size", "many"]
+    assert all(point.samples_s for each in found.measurements for point in each.points)
+    assert found.restarted == "its driver crashed (SIGKILL) (while test/crashing_once: many was measured)"
+    labels = [label.removeprefix("test/crashing_once: ") for label, _ in steps.seen]
+    assert [label for label, _ in groupby(labels)] == ["checking results", "size", "many", "checking results", "many"]
+    assert not measured(measurer, Sound()).restarted
+
+
+@pytest.mark.parametrize(
+    ("workload", "when"), [(None, "before the first workload"), (Sound(), "while kernels of test/sound were built")]
+)
+def test_an_end_that_costs_only_builds_is_recorded(measurer: RemoteMeasurer, workload: Sound | None, when: str) -> None:
+    os.kill(measurer._child._process.pid, signal.SIGKILL)
+    if workload:
+        sweeps = workload.sweeps(load_database().match(measurer.device).device, LIMITS)
+        assert set(measurer.compiled(workload, sweeps)["size"]) == {None}
+    else:
+        measurer.build_ahead([])
+    found = measured(measurer, Sound())
+    assert not any(each.failed for each in found.measurements)
+    assert found.restarted == f"its driver crashed (SIGKILL) ({when})"
+
+
 def test_a_process_in_which_a_kernel_failed_is_replaced(measurer: RemoteMeasurer) -> None:
     """Drivers may refuse all that follows in it."""
     first = measurer._child._process.pid
@@ -170,6 +201,22 @@ def test_a_process_that_does_not_read_a_large_request_is_ended() -> None:
         signal.signal(signal.SIGALRM, before)
 
 
+def test_what_is_sent_of_a_workload_fits_into_the_connection() -> None:
+    """A GPU is measured while nobody reads: the process must not wait, whatever the other end does in the meantime."""
+    report = load_report(Path(ROOT, "reports", "nvidia-h200"))
+    readings = {each.workload: each.readings for each in report.conditions}
+    for name, taken in readings.items():
+        ours, theirs = socket.socketpair()
+        with ours, Connection(os.dup(theirs.fileno())) as connection, theirs:
+            theirs.setblocking(False)  # raises instead of waiting
+            for measurement in report.measurements:
+                if measurement.key.workload_name == name:
+                    for _ in range(round(measurement.duration_s / driver_process._QUIET_S)):
+                        connection.send(("progress", (f"{measurement.key}: {measurement.axis.label}", 0.123)))
+                    connection.send(("item", measurement))
+            connection.send(("answer", Aftermath(taken)))
+
+
 def test_nothing_is_left_of_a_process_that_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     before = children()
@@ -198,6 +245,26 @@ def test_a_run_goes_on_after_a_crash_and_a_hang(monkeypatch: pytest.MonkeyPatch,
     assert {m.key.variant for m in report.measurements if m.failed} == {"crashing", "endless"}
     complete = {m.key.variant for m in report.measurements if all(point.samples_s for point in m.points) and m.points}
     assert complete == {"sound", "crashing", "endless", "after"}  # of the faulty ones the first sweep
+
+
+def test_a_crash_that_costs_nothing_is_named_in_the_report(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    install(monkeypatch, CrashingOnce(), After())
+    assert main(["measure", "--quick", "-o", "r.json"]) == 0
+    reason = "its driver crashed (SIGKILL) (while test/crashing_once: many was measured)"
+    told = (
+        "driver's process ended unexpectedly during test/crashing_once, and a new process measured the remaining "
+        f"sweeps (the first: {reason})"
+    )
+    assert f"gpureport: the {told}\n" in capsys.readouterr().err
+    report = load_report(Path("r.json"))
+    assert {name: info.restarted for name, info in report.workloads.items()} == {
+        "test/crashing_once": reason,
+        "test/after": "",
+    }
+    assert not report.failed_variants
+    assert main(["render", "r.json", "--no-pdf"]) == 0
+    page = html.unescape(Path("report.html").read_text())
+    assert f"<strong>△ Driver restarted.</strong> The {told}." in page
 
 
 def test_a_run_stops_when_the_device_is_lost(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:

@@ -135,6 +135,7 @@ class _Run:
     clocks: list[document.Clock] = field(default_factory=list)
     conditions: list[Conditions] = field(default_factory=list)
     skipped: dict[str, str] = field(default_factory=dict)
+    restarted: dict[str, str] = field(default_factory=dict)
     timings: dict[tuple[str, str], float] = field(default_factory=dict)
     """Seconds by stage and workload."""
     stopped: str = ""
@@ -171,6 +172,7 @@ class _Run:
         self.conditions += earlier.conditions
         self.clocks += earlier.machine.clocks if earlier.machine else ()
         self.skipped |= {name: info.skipped for name, info in earlier.workloads.items() if info.skipped}
+        self.restarted |= {name: info.restarted for name, info in earlier.workloads.items()}
         self.timings |= {(each.stage, each.workload): each.seconds for each in earlier.timings}
         self._sweeps_left = sum(len(self._sweeps[workload.name]) for workload in self.unfinished)
         self._earlier_s = end_s(earlier)
@@ -265,6 +267,7 @@ class _Run:
         self._spend("measure", workload, running_s)
         self._spend("verify", workload, max(0.0, after.took_s - running_s))
         self.measurements += measured
+        self.restarted[workload.name] = ended.measured.restarted
         with self.stage("evidence", workload):
             self.evidence += code_evidence(workload, self.plan.match.device, measured)
         with self.stage("observe", workload):
@@ -318,7 +321,10 @@ class _Run:
                 vendor_facts=self._state.facts,
             ),
             settings=self.plan.asked,
-            workloads={w.name: document.workload_info(w, self.skipped.get(w.name)) for w in self.plan.workloads},
+            workloads={
+                w.name: document.workload_info(w, self.skipped.get(w.name), self.restarted.get(w.name, ""))
+                for w in self.plan.workloads
+            },
             predictions=tuple(self.predictions),
             measurements=tuple(self.measurements),
             observations=tuple(self.observations),

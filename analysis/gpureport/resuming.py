@@ -1,6 +1,7 @@
 """An interrupted run that is continued: what of it is kept, and whether it may be. Pure."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from gpureport.measure.measurer import Measured
 from gpureport.report.document import Report, Settings
@@ -43,7 +44,7 @@ def later(measured: Measured, by_s: float) -> Measured:
         for each in after.readings
     )
     measurements = (each.model_copy(update={"began_s": shifted(each.began_s)}) for each in measured.measurements)
-    return Measured(tuple(measurements), type(after)(readings, after.state, after.took_s))
+    return replace(measured, measurements=tuple(measurements), aftermath=replace(after, readings=readings))
 
 
 def changes(report: Report, version: str, present: PresentDevice, device: Device, settings: Settings) -> str:

@@ -56,10 +56,12 @@ class Measured:
     Attributes:
         measurements: one for each sweep.
         aftermath: what is known after them.
+        restarted: how the driver's process ended before, if a new one continued; without loss, but it may be a fault.
     """
 
     measurements: tuple[Measurement, ...]
     aftermath: Aftermath = field(default_factory=Aftermath)
+    restarted: str = ""
 
 
 class Measurer(Protocol):
