@@ -52,10 +52,14 @@ def measurer() -> Iterator[RemoteMeasurer]:
         yield opened
 
 
-def measured(measurer: RemoteMeasurer, workload: Sound, progress: Steps | None = None) -> Measured:
+def begun(measurer: RemoteMeasurer, workload: Sound) -> None:
     device = load_database().match(measurer.device).device
     settings = Settings(LIMITS, budget_s=0.2)
     measurer.start(Order(workload, workload.sweeps(device, LIMITS), settings))
+
+
+def measured(measurer: RemoteMeasurer, workload: Sound, progress: Steps | None = None) -> Measured:
+    begun(measurer, workload)
     return measurer.finish(progress or Steps())
 
 
@@ -309,4 +313,33 @@ def test_an_interrupt_ends_an_endless_kernel_at_once(tmp_path: Path) -> None:
     assert process.wait(5.0) == 130
     assert "r.json is marked partial" in process.stderr.read()
     process.stderr.close()
-    assert {m.key.variant for m in load_report(tmp_path / "r.json").measurements} == {"sound"}
+    report = load_report(tmp_path / "r.json")
+    assert [(m.key.variant, m.key.sweep) for m in report.measurements] == [
+        ("sound", "size"),
+        ("sound", "many"),
+        ("endless", "size"),
+    ]
+    assert report.unfinished == ("test/endless",)
+
+
+def test_sweeps_that_have_ended_are_known_before_the_workload_is_waited_for(measurer: RemoteMeasurer) -> None:
+    begun(measurer, Sound())
+    until = time.monotonic() + 30.0
+    while len(found := measurer.so_far().measurements) < 2:
+        assert time.monotonic() < until
+    assert [each.key.sweep for each in found] == ["size", "many"]
+
+
+def test_an_interrupt_within_a_message_ends_the_process(measurer: RemoteMeasurer) -> None:
+    """What is left of the message would be taken for the next one."""
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    begun(measurer, Sound())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Connection, "recv", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            measurer.finish(Steps())
+    assert measurer._child.ended
+    assert not measurer.so_far().measurements

@@ -226,7 +226,7 @@ def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None)
     except KeyboardInterrupt:
         what = "nothing was written"
         if saved:
-            what = f"{path} is marked partial and contains the finished workloads; --resume {path} continues the run"
+            what = f"{path} is marked partial and contains the finished sweeps; --resume {path} continues the run"
         raise InterruptionError(f"interrupted; {what}") from None
 
 

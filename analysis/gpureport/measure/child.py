@@ -11,7 +11,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from multiprocessing.connection import Connection
 from multiprocessing.reduction import ForkingPickler
@@ -138,8 +138,17 @@ class Child:
             message: Message = self._connection.recv()
         except Exception as error:  # half a message may be any kind of error
             raise EndedError(self._ending(), hung=False) from error
+        except BaseException:  # interrupted within a message: the rest would be taken for the next
+            self.end()
+            raise
         self._since_s = time.monotonic()
         return message
+
+    def arrived(self) -> Iterator[Message]:
+        """Yield the messages that have arrived, without waiting for more."""
+        with suppress(EndedError):
+            while not self.ended and self._connection.poll():
+                yield self.receive(0.0)
 
     def _wait(self, seconds: float) -> None:
         """Wait for a message or output; keep the last of the output."""

@@ -181,6 +181,9 @@ class Report(Record):
     """When the run was continued after it had been interrupted, ISO 8601 times, UTC."""
     device: Device
     match: Match
+    unfinished: Many[str] = ()
+    """Variants (``family/variant``) during which the run was interrupted: of these, the sweeps that had ended are among
+    the measurements, and nothing is derived from them."""
     machine: Machine | None
     """``None``: nothing ran; others published what is in here, or it is predicted only."""
     publication: Publication | None = None
