@@ -190,9 +190,9 @@ def test_a_process_that_does_not_read_a_large_request_is_ended() -> None:
         raise AssertionError("the request blocks")
 
     before = signal.signal(signal.SIGALRM, blocked)
+    child = Child(working().runtime)
     signal.alarm(30)
     try:
-        child = Child(working().runtime)
         os.kill(child._process.pid, signal.SIGSTOP)
         child.send("devices", bytes(2**24))
         with pytest.raises(EndedError, match="its driver did not answer within 1 s") as ended:
@@ -203,6 +203,7 @@ def test_a_process_that_does_not_read_a_large_request_is_ended() -> None:
     finally:
         signal.alarm(0)
         signal.signal(signal.SIGALRM, before)
+        child.end()
 
 
 def test_what_is_sent_of_a_workload_fits_into_the_connection() -> None:
