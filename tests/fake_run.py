@@ -55,6 +55,18 @@ class Wide(Copy):
         return ({"items": 64, "local": 2},)
 
 
+class Two(Copy):
+    """With two sweeps."""
+
+    variant = "two"
+    primitive = False
+
+    def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:  # noqa: ARG002
+        """Small ones and large ones."""
+        points = tuple({"items": items} for items in SIZES[4:])
+        return self.sweep(*SIZES), Sweep("many", self.axis, points, "many")
+
+
 class Slow(Copy):
     """Should take so long at its largest size that it is left out."""
 

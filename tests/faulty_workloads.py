@@ -1,5 +1,7 @@
 """Copies on the device that is present, one of which never ends and one of which writes to address 0."""
 
+import os
+import signal
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -54,6 +56,25 @@ class Crashing(Sound):
 
     variant = "crashing"
     fault = 2
+
+
+class CrashingOnce(Sound):
+    """Ends the driver's process in the second sweep, if the file ``crashed`` is not there yet."""
+
+    variant = "crashing_once"
+
+    def __init__(self) -> None:
+        """Remember the process that does not measure."""
+        super().__init__()
+        self._spared = os.getpid()
+
+    def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
+        """Crash first."""
+        crashed = Path("crashed")
+        if parameters["items"] > 2**9 and os.getpid() != self._spared and not crashed.exists():
+            crashed.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().job(parameters, rng)
 
 
 class Unbuildable(Sound):

@@ -78,7 +78,7 @@ def test_control_c_says_where_the_partial_report_is(tmp_path: Path) -> None:
 
     assert process.returncode == 130
     assert error.splitlines()[-1] == (
-        f"gpureport: interrupted; {path} is marked partial and contains the finished workloads; "
+        f"gpureport: interrupted; {path} is marked partial and contains the finished sweeps; "
         f"--resume {path} continues the run"
     )
     assert "Traceback" not in error

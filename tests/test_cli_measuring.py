@@ -378,7 +378,7 @@ def test_an_interrupted_run_leaves_a_partial_report(fake: pytest.MonkeyPatch, ca
     assert main(["measure", "-o", "r.json"]) == 130
 
     last = capsys.readouterr().err.splitlines()[-1]
-    told = "r.json is marked partial and contains the finished workloads; --resume r.json continues the run"
+    told = "r.json is marked partial and contains the finished sweeps; --resume r.json continues the run"
     assert last == f"gpureport: interrupted; {told}"
     report = load_report(Path("r.json"))
     assert report.status == "partial"

@@ -1,29 +1,33 @@
 """Measuring in a process of its own: its end, by whatever cause, costs a workload."""
 # ruff: noqa: D103 - the names of the tests say what they check
 
+import html
 import os
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import groupby
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
 
 from gpureport.cli import main, measuring
-from gpureport.measure import remote
-from gpureport.measure.child import Child
+from gpureport.measure import driver_process, remote
+from gpureport.measure.child import Child, EndedError
 from gpureport.measure.limits import Settings
-from gpureport.measure.measurer import Measured, Order
+from gpureport.measure.measurer import Aftermath, Measured, Order
 from gpureport.measure.remote import RemoteMeasurer
 from gpureport.report.document import load_report
 from gpureport.spec.database import load_database
 from gpureport.workloads.model import Limits
 from tests.fake_backend import Steps
-from tests.faulty_workloads import After, Crashing, Endless, Huge, Slow, Sound, Unbuildable, Wrong
+from tests.faulty_workloads import After, Crashing, CrashingOnce, Endless, Huge, Slow, Sound, Unbuildable, Wrong
 from tests.present import working
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="signals and pipes are those of Linux")
@@ -48,10 +52,14 @@ def measurer() -> Iterator[RemoteMeasurer]:
         yield opened
 
 
-def measured(measurer: RemoteMeasurer, workload: Sound, progress: Steps | None = None) -> Measured:
+def begun(measurer: RemoteMeasurer, workload: Sound) -> None:
     device = load_database().match(measurer.device).device
     settings = Settings(LIMITS, budget_s=0.2)
     measurer.start(Order(workload, workload.sweeps(device, LIMITS), settings))
+
+
+def measured(measurer: RemoteMeasurer, workload: Sound, progress: Steps | None = None) -> Measured:
+    begun(measurer, workload)
     return measurer.finish(progress or Steps())
 
 
@@ -98,6 +106,33 @@ def test_a_crash_while_builds_run_ahead_is_given_a_second_chance(measurer: Remot
     measurer.build_ahead([])
     os.kill(measurer._child._process.pid, signal.SIGKILL)
     assert not any(each.failed for each in measured(measurer, Sound()).measurements)
+
+
+def test_a_second_chance_is_recorded_and_keeps_the_sweeps_that_ended(measurer: RemoteMeasurer) -> None:
+    measurer.build_ahead([])
+    steps = Steps()
+    found = measured(measurer, CrashingOnce(), steps)
+    assert [each.key.sweep for each in found.measurements] == ["size", "many"]
+    assert all(point.samples_s for each in found.measurements for point in each.points)
+    assert found.restarted == "its driver crashed (SIGKILL) (while test/crashing_once: many was measured)"
+    labels = [label.removeprefix("test/crashing_once: ") for label, _ in steps.seen]
+    assert [label for label, _ in groupby(labels)] == ["checking results", "size", "many", "checking results", "many"]
+    assert not measured(measurer, Sound()).restarted
+
+
+@pytest.mark.parametrize(
+    ("workload", "when"), [(None, "before the first workload"), (Sound(), "while kernels of test/sound were built")]
+)
+def test_an_end_that_costs_only_builds_is_recorded(measurer: RemoteMeasurer, workload: Sound | None, when: str) -> None:
+    os.kill(measurer._child._process.pid, signal.SIGKILL)
+    if workload:
+        sweeps = workload.sweeps(load_database().match(measurer.device).device, LIMITS)
+        assert set(measurer.compiled(workload, sweeps)["size"]) == {None}
+    else:
+        measurer.build_ahead([])
+    found = measured(measurer, Sound())
+    assert not any(each.failed for each in found.measurements)
+    assert found.restarted == f"its driver crashed (SIGKILL) ({when})"
 
 
 def test_a_process_in_which_a_kernel_failed_is_replaced(measurer: RemoteMeasurer) -> None:
@@ -150,6 +185,43 @@ def test_time_in_which_the_waiting_process_was_suspended_does_not_count(monkeypa
     child.end()
 
 
+def test_a_process_that_does_not_read_a_large_request_is_ended() -> None:
+    def blocked(*_: object) -> None:
+        raise AssertionError("the request blocks")
+
+    before = signal.signal(signal.SIGALRM, blocked)
+    child = Child(working().runtime)
+    signal.alarm(30)
+    try:
+        os.kill(child._process.pid, signal.SIGSTOP)
+        child.send("devices", bytes(2**24))
+        with pytest.raises(EndedError, match="its driver did not answer within 1 s") as ended:
+            child.answer(1.0)
+        assert ended.value.hung
+        assert child.ended
+        assert not child._sending.is_alive()
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+        child.end()
+
+
+def test_what_is_sent_of_a_workload_fits_into_the_connection() -> None:
+    """A GPU is measured while nobody reads: the process must not wait, whatever the other end does in the meantime."""
+    report = load_report(Path(ROOT, "reports", "nvidia-h200"))
+    readings = {each.workload: each.readings for each in report.conditions}
+    for name, taken in readings.items():
+        ours, theirs = socket.socketpair()
+        with ours, Connection(os.dup(theirs.fileno())) as connection, theirs:
+            theirs.setblocking(False)  # raises instead of waiting
+            for measurement in report.measurements:
+                if measurement.key.workload_name == name:
+                    for _ in range(round(measurement.duration_s / driver_process._QUIET_S)):
+                        connection.send(("progress", (f"{measurement.key}: {measurement.axis.label}", 0.123)))
+                    connection.send(("item", measurement))
+            connection.send(("answer", Aftermath(taken)))
+
+
 def test_nothing_is_left_of_a_process_that_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     before = children()
@@ -178,6 +250,26 @@ def test_a_run_goes_on_after_a_crash_and_a_hang(monkeypatch: pytest.MonkeyPatch,
     assert {m.key.variant for m in report.measurements if m.failed} == {"crashing", "endless"}
     complete = {m.key.variant for m in report.measurements if all(point.samples_s for point in m.points) and m.points}
     assert complete == {"sound", "crashing", "endless", "after"}  # of the faulty ones the first sweep
+
+
+def test_a_crash_that_costs_nothing_is_named_in_the_report(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    install(monkeypatch, CrashingOnce(), After())
+    assert main(["measure", "--quick", "-o", "r.json"]) == 0
+    reason = "its driver crashed (SIGKILL) (while test/crashing_once: many was measured)"
+    told = (
+        "driver's process ended unexpectedly during test/crashing_once, and a new process measured the remaining "
+        f"sweeps (the first: {reason})"
+    )
+    assert f"gpureport: the {told}\n" in capsys.readouterr().err
+    report = load_report(Path("r.json"))
+    assert {name: info.restarted for name, info in report.workloads.items()} == {
+        "test/crashing_once": reason,
+        "test/after": "",
+    }
+    assert not report.failed_variants
+    assert main(["render", "r.json", "--no-pdf"]) == 0
+    page = html.unescape(Path("report.html").read_text())
+    assert f"<strong>△ Driver restarted.</strong> The {told}." in page
 
 
 def test_a_run_stops_when_the_device_is_lost(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
@@ -222,4 +314,33 @@ def test_an_interrupt_ends_an_endless_kernel_at_once(tmp_path: Path) -> None:
     assert process.wait(5.0) == 130
     assert "r.json is marked partial" in process.stderr.read()
     process.stderr.close()
-    assert {m.key.variant for m in load_report(tmp_path / "r.json").measurements} == {"sound"}
+    report = load_report(tmp_path / "r.json")
+    assert [(m.key.variant, m.key.sweep) for m in report.measurements] == [
+        ("sound", "size"),
+        ("sound", "many"),
+        ("endless", "size"),
+    ]
+    assert report.unfinished == ("test/endless",)
+
+
+def test_sweeps_that_have_ended_are_known_before_the_workload_is_waited_for(measurer: RemoteMeasurer) -> None:
+    begun(measurer, Sound())
+    until = time.monotonic() + 30.0
+    while len(found := measurer.so_far().measurements) < 2:
+        assert time.monotonic() < until
+    assert [each.key.sweep for each in found] == ["size", "many"]
+
+
+def test_an_interrupt_within_a_message_ends_the_process(measurer: RemoteMeasurer) -> None:
+    """What is left of the message would be taken for the next one."""
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    begun(measurer, Sound())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Connection, "recv", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            measurer.finish(Steps())
+    assert measurer._child.ended
+    assert not measurer.so_far().measurements

@@ -2,10 +2,12 @@
 # ruff: noqa: D103 - the names of the tests say what they check
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from gpureport import pipeline
 from gpureport.cli import main
 from gpureport.errors import DeviceError
 from gpureport.files import reserved
@@ -13,9 +15,10 @@ from gpureport.measure.measurer import LocalMeasurer, Measured
 from gpureport.measure.rounds import Progress
 from gpureport.pipeline import run
 from gpureport.report.document import FILE_NAME, Report, load_report, save_report
+from gpureport.report.render import render_html
 from gpureport.resuming import changes
 from tests.fake_backend import FakeBackend, Steps
-from tests.fake_run import Again, Copy, Missing, Wide, install, plan
+from tests.fake_run import Again, Copy, Missing, Two, Wide, install, plan
 
 Captured = pytest.CaptureFixture[str]
 WORKLOADS = (Copy(), Wide(), Again(), Missing())
@@ -171,6 +174,129 @@ def test_a_run_that_has_not_ended_is_not_continued(fake: pytest.MonkeyPatch, cap
     assert main(["measure", "--resume", "nowhere/r.json"]) == 2
     assert not Path("nowhere").exists()
     assert Path("r.json").read_bytes() == before
+
+
+class Stopped(Steps):
+    """Interrupts the run when it gets to a sweep."""
+
+    def __init__(self, label: str) -> None:
+        super().__init__()
+        self._label = label
+
+    def advance(self, label: str, done: float) -> None:
+        """Raise there."""
+        if label == self._label:
+            raise KeyboardInterrupt
+        super().advance(label, done)
+
+
+def interrupted(progress: Steps, measurer: LocalMeasurer | None = None, earlier: Report | None = None) -> Report:
+    """What a run of a workload with one sweep and one with two has saved when it is interrupted."""
+    saved: list[Report] = []
+    with pytest.raises(KeyboardInterrupt):
+        run(plan(Copy(), Two()), measurer or LocalMeasurer(FakeBackend()), saved.append, progress, earlier)
+    return saved[-1]
+
+
+def resumed(earlier: Report, saved: list[Report] | None = None) -> tuple[Report, list[str]]:
+    """The report of the run that is continued, and what it did."""
+    steps, save = Steps(), (saved if saved is not None else []).append
+    report = run(plan(Copy(), Two()), LocalMeasurer(FakeBackend()), save, steps, earlier)
+    assert report.status == "complete"
+    assert not report.unfinished
+    return report, list(dict.fromkeys(label for label, _ in steps.seen))
+
+
+def assert_whole(report: Report) -> None:
+    """Nothing is missing, nothing is there twice, and specification predictions are those made before measuring."""
+    whole = run(plan(Copy(), Two()), LocalMeasurer(FakeBackend()), lambda _: None, Steps())
+    assert [m.key for m in report.measurements] == [m.key for m in whole.measurements]
+    for mine, other in zip(report.measurements, whole.measurements, strict=True):
+        assert [p.point for p in mine.points] == [p.point for p in other.points]
+        assert [p.samples_s for p in mine.points] == [pytest.approx(p.samples_s) for p in other.points]
+    for name in ("observations", "explanations"):
+        assert [each.key for each in getattr(report, name)] == [each.key for each in getattr(whole, name)]
+    assert sorted((p.kind, str(p.key)) for p in report.predictions) == sorted(
+        (p.kind, str(p.key)) for p in whole.predictions
+    )
+    assert len(report.findings) == len(whole.findings)
+    assert len(report.evidence) == len(whole.evidence)
+    times = [reading.at_s for each in report.conditions for reading in each.readings]
+    assert times == sorted(times)
+
+
+def test_sweeps_of_an_interrupted_workload_are_saved_and_not_measured_again() -> None:
+    report = interrupted(Stopped("test/two: many"))
+    assert (report.status, report.unfinished) == ("partial", ("test/two",))
+    assert [str(m.key) for m in report.measurements] == ["test/copy/size", "test/two/size"]
+    assert [o.key.variant for o in report.observations] == ["copy"]
+    assert "predicted" in render_html(report)
+
+    saved: list[Report] = []
+    continued, done = resumed(report, saved)
+    assert done == ["test/two: checking results", "test/two: many"]
+    assert saved[0].measurements == report.measurements  # a kill now would lose nothing either
+    assert saved[0].unfinished == report.unfinished
+    assert continued.measurements[1] == report.measurements[1]
+    made = {p.key: p for p in report.predictions if p.kind == "specification"}
+    assert made[continued.measurements[1].key] in continued.predictions
+    assert_whole(continued)
+
+
+def test_a_continued_run_that_is_interrupted_as_well_loses_nothing() -> None:
+    once = interrupted(Stopped("test/two: many"))
+    twice = interrupted(Stopped("test/two: many"), earlier=once)
+    assert twice.measurements == once.measurements
+    continued, _ = resumed(twice)
+    assert len(continued.resumed_at) == 2
+    assert_whole(continued)
+
+
+def test_a_workload_that_was_measured_and_not_looked_into_is_looked_into(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pipeline, "find", stop)
+        report = interrupted(Steps())
+    assert report.unfinished == ("test/copy",)
+    assert [str(m.key) for m in report.measurements] == ["test/copy/size"]
+    assert not report.observations
+    assert [each.workload for each in report.conditions] == ["test/copy"]
+    continued, done = resumed(report)
+    assert done == ["test/two: checking results", "test/two: size", "test/two: many"]
+    assert_whole(continued)
+
+
+def test_sweeps_are_measured_again_if_their_points_have_changed() -> None:
+    """They depend on the memory that is free."""
+    report = interrupted(Stopped("test/two: many"))
+    shorter = [p.model_copy(update={"points": p.points[1:]}) for p in report.predictions]
+    continued, done = resumed(report.model_copy(update={"predictions": tuple(shorter)}))
+    assert done == ["test/two: checking results", "test/two: size", "test/two: many"]
+    points = {p.key: p.points for p in report.predictions}
+    assert all(
+        p.points == points[p.key] for p in continued.predictions if p.kind == "specification" and p.key.variant == "two"
+    )
+
+
+def test_sweeps_that_a_failure_has_cost_are_measured_again() -> None:
+    report = interrupted(Stopped("test/two: many"))
+    failed = report.measurements[1].model_copy(update={"failed": True})
+    continued, _ = resumed(report.model_copy(update={"measurements": (report.measurements[0], failed)}))
+    assert_whole(continued)
+
+
+def test_the_end_of_a_process_is_recorded_though_the_run_is_interrupted() -> None:
+    class Restarted(LocalMeasurer):
+        def so_far(self) -> Measured:
+            return replace(super().so_far(), restarted="its driver crashed")
+
+    report = interrupted(Stopped("test/two: many"), Restarted(FakeBackend()))
+    assert report.workloads["test/two"].restarted == "its driver crashed"
+    continued, _ = resumed(report)
+    assert "during test/two, and a new process" in continued.restarts()
+    assert report.workloads["test/copy"].restarted == ""
 
 
 def test_a_device_that_is_lost_while_it_measures_costs_no_workload_twice() -> None:

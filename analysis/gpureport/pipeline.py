@@ -39,10 +39,10 @@ from gpureport.records import (
 )
 from gpureport.report import document
 from gpureport.report.document import Report
-from gpureport.resuming import end_s, finished_part, later
+from gpureport.resuming import both, end_s, finished_part, later, with_ended
 from gpureport.spec.models import DeviceMatch
 from gpureport.surprises import Informed, Subject, explanations
-from gpureport.workloads.model import Workload
+from gpureport.workloads.model import Sweep, Workload
 
 Save = Callable[[Report], None]
 
@@ -72,36 +72,21 @@ def run(plan: Plan, measurer: Measurer, save: Save, progress: Progress, earlier:
 
     *save* is called with every prediction from the specification before the first dispatch, after every workload, and
     at the end. The specification predictions do not change after the first call. Should the device be lost, the run
-    ends with what it has. Workloads that an *earlier*, interrupted run of the same plan finished are not repeated.
+    ends with what it has. An interrupt is passed on, after sweeps that have ended are saved. Workloads and sweeps that
+    an *earlier*, interrupted run of the same plan finished are not repeated.
     """
     state = _Run(plan, measurer)
     if earlier is not None:
-        state.take_over(finished_part(earlier))
-    ahead = state.unfinished
-    state.build_ahead(ahead)
+        state.take_over(earlier)
+    state.build_ahead(state.unfinished)
     with state.stage("predict"):
-        for workload in ahead:
-            state.predictions += predict(plan.match.device, workload, plan.settings.limits)
-    specified = tuple(each for each in state.predictions if each.kind == "specification")
+        state.specify()
     state.save(save)
-    last: _Ended | None = None
     try:
-        for workload in ahead:
-            if last and not state.may_overlap(last.workload, workload):
-                state.conclude(last, save)
-                last = None
-            if not workload.primitive:
-                with state.stage("calibrate", workload):
-                    state.calibrate(workload, specified)
-            state.start(workload)
-            if last:
-                state.conclude(last, save)
-                last = None
-            last = _Ended(workload, measurer.finish(progress))
-    except DeviceError as error:
-        state.stopped = str(error)
-    if last:
-        state.conclude(last, save)
+        state.carry_out(save, progress)
+    except KeyboardInterrupt:
+        save(state.interrupted())
+        raise
     report = state.report("partial" if state.stopped else "complete")
     if not report.has_samples:
         report = state.report("failed")
@@ -135,12 +120,19 @@ class _Run:
     clocks: list[document.Clock] = field(default_factory=list)
     conditions: list[Conditions] = field(default_factory=list)
     skipped: dict[str, str] = field(default_factory=dict)
+    restarted: dict[str, str] = field(default_factory=dict)
     timings: dict[tuple[str, str], float] = field(default_factory=dict)
     """Seconds by stage and workload."""
     stopped: str = ""
     """Why the run ended before its last workload."""
     resumed_at: tuple[str, ...] = ()
     """When it was continued."""
+    ended: list[Measurement] = field(default_factory=list)
+    """Sweeps that an earlier run measured of workloads that it did not finish."""
+    last: _Ended | None = None
+    """What was measured and not yet looked into."""
+    begun: Workload | None = None
+    """What was begun to be measured last."""
 
     def __post_init__(self) -> None:
         """Start the clock, and size the sweeps."""
@@ -160,10 +152,12 @@ class _Run:
         return tuple(workload for workload in self.plan.workloads if workload.name not in measured)
 
     def take_over(self, earlier: Report) -> None:
-        """Continue a run that has finished what is in *earlier*."""
+        """Continue an interrupted run."""
+        earlier = finished_part(earlier, self._sweeps)
         self.created_at, self.resumed_at = earlier.created_at, (*earlier.resumed_at, self.created_at)
         self.predictions += earlier.predictions
-        self.measurements += earlier.measurements
+        for each in earlier.measurements:
+            (self.ended if each.key.workload_name in earlier.unfinished else self.measurements).append(each)
         self.observations += earlier.observations
         self.findings += earlier.findings
         self.explanations += earlier.explanations
@@ -171,9 +165,15 @@ class _Run:
         self.conditions += earlier.conditions
         self.clocks += earlier.machine.clocks if earlier.machine else ()
         self.skipped |= {name: info.skipped for name, info in earlier.workloads.items() if info.skipped}
+        self.restarted |= {name: info.restarted for name, info in earlier.workloads.items()}
         self.timings |= {(each.stage, each.workload): each.seconds for each in earlier.timings}
-        self._sweeps_left = sum(len(self._sweeps[workload.name]) for workload in self.unfinished)
+        self._sweeps_left = sum(len(self._missing(workload)) for workload in self.unfinished)
         self._earlier_s = end_s(earlier)
+
+    def _missing(self, workload: Workload) -> list[Sweep]:
+        """Return the sweeps of a workload that are still to be measured."""
+        ended = {each.key.sweep for each in self.ended if each.key.workload_name == workload.name}
+        return [sweep for sweep in self._sweeps[workload.name] if sweep.name not in ended]
 
     def may_overlap(self, last: Workload, following: Workload) -> bool:
         """Say whether one workload may be measured while what the one before it gave is looked into.
@@ -200,10 +200,43 @@ class _Run:
         present = features(self.measurer.device)
         self.measurer.build_ahead(key for each in workloads for key in programs(each, self._sweeps[each.name], present))
 
+    def specify(self) -> None:
+        """Predict what is to be measured from the specification."""
+        known = {prediction.key for prediction in self.predictions}
+        for workload in self.unfinished:
+            predictions = predict(self.plan.match.device, workload, self.plan.settings.limits)
+            self.predictions += [each for each in predictions if each.key not in known]
+
+    def carry_out(self, save: Save, progress: Progress) -> None:
+        """Measure each workload, and look into what that gave: of GPUs, while the next is measured."""
+        specified = tuple(each for each in self.predictions if each.kind == "specification")
+        try:
+            for workload in self.unfinished:
+                if self.last and not self.may_overlap(self.last.workload, workload):
+                    self.conclude(save)
+                if not workload.primitive:
+                    with self.stage("calibrate", workload):
+                        self.calibrate(workload, specified)
+                self.start(workload)
+                self.conclude(save)
+                self.last = _Ended(workload, self.measurer.finish(progress))
+        except DeviceError as error:
+            self.stopped = str(error)
+        self.conclude(save)
+
     def save(self, save: Save) -> None:
         """Save what there is."""
         with self.stage("save"):
-            save(self.report("partial"))
+            self._saved = self.report("partial")
+            save(self._saved)
+
+    def interrupted(self) -> Report:
+        """Return what was saved last, with the sweeps that have ended since; nothing is derived from them."""
+        report = self._saved
+        begun = [_Ended(self.begun, self.measurer.so_far())] if self.begun else []
+        for each in ([self.last] if self.last else []) + begun:
+            report = with_ended(report, each.workload.name, later(each.measured, self._earlier_s))
+        return report
 
     def _settings(self, workload: Workload) -> Settings:
         """Return the settings of a workload's sweeps, with their share of the time that is left.
@@ -250,21 +283,25 @@ class _Run:
         Raises:
             DeviceError: the device was lost.
         """
-        sweeps = self._sweeps[workload.name]
+        self.begun, sweeps = workload, self._missing(workload)
         self.measurer.start(Order(workload, sweeps, self._settings(workload), self._expected(workload)))
         self._sweeps_left -= len(sweeps)
 
-    def conclude(self, ended: _Ended, save: Save) -> None:
-        """Look into what measuring a workload gave: observe each of its sweeps, compare, explain; save."""
-        workload, dated = ended.workload, later(ended.measured, self._earlier_s)
-        measured, after = dated.measurements, dated.aftermath
+    def conclude(self, save: Save) -> None:
+        """Look into what measuring the last workload gave: observe each of its sweeps, compare, explain; save."""
+        if self.last is None:
+            return
+        workload, dated = self.last.workload, later(self.last.measured, self._earlier_s)
+        after = dated.aftermath
         sweeps = self._sweeps[workload.name]
         read = Conditions(workload=workload.name, readings=after.readings)
         self.conditions.append(read)
-        running_s = sum(measurement.duration_s for measurement in measured)
-        self._spend("measure", workload, running_s)
+        running_s = sum(measurement.duration_s for measurement in dated.measurements)
         self._spend("verify", workload, max(0.0, after.took_s - running_s))
+        measured = self._with_ended(workload, dated.measurements)
+        self._spend("measure", workload, sum(measurement.duration_s for measurement in measured))
         self.measurements += measured
+        self.restarted[workload.name] = both(self.restarted.get(workload.name, ""), dated.restarted)
         with self.stage("evidence", workload):
             self.evidence += code_evidence(workload, self.plan.match.device, measured)
         with self.stage("observe", workload):
@@ -283,6 +320,14 @@ class _Run:
             known = Circumstances(clock_hz, self.measurer.device.timer_resolution_s)
             self._find(Subject(workload, sweeps, self.plan.match.device, self.informed.get(workload.name), known))
         self.save(save)
+        self.last = None
+
+    def _with_ended(self, workload: Workload, measured: Sequence[Measurement]) -> list[Measurement]:
+        """Return the measurements of all sweeps of a workload, with those that an earlier run took out of ``ended``."""
+        before = [each for each in self.ended if each.key.workload_name == workload.name]
+        self.ended = [each for each in self.ended if each not in before]
+        names = [sweep.name for sweep in self._sweeps[workload.name]]
+        return sorted((*before, *measured), key=lambda each: names.index(each.key.sweep))
 
     def _find(self, subject: Subject) -> None:
         """Compare what was observed of a workload with its predictions; explain what is not as predicted.
@@ -309,6 +354,7 @@ class _Run:
             status=status,
             stopped=self.stopped,
             resumed_at=self.resumed_at,
+            unfinished=tuple(dict.fromkeys(each.key.workload_name for each in self.ended)),
             device=match.device,
             match=document.Match(entry=match.entry_id, how=match.how, draft=match.draft, notes=match.notes),
             machine=document.Machine(
@@ -318,9 +364,12 @@ class _Run:
                 vendor_facts=self._state.facts,
             ),
             settings=self.plan.asked,
-            workloads={w.name: document.workload_info(w, self.skipped.get(w.name)) for w in self.plan.workloads},
+            workloads={
+                w.name: document.workload_info(w, self.skipped.get(w.name), self.restarted.get(w.name, ""))
+                for w in self.plan.workloads
+            },
             predictions=tuple(self.predictions),
-            measurements=tuple(self.measurements),
+            measurements=(*self.measurements, *self.ended),
             observations=tuple(self.observations),
             findings=tuple(self.findings),
             explanations=tuple(self.explanations),

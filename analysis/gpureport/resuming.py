@@ -1,34 +1,94 @@
 """An interrupted run that is continued: what of it is kept, and whether it may be. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from gpureport.measure.measurer import Measured
+from gpureport.records import Conditions, SweepKey
 from gpureport.report.document import Report, Settings
 from gpureport.spec.models import Device, PresentDevice
+from gpureport.workloads.model import Sweep
 
 
-def finished_part(report: Report) -> Report:
-    """Return a report with the finished workloads only: those that failed are measured again, as are all after them."""
+def finished_part(report: Report, sweeps: Mapping[str, Sequence[Sweep]]) -> Report:
+    """Return a report with the finished workloads, and the sweeps that had ended of one that was interrupted.
+
+    Workloads that failed are measured again, and so are sweeps of an interrupted one that are not as they were: points
+    depend on the memory that is free.
+
+    Args:
+        report: of the interrupted run.
+        sweeps: of the run that continues it, by workload.
+    """
     measured = {measurement.key.workload_name for measurement in report.measurements}
-    names = measured - set(report.failed_variants)
+    names = measured - set(report.failed_variants) - set(report.unfinished)
+    ended = _unchanged(report, sweeps) & {each.key for each in report.measurements if not each.failed}
+    keys = {key for key in ended if key.workload_name in report.unfinished}
+    unfinished = tuple(name for name in report.unfinished if any(key.workload_name == name for key in keys))
+    read = names.union(unfinished)
     return report.model_copy(
         update={
-            "predictions": tuple(each for each in report.predictions if each.key.workload_name in names),
-            "measurements": tuple(each for each in report.measurements if each.key.workload_name in names),
+            "predictions": tuple(
+                each
+                for each in report.predictions
+                if each.key.workload_name in names or (each.key in keys and each.kind == "specification")
+            ),
+            "measurements": tuple(
+                each for each in report.measurements if each.key.workload_name in names or each.key in keys
+            ),
+            "unfinished": unfinished,
             "observations": tuple(each for each in report.observations if each.key.workload_name in names),
             "findings": tuple(each for each in report.findings if f"{each.workload}/{each.variant}" in names),
             "explanations": tuple(each for each in report.explanations if each.key.workload_name in names),
             "evidence": tuple(each for each in report.evidence if each.workload in names),
-            "conditions": tuple(each for each in report.conditions if each.workload in names),
+            "conditions": tuple(each for each in report.conditions if each.workload in read),
             "timings": tuple(each for each in report.timings if each.workload in names),
-            "workloads": {name: info for name, info in report.workloads.items() if name in names},
+            "workloads": {name: info for name, info in report.workloads.items() if name in read},
         }
     )
 
 
+def _unchanged(report: Report, sweeps: Mapping[str, Sequence[Sweep]]) -> set[SweepKey]:
+    """Return the sweeps of a report with the same points as those of *sweeps*."""
+    points = {(name, sweep.name): list(sweep.points) for name, each in sweeps.items() for sweep in each}
+    return {
+        prediction.key
+        for prediction in report.predictions
+        if prediction.kind == "specification"
+        and points.get((prediction.key.workload_name, prediction.key.sweep))
+        == [each.point.parameters for each in prediction.points]
+    }
+
+
+def with_ended(report: Report, name: str, measured: Measured) -> Report:
+    """Return a report with the sweeps that have ended of an interrupted workload, of which nothing is derived."""
+    known = {each.key for each in report.measurements}
+    ended = tuple(each for each in measured.measurements if each.key not in known and not each.failed)
+    if not ended:
+        return report
+    read = Conditions(workload=name, readings=measured.aftermath.readings)
+    info = report.workloads[name]
+    restarted = both(info.restarted, measured.restarted)
+    return report.model_copy(
+        update={
+            "measurements": (*report.measurements, *ended),
+            "unfinished": tuple(dict.fromkeys((*report.unfinished, name))),
+            "conditions": (*report.conditions, read),
+            "workloads": {**report.workloads, name: info.model_copy(update={"restarted": restarted})},
+        }
+    )
+
+
+def both(first: str, second: str) -> str:
+    """Join two remarks, either of which may be empty."""
+    return "; ".join(filter(None, (first, second)))
+
+
 def end_s(report: Report) -> float:
-    """Return when the last reading was taken, in seconds since the run began."""
-    return max((each.at_s for read in report.conditions for each in read.readings), default=0.0)
+    """Return when the last reading was taken or the last sweep ended, in seconds since the run began."""
+    readings = (each.at_s for read in report.conditions for each in read.readings)
+    sweeps = (each.began_s + each.duration_s for each in report.measurements if each.began_s is not None)
+    return max((*readings, *sweeps), default=0.0)
 
 
 def later(measured: Measured, by_s: float) -> Measured:
@@ -43,7 +103,7 @@ def later(measured: Measured, by_s: float) -> Measured:
         for each in after.readings
     )
     measurements = (each.model_copy(update={"began_s": shifted(each.began_s)}) for each in measured.measurements)
-    return Measured(tuple(measurements), type(after)(readings, after.state, after.took_s))
+    return replace(measured, measurements=tuple(measurements), aftermath=replace(after, readings=readings))
 
 
 def changes(report: Report, version: str, present: PresentDevice, device: Device, settings: Settings) -> str:

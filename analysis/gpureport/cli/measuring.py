@@ -226,7 +226,7 @@ def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None)
     except KeyboardInterrupt:
         what = "nothing was written"
         if saved:
-            what = f"{path} is marked partial and contains the finished workloads; --resume {path} continues the run"
+            what = f"{path} is marked partial and contains the finished sweeps; --resume {path} continues the run"
         raise InterruptionError(f"interrupted; {what}") from None
 
 
@@ -264,9 +264,9 @@ def _close(report: Report, path: Path) -> int:
     Raises:
         GpuReportError: nothing was measured.
     """
-    for missing in (report.failures(), report.gaps()):
-        if missing:
-            note(f"gpureport: {missing}")
+    for told in (report.restarts(), report.failures(), report.gaps()):
+        if told:
+            note(f"gpureport: {told}")
     wrong = wrong_results(report)
     for name in wrong:
         note(f"gpureport: {name} gave wrong results and was not timed; the report says which.")

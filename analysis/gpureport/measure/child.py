@@ -11,9 +11,11 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from multiprocessing.connection import Connection
+from multiprocessing.reduction import ForkingPickler
+from threading import Thread
 
 from gpureport.errors import DeviceError, GpuReportError
 from gpureport.files import scratch_folder
@@ -58,13 +60,15 @@ class Child:
             except OSError as error:
                 raise DeviceError(f"no process can be started for the OpenCL runtime ({error.strerror})") from error
             self._resources = failed.pop_all()
+        self._sending = Thread()
         self._printed = b""
         self._since_s = time.monotonic()
 
     def _start(self, runtime: Runtime, failed: ExitStack) -> None:
         scratch = failed.enter_context(scratch_folder())  # a process that is killed removes no files of its own
         ours, theirs = socket.socketpair()
-        self._connection = failed.enter_context(Connection(ours.detach()))
+        self._socket = failed.enter_context(ours)
+        self._connection = failed.enter_context(Connection(os.dup(ours.fileno())))
         with theirs:
             self._process = subprocess.Popen(  # noqa: S603 - our own module
                 [sys.executable, "-P", "-m", "gpureport.measure.driver_process", str(theirs.fileno())],
@@ -85,10 +89,15 @@ class Child:
         return self._connection.closed
 
     def send(self, name: str, *arguments: object) -> None:
-        """Ask for something; whether the process is still there, :meth:`receive` finds out."""
+        """Ask for something; whether the process is still there and reads it, :meth:`receive` finds out."""
         self._since_s = time.monotonic()
+        request = ForkingPickler.dumps((name, arguments))
+        self._sending = Thread(target=self._deliver, args=(request,), daemon=True)  # it may wait for the process
+        self._sending.start()
+
+    def _deliver(self, request: memoryview) -> None:
         with suppress(OSError):
-            self._connection.send((name, arguments))
+            self._connection.send_bytes(request)
 
     def answer(self, limit_s: float, hear: Callable[[Message], None] | None = None) -> object:
         """Return the answer to what was asked for first; *hear* is told of all messages before it.
@@ -129,8 +138,17 @@ class Child:
             message: Message = self._connection.recv()
         except Exception as error:  # half a message may be any kind of error
             raise EndedError(self._ending(), hung=False) from error
+        except BaseException:  # interrupted within a message: the rest would be taken for the next
+            self.end()
+            raise
         self._since_s = time.monotonic()
         return message
+
+    def arrived(self) -> Iterator[Message]:
+        """Yield the messages that have arrived, without waiting for more."""
+        with suppress(EndedError):
+            while not self.ended and self._connection.poll():
+                yield self.receive(0.0)
 
     def _wait(self, seconds: float) -> None:
         """Wait for a message or output; keep the last of the output."""
@@ -163,6 +181,10 @@ class Child:
             os.killpg(self._process.pid, signal.SIGKILL)
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(_END_S)
+        with suppress(OSError):  # it has been ended before
+            self._socket.shutdown(socket.SHUT_RDWR)
+        if self._sending.is_alive():
+            self._sending.join()
         self._output.close()
         self._resources.close()
 

@@ -56,10 +56,12 @@ class Measured:
     Attributes:
         measurements: one for each sweep.
         aftermath: what is known after them.
+        restarted: how the driver's process ended before, if a new one continued; without loss, but it may be a fault.
     """
 
     measurements: tuple[Measurement, ...]
     aftermath: Aftermath = field(default_factory=Aftermath)
+    restarted: str = ""
 
 
 class Measurer(Protocol):
@@ -98,6 +100,10 @@ class Measurer(Protocol):
         """Wait for the end of what was started; *progress* hears of every sample."""
         ...
 
+    def so_far(self) -> Measured:
+        """Return the sweeps that have ended of what was started last, without waiting and without readings."""
+        ...
+
     def reopen(self) -> None:
         """Close the device and open it again, as another run would find it.
 
@@ -125,6 +131,7 @@ class LocalMeasurer:
         self._watch = Watch(backend, began_s=began_s)
         self._backend = self._watch.counted(backend)
         self._order: Order | None = None
+        self._done: list[Measurement] = []
         self._began_s = 0.0
 
     def __enter__(self) -> Self:
@@ -161,12 +168,18 @@ class LocalMeasurer:
 
     def start(self, order: Order) -> None:
         """Keep the order for :meth:`finish`."""
-        self._order = order
+        self._order, self._done = order, []
 
     def finish(self, progress: Progress) -> Measured:
         """Measure now."""
         assert self._order is not None, "nothing was started"  # noqa: S101 - the caller's fault
-        return Measured(tuple(self.measure(self._order, progress)), self.aftermath())
+        for each in self.measure(self._order, progress):
+            self._done.append(each)
+        return Measured(tuple(self._done), self.aftermath())
+
+    def so_far(self) -> Measured:
+        """Return the sweeps that have ended."""
+        return Measured(tuple(self._done))
 
     def measure(self, order: Order, progress: Progress) -> Iterator[Measurement]:
         """Yield the measurement of each sweep, with the time at which it began."""

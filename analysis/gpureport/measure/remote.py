@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from dataclasses import replace
 from types import TracebackType
 from typing import Self, cast
 
@@ -32,6 +32,8 @@ class RemoteMeasurer:
         """
         self._candidate = candidate
         self._order: Order | None = None
+        self._done: list[Measurement] = []
+        self._endings: list[str] = []  # that cost nothing: a new process continued
         self._building_ahead = False
         self._suspect = False  # a kernel failed: drivers may refuse all that follows in the same process
         self._began_s = self.now()
@@ -61,7 +63,7 @@ class RemoteMeasurer:
         Raises:
             DeviceError: it can no longer be opened, or no longer runs kernels.
         """
-        self._began_s = self.now()
+        self._began_s, self._endings = self.now(), []
         self._replace()
 
     def _replace(self) -> None:
@@ -93,16 +95,19 @@ class RemoteMeasurer:
         """Let the process begin to build."""
         self._building_ahead = True
         self._child.send("build_ahead", tuple(requests))
-        with suppress(EndedError):
+        try:
             self._child.answer(SILENCE_LIMIT_S)
+        except EndedError as error:
+            self._endings.append(f"{error} (before the first workload)")
 
     def compiled(self, workload: Workload, sweeps: Sequence[Sweep]) -> dict[str, tuple[Compilation | None, ...]]:
-        """Let the process build; what ends it is unknown here, and measuring will say why."""
+        """Let the process build; of what ends it nothing is known but that."""
         self._restore()
         self._child.send("compiled", workload, tuple(sweeps))
         try:
             answer = self._child.answer(SILENCE_LIMIT_S)
-        except EndedError:
+        except EndedError as error:
+            self._endings.append(f"{error} (while kernels of {workload.name} were built)")
             return {sweep.name: (None,) * len(sweep.points) for sweep in sweeps}
         return cast("dict[str, tuple[Compilation | None, ...]]", answer)
 
@@ -113,20 +118,23 @@ class RemoteMeasurer:
 
     def start(self, order: Order) -> None:
         """Let the process begin; a new one, if the last has ended or a kernel failed in it."""
+        self._order, self._done = order, []
+        self._ask(order)
+
+    def _ask(self, order: Order) -> None:
         self._restore()
-        self._order = order
         self._child.send("measure", order)
 
     def finish(self, progress: Progress) -> Measured:
         """Wait for the process. Sweeps that its end has cost are skipped, and say why."""
-        order, done, doing = self._order, [], ""
+        order, doing = self._order, ""
         assert order is not None, "nothing was started"  # noqa: S101 - the caller's fault
 
         def hear(message: Message) -> None:
             nonlocal doing
             kind, value = message
             if kind == "item":
-                done.append(cast("Measurement", value))
+                self._done.append(cast("Measurement", value))
             else:
                 doing, share = cast("tuple[str, float]", value)
                 progress.advance(doing, share)
@@ -135,18 +143,31 @@ class RemoteMeasurer:
             aftermath = cast("Aftermath", self._child.answer(SILENCE_LIMIT_S, hear))
         except DeviceError as error:
             self._suspect = True
-            if self._building_ahead and isinstance(error, EndedError) and not error.hung:
-                return self._again(order, progress)
             reason = f"{error} (while {doing or order.workload.name} was measured)"
-            lost = (unmeasured(order.workload, sweep, reason) for sweep in order.sweeps[len(done) :])
-            return Measured((*done, *lost))
-        self._suspect = any(measurement.failed for measurement in done)
-        return Measured(tuple(done), aftermath)
+            if self._building_ahead and isinstance(error, EndedError) and not error.hung:
+                return self._again(order, reason, progress)
+            return self._lost(order, reason)
+        self._suspect = any(measurement.failed for measurement in self._done)
+        return self._measured(self._done, aftermath)
 
-    def _again(self, order: Order, progress: Progress) -> Measured:
-        """Start once more without builds ahead: the crash may have been another workload's build."""
+    def so_far(self) -> Measured:
+        """Return the sweeps that have ended of what was started last, without waiting."""
+        self._done += [cast("Measurement", value) for kind, value in self._child.arrived() if kind == "item"]
+        return Measured(tuple(self._done), restarted="; ".join(self._endings))
+
+    def _again(self, order: Order, reason: str, progress: Progress) -> Measured:
+        """Continue without builds ahead: the crash may have been another workload's build."""
+        self._endings.append(reason)
         try:
-            self.start(order)
+            self._ask(replace(order, sweeps=order.sweeps[len(self._done) :]))
         except DeviceError as error:
-            return Measured(tuple(unmeasured(order.workload, sweep, str(error)) for sweep in order.sweeps))
+            return self._lost(order, str(error))
         return self.finish(progress)
+
+    def _lost(self, order: Order, reason: str) -> Measured:
+        lost = (unmeasured(order.workload, sweep, reason) for sweep in order.sweeps[len(self._done) :])
+        return self._measured([*self._done, *lost], Aftermath())
+
+    def _measured(self, measurements: Sequence[Measurement], aftermath: Aftermath) -> Measured:
+        endings, self._endings = self._endings, []
+        return Measured(tuple(measurements), aftermath, "; ".join(endings))

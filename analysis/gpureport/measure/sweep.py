@@ -59,6 +59,8 @@ def measure_workload(
     Yields:
         A measurement for each sweep; skipped ones say why. Wrong results are never timed.
     """
+    if not sweeps:
+        return
     rng = _rng(settings, workload.name)
     reason, verification, failed = workload.missing(features), None, False
     if reason is None:

@@ -111,10 +111,12 @@ class WorkloadInfo(Record):
     """How bytes or units of work are counted."""
     skipped: str | None = None
     """Why the whole variant was not run, in a sentence."""
+    restarted: str = ""
+    """How the driver's process ended before a new process continued the variant; empty: one process measured all."""
 
 
-def workload_info(workload: "Workload", skipped: str | None = None) -> WorkloadInfo:
-    """Return what *workload* is, in words, and why it was *skipped*, if it was."""
+def workload_info(workload: "Workload", skipped: str | None = None, restarted: str = "") -> WorkloadInfo:
+    """Return what *workload* is, in words, why it was *skipped*, and why its process was *restarted*, if it was."""
     text, _, counting = workload.description.rpartition("ounted: ")
     return WorkloadInfo(
         family=workload.family,
@@ -123,6 +125,7 @@ def workload_info(workload: "Workload", skipped: str | None = None) -> WorkloadI
         description=workload.description,
         counting=counting if text else "",
         skipped=skipped,
+        restarted=restarted,
     )
 
 
@@ -178,6 +181,9 @@ class Report(Record):
     """When the run was continued after it had been interrupted, ISO 8601 times, UTC."""
     device: Device
     match: Match
+    unfinished: Many[str] = ()
+    """Variants (``family/variant``) during which the run was interrupted: of these, the sweeps that had ended are among
+    the measurements, and nothing is derived from them."""
     machine: Machine | None
     """``None``: nothing ran; others published what is in here, or it is predicted only."""
     publication: Publication | None = None
@@ -229,6 +235,17 @@ class Report(Record):
         count = f"{len(failed)} of {len(self.workloads)} workloads"
         return (
             f"{count} could not be measured, because their kernels failed: {_some(list(failed))} (the first: {first})"
+        )
+
+    def restarts(self) -> str:
+        """Say in a sentence during which variants the driver's process ended and nothing is missing; or nothing."""
+        failed = self.failed_variants
+        ended = {name: info.restarted for name, info in self.workloads.items() if info.restarted and name not in failed}
+        if not ended:
+            return ""
+        return (
+            f"the driver's process ended unexpectedly during {_some(list(ended))}, and a new process measured the "
+            f"remaining sweeps (the first: {next(iter(ended.values()))})"
         )
 
     @property

@@ -182,6 +182,7 @@ def _content(report: Report) -> Content:
         "created": readable_time(report.created_at),
         "wrong": wrong_variants(report, found),
         "load": conditions.load_sentences(report),
+        "restarts": sentence(report.restarts()),
         "failures": [sentence(text) for text in (report.failures(), report.gaps()) if text],
         "verdict": answers.verdict(report),
         "sentences": answers.sentences(report, found),
