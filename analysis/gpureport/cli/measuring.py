@@ -17,7 +17,7 @@ from gpureport.cli.rendering import print_written, write_documents
 from gpureport.cli.summary import print_findings, print_surprises
 from gpureport.cli.timing import print_timings
 from gpureport.errors import GpuReportError, InputError
-from gpureport.files import remove_files
+from gpureport.files import is_stream, remove_files
 from gpureport.measure.limits import LONGEST_POINT_S, QUICK_LONGEST_POINT_S, Settings, run_limits
 from gpureport.measure.machine import free_memory_bytes
 from gpureport.measure.measurer import Measurer
@@ -215,6 +215,8 @@ def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None)
 
     def save(report: Report) -> None:
         nonlocal saved
+        if is_stream(path) and report.status == "partial" and not report.stopped:
+            return  # what comes later cannot take its place
         if not saved and path.name == FILE_NAME:
             remove_files(*documents(path.parent))
         saver(report)
