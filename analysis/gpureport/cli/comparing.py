@@ -12,8 +12,9 @@ from gpureport.cli.progress import ProgressBar
 from gpureport.cli.rendering import print_written, write_comparison_files
 from gpureport.cli.tables import Row, print_table
 from gpureport.errors import InputError
+from gpureport.inputs import is_there
 from gpureport.report import Paper
-from gpureport.results import is_there, meant, open_machine, runs_of, short_name, sources_of, unique_names
+from gpureport.results import meant, open_machine, runs_of, short_name, sources_of, unique_names
 from gpureport.text import sentence
 
 if TYPE_CHECKING:

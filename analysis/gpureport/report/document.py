@@ -9,7 +9,7 @@ from pydantic import Field, ValidationError
 
 from gpureport.errors import GpuReportError, InputError
 from gpureport.files import write_file
-from gpureport.inputs import read_json
+from gpureport.inputs import is_there, read_json
 from gpureport.quantities import Amount, Many, Positive, Table, Whole
 from gpureport.records import (
     AGREEMENT,
@@ -302,7 +302,7 @@ def load_report(path: Path) -> Report:
     """
     if path.is_dir():
         path = path / FILE_NAME
-    if not path.exists():
+    if not is_there(path):
         raise InputError(f"{path}: no such file; give a {FILE_NAME}, a published record (YAML), or a folder of these")
     data = read_json(path)
     if not isinstance(data, dict) or "schema_version" not in data:
