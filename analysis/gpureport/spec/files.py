@@ -24,6 +24,7 @@ from gpureport.spec.values import (
     Extents,
     Flag,
     Hertz,
+    Key,
     Leaf,
     Names,
     Number,
@@ -81,7 +82,7 @@ class CacheFields(Strict):
         return {"capacity": data}
 
 
-Levels = Annotated[dict[str, CacheFields | None], Field(max_length=16)]
+Levels = Annotated[dict[Key, CacheFields | None], Field(max_length=16)]
 
 
 class MemoryFields(Strict):
@@ -275,7 +276,7 @@ class ArchitectureFile(File):
     occupancy: Rules
     rates: Rates
     latencies: Latencies
-    pipes: dict[str, Leaf[Names]] = Field(default_factory=dict, max_length=50)
+    pipes: dict[Key, Leaf[Names]] = Field(default_factory=dict, max_length=50)
     """Instruction classes that one pipe executes, one after the other, by the pipe's name."""
 
     @model_validator(mode="after")

@@ -18,7 +18,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
 from gpureport.errors import InputError
-from gpureport.quantities import BOUNDS
+from gpureport.quantities import BOUNDS, Name, once
 from gpureport.units import EXAMPLES, Dimension, parse
 
 SourceKind = Literal["spec", "queried", "measured", "derived", "assumed"]
@@ -77,15 +77,11 @@ Counts = dict[int, Count]
 Sizes = tuple[Annotated[float, Quantity("bytes", zero=True)], ...]
 Scope = Literal["compute_unit", "device"]
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
+Key = Annotated[str, StringConstraints(max_length=200)]
+"""What an entry calls a cache level or a pipe."""
 
 
-def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
-    if len(set(names)) < len(names):
-        raise ValueError("must have each name once")
-    return names
-
-
-Names = Annotated[tuple[str, ...], AfterValidator(_distinct)]
+Names = Annotated[tuple[Name, ...], once("name", str, str)]
 """Instruction classes, each once."""
 _LEAST_SHARE = 0.05
 _EXTENTS = "departure, midpoint and arrival as shares of the capacity, like [0.9, 1.05, 1.3]"
