@@ -10,7 +10,7 @@ from pathlib import Path
 from gpureport import __version__
 from gpureport.cli.choosing import working_device
 from gpureport.cli.console import note
-from gpureport.cli.database import note_override, open_database
+from gpureport.cli.database import note_doubts, note_override, open_database
 from gpureport.cli.options import Request, selected, separated, slug, writing
 from gpureport.cli.progress import ProgressBar
 from gpureport.cli.rendering import print_written, write_documents
@@ -190,6 +190,7 @@ def _planned(request: Request, earlier: _Earlier | None) -> Iterator[tuple[Plan,
         limits = run_limits(present, free_memory_bytes(present), quick=request.quick)
         match = database.match(present)
         note_override(database, match.entry_id)
+        note_doubts(database, [match.device])
         longest_s = QUICK_LONGEST_POINT_S if request.quick else LONGEST_POINT_S
         plan = Plan(
             match=match,
