@@ -13,7 +13,6 @@ from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 
 from gpureport.errors import GpuReportError
-from gpureport.inputs import real_path
 
 _PART = ".part"
 _SCRATCH = "gpureport-tmp-"
@@ -23,6 +22,11 @@ _EARLIER_SCRATCH = "gpureport-new-"
 
 class InUseError(Exception):
     """Another process writes this file."""
+
+
+def real_path(path: Path) -> Path:
+    """Return *path* without symbolic links; unlike ``Path.resolve``, also where links form a loop."""
+    return Path(os.path.realpath(path))
 
 
 def write_file(path: Path, content: str | bytes) -> None:

@@ -6,7 +6,6 @@ can stand for gigabytes, and no tags, which choose how a value is read. Whatever
 """
 
 import json
-import os
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -56,11 +55,6 @@ class Yaml:
     data: object = None
     lines: dict[Steps, int] = field(default_factory=dict)
     repeated: list[tuple[Steps, int, int]] = field(default_factory=list)
-
-
-def real_path(path: Path) -> Path:
-    """Return *path* without symbolic links; unlike ``Path.resolve``, also where links form a loop."""
-    return Path(os.path.realpath(path))
 
 
 def is_there(path: Path) -> bool:

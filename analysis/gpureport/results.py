@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 from gpureport import published
 from gpureport.errors import InputError
-from gpureport.inputs import is_there, real_path
+from gpureport.files import real_path
+from gpureport.inputs import is_there
 from gpureport.report.document import FILE_NAME, Report, load_report
 from gpureport.spec.database import Database
 

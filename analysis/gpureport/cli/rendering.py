@@ -12,7 +12,7 @@ from gpureport.cli.opening import open_all
 from gpureport.cli.options import writing
 from gpureport.cli.progress import ProgressBar
 from gpureport.errors import InputError
-from gpureport.inputs import real_path
+from gpureport.files import real_path
 from gpureport.report import Paper
 from gpureport.report.document import Report
 from gpureport.report.side_by_side import Beside, Side

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from gpureport.data import data_dir
 from gpureport.errors import InputError
-from gpureport.inputs import FileError, read_yaml, real_path
+from gpureport.files import real_path
+from gpureport.inputs import FileError, read_yaml
 from gpureport.spec.clashes import clashes
 from gpureport.spec.database import Database, is_architecture, is_like, load_database, on_host, wrong_ending
 from gpureport.spec.files import ArchitectureFile, DeviceFile
