@@ -224,14 +224,19 @@ def test_a_driver_may_say_more_than_a_report_keeps() -> None:
             "ampere_86",
             "loaded_latency: {value: 1.2",
             "loaded_latency: {value: 1e30",
-            "loaded_latency.value: 1e+30 is out of range",
+            "loaded_latency.value: 1e+30 is out of range; write a number of at most",
         ),
-        ("ampere_86", "schedulers: 4", "schedulers: 4000000000000", "schedulers: 4000000000000 is out of range"),
+        (
+            "ampere_86",
+            "schedulers: 4",
+            "schedulers: 4000000000000",
+            "schedulers: 4000000000000 is out of range; write a number of at most 1,000,000,000",
+        ),
         (
             "ampere_86",
             "ternary: {value: 64,",
             "ternary: {value: 1e-308,",
-            "rates.ternary.value: 1e-308 is out of",
+            "rates.ternary.value: 1e-308 is out of range; write a number of at least 0.000001",
         ),
         (
             "ampere_86",

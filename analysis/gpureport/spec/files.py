@@ -57,7 +57,7 @@ class CacheFields(Strict):
     bandwidth: Leaf[BytesPerCycle] | None = None
     """Bytes a cycle for one compute unit."""
     bandwidth_extent: Leaf[Extents] | None = None
-    """Departure, midpoint and arrival of the cliff in bandwidth, as shares of the usable capacity."""
+    """Onset, midpoint and end of the cliff in bandwidth, as shares of the usable capacity."""
     latency_extent: Leaf[Extents] | None = None
     """The same for one chasing work-item's latency."""
     ordered_extent: Leaf[Extents] | None = None
