@@ -1,7 +1,9 @@
 """``gpureport`` and ``gpureport measure`` on a device that does not exist: files, sentences, exit codes."""
 # ruff: noqa: D103 - the names of the tests say what they check
 
+import fcntl
 import json
+import os
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
@@ -368,6 +370,18 @@ def dispatches_of_the_first_workload() -> int:
         install(patch, lambda: FakeBackend(seconds=seconds), (Copy(),))
         assert main(["measure", "-o", "alone.json"]) == 0
     return count
+
+
+def test_a_pipe_gets_one_report() -> None:
+    """Not each state of it: what comes later cannot take the place of what was written."""
+    os.mkfifo("pipe")
+    reader = os.open("pipe", os.O_RDONLY | os.O_NONBLOCK)
+    fcntl.fcntl(reader, fcntl.F_SETPIPE_SZ, 1 << 20)
+
+    assert main(["measure", "-o", "pipe"]) == 0
+    with os.fdopen(reader, "rb") as pipe:
+        assert Report.model_validate_json(pipe.read()).status == "complete"
+    assert [path.name for path in Path().iterdir()] == ["pipe"]
 
 
 def test_an_interrupted_run_leaves_a_partial_report(fake: pytest.MonkeyPatch, capsys: Captured) -> None:

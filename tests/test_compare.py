@@ -342,7 +342,9 @@ def _curve(name: str, times: list[float]) -> Measurement:
     workload, variant, sweep = name.split("/")
     points = tuple(
         MeasuredPoint.model_construct(
-            point=PointKey.model_construct(label=str(number), work=1.0), samples_s=(time_s,), skipped=None
+            point=PointKey.model_construct(label=str(number), parameters={"number": number}, work=1.0),
+            samples_s=(time_s,),
+            skipped=None,
         )
         for number, time_s in enumerate(times)
     )

@@ -6,12 +6,12 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from gpureport import files
+from gpureport.cli.options import writing
 from gpureport.errors import GpuReportError
 from gpureport.files import InUseError, reserved, scratch_folder, write_file
 
@@ -41,17 +41,14 @@ def holding(what: str, temporary: Path) -> subprocess.Popen[str]:
 
 
 @pytest.fixture
-def _full(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A disk that takes half of what is written."""
-    write = Path.write_bytes
+def _full(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk that takes half of what is written, and says so when it is to keep it."""
 
-    def half(path: Path, data: bytes) -> int:
-        write(path, data[: len(data) // 2])
-        raise OSError(28, "No space left on device", str(path))
+    def half(handle: int) -> None:
+        os.truncate(handle, os.fstat(handle).st_size // 2)
+        raise OSError(28, "No space left on device")
 
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "write_bytes", half)
-        yield
+    monkeypatch.setattr(os, "fsync", half)
 
 
 @pytest.mark.usefixtures("_full")
@@ -83,6 +80,40 @@ def test_what_is_no_file_stays_what_it_is(tmp_path: Path) -> None:
     assert os.read(reader, 100) == b"text"
     assert pipe.is_fifo()
     os.close(reader)
+
+
+def test_the_content_is_on_the_disk_before_it_takes_the_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, kept = tmp_path / "report.json", list[tuple[int, bool]]()
+    monkeypatch.setattr(os, "fsync", lambda handle: kept.append((os.fstat(handle).st_size, path.exists())))
+    write_file(path, "text")
+    assert kept == [(4, False)]
+
+
+def test_a_loop_of_links_makes_place_for_the_file(tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    write_file(tmp_path / "loop", "text")
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["text"]
+
+
+@pytest.mark.parametrize("path", ["/dev/full", "/dev/null", "pipe"])
+def test_a_device_or_pipe_is_neither_reserved_nor_overwritten(path: str, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    before = set(Path("/dev").iterdir())
+    with writing((tmp_path / path,), force=False):
+        assert set(Path("/dev").iterdir()) == before
+        assert [each.name for each in tmp_path.iterdir()] == ["pipe"]
+
+
+def test_what_goes_to_standard_output_stands_between_what_is_printed(tmp_path: Path) -> None:
+    """Also where that is a file, whose name another one would otherwise take."""
+    program = "print('a'); write_file(Path('/dev/stdout'), 'b\\n'); print('c')"
+    before = set(Path("/dev").iterdir())
+    with (tmp_path / "out").open("wb") as out:
+        command = f"from pathlib import Path; from gpureport.files import write_file\n{program}"
+        subprocess.run([*PYTHON, command], stdout=out, check=True)
+    assert (tmp_path / "out").read_text() == "a\nb\nc\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    assert set(Path("/dev").iterdir()) == before
 
 
 def test_one_process_writes_at_a_time(tmp_path: Path) -> None:
@@ -119,6 +150,7 @@ def test_a_scratch_folder_is_removed_also_if_its_process_was_killed(temporary: P
     killed.send_signal(signal.SIGKILL)
     killed.communicate()
     (temporary / "gpureport-tmp-file").touch()
+    (temporary / "gpureport-new-of-an-earlier-version").mkdir()
 
     with scratch_folder() as folder:
         assert folder.parent == temporary
@@ -127,6 +159,23 @@ def test_a_scratch_folder_is_removed_also_if_its_process_was_killed(temporary: P
     assert set(temporary.iterdir()) == {left, temporary / "gpureport-tmp-file"}
     running.communicate("\n")
     assert not left.exists()
+
+
+def test_a_scratch_folder_that_is_removed_before_it_is_locked_is_made_again(
+    temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that none can stay without a lock, whenever its process is killed."""
+    make, made = tempfile.mkdtemp, list[str]()
+
+    def removed(**options: str) -> str:
+        made.append(make(**options))
+        if len(made) == 1:
+            files._remove_abandoned()
+        return made[-1]
+
+    monkeypatch.setattr(files.tempfile, "mkdtemp", removed)
+    with scratch_folder() as folder:
+        assert [str(folder)] == made[1:] == [str(path) for path in temporary.iterdir()]
 
 
 def test_without_room_for_temporary_files_a_sentence_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

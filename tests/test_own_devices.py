@@ -9,6 +9,7 @@ from gpureport.cli import main
 from gpureport.data import data_dir, own_device_dirs
 from gpureport.spec.database import load_database
 from tests.fake_backend import PRESENT
+from tests.fake_run import install
 from tests.present import stand_in
 
 Captured = pytest.CaptureFixture[str]
@@ -170,3 +171,41 @@ def test_the_shipped_folder_is_nobody_s_own() -> None:
     database = load_database([data_dir("devices")], [data_dir("devices")])
 
     assert not any(entry.own for entry in database.entries.values())
+
+
+@pytest.mark.parametrize("command", ["predict mine", "predict mine twin", "measure -o r.json", "-o out --no-pdf"])
+def test_implausible_values_of_ones_own_are_said_where_they_are_used(
+    config: Path, command: str, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    """Of the entry and of its architecture, each once, as the check says them."""
+    install(monkeypatch)
+    stand_in(monkeypatch, A40)
+    (config / "architectures").mkdir()
+    shipped = (data_dir("devices") / "architectures" / "ampere_86.yaml").read_text()
+    (config / "architectures" / "odd.yaml").write_text(shipped.replace("schedulers: 4", "schedulers: 400"))
+    odd = (("ampere_86", "odd"), ("6 MiB", "{capacity: 6 MiB, sector: 48 B}"))
+    entry(config, "mine", *odd, ("name: NVIDIA A40", "name: Mine"))
+    if "twin" in command:
+        entry(config, "twin", *odd[:1], ("name: NVIDIA A40", "name: Twin"))
+    main(["devices", "check", str(config)])
+    checked = [line for line in capsys.readouterr().out.splitlines() if ": warning: " in line and "opencl" not in line]
+    assert len(checked) == 2
+
+    assert main(command.split()) == 0
+    said = capsys.readouterr().err.splitlines()
+    assert sorted(line for line in said if ": warning: " in line) == sorted(checked)
+
+
+@pytest.mark.parametrize("sector", ["48 B", "256 B"])
+def test_a_line_has_whole_sectors(config: Path, sector: str, capsys: Captured) -> None:
+    """In an architecture, which is then the only file at fault, and in a device."""
+    (config / "architectures").mkdir()
+    shipped = (data_dir("devices") / "architectures" / "ampere_86.yaml").read_text()
+    wrong = shipped.replace("sector: {value: 32 B", f"sector: {{value: {sector}", 1)
+    (config / "architectures" / "odd.yaml").write_text(wrong)
+    entry(config, "mine", ("ampere_86", "odd"))
+    entry(config, "other", ("6 MiB", f"{{capacity: 6 MiB, sector: {sector}}}"), ("name: NVIDIA A40", "name: B"))
+
+    assert main(["devices", "check", str(config)]) == 0
+    odd = [line for line in capsys.readouterr().out.splitlines() if f"no multiple of the sector of {sector}" in line]
+    assert [Path(line.split(":")[0]).name for line in odd] == ["odd.yaml", "other.yaml"]

@@ -186,6 +186,35 @@ def test_a_folder_of_records_gives_a_report_each(tmp_path: Path) -> None:
     ]
 
 
+@pytest.fixture
+def one_wrong(tmp_path: Path) -> Path:
+    """A folder of three records, the first of which is wrong."""
+    folder = tmp_path / "published"
+    folder.mkdir()
+    text = (FOLDER / "rx_570_bit_transpose.yaml").read_text()
+    for name, content in (("a", text.replace("series:", "sereis:")), ("b", text), ("c", text)):
+        (folder / f"{name}.yaml").write_text(content)
+    return folder
+
+
+@pytest.mark.parametrize("command", ["render --no-pdf --force", "validate --times", "compare"])
+def test_a_wrong_record_of_a_folder_is_named_and_left_out(command: str, one_wrong: Path, capsys: Captured) -> None:
+    """The others are used; one that is named itself is an error, as is a folder of which none is right."""
+    assert main([*command.split(), str(one_wrong)]) == 0
+    captured = capsys.readouterr()
+    assert captured.err.startswith(f"Left out: {one_wrong / 'a.yaml'}:")
+    assert captured.err.count("\n") == 1
+    assert "b" in captured.out
+    assert not (one_wrong / "a").exists()
+
+    assert main([*command.split(), str(one_wrong / "a.yaml"), str(one_wrong / "b.yaml")]) == 2
+    for name in ("b", "c"):
+        (one_wrong / f"{name}.yaml").write_text("")
+    assert main([*command.split(), str(one_wrong)]) == 2
+    for line in capsys.readouterr().err.splitlines():
+        assert line.startswith(f"gpureport: {one_wrong / 'a.yaml'}:")
+
+
 def test_several_records_give_a_report_each(tmp_path: Path) -> None:
     """As a shell writes them for ``*.yaml``: beside each, or each in a folder of its own below the one said."""
     records = [tmp_path / "one.yaml", tmp_path / "two.yaml"]

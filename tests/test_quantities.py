@@ -1,5 +1,6 @@
 """Numbers that no device and no run can have: refused where they are read, in one sentence."""
 
+import copy
 import json
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -9,8 +10,10 @@ import pytest
 
 from gpureport import published
 from gpureport.cli import main
+from gpureport.compare.excerpt import read_excerpt
 from gpureport.data import data_dir
 from gpureport.errors import InputError
+from gpureport.measure.describe import describe
 from gpureport.report.document import load_report
 from gpureport.spec import plausibility
 from gpureport.spec.check import check_file
@@ -89,7 +92,11 @@ def test_no_time_and_no_work_are_none(path: Steps, data: dict[str, Any], tmp_pat
     ("path", "value", "sentence"),
     [
         ((*POINT, "taken_at_s"), [1.0], "must have as many values in taken_at_s as in samples_s, or none"),
-        (("device", "caches", 0, "latency_extent", "midpoint"), 9, "must ascend from departure through midpoint"),
+        (
+            ("device", "caches", 0, "latency_extent", "midpoint"),
+            9,
+            "must ascend from onset .departure. through",
+        ),
         (("device", "architecture", "pipes"), {"A": ["local", "local"]}, "must have each name once"),
         (
             ("device", "architecture", "occupancy"),
@@ -115,6 +122,101 @@ def test_numbers_that_contradict_each_other_are_refused(
         load_report(tmp_path)
 
 
+def _report(data: dict[str, Any], folder: Path) -> str:
+    """Write a report that is wrong, and return what both of its readers say of it: that of a part says nothing."""
+    (folder / "report.json").write_text(json.dumps(data))
+    assert read_excerpt(folder) is None
+    with pytest.raises(InputError) as caught:
+        load_report(folder)
+    assert len(str(caught.value)) < 300
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("path", "what"),
+    [
+        (("predictions",), "prediction"),
+        (("measurements",), "sweep"),
+        (("observations",), "sweep"),
+        (("predictions", 0, "points"), "point"),
+        (("measurements", 0, "points"), "point"),
+        (("observations", 0, "points"), "point"),
+    ],
+)
+def test_nothing_is_there_twice(path: Steps, what: str, data: dict[str, Any], tmp_path: Path) -> None:
+    """The sentence names the list and what is repeated."""
+    items: Any = data
+    for step in path:
+        items = items[step]
+    items.append(copy.deepcopy(items[0]))
+    name = items[0]["key"]["variant"] if what != "point" else items[0]["point"]["label"]
+
+    told = _report(data, tmp_path)
+    assert f"{path[-1]} is wrong: it must have each {what} once; " in told
+    assert name in told
+
+
+@pytest.mark.parametrize("value", ["", "yesterday", "2026-11-22", "2026-13-01T00:00:00", "20261122T140411", "9" * 100])
+@pytest.mark.parametrize("path", [("created_at",), ("resumed_at", 0), ("measurements", 0, "started_at")])
+def test_a_time_is_one(path: Steps, value: str, data: dict[str, Any], tmp_path: Path) -> None:
+    """When a sweep was measured may be left open."""
+    data["resumed_at"] = ["2026-11-22T14:04:11+00:00"]
+    _set(data, path, value)
+    (tmp_path / "report.json").write_text(json.dumps(data))
+
+    if value or len(path) < 3:
+        with pytest.raises(InputError, match="must be a date and time in ISO 8601, like 2026-"):
+            load_report(tmp_path)
+    else:
+        assert load_report(tmp_path).measurements[0].started_at == ""
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ("device", "name"),
+        ("device", "caches", 0, "name"),
+        ("machine", "cpu"),
+        ("machine", "opencl", "driver"),
+        ("predictions", 0, "key", "sweep"),
+        (*POINT, "point", "label"),
+        ("settings", "workloads", 0),
+    ],
+    ids=lambda path: ".".join(map(str, path)),
+)
+def test_a_name_has_a_length(path: Steps, data: dict[str, Any], tmp_path: Path) -> None:
+    """Far beyond that of any device or driver."""
+    data["settings"]["workloads"] = ["memory"]
+    _set(data, path, "x" * 1000)
+    (tmp_path / "report.json").write_text(json.dumps(data))
+    assert load_report(tmp_path)
+
+    _set(data, path, "x" * 1001)
+    assert "is wrong: it must have at most 1000 characters" in _report(data, tmp_path)
+
+
+def test_a_machine_has_a_core(data: dict[str, Any], tmp_path: Path) -> None:
+    """One at least."""
+    data["machine"]["cores"] = 0
+    assert "machine.cores is wrong: it must be greater than or equal to 1" in _report(data, tmp_path)
+
+
+def test_names_of_levels_have_a_length_in_entries(tmp_path: Path) -> None:
+    """So that no record is made of one that it cannot have."""
+    path = tmp_path / "mine.yaml"
+    path.write_text(f"name: A\nvendor: B\narchitecture: turing_75\ncaches: {{L2: 4 MiB, {'L' * 300}: 1 MiB}}\n")
+
+    assert any("must have at most 200 characters" in problem.message for problem in check_file(path))
+
+
+def test_a_driver_may_say_more_than_a_report_keeps() -> None:
+    """Its names are cut, so that the run goes on."""
+    present = describe(0, "x" * 5000, "1", lambda query: "y " * 5000 if query in ("NAME", "EXTENSIONS") else None)
+
+    assert len(present.platform) == len(present.name) == 1000
+    assert present.extensions == ("y",) * 5000
+
+
 @pytest.mark.parametrize(
     ("name", "old", "new", "sentence"),
     [
@@ -122,14 +224,19 @@ def test_numbers_that_contradict_each_other_are_refused(
             "ampere_86",
             "loaded_latency: {value: 1.2",
             "loaded_latency: {value: 1e30",
-            "loaded_latency.value: 1e+30 is out of range",
+            "loaded_latency.value: 1e+30 is out of range; write a number of at most",
         ),
-        ("ampere_86", "schedulers: 4", "schedulers: 4000000000000", "schedulers: 4000000000000 is out of range"),
+        (
+            "ampere_86",
+            "schedulers: 4",
+            "schedulers: 4000000000000",
+            "schedulers: 4000000000000 is out of range; write a number of at most 1,000,000,000",
+        ),
         (
             "ampere_86",
             "ternary: {value: 64,",
             "ternary: {value: 1e-308,",
-            "rates.ternary.value: 1e-308 is out of",
+            "rates.ternary.value: 1e-308 is out of range; write a number of at least 0.000001",
         ),
         (
             "ampere_86",
@@ -195,6 +302,15 @@ def test_a_published_time_that_cannot_be_is_refused(value: str, tmp_path: Path) 
     path.write_text(RECORD.read_text().replace("[8, 117.1]", f"[8, {value}]"))
 
     with pytest.raises(InputError, match=r"record\.yaml:\d+: series\.0\.rows\.3"):
+        published.load(path)
+
+
+def test_a_point_that_is_published_twice_is_refused(tmp_path: Path) -> None:
+    """The sentence names both rows."""
+    path = tmp_path / "record.yaml"
+    path.write_text(RECORD.read_text().replace("[8, 117.1]", "[8, 117.1]\n      - [8, 117.2]"))
+
+    with pytest.raises(InputError, match=r"record\.yaml:\d+: series\.0\.rows\.4: is of the same point as rows\.3"):
         published.load(path)
 
 

@@ -84,8 +84,8 @@ def test_what_todays_workloads_do_not_know_is_named() -> None:
     report = fake_report()
     older = report.model_dump(mode="json")
     for part in (older["predictions"][0], older["measurements"][0]):
-        for point in part["points"]:
-            point["point"]["parameters"] = {"words": 64}
+        for number, point in enumerate(part["points"], 1):
+            point["point"]["parameters"] = {"words": number}
 
     result = report_result(Report.model_validate(older), "fake", load_database(), [Copy()])
 

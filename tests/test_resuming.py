@@ -144,9 +144,18 @@ Change = Callable[[Report], Report]
             "entry of X has changed",
         ),
         (lambda r: r.model_copy(update={"machine": None}), "nothing in it was measured"),
-        (lambda r: r.model_copy(update={"settings": r.settings.model_copy(update={"seed": 9})}), "something else"),
+        (lambda r: _asked(r, seed=9), "(seed: 9 then, 3 now)"),
+        (
+            lambda r: _asked(r, quick=False, workloads=("memory",)),
+            "(quick: no then, yes now, workloads: memory then, none",
+        ),
         (lambda r: _present(r, name="Other"), "measured on Other (Fake Platform"),
-        (lambda r: _present(r, compute_units=5), "on another Fake Device, or on one that was set up differently"),
+        (lambda r: _present(r, compute_units=5), "set up differently (compute units: 5 then, 4 now)"),
+        (
+            lambda r: _present(r, board="X", extensions=("cl_x",)),
+            "extensions: cl_x then, cl_khr_fp64 now, board: X then, unknown",
+        ),
+        (lambda r: _present(r, max_work_item_sizes=(1, 2, 3)), "(max work item sizes: 1, 2, 3 then, "),
         (lambda r: _present(r, index=7), ""),
     ],
 )
@@ -157,6 +166,10 @@ def test_each_change_is_named(change: Change, told: str) -> None:
     found = changes(change(report), *args)
     assert told in found
     assert bool(told) == bool(found)
+
+
+def _asked(report: Report, **values: object) -> Report:
+    return report.model_copy(update={"settings": report.settings.model_copy(update=values)})
 
 
 def _present(report: Report, **values: object) -> Report:

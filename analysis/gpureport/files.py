@@ -5,45 +5,83 @@ import fcntl
 import glob
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from stat import S_ISDIR, S_ISREG
 
 from gpureport.errors import GpuReportError
 
 _PART = ".part"
 _SCRATCH = "gpureport-tmp-"
+_EARLIER_SCRATCH = "gpureport-new-"
+"""The same of folders that earlier versions left behind if they were killed while they made one."""
 
 
 class InUseError(Exception):
     """Another process writes this file."""
 
 
-def write_file(path: Path, content: str | bytes) -> None:
-    """Write a file, and its folder if need be: all of it, or nothing.
+def real_path(path: Path) -> Path:
+    """Return *path* without symbolic links; unlike ``Path.resolve``, also where links form a loop."""
+    return Path(os.path.realpath(path))
 
-    The content goes to a temporary file in the same folder, which then takes the name. A link stays a link; what is no
-    regular file (a pipe, ``/dev/stdout``) is written to directly.
+
+def write_file(path: Path, content: str | bytes) -> None:
+    """Write a file, and its folder if need be: all of it, or nothing, even if the power fails.
+
+    The content goes to a temporary file in the same folder, which then takes the name. A link stays a link. What is a
+    stream (see :func:`is_stream`) is written to directly.
 
     Raises:
         GpuReportError: it cannot be written.
     """
     data = content.encode() if isinstance(content, str) else content
     try:
+        if is_stream(path):
+            _send(path, data)
+            return
         path.parent.mkdir(parents=True, exist_ok=True)
-        _write(path.resolve(), data)
+        _write(real_path(path), data)
     except OSError as error:
         raise GpuReportError(f"{path}: cannot be written ({error.strerror})") from error
 
 
+def is_stream(path: Path) -> bool:
+    """Return whether *path* is a device, a pipe, or this process's own output, wherever that is redirected to."""
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):
+        return False
+    return not (S_ISREG(mode) or S_ISDIR(mode)) or _own_output(path) is not None
+
+
+def _own_output(path: Path) -> int | None:
+    """Return the descriptor of standard output or error, if *path* is the same file."""
+    for descriptor in (1, 2):
+        with suppress(OSError):  # it is closed
+            if os.path.samestat(path.stat(), os.fstat(descriptor)):
+                return descriptor
+    return None
+
+
+def _send(path: Path, data: bytes) -> None:
+    """Write to a stream, after what was printed to it before."""
+    own = _own_output(path)
+    sys.stdout.flush()
+    with os.fdopen(os.open(path, os.O_WRONLY) if own is None else os.dup(own), "wb") as stream:
+        stream.write(data)
+
+
 def _write(path: Path, data: bytes) -> None:
-    if path.exists() and not path.is_file():
-        path.write_bytes(data)
-        return
     temporary = path.with_name(f".{path.name}.{os.getpid()}{_PART}")
     try:
-        temporary.write_bytes(data)
+        with temporary.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())  # else the name may be on the disk before the content
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
@@ -93,11 +131,7 @@ def scratch_folder() -> Iterator[Path]:
     """
     try:
         _remove_abandoned()
-        made = Path(tempfile.mkdtemp(prefix="gpureport-new-"))
-        handle = os.open(made, os.O_RDONLY)
-        with suppress(OSError):  # some file systems have no locks
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        folder = made.rename(made.with_name(made.name.replace("gpureport-new-", _SCRATCH)))
+        folder, handle = _locked_folder()
     except OSError as error:
         raise GpuReportError(no_scratch(error)) from error
     try:
@@ -140,9 +174,23 @@ def _locked(path: Path) -> int:
         os.close(handle)  # whoever had locked it has just removed it
 
 
+def _locked_folder() -> tuple[Path, int]:
+    """Make a temporary folder, and lock it until the handle is closed, where the file system has locks."""
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=_SCRATCH))
+        with suppress(FileNotFoundError):  # another process took it for abandoned before it was locked
+            handle = os.open(folder, os.O_RDONLY)
+            with suppress(OSError):  # some file systems have no locks
+                fcntl.flock(handle, fcntl.LOCK_EX)
+            if folder.exists():
+                return folder, handle
+            os.close(handle)
+
+
 def _remove_abandoned() -> None:
     """Remove folders that no process has locked any more."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{_SCRATCH}*"):
+    root = Path(tempfile.gettempdir())
+    for folder in (*root.glob(f"{_SCRATCH}*"), *root.glob(f"{_EARLIER_SCRATCH}*")):
         with suppress(OSError):
             handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
             try:

@@ -6,11 +6,11 @@ can stand for gigabytes, and no tags, which choose how a value is read. Whatever
 """
 
 import json
-import os
 import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from errno import ELOOP
 from itertools import accumulate
 from math import isinf
 from pathlib import Path
@@ -57,9 +57,15 @@ class Yaml:
     repeated: list[tuple[Steps, int, int]] = field(default_factory=list)
 
 
-def real_path(path: Path) -> Path:
-    """Return *path* without symbolic links; unlike ``Path.resolve``, also where links form a loop."""
-    return Path(os.path.realpath(path))
+def is_there(path: Path) -> bool:
+    """Say whether there is a file, or a loop of links; not if the system refuses the name, as one that is too long."""
+    try:
+        path.stat()
+    except OSError as error:
+        return error.errno == ELOOP
+    except ValueError:
+        return False
+    return True
 
 
 def read_yaml(path: Path) -> Yaml:
@@ -108,7 +114,8 @@ def _bytes(path: Path, most_bytes: int) -> bytes:
         with path.open("rb") as file:
             content = file.read(most_bytes + 1)
     except OSError as error:
-        raise FileError(str(path), f"cannot be read: {error.strerror}") from None
+        loop = error.errno == ELOOP
+        raise FileError(str(path), _LOOP if loop else f"cannot be read: {error.strerror}") from None
     if len(content) > most_bytes:
         raise FileError(str(path), f"is larger than {most_bytes >> 10} KiB, the most that is read")
     return content
@@ -124,6 +131,7 @@ def _read(path: Path, most_bytes: int) -> str:
         raise FileError(str(path), "is not text in UTF-8; give a text file, saved as UTF-8", line) from None
 
 
+_LOOP = "is a loop of symbolic links, which leads to no file; name the file itself"
 _TOO_DEEP = f"is nested more than {MOST_LEVELS} levels deep"
 _HALF = re.compile(
     r"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}"

@@ -1,14 +1,20 @@
-"""Numbers as records and entries have them: finite, with the sign that they can have, within bounds.
+"""Values as records and entries have them: numbers, names, times, and lists without repetitions.
 
-The bounds lie far beyond what any device or run has. Within them, nothing that is computed overflows.
+Numbers are finite, with the sign that they can have, within bounds; names have a greatest length. The bounds lie far
+beyond what any device or run has. Within them, nothing that is computed overflows.
 """
 
+from collections import Counter
+from collections.abc import Callable, Hashable
+from datetime import datetime
 from math import log
-from typing import Annotated, TypeVar
+from re import match
+from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, FailFast, Field
 from pydantic.fields import FieldInfo
 
+from gpureport.text import quoted
 from gpureport.units import Dimension
 
 BOUNDS: dict[Dimension, tuple[float, float]] = {
@@ -43,6 +49,48 @@ Many = Annotated[tuple[T, ...], FailFast()]
 
 Table = Annotated[dict[K, T], BeforeValidator(_few)]
 """A mapping of few entries."""
+
+MOST_NAME = 1000
+Name = Annotated[str, Field(max_length=MOST_NAME)]
+"""What something is called: a device, a driver, a sweep, a unit."""
+Id = Annotated[str, Field(max_length=4096)]
+"""Of a database entry: the path of its file, as long as a path may be."""
+
+
+def _moment(text: str) -> str:
+    try:
+        datetime.fromisoformat(text)
+        right = match(r"\d{4}-\d\d-\d\dT\d\d:\d\d", text)
+    except ValueError:
+        right = None
+    if not right:
+        raise ValueError("must be a date and time in ISO 8601, like 2026-11-22T14:04:11+00:00")
+    return text
+
+
+Moment = Annotated[Name, AfterValidator(_moment)]
+"""An ISO 8601 time."""
+MomentIfKnown = Annotated[Name, AfterValidator(lambda text: text and _moment(text))]
+"""The same, or empty."""
+
+
+def once(what: str, key: Callable[[Any], Hashable], name: Callable[[Any], object]) -> AfterValidator:
+    """Refuse a list that has something twice.
+
+    Args:
+        what: each item is.
+        key: what tells items apart.
+        name: what an item is called in the message.
+    """
+
+    def check(items: tuple[T, ...]) -> tuple[T, ...]:
+        counts = Counter(map(key, items))
+        twice = next((item for item in items if counts[key(item)] > 1), None) if len(counts) < len(items) else None
+        if twice is not None:
+            raise ValueError(f"must have each {what} once; {quoted(str(name(twice)))} is there twice")
+        return items
+
+    return AfterValidator(check)
 
 
 def _within(dimension: Dimension) -> FieldInfo:

@@ -22,10 +22,13 @@ from gpureport.quantities import (
     Count,
     Items,
     Many,
+    MomentIfKnown,
+    Name,
     Rough,
     RoughShare,
     Table,
     Whole,
+    once,
 )
 
 
@@ -49,10 +52,10 @@ class Metric(Record):
 
     kind: Literal["rate", "time"]
     """``rate``: value = work / time (higher is better). ``time``: value = time / work (lower is better)."""
-    unit: str
+    unit: Name
     """The unit of the work: ``B`` (bytes as counted in the workload's title), ``cells``, ``particles``,
     ``matrices``, ``loads``, ``launches``, ``groups``."""
-    label: str
+    label: Name
     """What the reader sees on the axis, without the unit: ``read bandwidth``, ``latency``."""
 
     def value(self, work: float, time_s: float) -> float:
@@ -66,17 +69,17 @@ class Axis(Record):
     quantity: Literal["working_set", "work_items", "work_group", "case"]
     """``working_set``: x is bytes; ``work_items``: x is a count; ``work_group``: x is the shape's index; ``case``: x
     numbers separate cases (an instruction, a stride), each of which is held against its own prediction."""
-    label: str
+    label: Name
 
 
 class SweepKey(Record):
     """Which curve: the identity that predictions, measurements, observations and findings share."""
 
-    workload: str
+    workload: Name
     """The family, e.g. ``game_of_life``."""
-    variant: str
+    variant: Name
     """The variant, e.g. ``packed64``."""
-    sweep: str
+    sweep: Name
     """The sweep, e.g. ``grid_size``."""
 
     def __str__(self) -> str:
@@ -92,9 +95,9 @@ class SweepKey(Record):
 class PointKey(Record):
     """One point of a sweep: what was asked for, and its size in the units that models and plots use."""
 
-    label: str
+    label: Name
     """How a table names it, e.g. ``4096 x 4096`` or ``16 x 16``."""
-    parameters: Table[str, Whole]
+    parameters: Table[Name, Whole]
     work: CompactPositive
     """Units of work of one dispatch (in-kernel repeats included), see :class:`Metric`."""
     work_items: Items
@@ -102,6 +105,10 @@ class PointKey(Record):
     """Footprint: all lines of all buffers touched between reuses."""
     x: Compact
     """Position on the sweep's axis."""
+
+
+POINTS_ONCE = once("point", lambda each: frozenset(each.point.parameters.items()), lambda each: each.point.label)
+"""Of a sweep."""
 
 
 class Occupancy(Record):
@@ -118,7 +125,7 @@ class Occupancy(Record):
     max_waves_per_compute_unit: Whole
     fraction: Amount
     """Resident waves / most waves a compute unit holds, 0…1."""
-    limiter: str
+    limiter: Name
     """``work-groups``, ``waves``, ``registers``, ``local memory``, or ``work-group size`` if none fits."""
 
 
@@ -130,12 +137,12 @@ class PredictedPoint(Record):
     """Predicted time of one dispatch."""
     value: CompactPositive
     """The same in the sweep's metric."""
-    ceilings_s: Table[str, Compact]
+    ceilings_s: Table[Name, Compact]
     """Time that each ceiling alone would take: ``launch``, ``groups``, ``latency``, ``L1``, ``L2``, ``DRAM``,
     ``int32``, ``shuffle``, …"""
-    binding: str
+    binding: Name
     """The largest of the ceilings."""
-    level: str = ""
+    level: Name = ""
     """The memory level that mostly serves the working set."""
     operations: Compact = 0.0
     """Lane operations of the dispatch, all classes but memory (the roofline's y = operations / time)."""
@@ -151,10 +158,10 @@ class CurveFeature(Record):
 
     feature: Feature
     position: Position
-    level: str
+    level: Name
     """Which level it belongs to: ``L2`` (the level that gives out), ``device`` (taper), ``DRAM`` (plateau)."""
     value: CompactPositive
-    unit: str
+    unit: Name
     """``B`` for cliffs, ``work-items`` for tapers, the metric's unit (``B/s``, ``s``, ``cells/s``) for rates."""
     ci_low: CompactPositive | None = None
     ci_high: CompactPositive | None = None
@@ -167,9 +174,9 @@ class CurveFeature(Record):
 class Sensitivity(Record):
     """How much a prediction hangs on one fact of the device."""
 
-    fact: str
+    fact: Name
     """Dotted path of the value, as in ``Device.provenance``: ``memory.bandwidth``; ``model``: the model's own error."""
-    kind: str
+    kind: Name
     """Where it comes from, see :class:`Provenance`; ``here``: measured by the run itself."""
     uncertainty: Rough
     """One standard deviation of the fact, relative."""
@@ -182,7 +189,7 @@ class Sensitivity(Record):
 class Sum(Record):
     """One line of the arithmetic behind a predicted number."""
 
-    name: str
+    name: Name
     """What it gives: ``t(L2)`` is the time of a ceiling, a letter an intermediate result; the last is ``time``."""
     formula: str
     """In names of facts, of what the workload asks, and of earlier sums."""
@@ -194,7 +201,7 @@ class Sum(Record):
 class Arithmetic(Record):
     """How the model came to the time of one point."""
 
-    point: str
+    point: Name
     """As tables name it."""
     sums: Many[Sum]
 
@@ -207,13 +214,13 @@ class Prediction(Record):
     """``specification``: from the YAML entry alone. ``calibrated``: plus measured primitives of other workloads."""
     metric: Metric
     axis: Axis
-    points: Many[PredictedPoint]
+    points: Annotated[Many[PredictedPoint], POINTS_ONCE]
     features: Many[CurveFeature]
     occupancy: Many[Occupancy]
     """One entry a work-group shape that the sweep uses."""
     notes: Many[str] = ()
     """What was assumed, in sentences."""
-    made_at: str = ""
+    made_at: MomentIfKnown = ""
     """ISO 8601 time, UTC."""
     sensitivities: Many[Sensitivity] = ()
     """Facts that its interval comes from, the greatest share first; those of little share are left out."""
@@ -252,9 +259,9 @@ class MeasuredPoint(Record):
 class MachineCode(Record):
     """What a kernel's compiled code consists of. Counts are static: an instruction of a loop counts once."""
 
-    form: str
+    form: Name
     """What was read: ``PTX`` (NVIDIA's virtual instructions, before ptxas), ``x86-64``, ``AArch64``."""
-    counts: Table[str, Whole]
+    counts: Table[Name, Whole]
     """Number of instructions by class: ``fp32``, ``int``, ``logic``, ``global load``, ``branch``, …"""
     global_loads: Table[Whole, Whole]
     """Loads from global memory: number by width in bytes. A processor has but one kind of memory: all loads that go
@@ -285,7 +292,7 @@ class MachineCode(Record):
 class Compilation(Record):
     """What the compiler made of a kernel."""
 
-    kernel: str
+    kernel: Name
     options: str
     log: str = ""
     registers_per_work_item: Whole | None = None
@@ -298,7 +305,7 @@ class Compilation(Record):
     """The sub-group width actually used, where the code or the runtime tells; else the preferred multiple of
     work-group sizes."""
     max_work_group: Whole | None = None
-    told_by: str = ""
+    told_by: Name = ""
     """Where registers and memory come from: ``ptxas``, ``code object`` or ``runtime``."""
     code: MachineCode | None = None
     """The compiled code, where the runtime hands it out in a form that is understood."""
@@ -320,14 +327,14 @@ class Measurement(Record):
     key: SweepKey
     metric: Metric
     axis: Axis
-    points: Many[MeasuredPoint] = ()
+    points: Annotated[Many[MeasuredPoint], POINTS_ONCE] = ()
     compilation: Many[Compilation] = ()
     verification: Verification | None = None
     skipped: str | None = None
     """Why the whole sweep was not run, in a sentence."""
     failed: bool = False
     """Whether it was not run because a kernel did not build or could not be launched, not for lack of a feature."""
-    started_at: str = ""
+    started_at: MomentIfKnown = ""
     duration_s: Amount = 0.0
     began_s: Compact | None = None
     """When it began, on the clock of the run's :class:`Reading`; ``None``: there are no readings."""
@@ -362,7 +369,7 @@ class Reading(Record):
     """The same of other processes, where the driver counts each; at least this much."""
     other_processes: Whole | None = None
     """Number of other processes with a compute context on the device."""
-    throttle_reasons: tuple[str, ...] | None = None
+    throttle_reasons: tuple[Name, ...] | None = None
     """Why the clock is not higher: ``idle``, ``power cap``, …; empty: no reason."""
     cpu_busy_total_s: Compact | None = None
     """Time in which cores ran anything, this process included."""
@@ -379,7 +386,7 @@ class Reading(Record):
 class Conditions(Record):
     """The readings from the end of the workload before, or the beginning of the run, to the end of this one."""
 
-    workload: str
+    workload: Name
     """``family/variant``."""
     readings: Many[Reading]
 
@@ -404,7 +411,7 @@ class Observation(Record):
     key: SweepKey
     metric: Metric
     axis: Axis
-    points: Many[ObservedPoint]
+    points: Annotated[Many[ObservedPoint], POINTS_ONCE]
     features: Many[CurveFeature]
     warnings: Many[str] = ()
     """Drift, two clock states, too few samples: what a reader must know before trusting the curve."""
@@ -443,19 +450,19 @@ MAIN_POSITIONS = frozenset({"midpoint", "n90", "plateau", "peak", "case"})
 class Finding(Record):
     """Predicted against observed, for one position of one feature."""
 
-    workload: str
-    variant: str
-    sweep: str
+    workload: Name
+    variant: Name
+    sweep: Name
     feature: Feature
     position: Position
-    level: str
+    level: Name
     basis: Literal["specification", "calibrated"]
     """Which prediction it is held against."""
     predicted: CompactPositive | None
     observed: CompactPositive | None
     ci_low: CompactPositive | None
     ci_high: CompactPositive | None
-    unit: str
+    unit: Name
     ratio: CompactPositive | None
     """Observed / predicted."""
     predicted_low: CompactPositive | None = None
@@ -479,10 +486,10 @@ class Explanation(Record):
     """The prediction that the hypotheses change."""
     base_error: CompactLogarithm
     """Of that prediction."""
-    hypothesis: str | None
+    hypothesis: Name | None
     """Name of the one whose curve is nearest; ``None`` if none changes the curve."""
     error: CompactLogarithm | None
-    next_best: str | None
+    next_best: Name | None
     """Name of the nearest one that makes another curve."""
     next_error: CompactLogarithm | None
     better_than_base: CompactShare
@@ -499,13 +506,13 @@ class Explanation(Record):
 class CodeEvidence(Record):
     """Global memory traffic of a work-item, as its kernel was compiled and as the model counts it."""
 
-    workload: str
+    workload: Name
     """``family/variant``."""
-    kernel: str
+    kernel: Name
     options: str
-    point: str
+    point: Name
     """The point that the model was asked about, as tables name it."""
-    form: str
+    form: Name
     """See :class:`MachineCode`."""
     loads_bytes_least: Compact | None = None
     """Bytes that a work-item loads where branches skip as much as they can."""

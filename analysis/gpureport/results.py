@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 from gpureport import published
 from gpureport.errors import InputError
-from gpureport.inputs import real_path
+from gpureport.files import real_path
+from gpureport.inputs import is_there
 from gpureport.report.document import FILE_NAME, Report, load_report
 from gpureport.spec.database import Database
 
@@ -40,14 +41,6 @@ def unique_names(names: "Iterable[str]") -> list[str]:
         taken[name] = taken.get(name, 0) + 1
         found.append(name if taken[name] == 1 else f"{name} ({taken[name]})")
     return found
-
-
-def is_there(path: Path) -> bool:
-    """Say whether there is a file; not if the system refuses the name, as one that is too long."""
-    try:
-        return path.exists()
-    except (OSError, ValueError):
-        return False
 
 
 def records_of(source: Path) -> tuple[Path, ...]:

@@ -4,9 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from gpureport.measure.measurer import Measured
-from gpureport.records import Conditions, SweepKey
+from gpureport.records import Conditions, Record, SweepKey
 from gpureport.report.document import Report, Settings
 from gpureport.spec.models import Device, PresentDevice
+from gpureport.text import shortened
 from gpureport.workloads.model import Sweep
 
 
@@ -123,8 +124,32 @@ def _changes(report: Report, version: str, present: PresentDevice, device: Devic
         was, now = (f"{each.driver} ({each.platform_version})" for each in (before, present))
         yield f"its driver was {was}, and now it is {now}"
     elif before.model_copy(update={"index": present.index}) != present:
-        yield f"it was measured on another {present.name}, or on one that was set up differently"
+        told = _differences(before, present, "index")
+        yield f"it was measured on another {present.name}, or on one that was set up differently ({told})"
     if report.device != device:
         yield f"the database entry of {report.device.name} has changed since"
-    if report.settings.model_copy(update={"command": ""}) != settings.model_copy(update={"command": ""}):
-        yield "it was asked for something else"
+    if told := _differences(report.settings, settings, "command"):
+        yield f"its settings were others ({told})"
+
+
+def _differences(before: Record, now: Record, ignored: str) -> str:
+    """Name the fields in which two records of one kind differ, all but one, each with both values."""
+    fields = [name for name in type(now).model_fields if name != ignored]
+    pairs = {name: (getattr(before, name), getattr(now, name)) for name in fields}
+    told = ((name.replace("_", " "), *_apart(was, value)) for name, (was, value) in pairs.items() if was != value)
+    return ", ".join(f"{name}: {was} then, {value} now" for name, was, value in told)
+
+
+def _apart(was: object, now: object) -> tuple[str, str]:
+    """Write two values that differ; of lists of names those that only one has, if any."""
+    if isinstance(was, tuple) and isinstance(now, tuple) and {type(each) for each in (*was, *now)} == {str}:
+        only = (tuple(name for name in was if name not in now), tuple(name for name in now if name not in was))
+        was, now = only if any(only) else (was, now)
+    return _shown(was), _shown(now)
+
+
+def _shown(value: object) -> str:
+    """Write a value; one that is missing, true, false or empty as a word."""
+    if value is None or isinstance(value, bool):
+        return {None: "unknown", True: "yes", False: "no"}[value]
+    return shortened(", ".join(map(str, value)) if isinstance(value, tuple) else str(value)) or "none"

@@ -139,6 +139,8 @@ def _shown(value: object) -> str:
 
 
 def _expected(dimension: Dimension) -> str:
+    if dimension == "count":
+        return "write a number above zero, without a unit"
     return f"write {_NAMES[dimension]} like {EXAMPLES[dimension]}"
 
 

@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING
 
 from gpureport.cli.console import note, print_line
 from gpureport.cli.database import open_database
+from gpureport.cli.opening import open_all
 from gpureport.cli.options import selected, writing
 from gpureport.cli.progress import ProgressBar
 from gpureport.cli.rendering import print_written, write_comparison_files
 from gpureport.cli.tables import Row, print_table
 from gpureport.errors import InputError
+from gpureport.inputs import is_there
 from gpureport.report import Paper
-from gpureport.results import is_there, meant, open_machine, runs_of, short_name, sources_of, unique_names
+from gpureport.results import meant, open_machine, runs_of, short_name, sources_of, unique_names
 from gpureport.text import sentence
 
 if TYPE_CHECKING:
-    from gpureport.compare import Comparison
+    from gpureport.compare import Comparison, Run
 
 REGRESSION = 3
 """Exit code of a regression."""
@@ -68,15 +70,16 @@ def _compared(asked: Asked) -> "Comparison":
 
     database = open_database(asked.entries)
     workloads = selected(asked.workloads, quick=False)
-    named = [_named(source) for text in asked.machines for source in sources_of(text)]
     names = {workload.name for workload in workloads} if asked.workloads else ()
-    machines = []
+    found: list[tuple[tuple[str, str], tuple[Run, ...]]] = []
     with ProgressBar("reading") as bar:
-        for number, (name, source) in enumerate(named):
-            bar.advance(name, number / len(named))
-            machines.append(open_machine(source, database, workloads, names))
-    opened = dict(zip(unique_names(name for name, _ in named), machines, strict=True))
-    sources = {name: _without_folders(source) for name, (_, source) in zip(opened, named, strict=True)}
+        for number, text in enumerate(asked.machines):
+            bar.advance(text, number / len(asked.machines))
+            named = [_named(source) for source in sources_of(text)]
+            found += open_all(named, lambda each: open_machine(each[1], database, workloads, names))
+    unique = unique_names(name for (name, _), _ in found)
+    opened = dict(zip(unique, (runs for _, runs in found), strict=True))
+    sources = {name: _without_folders(source) for name, ((_, source), _) in zip(unique, found, strict=True)}
     return compare(opened, meant(asked.baseline, opened), sources, asked.minimum_effect / 100)
 
 

@@ -1,11 +1,13 @@
 """The database as commands use it: what is shipped and what is the user's, with a note where that matters."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from gpureport.cli.console import note
 from gpureport.data import own_device_dirs
+from gpureport.spec.check import doubts
 from gpureport.spec.database import Database, load_database
+from gpureport.spec.models import Device
 
 
 def open_database(folders: Sequence[Path]) -> Database:
@@ -18,6 +20,12 @@ def open_database(folders: Sequence[Path]) -> Database:
     for problem in database.broken.values():
         note(f"Left out: {problem}")
     return database
+
+
+def note_doubts(database: Database, devices: Iterable[Device]) -> None:
+    """Say on stderr, each once, which values of the user's own files are implausible that *devices* have."""
+    for problem in dict.fromkeys(problem for device in devices for problem in doubts(device, database)):
+        note(str(problem))
 
 
 def note_override(database: Database, entry_id: str | None) -> None:

@@ -10,14 +10,14 @@ from pathlib import Path
 from gpureport import __version__
 from gpureport.cli.choosing import working_device
 from gpureport.cli.console import note
-from gpureport.cli.database import note_override, open_database
+from gpureport.cli.database import note_doubts, note_override, open_database
 from gpureport.cli.options import Request, selected, separated, slug, writing
 from gpureport.cli.progress import ProgressBar
 from gpureport.cli.rendering import print_written, write_documents
 from gpureport.cli.summary import print_findings, print_surprises
 from gpureport.cli.timing import print_timings
 from gpureport.errors import GpuReportError, InputError
-from gpureport.files import remove_files
+from gpureport.files import is_stream, remove_files
 from gpureport.measure.limits import LONGEST_POINT_S, QUICK_LONGEST_POINT_S, Settings, run_limits
 from gpureport.measure.machine import free_memory_bytes
 from gpureport.measure.measurer import Measurer
@@ -190,6 +190,7 @@ def _planned(request: Request, earlier: _Earlier | None) -> Iterator[tuple[Plan,
         limits = run_limits(present, free_memory_bytes(present), quick=request.quick)
         match = database.match(present)
         note_override(database, match.entry_id)
+        note_doubts(database, [match.device])
         longest_s = QUICK_LONGEST_POINT_S if request.quick else LONGEST_POINT_S
         plan = Plan(
             match=match,
@@ -215,6 +216,8 @@ def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None)
 
     def save(report: Report) -> None:
         nonlocal saved
+        if is_stream(path) and report.status == "partial" and not report.stopped:
+            return  # what comes later cannot take its place
         if not saved and path.name == FILE_NAME:
             remove_files(*documents(path.parent))
         saver(report)

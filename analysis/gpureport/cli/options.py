@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpureport.errors import InputError
-from gpureport.files import InUseError, reserved
+from gpureport.files import InUseError, is_stream, reserved
 
 if TYPE_CHECKING:
     from gpureport.workloads.model import Workload
@@ -82,7 +82,7 @@ def writing(files: Iterable[Path], *, force: bool, option: str = "-o") -> Iterat
     """Make the folders of *files*, which the caller is about to write, and keep other commands from writing there.
 
     Args:
-        files: to be written.
+        files: to be written; devices and pipes among them are neither reserved nor overwritten.
         force: overwrite those that exist.
         option: names the files.
 
@@ -90,7 +90,7 @@ def writing(files: Iterable[Path], *, force: bool, option: str = "-o") -> Iterat
         InputError: a folder cannot be made or written to, another command is writing there, or a file exists and
             *force* is not set.
     """
-    files = tuple(files)
+    files = tuple(file for file in files if not is_stream(file))
     with ExitStack() as reservations:
         for path in dict.fromkeys(file.with_suffix(".lock") for file in files):
             _reserve(path, reservations, option)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gpureport.cli.console import note, print_json
 from gpureport.cli.contrast_tables import print_contrasts
-from gpureport.cli.database import note_override, open_database
+from gpureport.cli.database import note_doubts, note_override, open_database
 from gpureport.cli.options import selected, slug, writing
 from gpureport.cli.prediction_tables import print_everything, print_prediction
 from gpureport.cli.progress import ProgressBar
@@ -100,6 +100,7 @@ def _devices(asked: Asked) -> list[Device]:
         note_override(database, device.id)
         if device.id in [other.id for other in devices[:number]]:
             raise InputError(f"{asked.devices[number]!r} is {device.id}, which is named already; name another device")
+    note_doubts(database, devices)
     return devices
 
 

@@ -1,6 +1,6 @@
 """``gpureport render``, and the documents of a run."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
 from pathlib import Path
@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from gpureport.cli.console import note, print_line
 from gpureport.cli.database import open_database
+from gpureport.cli.opening import open_all
 from gpureport.cli.options import writing
 from gpureport.cli.progress import ProgressBar
 from gpureport.errors import InputError
-from gpureport.inputs import real_path
+from gpureport.files import real_path
 from gpureport.report import Paper
 from gpureport.report.document import Report
 from gpureport.report.side_by_side import Beside, Side
@@ -32,23 +33,26 @@ def render_report(
 ) -> int:
     """Write the documents of stored reports or published records, or of each record of a folder; sources stay.
 
+    Of a folder, records that are wrong are noted and left out.
+
     Raises:
         InputError: a source cannot be read, two would be written to one folder, or documents are there already.
     """
     from gpureport.report.render import documents
 
-    files = tuple(file for source in sources for file in records_of(source) or (source,))
+    folders = [records_of(source) or (source,) for source in sources]
+    files = tuple(file for folder in folders for file in folder)
     several = files != (sources[0],)
-    directories = [_directory(file, output, several=several) for file in files]
+    directories = {file: _directory(file, output, several=several) for file in files}
     _refuse_sharing(files, directories)
-    written = (document for directory in directories for document in documents(directory))
+    written = (document for directory in directories.values() for document in documents(directory))
     with writing(written, force=force), _typesetter(no_pdf=no_pdf) as typesetter:
         database = cache(partial(open_database, entries))
         if entries:
             database()  # what is wrong with them is said, whether they are needed or not
-        reports = [open_report(file, database) for file in files]
-        for report, directory in zip(reports, directories, strict=True):
-            print_written(_write_documents(report, directory, typesetter, paper))
+        opened = [each for folder in folders for each in open_all(folder, lambda file: open_report(file, database))]
+        for file, report in opened:
+            print_written(_write_documents(report, directories[file], typesetter, paper))
     return 0
 
 
@@ -61,10 +65,11 @@ def _directory(file: Path, output: Path | None, *, several: bool) -> Path:
     return file if file.is_dir() else file.parent
 
 
-def _refuse_sharing(files: Sequence[Path], directories: Sequence[Path]) -> None:
+def _refuse_sharing(files: Sequence[Path], directories: Mapping[Path, Path]) -> None:
     """Raise if two would be written to one folder, where one overwrites the other."""
     first: dict[Path, Path] = {}
-    for file, directory in zip(files, directories, strict=True):
+    for file in files:
+        directory = directories[file]
         other = first.setdefault(real_path(directory), file)
         if other is not file:
             raise InputError(f"{file}: would be written to {directory}, as would {other}; render them one by one")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from gpureport.cli.console import note, print_text
 from gpureport.cli.database import open_database
+from gpureport.cli.opening import open_all
 from gpureport.cli.options import selected, writing
 from gpureport.cli.progress import ProgressBar
 from gpureport.cli.validation_tables import (
@@ -75,15 +76,15 @@ def validate_results(asked: Validation) -> int:
 
 
 def compared(asked: Validation) -> list[Residual]:
-    """Read the results and predict them again; what today's workloads do not know is noted."""
+    """Read the results and predict them again; what is left out, or unknown to today's workloads, is noted."""
     names = {workload.name for workload in selected(asked.workloads, quick=False)} if asked.workloads else set()
-    files = [file for path in asked.paths or (_results_dir(),) for file in _files(path)]
+    folders = [list(_files(path)) for path in asked.paths or (_results_dir(),)]
     database = open_database(asked.entries)
-    results = [_result(file, database) for file in files]
+    results = [each for files in folders for each in open_all(files, lambda file: _result(file, database))]
     found: list[Residual] = []
     with ProgressBar("validating") as bar:
-        for number, (file, result) in enumerate(zip(files, results, strict=True)):
-            bar.advance(result.name, number / len(files))
+        for number, (file, result) in enumerate(results):
+            bar.advance(result.name, number / len(results))
             found += residuals(result, features=not asked.times_only, workloads=names)
             if result.unknown:
                 note(f"{file}: not predicted, since today's workloads differ: {', '.join(result.unknown)}")

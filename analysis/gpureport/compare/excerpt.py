@@ -10,9 +10,19 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from gpureport.inputs import FileError, json_bytes
-from gpureport.quantities import Amount, Many, Positive, Seconds
-from gpureport.records import CurveFeature, Metric, SweepKey
-from gpureport.report.document import FILE_NAME, SCHEMA_VERSION, Machine, Match, Publication, Report, Settings
+from gpureport.quantities import Amount, Many, Moment, Name, Positive, Seconds, Table, Whole
+from gpureport.records import POINTS_ONCE, CurveFeature, Metric, SweepKey
+from gpureport.report.document import (
+    FILE_NAME,
+    PREDICTIONS_ONCE,
+    SCHEMA_VERSION,
+    SWEEPS_ONCE,
+    Machine,
+    Match,
+    Publication,
+    Report,
+    Settings,
+)
 from gpureport.spec.models import Device
 
 
@@ -25,7 +35,8 @@ class _Part(BaseModel):
 class Place(_Part):
     """Of a :class:`~gpureport.records.PointKey`."""
 
-    label: str
+    label: Name
+    parameters: Table[Name, Whole]
     work: Positive = 1.0
     working_set_bytes: Amount = 0.0
 
@@ -33,7 +44,7 @@ class Place(_Part):
 class Axis(_Part):
     """Of a :class:`~gpureport.records.Axis`."""
 
-    quantity: str
+    quantity: Name
 
 
 class PredictedPoint(_Part):
@@ -41,7 +52,7 @@ class PredictedPoint(_Part):
 
     point: Place
     value: Positive
-    level: str = ""
+    level: Name = ""
     spread: Annotated[Amount, Field(ge=1)] = 1.0
 
 
@@ -52,13 +63,14 @@ class Prediction(_Part):
     kind: Literal["specification"]
     metric: Metric
     axis: Axis
-    points: tuple[PredictedPoint, ...]
+    points: Annotated[Many[PredictedPoint], POINTS_ONCE]
     features: tuple[CurveFeature, ...]
 
 
 class Calibrated(_Part):
     """Of a calibrated prediction, with which nothing is compared."""
 
+    key: SweepKey
     kind: Literal["calibrated"]
 
 
@@ -77,7 +89,7 @@ class Observation(_Part):
     key: SweepKey
     metric: Metric
     axis: Axis
-    points: tuple[ObservedPoint, ...]
+    points: Annotated[Many[ObservedPoint], POINTS_ONCE]
 
 
 class MeasuredPoint(_Part):
@@ -91,24 +103,24 @@ class Measurement(_Part):
     """Of a :class:`~gpureport.records.Measurement`."""
 
     key: SweepKey
-    points: tuple[MeasuredPoint, ...] = ()
+    points: Annotated[Many[MeasuredPoint], POINTS_ONCE] = ()
 
 
 class Finding(_Part):
     """Of a :class:`~gpureport.records.Finding`."""
 
-    workload: str
-    variant: str
-    sweep: str
-    feature: str
-    position: str
-    level: str
-    basis: str
+    workload: Name
+    variant: Name
+    sweep: Name
+    feature: Name
+    position: Name
+    level: Name
+    basis: Name
     predicted: Positive | None
     observed: Positive | None
     ci_low: Positive | None
     ci_high: Positive | None
-    unit: str
+    unit: Name
 
 
 class WorkloadInfo(_Part):
@@ -121,18 +133,18 @@ class Excerpt(_Part):
     """Of a :class:`~gpureport.report.document.Report`."""
 
     schema_version: Annotated[int, Field(ge=1, le=SCHEMA_VERSION, strict=True)]
-    tool_version: str
-    created_at: str
+    tool_version: Name
+    created_at: Moment
     status: str = "complete"
     device: Device
     match: Match
     machine: Machine | None
     publication: Publication | None = None
     settings: Settings = Settings()
-    workloads: dict[str, WorkloadInfo] = Field(default_factory=dict)
-    predictions: tuple[Annotated[Prediction | Calibrated, Field(discriminator="kind")], ...] = ()
-    measurements: tuple[Measurement, ...] = ()
-    observations: tuple[Observation, ...] = ()
+    workloads: Table[Name, WorkloadInfo] = Field(default_factory=dict)
+    predictions: Annotated[Many[Annotated[Prediction | Calibrated, Field(discriminator="kind")]], PREDICTIONS_ONCE] = ()
+    measurements: Annotated[Many[Measurement], SWEEPS_ONCE] = ()
+    observations: Annotated[Many[Observation], SWEEPS_ONCE] = ()
     findings: tuple[Finding, ...] = ()
 
     @property

@@ -3,7 +3,9 @@
 from collections.abc import Callable
 
 from gpureport.measure import pci
+from gpureport.quantities import MOST_NAME
 from gpureport.spec.models import Kind, PresentDevice
+from gpureport.text import shortened
 
 Ask = Callable[[str], object]
 """Answers a query of ``clGetDeviceInfo``, named without ``CL_DEVICE_``; ``None``: not known."""
@@ -41,7 +43,7 @@ def describe(index: int, platform: str, platform_version: str, ask: Ask) -> Pres
         max_work_group=_number(ask, "MAX_WORK_GROUP_SIZE"),
         max_work_item_sizes=tuple(sizes) if isinstance(sizes, list | tuple) else (),
         timer_resolution_s=_number(ask, "PROFILING_TIMER_RESOLUTION") * 1e-9,
-        extensions=tuple(sorted(_text(ask, "EXTENSIONS").split())),
+        extensions=tuple(sorted(filter(None, map(clean, str(ask("EXTENSIONS") or "").split())))),
         pci_id=pci.pci_id(place) or _amd_pci_id(ask),
         pci_address=place,
         wave_width=_number(ask, "WARP_SIZE_NV") or _number(ask, "WAVEFRONT_WIDTH_AMD") or None,
@@ -51,8 +53,8 @@ def describe(index: int, platform: str, platform_version: str, ask: Ask) -> Pres
 
 
 def clean(text: str) -> str:
-    """Return *text* without the NULs and blanks that some runtimes leave at its end, nor what steers a terminal."""
-    return "".join(c if c.isprintable() else " " for c in text.replace("\0", "")).strip()
+    """Return a name without the NULs and blanks that some runtimes leave at its end, nor what steers a terminal."""
+    return shortened("".join(c if c.isprintable() else " " for c in text.replace("\0", "")).strip(), MOST_NAME)
 
 
 def _text(ask: Ask, query: str) -> str:

@@ -125,7 +125,9 @@ class _Reader:
             raise self._error("columns", f"{workload.name} does not count {unit}, as {value!r} does; give its time_us")
         self._check_parameters(workload)
         rows = [self._row(number) for number in range(len(self.fields.rows))]
-        sweep = self._sweep(tuple(self._parameters(row) for row in rows))
+        parameters = tuple(self._parameters(row) for row in rows)
+        self._check_rows(parameters)
+        sweep = self._sweep(parameters)
         points = tuple(
             self._point(workload, sweep, number, row[value] * scale, published=unit) for number, row in enumerate(rows)
         )
@@ -188,6 +190,14 @@ class _Reader:
 
     def _parameters(self, row: dict[str, float]) -> Parameters:
         return {name: int(value) for name, value in row.items() if name not in VALUES and name not in RESOURCES}
+
+    def _check_rows(self, points: tuple[Parameters, ...]) -> None:
+        """Raise if two rows are of one point."""
+        for number, point in enumerate(points):
+            first = points.index(point)
+            if first < number:
+                what = f"is of the same point as rows.{first}; leave one of them, or give each run a series of its own"
+                raise self._error(f"rows.{number}", what)
 
     def _sweep(self, points: tuple[Parameters, ...]) -> Sweep:
         axis = Axis(quantity=self.fields.axis, label=self.fields.label or LABELS[self.fields.axis])

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field, FiniteFloat
 
 from gpureport.predict.occupancy import Resources
+from gpureport.quantities import Name
 from gpureport.records import Measurement
 from gpureport.report.document import Claim
 from gpureport.spec.values import Strict
@@ -71,9 +72,9 @@ class SeriesFields(Strict):
     """One series as it is written."""
 
     workload: str
-    sweep: str
+    sweep: Name
     axis: Quantity
-    label: str = ""
+    label: Name = ""
     conditions: str = ""
     fixed: dict[str, Parameter] = Field(default_factory=dict)
     columns: tuple[str, ...]
@@ -94,7 +95,7 @@ class ClaimFields(Strict):
 class RecordFields(Strict):
     """A file as it is written."""
 
-    title: str
+    title: Name
     citation: str
     url: str = Field(pattern="^https://")
     device: str = Field(pattern="^[a-z]+/[a-z0-9_]+$")

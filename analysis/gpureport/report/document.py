@@ -3,14 +3,14 @@
 import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NoReturn
+from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
 
 from pydantic import Field, ValidationError
 
 from gpureport.errors import GpuReportError, InputError
 from gpureport.files import write_file
-from gpureport.inputs import read_json
-from gpureport.quantities import Amount, Many, Positive, Table, Whole
+from gpureport.inputs import is_there, read_json
+from gpureport.quantities import Amount, Count, Id, Many, Moment, Name, Positive, Table, Whole, once
 from gpureport.records import (
     AGREEMENT,
     CodeEvidence,
@@ -43,7 +43,7 @@ _EXPANDED_LEVELS = 4  # containers nested deeper than this are written on one li
 class Match(Record):
     """How the device that was present was found in the database."""
 
-    entry: str | None
+    entry: Id | None
     """Id of the database entry, e.g. ``nvidia/h200_sxm``; ``None`` if none matches."""
     how: str
     """In a sentence."""
@@ -56,7 +56,7 @@ class Match(Record):
 class Clock(Record):
     """A clock frequency that was known during the run."""
 
-    label: str
+    label: Name
     """Which, and when: ``SM clock while measuring``."""
     clock_hz: Positive
 
@@ -64,18 +64,18 @@ class Clock(Record):
 class Machine(Record):
     """Where the run took place; nothing that names the host or its users."""
 
-    system: str
+    system: Name
     """Operating system and kernel."""
-    cpu: str
+    cpu: Name
     """CPU model."""
-    cores: Whole
+    cores: Count
     memory_bytes: Amount
-    python: str
-    packages: Table[str, str]
+    python: Name
+    packages: Table[Name, Name]
     """Versions by package."""
     opencl: PresentDevice
     clocks: Many[Clock] = ()
-    vendor_facts: Table[str, str] = Field(default_factory=dict)
+    vendor_facts: Table[Name, Name] = Field(default_factory=dict)
     """What the vendor's management library tells, ready to print: power limit, temperature, ECC, …"""
 
 
@@ -84,7 +84,7 @@ class Settings(Record):
 
     quick: bool = False
     seed: Whole = 0
-    workloads: Many[str] = ()
+    workloads: Many[Name] = ()
     """Families or variants asked for; empty: all."""
     command: str = ""
 
@@ -92,10 +92,10 @@ class Settings(Record):
 class Timing(Record):
     """Where a run's time went."""
 
-    stage: str
+    stage: Name
     """``predict``, ``calibrate`` (build kernels, predict again), ``verify``, ``measure``, ``evidence``, ``observe``,
     ``explain``, ``save``."""
-    workload: str = ""
+    workload: Name = ""
     """``family/variant``; empty for what is done for all at once."""
     seconds: Amount
 
@@ -103,9 +103,9 @@ class Timing(Record):
 class WorkloadInfo(Record):
     """What a variant is, in words."""
 
-    family: str
-    variant: str
-    title: str
+    family: Name
+    variant: Name
+    title: Name
     description: str
     counting: str = ""
     """How bytes or units of work are counted."""
@@ -136,12 +136,12 @@ class Claim(Record):
     """In words of our own, a sentence or two."""
     where: str
     """Part of the publication that says it."""
-    about: Many[str] = ()
+    about: Many[Name] = ()
     """Sweeps (``family/variant/sweep``) or variants (``family/variant``) that it is about; none: what is not predicted
     here."""
     compare: Literal["times", "spread", "cliff", "taper", "rate"] = "times"
     """What of them is set beside it: times of single points, how far those of one size lie apart, or features."""
-    at: Table[str, Whole] = Field(default_factory=dict)
+    at: Table[Name, Whole] = Field(default_factory=dict)
     """Parameters of the points whose times are compared, e.g. ``count: 4194304``; none: all points."""
     remark: str = ""
     """What follows from the published figures themselves, by arithmetic."""
@@ -150,15 +150,15 @@ class Claim(Record):
 class Publication(Record):
     """What others published of a device; what it does not say is not known."""
 
-    title: str
+    title: Name
     citation: str
     url: str
-    date: str = ""
+    date: Name = ""
     """``2020``, ``2020-09`` or ``2020-09-26``; empty if it has none."""
     notes: Many[str] = ()
     """What was left out, and what is assumed, in sentences."""
     claims: Many[Claim] = ()
-    conditions: Table[str, str] = Field(default_factory=dict)
+    conditions: Table[Name, str] = Field(default_factory=dict)
     """Under which each sweep was measured, in words, by ``family/variant/sweep``."""
     alone: bool = False
     """Whether each dispatch was timed by itself, not many in a row."""
@@ -166,18 +166,22 @@ class Publication(Record):
     """Whether something else read, between two dispatches, what the next one reads."""
 
 
+SWEEPS_ONCE = once("sweep", lambda each: each.key, lambda each: each.key)
+PREDICTIONS_ONCE = once("prediction", lambda each: (each.key, each.kind), lambda each: f"{each.key} ({each.kind})")
+
+
 class Report(Record):
     """One run on one device, or what others published of one."""
 
     schema_version: int = SCHEMA_VERSION
-    tool_version: str
-    created_at: str
+    tool_version: Name
+    created_at: Moment
     """ISO 8601 time, UTC."""
     status: Literal["complete", "partial", "failed"] = "complete"
     """``partial``: the run had not ended when this was written. ``failed``: it ended, and nothing was measured."""
     stopped: str = ""
     """Why the run ended before its last workload; empty if it did not, or if it was interrupted."""
-    resumed_at: tuple[str, ...] = ()
+    resumed_at: Many[Moment] = ()
     """When the run was continued after it had been interrupted, ISO 8601 times, UTC."""
     device: Device
     match: Match
@@ -189,11 +193,11 @@ class Report(Record):
     publication: Publication | None = None
     """Where the results come from, if not from a run: each point's only sample is then what was published of it."""
     settings: Settings = Settings()
-    workloads: Table[str, WorkloadInfo] = Field(default_factory=dict)
+    workloads: Table[Name, WorkloadInfo] = Field(default_factory=dict)
     """By ``family/variant``."""
-    predictions: Many[Prediction] = ()
-    measurements: Many[Measurement] = ()
-    observations: Many[Observation] = ()
+    predictions: Annotated[Many[Prediction], PREDICTIONS_ONCE] = ()
+    measurements: Annotated[Many[Measurement], SWEEPS_ONCE] = ()
+    observations: Annotated[Many[Observation], SWEEPS_ONCE] = ()
     findings: Many[Finding] = ()
     timings: Many[Timing] = ()
     evidence: Many[CodeEvidence] = ()
@@ -319,7 +323,7 @@ def load_report(path: Path) -> Report:
     """
     if path.is_dir():
         path = path / FILE_NAME
-    if not path.exists():
+    if not is_there(path):
         raise InputError(f"{path}: no such file; give a {FILE_NAME}, a published record (YAML), or a folder of these")
     data = read_json(path)
     if not isinstance(data, dict) or "schema_version" not in data:

@@ -3,20 +3,23 @@
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from gpureport.data import data_dir
 from gpureport.errors import InputError
-from gpureport.inputs import FileError, read_yaml, real_path
+from gpureport.files import real_path
+from gpureport.inputs import FileError, read_yaml
 from gpureport.spec.clashes import clashes
 from gpureport.spec.database import Database, is_architecture, is_like, load_database, on_host, wrong_ending
 from gpureport.spec.files import ArchitectureFile, DeviceFile
 from gpureport.spec.host import host_values
 from gpureport.spec.mistakes import nearest, suggestion
-from gpureport.spec.plausibility import implausible, out_of_range
+from gpureport.spec.models import Device
+from gpureport.spec.plausibility import implausible, out_of_range, uneven
 from gpureport.spec.reading import Document, Problem, read_file
 from gpureport.spec.resolve import layer, levels, missing, resolve
 
 Checked = Document[DeviceFile] | Document[ArchitectureFile]
 
-__all__ = ["Problem", "check_file", "check_folder"]
+__all__ = ["Problem", "check_file", "check_folder", "doubts"]
 
 
 def check_folder(paths: Iterable[Path], database: Database | None = None) -> list[Problem]:
@@ -34,6 +37,15 @@ def check_folder(paths: Iterable[Path], database: Database | None = None) -> lis
     for problem in clashes(document for document in documents if isinstance(document.salvaged, DeviceFile)):
         apart.setdefault(Path(problem.file), []).append(problem)
     return [problem for d in documents for problem in (*_check(d, database), *apart.get(d.path, ()))]
+
+
+def doubts(device: Device, database: Database) -> list[Problem]:
+    """Return the warnings of implausible values in files of the user's own that *device* was put together from."""
+    entry, architecture = database.entries.get(device.id), database.architecture_paths[device.architecture.id]
+    files = [entry.path] if entry and entry.own else []
+    files += [] if architecture.is_relative_to(data_dir("devices")) else [architecture]
+    found = (problem for path in files for problem in _check_values(_read(path), database))
+    return [problem for problem in found if problem.severity == "warning"]
 
 
 def check_file(path: Path, database: Database | None = None) -> list[Problem]:
@@ -58,12 +70,18 @@ def _read(path: Path) -> Checked:
 
 def _check(document: Checked, database: Database | None) -> list[Problem]:
     problems = [*_misnamed(document), *document.problems, *_unsourced(document)]
+    problems += _check_values(document, database)
+    return sorted(problems, key=lambda problem: (problem.line or 0, problem.field))
+
+
+def _check_values(document: Checked, database: Database | None) -> Iterator[Problem]:
+    """Yield a warning for each value that is implausible, and what keeps a device from being put together."""
     if isinstance(document.salvaged, ArchitectureFile):
-        problems += (document.problem(path, message) for path, message in out_of_range(layer(document.salvaged)))
+        values = layer(document.salvaged)
+        yield from (document.problem(path, message) for path, message in (*out_of_range(values), *uneven(values)))
     if isinstance(document.salvaged, DeviceFile):
         near = _with_near(database or load_database(), document.path)
-        problems += _check_device(document, document.salvaged, near)
-    return sorted(problems, key=lambda problem: (problem.line or 0, problem.field))
+        yield from _check_device(document, document.salvaged, near)
 
 
 def _has_rules(path: Path) -> bool:
@@ -122,8 +140,9 @@ def _check_device(document: Document[DeviceFile], file: DeviceFile, database: Da
     if not lacking:
         device = resolve(str(document.path), file, architecture, overlay)
         flops = file.flops.value if file.flops else None
-        remarks = [(path, message) for path, message in implausible(device, flops) if not document.spoiled(path)]
-        yield from (document.problem(path, message) for path, message in remarks)
+        inherited = list(uneven(layer(architecture)))
+        remarks = (*implausible(device, flops), *(each for each in uneven(values) if each not in inherited))
+        yield from (document.problem(path, message) for path, message in remarks if not document.spoiled(path))
 
 
 def _lacking(

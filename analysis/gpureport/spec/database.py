@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gpureport.data import data_dir
 from gpureport.errors import InputError
-from gpureport.inputs import real_path
+from gpureport.files import real_path
 from gpureport.spec.clashes import alike
 from gpureport.spec.files import ArchitectureFile, DeviceFile
 from gpureport.spec.host import Host, host_values, read_host

@@ -24,6 +24,7 @@ from gpureport.spec.values import (
     Extents,
     Flag,
     Hertz,
+    Key,
     Leaf,
     Names,
     Number,
@@ -56,7 +57,7 @@ class CacheFields(Strict):
     bandwidth: Leaf[BytesPerCycle] | None = None
     """Bytes a cycle for one compute unit."""
     bandwidth_extent: Leaf[Extents] | None = None
-    """Departure, midpoint and arrival of the cliff in bandwidth, as shares of the usable capacity."""
+    """Onset, midpoint and end of the cliff in bandwidth, as shares of the usable capacity."""
     latency_extent: Leaf[Extents] | None = None
     """The same for one chasing work-item's latency."""
     ordered_extent: Leaf[Extents] | None = None
@@ -81,7 +82,7 @@ class CacheFields(Strict):
         return {"capacity": data}
 
 
-Levels = Annotated[dict[str, CacheFields | None], Field(max_length=16)]
+Levels = Annotated[dict[Key, CacheFields | None], Field(max_length=16)]
 
 
 class MemoryFields(Strict):
@@ -275,7 +276,7 @@ class ArchitectureFile(File):
     occupancy: Rules
     rates: Rates
     latencies: Latencies
-    pipes: dict[str, Leaf[Names]] = Field(default_factory=dict, max_length=50)
+    pipes: dict[Key, Leaf[Names]] = Field(default_factory=dict, max_length=50)
     """Instruction classes that one pipe executes, one after the other, by the pipe's name."""
 
     @model_validator(mode="after")

@@ -16,7 +16,9 @@ from gpureport.quantities import (
     Count,
     Cycles,
     Hertz,
+    Id,
     Many,
+    Name,
     Number,
     Seconds,
     Share,
@@ -40,7 +42,7 @@ class Extent(Record):
     @model_validator(mode="after")
     def _ascending(self) -> Self:
         if not self.departure <= self.midpoint <= self.arrival:
-            raise ValueError("must ascend from departure through midpoint to arrival")
+            raise ValueError("must ascend from onset (departure) through midpoint to end (arrival)")
         return self
 
 
@@ -53,7 +55,7 @@ EXTENTS = ("bandwidth_extent", "latency_extent", *SPECIAL_EXTENTS)
 class Cache(Record):
     """One cache level."""
 
-    name: str
+    name: Name
     """``L1``, ``L2``, ``L3``, ``LLC`` (Infinity Cache and other memory-side caches)."""
     capacity_bytes: Bytes
     """Capacity of one instance."""
@@ -229,9 +231,9 @@ def check_registers(wave_width: int, rules: object) -> None:
 class Architecture(Record):
     """What all devices of one (micro)architecture share."""
 
-    id: str
-    name: str
-    vendor: str
+    id: Name
+    name: Name
+    vendor: Name
     kind: Kind
     wave_width: Count
     """Lanes of a wave (warp, wavefront, hardware thread; SIMD width of a CPU core in 32-bit lanes)."""
@@ -239,7 +241,7 @@ class Architecture(Record):
     occupancy: OccupancyRules = Field(discriminator="rule")
     schedulers: Count
     """Waves that can issue an instruction in one cycle, per compute unit."""
-    rates_per_cycle: Table[str, Number]
+    rates_per_cycle: Table[Name, Number]
     """Lane operations per cycle of one compute unit, by instruction class.
 
     ``fp32``, ``int32`` (whatever has no class of its own), ``int32_mul``, ``shuffle``, ``local`` (4-byte local-memory
@@ -257,9 +259,9 @@ class Architecture(Record):
     """Writes, of a line or of any part of one, that it takes in a cycle, for each compute unit."""
     barrier_cycles: Amount = 0.0
     """For how long a work-group's barrier keeps its compute unit's local memory from other work."""
-    pipes: Table[str, Names] = Field(default_factory=dict)
+    pipes: Table[Name, Names] = Field(default_factory=dict)
     """Instruction classes that one pipe executes, by the pipe's name: they wait for each other."""
-    latency_cycles: Table[str, Cycles]
+    latency_cycles: Table[Name, Cycles]
     """Dependent-issue latency by instruction class (as in ``rates_per_cycle``, plus ``barrier``)."""
     local_memory_banks: Count
     write_allocate: bool
@@ -278,10 +280,10 @@ class Architecture(Record):
 class Device(Record):
     """A device, resolved: its own figures and its architecture's."""
 
-    id: str
+    id: Id
     """The database entry, e.g. ``nvidia/h200_sxm``; ``draft`` for a device that no entry matches."""
-    name: str
-    vendor: str
+    name: Name
+    vendor: Name
     kind: Kind
     architecture: Architecture
     compute_units: Count
@@ -291,11 +293,11 @@ class Device(Record):
     """Nearest first; only those that OpenCL global loads and stores see."""
     memory: Memory
     launch: Launch
-    opencl_names: Many[str] = ()
+    opencl_names: Many[Name] = ()
     opencl_compute_units: Count | None = None
     """What ``CL_DEVICE_MAX_COMPUTE_UNITS`` reports, where it differs (AMD work-group processors, Intel engines)."""
-    pci_ids: Many[str] = ()
-    provenance: Table[str, Provenance] = Field(default_factory=dict)
+    pci_ids: Many[Name] = ()
+    provenance: Table[Name, Provenance] = Field(default_factory=dict)
     """By dotted path of the value: ``memory.bandwidth``, ``caches.L2.capacity``."""
     notes: Many[str] = ()
 
@@ -316,13 +318,13 @@ class PresentDevice(Record):
     """What the OpenCL runtime says of a device that is present (plain data: no OpenCL object)."""
 
     index: Whole
-    platform: str
-    platform_version: str
-    name: str
-    vendor: str
+    platform: Name
+    platform_version: Name
+    name: Name
+    vendor: Name
     kind: Kind
-    driver: str
-    version: str
+    driver: Name
+    version: Name
     """``CL_DEVICE_VERSION``."""
     compute_units: Whole
     clock_hz: Amount | None
@@ -334,16 +336,16 @@ class PresentDevice(Record):
     max_work_group: Whole
     max_work_item_sizes: Many[Whole]
     timer_resolution_s: Amount
-    extensions: Many[str]
-    pci_id: str | None = None
+    extensions: Many[Name]
+    pci_id: Name | None = None
     """``vendor:device`` in hexadecimal, where an extension tells."""
-    pci_address: str | None = None
+    pci_address: Name | None = None
     """``domain:bus:device.function`` in hexadecimal, where an extension tells."""
     wave_width: Whole | None = None
     """Warp or wavefront width where an extension tells."""
-    compute_capability: str | None = None
+    compute_capability: Name | None = None
     """NVIDIA only, e.g. ``9.0``."""
-    board: str | None = None
+    board: Name | None = None
     """AMD only: the board's name, where the device's is that of the instruction set."""
 
     @property
@@ -359,7 +361,7 @@ class DeviceMatch(Record):
 
     device: Device
     """The device to predict for: the entry's figures, corrected by what is there."""
-    entry_id: str | None
+    entry_id: Id | None
     """``None``: no entry matches, the device is a draft."""
     how: str
     """A sentence: by which name or id the entry was found, or what the draft was made from."""

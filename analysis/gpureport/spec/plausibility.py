@@ -88,6 +88,14 @@ def out_of_range(values: Layer) -> Iterator[Remark]:
             yield path, f"{shown} is implausible; usual are {low:g} to {high:g} {unit}".rstrip()
 
 
+def uneven(values: Layer) -> Iterator[Remark]:
+    """Yield path and sentence of each cache line of the *values* that does not consist of whole sectors."""
+    for path, line in values.items():
+        sector = values.get(f"{path.removesuffix('line')}sector") if fnmatchcase(path, "caches.*.line") else None
+        if sector and line.value % sector.value:
+            yield path, f"{line.value} B is no multiple of the sector of {sector.value} B; a line has whole sectors"
+
+
 def _numbers(value: object) -> list[float]:
     """Return the numbers of a value, which may be a list or a mapping of some."""
     each = value.values() if isinstance(value, dict) else value if isinstance(value, tuple) else [value]
@@ -184,5 +192,3 @@ def _cache(device: Device, cache: Cache) -> Iterator[Remark]:
         yield f"{path}.capacity", f"{cache.name} is larger than memory"
     if cache.latency_cycles > device.memory.latency_cycles:
         yield f"{path}.latency", f"{cache.name} answers later than memory"
-    if cache.sector_bytes > cache.line_bytes:
-        yield f"{path}.sector", "a sector is larger than its line"

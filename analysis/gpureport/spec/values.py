@@ -18,7 +18,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
 from gpureport.errors import InputError
-from gpureport.quantities import BOUNDS
+from gpureport.quantities import BOUNDS, Name, once
 from gpureport.units import EXAMPLES, Dimension, parse
 
 SourceKind = Literal["spec", "queried", "measured", "derived", "assumed"]
@@ -57,7 +57,9 @@ class Quantity:
             raise ValueError(f"{value} is above {self.most:g}; write a share, like 0.92")
         least, most = BOUNDS[self.dimension]
         if not least <= number <= most:
-            raise ValueError(f"{value} is out of range; write a value like {EXAMPLES[self.dimension]}")
+            limit = f"at most {most:,.0f}" if number > most else f"at least {least:f}"
+            right = f"a number of {limit}" if self.dimension == "count" else f"a value like {EXAMPLES[self.dimension]}"
+            raise ValueError(f"{value} is out of range; write {right}")
         return number
 
 
@@ -77,18 +79,14 @@ Counts = dict[int, Count]
 Sizes = tuple[Annotated[float, Quantity("bytes", zero=True)], ...]
 Scope = Literal["compute_unit", "device"]
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
+Key = Annotated[str, StringConstraints(max_length=200)]
+"""What an entry calls a cache level or a pipe."""
 
 
-def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
-    if len(set(names)) < len(names):
-        raise ValueError("must have each name once")
-    return names
-
-
-Names = Annotated[tuple[str, ...], AfterValidator(_distinct)]
+Names = Annotated[tuple[Name, ...], once("name", str, str)]
 """Instruction classes, each once."""
 _LEAST_SHARE = 0.05
-_EXTENTS = "departure, midpoint and arrival as shares of the capacity, like [0.9, 1.05, 1.3]"
+_EXTENTS = "onset, midpoint and end as shares of the capacity, like [0.9, 1.05, 1.3]"
 
 
 def _three(value: object) -> object:
@@ -98,10 +96,10 @@ def _three(value: object) -> object:
 
 
 def _ascending(value: tuple[float, float, float]) -> tuple[float, float, float]:
-    departure, midpoint, arrival = value
-    if not departure < midpoint < arrival:
+    onset, midpoint, end = value
+    if not onset < midpoint < end:
         raise ValueError(f"must ascend: {_EXTENTS}")
-    if departure < _LEAST_SHARE or arrival > 1 / _LEAST_SHARE:
+    if onset < _LEAST_SHARE or end > 1 / _LEAST_SHARE:
         raise ValueError(f"is far from the capacity: write {_EXTENTS}")
     return value
 
