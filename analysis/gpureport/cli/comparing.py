@@ -13,7 +13,16 @@ from gpureport.cli.rendering import print_written, write_comparison_files
 from gpureport.cli.tables import Row, print_table
 from gpureport.errors import InputError
 from gpureport.report import Paper
-from gpureport.results import is_there, meant, open_machine, runs_of, short_name, sources_of, unique_names
+from gpureport.results import (
+    is_there,
+    meant,
+    open_machine,
+    refuse_repeated,
+    runs_of,
+    short_name,
+    sources_of,
+    unique_names,
+)
 from gpureport.text import sentence
 
 if TYPE_CHECKING:
@@ -69,6 +78,7 @@ def _compared(asked: Asked) -> "Comparison":
     database = open_database(asked.entries)
     workloads = selected(asked.workloads, quick=False)
     named = [_named(source) for text in asked.machines for source in sources_of(text)]
+    refuse_repeated((run for _, source in named for run in runs_of(source)), database)
     names = {workload.name for workload in workloads} if asked.workloads else ()
     machines = []
     with ProgressBar("reading") as bar:

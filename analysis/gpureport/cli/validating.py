@@ -20,6 +20,7 @@ from gpureport.cli.validation_tables import (
 from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.files import write_file
+from gpureport.inputs import real_path
 from gpureport.replay import Result, published_result, report_result
 from gpureport.report.document import FILE_NAME
 from gpureport.residuals import WHATS, Residual, residuals
@@ -77,7 +78,8 @@ def validate_results(asked: Validation) -> int:
 def compared(asked: Validation) -> list[Residual]:
     """Read the results and predict them again; what today's workloads do not know is noted."""
     names = {workload.name for workload in selected(asked.workloads, quick=False)} if asked.workloads else set()
-    files = [file for path in asked.paths or (_results_dir(),) for file in _files(path)]
+    given = (file for path in asked.paths or (_results_dir(),) for file in _files(path))
+    files = list({real_path(file / FILE_NAME if file.is_dir() else file): file for file in given}.values())
     database = open_database(asked.entries)
     results = [_result(file, database) for file in files]
     found: list[Residual] = []
