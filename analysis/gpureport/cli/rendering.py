@@ -15,7 +15,7 @@ from gpureport.inputs import real_path
 from gpureport.report import Paper
 from gpureport.report.document import Report
 from gpureport.report.side_by_side import Beside, Side
-from gpureport.results import is_record, open_report, records_of, short_name
+from gpureport.results import is_record, open_report, records_of, refuse_repeated, short_name
 
 if TYPE_CHECKING:
     from gpureport.compare import Comparison
@@ -39,16 +39,17 @@ def render_report(
 
     files = tuple(file for source in sources for file in records_of(source) or (source,))
     several = files != (sources[0],)
-    directories = [_directory(file, output, several=several) for file in files]
-    _refuse_sharing(files, directories)
-    written = (document for directory in directories for document in documents(directory))
+    refuse_repeated(map(str, sources))
+    places = [(_directory(file, output, several=several), _name(file)) for file in files]
+    _refuse_sharing(files, places)
+    written = (document for place in places for document in documents(*place))
     with writing(written, force=force), _typesetter(no_pdf=no_pdf) as typesetter:
         database = cache(partial(open_database, entries))
         if entries:
             database()  # what is wrong with them is said, whether they are needed or not
         reports = [open_report(file, database) for file in files]
-        for report, directory in zip(reports, directories, strict=True):
-            print_written(_write_documents(report, directory, typesetter, paper))
+        for report, (directory, name) in zip(reports, places, strict=True):
+            print_written(_write_documents(report, directory, name, typesetter, paper))
     return 0
 
 
@@ -61,26 +62,39 @@ def _directory(file: Path, output: Path | None, *, several: bool) -> Path:
     return file if file.is_dir() else file.parent
 
 
-def _refuse_sharing(files: Sequence[Path], directories: Sequence[Path]) -> None:
-    """Raise if two would be written to one folder, where one overwrites the other."""
-    first: dict[Path, Path] = {}
-    for file, directory in zip(files, directories, strict=True):
-        other = first.setdefault(real_path(directory), file)
+def _name(file: Path) -> str:
+    """Return what the documents of *file* are called: like it; of a folder, or of a record, ``report``."""
+    return "report" if is_record(file) or file.is_dir() else file.stem
+
+
+def _refuse_sharing(files: Sequence[Path], places: Sequence[tuple[Path, str]]) -> None:
+    """Raise if the documents of one would overwrite those of another, or itself."""
+    from gpureport.report.render import documents
+
+    first: dict[tuple[Path, str], Path] = {}
+    for file, (directory, name) in zip(files, places, strict=True):
+        if real_path(file) in map(real_path, documents(directory, name)):
+            raise InputError(f"{file}: its documents would overwrite it; call it {file.stem}.json")
+        other = first.setdefault((real_path(directory), name), file)
         if other is not file:
             raise InputError(f"{file}: would be written to {directory}, as would {other}; render them one by one")
 
 
-def write_documents(report: Report, directory: Path, *, no_pdf: bool, paper: Paper = "a4") -> list[Path]:
+def write_documents(
+    report: Report, directory: Path, *, no_pdf: bool, paper: Paper = "a4", name: str = "report"
+) -> list[Path]:
     """Write HTML and PDF; no PDF if it is unwanted, or if the system lacks Pango, which a note then says."""
     with _typesetter(no_pdf=no_pdf) as typesetter:
-        return _write_documents(report, directory, typesetter, paper)
+        return _write_documents(report, directory, name, typesetter, paper)
 
 
-def _write_documents(report: Report, directory: Path, typesetter: "Typesetter | None", paper: Paper) -> list[Path]:
+def _write_documents(
+    report: Report, directory: Path, name: str, typesetter: "Typesetter | None", paper: Paper
+) -> list[Path]:
     from gpureport.report.render import write_report
 
     with ProgressBar("writing the report"):
-        return write_report(report, directory, typesetter, paper)
+        return write_report(report, directory, typesetter, paper, name=name)
 
 
 def write_side_by_side(first: Side, others: Sequence[Beside], directory: Path, paper: Paper = "a4") -> list[Path]:
@@ -117,5 +131,6 @@ def _typesetter(*, no_pdf: bool = False) -> "Iterator[Typesetter | None]":
 
 
 def print_written(files: Sequence[Path]) -> None:
-    """Say where the files are."""
-    print_line("Written: " + ", ".join(map(str, files)))
+    """Say where the files are, if there are any."""
+    if files:
+        print_line("Written: " + ", ".join(map(str, files)))
