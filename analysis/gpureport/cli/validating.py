@@ -1,7 +1,7 @@
 """``gpureport validate``."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -78,8 +78,7 @@ def validate_results(asked: Validation) -> int:
 def compared(asked: Validation) -> list[Residual]:
     """Read the results and predict them again; what today's workloads do not know is noted."""
     names = {workload.name for workload in selected(asked.workloads, quick=False)} if asked.workloads else set()
-    given = (file for path in asked.paths or (_results_dir(),) for file in _files(path))
-    files = list({real_path(file / FILE_NAME if file.is_dir() else file): file for file in given}.values())
+    files = _once(file for path in asked.paths or (_results_dir(),) for file in _files(path))
     database = open_database(asked.entries)
     results = [_result(file, database) for file in files]
     found: list[Residual] = []
@@ -90,6 +89,14 @@ def compared(asked: Validation) -> list[Residual]:
             if result.unknown:
                 note(f"{file}: not predicted, since today's workloads differ: {', '.join(result.unknown)}")
     return found
+
+
+def _once(files: Iterable[Path]) -> tuple[Path, ...]:
+    """Return *files* without those that are there already, maybe in another spelling."""
+    first: dict[Path, Path] = {}
+    for file in files:
+        first.setdefault(real_path(file), file)
+    return tuple(first.values())
 
 
 def _results_dir() -> Path:
