@@ -4,6 +4,7 @@
 import json
 import os
 import resource
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -46,12 +47,23 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     return _saved(REPORT, base / "before"), _saved(_slower(REPORT, 1 / 0.9), base / "after")
 
 
-def test_many_reports_take_little_memory() -> None:
+def _copies(report: str, folder: Path, number: int) -> list[str]:
+    """Return as many copies of a report, which take the room of one."""
+    first = folder / "copy-0"
+    first.mkdir(parents=True)
+    shutil.copy(Path(report) / "report.json", first)
+    for count in range(1, number):
+        (folder / f"copy-{count}").mkdir()
+        (folder / f"copy-{count}" / "report.json").hardlink_to(first / "report.json")
+    return [str(folder / f"copy-{count}") for count in range(number)]
+
+
+def test_many_reports_take_little_memory(tmp_path: Path) -> None:
     """Forty of ten megabytes each, within 1 GiB: of each is kept what a comparison takes."""
-    kept = Path(__file__).parents[1] / "reports" / "nvidia-h200"
+    kept = _copies(str(Path(__file__).parents[1] / "reports" / "nvidia-h200"), tmp_path, 40)
     limit = (2**30, resource.RLIM_INFINITY)
     ended = subprocess.run(
-        [sys.executable, "-m", "gpureport", "compare", *(f"m{number}={kept}" for number in range(40))],
+        [sys.executable, "-m", "gpureport", "compare", *kept],
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, limit),
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
         capture_output=True,
@@ -106,7 +118,7 @@ def test_a_regression_below_the_minimum_effect_is_none(
 ) -> None:
     """Two percent are none unless the user says so."""
     several = [_saved(_slower(REPORT, 1.02), tmp_path / f"run-{number}") for number in range(4)]
-    machines = (",".join(folders[:1] * 4), ",".join(several))
+    machines = (",".join(_copies(folders[0], tmp_path / "base", 4)), ",".join(several))
 
     assert main(["compare", *machines, "--fail-on-regression", "1"]) == 0
     assert "are within run-to-run variation" in capsys.readouterr().out
@@ -141,6 +153,45 @@ def test_runs_of_two_devices_are_not_one_machine(
     assert "nowhere: neither a file or folder, nor a device" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("spelling", ["the same", "dots", "file", "link", "run", "named"])
+def test_a_report_is_not_compared_with_itself(
+    folders: tuple[str, str], tmp_path: Path, spelling: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """However it is spelled, and if it is one run of several."""
+    link = tmp_path / "link"
+    link.symlink_to(folders[0])
+    again = {
+        "the same": folders[0],
+        "dots": f"{folders[0]}/../before",
+        "file": f"{folders[0]}/report.json",
+        "link": str(link),
+        "run": f"{folders[1]},{folders[0]}",
+        "named": f"other={folders[0]}",
+    }[spelling]
+
+    assert main(["compare", folders[0], again]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.endswith("give each report once\n")
+    assert captured.err.count("\n") == 1
+
+
+def test_a_device_is_not_compared_with_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", "h200", "nvidia/h200_sxm"]) == 2
+    assert capsys.readouterr().err == "gpureport: nvidia/h200_sxm: is the same device as h200; give each device once\n"
+
+
+@pytest.mark.parametrize("machine", ["", "{},"])
+def test_nothing_is_no_machine(
+    folders: tuple[str, str], machine: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As a comma before a blank gives it; the working directory is not meant."""
+    monkeypatch.chdir(Path(folders[0]).parent)
+
+    assert main(["compare", machine.format(folders[0]), folders[1]]) == 2
+    assert "'': neither a file or folder, nor a device" in capsys.readouterr().err
+
+
 def test_other_devices_cannot_regress(folders: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", folders[0], "rtx 2070", "--fail-on-regression", "5"]) == 2
     assert "no other report is of the baseline's device" in capsys.readouterr().err
@@ -153,9 +204,11 @@ def test_names_devices_and_hostile_text(
     device = REPORT.device.model_copy(update={"name": "<script>alert(1)</script> \x1b[31m"})
     hostile = _saved(REPORT.model_copy(update={"device": device}), tmp_path / "hostile")
 
-    assert (
-        main(["compare", f"mine={folders[0]}", folders[0], folders[0], hostile, "-o", str(tmp_path), "--no-pdf"]) == 0
-    )
+    for number in (1, 2):
+        shutil.copytree(folders[0], tmp_path / str(number) / "before")
+    copies = (str(tmp_path / "1" / "before"), str(tmp_path / "2" / "before"))
+
+    assert main(["compare", f"mine={folders[0]}", *copies, hostile, "-o", str(tmp_path), "--no-pdf"]) == 0
     written = json.loads((tmp_path / "comparison.json").read_text())
     assert [machine["name"] for machine in written["machines"]] == ["mine", "before", "before (2)", "hostile"]
     assert "<script>alert" not in (tmp_path / "comparison.html").read_text()
@@ -190,11 +243,13 @@ def test_workloads_may_be_chosen(folders: tuple[str, str], tmp_path: Path) -> No
     }
 
 
-def test_of_many_machines_a_row_each_is_printed(folders: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["compare", *folders * 5]) == 0
+def test_of_many_machines_a_row_each_is_printed(
+    folders: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compare", *_copies(folders[0], tmp_path, 10)]) == 0
 
     printed = capsys.readouterr().out
-    assert "after (5)" in printed
+    assert "copy-9" in printed
     assert "of its promise" in printed
 
 

@@ -486,7 +486,7 @@ def test_names_of_devices_reach_html_escaped(fake: pytest.MonkeyPatch) -> None:
 
     assert saved
     assert main(["render", "r.json", "-o", "out", "--no-pdf"]) == 0
-    page = Path("out/report.html").read_text()
+    page = Path("out/r.html").read_text()
     assert page.count("<script>") == 1  # the document's own
     assert "<script>alert" not in page
     assert "[red]&lt;script&gt;" in page

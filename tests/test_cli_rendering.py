@@ -73,6 +73,36 @@ def test_a_pdf_that_was_there_does_not_stay_beside_a_new_page(report: Path, caps
     assert sorted(path.name for path in report.parent.iterdir()) == ["report.html", "report.json"]
 
 
+def test_documents_are_named_after_their_report(tmp_path: Path, capsys: Captured) -> None:
+    """So that those of two reports stand in one folder."""
+    files = tmp_path / "m1.json", tmp_path / "m.2.json"
+    for file in files:
+        save_report(empty_report(), file)
+
+    assert main(["render", *map(str, files), "--no-pdf"]) == 0
+    assert capsys.readouterr().out == f"Written: {tmp_path}/m1.html\nWritten: {tmp_path}/m.2.html\n"
+    assert main(["render", str(files[0]), "-o", str(tmp_path / "out")]) == 0
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["m1.html", "m1.pdf"]
+    assert main(["render", str(files[0]), "--no-pdf"]) == 2
+    assert f"{tmp_path}/m1.html: is already there; use --force" in capsys.readouterr().err
+
+
+def test_documents_do_not_overwrite_their_report(tmp_path: Path, capsys: Captured) -> None:
+    file = tmp_path / "mine.html"
+    save_report(empty_report(), file)
+    before = file.read_bytes()
+
+    assert main(["render", str(file), "--force"]) == 2
+    assert capsys.readouterr().err == f"gpureport: {file}: its documents would overwrite it; call it mine.json\n"
+    assert file.read_bytes() == before
+
+
+def test_a_report_that_is_given_twice_is_refused(report: Path, capsys: Captured) -> None:
+    assert main(["render", str(report), str(report.parent)]) == 2
+    told = f"{report.parent}: is the same report as {report}; give each report once"
+    assert capsys.readouterr().err == f"gpureport: {told}\n"
+
+
 def test_measurements_of_other_runs_stay_as_they_are(report: Path, tmp_path: Path) -> None:
     other, elsewhere = tmp_path / "other.json", tmp_path / "out" / "report.json"
     elsewhere.parent.mkdir()
@@ -103,6 +133,7 @@ def changed(report: Path, **fields: object) -> Path:
         ),
         ({"schema_version": None}, "not a gpureport report (it has no schema_version)"),
         ({"machine": None}, "machine is missing"),
+        ({"schema_version": 2, "machines": []}, "is a comparison, not a report; give the reports that it compares"),
     ],
 )
 def test_a_report_that_cannot_be_read_is_one_sentence(

@@ -73,6 +73,15 @@ def test_json_holds_every_point_of_both_predictions(results: Path) -> None:
     assert first["error"] == pytest.approx(abs(first["predicted"] / first["observed"] - 1))
 
 
+def test_a_result_that_is_given_twice_counts_once(results: Path) -> None:
+    mine, file = results / "mine", results / "all.json"
+    (results / "link.json").symlink_to(mine / "report.json")
+
+    again = (f"{mine}/../mine/report.json", str(results / "link.json"))
+    assert main(["validate", str(mine), *again, "--times", "--json", str(file)]) == 0
+    assert len(json.loads(file.read_text())) == 3 * POINTS
+
+
 def test_a_file_that_is_there_is_not_overwritten_by_chance(results: Path, capsys: Captured) -> None:
     file = results / "all.json"
     file.write_text("old")

@@ -292,7 +292,7 @@ def test_a_run_stops_when_the_device_is_lost(monkeypatch: pytest.MonkeyPatch, ca
     assert (report.status, report.stopped) == ("partial", reason)
     assert {m.key.variant for m in report.measurements} == {"sound"}
     assert main(["render", "r.json", "--no-pdf"]) == 0
-    assert reason in Path("report.html").read_text()
+    assert reason in Path("r.html").read_text()
 
 
 @on_a_cpu

@@ -258,6 +258,19 @@ def test_cases_keep_the_order_of_the_sweep() -> None:
     assert texts(case_figure([curve], ["fma"])).count("case 3") == 1
 
 
+@pytest.mark.parametrize("high", [3e8, 8.7e8, 3.35e11, 1.6e12, 9.9e14])
+@pytest.mark.parametrize("span", [1.5, 19, 25, 77, 300, 1e4])
+def test_ticks_of_cases_do_not_run_into_each_other(high: float, span: float) -> None:
+    """Nor do they where the unit is long, and two panels stand side by side."""
+    metric = Metric(kind="rate", unit="instruction", label="instruction rate")
+    curve = replace(observed_only([high / span, high]), metric=metric)
+    found = boxes(case_figure([curve, curve], ["rate", "sub_group_rate"]))
+    ticks = sorted(box for text, box in found if "instr/s" in text or text == "0")
+
+    assert len(ticks) >= 4
+    assert all(left[2] + 1 < right[0] for left, right in pairwise(ticks))
+
+
 def test_traces_keep_the_extremes() -> None:
     """However many dispatches there are, a spike is drawn."""
     times = np.ones(5000)

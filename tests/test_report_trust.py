@@ -4,8 +4,8 @@
 import pytest
 
 from gpureport.predict import limits_of, predict
-from gpureport.records import Observation, ObservedPoint, Prediction
-from gpureport.report.document import Report
+from gpureport.records import MeasuredPoint, Measurement, Observation, ObservedPoint, Prediction
+from gpureport.report.document import Report, WorkloadInfo
 from gpureport.report.render import render_html
 from gpureport.report.trust import arithmetic_table, coverage, examples, rules_table, sensitivity_table
 from gpureport.units import format_predicted
@@ -84,6 +84,29 @@ def test_examples_are_one_for_each_family(report: Report) -> None:
     rows = arithmetic_table(arithmetic).rows
     assert rows[0][0] == "groups"
     assert rows[-1][0] == "time"
+
+
+def test_examples_are_of_what_the_device_can_run(report: Report) -> None:
+    """Not of a variant or a sweep that was skipped, nor of a point that the device refuses."""
+    copy = next(p for p in report.predictions if p.key.workload == "memory" and p.arithmetic)
+    assert copy.arithmetic
+    point = next(p.point for p in copy.points if p.point.label == copy.arithmetic.point)
+    info = WorkloadInfo(family="memory", variant="copy", title="Copy", description="", skipped="no memory")
+    measurement = Measurement(key=copy.key, metric=copy.metric, axis=copy.axis)
+
+    def families(**update: object) -> list[str]:
+        shown = examples(report.model_copy(update={"measurements": (), **update}))
+        return [title for title, _ in shown if "opy" in title]
+
+    assert len(families()) == 1
+    assert families(workloads={"memory/copy": info}) == []
+    assert families(measurements=(measurement.model_copy(update={"skipped": "no sub-groups"}),)) == []
+    for refused, shown in (
+        (MeasuredPoint(point=point, skipped="CL_OUT_OF_RESOURCES"), 0),
+        (MeasuredPoint(point=point, skipped="it would take too long", late=True), 1),
+        (MeasuredPoint(point=point, samples_s=(1.0,)), 1),
+    ):
+        assert len(families(measurements=(measurement.model_copy(update={"points": (refused,)}),))) == shown
 
 
 def test_the_document_shows_them(report: Report) -> None:

@@ -106,9 +106,35 @@ def test_of_a_complete_run_only_the_documents_are_written(fake: pytest.MonkeyPat
     before = Path("out", FILE_NAME).read_bytes()
     fake.setattr(FakeBackend, "time", lambda *_: pytest.fail("measured"))
     assert main(["--resume", "out", "--no-pdf"]) == 0
-    assert "out is complete: nothing is left to be measured.\n" in capsys.readouterr().err
+    captured = capsys.readouterr()
+    assert "out is complete: nothing is left to be measured.\n" in captured.err
+    assert captured.out.endswith("\nWritten: out/report.html\n")
     assert Path("out/report.html").exists()
     assert Path("out", FILE_NAME).read_bytes() == before
+
+
+def test_documents_of_a_run_that_is_continued_are_named_after_its_report(
+    fake: pytest.MonkeyPatch,  # noqa: ARG001
+) -> None:
+    assert main(["measure", "-o", "m2.json"]) == 0
+    Path("m1.html").write_text("of another report")
+    Path("report.html").write_text("of another report")
+
+    assert main(["--resume", "m2.json", "--no-pdf"]) == 0
+    assert sorted(path.name for path in Path().iterdir()) == ["m1.html", "m2.html", "m2.json", "report.html"]
+    assert Path("report.html").read_text() == "of another report"
+
+
+def test_a_new_measurement_leaves_no_documents_of_an_earlier_one(
+    fake: pytest.MonkeyPatch,  # noqa: ARG001
+    capsys: Captured,
+) -> None:
+    assert main(["measure", "-o", "m1.json"]) == 0
+    assert main(["render", "m1.json", "--no-pdf"]) == 0
+    assert main(["measure", "-o", "m1.json"]) == 2
+    assert "m1.json: is already there" in capsys.readouterr().err
+    assert main(["measure", "-o", "m1.json", "--force"]) == 0
+    assert [path.name for path in Path().iterdir()] == ["m1.json"]
 
 
 @pytest.mark.parametrize("options", [["--quick"], ["-o", "other"], ["--seed", "1", "--runs", "2"]])

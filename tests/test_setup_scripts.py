@@ -5,6 +5,7 @@ import io
 import os
 import re
 import runpy
+import shutil
 import ssl
 import subprocess
 import sys
@@ -27,6 +28,7 @@ from tests.fake_backend import PRESENT
 ROOT = Path(__file__).parents[1]
 LOCKS = ("requirements.lock", "requirements-dev.lock")
 INTEL_LOCK = "requirements-intel.lock"
+SCRIPTS = ("report", "setup", "test", "lock", "benchmark", "renew_comparisons")
 
 
 @pytest.fixture
@@ -195,7 +197,51 @@ def test_certificates_are_checked_where_there_are_any(
     assert trust().verify_mode == ssl.CERT_REQUIRED
 
 
-@pytest.mark.parametrize("script", ["report", "setup", "test", "lock", "benchmark"])
+@pytest.fixture
+def copied(tmp_path: Path) -> Path:
+    """Return a copy of the scripts, beside which there is no environment."""
+    return Path(shutil.copytree(ROOT / "scripts", tmp_path / "checkout" / "scripts"))
+
+
+@pytest.mark.parametrize("option", ["-h", "--help"])
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_help_starts_nothing(copied: Path, script: str, option: str) -> None:
+    """It prints how the script is used; in a fresh checkout, too."""
+    done = subprocess.run([copied / script, option], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"scripts/{script}" in done.stdout
+    assert not re.search(r"^#|set -eu", done.stdout, re.MULTILINE)
+    assert [path.name for path in copied.parent.iterdir()] == ["scripts"]
+
+
+def test_help_of_a_command_is_that_of_gpureport_once_there_is_an_environment(copied: Path) -> None:
+    """No set-up runs before it."""
+    command = copied.parent / ".venv" / "bin" / "gpureport"
+    command.parent.mkdir(parents=True)
+    command.write_text('#!/bin/sh\necho "asked for: $*"\n')
+    command.chmod(0o755)
+    done = subprocess.run([copied / "report", "devices", "--help"], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("asked for: devices --help\n", "")
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        (["setup", "--nonsense"], "'--nonsense' is unknown; it takes nothing, or 'dev'"),
+        (["setup", "dev", "more"], "'dev more' is unknown; it takes nothing, or 'dev'"),
+        (["setup", ""], "'' is unknown; it takes nothing, or 'dev'"),
+        (["renew_comparisons", "--nonsense"], "'--nonsense' is no folder; it takes nothing, or one folder of reports"),
+    ],
+)
+def test_unknown_arguments_are_one_sentence(copied: Path, line: list[str], sentence: str) -> None:
+    """And nothing is begun."""
+    done = subprocess.run([copied / line[0], *line[1:]], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"scripts/{line[0]}: {sentence}\n"
+    assert [path.name for path in copied.parent.iterdir()] == ["scripts"]
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
 def test_scripts_are_plain_shell(script: str) -> None:
     """The shell reads them, and they may be run."""
     path = ROOT / "scripts" / script

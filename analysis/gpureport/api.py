@@ -14,6 +14,8 @@ from gpureport.results import (
     open_machine,
     open_report,
     predicted_report,
+    refuse_repeated,
+    runs_of,
     short_name,
     sources_of,
     unique_names,
@@ -70,13 +72,14 @@ def compare(
         minimum_effect: relative difference below which none between runs on one device is called significant.
 
     Raises:
-        InputError: there are fewer than two, one is wrong, or they have nothing in common.
+        InputError: there are fewer than two, one is wrong or given twice, or they have nothing in common.
     """
     if isinstance(machines, str):
         raise InputError(f"machines: {machines!r} is one name, not two machines or more; give a list")
     named = dict(machines) if isinstance(machines, Mapping) else _named(_each(machines))
     chosen, database = select(_several(workloads)), _database()
     only = {workload.name for workload in chosen} if workloads else set[str]()
+    refuse_repeated((run for each in named.values() for file in _files(each) for run in runs_of(file)), database)
     runs = {name: tuple(_runs(machine, database, chosen, only)) for name, machine in named.items()}
     sources = {name: ",".join(_files(machine)) for name, machine in named.items()}
     return ComparisonFrames(compare_runs(runs, meant(baseline, runs), sources, minimum_effect))

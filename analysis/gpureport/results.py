@@ -1,5 +1,6 @@
 """Open what was measured on a device, by us or by others, or what is predicted of it, as a report."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,13 +57,47 @@ def runs_of(source: str) -> tuple[str, ...]:
     if len(parts) > 1 and not is_there(Path(source)) and any(is_there(Path(part)) for part in parts):
         return tuple(run for part in parts for run in runs_of(part))
     path = Path(source)
-    inside = () if is_there(path / FILE_NAME) else sorted(file.parent for file in path.glob(f"*/{FILE_NAME}"))
+    inside = (
+        () if not source or is_there(path / FILE_NAME) else sorted(file.parent for file in path.glob(f"*/{FILE_NAME}"))
+    )
     return tuple(map(str, inside)) or (source,)
+
+
+def refuse_repeated(sources: "Iterable[str]", database: Database | None = None) -> None:
+    """Raise if two of *sources* are one report or record, or one device of *database*.
+
+    Args:
+        sources: files, folders, or names of devices; what is none of these is passed over.
+        database: knows the devices; without it names are passed over.
+
+    Raises:
+        InputError: a source is given twice, maybe through a symbolic link or in another spelling.
+    """
+    first: dict[Path | str, str] = {}
+    for source in sources:
+        same = _identity(source, database)
+        if same in first:
+            what = "report" if isinstance(same, Path) else "device"
+            told = "is given twice" if first[same] == source else f"is the same {what} as {first[same]}"
+            raise InputError(f"{source}: {told}; give each {what} once")
+        if same:
+            first[same] = source
+
+
+def _identity(source: str, database: Database | None) -> Path | str:
+    """Return the file that *source* names, or the id of its device; nothing if it names neither."""
+    path = Path(source)
+    if source and is_there(path):
+        return real_path(path / FILE_NAME if path.is_dir() else path)
+    if source and database:
+        with suppress(InputError):
+            return database.resolve(source).id
+    return ""
 
 
 def sources_of(machine: str) -> tuple[str, ...]:
     """Return what is to be opened for a machine: itself, or all records of the folder that it names."""
-    return tuple(map(str, records_of(Path(machine)))) or (machine,)
+    return tuple(map(str, records_of(Path(machine)) if machine else ())) or (machine,)
 
 
 def meant(asked: str | None, names: "Collection[str]") -> str | None:

@@ -218,8 +218,8 @@ def render(
         typer.Option(
             "--output",
             "-o",
-            help="Folder to write to; of several, each gets one of its own in it. Default: where the report is; of a "
-            "record, a folder beside it, called like it.",
+            help="Folder to write to; with several inputs, each report goes to a subfolder named after its input. "
+            "Default: where the report is; of a record, a folder beside it with its name.",
             metavar="DIR",
         ),
     ] = None,
@@ -229,7 +229,10 @@ def render(
     devices: DevicesDirOption = None,
     version: VersionOption = False,
 ) -> int:
-    """Write report.html and report.pdf from a report.json, made here or elsewhere, or from what others published."""
+    """Write HTML and PDF of a report.json, made here or elsewhere, or of what others published.
+
+    The documents are named after the report: m1.json gives m1.html and m1.pdf.
+    """
     from gpureport.cli.rendering import render_report
 
     return render_report(reports, output, no_pdf, force, devices or (), paper)

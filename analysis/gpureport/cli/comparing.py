@@ -15,7 +15,15 @@ from gpureport.cli.tables import Row, print_table
 from gpureport.errors import InputError
 from gpureport.inputs import is_there
 from gpureport.report import Paper
-from gpureport.results import meant, open_machine, runs_of, short_name, sources_of, unique_names
+from gpureport.results import (
+    meant,
+    open_machine,
+    refuse_repeated,
+    runs_of,
+    short_name,
+    sources_of,
+    unique_names,
+)
 from gpureport.text import sentence
 
 if TYPE_CHECKING:
@@ -70,13 +78,14 @@ def _compared(asked: Asked) -> "Comparison":
 
     database = open_database(asked.entries)
     workloads = selected(asked.workloads, quick=False)
+    named = [[_named(source) for source in sources_of(text)] for text in asked.machines]
+    refuse_repeated((run for each in named for _, source in each for run in runs_of(source)), database)
     names = {workload.name for workload in workloads} if asked.workloads else ()
     found: list[tuple[tuple[str, str], tuple[Run, ...]]] = []
     with ProgressBar("reading") as bar:
-        for number, text in enumerate(asked.machines):
-            bar.advance(text, number / len(asked.machines))
-            named = [_named(source) for source in sources_of(text)]
-            found += open_all(named, lambda each: open_machine(each[1], database, workloads, names))
+        for number, folder in enumerate(named):
+            bar.advance(asked.machines[number], number / len(named))
+            found += open_all(folder, lambda each: open_machine(each[1], database, workloads, names))
     unique = unique_names(name for (name, _), _ in found)
     opened = dict(zip(unique, (runs for _, runs in found), strict=True))
     sources = {name: _without_folders(source) for name, ((_, source), _) in zip(unique, found, strict=True)}

@@ -26,7 +26,7 @@ from gpureport.report import Paper, document
 from gpureport.report.compiled import mismatches
 from gpureport.report.conditions import load_sentences
 from gpureport.report.document import FILE_NAME, Report, Saver, load_report
-from gpureport.report.render import documents
+from gpureport.report.render import documents_of
 from gpureport.resuming import changes
 from gpureport.spec.models import PresentDevice
 from gpureport.text import sentence
@@ -47,15 +47,16 @@ def report_everything(
         folder = output or Path("reports") / f"{slug(plan.match.device.name)}-{datetime.now(UTC).date().isoformat()}"
         return _paths(folder, runs) if runs > 1 else [folder / FILE_NAME]
 
-    with _measured(request, locate, force=force) as (reports, paths):
+    with _measured(request, locate, force=force) as (reports, paths, new):
         report = reports[0]
         _summarise(report, paths[0])
         began = time.monotonic()
         failed = report.status == "failed"
-        written = [] if failed else write_documents(report, paths[0].parent, no_pdf=no_pdf, paper=paper)
+        place = paths[0].parent, paths[0].stem
+        written = [] if failed else write_documents(report, place[0], no_pdf=no_pdf, paper=paper, name=place[1])
     if request.timings:
         print_timings(report.timings, time.monotonic() - began)
-    print_written([*paths, *written])
+    print_written([*new, *written])
     return max(map(_close, reports, paths))
 
 
@@ -66,11 +67,11 @@ def measure_only(request: Request, output: Path, force: bool, runs: int = 1) -> 
         return _paths(output.with_suffix(""), runs) if runs > 1 else [output]
 
     with _measured(request, locate, force=force) as measured:
-        reports, paths = measured
+        reports, paths, new = measured
     _summarise(reports[0], paths[0])
     if request.timings:
         print_timings(reports[0].timings)
-    print_written(paths)
+    print_written(new)
     return max(map(_close, reports, paths))
 
 
@@ -92,15 +93,14 @@ def _files(paths: Sequence[Path]) -> Iterator[Path]:
     """Yield *paths*, and the documents of each: those of an earlier run are removed."""
     for path in paths:
         yield path
-        if path.name == FILE_NAME:
-            yield from documents(path.parent)
+        yield from documents_of(path)
 
 
 @contextmanager
 def _measured(
     request: Request, locate: Callable[[Plan], list[Path]], *, force: bool
-) -> Iterator[tuple[list[Report], list[Path]]]:
-    """Give the reports of what was measured and their files, which no other command writes to until the end.
+) -> Iterator[tuple[list[Report], list[Path], list[Path]]]:
+    """Give reports, their files, and those of the files that were written; no other command writes there until the end.
 
     A run that is resumed after its last measurement is given as it is: its documents may be missing.
     """
@@ -109,14 +109,14 @@ def _measured(
             reservation.enter_context(writing(_files([_file(request.resume)]), force=True, option="--resume"))
         earlier = _earlier(request.resume)
         if earlier and earlier.report.status == "complete":
-            reports, paths = [earlier.report], [earlier.path]
+            reports, paths, new = [earlier.report], [earlier.path], list[Path]()
         else:
             with _planned(request, earlier) as (plan, measurer):
                 paths = [earlier.path] if earlier else locate(plan)
                 if not earlier:
                     reservation.enter_context(writing(_files(paths), force=force))
-                reports = _measure_all(plan, measurer, paths, earlier)
-        yield reports, paths
+                reports, new = _measure_all(plan, measurer, paths, earlier), paths
+        yield reports, paths, new
 
 
 @dataclass(frozen=True)
@@ -218,8 +218,8 @@ def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None)
         nonlocal saved
         if is_stream(path) and report.status == "partial" and not report.stopped:
             return  # what comes later cannot take its place
-        if not saved and path.name == FILE_NAME:
-            remove_files(*documents(path.parent))
+        if not saved:
+            remove_files(*documents_of(path))
         saver(report)
         saved = True
 

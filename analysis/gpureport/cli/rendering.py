@@ -16,7 +16,7 @@ from gpureport.files import real_path
 from gpureport.report import Paper
 from gpureport.report.document import Report
 from gpureport.report.side_by_side import Beside, Side
-from gpureport.results import is_record, open_report, records_of, short_name
+from gpureport.results import is_record, open_report, records_of, refuse_repeated, short_name
 
 if TYPE_CHECKING:
     from gpureport.compare import Comparison
@@ -43,16 +43,17 @@ def render_report(
     folders = [records_of(source) or (source,) for source in sources]
     files = tuple(file for folder in folders for file in folder)
     several = files != (sources[0],)
-    directories = {file: _directory(file, output, several=several) for file in files}
-    _refuse_sharing(files, directories)
-    written = (document for directory in directories.values() for document in documents(directory))
+    refuse_repeated(map(str, sources))
+    places = {file: (_directory(file, output, several=several), _name(file)) for file in files}
+    _refuse_sharing(places)
+    written = (document for place in places.values() for document in documents(*place))
     with writing(written, force=force), _typesetter(no_pdf=no_pdf) as typesetter:
         database = cache(partial(open_database, entries))
         if entries:
             database()  # what is wrong with them is said, whether they are needed or not
         opened = [each for folder in folders for each in open_all(folder, lambda file: open_report(file, database))]
         for file, report in opened:
-            print_written(_write_documents(report, directories[file], typesetter, paper))
+            print_written(_write_documents(report, *places[file], typesetter, paper))
     return 0
 
 
@@ -65,27 +66,39 @@ def _directory(file: Path, output: Path | None, *, several: bool) -> Path:
     return file if file.is_dir() else file.parent
 
 
-def _refuse_sharing(files: Sequence[Path], directories: Mapping[Path, Path]) -> None:
-    """Raise if two would be written to one folder, where one overwrites the other."""
-    first: dict[Path, Path] = {}
-    for file in files:
-        directory = directories[file]
-        other = first.setdefault(real_path(directory), file)
+def _name(file: Path) -> str:
+    """Return what the documents of *file* are called: like it; of a folder, or of a record, ``report``."""
+    return "report" if is_record(file) or file.is_dir() else file.stem
+
+
+def _refuse_sharing(places: Mapping[Path, tuple[Path, str]]) -> None:
+    """Raise if the documents of one would overwrite those of another, or itself."""
+    from gpureport.report.render import documents
+
+    first: dict[tuple[Path, str], Path] = {}
+    for file, (directory, name) in places.items():
+        if real_path(file) in map(real_path, documents(directory, name)):
+            raise InputError(f"{file}: its documents would overwrite it; call it {file.stem}.json")
+        other = first.setdefault((real_path(directory), name), file)
         if other is not file:
             raise InputError(f"{file}: would be written to {directory}, as would {other}; render them one by one")
 
 
-def write_documents(report: Report, directory: Path, *, no_pdf: bool, paper: Paper = "a4") -> list[Path]:
+def write_documents(
+    report: Report, directory: Path, *, no_pdf: bool, paper: Paper = "a4", name: str = "report"
+) -> list[Path]:
     """Write HTML and PDF; no PDF if it is unwanted, or if the system lacks Pango, which a note then says."""
     with _typesetter(no_pdf=no_pdf) as typesetter:
-        return _write_documents(report, directory, typesetter, paper)
+        return _write_documents(report, directory, name, typesetter, paper)
 
 
-def _write_documents(report: Report, directory: Path, typesetter: "Typesetter | None", paper: Paper) -> list[Path]:
+def _write_documents(
+    report: Report, directory: Path, name: str, typesetter: "Typesetter | None", paper: Paper
+) -> list[Path]:
     from gpureport.report.render import write_report
 
     with ProgressBar("writing the report"):
-        return write_report(report, directory, typesetter, paper)
+        return write_report(report, directory, typesetter, paper, name=name)
 
 
 def write_side_by_side(first: Side, others: Sequence[Beside], directory: Path, paper: Paper = "a4") -> list[Path]:
@@ -122,5 +135,6 @@ def _typesetter(*, no_pdf: bool = False) -> "Iterator[Typesetter | None]":
 
 
 def print_written(files: Sequence[Path]) -> None:
-    """Say where the files are."""
-    print_line("Written: " + ", ".join(map(str, files)))
+    """Say where the files are, if there are any."""
+    if files:
+        print_line("Written: " + ", ".join(map(str, files)))

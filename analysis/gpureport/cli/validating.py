@@ -1,7 +1,7 @@
 """``gpureport validate``."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from gpureport.cli.validation_tables import (
 )
 from gpureport.data import data_dir
 from gpureport.errors import InputError
-from gpureport.files import write_file
+from gpureport.files import real_path, write_file
 from gpureport.replay import Result, published_result, report_result
 from gpureport.report.document import FILE_NAME
 from gpureport.residuals import WHATS, Residual, residuals
@@ -78,7 +78,7 @@ def validate_results(asked: Validation) -> int:
 def compared(asked: Validation) -> list[Residual]:
     """Read the results and predict them again; what is left out, or unknown to today's workloads, is noted."""
     names = {workload.name for workload in selected(asked.workloads, quick=False)} if asked.workloads else set()
-    folders = [list(_files(path)) for path in asked.paths or (_results_dir(),)]
+    folders = _once(_files(path) for path in asked.paths or (_results_dir(),))
     database = open_database(asked.entries)
     results = [each for files in folders for each in open_all(files, lambda file: _result(file, database))]
     found: list[Residual] = []
@@ -89,6 +89,12 @@ def compared(asked: Validation) -> list[Residual]:
             if result.unknown:
                 note(f"{file}: not predicted, since today's workloads differ: {', '.join(result.unknown)}")
     return found
+
+
+def _once(folders: Iterable[Iterable[Path]]) -> list[list[Path]]:
+    """Return the files of *folders* without those that came before, maybe in another spelling."""
+    first: dict[Path, Path] = {}
+    return [[file for file in folder if first.setdefault(real_path(file), file) is file] for folder in folders]
 
 
 def _results_dir() -> Path:

@@ -328,6 +328,8 @@ def load_report(path: Path) -> Report:
     data = read_json(path)
     if not isinstance(data, dict) or "schema_version" not in data:
         raise InputError(f"{path}: not a gpureport report (it has no schema_version)")
+    if "machines" in data:
+        raise InputError(f"{path}: is a comparison, not a report; give the reports that it compares")
     _check_version(path, data["schema_version"])
     try:
         report = Report.model_validate(data)

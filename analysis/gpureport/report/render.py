@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from gpureport.advice import advise
 from gpureport.data import data_dir
+from gpureport.errors import InputError
 from gpureport.files import remove_files, write_file
 from gpureport.report import Paper, answers, appendix, claims, compiled, conditions, surprises, tables, trust, words
 from gpureport.report.blocks import first_figure
@@ -51,9 +52,14 @@ _FEWEST_SHAPES = 3  # of a published search, which may be no search at all
 
 
 def write_report(
-    report: Report, directory: Path, typesetter: Typesetter | None = HERE, paper: Paper = "a4"
+    report: Report,
+    directory: Path,
+    typesetter: Typesetter | None = HERE,
+    paper: Paper = "a4",
+    *,
+    name: str = "report",
 ) -> list[Path]:
-    """Write the documents of *report* to *directory*: :func:`documents`, never ``report.json``.
+    """Write the documents of *report* to *directory*: :func:`documents`, never its JSON file.
 
     There is no PDF without a *typesetter*, or if that has a problem.
 
@@ -63,7 +69,7 @@ def write_report(
     Raises:
         GpuReportError: a file cannot be written, or the PDF cannot be made; the files before it are there.
     """
-    return write_filled(_REPORT, _content(report), directory, typesetter, paper=paper)
+    return write_filled(_REPORT, _content(report), directory, typesetter, name=name, paper=paper)
 
 
 def write_filled(
@@ -89,6 +95,18 @@ def write_filled(
 def documents(directory: Path, name: str = "report") -> tuple[Path, Path]:
     """Return the files that :func:`write_report` writes."""
     return directory / f"{name}.html", directory / f"{name}.pdf"
+
+
+def documents_of(file: Path) -> tuple[Path, Path]:
+    """Return the documents that belong beside a report's JSON *file*, named after it.
+
+    Raises:
+        InputError: the file has the name of one of them.
+    """
+    found = documents(file.parent, file.stem)
+    if file in found:
+        raise InputError(f"{file}: is the name of a document; call the report {file.stem}.json")
+    return found
 
 
 def render_html(report: Report) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from gpureport.predict.expressions import number
 from gpureport.predict.uncertainty import HERE, KINDS, MEDIAN_TO_SIGMA, MODEL, RULES, ranked
-from gpureport.records import Arithmetic, Prediction, Sensitivity
+from gpureport.records import Arithmetic, Measurement, Prediction, Sensitivity
 from gpureport.report.document import Report
 from gpureport.report.tables import Table
 from gpureport.report.values import fact_name, fact_value
@@ -121,13 +121,26 @@ def coverage(report: Report) -> Iterator[str]:
 
 
 def examples(report: Report) -> tuple[tuple[str, Arithmetic], ...]:
-    """Return the arithmetic of one point of each family, under its variant's title; of several the last."""
+    """Return the arithmetic of one point of each family, under its variant's title; of several the last.
+
+    Points that the device cannot run are left out.
+    """
+    measured = {measurement.key: measurement for measurement in report.measurements}
     found = {
         p.key.workload: (title_of(report, p.key.workload, p.key.variant), p.arithmetic)
         for p in _of(report, "specification")
-        if p.arithmetic
+        if p.arithmetic and _runs(report, measured.get(p.key), p.key.workload_name, p.arithmetic.point)
     }
     return tuple(found.values())
+
+
+def _runs(report: Report, measurement: Measurement | None, workload: str, point: str) -> bool:
+    """Return whether the device can run a point, as far as is known: what was not attempted may run."""
+    info = report.workloads.get(workload)
+    if (info and info.skipped) or (measurement and measurement.skipped):
+        return False
+    points = [each for each in (measurement.points if measurement else ()) if each.point.label == point]
+    return not points or any(each.samples_s or each.late for each in points)
 
 
 def arithmetic_table(arithmetic: Arithmetic) -> Table:

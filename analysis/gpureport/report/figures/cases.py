@@ -1,6 +1,7 @@
 """The figure of separate cases (instructions, strides): bars of what was observed, ticks of what was predicted."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from gpureport.records import ObservedPoint
 from gpureport.report.curves import Curve
@@ -17,6 +18,7 @@ MOST_ROWS = 50
 _ROW_IN, _HEAD_IN, _FOOT_IN = 0.125, 0.2, 0.3
 _LABEL_IN, _GAP_IN, _RIGHT_IN = 1.25, 0.2, 0.15
 _LABEL = 26  # characters
+_MOST_TICKS = 4
 _SPECIFICATION, _CALIBRATED = Pen(PREDICTED, 1.5, order=4), Pen(PREDICTED, 1.0, dashes=(1, 1), order=4)
 _WIDE = 20.0  # a wider span than this is drawn on a logarithmic axis
 
@@ -43,7 +45,8 @@ def case_figure(curves: Sequence[Curve], titles: Sequence[str]) -> str:
         labels = case_labels(curve)
         y = Scale(-0.5, len(labels) - 0.5, (), (), logarithmic=False)
         place = (left, canvas.height_in - bottom + _FOOT_IN, width, _ROW_IN * len(labels))
-        panel = Panel(canvas, *place, _scale(curve), y)
+        fitting = (each for x in _scales(curve) if (each := Panel(canvas, *place, x, y)).has_room)
+        panel = max(fitting, key=lambda each: len(each.x.ticks))  # one tick always fits
         panel.frame(labels=(True, False))
         name = shorten(f"{title}: {curve.metric.label}", round((width + _LABEL_IN) * 14))
         canvas.text((left - _LABEL_IN, panel.top_in + 0.09), name, weight=600)
@@ -51,11 +54,16 @@ def case_figure(curves: Sequence[Curve], titles: Sequence[str]) -> str:
     return canvas.drawn()
 
 
-def _scale(curve: Curve) -> Scale:
+def _scales(curve: Curve) -> Iterator[Scale]:
+    """Yield scales of a curve's values, from many ticks to a single one."""
     values = heights(curve)
-    if max(values) > _WIDE * min(values):
-        return value_scale(values, curve.value_unit, 4)
-    return zero_scale(max(values), curve.value_unit, 4)
+    for most in range(_MOST_TICKS, 1, -1):
+        if max(values) > _WIDE * min(values):
+            scale = value_scale(values, curve.value_unit, most)
+        else:
+            scale = zero_scale(max(values), curve.value_unit, most)
+        for every in range(1, _MOST_TICKS + 1):
+            yield replace(scale, ticks=scale.ticks[::every], texts=scale.texts[::every])
 
 
 def _draw(panel: Panel, curve: Curve, labels: Sequence[str]) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import ceil, log
 from typing import TypeVar
 
@@ -32,6 +33,7 @@ DOT = Pen(OBSERVED, 2.6, order=4, round=True)
 _GRID = Pen(FAINT, 0.4, order=0.5)
 _EDGE = Pen(MUTED, 0.6, order=1.5)
 _LEFT_IN, _RIGHT_IN, _GAP_IN, _FOOT_IN = 0.9, 0.18, 0.13, 0.4
+_APART_IN = 0.02  # between the texts of two ticks
 _TICKS_IN = 0.15  # room for the x ticks' texts between rows
 
 
@@ -100,7 +102,7 @@ class Panel:
             place = (self.across(tick), self.bottom_in)
             self.canvas.segment(place, (place[0], self.top_in), _GRID)
             if labels[0]:
-                under = (self._apart(place[0], text), place[1] - 0.04)
+                under = (self.text_at(tick, text), place[1] - 0.04)
                 self.canvas.text(under, text, size_pt=SMALL_PT, ha="center", va="top")
         for tick, text in zip(self.y.ticks, self.y.texts, strict=True):
             place = (self.left_in, self.up(tick))
@@ -108,10 +110,17 @@ class Panel:
             if labels[1]:
                 self.canvas.text((place[0] - 0.04, place[1]), text, size_pt=SMALL_PT, ha="right")
 
-    def _apart(self, across: float, text: str) -> float:
+    def text_at(self, tick: float, text: str) -> float:
         """Return where to centre a tick's text so that it does not run into that of the next panel."""
         half = text_in(text, SMALL_PT) / 2
-        return max(min(across, self.right_in - half), self.left_in - _GAP_IN / 2 + half)
+        return max(min(self.across(tick), self.right_in - half), self.left_in - _GAP_IN / 2 + half)
+
+    @property
+    def has_room(self) -> bool:
+        """Whether no text of a tick on the x axis touches the next one."""
+        ticks = sorted(zip(self.x.ticks, self.x.texts, strict=True))
+        ends = [(self.text_at(*tick), text_in(tick[1], SMALL_PT) / 2) for tick in ticks]
+        return all(left + half + _APART_IN <= right - other for (left, half), (right, other) in pairwise(ends))
 
 
 def columns_of(count: int, most: int = 3) -> int:
