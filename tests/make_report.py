@@ -527,7 +527,10 @@ def _shape_sweep(builder: _Builder, variant: tuple[str, str], row: Row, shapes: 
 
 
 def _case_sweep(builder: _Builder, variant: tuple[str, str], count: int) -> None:
-    points = [_point(2**20, 1.0, 4.0).model_copy(update={"label": f"case {i}", "x": i}) for i in range(count)]
+    points = [
+        _point(2**20, 1.0, 4.0).model_copy(update={"label": f"case {i}", "x": i, "parameters": {"case": i}})
+        for i in range(count)
+    ]
     model = [_ceilings(p, p.working_set_bytes, p.work_items * 60.0 * (i + 1), 1.0) for i, p in enumerate(points)]
     axis = Axis(quantity="case", label="instruction")
     builder.sweep(_key(variant, "rates"), _metric("instructions"), axis, points, model, 60.0, 1.1)

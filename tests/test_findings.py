@@ -598,3 +598,75 @@ def test_a_transition_that_no_level_explains_names_the_nearest_cache() -> None:
         bare = TOY.model_copy(update={"caches": ()})
         (finding,) = find(bare, [prediction], [], [strange])
         assert "The device has no caches that are known." in finding.explanation
+
+
+def test_the_best_of_a_search_is_that_of_the_shapes_that_ran() -> None:
+    """A shape that the device refused is no prediction to compare with."""
+    prediction = next(p for p in predict(TOY, COPY, limits_of(TOY)) if p.key.sweep == "work_group")
+    best = max(prediction.points, key=lambda point: point.value)
+    others = tuple(p for p in prediction.points if p.point.label != best.point.label)
+    raised = [p.model_copy(update={"value": 2 * p.value}) if p is best else p for p in prediction.points]
+    (peak,) = prediction.features
+    high = prediction.model_copy(
+        update={
+            "points": tuple(raised),
+            "features": (peak.model_copy(update={"value": 2 * best.value}),),
+        }
+    )
+    seen = observed_like(prediction)
+    some = seen.model_copy(update={"points": tuple(p for p in seen.points if p.point.label != best.point.label)})
+    (whole,), (part,) = match_curves(high, seen), match_curves(high, some)
+
+    assert whole.predicted
+    assert whole.predicted.value == 2 * best.value
+    assert part.predicted
+    assert part.predicted.value == pytest.approx(max(p.value for p in others))
+
+
+def test_steps_that_the_measured_sizes_do_not_show_are_not_asked_for() -> None:
+    """Cliffs of caches are: a sweep that ends before one says so."""
+    prediction = predict(TOY, COPY, limits_of(TOY))[0]
+    step = [_cliff("step at 1.00 GiB", 1024 * MIB), _plateau("step at 1.00 GiB", 1e12)]
+    stepped = prediction.model_copy(update={"features": (*prediction.features, *step)})
+    seen = observed_like(prediction)
+    few = seen.model_copy(update={"points": seen.points[1:]})
+
+    def levels(observation: Observation) -> set[str]:
+        return {match.predicted.level for match in match_curves(stepped, observation) if match.predicted}
+
+    assert "step at 1.00 GiB" in levels(seen)
+    assert levels(few) == {f.level for f in prediction.features}
+
+
+def test_what_binds_a_plateau_is_that_of_its_sizes() -> None:
+    """Not of sizes elsewhere whose rate is nearer to that of the plateau."""
+    prediction = predict(TOY, READ, limits_of(TOY))[0]
+    seen = observed_like(prediction)
+    beyond = min(prediction.points, key=lambda p: abs(p.point.working_set_bytes - 1024 * MIB))
+    unit = f"{prediction.metric.unit}/s"
+    strange = _plateau("level 1", beyond.value).model_copy(update={"unit": unit})
+    features = (_cliff("level 1", 16 * MIB), strange, _plateau("level 2", beyond.value / 2))
+    bare = prediction.model_copy(update={"features": ()})
+    found = find(TOY, [bare], [], [seen.model_copy(update={"features": features})])
+    (before,) = (f for f in found if f.position == "plateau" and f.level.startswith("step"))
+
+    assert beyond.binding == "DRAM"
+    inside = [p for p in prediction.points if p.point.working_set_bytes < 16 * MIB]
+    assert {p.binding for p in inside} == {"L2"}
+    assert "Bound by L2 bandwidth" in before.explanation
+
+
+def test_a_fall_of_the_predicted_curve_that_is_no_cliff_is_said() -> None:
+    """Where it does not fall, that is said as well."""
+    prediction = predict(TOY, READ, limits_of(TOY))[0]
+    bare = prediction.model_copy(update={"features": ()})
+    middle = next(f.value for f in prediction.features if f.position == "midpoint" and f.level == "L2")
+    told = []
+    for size in (middle, 16 * middle):
+        ends = ((0.7, "departure"), (1.0, "midpoint"), (1.6, "arrival"))
+        cliff = [_cliff("level 1", share * size).model_copy(update={"position": position}) for share, position in ends]
+        seen = observed_like(prediction).model_copy(update={"features": tuple(cliff)})
+        told += [f.explanation for f in find(TOY, [bare], [], [seen]) if f.position == "midpoint"]
+
+    assert ["falls there, too" in text for text in told] == [True, False]
+    assert ["has no cliff there" in text for text in told] == [False, True]

@@ -66,4 +66,5 @@ def test_a_plateau_that_no_point_reaches_says_so(launch: float, seed: int) -> No
     for plateau in plateaus:
         assert plateau.best_point is None or plateau.best_point in curve.values
         assert plateau.best_point is None or plateau.best_point < plateau.value
+        assert plateau.best_point is None or plateau.ci_low is None or plateau.ci_low <= plateau.best_point
     assert any(f.best_point for f in plateaus) is (launch == 1)

@@ -134,7 +134,7 @@ def test_caches_are_told_from_the_inside_out_by_what_is_known_best() -> None:
     assert told == [
         (
             "The L1 gives out at 205 KiB (Read bandwidth), as predicted; "
-            "and the L2 at 57 MiB (Read bandwidth), 5 % before predicted (but 3 of 4 sweeps disagree)."
+            "and the L2 at 57 MiB (Read bandwidth), 5 % before predicted (but 3 of 3 sweeps disagree)."
         ),
         (
             "For one kernel or another the L2 gives out at "
@@ -278,12 +278,12 @@ def test_a_kernel_is_judged_at_the_largest_size_of_all_its_sweeps() -> None:
 
 
 def test_the_table_of_limits_says_what_binds() -> None:
-    """A row a kernel, with the share that was observed."""
+    """A row a kernel, with the share that was observed, and the occupancy of the largest size's work-groups."""
     report = one_kernel(0.93, 0.01)
     table = limits_table(limits(curves(report)), observed=True)
 
     assert table.columns == ("kernel", "at", "observed (95 %)", "predicted", "bound by", "of limit", "full")
-    assert (table.rows[0][0], *table.rows[0][4:]) == ("read", "memory bandwidth", "93 %", "50 % groups")
+    assert (table.rows[0][0], *table.rows[0][4:]) == ("read", "memory bandwidth", "93 %", "100 %")
 
 
 def test_nothing_is_said_of_limits_where_there_is_no_prediction() -> None:

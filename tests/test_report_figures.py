@@ -77,7 +77,7 @@ def observed_only(values: list[float], label: str = "4 KiB") -> Curve:
     """Return a curve of observed *values* at 4 KiB, 8 KiB and so on."""
     points = tuple(
         ObservedPoint(
-            point=PointKey(label=label, parameters={}, work=1, work_items=64, working_set_bytes=x, x=x),
+            point=PointKey(label=label, parameters={"bytes": int(x)}, work=1, work_items=64, working_set_bytes=x, x=x),
             time_s=1,
             value=value,
             ci_low=value * 0.9,

@@ -4,9 +4,9 @@ Why the two differ is not guessed here: ``gpureport.predict.explain`` tests hypo
 """
 
 from collections.abc import Iterable, Iterator
-from math import log
+from math import inf, log
 
-from gpureport.matching import Match, is_step, match_curves
+from gpureport.matching import Match, is_step, match_curves, renamed
 from gpureport.records import (
     AGREEMENT,
     CurveFeature,
@@ -29,6 +29,8 @@ ABOVE_CEILING = 1.05
 """A rate this far above what the hardware can do is an error: clocks above the listed one explain less."""
 ASSUMED = 5.0
 """No bandwidth that is just assumed is wrong by more: work beyond it was left out by a compiler."""
+FALLS = 0.95
+"""A predicted rate that falls further, over a cliff that is observed only, is said to fall there, too."""
 
 
 def find(
@@ -79,20 +81,41 @@ class _Context:
         self.device, self.prediction, self.observation = device, prediction, observation
 
     def predicted_near(self, feature: CurveFeature) -> PredictedPoint:
-        """Return the predicted point at a feature's position: by size for cliffs, work for tapers, value for rates."""
+        """Return the predicted point that stands for a feature of rate.
+
+        Of a plateau it is the one of nearest rate among its last two octaves.
+        """
         points = self.prediction.points
         if feature.position == "case":
             return next(point for point in points if point.point.label == feature.level)
+        if feature.position == "plateau":
+            points = self._end_of(feature) or points
+        return min(points, key=lambda point: abs(log(point.value / feature.value)))
 
-        def distance(point: PredictedPoint) -> float:
-            size = {
-                "cliff": point.point.working_set_bytes,
-                "taper": float(point.point.work_items),
-                "rate": point.value,
-            }[feature.feature]
-            return abs(log(size / feature.value))
+    def _end_of(self, plateau: CurveFeature) -> tuple[PredictedPoint, ...]:
+        """Return the predicted points of the last two octaves of a plateau's working sets."""
+        curves = (self.prediction.features, renamed(self.prediction.features, self.observation.features))
+        features = next((curve for curve in curves if any(_alike(plateau, f) for f in curve)), ())
+        middles = {f.level: f.value for f in features if f.feature == "cliff" and f.position == "midpoint"}
+        end = middles.get(plateau.level, inf)
+        begin = max((value for level, value in middles.items() if level != plateau.level and value < end), default=0.0)
+        within = [p for p in self.prediction.points if begin < p.point.working_set_bytes < end]
+        largest = max((point.point.working_set_bytes for point in within), default=0.0)
+        return tuple(point for point in within if point.point.working_set_bytes >= largest / 4)
 
-        return min(points, key=distance)
+    def predicted_fall(self, cliff: CurveFeature) -> float:
+        """Return the factor by which the predicted rate falls over an observed *cliff*, from its begin to its end."""
+        named = renamed(self.prediction.features, self.observation.features)
+        ends = [f.value for f in named if f.feature == "cliff" and f.level == cliff.level]
+        points = sorted(self.prediction.points, key=lambda point: point.point.working_set_bytes)
+        rates = [1 / p.value if self.prediction.metric.kind == "time" else p.value for p in points]
+        before = [r for r, p in zip(rates, points, strict=True) if p.point.working_set_bytes <= min(ends)]
+        after = [r for r, p in zip(rates, points, strict=True) if p.point.working_set_bytes >= max(ends)]
+        return after[0] / before[-1] if before and after else 1.0
+
+
+def _alike(one: CurveFeature, other: CurveFeature) -> bool:
+    return (one.feature, one.position, one.level) == (other.feature, other.position, other.level)
 
 
 def _finding(match: Match, context: _Context) -> Finding:
@@ -214,13 +237,23 @@ def _explanation(match: Match, verdict: Verdict, context: _Context) -> str:
     if verdict == Verdict.NOT_OBSERVED:
         return f"{because} {_missing(feature, context)}"
     if verdict == Verdict.NOT_PREDICTED:
-        seen = format_value(feature.value, feature.unit)
-        return f"The samples show it at {seen}; the model has nothing there. {because}"
+        return f"{_unpredicted(feature, context)} {because}"
     if verdict == Verdict.NOT_COMPARED:
         return f"{because} {_apart(context)}".rstrip()
     if verdict == Verdict.OFF and feature.feature == "taper":
         return f"{because} {_ends(context)}".rstrip()
     return because
+
+
+def _unpredicted(feature: CurveFeature, context: _Context) -> str:
+    """Say where the samples show what was not predicted, and whether the predicted curve falls there all the same."""
+    seen = f"The samples show it at {format_value(feature.value, feature.unit)}"
+    if feature.feature != "cliff":
+        return f"{seen}; no such {feature.feature if feature.feature == 'taper' else feature.position} is predicted."
+    fall = context.predicted_fall(feature)
+    if fall > FALLS:
+        return f"{seen}; the predicted curve has no cliff there."
+    return f"{seen}; the predicted curve falls there, too, to {format_ratio(fall)} of its rate, but has no cliff."
 
 
 def _cliff(feature: CurveFeature, context: _Context) -> str:

@@ -36,30 +36,40 @@ class Match:
 def match_curves(prediction: Prediction, observation: Observation) -> tuple[Match, ...]:
     """Pair the features of a predicted curve with those of the observed one, as :func:`match_features` does.
 
-    Predicted tapers are those of the sizes that were measured, see :func:`at_measured_sizes`.
+    Predicted features are those that the measured points can show, see :func:`at_measured_points`.
     """
-    return match_features(at_measured_sizes(prediction, observation), observation.features)
+    return match_features(at_measured_points(prediction, observation), observation.features)
 
 
-def at_measured_sizes(prediction: Prediction, observation: Observation) -> tuple[CurveFeature, ...]:
-    """Return the features of a predicted curve, its taper read off at the sizes that were measured.
+def at_measured_points(prediction: Prediction, observation: Observation) -> tuple[CurveFeature, ...]:
+    """Return the features of a predicted curve that can be compared with what was measured.
 
-    More sizes are predicted than measured. Where groups fill a device in rounds a curve is a staircase, and where its
-    taper is depends on which steps are looked at. Figures and tables use this one taper.
+    More points are predicted than measured. Cliffs of caches and plateaus are those of all points. The best point of a
+    search is that of the shapes that were measured: others may not have run. Where groups fill a device in rounds a
+    curve is a staircase, and where its taper is depends on which steps are looked at: it is read off at the measured
+    points, if these show its plateau. Steps of no cache that these do not show are left out. Figures and tables use
+    the same features.
     """
-    if not _shown(prediction, observation):
+    found = _found_where_measured(prediction, observation)
+    if not found:
         return prediction.features
-    tapers = {f.position: f.value for f in _found_where_measured(prediction, observation) if f.feature == "taper"}
+    values = {
+        f.position: f.value
+        for f in found
+        if f.position == "peak" or (f.feature == "taper" and _reach(prediction, found))
+    }
+    matches = match_features([f for f in prediction.features if f.feature == "cliff"], found)
+    shown = {match.predicted.level for match in matches if match.predicted and match.observed}
     return tuple(
-        _moved(f, tapers[f.position]) if f.feature == "taper" and f.position in tapers else f
+        _moved(f, values[f.position]) if f.position in values else f
         for f in prediction.features
+        if not is_step(f.level) or f.level in shown
     )
 
 
-def _shown(prediction: Prediction, observation: Observation) -> bool:
-    """Return whether the measured sizes show the plateau that the predicted taper belongs to, the first one."""
-    first = _first_plateau(prediction.features)
-    shown = _first_plateau(_found_where_measured(prediction, observation))
+def _reach(prediction: Prediction, found: Sequence[CurveFeature]) -> bool:
+    """Return whether features *found* at the measured points have the plateau that the predicted taper belongs to."""
+    first, shown = _first_plateau(prediction.features), _first_plateau(found)
     return first is None or shown is None or abs(log(first.value / shown.value)) <= log(AGREEMENT)
 
 
@@ -67,9 +77,13 @@ def _found_where_measured(prediction: Prediction, observation: Observation) -> t
     """Return the features that the predicted points show that were measured; none if all were."""
     measured = {point.point.label for point in observation.points}
     points = [point for point in prediction.points if point.point.label in measured]
-    if len(points) == len(prediction.points) or not any(f.feature == "taper" for f in prediction.features):
+    if len(points) == len(prediction.points) or not any(map(_depends_on_points, prediction.features)):
         return ()
     return features_of_points(prediction.axis, prediction.metric, points)
+
+
+def _depends_on_points(feature: CurveFeature) -> bool:
+    return feature.feature == "taper" or feature.position == "peak" or is_step(feature.level)
 
 
 def _moved(feature: CurveFeature, value: float) -> CurveFeature:

@@ -107,7 +107,11 @@ class PointKey(Record):
     """Position on the sweep's axis."""
 
 
-POINTS_ONCE = once("point", lambda each: frozenset(each.point.parameters.items()), lambda each: each.point.label)
+POINTS_ONCE = once(
+    "point",
+    lambda each: frozenset(each.point.parameters.items()) or each.point.label,
+    lambda each: each.point.label,
+)
 """Of a sweep."""
 
 

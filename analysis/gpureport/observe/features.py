@@ -259,10 +259,15 @@ def _plateau_features(
     if measured is None:
         return features
     best = [float(plateau.of(measured).max()) for plateau in plateaus]
-    return [
-        feature.model_copy(update={"best_point": reached}) if feature.value > reached else feature
-        for feature, reached in zip(features, best, strict=True)
-    ]
+    return [_fitted(feature, reached) for feature, reached in zip(features, best, strict=True)]
+
+
+def _fitted(feature: CurveFeature, reached: float) -> CurveFeature:
+    """Return a plateau with its best sample, if it lies above that: it is then known to lie no lower, no more."""
+    if feature.value <= reached:
+        return feature
+    low = feature.ci_low and min(feature.ci_low, reached)
+    return feature.model_copy(update={"best_point": reached, "ci_low": low})
 
 
 def _peak(metric: Metric, curve: Curve) -> CurveFeature:

@@ -104,11 +104,14 @@ def _cliff(report: Report, level: str, of: Sequence[Finding]) -> str:
         return f"{_the(level)} was not seen to give out (predicted at {format_value(best.predicted, best.unit)})"
     best = min(seen, key=lambda finding: (finding.workload != _PRIMITIVES, width(finding)))
     where = f"{value_text(best)} ({_name(report, best)})"
-    astray = sum(not finding.verdict.as_predicted for finding in of)
+    sweeps, astray = (
+        len({(f.workload, f.variant, f.sweep) for f in some})
+        for some in (of, [f for f in of if not f.verdict.as_predicted])
+    )
     how = compared(best, "before", "after")
     if astray:
-        but = "but " if 2 * astray > len(of) else ""
-        how = f"{how} ({but}{astray} of {len(of)} sweeps {'disagree' if astray > 1 else 'disagrees'})"
+        but = "but " if 2 * astray > sweeps else ""
+        how = f"{how} ({but}{astray} of {sweeps} sweeps {'disagree' if astray > 1 else 'disagrees'})"
     return f"{_the(level)} gives out at {where}, {how}"
 
 

@@ -156,8 +156,8 @@ def limit_blocks(report: Report, found: Sequence[Curve]) -> list[Block]:
     observed = bool(report.observations)
     caption = (
         f"At the largest size. Of limit: {'observed' if observed else 'predicted'} speed / what the limit that binds "
-        "would allow alone. Full: the least share of the waves that a compute unit can hold, over the shapes used, "
-        "and what limits it."
+        "would allow alone. Full: the share of the waves that a compute unit can hold, with the work-groups of that "
+        "size, and what limits it."
     )
     return [
         Block(
@@ -192,8 +192,9 @@ def surprise_blocks(report: Report) -> list[Block]:
         )
     if any(not pair.main.verdict.as_predicted for pair in specified(report)):
         caption = (
-            "The feature of each kind and family that is farthest from its prediction. Agree: how many of all these "
-            "features lie within a factor of 1.2, + how many only within the interval."
+            "Of each kind of feature and family, the one that stands first: errors, then what is off (the farthest "
+            "first), then what was not observed, not predicted or not compared. Agree: how many of all these features "
+            "lie within a factor of 1.2, + how many only within the interval."
         )
         blocks.append(
             Block(

@@ -191,10 +191,11 @@ def roofline_caption(dots: Sequence[Dot]) -> str:
 
 def essentials_caption(report: Report) -> str:
     """Say what the figure of page one shows, and when something is as predicted."""
+    mark = "each mark is a value of one curve, its line the 95 % interval"
     limit = "Beyond 100 % the limit is higher than the model assumes, or the kernel needs less of it."
     if not report.observations:
-        return "What the specification promises: each mark is a curve, its line the 95 % interval of the prediction."
+        return f"What the specification promises: {mark} of the prediction."
     if report.publication:
-        return f"What matters most: each mark is a curve, its line the 95 % interval of the prediction. {limit}"
+        return f"What matters most: {mark} of the prediction. {limit}"
     meet = "At the right: how many agree within a factor of 1.2, + how many lie only within the interval."
-    return f"What matters most: each mark is a curve, its line a 95 % interval. {meet} {limit}"
+    return f"What matters most: {mark}. {meet} {limit}"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from gpureport.findings import likely_level
-from gpureport.matching import at_measured_sizes, is_step, renamed
+from gpureport.matching import at_measured_points, is_step, renamed
 from gpureport.records import (
     MAIN_POSITIONS,
     Axis,
@@ -236,7 +236,7 @@ def _with_names(observation: Observation | None, prediction: Prediction | None) 
 
 
 def _where_measured(prediction: Prediction | None, observation: Observation | None) -> Prediction | None:
-    """Read the predicted taper off where findings do: at the sizes that were measured."""
+    """Leave the predicted features that findings compare: those that the measured points can show."""
     if observation is None or prediction is None:
         return prediction
-    return prediction.model_copy(update={"features": at_measured_sizes(prediction, observation)})
+    return prediction.model_copy(update={"features": at_measured_points(prediction, observation)})

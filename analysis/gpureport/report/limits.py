@@ -83,7 +83,7 @@ def _limit(curve: Curve) -> Limit | None:
     if not points:
         return None
     largest = max(points, key=lambda p: (p.point.working_set_bytes, p.point.work_items))
-    occupancy = min((curve.prediction or prediction).occupancy, key=lambda entry: entry.fraction, default=None)
+    *_, occupancy = (None, *(curve.prediction or prediction).occupancy)  # shapes grow with sizes
     return Limit(
         key=curve.key,
         binding=max(largest.ceilings_s, key=lambda name: largest.ceilings_s[name]),

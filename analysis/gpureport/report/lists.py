@@ -53,7 +53,7 @@ def taper_table(report: Report, found: Iterable[Curve]) -> Table:
     families: dict[str, list[Finding]] = {}
     for curve in found:
         families.setdefault(curve.key.workload, []).extend(specified_values([curve], "n90"))
-    columns = ("family", "curves", "predicted", "observed", "agree", "farthest from its prediction")
+    columns = ("family", "curves", "predicted", "observed", "agree", "farthest that is off")
     rows = (
         (
             family_name(report, family),

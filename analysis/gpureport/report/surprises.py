@@ -14,7 +14,8 @@ from gpureport.text import off_by
 from gpureport.units import format_percent
 
 CAPTION = (
-    "Curves that differ from a prediction, by the hypothesis that fits: another way in which the device may work. Each "
+    "Curves with a feature that is not as the specification predicts, and whose times are more than 5 % off, by the "
+    "hypothesis that fits: another way in which the device may work. Each "
     "hypothesis is compared at up to twelve points of the curve, the four best at all of them, with nothing fitted. A "
     "hypothesis fits if it leaves half of the error at most. Off: root mean square of observed / predicted time over a "
     "curve. No hypothesis feeds a prediction."
@@ -38,7 +39,7 @@ def answers(report: Report) -> Iterator[str]:
         worst = next((f for f in off if f.ratio and not meet(f)), off[0])
         how = compared(worst, "less than", "more than") if worst.observed else str(worst.verdict)
         name = kernel_name(report, worst.workload, worst.variant)
-        yield f"Farthest from its prediction is {name}, {feature_text(worst)}: {how}."
+        yield f"Farthest off is {name}, {feature_text(worst)}: {how}."
     elif specified(report):
         yield "Every value lies within a factor of 1.2 of its prediction, or within the interval."
 
@@ -96,13 +97,13 @@ def _left(found: Sequence[Explanation]) -> str:
 
 
 def tally(explanations: Sequence[Explanation]) -> str:
-    """Say how many curves are explained."""
+    """Say on how many curves hypotheses were tested, and how many these explain."""
     counts = Counter(explanation.outcome for explanation in explanations)
-    curves = f"{len(explanations)} curve{' differs' if len(explanations) == 1 else 's differ'}"
     explained, ambiguous, not_explained = counts["explained"], counts["ambiguous"], counts["unexplained"]
     kinds = ((explained, "fit one hypothesis"), (ambiguous, "fit two of them"), (not_explained, "fit none"))
     told = [f"{count} {how}" for count, how in kinds if count]
-    return f"{curves} from a prediction: {', '.join(told)}."
+    curves = "the one curve" if len(explanations) == 1 else f"the {len(explanations)} curves"
+    return f"Hypotheses were tested on {curves} whose features and times are off: {', '.join(told)}."
 
 
 def claims(explanations: Iterable[Explanation]) -> tuple[tuple[str, str], ...]:
