@@ -609,7 +609,7 @@ def test_a_whole_run_that_is_slower_shows_in_all_its_sweeps(factor: float) -> No
     assert whole.significant or 0.95 < factor < 1.05
 
 
-@pytest.mark.parametrize("name", ["nvidia-h200", "pocl-epyc-2-cores"])
+@pytest.mark.parametrize("name", ["nvidia-h200", "pocl-xeon-2-cores"])
 def test_what_is_read_of_a_file_is_what_a_comparison_takes_of_the_whole(name: str) -> None:
     """In a fraction of the time."""
     path = Path(__file__).parents[1] / "reports" / name
