@@ -11,7 +11,7 @@ from pathlib import Path
 from gpureport.cli.validating import Validation, compared
 from gpureport.cli.validation_tables import target_row
 from gpureport.errors import GpuReportError
-from gpureport.validation import TARGETS, judge
+from gpureport.validate.targets import TARGETS, judge
 
 README = Path(__file__).parents[1] / "README.md"
 BEGIN, END = "<!-- accuracy: written by scripts/accuracy.py -->", "<!-- end of accuracy -->"

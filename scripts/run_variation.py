@@ -18,8 +18,8 @@ from gpureport.cli.console import print_text
 from gpureport.compare import Run, reduced
 from gpureport.compare.differences import FALSE_ALARMS, MINIMUM_EFFECT, differences
 from gpureport.errors import InputError
-from gpureport.records import MeasuredPoint, Measurement
-from gpureport.report.document import FILE_NAME, Report, load_report
+from gpureport.records.measurement import MeasuredPoint, Measurement
+from gpureport.records.report import FILE_NAME, Report, load_report
 
 DETECTED = 0.95
 """Share of slowed devices that must show a significantly slower sweep."""

@@ -16,7 +16,8 @@ from gpureport.measure.backend import (
     LaunchId,
     ProgramId,
 )
-from gpureport.records import Axis, Compilation, MachineCode, Metric, PointKey
+from gpureport.records.keys import Axis, Metric, PointKey
+from gpureport.records.measurement import Compilation, MachineCode
 from gpureport.spec.models import Device, PresentDevice
 from gpureport.workloads.model import Buffer, Demand, Dispatch, Features, Job, Limits, Parameters, Sweep, Workload
 

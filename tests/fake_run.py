@@ -7,8 +7,8 @@ import pytest
 
 from gpureport.cli import measuring
 from gpureport.measure.limits import Settings
-from gpureport.pipeline import Plan
-from gpureport.report import document
+from gpureport.records import report as document
+from gpureport.run.pipeline import Plan
 from gpureport.spec.database import load_database
 from gpureport.spec.models import Device
 from gpureport.workloads.model import Demand, Features, Limits, Parameters, Stream, Sweep

@@ -22,24 +22,24 @@ from typing import Any
 import yaml
 from pydantic import BaseModel
 
-from gpureport import published
 from gpureport.compare import Run, compare, reduced
 from gpureport.compare.excerpt import read_excerpt
 from gpureport.data import data_dir
 from gpureport.errors import GpuReportError
-from gpureport.frames import ReportFrames
+from gpureport.notebook.frames import ReportFrames
 from gpureport.predict.ceilings import ceilings
 from gpureport.predict.outlook import outlooks
-from gpureport.published.report import published_report
-from gpureport.replay import report_result
-from gpureport.report.comparing import write_comparison
-from gpureport.report.document import Report, load_report
+from gpureport.records.report import Report, load_report
+from gpureport.report.comparison.document import write_comparison
 from gpureport.report.render import render_html
-from gpureport.residuals import residuals
-from gpureport.results import open_record, predicted_report
+from gpureport.results import published
+from gpureport.results.opening import open_record, predicted_report
+from gpureport.results.published.report import published_report
+from gpureport.results.replay import report_result
 from gpureport.spec import database as files
 from gpureport.spec.check import check_folder
 from gpureport.spec.database import Database, load_database
+from gpureport.validate.residuals import residuals
 from gpureport.workloads import all_workloads
 
 ROOT = Path(__file__).parents[1]

@@ -5,26 +5,14 @@ from itertools import product
 
 import numpy as np
 
-from gpureport.records import (
-    Axis,
-    Compilation,
-    CurveFeature,
-    Finding,
-    MeasuredPoint,
-    Measurement,
-    Metric,
-    Observation,
-    ObservedPoint,
-    Occupancy,
-    PointKey,
-    PredictedPoint,
-    Prediction,
-    Provenance,
-    SweepKey,
-    Verdict,
-    Verification,
-)
-from gpureport.report.document import Clock, Machine, Match, Report, Settings, Timing, WorkloadInfo
+from gpureport.records.features import CurveFeature
+from gpureport.records.finding import Finding, Verdict
+from gpureport.records.keys import Axis, Metric, PointKey, SweepKey
+from gpureport.records.measurement import Compilation, MeasuredPoint, Measurement, Verification
+from gpureport.records.observation import Observation, ObservedPoint
+from gpureport.records.prediction import Occupancy, PredictedPoint, Prediction
+from gpureport.records.provenance import Provenance
+from gpureport.records.report import Clock, Machine, Match, Report, Settings, Timing, WorkloadInfo
 from gpureport.spec.models import (
     Architecture,
     Cache,

@@ -10,7 +10,7 @@ import pytest
 
 from gpureport.cli.validation_tables import TARGET_COLUMNS, target_row
 from gpureport.errors import GpuReportError
-from gpureport.validation import TARGETS, judge
+from gpureport.validate.targets import TARGETS, judge
 
 ROOT = Path(__file__).parents[1]
 

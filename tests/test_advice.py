@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpureport.advice import WITHIN, advise, shape_of, shape_text, smallest_set
-from gpureport.records import Axis, Metric, Observation, ObservedPoint, PointKey, SweepKey
-from gpureport.report.words import TIMES, advice_sentence, any_of
+from gpureport.findings.advice import WITHIN, advise, shape_of, shape_text, smallest_set
+from gpureport.records.keys import Axis, Metric, PointKey, SweepKey
+from gpureport.records.observation import Observation, ObservedPoint
+from gpureport.report.text.words import TIMES, advice_sentence, any_of
 
 
 def search(variant: str, values: dict[str, float], kind: str = "rate", quantity: str = "work_group") -> Observation:

@@ -10,8 +10,8 @@ from gpureport.predict import asked, limits_of, predict
 from gpureport.predict.arithmetic import arithmetic
 from gpureport.predict.expressions import Reader, number
 from gpureport.predict.model import point_time
-from gpureport.predict.propagation import Tape, clamped, exp, log
-from gpureport.records import Arithmetic
+from gpureport.predict.uncertainty.propagation import Tape, clamped, exp, log
+from gpureport.records.prediction import Arithmetic
 from gpureport.workloads import all_workloads, select
 from gpureport.workloads.model import Workload
 from tests.toy import TOY

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gpureport.cli import main
-from gpureport.report.document import Report, save_report
+from gpureport.records.report import Report, save_report
 from tests.make_report import make_report
 
 PUBLISHED = Path(__file__).parents[1] / "reports" / "published"

@@ -13,7 +13,7 @@ import pytest
 from gpureport import data
 from gpureport.cli import main
 from gpureport.measure import opencl
-from gpureport.report.document import Report, load_report
+from gpureport.records.report import Report, load_report
 from tests.present import stand_in, working
 
 RUN = (sys.executable, "-m", "gpureport", "measure", "--quick", "--workload", "bit_transpose/local,memory/copy")

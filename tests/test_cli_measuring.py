@@ -12,16 +12,17 @@ from pathlib import Path
 
 import pytest
 
-from gpureport import pipeline
 from gpureport.cli import main, measuring
 from gpureport.cli.options import Request
 from gpureport.errors import GpuReportError
 from gpureport.files import reserved
 from gpureport.measure import presence
 from gpureport.measure.presence import present
-from gpureport.records import MachineCode
-from gpureport.report import render, typesetting
-from gpureport.report.document import Report, Saver, load_report
+from gpureport.records.measurement import MachineCode
+from gpureport.records.report import Report, Saver, load_report
+from gpureport.report import render
+from gpureport.report.pdf import typesetting
+from gpureport.run import pipeline
 from tests.fake_backend import FakeBackend
 from tests.fake_run import Again, Copy, Missing, Slow, Wide, install
 

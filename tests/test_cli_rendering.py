@@ -11,7 +11,7 @@ import pytest
 from pypdf import PdfReader
 
 from gpureport.cli import main
-from gpureport.report.document import SCHEMA_VERSION, save_report
+from gpureport.records.report import SCHEMA_VERSION, save_report
 from tests.fake_run import empty_report
 
 Captured = pytest.CaptureFixture[str]

@@ -16,7 +16,7 @@ from rich.console import Console
 
 from gpureport.cli import devices, main
 from gpureport.cli.progress import ProgressBar
-from gpureport.report.document import save_report
+from gpureport.records.report import save_report
 from tests.fake_run import empty_report
 
 COMMAND = (sys.executable, "-m", "gpureport")

@@ -9,8 +9,8 @@ import pytest
 
 from gpureport.cli import main
 from gpureport.measure.measurer import LocalMeasurer
-from gpureport.pipeline import run
-from gpureport.report.document import Report, save_report
+from gpureport.records.report import Report, save_report
+from gpureport.run.pipeline import run
 from tests.fake_backend import FakeBackend, Steps
 from tests.fake_run import Again, Copy, plan
 

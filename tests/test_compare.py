@@ -20,10 +20,11 @@ from gpureport.compare.records import Comparison, Contest, Difference, Ratio, St
 from gpureport.compare.standings import BEYOND
 from gpureport.compare.standings import contests as contests_of_best
 from gpureport.errors import InputError
-from gpureport.records import Axis, MeasuredPoint, Measurement, Metric, PointKey, SweepKey
-from gpureport.report.comparing_words import sentences
-from gpureport.report.document import Publication, Report, load_report, save_report
-from gpureport.results import open_machine, open_report
+from gpureport.records.keys import Axis, Metric, PointKey, SweepKey
+from gpureport.records.measurement import MeasuredPoint, Measurement
+from gpureport.records.report import Publication, Report, load_report, save_report
+from gpureport.report.comparison.words import sentences
+from gpureport.results.opening import open_machine, open_report
 from gpureport.spec.database import load_database
 from tests.make_report import make_report
 

@@ -20,9 +20,9 @@ from gpureport.compare.records import (
 )
 from gpureport.compare.standings import BEYOND, WITHIN
 from gpureport.compare.summary import families, means, overall
-from gpureport.records import Metric
-from gpureport.report.comparing import content, maps
-from gpureport.report.comparing_tables import (
+from gpureport.records.keys import Metric
+from gpureport.report.comparison.document import content, maps
+from gpureport.report.comparison.tables import (
     condition_table,
     differences_table,
     leaders_tables,
@@ -30,14 +30,14 @@ from gpureport.report.comparing_tables import (
     ratio_text,
     standings_tables,
 )
-from gpureport.report.comparing_words import listed, sentences, title
+from gpureport.report.comparison.words import listed, sentences, title
 from gpureport.report.figures.heat import HeatBlock, HeatRow, heat_figure, named_columns
 from gpureport.report.figures.landmarks import landmark_figure, landmark_panels
 from gpureport.report.figures.spreads import spread_figure
 from gpureport.report.figures.strips import strip_figure
 from gpureport.report.figures.style import PREDICTED
+from gpureport.report.pdf.typesetting import Manuscript, layout
 from gpureport.report.render import environment
-from gpureport.report.typesetting import Manuscript, layout
 from tests.figure_texts import boxes, size_pt
 from tests.page_boxes import strays
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gpureport.compare.records import Comparison
-from gpureport.report.comparing_words import sentences
+from gpureport.report.comparison.words import sentences
 
 FOLDER = Path(__file__).parents[1] / "reports" / "comparisons"
 KEPT = sorted(path.parent for path in FOLDER.glob("*/comparison.json"))

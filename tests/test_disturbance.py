@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gpureport.disturbance import (
+from gpureport.observe.disturbance import (
     CPU_SHARE,
     LOWER_CLOCK,
     OTHERS_DERIVED,
@@ -23,7 +23,7 @@ from gpureport.disturbance import (
     spans,
     usual_clock,
 )
-from gpureport.records import Reading
+from gpureport.records.measurement import Reading
 
 FIRST, LAST = 10.0, 20.0  # the disturbed seconds of a minute
 

@@ -6,8 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gpureport.evidence import code_evidence
-from gpureport.records import CodeEvidence, Compilation, MachineCode, MeasuredPoint, Measurement, SweepKey
+from gpureport.findings.evidence import code_evidence
+from gpureport.records.finding import CodeEvidence
+from gpureport.records.keys import SweepKey
+from gpureport.records.measurement import Compilation, MachineCode, MeasuredPoint, Measurement
 from gpureport.spec.models import Device
 from gpureport.workloads.game_of_life.board import Board
 from gpureport.workloads.game_of_life.packed import Packed32, Packed64

@@ -4,22 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpureport.findings import explained, find, likely_level
+from gpureport.findings.verdicts import explained, find, likely_level
 from gpureport.matching import match_curves, match_features
 from gpureport.observe import features_of_points
 from gpureport.predict import limits_of, predict
-from gpureport.predict.calibrate import calibrated
-from gpureport.records import (
-    CurveFeature,
-    Explanation,
-    Measurement,
-    Observation,
-    ObservedPoint,
-    Prediction,
-    Provenance,
-    Verdict,
-    Verification,
-)
+from gpureport.predict.calibration.calibrate import calibrated
+from gpureport.records.features import CurveFeature
+from gpureport.records.finding import Explanation, Verdict
+from gpureport.records.measurement import Measurement, Verification
+from gpureport.records.observation import Observation, ObservedPoint
+from gpureport.records.prediction import Prediction
+from gpureport.records.provenance import Provenance
 from gpureport.spec.models import EXTENTS
 from gpureport.units import format_value
 from gpureport.workloads import all_workloads

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from gpureport import published
 from gpureport.cli import main
 from gpureport.errors import InputError
 from gpureport.inputs import MOST_JSON_BYTES, MOST_LEVELS, MOST_YAML_BYTES, FileError, parse_yaml, read_json, read_yaml
-from gpureport.report.document import load_report
+from gpureport.records.report import load_report
+from gpureport.results import published
 from gpureport.spec.check import check_file
 from gpureport.spec.database import load_database
 from tests.make_report import make_report

@@ -13,14 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpureport.disturbance import Cause
 from gpureport.measure import nvidia
 from gpureport.measure.conditions import Watch
 from gpureport.measure.conditions import nvml as readers
 from gpureport.measure.conditions.processor import Processor, core_ticks, frequency, load_average, usable_cores
 from gpureport.measure.conditions.sysfs import Sysfs, busy, current_clock, megahertz
 from gpureport.measure.conditions.watch import sources_of
-from gpureport.records import Reading
+from gpureport.observe.disturbance import Cause
+from gpureport.records.measurement import Reading
 from tests.fake_backend import PRESENT, FakeBackend
 from tests.test_measure_machine import GPU, FakeNvml
 

@@ -16,7 +16,7 @@ from gpureport.measure.limits import Settings, features
 from gpureport.measure.opencl import OpenCLBackend
 from gpureport.measure.runtimes import Candidate, Runtime
 from gpureport.measure.sweep import measure_workload
-from gpureport.records import Measurement
+from gpureport.records.measurement import Measurement
 from gpureport.spec.models import PresentDevice
 from gpureport.workloads.model import Buffer, Dispatch, Limits, Local
 from tests.fake_backend import CopyWorkload, Steps

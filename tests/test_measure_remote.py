@@ -23,7 +23,7 @@ from gpureport.measure.child import Child, EndedError
 from gpureport.measure.limits import Settings
 from gpureport.measure.measurer import Aftermath, Measured, Order
 from gpureport.measure.remote import RemoteMeasurer
-from gpureport.report.document import load_report
+from gpureport.records.report import load_report
 from gpureport.spec.database import load_database
 from gpureport.workloads.model import Limits
 from tests.fake_backend import Steps

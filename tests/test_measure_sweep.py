@@ -7,15 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gpureport.disturbance import Cause, Span
 from gpureport.measure.backend import LaunchError, LaunchId
 from gpureport.measure.bench import Bench, Point
 from gpureport.measure.limits import Settings
 from gpureport.measure.rounds import FEWEST_ROUNDS, Rounds
 from gpureport.measure.sweep import UNGUIDED, Guide, measure_sweep, measure_workload
 from gpureport.observe import observe
+from gpureport.observe.disturbance import Cause, Span
 from gpureport.observe.statistics import drifts
-from gpureport.records import Measurement
+from gpureport.records.measurement import Measurement
 from gpureport.workloads.model import Dispatch, Features, Job, Limits, Parameters, Sweep
 from tests.fake_backend import FEATURES, LIMITS, CopyWorkload, FakeBackend, Steps
 

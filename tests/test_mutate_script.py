@@ -79,7 +79,7 @@ def test_a_mutation_that_no_test_notices_survives(script: Any, tmp_path: Path) -
     """In a tree of one function; the file is as before afterwards."""
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "test_advice.py").write_text(
-        "from gpureport.advice import twice\n\ndef test_twice():\n    assert twice(3) == 6\n"
+        "from gpureport.findings.advice import twice\n\ndef test_twice():\n    assert twice(3) == 6\n"
     )
     file = tmp_path / script.run.PACKAGE / "advice.py"
     file.parent.mkdir(parents=True)

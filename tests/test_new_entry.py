@@ -9,11 +9,12 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpureport import drafting
 from gpureport.cli import main
 from gpureport.errors import DeviceError
 from gpureport.measure import machine, presence, sweep
-from gpureport.records import Provenance, Verification
+from gpureport.records.measurement import Verification
+from gpureport.records.provenance import Provenance
+from gpureport.run import drafting
 from gpureport.spec.check import check_file
 from gpureport.spec.database import Database, load_database
 from gpureport.spec.models import Device

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from gpureport import drafting
 from gpureport.cli import main
+from gpureport.run import drafting
 from gpureport.spec.check import check_file
 from gpureport.spec.database import load_database
 from tests.present import working

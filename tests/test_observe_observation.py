@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from gpureport.observe import features_of_curve, observe
-from gpureport.records import Axis, MeasuredPoint, Measurement, Metric, PointKey, SweepKey
+from gpureport.records.keys import Axis, Metric, PointKey, SweepKey
+from gpureport.records.measurement import MeasuredPoint, Measurement
 
 RATE = Metric(kind="rate", unit="B", label="bandwidth")
 TIME = Metric(kind="time", unit="loads", label="latency")

@@ -28,7 +28,7 @@ from gpureport.observe.statistics import (
     strays,
     timer_tick,
 )
-from gpureport.records import Axis, Metric
+from gpureport.records.keys import Axis, Metric
 
 RATE, TIME = Metric(kind="rate", unit="B", label="rate"), Metric(kind="time", unit="load", label="latency")
 SIZES, GROUPS = Axis(quantity="working_set", label="size"), Axis(quantity="work_group", label="group")

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from gpureport.observe import features_of_curve, observe
-from gpureport.published import load
-from gpureport.records import Axis, CurveFeature, Metric
+from gpureport.records.features import CurveFeature
+from gpureport.records.keys import Axis, Metric
+from gpureport.results.published import load
 
 PUBLISHED = Path(__file__).parents[1] / "reports" / "published"
 WORKING_SET = Axis(quantity="working_set", label="working set")

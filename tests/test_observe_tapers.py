@@ -11,7 +11,7 @@ from gpureport.observe.corners import corner
 from gpureport.observe.cuts import Plateau
 from gpureport.observe.features import Curve, curve_features
 from gpureport.observe.tapers import taper
-from gpureport.records import Axis, Metric
+from gpureport.records.keys import Axis, Metric
 
 ITEMS = Axis(quantity="work_items", label="work-items")
 BYTES = Axis(quantity="working_set", label="working set")

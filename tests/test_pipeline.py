@@ -7,8 +7,8 @@ from itertools import pairwise
 import pytest
 
 from gpureport.measure.measurer import LocalMeasurer
-from gpureport.pipeline import run, wrong_results
-from gpureport.report.document import Report
+from gpureport.records.report import Report
+from gpureport.run.pipeline import run, wrong_results
 from tests.fake_backend import FakeBackend, Steps
 from tests.fake_run import Again, Copy, Missing, plan
 

@@ -5,8 +5,9 @@ from collections.abc import Callable
 import pytest
 
 from gpureport.predict import limits_of, predict_sweep
-from gpureport.predict.calibrate import calibrated
-from gpureport.records import Observation, ObservedPoint, PredictedPoint, Prediction
+from gpureport.predict.calibration.calibrate import calibrated
+from gpureport.records.observation import Observation, ObservedPoint
+from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.spec.models import Device, Extent
 from gpureport.workloads.instructions.barrier import Barrier
 from gpureport.workloads.instructions.latency import Latency, SubGroupLatency

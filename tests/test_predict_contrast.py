@@ -11,9 +11,9 @@ from gpureport.predict import Predicted, limits_of, predict, predict_with_deviat
 from gpureport.predict.ceilings import ceilings
 from gpureport.predict.contrast import SAME, contrasts, held_longer
 from gpureport.predict.outlook import best_point, bound, outlooks
-from gpureport.predict.uncertainty import MODEL, NORMAL_95, fact
-from gpureport.records import Provenance
-from gpureport.report.side_by_side import Beside, Side, by_size, ceilings_table, features_table, ratio_table
+from gpureport.predict.uncertainty.sensitivity import MODEL, NORMAL_95, fact
+from gpureport.records.provenance import Provenance
+from gpureport.report.prediction.side_by_side import Beside, Side, by_size, ceilings_table, features_table, ratio_table
 from gpureport.spec.models import Device
 from gpureport.workloads import select
 from tests.toy import TOY

@@ -7,11 +7,12 @@ from math import exp, log
 
 import pytest
 
-from gpureport.predict.case import Case
-from gpureport.predict.explain import explain
-from gpureport.predict.hypotheses import Hypothesis
+from gpureport.explain.case import Case
+from gpureport.explain.hypotheses import Hypothesis
+from gpureport.explain.trials import explain
 from gpureport.predict.occupancy import Resources
-from gpureport.records import Explanation, SweepKey
+from gpureport.records.finding import Explanation
+from gpureport.records.keys import SweepKey
 from gpureport.workloads.model import Demand
 from tests.toy import TOY
 

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpureport.predict import variations as vary
-from gpureport.predict.case import Case, Circumstances, case_of
-from gpureport.predict.explain import NOTHING_TO_EXPLAIN, explain
-from gpureport.predict.hypotheses import HYPOTHESES, Hypothesis
+from gpureport.explain import variations as vary
+from gpureport.explain.case import Case, Circumstances, case_of
+from gpureport.explain.hypotheses import HYPOTHESES, Hypothesis
+from gpureport.explain.trials import NOTHING_TO_EXPLAIN, explain
 from gpureport.predict.occupancy import Resources
 from gpureport.predict.residency import departed
-from gpureport.records import Axis, Explanation, SweepKey
+from gpureport.records.finding import Explanation
+from gpureport.records.keys import Axis, SweepKey
 from gpureport.spec.models import CpuOccupancy, Device, Extent
 from gpureport.workloads import all_workloads
 from gpureport.workloads.model import Demand, Stream, Sweep

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from gpureport.predict import limits_of, predict_sweep
-from gpureport.predict.learned import Learned, Shown, learned
-from gpureport.records import CurveFeature, Provenance
+from gpureport.predict.calibration.learned import Learned, Shown, learned
+from gpureport.records.features import CurveFeature
+from gpureport.records.provenance import Provenance
 from gpureport.spec.models import Device
 from gpureport.workloads import select
 from tests.test_findings import observed_like

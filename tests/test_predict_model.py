@@ -12,7 +12,8 @@ from gpureport.predict.features import named
 from gpureport.predict.model import corner, point_time
 from gpureport.predict.occupancy import Resources
 from gpureport.predict.residency import Level, departed, latency_levels, staircase
-from gpureport.records import Axis, CurveFeature
+from gpureport.records.features import CurveFeature
+from gpureport.records.keys import Axis
 from gpureport.spec.models import Cache, Extent
 from gpureport.workloads import all_workloads
 from gpureport.workloads.memory.stream import Copy

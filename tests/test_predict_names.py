@@ -7,17 +7,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpureport.predict import limits_of, predict, variations
-from gpureport.predict.case import Circumstances, case_of
+from gpureport.explain import variations
+from gpureport.explain.case import Circumstances, case_of
+from gpureport.predict import limits_of, predict
 from gpureport.predict.ceilings import ceilings
 from gpureport.predict.contrast import Ratio, RatioPoint, _is_shared, _Joint, _Line, _stretches, held_longer
 from gpureport.predict.features import named
-from gpureport.predict.intervals import with_intervals
 from gpureport.predict.occupancy import Resources, too_many_registers
 from gpureport.predict.outlook import best_point, bound, is_shown, outlooks
 from gpureport.predict.residency import departed, latency_levels
-from gpureport.predict.uncertainty import MODEL, NORMAL_95, Fact
-from gpureport.records import Axis, CurveFeature, Metric, PointKey, PredictedPoint, Provenance
+from gpureport.predict.uncertainty.intervals import with_intervals
+from gpureport.predict.uncertainty.sensitivity import MODEL, NORMAL_95, Fact
+from gpureport.records.features import CurveFeature
+from gpureport.records.keys import Axis, Metric, PointKey
+from gpureport.records.prediction import PredictedPoint
+from gpureport.records.provenance import Provenance
 from gpureport.spec.models import AmdOccupancy, Device, Extent
 from gpureport.workloads import all_workloads, select
 from tests.toy import APPLE_RULES, KIB, L1, L2, MIB, RDNA3_RULES, TOY, toy

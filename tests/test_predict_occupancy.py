@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpureport.predict.occupancy import Resources, compiled_resources, local_memory_in_use_bytes, occupancy
-from gpureport.records import Compilation
+from gpureport.records.measurement import Compilation
 from gpureport.spec.models import Architecture
 from tests.toy import (
     ADRENO_RULES,

@@ -9,7 +9,7 @@ import pytest
 from gpureport.errors import InputError
 from gpureport.observe import observe
 from gpureport.predict import predict_sweep
-from gpureport.published import Published, load, load_all
+from gpureport.results.published import Published, load, load_all
 from gpureport.spec.database import Database, load_database
 
 FOLDER = Path(__file__).parents[1] / "reports" / "published"

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from gpureport.cli import main
-from gpureport.published import load
-from gpureport.records import Verdict
-from gpureport.replay import published_result, report_result
-from gpureport.report.claims import claims_table
-from gpureport.report.document import Report, load_report, save_report
+from gpureport.records.finding import Verdict
+from gpureport.records.report import Report, load_report, save_report
 from gpureport.report.render import render_html
-from gpureport.residuals import residuals
-from gpureport.results import open_report
+from gpureport.report.run.claims import claims_table
+from gpureport.results.opening import open_report
+from gpureport.results.published import load
+from gpureport.results.replay import published_result, report_result
 from gpureport.spec.database import Database, load_database
+from gpureport.validate.residuals import residuals
 from gpureport.workloads import all_workloads
 
 Captured = pytest.CaptureFixture[str]

@@ -11,8 +11,9 @@ import pytest
 import gpureport
 from gpureport.compare.records import Landmark
 from gpureport.errors import InputError
-from gpureport.frames import ReportFrames
-from gpureport.records import CurveFeature, Finding
+from gpureport.notebook.frames import ReportFrames
+from gpureport.records.features import CurveFeature
+from gpureport.records.finding import Finding
 from tests.make_report import make_report
 
 ROOT = Path(__file__).parents[1]
@@ -41,7 +42,7 @@ def test_importing_is_quick_and_rooms_do_not_take_the_place_of_functions() -> No
     )
     ended = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
 
-    assert ended.stdout.split() == ["set()", "gpureport.api", "gpureport.api", gpureport.__version__]
+    assert ended.stdout.split() == ["set()", "gpureport.notebook.api", "gpureport.notebook.api", gpureport.__version__]
     with pytest.raises(AttributeError, match=r"has no attribute 'nothing'"):
         gpureport.nothing  # type: ignore[attr-defined]  # noqa: B018
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from gpureport import published
 from gpureport.cli import main
 from gpureport.compare.excerpt import read_excerpt
 from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.measure.describe import describe
-from gpureport.report.document import load_report
+from gpureport.records.report import load_report
+from gpureport.results import published
 from gpureport.spec import plausibility
 from gpureport.spec.check import check_file
 from gpureport.spec.files import ArchitectureFile, DeviceFile

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from gpureport import drafting
 from gpureport.cli import main
 from gpureport.measure import machine, sweep
-from gpureport.records import Verification
+from gpureport.records.measurement import Verification
+from gpureport.run import drafting
 from gpureport.spec.check import check_file
 from gpureport.spec.database import load_database
 from tests.fake_gpu import GPU, FakeGpu

@@ -6,14 +6,14 @@ from functools import cache
 import pytest
 
 from gpureport.measure.measurer import LocalMeasurer
-from gpureport.pipeline import run
-from gpureport.records import Compilation
-from gpureport.replay import device_of, report_result
-from gpureport.report.document import Match, Report
-from gpureport.residuals import residuals
+from gpureport.records.measurement import Compilation
+from gpureport.records.report import Match, Report
+from gpureport.results.replay import device_of, report_result
+from gpureport.run.pipeline import run
 from gpureport.spec.database import load_database
 from gpureport.spec.host import Host, HostCache
 from gpureport.spec.models import DeviceMatch, PresentDevice
+from gpureport.validate.residuals import residuals
 from tests.fake_backend import FakeBackend, Steps
 from tests.fake_run import Again, Copy, plan
 from tests.make_report import make_report

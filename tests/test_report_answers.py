@@ -2,19 +2,14 @@
 
 import pytest
 
-from gpureport.records import (
-    Feature,
-    Finding,
-    Observation,
-    ObservedPoint,
-    Position,
-    Verdict,
-)
-from gpureport.report import answers
-from gpureport.report.curves import curves
-from gpureport.report.difference import compared, value_text
-from gpureport.report.document import Report
-from gpureport.report.limits import limits, limits_table
+from gpureport.records.features import Feature, Position
+from gpureport.records.finding import Finding, Verdict
+from gpureport.records.observation import Observation, ObservedPoint
+from gpureport.records.report import Report
+from gpureport.report.run import answers
+from gpureport.report.run.curves import curves
+from gpureport.report.run.difference import compared, value_text
+from gpureport.report.run.limits import limits, limits_table
 from tests.make_report import make_report
 
 MIB = 1024.0**2

@@ -7,19 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from gpureport.disturbance import Cause, spans
 from gpureport.measure.measurer import LocalMeasurer
-from gpureport.pipeline import run
-from gpureport.records import Conditions, MeasuredPoint, Reading
-from gpureport.report.conditions import (
-    AFFECTED,
-    conditions_table,
-    disturbed,
-    disturbed_table,
-    load_sentences,
-)
-from gpureport.report.document import Report, load_report, save_report
+from gpureport.observe.disturbance import Cause, spans
+from gpureport.records.measurement import Conditions, MeasuredPoint, Reading
+from gpureport.records.report import Report, load_report, save_report
 from gpureport.report.render import render_html
+from gpureport.report.run.conditions import AFFECTED, conditions_table, disturbed, disturbed_table, load_sentences
+from gpureport.run.pipeline import run
 from tests.fake_backend import FakeBackend, Steps
 from tests.fake_run import Again, Copy, Missing, plan
 from tests.make_report import make_report

@@ -9,8 +9,8 @@ import jsonschema
 import pytest
 
 from gpureport.errors import GpuReportError, InputError
-from gpureport.report.document import SCHEMA_VERSION, Report, Saver, load_report, save_report
-from gpureport.report.schema import SCHEMA_PATH, report_schema, schema_text
+from gpureport.records.report import SCHEMA_VERSION, Report, Saver, load_report, save_report
+from gpureport.records.schema import SCHEMA_PATH, report_schema, schema_text
 from tests.make_report import make_report
 
 
@@ -177,7 +177,7 @@ def test_fields_of_a_later_tool_are_ignored(data: dict[str, Any], tmp_path: Path
 
 
 def test_the_committed_schema_is_current() -> None:
-    """After a change of the models, run ``python -m gpureport.report.schema``."""
+    """After a change of the models, run ``python -m gpureport.records.schema``."""
     assert SCHEMA_PATH.read_text(encoding="utf-8") == schema_text()
 
 

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from pypdf import PdfReader
 from weasyprint import HTML
 
-from gpureport.records import Axis, Metric, Observation, ObservedPoint, PointKey, SweepKey, Verdict
-from gpureport.report.captions import trace_caption
-from gpureport.report.curves import Curve, curves, paired
-from gpureport.report.document import Clock, Report
+from gpureport.records.finding import Verdict
+from gpureport.records.keys import Axis, Metric, PointKey, SweepKey
+from gpureport.records.observation import Observation, ObservedPoint
+from gpureport.records.report import Clock, Report
 from gpureport.report.figures.anchors import started, width_em
 from gpureport.report.figures.canvas import Canvas, Ink, Pen
 from gpureport.report.figures.cases import case_figure, case_labels
@@ -42,8 +42,10 @@ from gpureport.report.figures.style import (
 )
 from gpureport.report.figures.svg import _STRAIGHT_PT, PAGE_FONT, described, path
 from gpureport.report.figures.traces import Trace, binned, ratio_scale, trace_figure, traces
-from gpureport.report.limits import limits
 from gpureport.report.pictures import kind_of, pictures
+from gpureport.report.run.curves import Curve, curves, paired
+from gpureport.report.run.limits import limits
+from gpureport.report.text.captions import trace_caption
 from tests.figure_texts import boxes, size_pt
 from tests.make_report import make_report, many_variants
 

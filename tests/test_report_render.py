@@ -16,11 +16,12 @@ from pypdf.generic import Destination, DictionaryObject, PdfObject
 
 from gpureport.data import data_dir
 from gpureport.errors import GpuReportError
-from gpureport.records import CodeEvidence, Conditions, Reading, Verdict
-from gpureport.report.document import Match, Report
+from gpureport.records.finding import CodeEvidence, Verdict
+from gpureport.records.measurement import Conditions, Reading
+from gpureport.records.report import Match, Report
+from gpureport.report.pdf.typesetting import Manuscript, layout
 from gpureport.report.render import environment, render_html, render_pages, render_pdf, write_report
-from gpureport.report.typesetting import Manuscript, layout
-from gpureport.results import open_report
+from gpureport.results.opening import open_report
 from gpureport.spec.database import load_database
 from tests.make_report import make_report
 from tests.page_boxes import boxes, strays

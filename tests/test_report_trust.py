@@ -4,10 +4,12 @@
 import pytest
 
 from gpureport.predict import limits_of, predict
-from gpureport.records import MeasuredPoint, Measurement, Observation, ObservedPoint, Prediction
-from gpureport.report.document import Report, WorkloadInfo
+from gpureport.records.measurement import MeasuredPoint, Measurement
+from gpureport.records.observation import Observation, ObservedPoint
+from gpureport.records.prediction import Prediction
+from gpureport.records.report import Report, WorkloadInfo
 from gpureport.report.render import render_html
-from gpureport.report.trust import arithmetic_table, coverage, examples, rules_table, sensitivity_table
+from gpureport.report.run.trust import arithmetic_table, coverage, examples, rules_table, sensitivity_table
 from gpureport.units import format_predicted
 from gpureport.workloads import select
 from tests.make_report import make_report

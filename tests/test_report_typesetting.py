@@ -10,8 +10,8 @@ import pytest
 from pypdf import PdfReader
 
 from gpureport.errors import GpuReportError
-from gpureport.report import pages
-from gpureport.report.typesetting import HERE, Manuscript, Typesetter, pdf, typesetter
+from gpureport.report.pdf import pages
+from gpureport.report.pdf.typesetting import HERE, Manuscript, Typesetter, pdf, typesetter
 
 PAGE = Manuscript(
     '<html lang="en"><head><title>x</title></head><body><ul><li>one</li></ul>{}'

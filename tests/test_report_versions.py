@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from gpureport.compare import compare, reduced
-from gpureport.frames import ReportFrames
-from gpureport.records import Verdict
-from gpureport.report.document import SCHEMA_VERSION, Report, load_report, save_report
+from gpureport.notebook.frames import ReportFrames
+from gpureport.records.finding import Verdict
+from gpureport.records.report import SCHEMA_VERSION, Report, load_report, save_report
 from gpureport.report.render import render_html
 
 DATA = Path(__file__).parent / "data"

@@ -8,17 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpureport.cli.summary import print_findings
-from gpureport.records import CodeEvidence, Compilation, Finding, MachineCode, MeasuredPoint, Verdict, Verification
-from gpureport.report import appendix, compiled, tables
-from gpureport.report.blocks import as_predicted, expected_blocks
-from gpureport.report.captions import block_title, case_caption, legend, section_title, shape_caption, size_caption
-from gpureport.report.curves import Curve, FindingPair, curves, paired, specified, verdicts
-from gpureport.report.document import Report
-from gpureport.report.lists import farthest_table
-from gpureport.report.numbers import by_kind, families, places
+from gpureport.records.finding import CodeEvidence, Finding, Verdict
+from gpureport.records.measurement import Compilation, MachineCode, MeasuredPoint, Verification
+from gpureport.records.report import Report
 from gpureport.report.render import render_html
-from gpureport.report.values import value_at
-from gpureport.report.words import (
+from gpureport.report.run import appendix, compiled
+from gpureport.report.run.blocks import as_predicted, expected_blocks
+from gpureport.report.run.curves import Curve, FindingPair, curves, paired, specified, verdicts
+from gpureport.report.run.lists import farthest_table
+from gpureport.report.run.numbers import by_kind, families, places
+from gpureport.report.run.values import value_at
+from gpureport.report.text import tables
+from gpureport.report.text.captions import block_title, case_caption, legend, section_title, shape_caption, size_caption
+from gpureport.report.text.words import (
     agreeing,
     explanations,
     family_name,

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from gpureport.findings import find
+from gpureport.findings.verdicts import find
 from gpureport.matching import match_features
 from gpureport.observe import observe
-from gpureport.records import Verdict
-from gpureport.report.curves import curves
-from gpureport.report.document import Report, load_report
+from gpureport.records.finding import Verdict
+from gpureport.records.report import Report, load_report
 from gpureport.report.render import render_html
+from gpureport.report.run.curves import curves
 
 REPORTS = Path(__file__).parents[1] / "reports"
 PATHS = sorted(REPORTS.glob("*/report.json"))

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from gpureport import pipeline
 from gpureport.cli import main
 from gpureport.errors import DeviceError
 from gpureport.files import reserved
 from gpureport.measure.measurer import LocalMeasurer, Measured
 from gpureport.measure.rounds import Progress
-from gpureport.pipeline import run
-from gpureport.report.document import FILE_NAME, Report, load_report, save_report
+from gpureport.records.report import FILE_NAME, Report, load_report, save_report
 from gpureport.report.render import render_html
-from gpureport.resuming import changes
+from gpureport.run import pipeline
+from gpureport.run.pipeline import run
+from gpureport.run.resuming import changes
 from tests.fake_backend import FakeBackend, Steps
 from tests.fake_run import Again, Copy, Missing, Two, Wide, install, plan
 

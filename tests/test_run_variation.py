@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from gpureport.errors import InputError
-from gpureport.report.document import Report, save_report
+from gpureport.records.report import Report, save_report
 from tests.make_report import make_report
 
 SCRIPTS = str(Path(__file__).parents[1] / "scripts")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gpureport.errors import InputError
-from gpureport.records import Provenance
+from gpureport.records.provenance import Provenance
 from gpureport.spec.check import check_file
 from gpureport.spec.database import Database, load_database
 from gpureport.spec.host import Host

@@ -2,7 +2,7 @@
 
 import re
 
-from gpureport.report.document import Match, Report
+from gpureport.records.report import Match, Report
 from gpureport.report.render import render_html
 from gpureport.spec.database import load_database
 from gpureport.spec.models import PresentDevice

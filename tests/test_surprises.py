@@ -6,26 +6,20 @@ from dataclasses import replace
 import pytest
 
 from gpureport.cli.summary import feature_name, print_surprises
-from gpureport.findings import explained, find
+from gpureport.explain.case import Circumstances
+from gpureport.explain.selection import Informed, Subject, explanations
+from gpureport.findings.verdicts import explained, find
 from gpureport.predict import limits_of, predict_sweep
-from gpureport.predict.case import Circumstances
-from gpureport.records import (
-    MAIN_POSITIONS,
-    CurveFeature,
-    Explanation,
-    MeasuredPoint,
-    Measurement,
-    Observation,
-    ObservedPoint,
-    Verdict,
-)
-from gpureport.report.curves import curves
+from gpureport.records.features import MAIN_POSITIONS, CurveFeature
+from gpureport.records.finding import Explanation, Verdict
+from gpureport.records.measurement import MeasuredPoint, Measurement
+from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.report.render import render_html
-from gpureport.report.surprises import answers, claims, fitting, summary, table, tally, then_off
-from gpureport.report.words import explanations as in_words
-from gpureport.report.words import feature_text
+from gpureport.report.run.curves import curves
+from gpureport.report.run.surprises import answers, claims, fitting, summary, table, tally, then_off
+from gpureport.report.text.words import explanations as in_words
+from gpureport.report.text.words import feature_text
 from gpureport.spec.models import Device
-from gpureport.surprises import Informed, Subject, explanations
 from gpureport.workloads import all_workloads
 from tests.make_report import make_report
 from tests.toy import TOY

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpureport.predict import asked, limits_of, predict_sweep
-from gpureport.predict.intervals import with_intervals
 from gpureport.predict.model import point_time
-from gpureport.predict.propagation import Tape, Uncertain, clamped, exp, log, relative_deviations
-from gpureport.predict.uncertainty import (
+from gpureport.predict.uncertainty.intervals import with_intervals
+from gpureport.predict.uncertainty.propagation import Tape, Uncertain, clamped, exp, log, relative_deviations
+from gpureport.predict.uncertainty.sensitivity import (
     GUESS,
     HERE,
     MODEL,
@@ -26,7 +26,10 @@ from gpureport.predict.uncertainty import (
     uncertain,
     varied,
 )
-from gpureport.records import Axis, CurveFeature, Metric, PointKey, PredictedPoint, Prediction, Provenance
+from gpureport.records.features import CurveFeature
+from gpureport.records.keys import Axis, Metric, PointKey
+from gpureport.records.prediction import PredictedPoint, Prediction
+from gpureport.records.provenance import Provenance
 from gpureport.spec.models import Device
 from gpureport.workloads import all_workloads, select
 from gpureport.workloads.model import Limits, Workload

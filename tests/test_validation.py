@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpureport.predict import Kind
-from gpureport.records import SweepKey
-from gpureport.residuals import Curve, Residual, What
+from gpureport.records.keys import SweepKey
 from gpureport.spec.database import load_database
-from gpureport.validation import TARGETS, Target, judge, summarise
+from gpureport.validate.residuals import Curve, Residual, What
+from gpureport.validate.targets import TARGETS, Target, judge, summarise
 
 POSITIVE = st.floats(1e-9, 1e9)
 

@@ -1,7 +1,7 @@
 """Predict a device's cache cliffs and tapers, measure them with OpenCL, and publish the difference.
 
 From Python: :func:`predict` a device, :func:`load_report` of one that was measured, :func:`compare` several. Each gives
-pandas frames (:mod:`gpureport.frames`). All of it is imported when it is first asked for.
+pandas frames (:mod:`gpureport.notebook.frames`). All of it is imported when it is first asked for.
 """
 
 import sys
@@ -9,8 +9,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gpureport.api import compare, load_report, predict
-    from gpureport.frames import ComparisonFrames, ReportFrames
+    from gpureport.notebook.api import compare, load_report, predict
+    from gpureport.notebook.frames import ComparisonFrames, ReportFrames
 
 __version__ = "0.1.0"
 __all__ = ["ComparisonFrames", "ReportFrames", "__version__", "compare", "load_report", "predict"]
@@ -32,6 +32,6 @@ if not TYPE_CHECKING:  # with this function every name would be one of the packa
     def __getattr__(name: str) -> object:
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from gpureport import api, frames
+        from gpureport.notebook import api, frames
 
         return getattr(frames if name.endswith("Frames") else api, name)

@@ -6,7 +6,10 @@ from itertools import combinations
 from math import inf, log
 
 from gpureport.observe import features_of_points
-from gpureport.records import AGREEMENT, CurveFeature, Observation, Prediction
+from gpureport.records.features import CurveFeature
+from gpureport.records.finding import AGREEMENT
+from gpureport.records.observation import Observation
+from gpureport.records.prediction import Prediction
 from gpureport.units import format_bytes
 
 FURTHEST = 4.0

@@ -15,7 +15,7 @@ from gpureport.cli.tables import Row, print_table
 from gpureport.errors import InputError
 from gpureport.inputs import is_there
 from gpureport.report import Paper
-from gpureport.results import (
+from gpureport.results.opening import (
     meant,
     open_machine,
     refuse_repeated,
@@ -107,7 +107,7 @@ def _judged(comparison: "Comparison", percent: float) -> int:
 
 def _files(asked: Asked) -> tuple[Path, ...]:
     """Return the files to be written."""
-    from gpureport.report.comparing import FILE_NAME, NAME
+    from gpureport.report.comparison.document import FILE_NAME, NAME
     from gpureport.report.render import documents
 
     return (asked.output / FILE_NAME, *documents(asked.output, NAME)) if asked.output else ()
@@ -132,8 +132,8 @@ def _without_folders(text: str) -> str:
 
 
 def _print(comparison: "Comparison") -> None:
-    from gpureport.report.comparing_tables import machine_table, sharing
-    from gpureport.report.comparing_words import sentences
+    from gpureport.report.comparison.tables import machine_table, sharing
+    from gpureport.report.comparison.words import sentences
 
     for condition in comparison.conditions:
         if condition.severity == "caution":

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from gpureport.cli.console import print_line, print_text
 from gpureport.cli.prediction_tables import print_report_table
 from gpureport.predict.contrast import INTERVAL, held_longer
-from gpureport.report.forecast import facts_of
-from gpureport.report.side_by_side import Beside, Side, ceilings_table, features_table, ratio_table
+from gpureport.report.prediction.forecast import facts_of
+from gpureport.report.prediction.side_by_side import Beside, Side, ceilings_table, features_table, ratio_table
 
 
 def print_contrasts(first: Side, others: Sequence[Beside]) -> None:

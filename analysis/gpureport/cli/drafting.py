@@ -92,9 +92,9 @@ def _present(text: str) -> "Measurer":
 
 def _measured(draft: Draft, measurer: "Measurer", database: Database, seed: int) -> Draft:
     """Measure primitives on the device, and put what they show into the draft."""
-    from gpureport.drafting import SWEEP_S, get_to_know
     from gpureport.measure.limits import Settings, run_limits
     from gpureport.measure.machine import free_memory_bytes
+    from gpureport.run.drafting import SWEEP_S, get_to_know
 
     present = measurer.device
     limits = run_limits(present, free_memory_bytes(present), quick=False)

@@ -21,13 +21,14 @@ from gpureport.files import is_stream, remove_files
 from gpureport.measure.limits import LONGEST_POINT_S, QUICK_LONGEST_POINT_S, Settings, run_limits
 from gpureport.measure.machine import free_memory_bytes
 from gpureport.measure.measurer import Measurer
-from gpureport.pipeline import Plan, run, wrong_results
-from gpureport.report import Paper, document
-from gpureport.report.compiled import mismatches
-from gpureport.report.conditions import load_sentences
-from gpureport.report.document import FILE_NAME, Report, Saver, load_report
+from gpureport.records import report as document
+from gpureport.records.report import FILE_NAME, Report, Saver, load_report
+from gpureport.report import Paper
 from gpureport.report.render import documents_of
-from gpureport.resuming import changes
+from gpureport.report.run.compiled import mismatches
+from gpureport.report.run.conditions import load_sentences
+from gpureport.run.pipeline import Plan, run, wrong_results
+from gpureport.run.resuming import changes
 from gpureport.spec.models import PresentDevice
 from gpureport.text import sentence
 

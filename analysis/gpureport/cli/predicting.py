@@ -17,10 +17,10 @@ from gpureport.predict import Predicted, limits_of, predict_with_deviations
 from gpureport.predict.ceilings import ceilings
 from gpureport.predict.contrast import contrasts
 from gpureport.predict.outlook import outlooks
-from gpureport.predict.uncertainty import ranked
-from gpureport.records import Prediction
+from gpureport.predict.uncertainty.sensitivity import ranked
+from gpureport.records.prediction import Prediction
 from gpureport.report import Paper
-from gpureport.report.side_by_side import Beside, Side
+from gpureport.report.prediction.side_by_side import Beside, Side
 from gpureport.spec.models import Device
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def _write(
 ) -> None:
     """Write HTML and PDF of one device, or of several side by side, and say on standard error where they are."""
     from gpureport.cli.rendering import write_documents, write_side_by_side
-    from gpureport.report.prediction import prediction_report
+    from gpureport.report.prediction.document import prediction_report
 
     if beside:
         written = write_side_by_side(_side(0, forecasts[0]), beside, directory, asked.paper)

@@ -6,11 +6,11 @@ from itertools import groupby
 from gpureport.cli.console import print_line, print_text
 from gpureport.cli.summary import TITLE_NOTE, feature_name, heading, short_unit
 from gpureport.cli.tables import Row, print_table
-from gpureport.predict.uncertainty import ranked
-from gpureport.records import Prediction
-from gpureport.report.forecast import ceilings_table, cliffs_table, facts_of, outlook_table
-from gpureport.report.tables import Table
-from gpureport.report.values import fact_name, fact_value
+from gpureport.predict.uncertainty.sensitivity import ranked
+from gpureport.records.prediction import Prediction
+from gpureport.report.prediction.forecast import ceilings_table, cliffs_table, facts_of, outlook_table
+from gpureport.report.run.values import fact_name, fact_value
+from gpureport.report.text.tables import Table
 from gpureport.spec.models import Device
 from gpureport.units import format_bytes, format_predicted, format_share
 

@@ -13,14 +13,14 @@ from gpureport.cli.options import writing
 from gpureport.cli.progress import ProgressBar
 from gpureport.errors import InputError
 from gpureport.files import real_path
+from gpureport.records.report import Report
 from gpureport.report import Paper
-from gpureport.report.document import Report
-from gpureport.report.side_by_side import Beside, Side
-from gpureport.results import is_record, open_report, records_of, refuse_repeated, short_name
+from gpureport.report.prediction.side_by_side import Beside, Side
+from gpureport.results.opening import is_record, open_report, records_of, refuse_repeated, short_name
 
 if TYPE_CHECKING:
     from gpureport.compare import Comparison
-    from gpureport.report.typesetting import Typesetter
+    from gpureport.report.pdf.typesetting import Typesetter
 
 
 def render_report(
@@ -103,7 +103,7 @@ def _write_documents(
 
 def write_side_by_side(first: Side, others: Sequence[Beside], directory: Path, paper: Paper = "a4") -> list[Path]:
     """Write HTML and PDF of devices side by side; no PDF if the system lacks Pango, which a note then says."""
-    from gpureport.report.devices import write_devices
+    from gpureport.report.prediction.devices import write_devices
 
     with _typesetter() as typesetter, ProgressBar("writing the document"):
         return write_devices(first, others, directory, typesetter, paper)
@@ -113,7 +113,7 @@ def write_comparison_files(
     comparison: "Comparison", directory: Path, *, no_pdf: bool, paper: Paper = "a4"
 ) -> list[Path]:
     """Write JSON, HTML and PDF of a comparison; no PDF as for :func:`write_documents`."""
-    from gpureport.report.comparing import write_comparison
+    from gpureport.report.comparison.document import write_comparison
 
     with _typesetter(no_pdf=no_pdf) as typesetter, ProgressBar("writing the comparison"):
         return write_comparison(comparison, directory, typesetter, paper)
@@ -125,7 +125,7 @@ def _typesetter(*, no_pdf: bool = False) -> "Iterator[Typesetter | None]":
     if no_pdf:
         yield None
         return
-    from gpureport.report.typesetting import typesetter
+    from gpureport.report.pdf.typesetting import typesetter
 
     with typesetter() as made:
         yield made

@@ -5,8 +5,9 @@ from itertools import groupby
 
 from gpureport.cli.tables import Row, print_table
 from gpureport.matching import is_step
-from gpureport.records import CurveFeature, Explanation, Finding
-from gpureport.report.surprises import fitting, then_off
+from gpureport.records.features import CurveFeature
+from gpureport.records.finding import Explanation, Finding
+from gpureport.report.run.surprises import fitting, then_off
 from gpureport.text import off_by
 from gpureport.units import format_interval, format_ratio, format_value
 

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from gpureport.cli.tables import Row, print_table
-from gpureport.report.document import Timing
+from gpureport.records.report import Timing
 
 _LONGEST = 10
 

@@ -21,12 +21,12 @@ from gpureport.cli.validation_tables import (
 from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.files import real_path, write_file
-from gpureport.replay import Result, published_result, report_result
-from gpureport.report.document import FILE_NAME
-from gpureport.residuals import WHATS, Residual, residuals
-from gpureport.results import is_record, measured_report, open_record, short_name
+from gpureport.records.report import FILE_NAME
+from gpureport.results.opening import is_record, measured_report, open_record, short_name
+from gpureport.results.replay import Result, published_result, report_result
 from gpureport.spec.database import Database
-from gpureport.validation import KINDS, TARGETS, judge
+from gpureport.validate.residuals import WHATS, Residual, residuals
+from gpureport.validate.targets import KINDS, TARGETS, judge
 from gpureport.workloads import all_workloads
 
 

@@ -7,9 +7,9 @@ from math import inf
 from gpureport.cli.summary import short_unit
 from gpureport.cli.tables import Row, print_table
 from gpureport.predict import Kind
-from gpureport.residuals import Residual
 from gpureport.units import format_interval, format_ratio
-from gpureport.validation import KINDS, Summary, Verdict, summarise
+from gpureport.validate.residuals import Residual
+from gpureport.validate.targets import KINDS, Summary, Verdict, summarise
 
 Key = Callable[[Residual], str]
 

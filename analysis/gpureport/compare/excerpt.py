@@ -10,9 +10,10 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from gpureport.inputs import FileError, json_bytes
-from gpureport.quantities import Amount, Many, Moment, Name, Positive, Seconds, Table, Whole
-from gpureport.records import POINTS_ONCE, CurveFeature, Metric, SweepKey
-from gpureport.report.document import (
+from gpureport.records.features import CurveFeature
+from gpureport.records.keys import POINTS_ONCE, Metric, SweepKey
+from gpureport.records.quantities import Amount, Many, Moment, Name, Positive, Seconds, Table, Whole
+from gpureport.records.report import (
     FILE_NAME,
     PREDICTIONS_ONCE,
     SCHEMA_VERSION,
@@ -33,7 +34,7 @@ class _Part(BaseModel):
 
 
 class Place(_Part):
-    """Of a :class:`~gpureport.records.PointKey`."""
+    """Of a :class:`~gpureport.records.keys.PointKey`."""
 
     label: Name
     parameters: Table[Name, Whole]
@@ -42,13 +43,13 @@ class Place(_Part):
 
 
 class Axis(_Part):
-    """Of a :class:`~gpureport.records.Axis`."""
+    """Of a :class:`~gpureport.records.keys.Axis`."""
 
     quantity: Name
 
 
 class PredictedPoint(_Part):
-    """Of a :class:`~gpureport.records.PredictedPoint`."""
+    """Of a :class:`~gpureport.records.prediction.PredictedPoint`."""
 
     point: Place
     value: Positive
@@ -57,7 +58,7 @@ class PredictedPoint(_Part):
 
 
 class Prediction(_Part):
-    """Of a :class:`~gpureport.records.Prediction` from the specification."""
+    """Of a :class:`~gpureport.records.prediction.Prediction` from the specification."""
 
     key: SweepKey
     kind: Literal["specification"]
@@ -75,7 +76,7 @@ class Calibrated(_Part):
 
 
 class ObservedPoint(_Part):
-    """Of an :class:`~gpureport.records.ObservedPoint`."""
+    """Of an :class:`~gpureport.records.observation.ObservedPoint`."""
 
     point: Place
     value: Positive
@@ -84,7 +85,7 @@ class ObservedPoint(_Part):
 
 
 class Observation(_Part):
-    """Of an :class:`~gpureport.records.Observation`."""
+    """Of an :class:`~gpureport.records.observation.Observation`."""
 
     key: SweepKey
     metric: Metric
@@ -93,21 +94,21 @@ class Observation(_Part):
 
 
 class MeasuredPoint(_Part):
-    """Of a :class:`~gpureport.records.MeasuredPoint`."""
+    """Of a :class:`~gpureport.records.measurement.MeasuredPoint`."""
 
     point: Place
     samples_s: Many[Seconds] = ()
 
 
 class Measurement(_Part):
-    """Of a :class:`~gpureport.records.Measurement`."""
+    """Of a :class:`~gpureport.records.measurement.Measurement`."""
 
     key: SweepKey
     points: Annotated[Many[MeasuredPoint], POINTS_ONCE] = ()
 
 
 class Finding(_Part):
-    """Of a :class:`~gpureport.records.Finding`."""
+    """Of a :class:`~gpureport.records.finding.Finding`."""
 
     workload: Name
     variant: Name
@@ -124,13 +125,13 @@ class Finding(_Part):
 
 
 class WorkloadInfo(_Part):
-    """Of a :class:`~gpureport.report.document.WorkloadInfo`."""
+    """Of a :class:`~gpureport.records.report.WorkloadInfo`."""
 
     counting: str = ""
 
 
 class Excerpt(_Part):
-    """Of a :class:`~gpureport.report.document.Report`."""
+    """Of a :class:`~gpureport.records.report.Report`."""
 
     schema_version: Annotated[int, Field(ge=1, le=SCHEMA_VERSION, strict=True)]
     tool_version: Name

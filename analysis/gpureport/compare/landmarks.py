@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from gpureport.compare.excerpt import Excerpt, Finding
-from gpureport.records import CurveFeature
+from gpureport.records.features import CurveFeature
 
 _POSITIONS = {"cliff": "midpoint", "taper": "n90"}
 """The position of each feature that is set beside others."""

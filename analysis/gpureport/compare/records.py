@@ -4,8 +4,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from gpureport.quantities import Compact, Rough
-from gpureport.records import Metric, Record
+from gpureport.records.keys import Metric, Record
+from gpureport.records.quantities import Compact, Rough
 
 SCHEMA_VERSION = 2
 

@@ -9,7 +9,7 @@ from gpureport.compare.excerpt import Excerpt, Finding, Measurement, Observation
 from gpureport.compare.landmarks import Mark, marks
 from gpureport.compare.samples import Sampled, sampled
 from gpureport.compare.standings import Best, best
-from gpureport.report.document import Report
+from gpureport.records.report import Report
 
 
 @dataclass(frozen=True)

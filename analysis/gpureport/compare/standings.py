@@ -6,7 +6,7 @@ from math import exp, hypot, log
 
 from gpureport.compare.excerpt import Excerpt, Observation, ObservedPoint, PredictedPoint, Prediction
 from gpureport.compare.records import Contest, Ratio, Standing
-from gpureport.records import Metric
+from gpureport.records.keys import Metric
 from gpureport.workloads.grid import last_cache_bytes
 
 BEYOND, WITHIN = "beyond the caches", "within the caches"

@@ -4,7 +4,7 @@ from functools import lru_cache
 
 from gpureport.machine_code import code_object, cpu, ptx
 from gpureport.machine_code.usage import Usage
-from gpureport.records import MachineCode
+from gpureport.records.measurement import MachineCode
 
 __all__ = ["Usage", "code", "usage"]
 

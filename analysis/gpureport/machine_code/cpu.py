@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from gpureport.machine_code import aarch64, elf, loops, x86
 from gpureport.machine_code.instructions import Decoder, Instruction, disassemble
-from gpureport.records import MachineCode
+from gpureport.records.measurement import MachineCode
 
 _DECODERS: dict[str, tuple[str, Decoder]] = {
     "EM_X86_64": ("x86-64", x86.decode),

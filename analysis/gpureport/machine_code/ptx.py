@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from gpureport.machine_code import paths
 from gpureport.machine_code.instructions import Instruction
-from gpureport.records import MachineCode
+from gpureport.records.measurement import MachineCode
 
 _NOISE = re.compile(r"//[^\n]*|/\*.*?\*/|^\s*\.(?:loc|file)\b[^\n]*", re.DOTALL | re.MULTILINE)
 _BODY = re.compile(r"\.(?:entry|func)\b[^{;]*?([A-Za-z_$%][\w$]*)\s*\([^)]*\)[^{;]*\{")

@@ -8,7 +8,8 @@ from gpureport.measure.backend import AllocationError, Backend, BufferId, Launch
 from gpureport.measure.compiling import program_options
 from gpureport.measure.draws import Draws
 from gpureport.measure.pool import BufferPool
-from gpureport.records import Compilation, MeasuredPoint, PointKey
+from gpureport.records.keys import PointKey
+from gpureport.records.measurement import Compilation, MeasuredPoint
 from gpureport.workloads.model import Buffer, Dispatch, Features, Job, Limits, Workload
 
 

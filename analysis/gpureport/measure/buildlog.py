@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from gpureport import machine_code
 from gpureport.machine_code import Usage
-from gpureport.records import Compilation
+from gpureport.records.measurement import Compilation
 from gpureport.workloads.model import Dispatch, Local
 
 MAX_LOG_CHARACTERS = 8000

@@ -6,7 +6,7 @@ import numpy as np
 
 from gpureport.errors import DeviceError
 from gpureport.measure.backend import Backend
-from gpureport.records import Compilation
+from gpureport.records.measurement import Compilation
 from gpureport.workloads.model import Buffer, Features, Parameters, Sweep, Workload
 
 

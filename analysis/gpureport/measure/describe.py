@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from gpureport.measure import pci
-from gpureport.quantities import MOST_NAME
+from gpureport.records.quantities import MOST_NAME
 from gpureport.spec.models import Kind, PresentDevice
 from gpureport.text import shortened
 

@@ -21,7 +21,7 @@ from gpureport.measure.measurer import Aftermath, LocalMeasurer, Order
 from gpureport.measure.opencl import OpenCLBackend, list_devices
 from gpureport.measure.runtimes import Candidate, Runtime
 from gpureport.memory import limit_remark
-from gpureport.records import Compilation
+from gpureport.records.measurement import Compilation
 from gpureport.spec.models import PresentDevice
 from gpureport.workloads.model import Buffer, Dispatch, Sweep, Workload
 

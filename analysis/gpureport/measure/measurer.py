@@ -12,7 +12,7 @@ from gpureport.measure.conditions import Watch
 from gpureport.measure.limits import Settings, features
 from gpureport.measure.rounds import Progress
 from gpureport.measure.sweep import Guide, measure_workload
-from gpureport.records import Compilation, Measurement, Reading
+from gpureport.records.measurement import Compilation, Measurement, Reading
 from gpureport.spec.models import PresentDevice
 from gpureport.workloads.model import Sweep, Workload
 

@@ -31,7 +31,7 @@ from gpureport.measure.describe import Ask, describe, kind
 from gpureport.measure.linker import provide_linker
 from gpureport.measure.pocl import KernelLibraries, provide_cache
 from gpureport.measure.runtimes import Candidate
-from gpureport.records import Compilation
+from gpureport.records.measurement import Compilation
 from gpureport.spec.models import PresentDevice
 from gpureport.workloads.model import Argument, Buffer, Dispatch, Local
 

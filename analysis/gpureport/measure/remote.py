@@ -12,7 +12,7 @@ from gpureport.measure.measurer import Aftermath, Measured, Order
 from gpureport.measure.rounds import Progress
 from gpureport.measure.runtimes import ANSWER_LIMIT_S, Candidate
 from gpureport.measure.sweep import unmeasured
-from gpureport.records import Compilation, Measurement
+from gpureport.records.measurement import Compilation, Measurement
 from gpureport.spec.models import PresentDevice
 from gpureport.workloads.model import Sweep, Workload
 

@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from gpureport.disturbance import Spans, overlapping, undisturbed
 from gpureport.errors import DeviceError
 from gpureport.measure import sampling
 from gpureport.measure.backend import Backend, LaunchError
 from gpureport.measure.bench import Bench, Point
 from gpureport.measure.limits import Settings
 from gpureport.measure.refinement import between
+from gpureport.observe.disturbance import Spans, overlapping, undisturbed
 from gpureport.observe.statistics import drifts
 from gpureport.units import format_time
 
 if TYPE_CHECKING:
-    from gpureport.records import Compilation
+    from gpureport.records.measurement import Compilation
 
 FEWEST_ROUNDS = 3
 """Samples that every point gets within twice the time budget; one it gets in any case."""

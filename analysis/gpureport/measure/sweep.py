@@ -8,14 +8,15 @@ from functools import partial
 
 import numpy as np
 
-from gpureport.disturbance import Spans, undisturbed
 from gpureport.errors import DeviceError
 from gpureport.measure.backend import Backend
 from gpureport.measure.bench import Bench, Point
 from gpureport.measure.limits import Settings
 from gpureport.measure.rounds import Progress, Rounds
 from gpureport.measure.verify import verify
-from gpureport.records import MeasuredPoint, Measurement, SweepKey
+from gpureport.observe.disturbance import Spans, undisturbed
+from gpureport.records.keys import SweepKey
+from gpureport.records.measurement import MeasuredPoint, Measurement
 from gpureport.workloads.model import Features, Sweep, Workload
 
 

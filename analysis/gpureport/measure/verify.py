@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from gpureport.measure.backend import Backend
 from gpureport.measure.compiling import program_options
-from gpureport.records import Verification
+from gpureport.records.measurement import Verification
 from gpureport.workloads.model import Features, Parameters, Workload
 
 

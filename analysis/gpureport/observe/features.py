@@ -11,7 +11,9 @@ from gpureport.observe.cuts import Plateau
 from gpureport.observe.staircase import LEAST_DROP, beside, staircase
 from gpureport.observe.statistics import Estimate
 from gpureport.observe.tapers import flattens, taper
-from gpureport.records import Axis, CurveFeature, Feature, Metric, Position, PredictedPoint
+from gpureport.records.features import CurveFeature, Feature, Position
+from gpureport.records.keys import Axis, Metric
+from gpureport.records.prediction import PredictedPoint
 from gpureport.units import format_bytes
 
 Floats = NDArray[np.float64]

@@ -17,7 +17,10 @@ from gpureport.observe.statistics import (
     strays,
     timer_tick,
 )
-from gpureport.records import CurveFeature, MeasuredPoint, Measurement, Metric, Observation, ObservedPoint
+from gpureport.records.features import CurveFeature
+from gpureport.records.keys import Metric
+from gpureport.records.measurement import MeasuredPoint, Measurement
+from gpureport.records.observation import Observation, ObservedPoint
 
 Floats = NDArray[np.float64]
 

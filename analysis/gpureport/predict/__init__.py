@@ -13,12 +13,14 @@ from gpureport.observe import case_features, features_of_points
 from gpureport.observe.statistics import Estimate
 from gpureport.predict.arithmetic import arithmetic
 from gpureport.predict.features import named
-from gpureport.predict.intervals import with_intervals
 from gpureport.predict.model import point_time
 from gpureport.predict.occupancy import Resources
-from gpureport.predict.propagation import Tape, relative_deviations
-from gpureport.predict.uncertainty import Fact, sensitivities, spread, uncertain
-from gpureport.records import Arithmetic, Axis, CurveFeature, Metric, Occupancy, PredictedPoint, Prediction, SweepKey
+from gpureport.predict.uncertainty.intervals import with_intervals
+from gpureport.predict.uncertainty.propagation import Tape, relative_deviations
+from gpureport.predict.uncertainty.sensitivity import Fact, sensitivities, spread, uncertain
+from gpureport.records.features import CurveFeature
+from gpureport.records.keys import Axis, Metric, SweepKey
+from gpureport.records.prediction import Arithmetic, Occupancy, PredictedPoint, Prediction
 from gpureport.spec.models import Device
 from gpureport.workloads.model import Demand, Limits, Parameters, Sweep, Workload
 

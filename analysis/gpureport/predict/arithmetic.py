@@ -1,7 +1,7 @@
 """How the model comes to one number, written so that it can be followed with a pencil.
 
-The model itself is run, on numbers that note what is done with them (:mod:`gpureport.predict.propagation`); what is
-written is what was computed, less what makes no difference.
+The model itself is run, on numbers that note what is done with them (:mod:`gpureport.predict.uncertainty.propagation`);
+what is written is what was computed, less what makes no difference.
 """
 
 from collections import Counter
@@ -12,9 +12,10 @@ from typing import TypeVar
 from gpureport.predict.expressions import Expression, Reader
 from gpureport.predict.model import LONE_CORNER, THROUGHPUT_CORNER, point_time
 from gpureport.predict.occupancy import Resources
-from gpureport.predict.propagation import Tape, Uncertain
-from gpureport.predict.uncertainty import uncertain
-from gpureport.records import Arithmetic, PointKey, Sum
+from gpureport.predict.uncertainty.propagation import Tape, Uncertain
+from gpureport.predict.uncertainty.sensitivity import uncertain
+from gpureport.records.keys import PointKey
+from gpureport.records.prediction import Arithmetic, Sum
 from gpureport.spec.models import Device
 from gpureport.workloads.model import Demand, Stream
 

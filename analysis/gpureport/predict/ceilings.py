@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from math import exp, sqrt
 from typing import Literal
 
-from gpureport.predict.propagation import relative_deviations
-from gpureport.predict.uncertainty import NORMAL_95, uncertain
-from gpureport.quantities import Compact
-from gpureport.records import Record
+from gpureport.predict.uncertainty.propagation import relative_deviations
+from gpureport.predict.uncertainty.sensitivity import NORMAL_95, uncertain
+from gpureport.records.keys import Record
+from gpureport.records.quantities import Compact
 from gpureport.spec.models import Device
 
 Kind = Literal["bandwidth", "latency", "rate", "launch"]

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from gpureport.predict import Predicted
 from gpureport.predict.outlook import best_point, bound, is_shown
-from gpureport.predict.uncertainty import MODEL, NORMAL_95, Fact
-from gpureport.quantities import Compact
-from gpureport.records import Axis, Metric, Record, SweepKey
+from gpureport.predict.uncertainty.sensitivity import MODEL, NORMAL_95, Fact
+from gpureport.records.keys import Axis, Metric, Record, SweepKey
+from gpureport.records.quantities import Compact
 from gpureport.spec.models import Device
 from gpureport.units import format_bytes
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isclose
 
-from gpureport.predict.propagation import Tape, Uncertain
+from gpureport.predict.uncertainty.propagation import Tape, Uncertain
 
 _SIGNS = {"+": " + ", "-": " \N{MINUS SIGN} ", "*": " \N{MULTIPLICATION SIGN} ", "/": " / ", "^": "^"}
 _BINDS = {"+": 1, "-": 1, "*": 2, "/": 2, "^": 3, "norm": 3}

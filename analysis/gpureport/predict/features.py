@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from math import log
 from statistics import mode
 
-from gpureport.records import Axis, CurveFeature, PredictedPoint
+from gpureport.records.features import CurveFeature
+from gpureport.records.keys import Axis
+from gpureport.records.prediction import PredictedPoint
 from gpureport.spec.models import EXTENTS, Cache, Device
 from gpureport.units import format_bytes
 

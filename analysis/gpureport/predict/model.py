@@ -22,7 +22,7 @@ from math import ceil, inf, prod
 from gpureport.predict import traffic
 from gpureport.predict.occupancy import Resources, local_memory_in_use_bytes, occupancy
 from gpureport.predict.residency import Level, latency_levels, staircase
-from gpureport.records import Occupancy
+from gpureport.records.prediction import Occupancy
 from gpureport.spec.models import AmdOccupancy, Cache, Device, Extent, IntelOccupancy
 from gpureport.workloads.model import Demand
 

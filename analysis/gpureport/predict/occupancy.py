@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, inf, prod
 
-from gpureport.records import Compilation, Occupancy
+from gpureport.records.measurement import Compilation
+from gpureport.records.prediction import Occupancy
 from gpureport.spec.models import (
     AmdOccupancy,
     Architecture,

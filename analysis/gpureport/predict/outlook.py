@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 
-from gpureport.quantities import Compact
-from gpureport.records import CurveFeature, Occupancy, PredictedPoint, Prediction, Record
+from gpureport.records.features import CurveFeature
+from gpureport.records.keys import Record
+from gpureport.records.prediction import Occupancy, PredictedPoint, Prediction
+from gpureport.records.quantities import Compact
 
 _SIZES = ("working_set", "work_items", "case")
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from gpureport.predict.propagation import clamped, exp, log
+from gpureport.predict.uncertainty.propagation import clamped, exp, log
 from gpureport.spec.models import Device, Extent
 
 

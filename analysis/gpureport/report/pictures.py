@@ -4,13 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
-from gpureport.advice import shape_of
-from gpureport.records import Observation, PointKey, Prediction
-from gpureport.report.captions import case_caption, shape_caption, size_caption, trace_caption
-from gpureport.report.curves import Curve
-from gpureport.report.document import Clock
+from gpureport.findings.advice import shape_of
+from gpureport.records.keys import PointKey
+from gpureport.records.observation import Observation
+from gpureport.records.prediction import Prediction
+from gpureport.records.report import Clock
 from gpureport.report.figures import cases, shapes, sizes, traces
 from gpureport.report.figures.panels import in_figures
+from gpureport.report.run.curves import Curve
+from gpureport.report.text.captions import case_caption, shape_caption, size_caption, trace_caption
 
 R = TypeVar("R", Prediction | None, Observation | None)
 Kind = Literal["sizes", "shapes", "cases", "traces"]

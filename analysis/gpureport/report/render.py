@@ -9,23 +9,25 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpureport.advice import advise
 from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.files import remove_files, write_file
-from gpureport.report import Paper, answers, appendix, claims, compiled, conditions, surprises, tables, trust, words
-from gpureport.report.blocks import first_figure
-from gpureport.report.captions import legend
-from gpureport.report.chapters import chapters
-from gpureport.report.curves import curves
-from gpureport.report.document import Report
+from gpureport.findings.advice import advise
+from gpureport.records.report import Report
+from gpureport.report import Paper
 from gpureport.report.figures.anchors import started
 from gpureport.report.figures.style import brief, shorten
 from gpureport.report.figures.svg import described
-from gpureport.report.fonts import data_uri, with_fonts
-from gpureport.report.numbers import by_kind, families, places, wrong_variants
+from gpureport.report.pdf.fonts import data_uri, with_fonts
+from gpureport.report.pdf.typesetting import HERE, PICTURE, Manuscript, Typesetter, layout, pdf
 from gpureport.report.pictures import Figure, kind_of
-from gpureport.report.typesetting import HERE, PICTURE, Manuscript, Typesetter, layout, pdf
+from gpureport.report.run import answers, appendix, claims, compiled, conditions, surprises, trust
+from gpureport.report.run.blocks import first_figure
+from gpureport.report.run.chapters import chapters
+from gpureport.report.run.curves import curves
+from gpureport.report.run.numbers import by_kind, families, places, wrong_variants
+from gpureport.report.text import tables, words
+from gpureport.report.text.captions import legend
 from gpureport.text import sentence
 from gpureport.units import (
     format_bandwidth,

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from fractions import Fraction
 
-from gpureport.records import Provenance
+from gpureport.records.provenance import Provenance
 from gpureport.spec import reported
 from gpureport.spec.host import Host, host_values
 from gpureport.spec.models import Device, PresentDevice

@@ -8,7 +8,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from gpureport.quantities import (
+from gpureport.records.keys import Record
+from gpureport.records.provenance import Provenance
+from gpureport.records.quantities import (
     Amount,
     Bytes,
     BytesPerCycle,
@@ -26,7 +28,6 @@ from gpureport.quantities import (
     Whole,
     WholeBytes,
 )
-from gpureport.records import Provenance, Record
 from gpureport.spec.values import Names
 
 Kind = Literal["gpu", "accelerator", "cpu"]

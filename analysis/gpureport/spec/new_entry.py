@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpureport.errors import InputError
 from gpureport.inputs import parse_yaml
-from gpureport.records import Provenance
+from gpureport.records.provenance import Provenance
 from gpureport.spec.corrections import of_host
 from gpureport.spec.draft import GENERIC, draft_values, family, named
 from gpureport.spec.files import DeviceFile

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpureport.errors import InputError
-from gpureport.records import Provenance
+from gpureport.records.provenance import Provenance
 from gpureport.spec.files import ArchitectureFile, DeviceFile
 from gpureport.spec.models import (
     SPECIAL_EXTENTS,

@@ -18,7 +18,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
 from gpureport.errors import InputError
-from gpureport.quantities import BOUNDS, Name, once
+from gpureport.records.quantities import BOUNDS, Name, once
 from gpureport.units import EXAMPLES, Dimension, parse
 
 SourceKind = Literal["spec", "queried", "measured", "derived", "assumed"]

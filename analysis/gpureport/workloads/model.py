@@ -12,7 +12,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.records import Axis, Metric, PointKey
+from gpureport.records.keys import Axis, Metric, PointKey
 from gpureport.spec.models import Device
 
 Parameters = Mapping[str, int]

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from types import ModuleType
 from typing import Protocol
 
-from gpureport.disturbance import IDLE, POWER_CAP
 from gpureport.measure.nvidia import Opened
+from gpureport.observe.disturbance import IDLE, POWER_CAP
 
 _RECENT_S = 1.0
 _REASONS = {  # nvml.h, nvmlClocksEventReasons
@@ -39,7 +39,7 @@ class Nvml:
         self._own: int | None = None
 
     def __call__(self) -> dict[str, object]:
-        """Return what a :class:`~gpureport.records.Reading` says of the device; what is missing is left out."""
+        """Return what a ``Reading`` says of the device; what is missing is left out."""
         pids = self._device.ask(_pids) or []
         if os.getpid() in pids:
             self._own = os.getpid()

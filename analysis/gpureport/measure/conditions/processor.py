@@ -24,7 +24,7 @@ class Processor:
         self._first: dict[str, float] = {}
 
     def __call__(self) -> dict[str, object]:
-        """Return what a :class:`~gpureport.records.Reading` says of the processor; what is missing is left out."""
+        """Return what a ``Reading`` says of the processor; what is missing is left out."""
         ticks = core_ticks(_text(self._proc / "stat"), self._usable)
         found: dict[str, float] = {
             "cpu_own_total_s": _own_s() / len(self._usable),

@@ -15,7 +15,7 @@ class Sysfs:
         self._folder = devices / address
 
     def __call__(self) -> dict[str, object]:
-        """Return what a :class:`~gpureport.records.Reading` says of the device; what is missing is left out."""
+        """Return what a ``Reading`` says of the device; what is missing is left out."""
         clock_hz = current_clock(_text(self._folder / "pp_dpm_sclk"))
         if clock_hz is None:
             actual = next(iter(sorted(self._folder.glob("drm/card*/gt_act_freq_mhz"))), None)

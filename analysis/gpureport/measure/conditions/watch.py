@@ -5,17 +5,17 @@ from contextlib import ExitStack, contextmanager
 from threading import Event, Lock, Thread
 from typing import cast
 
-from gpureport.disturbance import Span, spans
 from gpureport.measure import nvidia
 from gpureport.measure.backend import Backend
 from gpureport.measure.conditions.nvml import Nvml
 from gpureport.measure.conditions.processor import Processor
 from gpureport.measure.conditions.sysfs import Sysfs
-from gpureport.records import Reading
+from gpureport.observe.disturbance import Span, spans
+from gpureport.records.measurement import Reading
 from gpureport.spec.models import PresentDevice
 
 Source = Callable[[], dict[str, object]]
-"""Returns fields of a :class:`~gpureport.records.Reading`; those that are missing are left out."""
+"""Returns fields of a :class:`~gpureport.records.measurement.Reading`; those that are missing are left out."""
 
 _PERIOD_S = 0.2  # a reading of NVML takes 1.4 ms
 _PERIOD_CPU_S = 0.5  # a reading takes time of the very cores that run the kernels
@@ -103,7 +103,7 @@ class Watch:
     def spans(self, since_s: float) -> tuple[Span, ...]:
         """Return the disturbed spans known so far, from a moment on.
 
-        What is later than :data:`~gpureport.disturbance.SETTLED_S` ago may still be found disturbed later.
+        What is later than :data:`~gpureport.observe.disturbance.SETTLED_S` ago may still be found disturbed later.
         """
         with self._lock:
             readings = tuple(self._readings)

@@ -8,7 +8,7 @@ import re
 from functools import cache
 from html import unescape
 
-from gpureport.report.fonts import PAGE_FILES, font_file
+from gpureport.report.pdf.fonts import PAGE_FILES, font_file
 
 _TEXT = re.compile(
     r'<text x="(?P<x>[^"]+)"(?P<more>[^>]*? font-size="(?P<size>[^"]+)"(?: font-weight="(?P<weight>\d+)")?)'

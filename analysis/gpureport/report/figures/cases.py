@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from gpureport.records import ObservedPoint
-from gpureport.report.curves import Curve
+from gpureport.records.observation import ObservedPoint
 from gpureport.report.figures.canvas import Canvas, Ink, Pen
 from gpureport.report.figures.panels import BAND, INTERVAL, Panel, Scale, value_scale, zero_scale
 from gpureport.report.figures.sizes import heights
 from gpureport.report.figures.style import OBSERVED, PREDICTED, SMALL_PT, WIDTH_IN, shorten
+from gpureport.report.run.curves import Curve
 
 MOST_CASES = 30
 """Of more cases of one curve, the first are drawn; all are in the table."""

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from gpureport.records import CurveFeature, Finding, Verdict
-from gpureport.report.curves import Curve, level_of
+from gpureport.records.features import CurveFeature
+from gpureport.records.finding import Finding, Verdict
 from gpureport.report.figures.canvas import Canvas, Pen
 from gpureport.report.figures.panels import Panel, Scale, size_scale
 from gpureport.report.figures.style import (
@@ -22,8 +22,9 @@ from gpureport.report.figures.style import (
     shorten,
     tick_text,
 )
-from gpureport.report.limits import Limit
-from gpureport.report.words import agreeing
+from gpureport.report.run.curves import Curve, level_of
+from gpureport.report.run.limits import Limit
+from gpureport.report.text.words import agreeing
 from gpureport.spec.models import Device
 from gpureport.units import format_bytes, format_percent
 

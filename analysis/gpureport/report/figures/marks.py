@@ -7,7 +7,9 @@ from itertools import accumulate
 import numpy as np
 
 from gpureport.matching import is_step
-from gpureport.records import CurveFeature, ObservedPoint, PredictedPoint
+from gpureport.records.features import CurveFeature
+from gpureport.records.observation import ObservedPoint
+from gpureport.records.prediction import PredictedPoint
 from gpureport.report.figures.canvas import Ink, Pen, Shape
 from gpureport.report.figures.panels import Panel
 from gpureport.report.figures.style import TINY_PT, text_in

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Sequence
 
-from gpureport.records import AGREEMENT, Feature, Finding
-from gpureport.report.curves import FindingPair
+from gpureport.records.features import Feature
+from gpureport.records.finding import AGREEMENT, Finding
 from gpureport.report.figures.canvas import Canvas, Ink, Pen, Shape
 from gpureport.report.figures.panels import Panel, Scale
 from gpureport.report.figures.style import MUTED, OBSERVED, PREDICTED, SMALL_PT, WIDTH_IN, shorten, text_in
+from gpureport.report.run.curves import FindingPair
 
 MOST_ROWS = 12
 """Of more rows, those farthest from 1 are drawn."""

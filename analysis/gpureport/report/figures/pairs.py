@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from gpureport.records import PredictedPoint, Prediction
+from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.report.figures.canvas import Ink, Pen
 from gpureport.report.figures.panels import BAND, Panel, columns_of, panels, size_scale, value_scale
 from gpureport.report.figures.sizes import power_text, value_label

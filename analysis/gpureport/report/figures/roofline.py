@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count, cycle
 
-from gpureport.records import PredictedPoint
-from gpureport.report.curves import Curve
+from gpureport.records.prediction import PredictedPoint
 from gpureport.report.figures.canvas import Canvas, Ink, Pen, Place, Shape
 from gpureport.report.figures.panels import Panel, Scale
 from gpureport.report.figures.style import (
@@ -21,6 +20,7 @@ from gpureport.report.figures.style import (
     spread,
     tick_text,
 )
+from gpureport.report.run.curves import Curve
 from gpureport.spec.models import Device
 from gpureport.units import format_bandwidth, format_value
 

@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from math import ceil, sqrt
 
-from gpureport.advice import shape_of
-from gpureport.records import ObservedPoint, PredictedPoint
-from gpureport.report.curves import Curve
+from gpureport.findings.advice import shape_of
+from gpureport.records.observation import ObservedPoint
+from gpureport.records.prediction import PredictedPoint
 from gpureport.report.figures.canvas import Ink, Pen
 from gpureport.report.figures.panels import Panel, Scale, panels
 from gpureport.report.figures.style import INK, MUTED, OBSERVED, PREDICTED, TINY_PT, binary_ticks
+from gpureport.report.run.curves import Curve
 from gpureport.units import format_percent
 
 Point = PredictedPoint | ObservedPoint

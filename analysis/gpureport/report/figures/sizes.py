@@ -6,8 +6,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from gpureport.records import ObservedPoint, PredictedPoint, Prediction
-from gpureport.report.curves import Curve
+from gpureport.records.observation import ObservedPoint
+from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.report.figures.canvas import Ink
 from gpureport.report.figures.marks import draw_marks, feature_marks
 from gpureport.report.figures.panels import (
@@ -23,6 +23,7 @@ from gpureport.report.figures.panels import (
     value_scale,
 )
 from gpureport.report.figures.style import FAINT, OBSERVED, PREDICTED, TINY_PT, text_in
+from gpureport.report.run.curves import Curve
 from gpureport.units import format_bytes
 
 P = TypeVar("P", bound=PredictedPoint | ObservedPoint)

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.records import MeasuredPoint
-from gpureport.report.curves import Curve
+from gpureport.records.measurement import MeasuredPoint
 from gpureport.report.figures.canvas import Pen
 from gpureport.report.figures.panels import Scale, columns_of, panels, zero_scale
 from gpureport.report.figures.style import OBSERVED, linear_ticks, shorten
+from gpureport.report.run.curves import Curve
 from gpureport.units import format_time
 
 MOST_PANELS = 6

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.records import Metric, PointKey
+from gpureport.records.keys import Metric, PointKey
 from gpureport.spec.models import Device, IntelOccupancy
 from gpureport.workloads import grid
 from gpureport.workloads.model import Argument, Buffer, Demand, Dispatch, Job, Parameters, Stream, Sweep, Workload

@@ -6,7 +6,7 @@ from math import ceil, inf, log2
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.records import Axis
+from gpureport.records.keys import Axis
 from gpureport.spec.models import Device
 from gpureport.workloads.atomics.family import (
     WORDS_APART,

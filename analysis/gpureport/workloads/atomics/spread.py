@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.records import Axis
+from gpureport.records.keys import Axis
 from gpureport.spec.models import Device
 from gpureport.units import format_count
 from gpureport.workloads.atomics.family import Atomics, demand_of, resident_groups, total_adds, waiting_cycles

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import ClassVar
 
-from gpureport.records import Axis, PointKey
+from gpureport.records.keys import Axis, PointKey
 from gpureport.spec.models import Device
 from gpureport.workloads import grid
 from gpureport.workloads.instructions.cases import ARITHMETIC, Case

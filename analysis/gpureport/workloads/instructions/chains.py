@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.records import Axis, PointKey
+from gpureport.records.keys import Axis, PointKey
 from gpureport.spec.models import Device
 from gpureport.workloads.instructions.cases import TABLE, Case
 from gpureport.workloads.model import Buffer, Demand, Dispatch, Job, Limits, Parameters, Sweep, Workload

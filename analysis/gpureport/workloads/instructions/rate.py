@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from gpureport.records import Metric
+from gpureport.records.keys import Metric
 from gpureport.spec.models import Device
 from gpureport.workloads import sub_group
 from gpureport.workloads.instructions.cases import ARITHMETIC, EXCHANGES, Case

@@ -7,7 +7,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.records import Axis, Metric, PointKey
+from gpureport.records.keys import Axis, Metric, PointKey
 from gpureport.spec.models import Device
 from gpureport.workloads import grid
 from gpureport.workloads.model import (

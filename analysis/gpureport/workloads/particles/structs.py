@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.records import Axis
+from gpureport.records.keys import Axis
 from gpureport.spec.models import Device
 from gpureport.workloads import grid
 from gpureport.workloads.model import Buffer, Job, Limits, Parameters, Stream, Sweep

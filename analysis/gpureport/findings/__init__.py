@@ -1,0 +1,1 @@
+"""What follows from predictions and observations: verdicts, evidence from compiled code, advice."""

@@ -1,0 +1,188 @@
+"""Which work-group size to use: the best and the worst shape, and the fewest shapes that serve a family."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from gpureport.records.keys import PointKey
+from gpureport.records.observation import Observation
+
+WITHIN = 0.03
+"""A shape serves a variant if it loses no more than this share of the variant's best rate."""
+
+Shares = Mapping[str, float]
+"""Rate by shape, as a share of the best shape's; 1 for the best."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One shape, with the value that was observed with it, in the sweep's metric."""
+
+    shape: str
+    value: float
+
+
+@dataclass(frozen=True)
+class VariantAdvice:
+    """The shapes of one search.
+
+    Attributes:
+        name: the variant (and the sweep, where a variant has several searches).
+        unit: of the values: ``cells/s``, ``s``.
+        best: the fastest shape.
+        worst: the slowest.
+        shares: how near every shape comes to the best.
+        use: the member of the family's set that serves this variant best.
+        ties: all shapes that serve it as well as the best, to within :data:`WITHIN`.
+    """
+
+    name: str
+    unit: str
+    best: Choice
+    worst: Choice
+    shares: Shares
+    use: str
+    ties: tuple[str, ...]
+
+    @property
+    def gain(self) -> float:
+        """How many times as fast the best shape is as the worst."""
+        return 1 / self.shares[self.worst.shape]
+
+
+@dataclass(frozen=True)
+class FamilyAdvice:
+    """The searches of one family, and the smallest set of shapes that serves each of them.
+
+    Attributes:
+        family: its name.
+        variants: its searches.
+        shapes: the smallest set.
+        choices: for each member of the set, all shapes that serve its searches as well, itself included.
+    """
+
+    family: str
+    variants: tuple[VariantAdvice, ...]
+    shapes: tuple[str, ...]
+    choices: tuple[tuple[str, ...], ...]
+
+
+def shape_of(point: PointKey) -> tuple[int, ...] | None:
+    """Return a point's work-group shape, without trailing ones; ``None`` if its parameters do not tell."""
+    local = point.parameters.get("local", point.parameters.get("local_x"))
+    if local is None:
+        return None
+    shape = [local, *(point.parameters.get(name, 1) for name in ("local_y", "local_z"))]
+    while len(shape) > 1 and shape[-1] == 1:
+        shape.pop()
+    return tuple(shape)
+
+
+def shape_text(point: PointKey) -> str:
+    """Write a point's work-group shape: ``64 x 4``, ``256``; its label if its parameters do not tell."""
+    shape = shape_of(point)
+    return point.label if shape is None else " x ".join(map(str, shape))
+
+
+def advise(observations: Iterable[Observation]) -> tuple[FamilyAdvice, ...]:
+    """Sum up every search over work-group shapes, a family at a time, in the order in which they were observed."""
+    families: dict[str, list[Observation]] = {}
+    for observation in observations:
+        if observation.axis.quantity == "work_group" and len(observation.points) > 1:
+            families.setdefault(observation.key.workload, []).append(observation)
+    return tuple(_family(family, searches) for family, searches in families.items())
+
+
+def _family(family: str, searches: list[Observation]) -> FamilyAdvice:
+    shares = [_shares(search) for search in searches]
+    chosen = smallest_set(shares)
+    variants = [search.key.variant for search in searches]
+    found = tuple(
+        _variant(search, share, chosen, repeated=variants.count(search.key.variant) > 1)
+        for search, share in zip(searches, shares, strict=True)
+    )
+    return FamilyAdvice(family, found, chosen, tuple(_instead(shape, chosen, shares) for shape in chosen))
+
+
+def _instead(shape: str, chosen: Sequence[str], searches: Sequence[Shares]) -> tuple[str, ...]:
+    """Return the shapes that serve the searches which only *shape* serves of those *chosen*, itself included."""
+    others = [other for other in chosen if other != shape]
+    only = [shares for shares in searches if not any(shares.get(other, 0.0) >= 1 - WITHIN for other in others)]
+    found = {each for shares in only for each in shares if each not in others}
+    as_good = {each for each in found if all(shares.get(each, 0.0) >= 1 - WITHIN for shares in only)}
+    return tuple(sorted(as_good or {shape}, key=_order))
+
+
+def _shares(search: Observation) -> dict[str, float]:
+    """Return the share of the best rate by shape; of several points of one shape the best counts."""
+    rates: dict[str, float] = {}
+    for point in search.points:
+        rate = point.value if search.metric.kind == "rate" else 1 / point.value
+        shape = shape_text(point.point)
+        rates[shape] = max(rate, rates.get(shape, 0.0))
+    best = max(rates.values())
+    return {shape: rate / best for shape, rate in rates.items()}
+
+
+def _variant(search: Observation, shares: Shares, chosen: tuple[str, ...], *, repeated: bool) -> VariantAdvice:
+    values = {shape_text(point.point): point.value for point in search.points}
+    best, worst = (choose(shares, key=lambda shape: shares[shape]) for choose in (max, min))
+    name = f"{search.key.variant}, {search.key.sweep.replace('_', ' ')}" if repeated else search.key.variant
+    return VariantAdvice(
+        name=name,
+        unit=f"{search.metric.unit}/s" if search.metric.kind == "rate" else "s",
+        best=Choice(best, values[best]),
+        worst=Choice(worst, values[worst]),
+        shares=shares,
+        use=max(chosen, key=lambda shape: shares.get(shape, 0.0)),
+        ties=tuple(sorted((shape for shape, share in shares.items() if share >= 1 - WITHIN), key=_order)),
+    )
+
+
+def smallest_set(searches: list[dict[str, float]]) -> tuple[str, ...]:
+    """Return the fewest shapes of which one comes within :data:`WITHIN` of the best of each search.
+
+    Exact: sets are tried by increasing size. Shapes that serve no more searches than another one are left out, of
+    those that serve the same ones all but the best in sum; of several smallest sets the one whose searches' rates
+    are the best in sum is taken. Of those that are equal in this too, it is the one whose last name in alphabetical
+    order is the last, so that the order of the searches does not matter.
+    """
+    for size, _ in enumerate(searches, start=1):
+        sets = list(_covers(_serving(searches), frozenset(range(len(searches))), size))
+        if sets:
+            best = max(sets, key=lambda shapes: (_total(shapes, searches), sorted(shapes, reverse=True)))
+            return tuple(sorted(best, key=_order))
+    return ()
+
+
+def _serving(searches: list[dict[str, float]]) -> dict[str, frozenset[int]]:
+    """Return the searches that each shape worth trying serves."""
+    shapes = sorted({shape for shares in searches for shape in shares})
+    shapes.sort(key=lambda shape: -_total(frozenset({shape}), searches))
+    first: dict[frozenset[int], str] = {}
+    for shape in shapes:
+        served = frozenset(i for i, shares in enumerate(searches) if shares.get(shape, 0.0) >= 1 - WITHIN)
+        first.setdefault(served, shape)
+    return {shape: served for served, shape in first.items() if not any(served < other for other in first)}
+
+
+def _covers(serving: Mapping[str, frozenset[int]], left: frozenset[int], size: int) -> Iterator[frozenset[str]]:
+    """Yield the sets of at most *size* shapes that serve all searches in *left*: one of them must serve the hardest."""
+    if not left:
+        yield frozenset()
+    elif size:
+        by_search = {search: [shape for shape, served in serving.items() if search in served] for search in left}
+        hardest = min(sorted(left), key=lambda search: len(by_search[search]))
+        for shape in by_search[hardest]:
+            for others in _covers(serving, left - serving[shape], size - 1):
+                yield others | {shape}
+
+
+def _total(shapes: frozenset[str], searches: list[dict[str, float]]) -> float:
+    return sum(max(shares.get(shape, 0.0) for shape in shapes) for shares in searches)
+
+
+def _order(shape: str) -> tuple[int, str]:
+    """Sort key: small groups first."""
+    sides = [int(side) for side in shape.split(" x ") if side.isdigit()]
+    return prod(sides), shape

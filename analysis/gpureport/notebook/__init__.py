@@ -1,0 +1,1 @@
+"""What ``import gpureport`` offers: functions, data frames and plots."""

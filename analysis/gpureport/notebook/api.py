@@ -1,0 +1,127 @@
+"""What ``import gpureport`` offers: predict a device, load a report, compare machines."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from gpureport.compare import MINIMUM_EFFECT, reduced
+from gpureport.compare import Run as ReducedRun
+from gpureport.compare import compare as compare_runs
+from gpureport.data import own_device_dirs
+from gpureport.errors import InputError
+from gpureport.notebook.frames import ComparisonFrames, ReportFrames
+from gpureport.results.opening import (
+    meant,
+    open_machine,
+    open_report,
+    predicted_report,
+    refuse_repeated,
+    runs_of,
+    short_name,
+    sources_of,
+    unique_names,
+)
+from gpureport.spec.database import Database, load_database
+from gpureport.workloads import select
+from gpureport.workloads.model import Workload
+
+Run = str | Path | ReportFrames
+"""A report's file or folder, a published record, a device of the database, or what was loaded or predicted already."""
+Machine = Run | Sequence[Run]
+"""One of these, or several runs of one machine."""
+
+
+def predict(device: str, *, workloads: Collection[str] = (), quick: bool = False) -> ReportFrames:
+    """Predict a device of the database; nothing is measured, and no OpenCL is needed.
+
+    Args:
+        device: its name or id, e.g. ``RX 7900 XT``; the user's own entries are known too.
+        workloads: families or ``family/variant``; none: all.
+        quick: shorter sweeps.
+
+    Raises:
+        InputError: no device or no workload is called so.
+    """
+    chosen = select(_several(workloads), quick=quick)
+    return ReportFrames(predicted_report(_database().resolve(device), chosen, quick=quick))
+
+
+def load_report(path: str | Path) -> ReportFrames:
+    """Read a ``report.json`` or the folder of one; or a published record, which is then predicted.
+
+    Raises:
+        InputError: it is missing or wrong, or made by a newer gpureport.
+    """
+    path = Path(path)
+    return ReportFrames(open_report(path, _database))
+
+
+def compare(
+    machines: Iterable[Machine] | Mapping[str, Machine],
+    *,
+    baseline: str | None = None,
+    workloads: Collection[str] = (),
+    minimum_effect: float = MINIMUM_EFFECT,
+) -> ComparisonFrames:
+    """Set machines beside each other.
+
+    Args:
+        machines: two or more; a mapping names them, else they are called like their files or devices. Several runs of
+            one machine are a list, or a folder of their folders.
+        baseline: name of the one that ratios refer to; the first if not given.
+        workloads: families or ``family/variant``; none: all that two machines have.
+        minimum_effect: relative difference below which none between runs on one device is called significant.
+
+    Raises:
+        InputError: there are fewer than two, one is wrong or given twice, or they have nothing in common.
+    """
+    if isinstance(machines, str):
+        raise InputError(f"machines: {machines!r} is one name, not two machines or more; give a list")
+    named = dict(machines) if isinstance(machines, Mapping) else _named(_each(machines))
+    chosen, database = select(_several(workloads)), _database()
+    only = {workload.name for workload in chosen} if workloads else set[str]()
+    refuse_repeated((run for each in named.values() for file in _files(each) for run in runs_of(file)), database)
+    runs = {name: tuple(_runs(machine, database, chosen, only)) for name, machine in named.items()}
+    sources = {name: ",".join(_files(machine)) for name, machine in named.items()}
+    return ComparisonFrames(compare_runs(runs, meant(baseline, runs), sources, minimum_effect))
+
+
+def _several(names: str | Collection[str]) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+def _each(machines: Iterable[Machine]) -> list[Machine]:
+    return [each for m in machines for each in (sources_of(str(m)) if isinstance(m, str | Path) else [m])]
+
+
+def _named(machines: list[Machine]) -> dict[str, Machine]:
+    return dict(zip(unique_names(map(_name, machines)), machines, strict=True))
+
+
+def _name(machine: Machine) -> str:
+    if isinstance(machine, ReportFrames):
+        return machine.device
+    if isinstance(machine, str | Path):
+        return short_name(Path(machine)) if Path(machine).exists() else str(machine)
+    return _name(machine[0])
+
+
+def _files(machine: Machine) -> list[str]:
+    if isinstance(machine, ReportFrames):
+        return []
+    return [str(machine)] if isinstance(machine, str | Path) else [file for run in machine for file in _files(run)]
+
+
+def _runs(
+    machine: Machine, database: Database, workloads: Sequence[Workload], only: Collection[str]
+) -> Iterator[ReducedRun]:
+    if isinstance(machine, ReportFrames):
+        yield reduced(machine.report, only)
+    elif isinstance(machine, str | Path):
+        yield from open_machine(str(machine), database, workloads, only)
+    else:
+        for run in machine:
+            yield from _runs(run, database, workloads, only)
+
+
+def _database() -> Database:
+    return load_database((), own_device_dirs())

@@ -1,0 +1,204 @@
+"""Reports and comparisons as pandas frames, for plots and statistics of one's own.
+
+Columns are the fields of the records (:mod:`gpureport.records`, :mod:`gpureport.compare.records`): SI base units, and
+``workload``, ``variant`` and ``sweep`` in every frame of a report, by which frames are joined.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import pandas as pd
+from pydantic import BaseModel
+
+from gpureport.compare.records import Comparison, Condition, Contest, Entrant, Landmark, Ratio
+from gpureport.notebook import plots
+from gpureport.records.features import CurveFeature
+from gpureport.records.finding import Finding
+from gpureport.records.keys import Metric, PointKey, SweepKey
+from gpureport.records.measurement import Measurement
+from gpureport.records.observation import Observation
+from gpureport.records.prediction import Prediction
+from gpureport.records.report import Report
+
+if TYPE_CHECKING:
+    import seaborn as sns
+
+Row = dict[str, object]
+
+_KEY = ("workload", "variant", "sweep")
+_POINT = ("point", "x", "working_set_bytes", "work_items", "unit")
+_PREDICTED = ("specification", "specification_low", "specification_high", "calibrated", "level", "binding")
+_OBSERVED = ("observed", "ci_low", "ci_high")
+_SAMPLE = ("point", "taken_at_s", "time_s")
+_STANDING = ("workload", "variant", "regime", "unit", "machine", "point", "value", "ci_low", "ci_high", "promised")
+_LANDMARK = ("machine", "workload", "sweep")
+_SPEED = ("speed", "speed_low", "speed_high")
+_RATIOS = {"to_baseline": "speed", "attained": "attained", "normalised": "normalised"}
+
+
+@dataclass(frozen=True)
+class ReportFrames:
+    """A report, measured, published or predicted, as frames.
+
+    Attributes:
+        report: the whole of it, as records.
+    """
+
+    report: Report
+
+    @property
+    def device(self) -> str:
+        """The device's name."""
+        return self.report.device.name
+
+    @cached_property
+    def findings(self) -> pd.DataFrame:
+        """Predicted against observed: a row for each position of each feature, and each prediction (``basis``)."""
+        frame = _frame(Finding, self.report.findings)
+        return frame.assign(verdict=frame["verdict"].map(str))
+
+    @cached_property
+    def points(self) -> pd.DataFrame:
+        """Curves: a row a point, with what was predicted and observed of it in the unit that the row names.
+
+        ``specification`` has the 95 % interval of the prediction, ``observed`` that of the median.
+        """
+        rows: dict[tuple[SweepKey, str], Row] = {}
+        for prediction in self.report.predictions:
+            for row in _predicted(prediction):
+                rows.setdefault((prediction.key, str(row["point"])), {}).update(row)
+        for observation in self.report.observations:
+            for row in _observed(observation):
+                rows.setdefault((observation.key, str(row["point"])), {}).update(row)
+        return _table(rows.values(), (*_KEY, *_POINT, *_PREDICTED, *_OBSERVED))
+
+    @cached_property
+    def features(self) -> pd.DataFrame:
+        """Cliffs, tapers and rates of each curve; ``kind``: ``specification``, ``calibrated`` or ``observed``."""
+        curves: tuple[tuple[str, Prediction | Observation], ...] = (
+            *((prediction.kind, prediction) for prediction in self.report.predictions),
+            *(("observed", observation) for observation in self.report.observations),
+        )
+        rows = ({**dict(curve.key), "kind": kind, **dict(f)} for kind, curve in curves for f in curve.features)
+        return _table(rows, (*_KEY, "kind", *CurveFeature.model_fields))
+
+    @cached_property
+    def samples(self) -> pd.DataFrame:
+        """Every raw sample: seconds of one dispatch, and when in its sweep it was taken."""
+        rows = (row for measurement in self.report.measurements for row in _samples(measurement))
+        return _table(rows, (*_KEY, *_SAMPLE))
+
+    def plot(self, workload: str, sweep: str = "working_set") -> "sns.FacetGrid":
+        """Draw curves with seaborn: see :func:`gpureport.notebook.plots.curves`, which also raises."""
+        return plots.curves(self.points, workload, sweep)
+
+
+@dataclass(frozen=True)
+class ComparisonFrames:
+    """A comparison of machines as frames.
+
+    Attributes:
+        comparison: the whole of it, as records.
+    """
+
+    comparison: Comparison
+
+    @cached_property
+    def machines(self) -> pd.DataFrame:
+        """The machines: a row each."""
+        return _frame(Entrant, self.comparison.machines)
+
+    @cached_property
+    def conditions(self) -> pd.DataFrame:
+        """In what they differ besides the device."""
+        return _frame(Condition, self.comparison.conditions)
+
+    @cached_property
+    def standings(self) -> pd.DataFrame:
+        """How fast each is: a row for each workload, regime and machine.
+
+        ``speed`` is beside the baseline, ``attained`` beside its own promise, ``normalised`` the latter beside the
+        baseline's; each has its 95 % interval where there is one.
+        """
+        rows = (row for contest in self.comparison.contests for row in _standings(contest))
+        ratios = (f"{name}{end}" for name in _RATIOS.values() for end in ("", "_low", "_high"))
+        return _table(rows, (*_STANDING, *ratios))
+
+    @cached_property
+    def landmarks(self) -> pd.DataFrame:
+        """Cliffs and tapers of all machines, predicted and observed."""
+        rows = ({**dict(mark), **_split(mark.workload)} for mark in self.comparison.landmarks)
+        return _table(rows, ("machine", *_KEY, *(name for name in Landmark.model_fields if name not in _LANDMARK)))
+
+    @cached_property
+    def differences(self) -> pd.DataFrame:
+        """Sweeps of machines that have the baseline's device: which differ significantly."""
+        rows = ({**dict(d), **_split(d.sweep), **_ratio("speed", d.speed)} for d in self.comparison.differences)
+        return _table(rows, ("machine", *_KEY, "points", *_SPEED, "p_value", "significant"))
+
+
+def _frame(kind: type[BaseModel], records: Sequence[BaseModel]) -> pd.DataFrame:
+    return _table((dict(record) for record in records), tuple(kind.model_fields))
+
+
+def _table(rows: Iterable[Row], columns: Sequence[str]) -> pd.DataFrame:
+    """Return a frame that has its columns even without rows."""
+    return pd.DataFrame(list(rows), columns=list(columns))
+
+
+def _split(name: str) -> Row:
+    """Return the parts of ``family/variant/sweep``, of which the last may be missing."""
+    return dict(zip(_KEY, name.split("/"), strict=False))
+
+
+def _unit(metric: Metric) -> str:
+    return f"{metric.unit}/s" if metric.kind == "rate" else f"s/{metric.unit}"
+
+
+def _predicted(prediction: Prediction) -> Iterator[Row]:
+    for p in prediction.points:
+        row: Row = {**_place(prediction, p.point), prediction.kind: p.value}
+        if prediction.kind == "specification":
+            row |= {"specification_low": p.value / p.spread, "specification_high": p.value * p.spread}
+            row |= {"level": p.level, "binding": p.binding}
+        yield row
+
+
+def _observed(observation: Observation) -> Iterator[Row]:
+    for p in observation.points:
+        yield {**_place(observation, p.point), "observed": p.value, "ci_low": p.ci_low, "ci_high": p.ci_high}
+
+
+def _place(curve: Prediction | Observation, point: PointKey) -> Row:
+    return {
+        **dict(curve.key),
+        "point": point.label,
+        "x": point.x,
+        "working_set_bytes": point.working_set_bytes,
+        "work_items": point.work_items,
+        "unit": _unit(curve.metric),
+    }
+
+
+def _samples(measurement: Measurement) -> Iterator[Row]:
+    for p in measurement.points:
+        times = p.taken_at_s or (None,) * len(p.samples_s)
+        for taken_at_s, time_s in zip(times, p.samples_s, strict=True):
+            yield {**dict(measurement.key), "point": p.point.label, "taken_at_s": taken_at_s, "time_s": time_s}
+
+
+def _standings(contest: Contest) -> Iterator[Row]:
+    fixed = {**_split(contest.workload), "regime": contest.regime, "unit": _unit(contest.metric)}
+    for standing in contest.standings:
+        row: Row = {**fixed, **dict(standing)}
+        for field, name in _RATIOS.items():
+            row |= _ratio(name, getattr(standing, field))
+        yield row
+
+
+def _ratio(name: str, ratio: Ratio | None) -> Row:
+    if ratio is None:
+        return {}
+    return {name: ratio.value, f"{name}_low": ratio.ci_low, f"{name}_high": ratio.ci_high}

@@ -1,0 +1,229 @@
+"""When other load or a lowered clock disturbed a run: rules over its readings. Pure.
+
+Readings of utilisation average over up to a second, so each rule looks at the readings of one second (:data:`WINDOW_S`)
+before it decides. A missing reading decides nothing.
+"""
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from math import inf
+from statistics import fmean, median
+
+from gpureport.records.measurement import Reading
+
+WINDOW_S = 1.0
+"""Seconds of readings that a rule averages over."""
+
+SETTLED_S = 2.0
+"""A moment may still be found disturbed until so much later: a window, and what a driver averages over."""
+
+OTHERS_REPORTED = 0.10
+"""Utilisation by other processes, where the driver counts each process: desktops draw with less."""
+
+OTHERS_DERIVED = 0.25
+"""Utilisation beyond the time in which this run can have had work on the device. Less may come from the unknown
+moment to which a driver's average belongs."""
+
+LOWER_CLOCK = 0.05
+"""How far below its usual value a clock is disturbed. With its temperature, a GPU's clock falls by up to 4 %."""
+
+CPU_SHARE = 0.05
+"""Share of the cores' time taken by other processes, or by other virtual machines. Services of an idle system take
+less than 2 %; system ticks blur a second of two cores by 1 %."""
+
+IDLE, POWER_CAP = "idle", "power cap"
+SLOWDOWNS = frozenset({"hardware slowdown", "thermal slowdown", "hardware thermal slowdown", "power brake"})
+"""Throttle reasons that no kernel causes on a device that is cooled and supplied as it should be. Not among them: idle,
+clocks that the owner has set, and the power cap, which some kernels of every run reach."""
+
+_LAGS_S = (0.0, 0.25, 0.5, 0.75, 1.0)
+_FEWEST = 3  # readings of a clock that decide
+_SPANNED_S = 0.5 * WINDOW_S  # that the readings of a window must span
+
+
+class Cause(StrEnum):
+    """What disturbed a device."""
+
+    PROCESSES = "other processes used the device"
+    CORES = "other processes used the processor cores"
+    STEAL = "other virtual machines used the processor cores"
+    SLOWDOWN = "the device lowered its clock because of heat or its power supply"
+    CLOCK = "the clock was below its usual value"
+
+
+@dataclass(frozen=True)
+class Span:
+    """A disturbed span of time, in seconds of the readings' clock."""
+
+    began_s: float
+    ended_s: float
+    causes: frozenset[Cause]
+
+
+Spans = Callable[[float], Sequence[Span]]
+"""Returns the disturbed spans known so far that end after a moment."""
+
+
+def undisturbed(since_s: float) -> tuple[Span, ...]:  # noqa: ARG001 - as :data:`Spans` are
+    """Return no span: of a device that nobody watches."""
+    return ()
+
+
+def spans(readings: Sequence[Reading], kind: str, since_s: float = -inf) -> tuple[Span, ...]:
+    """Return the disturbed spans of a run, in order of time.
+
+    A reading that a rule finds disturbed stands for the second before it; those that touch are one span.
+
+    Args:
+        readings: all of the run, in order of time: they tell its usual clock.
+        kind: of the device: ``cpu``, ``gpu``, …
+        since_s: only readings from then on are judged.
+    """
+    found: list[Span] = []
+    for at_s, causes in _judged(readings, kind, since_s):
+        if not causes:
+            continue
+        span = Span(at_s - WINDOW_S, at_s, causes)
+        if found and span.began_s <= found[-1].ended_s:
+            last = found.pop()
+            span = Span(last.began_s, span.ended_s, last.causes | causes)
+        found.append(span)
+    return tuple(found)
+
+
+def overlapping(began_s: float, ended_s: float, disturbed: Sequence[Span]) -> frozenset[Cause]:
+    """Return what disturbed a sample that was taken in this time; nothing if nothing is known to."""
+    causes = (span.causes for span in disturbed if span.began_s <= ended_s and began_s <= span.ended_s)
+    return frozenset().union(*causes)
+
+
+def _judged(readings: Sequence[Reading], kind: str, since_s: float) -> Iterator[tuple[float, frozenset[Cause]]]:
+    """Yield the time of each reading, and what disturbed the device then."""
+    times = [reading.at_s for reading in readings]
+    usual_hz = None if kind == "cpu" else usual_clock(readings)
+    for window in windows(readings, times, since_s):
+        causes = (
+            _cpu_causes(window)
+            if kind == "cpu"
+            else _device_causes(window, others_utilisation(readings, times, window), usual_hz)
+        )
+        yield window[-1].at_s, frozenset(causes)
+
+
+def windows(readings: Sequence[Reading], times: Sequence[float], since_s: float = -inf) -> Iterator[Sequence[Reading]]:
+    """Yield, for each reading, those of the second that ends with it."""
+    for index in range(bisect_left(times, since_s), len(readings)):
+        yield readings[bisect_left(times, times[index] - WINDOW_S) : index + 1]
+
+
+def _cpu_causes(window: Sequence[Reading]) -> Iterator[Cause]:
+    share = others_cpu(window[0], window[-1])
+    if share is not None and share > CPU_SHARE:
+        yield Cause.CORES
+    stolen = steal(window[0], window[-1])
+    if stolen is not None and stolen > CPU_SHARE:
+        yield Cause.STEAL
+
+
+def others_cpu(first: Reading, last: Reading) -> float | None:
+    """Return the share of the cores' time that other processes took between two readings."""
+    busy = _rate(first, last, first.cpu_busy_total_s, last.cpu_busy_total_s)
+    own = _rate(first, last, first.cpu_own_total_s, last.cpu_own_total_s)
+    return None if busy is None or own is None else min(max(0.0, busy - own), 1.0)  # ticks blur both ends
+
+
+def steal(first: Reading, last: Reading) -> float | None:
+    """Return the share of the cores' time that other virtual machines took between two readings."""
+    return _rate(first, last, first.cpu_steal_total_s, last.cpu_steal_total_s)
+
+
+def _rate(first: Reading, last: Reading, before: float | None, after: float | None) -> float | None:
+    """Return a total's growth per second; ``None`` if it is missing, or over too short a time to say."""
+    seconds = last.at_s - first.at_s
+    if before is None or after is None or seconds < _SPANNED_S:
+        return None
+    return (after - before) / seconds
+
+
+def _device_causes(
+    window: Sequence[Reading], others: tuple[float, bool] | None, usual_hz: float | None
+) -> Iterator[Cause]:
+    if others is not None and others[0] > (OTHERS_REPORTED if others[1] else OTHERS_DERIVED):
+        yield Cause.PROCESSES
+    if SLOWDOWNS.intersection(window[-1].throttle_reasons or ()):
+        yield Cause.SLOWDOWN
+    clocks = _clocks(window)
+    spanned = window[-1].at_s - window[0].at_s >= _SPANNED_S
+    if spanned and usual_hz and len(clocks) >= _FEWEST and median(clocks) < (1 - LOWER_CLOCK) * usual_hz:
+        yield Cause.CLOCK
+
+
+def others_utilisation(
+    readings: Sequence[Reading], times: Sequence[float], window: Sequence[Reading]
+) -> tuple[float, bool] | None:
+    """Return the device's mean utilisation by others over a window, and whether the driver reported it as such.
+
+    Otherwise it is what the device's utilisation exceeds the time by in which this run could have had work there. A
+    driver's average is of an unknown length up to a second: of the windows that it may be of, the one in which the run
+    had most work counts.
+
+    Args:
+        readings: of the run.
+        times: of all of them.
+        window: some that follow one another.
+    """
+    reported = [r.others_utilisation for r in window if r.others_utilisation is not None]
+    derived = _derived(readings, times, window)
+    if reported and (derived is None or fmean(reported) > OTHERS_REPORTED or derived <= OTHERS_DERIVED):
+        return fmean(reported), True
+    return None if derived is None else (derived, False)
+
+
+def _derived(readings: Sequence[Reading], times: Sequence[float], window: Sequence[Reading]) -> float | None:
+    used = [r.utilisation for r in window if r.utilisation is not None]
+    last_s, span_s = window[-1].at_s, window[-1].at_s - window[0].at_s
+    if len(used) < len(window) or span_s < _SPANNED_S or times[0] > last_s - span_s - _LAGS_S[-1]:
+        return None
+    ends = [last_s - lag for lag in _LAGS_S]
+    own = [_occupied(readings, times, end) - _occupied(readings, times, end - span_s) for end in ends]
+    return max(0.0, fmean(used) - max(own) / span_s)
+
+
+def _occupied(readings: Sequence[Reading], times: Sequence[float], at_s: float) -> float:
+    """Return the time that this run had occupied the device for at a moment, between readings by a straight line.
+
+    Where it is missing all time counts as occupied.
+    """
+    after = bisect_left(times, at_s)
+    before, behind = readings[max(after - 1, 0)], readings[min(after, len(readings) - 1)]
+    low, high = before.occupied_total_s, behind.occupied_total_s
+    if low is None or high is None:
+        return at_s
+    share = (at_s - before.at_s) / (behind.at_s - before.at_s) if behind.at_s > before.at_s else 0.0
+    return low + share * (high - low)
+
+
+def usual_clock(readings: Sequence[Reading]) -> float | None:
+    """Return the median clock while kernels ran below the power cap; ``None`` if too few readings tell."""
+    clocks = _clocks(readings)
+    return median(clocks) if len(clocks) >= _FEWEST else None
+
+
+def running_clocks(readings: Sequence[Reading]) -> list[float]:
+    """Return the clocks at which kernels ran, at the power cap or not, where the driver tells when they did."""
+    return [r.clock_hz for r in readings if r.clock_hz and kernels_ran(r)]
+
+
+def _clocks(readings: Sequence[Reading]) -> list[float]:
+    """Return those at which no power cap held them.
+
+    Without reasons a lower clock says nothing: many devices choose another for each kernel.
+    """
+    return running_clocks([r for r in readings if POWER_CAP not in (r.throttle_reasons or ())])
+
+
+def kernels_ran(reading: Reading) -> bool:
+    """Say whether the driver reports that kernels ran at a reading taken while measuring."""
+    return reading.measuring and reading.throttle_reasons is not None and IDLE not in reading.throttle_reasons

@@ -1,0 +1,1 @@
+"""What microbenchmarks say of a device, put into its values."""

@@ -1,0 +1,341 @@
+"""A device with what its primitives measured in place of what its entry says.
+
+Only primitives calibrate, and only the predictions of other workloads: launch cost and rate (``launch``), stream
+bandwidth and where curves that write leave a cache (``memory/copy``, ``memory/ping_pong``), rates of writes
+(``memory/write``, ``memory/scatter``), bandwidth and extent of the caches (``memory/read``, ``memory/read_private``),
+latencies (``memory/latency``), rates and latencies of instructions and what barriers cost (``instructions``,
+``local_memory``).
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from statistics import median
+from typing import Literal
+
+from gpureport.matching import Match, match_features
+from gpureport.predict.model import THROUGHPUT_CORNER
+from gpureport.records.observation import Observation, ObservedPoint
+from gpureport.records.prediction import PredictedPoint, Prediction
+from gpureport.records.provenance import Provenance
+from gpureport.spec.models import Cache, Device, Extent
+from gpureport.workloads.instructions.cases import listed_class
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """What one sweep of a primitive shows.
+
+    Attributes:
+        specified: the device as its entry has it. Figures are relative to it, so that of two sweeps that show the
+            same one the later counts.
+        prediction: of the sweep, from the specification.
+        observation: of the sweep.
+    """
+
+    specified: Device
+    prediction: Prediction
+    observation: Observation
+
+    @cached_property
+    def matches(self) -> tuple[Match, ...]:
+        """Predicted features and the observed ones that answer them."""
+        return match_features(self.prediction.features, self.observation.features)
+
+    @cached_property
+    def ratios(self) -> dict[str, float]:
+        """Observed / predicted of each plateau or case that both sides have, by level."""
+        return {
+            m.predicted.level: m.observed.value / m.predicted.value
+            for m in self.matches
+            if m.predicted and m.observed and m.predicted.feature == "rate"
+        }
+
+    def binding(self, label: str) -> str | None:
+        """Return the ceiling that was to bind the case called *label*."""
+        return next((point.binding for point in self.prediction.points if point.point.label == label), None)
+
+
+def calibrated(device: Device, predictions: Iterable[Prediction], observations: Iterable[Observation]) -> Device:
+    """Return *device* with measured primitives.
+
+    A figure of the entry is multiplied by observed / predicted of the primitive that shows it, so that what the model
+    already accounts for (launch cost, soft corners) is not counted twice.
+
+    Args:
+        device: as specified.
+        predictions: specification predictions of the primitives (they name the levels).
+        observations: of the primitives; others are ignored, and so are searches for work-groups, of which some are
+            slow.
+    """
+    specified = device
+    by_key = {str(prediction.key): prediction for prediction in predictions}
+    for observation in observations:
+        prediction = by_key.get(str(observation.key))
+        take = _TAKES.get(observation.key.workload_name)
+        if prediction and take and observation.axis.quantity != "work_group":
+            device = take(device, _Shown(specified, prediction, observation))
+    return device
+
+
+def _measured(device: Device, facts: Iterable[str], how: str) -> dict[str, Provenance]:
+    """Return the provenance of *device* with *facts* (dotted paths) marked as measured by *how*."""
+    return {**device.provenance, **dict.fromkeys(facts, Provenance(kind="measured", source=how, here=True))}
+
+
+def _with_launch(device: Device, shown: _Shown) -> Device:
+    """Take the time of the smallest dispatches, and the rate of the largest."""
+    expected = {point.point.label: point.time_s for point in shown.prediction.points}
+    times = [o.time_s / expected[o.point.label] for o in shown.observation.points if o.point.work <= _FEW_GROUPS]
+    update = {}
+    if times:
+        update["batched_s"] = device.launch.batched_s * median(times)
+    if shown.ratios:
+        update["groups_per_cycle"] = device.launch.groups_per_cycle * max(shown.ratios.values())
+    how = _measured(device, (f"launch.{name.removesuffix('_s')}" for name in update), "empty kernel (launch/groups)")
+    return device.model_copy(update={"launch": device.launch.model_copy(update=update), "provenance": how})
+
+
+def _with_lone_launch(device: Device, shown: _Shown) -> Device:
+    """Take the time of a single group's dispatch that is waited for."""
+    ratio = shown.ratios.get("1 group")
+    if ratio is None or shown.observation.key.sweep != "alone":
+        return device
+    launch = device.launch.model_copy(update={"single_s": shown.specified.launch.single_s * ratio})
+    how = _measured(device, ["launch.single"], "empty kernel, alone (launch/queued)")
+    return device.model_copy(update={"launch": launch, "provenance": how})
+
+
+_FEW_GROUPS = 8
+"""Dispatches of so few work-groups take as long as one of a single group."""
+
+
+def _with_stream(device: Device, shown: _Shown) -> Device:
+    """Take the share of the listed bandwidth that the copy reaches where no cache helps: beyond four times the last."""
+    beyond = 4 * max((cache.capacity_bytes for cache in device.caches), default=0.0)
+    expected = {point.point.label: point.time_s for point in shown.prediction.points}
+    ratios = [
+        expected[o.point.label] / o.time_s
+        for o in shown.observation.points
+        if o.point.label in expected and o.point.working_set_bytes >= beyond
+    ]
+    if not ratios:
+        return device
+    memory = device.memory.model_copy(update={"efficiency": device.memory.efficiency * median(ratios)})
+    how = _measured(device, ["memory.efficiency"], "stream copy (memory/copy)")
+    return device.model_copy(update={"memory": memory, "provenance": how})
+
+
+def _with_copy(device: Device, shown: _Shown) -> Device:
+    """Take the stream's share of the listed bandwidth, and where a curve that also writes leaves the last caches."""
+    device = _with_stream(device, shown)
+    return _with_extent(device, shown, "written_extent", "stream copy (memory/copy)")
+
+
+def _with_ping_pong(device: Device, shown: _Shown) -> Device:
+    """Take where a curve leaves the last caches if each dispatch reads what the one before it wrote."""
+    return _with_extent(device, shown, "ping_pong_extent", "stream copy, there and back (memory/ping_pong)")
+
+
+_WritesExtent = Literal["written_extent", "ping_pong_extent"]
+
+
+def _with_extent(device: Device, shown: _Shown, name: _WritesExtent, how: str) -> Device:
+    """Take where a curve that also writes leaves the last caches, as the extent called *name*."""
+    caches, facts = [], []
+    for cache, entry in zip(device.caches, shown.specified.caches, strict=True):
+        expected = entry.extent_of_writes if name == "written_extent" else entry.extent_of_ping_pong
+        extent = _extent(entry, expected, shown.matches) if cache.scope == "device" else None
+        if extent:
+            facts.append(f"caches.{cache.name}.{name}")
+            cache = cache.model_copy(update={name: extent})
+        caches.append(cache)
+    return device.model_copy(update={"caches": tuple(caches), "provenance": _measured(device, facts, how)})
+
+
+def _with_writes(device: Device, shown: _Shown) -> Device:
+    """Take the rate at which sectors are written, where that was to bind the largest sets."""
+    return _write_rate(
+        device,
+        shown,
+        "sector_writes_per_cycle",
+        lambda predicted: predicted.time_s > _MANY_LAUNCHES * device.launch.batched_s,
+        "stream of writes (memory/write)",
+    )
+
+
+def _with_scatter(device: Device, shown: _Shown) -> Device:
+    """Take the rate at which parts of lines are written, where every work-item writes to a line of its own."""
+    line = max((cache.line_bytes for cache in device.caches), default=0)
+    return _write_rate(
+        device,
+        shown,
+        "line_writes_per_cycle",
+        lambda predicted: 4 * predicted.point.parameters["stride"] >= line,
+        "scattered writes (memory/scatter)",
+    )
+
+
+def _write_rate(device: Device, shown: _Shown, rate: str, counts: Callable[[PredictedPoint], bool], how: str) -> Device:
+    """Take a *rate* of writes from the points that count and that it was to bind."""
+    listed: float | None = getattr(shown.specified.architecture, rate)
+    expected = {p.point.label: p for p in shown.prediction.points if p.binding.endswith(" writes") and counts(p)}
+    ratios = [expected[o.point.label].time_s / o.time_s for o in shown.observation.points if o.point.label in expected]
+    if listed is None or not ratios:
+        return device
+    architecture = device.architecture.model_copy(update={rate: listed * median(ratios)})
+    return device.model_copy(update={"architecture": architecture, "provenance": _measured(device, [rate], how)})
+
+
+_MANY_LAUNCHES = 20
+"""Dispatches of so many launches' time show what else they take."""
+
+
+def _with_caches(device: Device, shown: _Shown, scope: Literal["compute_unit", "device"]) -> Device:
+    """Take bandwidth and extent of each cache of *scope* whose plateau or cliff was found."""
+    caches, facts = [], []
+    for cache, entry in zip(device.caches, shown.specified.caches, strict=True):
+        update: dict[str, float | Extent] = {}
+        if cache.scope == scope and cache.name in shown.ratios:
+            update["bandwidth_bytes_per_cycle"] = entry.bandwidth_bytes_per_cycle * shown.ratios[cache.name]
+            facts.append(f"caches.{cache.name}.bandwidth")
+        extent = _extent(entry, entry.extent_in_order, shown.matches) if cache.scope == scope else None
+        if extent:
+            name = "ordered_extent" if entry.ordered_extent else "bandwidth_extent"
+            update[name] = extent
+            facts.append(f"caches.{cache.name}.{name}")
+        caches.append(cache.model_copy(update=update))
+    how = _measured(device, facts, "read bandwidth (memory/read, memory/read_private)")
+    return device.model_copy(update={"caches": tuple(caches), "provenance": how})
+
+
+def _extent(cache: Cache, expected: Extent, matches: Sequence[Match]) -> Extent | None:
+    """Return where a curve leaves a cache: each position *expected*, moved by observed / predicted."""
+    moved = {
+        m.predicted.position: m.observed.value / m.predicted.value
+        for m in matches
+        if m.predicted and m.observed and m.predicted.feature == "cliff" and m.predicted.level == cache.name
+    }
+    if not {"departure", "midpoint", "arrival"} <= moved.keys():
+        return None
+    middle = expected.midpoint * moved["midpoint"]
+    return Extent(
+        departure=min(expected.departure * moved["departure"], 0.99 * middle),
+        midpoint=middle,
+        arrival=max(expected.arrival * moved["arrival"], 1.01 * middle),
+    )
+
+
+def _with_latencies(device: Device, shown: _Shown) -> Device:
+    """Take the latency of each level whose plateau was found; a far partition's goes by the cache's own name."""
+    ratios = shown.ratios
+    caches, facts = [], []
+    for cache in device.caches:
+        far = cache.far_latency_cycles
+        names = {"latency_cycles": f"{cache.name} near" if far else cache.name, "far_latency_cycles": cache.name}
+        update = {
+            field: getattr(cache, field) * ratios[level]
+            for field, level in names.items()
+            if level in ratios and getattr(cache, field)
+        }
+        facts += [f"caches.{cache.name}.{field.removesuffix('_cycles')}" for field in update]
+        caches.append(cache.model_copy(update=update))
+    memory = device.memory
+    if "DRAM" in ratios:
+        memory = memory.model_copy(update={"latency_cycles": memory.latency_cycles * ratios["DRAM"]})
+        facts.append("memory.latency")
+    how = _measured(device, facts, "pointer chase (memory/latency)")
+    return device.model_copy(update={"caches": tuple(caches), "memory": memory, "provenance": how})
+
+
+_LABELS = {"4 B, stride 1": "local"}
+"""Cases of ``local_memory`` that show a class's rate; those of ``instructions`` have the class's own name."""
+
+
+def _shown_by(label: str, listed: Collection[str]) -> tuple[str, ...]:
+    """Return the classes that a case shows: its own; and ``int32``, if it is what stands for integers in general.
+
+    That is the addition, or, where additions have a class of their own since they run on two pipes, the bitwise
+    operation.
+    """
+    name = _LABELS.get(label, label)
+    return (name, "int32") if name == ("ternary" if "add" in listed else "add") else (name,)
+
+
+def _with_rates(device: Device, shown: _Shown) -> Device:
+    """Take the rate of each instruction class that its case shows: where the class itself was to bind."""
+    old = shown.specified.architecture.rates_per_cycle
+    rates: dict[str, float] = {}
+    for label, ratio in shown.ratios.items():
+        names = _shown_by(label, old)
+        if shown.binding(label) == listed_class(names[0], old):
+            rates |= {name: old[listed_class(name, old)] * ratio for name in names}
+    architecture = device.architecture.model_copy(
+        update={"rates_per_cycle": {**device.architecture.rates_per_cycle, **rates}}
+    )
+    how = _measured(device, [f"rates.{name}" for name in rates], "chains that fill the device (instructions)")
+    return device.model_copy(update={"architecture": architecture, "provenance": how})
+
+
+def _with_barriers(device: Device, shown: _Shown) -> Device:
+    """Take the rate at which waves arrive from the largest groups, and what a barrier adds from those of one wave.
+
+    Waves arrive while local memory is kept, so that the two join in a corner, which is undone here.
+    """
+    points = sorted(shown.observation.points, key=lambda point: point.point.parameters["local"])
+    width = device.architecture.wave_width
+    if len(points) < _BARRIER_SIZES or points[0].point.parameters["local"] != width:
+        return device
+
+    def between(point: ObservedPoint) -> float:
+        """Cycles from one barrier on a compute unit to the next."""
+        barriers = point.point.work / point.point.parameters["local"] / device.compute_units
+        return (point.time_s - device.launch.batched_s) * device.clock_hz / barriers
+
+    alone, arrival = between(points[0]), between(points[-1]) * width / points[-1].point.parameters["local"]
+    kept = max(0.0, alone**THROUGHPUT_CORNER - arrival**THROUGHPUT_CORNER) ** (1 / THROUGHPUT_CORNER)
+    rates = {**device.architecture.rates_per_cycle, "barrier": width / arrival}
+    update = {"rates_per_cycle": rates, "barrier_cycles": kept}
+    architecture = device.architecture.model_copy(update=update)
+    how = _measured(device, ["barrier_cycles", "rates.barrier"], "barriers of several sizes (instructions/barrier)")
+    return device.model_copy(update={"architecture": architecture, "provenance": how})
+
+
+_BARRIER_SIZES = 3
+"""Sizes of work-groups that tell a wave's arrival from what a barrier adds."""
+
+
+def _with_chains(device: Device, shown: _Shown) -> Device:
+    """Take the latency of each instruction class that its case shows: where the chain was to bind."""
+    old = shown.specified.architecture.latency_cycles
+    latencies = {
+        name: old[listed_class(name, old)] * ratio
+        for label, ratio in shown.ratios.items()
+        for name in _shown_by(label, old)
+        if listed_class(name, old) in old and shown.binding(label) == "latency"
+    }
+    architecture = device.architecture.model_copy(
+        update={"latency_cycles": {**device.architecture.latency_cycles, **latencies}}
+    )
+    how = _measured(device, [f"latencies.{name}" for name in latencies], "a single chain (instructions)")
+    return device.model_copy(update={"architecture": architecture, "provenance": how})
+
+
+_TAKES: Mapping[str, Callable[[Device, _Shown], Device]] = {
+    "launch/groups": _with_launch,
+    "launch/queued": _with_lone_launch,
+    "memory/copy": _with_copy,
+    "memory/ping_pong": _with_ping_pong,
+    "memory/write": _with_writes,
+    "memory/scatter": _with_scatter,
+    "memory/read": partial(_with_caches, scope="device"),
+    "memory/read_private": partial(_with_caches, scope="compute_unit"),
+    "memory/latency": _with_latencies,
+    "instructions/rate": _with_rates,
+    "instructions/sub_group_rate": _with_rates,
+    "instructions/barrier": _with_barriers,
+    "instructions/latency": _with_chains,
+    "instructions/sub_group_latency": _with_chains,
+    "local_memory/bandwidth": _with_rates,
+}
+"""What each primitive changes."""

@@ -1,0 +1,117 @@
+"""Intervals of a predicted curve's features, from the deviations of its points."""
+
+from collections.abc import Sequence
+from math import hypot, log
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpureport.predict.uncertainty.sensitivity import NORMAL_95, Fact, spread
+from gpureport.records.features import CurveFeature
+from gpureport.records.keys import Axis, Metric
+from gpureport.records.prediction import PredictedPoint
+from gpureport.spec.models import EXTENTS
+
+Floats = NDArray[np.float64]
+
+_NEAR = log(1.1)
+"""Points within 10 % of a plateau's value, or of the first time, belong to it."""
+_FIRST = 4
+"""So many points of the plateau that ends a taper stand for it: further ones may belong to the next level."""
+_LEAST_SLOPE = 0.1
+"""Slope of ln(rate) over ln(work-items) at 90 % of the plateau where a fixed cost joins work; a softer corner's is
+0.27."""
+
+
+def with_intervals(
+    features: Sequence[CurveFeature],
+    axis: Axis,
+    metric: Metric,
+    points: Sequence[PredictedPoint],
+    relative: Floats,
+    facts: Sequence[Fact],
+) -> tuple[CurveFeature, ...]:
+    """Give each feature of a predicted curve its 95 % interval.
+
+    A rate is as uncertain as the points of its plateau; a cliff as its cache's capacity and the extent of its step; a
+    taper moves with the time of little work and the rate of much.
+
+    Args:
+        features: named by level.
+        axis: of the sweep.
+        metric: of its values.
+        points: of the curve.
+        relative: deviations of the points' times, relative, shape (points, facts).
+        facts: those of the columns.
+    """
+    curve = _Curve(axis, metric, points, relative, facts)
+    return tuple(_with_interval(feature, curve.factor(feature)) for feature in features)
+
+
+def _with_interval(feature: CurveFeature, factor: float) -> CurveFeature:
+    low, high = (float(f"{end:.5g}") for end in (feature.value / factor, feature.value * factor))
+    return feature.model_copy(update={"ci_low": min(low, feature.value), "ci_high": max(high, feature.value)})
+
+
+class _Curve:
+    """A predicted curve and its deviations; see :func:`with_intervals`."""
+
+    def __init__(
+        self,
+        axis: Axis,
+        metric: Metric,
+        points: Sequence[PredictedPoint],
+        relative: Floats,
+        facts: Sequence[Fact],
+    ) -> None:
+        order = sorted(range(len(points)), key=lambda i: points[i].point.x)
+        self.axis, self.metric = axis, metric
+        self.points, self.relative = [points[i] for i in order], relative[order]
+        self.uncertainties = {fact.path: fact for fact in facts}
+
+    def factor(self, feature: CurveFeature) -> float:
+        """Return the factor to both sides of *feature* that spans 95 %."""
+        if feature.feature == "cliff":
+            return float(np.exp(NORMAL_95 * self._of_cliff(feature.level)))
+        if feature.feature == "taper":
+            return spread(self._of_taper(feature))
+        if feature.position == "case":
+            return spread(self.relative[next(i for i, p in enumerate(self.points) if p.point.label == feature.level)])
+        return spread(self._at(feature.value, [point.value for point in self.points]))
+
+    def _of_cliff(self, level: str) -> float:
+        """Return the standard deviation of where a cache gives out: the measured extent's, or also the capacity's."""
+        cache = level.split(maxsplit=1)[0]
+        extent = self._extent(f"caches.{cache}")
+        capacity = self.uncertainties.get(f"caches.{cache}.capacity")
+        if extent is None or capacity is None:
+            return 0.0
+        return extent.relative if extent.kind == "here" else hypot(extent.relative, capacity.relative)
+
+    def _extent(self, cache: str) -> Fact | None:
+        """Return the extent by which the curve leaves a cache: of those that bandwidth has the one that moves it."""
+        of_latency = self.metric.kind == "time"
+        paths = {f"{cache}.{name}" for name in EXTENTS if (name == "latency_extent") == of_latency}
+        moved = np.abs(self.relative).sum(axis=0)
+        listed = [(by, fact) for by, fact in zip(moved, self.uncertainties.values(), strict=True) if fact.path in paths]
+        return max(listed, key=lambda each: each[0])[1] if listed else None
+
+    def _of_taper(self, feature: CurveFeature) -> Floats:
+        """Return the deviations of a taper's position, relative."""
+        work = np.log([float(point.point.work_items) for point in self.points])
+        times = np.log([point.time_s for point in self.points])
+        u, first = np.unique(work, return_index=True)
+        place = min(max(log(feature.value), float(u[0])), float(u[-1]))
+        rates = (work - times)[first]
+        reached = u >= place
+        plateau = self.relative[first][reached & (rates > rates[reached].max() - _NEAR / 2)][:_FIRST].mean(axis=0)
+        if feature.position == "knee":
+            return np.asarray(self._at(self.points[0].time_s, [point.time_s for point in self.points]) - plateau)
+        slope = max(_LEAST_SLOPE, float(np.interp(place, u, np.gradient(rates, u))))
+        there = np.array([np.interp(place, u, column) for column in self.relative[first].T])
+        return np.asarray((there - plateau) / slope)
+
+    def _at(self, value: float, values: Sequence[float]) -> Floats:
+        """Return the mean deviations of the points near a value (of the nearest if none is)."""
+        away = np.abs(np.log(np.asarray(values, dtype=float) / value))
+        return np.asarray(self.relative[away <= max(_NEAR, float(away.min()))].mean(axis=0))

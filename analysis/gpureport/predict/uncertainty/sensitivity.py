@@ -1,0 +1,312 @@
+"""How uncertain a device's facts are, and what that does to its predictions.
+
+Each fact has a relative standard deviation by what it is and where it comes from. The model computes with all of them
+at once (:mod:`gpureport.predict.uncertainty.propagation`); their effects on a time add up in quadrature.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from math import exp, hypot, sqrt
+from statistics import median
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpureport.predict.uncertainty.propagation import Tape
+from gpureport.records.prediction import Prediction, Sensitivity
+from gpureport.spec.models import EXTENTS, Cache, Device, Extent
+
+Floats = NDArray[np.float64]
+
+MEDIAN_TO_SIGMA = 1.4826
+"""Standard deviation of a normal distribution / median of its absolute errors."""
+MEAN_TO_SIGMA = 1.2533
+"""The same / mean of its absolute errors."""
+NORMAL_95 = 1.96
+"""Half-width of the 95 % interval of a normal distribution, in standard deviations."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How uncertain a kind of fact is: standard deviations, relative.
+
+    Attributes:
+        what: in words.
+        paths: pattern of the facts' dotted paths.
+        published: of a fact with a source.
+        assumed: of a fact without one.
+        source: of *published*.
+    """
+
+    what: str
+    paths: str
+    published: float
+    assumed: float
+    source: str
+
+
+GUESS = 0.3
+"""Of a fact that is only assumed (assumed itself: right within a factor of 1.8 in 95 % of cases)."""
+HERE = 0.01
+"""Of a fact that the run itself measures: two runs on two H200 agree within 1.2 % in 90 % of 99 plateaus and cases,
+and within 2 % in 9 of 10 positions of primitives' cliffs and tapers."""
+MODEL = 0.043 * MEDIAN_TO_SIGMA
+"""Of the model itself: half of the times of published results lie within 4.3 % of what is predicted for them
+(``gpureport validate --times reports/published``: GPUs by NVIDIA 2.8 %, by AMD 5.2 %, by Intel 9.2 %), uncertain facts
+included; most of them are of devices whose caches are known from the same authors."""
+KINDS = {"queried": 0.01, "spec": 0.02, "measured": 0.1, "derived": 0.15, "assumed": GUESS}
+"""Of other facts, by kind. Data sheets and data bases differ by 2 % (H200's memory: 4.8 and 4.89 TB/s); what is
+measured or derived belongs to another device of the architecture (assumed)."""
+RULES = (
+    Rule(
+        "clock",
+        r"clock",
+        0.052 * MEDIAN_TO_SIGMA,
+        GUESS,
+        "FP32 rate against the listed boost clock: off by 5.2 % in the median of 30 cards (krrishnarraj/clpeak logs)",
+    ),
+    Rule(
+        "share of the memory's bandwidth",
+        r"memory\.efficiency",
+        0.068 * MEAN_TO_SIGMA,
+        0.15,
+        "OpenCL reads / listed bandwidth: one share misses 28 cards by 6.8 % on average (krrishnarraj/clpeak logs)",
+    ),
+    Rule(
+        "latency of caches and memory",
+        r"(caches\.\w+|memory)\.(far_)?latency",
+        0.07,
+        GUESS,
+        "A100 and H100: sources differ by 7 % (root mean square; RRZE-HPC/gpu-benches @1038c5d; Luo et al., "
+        "arXiv:2402.13499; Chips and Cheese)",
+    ),
+    Rule(
+        "latency under load / latency",
+        r"loaded_latency",
+        0.25,
+        GUESS,
+        "work-items for 90 % of the bandwidth, predicted with it: off by 19 % in the median of A100, A40, H100 and "
+        "MI210 (RRZE-HPC/gpu-benches @1038c5d, gpu-stream), of which memory's share explains a part",
+    ),
+    Rule(
+        "from one work-group to the next",
+        r"turnover_cycles",
+        0.15,
+        0.5,
+        "300 to 530 cycles on seven architectures, by reads and by writes of one 15 % apart (RRZE-HPC/gpu-benches, "
+        "gpu-stream)",
+    ),
+    Rule(
+        "cost of a launch",
+        r"launch\.(single|batched)",
+        0.28,
+        GUESS,
+        "3.4 to 9.3 µs on 17 NVIDIA cards (krrishnarraj/clpeak logs)",
+    ),
+    Rule("instructions issued", r"rates\.instruction", 0.02, GUESS, "follows from the number of schedulers"),
+    Rule(
+        "where a cache gives out / capacity",
+        r"caches\.\w+\.\w+_extent",
+        0.05,
+        0.1,
+        "steps of latency lie at 1.00 to 1.05 of the capacity of second-level caches, those of bandwidth at 0.87 to "
+        "0.91 where they have two partitions (RRZE-HPC/gpu-benches @1038c5d), of passes in order at 0.75, "
+        "of copies at 0.64 (simulated)",
+    ),
+)
+"""Facts of which more is known than their kind."""
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A number that the model takes from the device.
+
+    Attributes:
+        path: dotted, as in ``Device.provenance``.
+        kind: as there, or ``here``: measured by the run itself.
+        relative: its standard deviation, relative.
+    """
+
+    path: str
+    kind: str
+    relative: float
+
+
+def fact(device: Device, path: str) -> Fact:
+    """Say how uncertain a value of *device* is; one of unknown origin is taken as assumed."""
+    origin = device.provenance.get(path)
+    kind = origin.kind if origin else "assumed"
+    if origin and origin.here:
+        return Fact(path, "here", HERE)
+    rule = next((rule for rule in RULES if re.fullmatch(rule.paths, path)), None)
+    if rule is None:
+        return Fact(path, kind, KINDS[kind])
+    return Fact(path, kind, rule.assumed if kind == "assumed" else rule.published)
+
+
+def uncertain(device: Device) -> tuple[Device, tuple[Fact, ...], Tape]:
+    """Return *device* with figures that are on a tape, the facts that are uncertain, and the tape.
+
+    What the run itself measured is stored in terms of other figures (cycles of the listed clock, shares of the listed
+    bandwidth), whose errors it cancels.
+    """
+    tape = Tape()
+    facts: list[Fact] = []
+    numbers: dict[str, float] = {}
+
+    def noted(path: str, value: float) -> float:
+        facts.append(fact(device, path))
+        numbers[path] = tape.fact(path, value, abs(value) * facts[-1].relative)
+        return value
+
+    _mapped(device, noted)
+    for path, other, exponent in [(f.path, *basis) for f in facts if f.kind == "here" and (basis := _basis(f.path))]:
+        if other in numbers:
+            numbers[path] *= (numbers[other] / float(numbers[other])) ** exponent
+    made = _mapped(device, lambda path, _: numbers[path])
+    tape.keep()
+    return made, tuple(facts), tape
+
+
+def varied(device: Device, path: str, factor: float) -> Device:
+    """Return *device* with the fact at *path* multiplied by *factor*."""
+    return _mapped(device, lambda name, value: value * factor if name == path else value)
+
+
+_BASES = (
+    (r"memory\.efficiency", "memory.bandwidth", -1.0),
+    (r"caches\.(\w+)\.\w+_extent", r"caches.\1.capacity", -1.0),
+    (r"caches\.\w+\.bandwidth|rates\..*|launch\.groups_per_cycle", "clock", -1.0),
+    (r"caches\.\w+\.(far_)?latency|memory\.latency|latencies\..*", "clock", 1.0),
+)
+"""In terms of which other fact a figure is stored, and how it then varies with it."""
+
+
+def _basis(path: str) -> tuple[str, float] | None:
+    for pattern, other, exponent in _BASES:
+        match = re.fullmatch(pattern, path)
+        if match:
+            return match.expand(other), exponent
+    return None
+
+
+_OF_ARCHITECTURE = (
+    "loaded_latency",
+    "turnover_cycles",
+    "sector_writes_per_cycle",
+    "line_writes_per_cycle",
+    "barrier_cycles",
+)
+
+
+def _mapped(device: Device, number: Callable[[str, float], float]) -> Device:
+    """Return *device* with each uncertain figure replaced by ``number(path, figure)``."""
+    architecture, memory, launch = device.architecture, device.memory, device.launch
+    rates = {name: number(f"rates.{name}", rate) for name, rate in architecture.rates_per_cycle.items()}
+    cycles = {name: number(f"latencies.{name}", n) for name, n in architecture.latency_cycles.items() if n}
+    given = {name: getattr(architecture, name) for name in _OF_ARCHITECTURE}
+    limits = {name: number(name, value) for name, value in given.items() if value is not None}
+    return device.model_copy(
+        update={
+            "clock_hz": number("clock", device.clock_hz),
+            "caches": tuple(_mapped_cache(cache, number) for cache in device.caches),
+            "memory": memory.model_copy(
+                update={
+                    "bandwidth_bytes_per_s": number("memory.bandwidth", memory.bandwidth_bytes_per_s),
+                    "efficiency": number("memory.efficiency", memory.efficiency),
+                    "latency_cycles": number("memory.latency", memory.latency_cycles),
+                }
+            ),
+            "launch": launch.model_copy(
+                update={
+                    "single_s": number("launch.single", launch.single_s),
+                    "batched_s": number("launch.batched", launch.batched_s),
+                    "groups_per_cycle": number("launch.groups_per_cycle", launch.groups_per_cycle),
+                }
+            ),
+            "architecture": architecture.model_copy(
+                update={
+                    "rates_per_cycle": rates,
+                    "latency_cycles": {**architecture.latency_cycles, **cycles},
+                    **limits,
+                }
+            ),
+        }
+    )
+
+
+def _mapped_cache(cache: Cache, number: Callable[[str, float], float]) -> Cache:
+    """Replace a cache's figures; the three positions of an extent move together."""
+    path = f"caches.{cache.name}"
+    update: dict[str, object] = {
+        "capacity_bytes": number(f"{path}.capacity", cache.capacity_bytes),
+        "latency_cycles": number(f"{path}.latency", cache.latency_cycles),
+        "bandwidth_bytes_per_cycle": number(f"{path}.bandwidth", cache.bandwidth_bytes_per_cycle),
+    }
+    for name in EXTENTS:
+        extent: Extent | None = getattr(cache, name)
+        if extent:
+            update[name] = _scaled(extent, number(f"{path}.{name}", 1.0))
+    if cache.far_latency_cycles:
+        update["far_latency_cycles"] = number(f"{path}.far_latency", cache.far_latency_cycles)
+    return cache.model_copy(update=update)
+
+
+def _scaled(extent: Extent, factor: float) -> Extent:
+    return extent.model_copy(update={name: position * factor for name, position in extent})
+
+
+def spread(relative: Floats) -> float:
+    """Return the factor that spans 95 % to both sides of a figure, from its deviations (relative, by fact)."""
+    return exp(NORMAL_95 * hypot(MODEL, sqrt(float(relative @ relative))))
+
+
+_LEAST_SHARE = 0.01
+
+
+def sensitivities(relative: Floats, facts: Iterable[Fact]) -> tuple[Sensitivity, ...]:
+    """Rank facts by their part in the variance of times.
+
+    Args:
+        relative: of each point's time, shape (points, facts).
+        facts: those of the columns.
+    """
+    known = [*facts, Fact("model", "derived", MODEL)]
+    variances = np.append(np.mean(relative**2, axis=0), MODEL**2)
+    shares = variances / variances.sum()
+    return tuple(
+        Sensitivity(
+            fact=known[i].path,
+            kind=known[i].kind,
+            uncertainty=known[i].relative,
+            effect=float(np.sqrt(variances[i])),
+            share=float(shares[i]),
+        )
+        for i in np.argsort(-shares, kind="stable")
+        if shares[i] >= _LEAST_SHARE
+    )
+
+
+def ranked(predictions: Iterable[Prediction]) -> tuple[Sensitivity, ...]:
+    """Rank the facts that several predictions hang on.
+
+    Returns:
+        For each fact its mean share over all sweeps, and its median effect over those that it matters to.
+    """
+    sweeps = [prediction.sensitivities for prediction in predictions if prediction.sensitivities]
+    found: dict[str, list[Sensitivity]] = {}
+    for sensitivity in (each for sweep in sweeps for each in sweep):
+        found.setdefault(sensitivity.fact, []).append(sensitivity)
+    rows = (
+        entries[0].model_copy(
+            update={
+                "effect": median(entry.effect for entry in entries),
+                "share": sum(entry.share for entry in entries) / len(sweeps),
+                "kind": entries[-1].kind,
+                "uncertainty": entries[-1].uncertainty,
+            }
+        )
+        for entries in found.values()
+    )
+    return tuple(sorted(rows, key=lambda row: -row.share))

@@ -1,0 +1,255 @@
+"""From a comparison of machines to HTML and PDF."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from math import ceil
+from pathlib import Path
+from typing import TypeVar
+
+from gpureport.compare.records import Comparison, Contest, Difference
+from gpureport.compare.standings import REGIMES
+from gpureport.compare.summary import What, families, means
+from gpureport.files import remove_files, write_file
+from gpureport.report import Paper
+from gpureport.report.comparison.tables import (
+    FEW,
+    condition_table,
+    differences_table,
+    leaders_tables,
+    machine_table,
+    marked,
+    short_regime,
+    standings_tables,
+)
+from gpureport.report.comparison.words import sentences, title
+from gpureport.report.figures.heat import MOST_ROWS, HeatBlock, HeatRow, heat_figure, named_columns
+from gpureport.report.figures.landmarks import LandmarkPanel, landmark_figure, landmark_panels
+from gpureport.report.figures.spreads import spread_figure
+from gpureport.report.figures.strips import strip_figure
+from gpureport.report.pdf.typesetting import Typesetter
+from gpureport.report.pictures import Figure
+from gpureport.report.render import Content, documents, write_filled
+from gpureport.units import format_value
+
+T = TypeVar("T")
+
+NAME = "comparison"
+"""Stem of the files."""
+FILE_NAME = f"{NAME}.json"
+_MOST_COLUMNS = 12
+"""Columns of a map whose speeds and shares of promises fit side by side."""
+_MOST_PANEL_PAGES = 3
+"""Pages of cliffs and tapers workload by workload; what is beyond is in comparison.json."""
+_MOST_MACHINES = 50
+"""Rows of a figure of machines: as many as a page has room for. Of more, cliffs are not drawn workload by workload."""
+_MOST_SPREADS = 8
+"""Machines with the baseline's device whose sweeps are drawn; of more, those with most significant differences."""
+_COLOURS = "Blue is more than 1, orange less."
+
+
+def write_comparison(
+    comparison: Comparison, directory: Path, typesetter: Typesetter | None, paper: Paper = "a4"
+) -> list[Path]:
+    """Write *comparison* as JSON, and its documents; all are called :data:`NAME`.
+
+    Returns:
+        The files written.
+
+    Raises:
+        GpuReportError: a file cannot be written, or the PDF cannot be made.
+    """
+    path = directory / FILE_NAME
+    remove_files(*documents(directory, NAME))
+    write_file(path, f"{comparison.model_dump_json(indent=1)}\n")
+    written = write_filled("comparison.html.j2", content(comparison), directory, typesetter, name=NAME, paper=paper)
+    return [path, *written]
+
+
+def content(comparison: Comparison) -> Content:
+    """Draw the figures of a comparison and gather what its template names."""
+    few = len(comparison.machines) <= FEW
+    panels = list(landmark_panels(comparison.landmarks))
+    drawn = panels[:_MOST_PANEL_PAGES] if len(comparison.machines) <= _MOST_MACHINES else []
+    spreads = _spread_machines(comparison)
+    return {
+        "comparison": comparison,
+        "title": title(comparison),
+        "sentences": tuple(sentences(comparison)),
+        "machines": machine_table(comparison),
+        "conditions": condition_table(comparison),
+        "overview": tuple(overview(comparison)),
+        "speed": tuple(maps(comparison)),
+        "strips": tuple(_strips(comparison)),
+        "panels": tuple(_panels(comparison, drawn)),
+        "panels_left": sum(map(len, panels[len(drawn) :])),
+        "spreads": tuple(_spreads(comparison, spreads)),
+        "spreads_left": len({difference.machine for difference in comparison.differences}) - len(spreads),
+        "differences": differences_table(comparison),
+        "refused": tuple(contest for contest in comparison.contests if contest.refused),
+        "standings": standings_tables(comparison) if few else leaders_tables(comparison),
+        "few": few,
+        "foretold": any(machine.kind == "predicted" for machine in comparison.machines),
+    }
+
+
+def overview(comparison: Comparison) -> Iterator[Figure]:
+    """Draw the machines by families, if there are several: how fast each is, and how much of its promise it keeps."""
+    by_family = families(comparison)
+    if len(by_family) == 1:
+        return
+    speed, attained = ({family: means(found, what) for family, found in by_family.items()} for what in _WHATS)
+    blocks = [
+        HeatBlock(heading, tuple(family for family in by_family if any(found[family].values())))
+        for heading, found in ((f"speed / that of {comparison.baseline}", speed), ("observed / promised", attained))
+    ]
+    shown = [(block, found) for block, found in zip(blocks, (speed, attained), strict=True) if block.columns]
+    rows = [
+        HeatRow(
+            marked(machine),
+            machine.kind,
+            tuple(
+                {family: found[family][machine.name] for family in block.columns if machine.name in found[family]}
+                for block, found in shown
+            ),
+        )
+        for machine in comparison.machines
+    ]
+    caption = (
+        f"Left: speed / that of {comparison.baseline}. Right: observed speed / speed that the specification promises. "
+        f"Geometric means over each family's variants, each at its best point. {_COLOURS}"
+    )
+    for part in _pages(rows) if shown else ():
+        yield Figure(heat_figure(part, [block for block, _ in shown]), caption)
+
+
+def _pages(machines: Sequence[T]) -> Iterator[Sequence[T]]:
+    """Yield as many machines as a page has room for, evenly shared."""
+    count = ceil(len(machines) / _MOST_MACHINES)
+    for number in range(count):
+        yield machines[number * len(machines) // count : (number + 1) * len(machines) // count]
+
+
+_WHATS: tuple[What, What] = ("speed", "attained")
+
+
+def maps(comparison: Comparison) -> Iterator[tuple[What | None, tuple[Figure, ...]]]:
+    """Yield the maps of workloads by machines, and what they show: of few machines both at once (``None``)."""
+    names = {what: _machines(comparison, what) for what in _WHATS}
+    if sum(map(len, names.values())) <= _MOST_COLUMNS:
+        yield None, tuple(_maps(comparison, {what: found for what, found in names.items() if found}))
+        return
+    for what, found in names.items():
+        if found:
+            yield what, tuple(_maps(comparison, {what: found}))
+
+
+def _machines(comparison: Comparison, what: What) -> tuple[str, ...]:
+    having = means(comparison.contests, what)
+    return tuple(machine.name for machine in comparison.machines if machine.name in having)
+
+
+def _maps(comparison: Comparison, columns: Mapping[What, tuple[str, ...]]) -> Iterator[Figure]:
+    """Draw the maps of each family, small families together."""
+    said = {"speed": f"speed / that of {comparison.baseline}", "attained": "observed / promised"}
+    predicted = frozenset(machine.name for machine in comparison.machines if machine.kind == "predicted")
+    cautioned = frozenset(machine.name for machine in comparison.machines if machine.cautions)
+    blocks = [HeatBlock(said[what], names, predicted, cautioned) for what, names in columns.items()]
+    rows: list[HeatRow] = []
+    for number, contests in enumerate(families(comparison).values()):
+        own = list(_map_rows(contests, tuple(columns), comparison.baseline if len(columns) > 1 else None))
+        if number and len(rows) + len(own) > MOST_ROWS:
+            yield from _split(rows, blocks)
+            rows = []
+        rows += own
+    yield from _split(rows, blocks)
+
+
+def _split(rows: Sequence[HeatRow], blocks: Sequence[HeatBlock]) -> Iterator[Figure]:
+    """Draw *rows*, evenly shared between as many figures as it takes."""
+    figures = ceil(len(rows) / MOST_ROWS)
+    for number in range(figures):
+        part = rows[number * len(rows) // figures : (number + 1) * len(rows) // figures]
+        named = ", ".join(dict.fromkeys(row.name.partition("/")[0] for row in part)).replace("_", " ")
+        again = ", continued" if number else ""
+        shown = _without_empty(part, blocks)
+        every = named_columns(shown[1])
+        order = f" One machine in {every} is named, in the order of the table." if every > 1 else ""
+        yield Figure(heat_figure(*shown), f"{named[0].upper()}{named[1:]}{again}. {_COLOURS}{order}")
+
+
+def _without_empty(rows: Sequence[HeatRow], blocks: Sequence[HeatBlock]) -> tuple[list[HeatRow], list[HeatBlock]]:
+    """Leave out columns in which no row has anything, and blocks without columns."""
+    columns = [
+        tuple(name for name in block.columns if any(name in row.cells[number] for row in rows))
+        for number, block in enumerate(blocks)
+    ]
+    kept = [number for number, names in enumerate(columns) if names]
+    return (
+        [replace(row, cells=tuple(row.cells[number] for number in kept)) for row in rows],
+        [replace(blocks[number], columns=columns[number]) for number in kept],
+    )
+
+
+def _map_rows(contests: Sequence[Contest], whats: Sequence[What], baseline: str | None) -> Iterator[HeatRow]:
+    """Yield a row for each workload and regime; separate cases of one workload share a row, by their mean.
+
+    The baseline's column, if it is named, has its speed itself.
+    """
+    by_row: dict[tuple[str, str], list[Contest]] = {}
+    for contest in contests:
+        by_row.setdefault((contest.workload, contest.regime if contest.regime in REGIMES else ""), []).append(contest)
+    for (workload, regime), found in by_row.items():
+        cells = tuple(means(found, what) for what in whats)
+        if any(cells):
+            cases = f"{len(found)} cases" if len(found) > 1 else found[0].regime
+            detail = short_regime(regime) if regime else cases
+            texts = _baseline_text(found[0], baseline) if len(found) == 1 and baseline else {}
+            yield HeatRow(workload, detail, cells, texts)
+
+
+def _baseline_text(contest: Contest, baseline: str) -> dict[str, str]:
+    """Return the speed of the baseline, whose ratio would always be one."""
+    unit = f"{contest.metric.unit}/s" if contest.metric.kind == "rate" else "s"
+    return {s.machine: format_value(s.value, unit) for s in contest.standings if s.machine == baseline}
+
+
+def _strips(comparison: Comparison) -> Iterator[Figure]:
+    having = {mark.machine for mark in comparison.landmarks if mark.predicted or mark.observed}
+    if len(having) < 2:
+        return
+    names = [machine.name for machine in comparison.machines if machine.name in having]
+    caption = (
+        "Cliffs and tapers of all machines: a dot for each workload that has one. Orange, above: observed; "
+        "blue, below: predicted."
+    )
+    for part in _pages(names):
+        yield Figure(strip_figure(comparison.landmarks, part), caption)
+
+
+def _panels(comparison: Comparison, pages: Sequence[Sequence[LandmarkPanel]]) -> Iterator[Figure]:
+    names = [machine.name for machine in comparison.machines]
+    for panels in pages:
+        caption = "What several machines have. Hollow: predicted; filled: observed, with its 95 % interval."
+        yield Figure(landmark_figure(panels, names), caption)
+
+
+def _spread_machines(comparison: Comparison) -> dict[str, list[Difference]]:
+    """Return the differences of machines with the baseline's device; of many machines, only those that differ most."""
+    by_machine: dict[str, list[Difference]] = {}
+    for difference in comparison.differences:
+        by_machine.setdefault(difference.machine, []).append(difference)
+    if len(by_machine) <= _MOST_SPREADS:
+        return by_machine
+    counts = {machine: sum(d.significant for d in found) for machine, found in by_machine.items()}
+    most = sorted(filter(counts.get, counts), key=lambda machine: -counts[machine])[:_MOST_SPREADS]
+    return {machine: by_machine[machine] for machine in most}
+
+
+def _spreads(comparison: Comparison, machines: Mapping[str, Sequence[Difference]]) -> Iterator[Figure]:
+    """Draw by how much the sweeps of each machine differ from the baseline's."""
+    for machine, found in machines.items():
+        caption = (
+            f"Speed of {machine} / that of {comparison.baseline}, sweep by sweep, with 95 % intervals that include "
+            "run-to-run variation. Orange: significant."
+        )
+        yield Figure(spread_figure(found), caption)

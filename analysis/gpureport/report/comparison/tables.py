@@ -1,0 +1,169 @@
+"""The tables of a comparison of machines."""
+
+from collections.abc import Sequence
+
+from gpureport.compare.records import Comparison, Condition, Contest, Entrant, Ratio, Standing
+from gpureport.compare.standings import BEYOND, REGIMES, WITHIN
+from gpureport.compare.summary import families, overall
+from gpureport.report.figures.style import shorten
+from gpureport.report.text.tables import UNKNOWN, Table
+from gpureport.report.text.words import listed
+from gpureport.units import format_half_width, format_percent, format_ratio, format_value
+
+FEW = 4
+"""Machines up to which every value has a row."""
+_MOST_NAMED = 4
+"""Machines that are named as sharing a condition; of more the number is told."""
+_MOST_VALUES = 250
+"""Rows of all values; separate cases are left out where there are more."""
+_MOST_WITHIN = 8
+"""Differences that are shown though they are within run-to-run variation."""
+_VERDICTS = {True: "significant", False: "within variation"}
+_LEAST_CHANCE = 1e-6
+_NARROW = 14
+"""Characters of a name in a narrow column."""
+_SHORT = {BEYOND: "memory", WITHIN: "caches"}
+
+
+def short_regime(regime: str) -> str:
+    """Return what serves a point, in a word, or the case."""
+    return _SHORT.get(regime, regime)
+
+
+def marked(machine: Entrant) -> str:
+    """Return the name of a machine, with a mark if its ratios mean less than they seem to."""
+    return f"△ {machine.name}" if machine.cautions else machine.name
+
+
+def machine_table(comparison: Comparison) -> Table:
+    """List the machines: what they are, where their figures come from and when, how fast they are."""
+    speed, attained = overall(comparison, "speed"), overall(comparison, "attained")
+    rows = (
+        (
+            marked(m),
+            shorten(m.device, 44),
+            m.kind,
+            m.created_at[:16].replace("T", " ") or UNKNOWN,
+            format_ratio(speed.get(m.name)),
+            format_percent(attained[m.name]) if m.name in attained else UNKNOWN,
+        )
+        for m in comparison.machines
+    )
+    columns = ("machine", "device", "figures are", "when", "speed / baseline", "of its promise")
+    return Table(columns, tuple(rows), frozenset(columns[4:]))
+
+
+def condition_table(comparison: Comparison) -> Table:
+    """List in what the machines differ besides the device: what is bad first, machines that agree together."""
+    rows = (
+        (
+            f"{'△ ' if condition.severity == 'caution' else ''}{condition.what}",
+            sharing(condition),
+            condition.effect,
+        )
+        for condition in comparison.conditions
+    )
+    return Table(("condition", "on", "what it does"), tuple(rows))
+
+
+def sharing(condition: Condition) -> str:
+    """List the values of a condition and the machines that share each; of many only the number."""
+    machines: dict[str, list[str]] = {}
+    for name, value in condition.values.items():
+        machines.setdefault(value, []).append(shorten(name))
+    return "; ".join(
+        f"{shorten(value, 80)}: {listed(names) if len(names) <= _MOST_NAMED else f'{len(names)} machines'}"
+        for value, names in machines.items()
+    )
+
+
+def standings_tables(comparison: Comparison) -> tuple[Table, ...]:
+    """List the values, family by family: a row for each workload, what serves it, and machine.
+
+    Separate cases are left out where values are many.
+    """
+    every = sum(len(contest.standings) for contest in comparison.contests)
+    kept = [c for c in comparison.contests if every <= _MOST_VALUES or c.regime in REGIMES]
+    few = comparison.model_copy(update={"contests": tuple(kept)})
+    return tuple(_standings_table(family, found) for family, found in families(few).items())
+
+
+def _standings_table(family: str, contests: Sequence[Contest]) -> Table:
+    name = family.replace("_", " ")
+    columns = (name, "from", "machine", "best (95 %)", "/ baseline", "promised", "attained", "/ its share")
+    rows = tuple(_standing_row(contest, standing) for contest in contests for standing in contest.standings)
+    return Table(columns, rows, frozenset(columns[3:]))
+
+
+def _standing_row(contest: Contest, s: Standing) -> tuple[str, ...]:
+    unit = _unit(contest)
+    return (
+        contest.workload.partition("/")[2],
+        short_regime(contest.regime),
+        shorten(s.machine, 20),
+        _value(s, unit),
+        ratio_text(s.to_baseline),
+        format_value(s.promised, unit),
+        format_ratio(s.attained.value if s.attained else None),
+        format_ratio(s.normalised.value if s.normalised else None),
+    )
+
+
+def _unit(contest: Contest) -> str:
+    return f"{contest.metric.unit}/s" if contest.metric.kind == "rate" else "s"
+
+
+def _value(s: Standing, unit: str) -> str:
+    return f"{format_value(s.value, unit)}{format_half_width(s.ci_low, s.ci_high)}"
+
+
+def ratio_text(ratio: Ratio | None) -> str:
+    """Write a ratio, with its interval where it has one."""
+    return UNKNOWN if ratio is None else f"{format_ratio(ratio.value)}{format_half_width(ratio.ci_low, ratio.ci_high)}"
+
+
+def leaders_tables(comparison: Comparison) -> tuple[Table, ...]:
+    """List of many machines who is fastest and slowest at each workload.
+
+    A table a family, of workloads that the baseline has.
+    """
+    tables = (_leaders_table(family, found, comparison.baseline) for family, found in families(comparison).items())
+    return tuple(table for table in tables if table.rows)
+
+
+def _leaders_table(family: str, contests: Sequence[Contest], baseline: str) -> Table:
+    numeric = ("baseline", "fastest /", "slowest /")
+    columns = (family.replace("_", " "), "from", "baseline", "fastest", "fastest /", "slowest", "slowest /")
+    having = [c for c in contests if c.regime in REGIMES and any(s.to_baseline for s in c.standings)]
+    return Table(columns, tuple(_leaders_row(contest, baseline) for contest in having), frozenset(numeric))
+
+
+def _leaders_row(contest: Contest, baseline: str) -> tuple[str, ...]:
+    ratios = {s.machine: s.to_baseline.value for s in contest.standings if s.to_baseline}
+    base = next(s.value for s in contest.standings if s.machine == baseline)
+    fastest, slowest = (pick(ratios, key=lambda name: ratios[name]) for pick in (max, min))
+    return (
+        contest.workload.partition("/")[2],
+        short_regime(contest.regime),
+        format_value(base, _unit(contest)),
+        shorten(fastest, _NARROW),
+        format_ratio(ratios[fastest]),
+        shorten(slowest, _NARROW),
+        format_ratio(ratios[slowest]),
+    )
+
+
+def _chance(p_value: float) -> str:
+    return f"{p_value:.1g}" if p_value >= _LEAST_CHANCE else f"< {_LEAST_CHANCE:.0g}"
+
+
+def differences_table(comparison: Comparison) -> Table:
+    """List machines with one device as a whole, their sweeps that differ significantly, and a few of the others."""
+    found = sorted(comparison.differences, key=lambda d: (not d.significant, d.p_value))
+    shown = [*comparison.overall, *found[: sum(d.significant for d in found) + _MOST_WITHIN]]
+    columns = ("machine", "sweep", "points", "speed / baseline", "p-value", "verdict")
+    rows = (
+        (d.machine, d.sweep, str(d.points), ratio_text(d.speed), _chance(d.p_value), _VERDICTS[d.significant])
+        for d in shown
+    )
+    return Table(columns, tuple(rows), frozenset({"points", "speed / baseline", "p-value"}))

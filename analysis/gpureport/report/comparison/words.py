@@ -1,0 +1,122 @@
+"""What a comparison of machines says in sentences."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import log
+
+from gpureport.compare.records import Comparison, Contest, Difference
+from gpureport.compare.standings import BEYOND, REGIMES, WITHIN
+from gpureport.compare.summary import APPLIED, families, means, overall
+from gpureport.report.text.words import listed
+from gpureport.units import format_percent, format_ratio
+
+_FAR = 0.05
+"""Geometric means within so much of 1 are called equal."""
+_FEW = 6
+"""Machines up to which each gets a sentence."""
+_NAMED = 3
+"""Machines that a title names at most."""
+
+
+def title(comparison: Comparison) -> str:
+    """Name the machines, if they are few."""
+    names = [machine.name for machine in comparison.machines]
+    return listed(names) if len(names) <= _NAMED else f"{len(names)} machines beside each other"
+
+
+def sentences(comparison: Comparison) -> Iterator[str]:
+    """Yield what the comparison says: who is how fast, who keeps what was promised, and what differs significantly."""
+    others = [machine.name for machine in comparison.machines if machine.name != comparison.baseline]
+    if len(others) < _FEW:
+        yield from (_speed(comparison, name) for name in others)
+    else:
+        yield from _extremes(comparison)
+    yield from _promises(overall(comparison, "attained"))
+    yield from _same_devices(comparison)
+
+
+def _same_devices(comparison: Comparison) -> Iterator[str]:
+    """Say which machines with the baseline's device differ from it; of many that do not, only how many these are."""
+    by_machine: dict[str, list[Difference]] = {}
+    for difference in comparison.differences:
+        by_machine.setdefault(difference.machine, []).append(difference)
+    wholes = {whole.machine: whole for whole in comparison.overall if whole.significant}
+    equal = [name for name, found in by_machine.items() if not any(difference.significant for difference in found)]
+    for name, found in by_machine.items():
+        if name in wholes:
+            yield (
+                f"{name} as a whole differs significantly from {comparison.baseline}, which has the same device: "
+                f"{change(wholes[name].speed.value)} in the median of its sweeps."
+            )
+        if name not in equal or len(equal) <= _FEW:
+            yield _same_device(name, found)
+    if len(equal) > _FEW:
+        yield f"On the same device, all sweeps of {len(equal)} machines are within run-to-run variation."
+
+
+def _speed(comparison: Comparison, name: str) -> str:
+    """Say how fast a machine is at each family; at primitives only where there is nothing else."""
+    told = {family: _of_family(found, name) for family, found in families(comparison).items()}
+    known = {family: text for family, text in told.items() if text}
+    shown = {family: text for family, text in known.items() if family in APPLIED} or known
+    if not shown:
+        return f"{name} and {comparison.baseline} have no workload in common."
+    parts = [f"{family.replace('_', ' ')} {text}" for family, text in shown.items()]
+    return f"{name}, beside {comparison.baseline}: {', '.join(parts)} (geometric means over variants)."
+
+
+def _of_family(found: Sequence[Contest], name: str) -> str:
+    """Say how fast a machine is at one family, from memory and from caches apart where these differ."""
+    ratio = means(found, "speed").get(name)
+    if ratio is None:
+        return ""
+    far, near = (means((c for c in found if c.regime == regime), "speed").get(name) for regime in REGIMES)
+    if far is None or near is None or abs(log(far / near)) < _FAR:
+        return _times(ratio)
+    return f"{_times(far)} {BEYOND} and {_times(near)} {WITHIN}"
+
+
+def _times(ratio: float) -> str:
+    return "as fast" if abs(ratio - 1) < _FAR else f"{format_ratio(ratio)} times as fast"
+
+
+def _extremes(comparison: Comparison) -> Iterator[str]:
+    found = overall(comparison, "speed")
+    order = sorted((name for name in found if name != comparison.baseline), key=lambda name: found[name])
+    if len(order) > 1:
+        slowest, fastest = order[0], order[-1]
+        if _times(found[slowest]) == _times(found[fastest]):
+            yield f"All others are {_times(found[fastest])} as {comparison.baseline} (geometric means over families)."
+            return
+        yield (
+            f"Fastest beside {comparison.baseline} is {fastest} ({_times(found[fastest])}), slowest {slowest} "
+            f"({_times(found[slowest])}): geometric means over the families that each shares with it."
+        )
+
+
+def _promises(shares: Mapping[str, float]) -> Iterator[str]:
+    """Say how much of their promise the machines keep, each if they are few, else the least and the greatest share."""
+    if not shares:
+        return
+    order = sorted(shares, key=lambda name: -shares[name])
+    told = order if len(order) <= _FEW else [order[0], order[-1]]
+    parts = listed([f"{name} reaches {format_percent(shares[name])}" for name in told])
+    between = "" if told == order else f"; {len(order) - 2} others lie between"
+    yield f"Of what its specification promises, {parts} (geometric means over what was observed of each){between}."
+
+
+def _same_device(name: str, found: Sequence[Difference]) -> str:
+    significant = [difference for difference in found if difference.significant]
+    if not significant:
+        return f"On the same device, all {len(found)} sweeps of {name} are within run-to-run variation."
+    rest = "; the others are within run-to-run variation" if len(significant) < len(found) else ""
+    most = min(significant, key=lambda difference: difference.p_value)
+    verb = "differs" if len(significant) == 1 else "differ"
+    return (
+        f"On the same device, {len(significant)} of {len(found)} sweeps of {name} {verb} significantly, most clearly "
+        f"{most.sweep} ({change(most.speed.value)}){rest}."
+    )
+
+
+def change(ratio: float) -> str:
+    """Say by how much something is faster or slower: ``1.3 % slower``."""
+    return f"{100 * abs(ratio - 1):.2g} % {'faster' if ratio > 1 else 'slower'}"

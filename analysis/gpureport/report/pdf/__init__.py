@@ -1,0 +1,1 @@
+"""Pages, fonts and typesetting."""

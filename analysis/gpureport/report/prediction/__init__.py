@@ -1,0 +1,1 @@
+"""Documents of predictions alone: of one device, of several side by side."""

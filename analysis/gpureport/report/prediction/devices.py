@@ -1,0 +1,106 @@
+"""The document of devices side by side: HTML and PDF of what would change if the one were the other."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from gpureport import __version__
+from gpureport.predict.contrast import INTERVAL, held_longer
+from gpureport.records.keys import SweepKey
+from gpureport.records.prediction import Prediction
+from gpureport.report import Paper
+from gpureport.report.figures.pairs import Pair, pair_figure
+from gpureport.report.figures.panels import in_figures
+from gpureport.report.figures.sizes import MOST_PANELS
+from gpureport.report.figures.style import shorten
+from gpureport.report.pdf.typesetting import Typesetter
+from gpureport.report.pictures import Figure
+from gpureport.report.prediction.forecast import facts_of
+from gpureport.report.prediction.side_by_side import (
+    Beside,
+    Side,
+    ceilings_table,
+    features_table,
+    ratio_table,
+    stretch_table,
+)
+from gpureport.report.render import readable_time, write_filled
+from gpureport.report.text.tables import Table
+
+_TEMPLATE = "side_by_side.html.j2"
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """One device against the first."""
+
+    anchor: str
+    title: str
+    sentence: str | None
+    ratios: Table
+    stretches: Table
+    figures: tuple[Figure, ...]
+
+
+def write_devices(
+    first: Side, others: Sequence[Beside], directory: Path, typesetter: Typesetter | None, paper: Paper = "a4"
+) -> list[Path]:
+    """Write the document of *first* and *others* to *directory*.
+
+    Returns:
+        The files written.
+
+    Raises:
+        GpuReportError: a file cannot be written, or the PDF cannot be made; the files before it are there.
+    """
+    sides = [first, *(other.side for other in others)]
+    content: dict[str, object] = {
+        "title": " beside ".join(shorten(side.device.name, 40) for side in sides),
+        "created": readable_time(datetime.now(UTC).isoformat(timespec="seconds")),
+        "version": __version__,
+        "sides": [(side, facts_of(side.device)) for side in sides],
+        "ceilings": ceilings_table(sides),
+        "features": features_table(sides),
+        "chapters": [_chapter(first, other) for other in others],
+        "interval": INTERVAL,
+    }
+    return write_filled(_TEMPLATE, content, directory, typesetter, paper=paper)
+
+
+def _chapter(first: Side, other: Beside) -> Chapter:
+    return Chapter(
+        anchor=f"against-{other.side.letter}",
+        title=f"{shorten(other.side.device.name, 40)} ({other.side.letter}) against the first (A)",
+        sentence=held_longer((first.device, other.side.device)),
+        ratios=ratio_table(first, other, sizes=False),
+        stretches=stretch_table(first, other),
+        figures=_figures(first, other),
+    )
+
+
+def _figures(first: Side, other: Beside) -> tuple[Figure, ...]:
+    """Draw the sweeps over sizes that both have, those of one kind together."""
+    mine, theirs = (_by_key(side.predictions) for side in (first, other.side))
+    kinds: dict[tuple[str, ...], list[Pair]] = {}
+    for contrast in other.contrasts:
+        if contrast.axis.quantity != "case":
+            kind = (contrast.key.workload, contrast.key.sweep, contrast.axis.label, contrast.metric.unit)
+            kinds.setdefault(kind, []).append((mine[contrast.key], theirs[contrast.key]))
+    return tuple(
+        Figure(pair_figure(part, [pair[0].key.variant for pair in part]), _caption(part, first, other.side))
+        for pairs in kinds.values()
+        for part in in_figures(pairs, MOST_PANELS)
+    )
+
+
+def _by_key(predictions: Sequence[Prediction]) -> dict[SweepKey, Prediction]:
+    return {prediction.key: prediction for prediction in predictions}
+
+
+def _caption(part: Sequence[Pair], first: Side, other: Side) -> str:
+    key = part[0][0].key
+    return (
+        f"{key.workload.replace('_', ' ').capitalize()}, {key.sweep.replace('_', ' ')}. Blue: {first.device.name} "
+        f"({first.letter}); orange, dashed: {other.device.name} ({other.letter}); bands: 95 % intervals."
+    )

@@ -1,0 +1,147 @@
+"""What a database entry promises, in tables: ceilings, where caches give out, and a row for each workload."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from gpureport.predict.ceilings import Ceiling, ceilings
+from gpureport.predict.outlook import Outlook, best_point, outlooks, unit_of
+from gpureport.records.features import MAIN_POSITIONS, CurveFeature
+from gpureport.records.prediction import Prediction
+from gpureport.report.text.tables import UNKNOWN, Table, occupancy_text
+from gpureport.report.text.words import feature_text
+from gpureport.spec.models import Device
+from gpureport.units import format_bandwidth, format_bytes, format_frequency, format_predicted, format_value
+
+
+def facts_of(device: Device) -> str:
+    """Say what a device is made of: units, clock, caches, memory."""
+    caches = ", ".join(
+        f"{cache.name} {format_bytes(cache.capacity_bytes)}{' a compute unit' if cache.scope == 'compute_unit' else ''}"
+        for cache in device.caches
+    )
+    return (
+        f"{device.compute_units} compute units at {format_frequency(device.clock_hz)}, "
+        f"{caches or 'no caches that kernels see'}, {format_bytes(device.memory.size_bytes)} at "
+        f"{format_bandwidth(device.memory.bandwidth_bytes_per_s)}"
+    )
+
+
+def ceilings_table(device: Device) -> Table:
+    """List what the device can do at most, with intervals; instruction classes of equal rates together."""
+    found = ceilings(device)
+    latencies = {each.name: value_of(each) for each in found if each.kind == "latency"}
+    rows = (
+        (ceiling_name(each), _capacity(each), value_of(each), latencies.get(each.name, ""))
+        for each in found
+        if each.kind != "latency"
+    )
+    columns = ("ceiling", "capacity", "at most", "latency")
+    return Table(columns, joined(rows), frozenset(columns[1:]))
+
+
+def joined(rows: Iterable[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
+    """Join rows that differ in nothing but their first cells."""
+    names: dict[tuple[str, ...], list[str]] = {}
+    for name, *cells in rows:
+        names.setdefault(tuple(cells), []).append(name)
+    return tuple((", ".join(found), *cells) for cells, found in names.items())
+
+
+def ceiling_name(ceiling: Ceiling) -> str:
+    """Name a ceiling; that of multiply-adds also in FLOP/s."""
+    if ceiling.kind != "rate" or ceiling.name != "fp32":
+        return ceiling.name
+    return f"fp32 ({format_value(2 * ceiling.value, 'FLOP/s')} as multiply-adds)"
+
+
+def value_of(ceiling: Ceiling) -> str:
+    """Write a ceiling with its interval."""
+    return format_predicted(ceiling.value, ceiling.ci_low, ceiling.ci_high, ceiling.unit)
+
+
+def _capacity(ceiling: Ceiling) -> str:
+    if not ceiling.capacity_bytes:
+        return ""
+    return f"{format_bytes(ceiling.capacity_bytes)}{' a unit' if ceiling.each else ''}"
+
+
+def cliffs_table(predictions: Iterable[Prediction]) -> Table:
+    """List where caches give out under the workloads of the memory family, and how fast it is before and after."""
+    rows = (row for p in predictions if p.key.workload == "memory" for row in _cliff_rows(p))
+    columns = ("cache", "under", "departs", "half way", "given out", "before", "after")
+    return Table(columns, tuple(rows), frozenset(columns[2:]))
+
+
+def _cliff_rows(prediction: Prediction) -> Iterator[tuple[str, ...]]:
+    cliffs = [f for f in prediction.features if f.feature == "cliff"]
+    plateaus = [format_value(f.value, f.unit) for f in prediction.features if f.position == "plateau"]
+    for number, level in enumerate(dict.fromkeys(f.level for f in cliffs)):
+        at = {f.position: f for f in cliffs if f.level == level}
+        around = [*plateaus[number : number + 2], UNKNOWN, UNKNOWN][:2]
+        sizes = (_size(at.get("departure")), _middle(at.get("midpoint")), _size(at.get("arrival")))
+        yield level, prediction.key.variant, *sizes, *around
+
+
+def _size(feature: CurveFeature | None) -> str:
+    return format_bytes(feature.value) if feature else UNKNOWN
+
+
+def _middle(feature: CurveFeature | None) -> str:
+    return _with_interval(feature) if feature else UNKNOWN
+
+
+def outlook_table(predictions: Iterable[Prediction]) -> Table:
+    """List of each workload its best, what binds that, cliffs, taper, and how full a compute unit is."""
+    rows = (
+        (
+            each.workload,
+            format_predicted(each.value, each.ci_low, each.ci_high, each.unit),
+            each.binding,
+            cliffs_text(each),
+            taper_text(each),
+            occupancy_text(each.occupancy) if each.occupancy else "",
+        )
+        for each in outlooks(predictions)
+    )
+    columns = ("workload", "best", "bound by", "cliffs", "n90", "occupancy")
+    return Table(columns, tuple(rows), frozenset({"best", "n90"}))
+
+
+def best_text(prediction: Prediction) -> str:
+    """Write the best of a sweep with its interval."""
+    best = best_point(prediction)
+    return format_predicted(best.value, best.value / best.spread, best.value * best.spread, unit_of(prediction))
+
+
+def cliffs_text(outlook: Outlook) -> str:
+    """List where caches give out: ``L2 55.7 MiB``."""
+    return ", ".join(f"{cliff.level} {format_bytes(cliff.value)}" for cliff in outlook.cliffs)
+
+
+def taper_text(outlook: Outlook) -> str:
+    """Write the work-items for 90 % of the plateau, if there is a taper."""
+    return format_value(outlook.taper.value, "").strip() if outlook.taper else ""
+
+
+def feature_table(predictions: Iterable[Prediction]) -> Table:
+    """List the predicted features of sweeps: a cliff with its ends, a taper with its knee, rates."""
+    rows = (
+        (p.key.variant, feature_text(f) + _ends(f, p.features), _with_interval(f))
+        for p in predictions
+        for f in p.features
+        if f.position in MAIN_POSITIONS
+    )
+    return Table(("variant", "value", "predicted (95 %)"), tuple(rows), frozenset({"predicted (95 %)"}))
+
+
+def _ends(feature: CurveFeature, features: Sequence[CurveFeature]) -> str:
+    """Say where a cliff begins and ends, or where the knee of a taper is."""
+    same = {f.position: f for f in features if (f.feature, f.level) == (feature.feature, feature.level)}
+    if feature.position == "midpoint" and {"departure", "arrival"} <= same.keys():
+        return f" (from {format_bytes(same['departure'].value)} to {format_bytes(same['arrival'].value)})"
+    if feature.position == "n90" and "knee" in same:
+        return f" (knee: {format_value(same['knee'].value, same['knee'].unit)})"
+    return ""
+
+
+def _with_interval(feature: CurveFeature) -> str:
+    return format_predicted(feature.value, feature.ci_low, feature.ci_high, feature.unit)

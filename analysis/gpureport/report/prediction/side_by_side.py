@@ -1,0 +1,154 @@
+"""Devices side by side, in tables: what would change if the one were the other."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import log, sqrt
+
+from gpureport.predict.ceilings import ceilings
+from gpureport.predict.contrast import SAME, Contrast, Ratio, RatioPoint
+from gpureport.predict.outlook import Outlook, is_shown, outlooks
+from gpureport.records.keys import Axis
+from gpureport.records.prediction import Prediction
+from gpureport.report.prediction.forecast import best_text, cliffs_text, joined, taper_text, value_of
+from gpureport.report.text.tables import UNKNOWN, Table
+from gpureport.spec.models import Device
+from gpureport.units import format_bytes, format_ratio, format_value
+
+_KINDS = ("bandwidth", "latency", "rate", "launch")
+_WIDE = 1.5
+"""An interval of so much to either side is written as a factor."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """A device and its predictions, under the letter that tables call it by."""
+
+    letter: str
+    device: Device
+    predictions: Sequence[Prediction]
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A device beside the first one."""
+
+    side: Side
+    contrasts: Sequence[Contrast]
+
+
+def ceilings_table(sides: Sequence[Side]) -> Table:
+    """List the ceilings of all devices, and by how much those of the others are the first's."""
+    found = [{(c.kind, c.name): c for c in ceilings(side.device)} for side in sides]
+    keys = sorted(dict.fromkeys(key for each in found for key in each), key=lambda key: _KINDS.index(key[0]))
+    first, *others = found
+    rows = []
+    for key in keys:
+        name = next(f"{'latency of ' if c.kind == 'latency' else ''}{c.name}" for each in found if (c := each.get(key)))
+        cells = [value_of(each[key]) if key in each else UNKNOWN for each in found]
+        ratios = [
+            format_ratio(each[key].value / first[key].value) if key in each and key in first else UNKNOWN
+            for each in others
+        ]
+        rows.append((name, *cells, *ratios))
+    letters = [side.letter for side in sides]
+    columns = ("ceiling", *letters, *(_over(letter, letters[0]) for letter in letters[1:]))
+    return Table(columns, joined(rows), frozenset(columns[1:]))
+
+
+def _over(other: str, first: str) -> str:
+    return f"{other} / {first}"
+
+
+def features_table(sides: Sequence[Side]) -> Table:
+    """List where caches give out and how many work-items it takes, of each workload on each device."""
+    found = [{each.workload: each for each in outlooks(side.predictions)} for side in sides]
+    names = dict.fromkeys(name for each in found for name in each)
+    texts: tuple[Callable[[Outlook], str], ...] = (cliffs_text, taper_text)
+    rows = []
+    for name in names:
+        cells = [text(each[name]) if name in each else "" for text in texts for each in found]
+        if any(cells):
+            rows.append((name, *cells))
+    letters = [side.letter for side in sides]
+    columns = ("workload", *(f"cliffs {letter}" for letter in letters), *(f"n90 {letter}" for letter in letters))
+    return Table(columns, tuple(rows), frozenset(columns[len(letters) + 1 :]))
+
+
+def ratio_table(first: Side, other: Beside, *, sizes: bool) -> Table:
+    """List how many times as fast each sweep is on the other device, what binds both, and by *sizes* how it changes."""
+    sweeps = [[p for p in side.predictions if is_shown(p)] for side in (first, other.side)]
+    bests = [{p.key: best_text(p) for p in shown} for shown in sweeps]
+    names = [_name(contrast) for contrast in other.contrasts]
+    rows = (
+        (
+            f"{name}, {contrast.key.sweep}" if names.count(name) > 1 else name,
+            *(best[contrast.key] for best in bests),
+            ratio_text(contrast.best),
+            contrast.first_binding,
+            contrast.other_binding,
+            *((by_size(contrast),) if sizes else ()),
+        )
+        for contrast, name in zip(other.contrasts, names, strict=True)
+    )
+    a, b = first.letter, other.side.letter
+    over = _over(b, a)
+    columns: tuple[str, ...] = ("workload", f"best {a}", f"best {b}", over, f"{a} bound by", f"{b} bound by")
+    columns += (f"{over} by size",) if sizes else ()
+    return Table(columns, tuple(rows), frozenset(columns[1:4]))
+
+
+def _name(contrast: Contrast) -> str:
+    return contrast.key.workload_name
+
+
+def ratio_text(ratio: Ratio) -> str:
+    """Write a ratio with its interval, which is as wide in log to both sides: ``0.52 (factor 1.7)``."""
+    factor = ratio.ci_high / ratio.value
+    interval = f"±\xa0{100 * (factor - 1):.0f}\xa0%" if factor < _WIDE else f"(factor\xa0{factor:.2g})"
+    return f"{format_ratio(ratio.value)} {interval}"
+
+
+def by_size(contrast: Contrast) -> str:
+    """Say where the ratio changes: ``1.31 up to 7.3 MiB, 0.16 beyond``; of cases, the lowest and the highest."""
+    if contrast.axis.quantity == "case":
+        return _of_cases(contrast.points)
+    found = contrast.stretches
+    if len(found) < 2:
+        return ""
+    ends = (
+        f"{format_ratio(a.ratio.value)} up to {size_text(contrast.axis, sqrt(a.end * b.start))}"
+        for a, b in pairwise(found)
+    )
+    return ", ".join((*ends, f"{format_ratio(found[-1].ratio.value)} beyond"))
+
+
+def _of_cases(points: Sequence[RatioPoint]) -> str:
+    low, high = (pick(points, key=lambda point: point.ratio.value) for pick in (min, max))
+    if log(high.ratio.value / low.ratio.value) < SAME:
+        return ""
+    return " to ".join(f"{format_ratio(point.ratio.value)} ({point.label})" for point in (low, high))
+
+
+def size_text(axis: Axis, x: float) -> str:
+    """Write a position on the axis of a sweep over sizes."""
+    return format_bytes(x) if axis.quantity == "working_set" else format_value(x, "").strip()
+
+
+def stretch_table(first: Side, other: Beside) -> Table:
+    """List the stretches of each sweep over which the ratio is about the same, with what binds on both devices."""
+    rows = [
+        (
+            _name(contrast) if not number else "",
+            f"{size_text(contrast.axis, stretch.start)} to {size_text(contrast.axis, stretch.end)}",
+            ratio_text(stretch.ratio),
+            stretch.first_binding,
+            stretch.other_binding,
+        )
+        for contrast in other.contrasts
+        if len(contrast.stretches) > 1
+        for number, stretch in enumerate(contrast.stretches)
+    ]
+    a, b = first.letter, other.side.letter
+    columns = ("workload", "working set or work-items", _over(b, a), f"{a} bound by", f"{b} bound by")
+    return Table(columns, tuple(rows), frozenset({_over(b, a)}))

@@ -1,0 +1,1 @@
+"""The document of a run: answers, chapters, appendices."""

@@ -1,0 +1,138 @@
+"""What the compilers made of the kernels: registers, memory accesses, bytes against the model's, warnings."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from gpureport.records.finding import CodeEvidence
+from gpureport.records.measurement import Compilation
+from gpureport.records.report import Report
+from gpureport.report.text.tables import UNKNOWN, Table, span
+from gpureport.report.text.words import TIMES, with_names
+from gpureport.units import format_bytes
+
+_SAYS_SOMETHING = re.compile(r"\b(warning|error|remark)\b", re.IGNORECASE)
+_SAYS_NOTHING = re.compile(
+    r"^\s*$|overriding noinline attribute|^ptxas\b.*"
+    r"(bytes (gmem|stack frame)|Compiling entry function|Function properties|Used \d+ registers|Compile time)"
+)
+"""Lines of NVIDIA's log that every build has; the table has their figures."""
+_LOG_LINES, _LOGS = 8, 10
+
+
+@dataclass(frozen=True)
+class CompilerOutput:
+    """What the compiler said of a kernel."""
+
+    title: str
+    log: str
+
+
+def compilation_table(report: Report) -> Table:
+    """List what the compiler made of each variant's kernels; builds with other options are one row, with its range.
+
+    Variants of a family whose kernels have one name, and came out alike, share a row.
+    """
+    kernels: dict[tuple[str, str], list[Compilation]] = {}
+    for measurement in report.measurements:
+        for entry in measurement.compilation:
+            variant = measurement.key.workload_name
+            kernels.setdefault((variant, entry.kernel), []).append(entry)
+    evidence = _by_kernel(report.evidence)
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for (name, kernel), found in kernels.items():
+        family, variant = name.split("/", 1)
+        alike.setdefault((family, kernel, *_row(found, evidence.get((name, kernel)))), []).append(variant)
+    columns = ("variant: kernel", "code", "regs", "spilled", "local", "lanes", "loads", "stores", "loaded", "stored")
+    rows = ((f"{family}/{', '.join(names)}: {kernel}", *row) for (family, kernel, *row), names in alike.items())
+    return Table(columns, tuple(rows), frozenset(columns[2:]) - {"loads", "stores"})
+
+
+def _by_kernel(evidence: Iterable[CodeEvidence]) -> dict[tuple[str, str], CodeEvidence]:
+    """Return what to say of each kernel in one row: of a build that differs, else of one that agrees, else of any."""
+    worth = {None: 0, True: 1, False: 2}
+    return {(found.workload, found.kernel): found for found in sorted(evidence, key=lambda found: worth[found.agrees])}
+
+
+def _row(found: Sequence[Compilation], evidence: CodeEvidence | None) -> tuple[str, ...]:
+    code = next((entry.code for entry in found if entry.code), None)
+    spilled = [entry.private_bytes if entry.spill_bytes is None else entry.spill_bytes for entry in found]
+    return (
+        code.form if code else UNKNOWN,
+        span(_known(entry.registers_per_work_item for entry in found)),
+        _bytes(_known(spilled)),
+        _bytes(_known(entry.local_memory_bytes for entry in found)),
+        span(_known(entry.wave_width for entry in found)),
+        _accesses(code.global_loads if code else {}),
+        _accesses(code.global_stores if code else {}),
+        *(_both(*part) for part in _parts(evidence)),
+    )
+
+
+def _known(values: Iterable[int | None]) -> list[int]:
+    return [value for value in values if value is not None]
+
+
+def _bytes(values: Sequence[float]) -> str:
+    if not values:
+        return UNKNOWN
+    low, high = format_bytes(min(values)), format_bytes(max(values))
+    unit = high.partition(" ")[2]
+    return low if low == high else f"{low.removesuffix(f' {unit}')} to {high}"
+
+
+def _accesses(by_width: Mapping[int, int]) -> str:
+    """Write the accesses by width, the widest first, each as number and width."""
+    widths = sorted(by_width.items(), reverse=True)
+    return ", ".join(f"{count}{TIMES}{width} B" for width, count in widths) or UNKNOWN
+
+
+def _parts(evidence: CodeEvidence | None) -> tuple[tuple[float | None, float | None, float | None], ...]:
+    """Return what is loaded, and what is stored: the least and the most as compiled, and as the model counts."""
+    if evidence is None:
+        return ((None, None, None),) * 2
+    return (
+        (evidence.loads_bytes_least, evidence.loads_bytes_compiled, evidence.loads_bytes_model),
+        (evidence.stores_bytes_least, evidence.stores_bytes_compiled, evidence.stores_bytes_model),
+    )
+
+
+def _both(least: float | None, most: float | None, model: float | None) -> str:
+    """Write bytes as compiled and as the model counts them."""
+    if model is None:
+        return UNKNOWN
+    return f"{_bytes([each for each in (least, most) if each is not None])} / {format_bytes(model)}"
+
+
+def mismatches(report: Report) -> tuple[str, ...]:
+    """Return the kernels whose code moves other bytes than the model counts, with what either says."""
+    wrong = (found for found in report.evidence if found.agrees is False)
+    return with_names((f"{found.workload} ({found.kernel})", found.remark) for found in wrong)
+
+
+def remarks(report: Report) -> tuple[str, ...]:
+    """Return what to know of kernels whose code is not as the model counts it, or not made of vectors, or spills."""
+    strange = (found for found in report.evidence if _is_strange(found))
+    return with_names((f"{found.workload} ({found.kernel})", found.remark) for found in strange if found.remark)
+
+
+def _is_strange(found: CodeEvidence) -> bool:
+    return found.agrees is False or found.vectorised is False or bool(found.spill_bytes)
+
+
+def compiler_outputs(report: Report) -> list[CompilerOutput]:
+    """Return what compilers warned of: of logs that differ in figures only the first, cut to its first lines."""
+    outputs: dict[str, CompilerOutput] = {}
+    for measurement in report.measurements:
+        for entry in measurement.compilation:
+            log = "\n".join(line for line in entry.log.strip().splitlines() if not _SAYS_NOTHING.search(line))
+            if _SAYS_SOMETHING.search(log):
+                title = f"{measurement.key.workload}/{measurement.key.variant}: {entry.kernel} {entry.options}".strip()
+                outputs.setdefault(re.sub(r"\d+", "#", log), CompilerOutput(title, _first_lines(log)))
+    return list(outputs.values())[:_LOGS]
+
+
+def _first_lines(log: str) -> str:
+    lines = log.splitlines()
+    more = len(lines) - _LOG_LINES
+    return "\n".join(lines[:_LOG_LINES] + ([f"… {more} more lines in report.json"] if more > 0 else []))

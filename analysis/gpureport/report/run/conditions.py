@@ -1,0 +1,188 @@
+"""Under which conditions a run measured: clocks, other load, and the samples that it disturbed."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from gpureport.observe.disturbance import (
+    Cause,
+    Span,
+    others_cpu,
+    others_utilisation,
+    overlapping,
+    running_clocks,
+    spans,
+    steal,
+    windows,
+)
+from gpureport.records.measurement import MeasuredPoint, Measurement, Reading
+from gpureport.records.report import Report
+from gpureport.report.text.tables import UNKNOWN, Table
+from gpureport.report.text.words import listed
+from gpureport.text import sentence
+from gpureport.units import format_count, format_frequency, format_percent
+
+AFFECTED = 0.25
+"""A median holds against fewer disturbed samples than this share of a point's: nearly half of them would have to be."""
+
+_NAMES = 3  # of workloads, on page one
+_REMEDIES = {
+    Cause.SLOWDOWN: "check the cooling and the power supply",
+    Cause.STEAL: "measure again on a machine that no other virtual machine uses",
+}
+_REMEDY = "measure again while nothing else uses the device"
+
+
+@dataclass(frozen=True)
+class Disturbed:
+    """A workload with other load or a lowered clock beside it.
+
+    Attributes:
+        name: ``family/variant``.
+        samples: that the report keeps.
+        disturbed: of these, how many were taken in disturbed spans.
+        discarded: samples that were discarded, and taken again if there was time.
+        affected: whether the disturbed samples of a point are so many that its median may be wrong.
+        causes: what disturbed the kept samples, the most frequent first.
+    """
+
+    name: str
+    samples: int
+    disturbed: int
+    discarded: int
+    affected: bool
+    causes: tuple[Cause, ...]
+
+
+def disturbed(report: Report) -> tuple[Disturbed, ...]:
+    """Return the workloads with samples that were disturbed or discarded."""
+    readings = _readings(report)
+    found = spans(readings, report.machine.opencl.kind) if report.machine else ()
+    variants: dict[str, list[Measurement]] = {}
+    for measurement in report.measurements:
+        variants.setdefault(measurement.key.workload_name, []).append(measurement)
+    each = (_disturbed(name, measurements, found) for name, measurements in variants.items())
+    return tuple(workload for workload in each if workload.disturbed or workload.discarded)
+
+
+def _disturbed(name: str, measurements: Sequence[Measurement], found: Sequence[Span]) -> Disturbed:
+    samples, hit, affected = 0, 0, False
+    causes: Counter[Cause] = Counter()
+    for measurement in measurements:
+        for point in measurement.points:
+            of_point = list(_causes(point, measurement.began_s, found))
+            samples += len(point.samples_s)
+            hit += len(of_point)
+            affected |= len(of_point) >= max(1.0, AFFECTED * len(point.samples_s))
+            causes.update(cause for causes_of_sample in of_point for cause in sorted(causes_of_sample))
+    discarded = sum(point.discarded for measurement in measurements for point in measurement.points)
+    return Disturbed(name, samples, hit, discarded, affected, tuple(cause for cause, _ in causes.most_common()))
+
+
+def _causes(point: MeasuredPoint, began_s: float | None, found: Sequence[Span]) -> Iterator[frozenset[Cause]]:
+    """Yield what disturbed each sample that was disturbed; nothing where it is not known when samples were taken."""
+    if began_s is None or not found:
+        return
+    for at_s, seconds in zip(point.taken_at_s, point.samples_s, strict=False):
+        start_s = began_s + at_s
+        causes = overlapping(start_s, start_s + seconds * point.dispatches_per_sample, found)
+        if causes:
+            yield causes
+
+
+def _readings(report: Report) -> list[Reading]:
+    return [reading for conditions in report.conditions for reading in conditions.readings]
+
+
+def load_sentences(report: Report) -> str:
+    """Say which workloads other load or a lowered clock may have made wrong, and what to do; nothing if none."""
+    affected = [workload for workload in disturbed(report) if workload.affected]
+    if not affected:
+        return ""
+    share = sum(workload.disturbed for workload in affected) / sum(workload.samples for workload in affected)
+    shown = [workload.name for workload in affected[:_NAMES]]
+    more = [f"{len(affected) - _NAMES} more"] if len(affected) > _NAMES else []
+    causes = list(dict.fromkeys(cause for workload in affected for cause in workload.causes))
+    count = f"{len(affected)} of {len(report.workloads)} workloads"
+    what = sentence(
+        f"{listed(causes)} during {format_percent(share)} of the samples of {count}: {listed(shown + more)}"
+    )
+    remedies = dict.fromkeys(_REMEDIES.get(cause, _REMEDY) for cause in causes)
+    return f"{what} Their results may be too slow. {sentence(listed(list(remedies)))}"
+
+
+def disturbed_table(report: Report) -> Table:
+    """List the workloads with samples that were disturbed or discarded."""
+    columns = ("workload", "samples", "disturbed", "discarded", "cause")
+    rows = tuple(
+        (
+            workload.name,
+            str(workload.samples),
+            f"{workload.disturbed} ({format_percent(workload.disturbed / max(workload.samples, 1))})",
+            str(workload.discarded),
+            "; ".join(workload.causes) or UNKNOWN,
+        )
+        for workload in disturbed(report)
+    )
+    return Table(columns, rows, frozenset(columns[1:4]))
+
+
+def conditions_table(report: Report) -> Table:
+    """List what the readings show that were taken while measuring, and how many are missing.
+
+    Reports from before there were readings have no rows.
+    """
+    readings = _readings(report)
+    measuring = [reading for reading in readings if reading.measuring]
+    if not measuring or report.machine is None:
+        return Table(("what", "median"), ())
+    columns = ("what", "median", "least", "greatest", "readings", "missing")
+    cpu = report.machine.opencl.kind == "cpu"
+    rows = [*(() if cpu else _device_rows(readings, measuring)), *_processor_rows(readings, measuring, cpu=cpu)]
+    return Table(columns, tuple(rows), frozenset(columns[1:]))
+
+
+def _device_rows(readings: Sequence[Reading], measuring: Sequence[Reading]) -> Iterator[tuple[str, ...]]:
+    times = [reading.at_s for reading in readings]
+    seconds = [window for window in windows(readings, times) if window[-1].measuring]
+    others = [others_utilisation(readings, times, window) for window in seconds]
+    running = running_clocks(measuring)
+    yield _row("clock", [r.clock_hz for r in measuring], format_frequency)
+    if running:
+        yield _row("clock, device not idle by its driver", [*running], format_frequency)
+    yield _row("utilisation by all processes", [r.utilisation for r in measuring], format_percent)
+    yield _row("utilisation by others, at least", [share and share[0] for share in others], format_percent)
+    yield _row("other processes on the device", [r.other_processes for r in measuring], format_count)
+    known = [r.throttle_reasons for r in measuring if r.throttle_reasons is not None]
+    if not known:
+        yield _row("throttle reasons", [None] * len(measuring), format_count)
+    for reason in dict.fromkeys(reason for reasons in known for reason in reasons):
+        share = sum(reason in reasons for reasons in known) / len(known)
+        counts = str(len(known)), str(len(measuring) - len(known))
+        yield f"throttle reason: {reason}", f"{format_percent(share)} of readings", UNKNOWN, UNKNOWN, *counts
+
+
+def _processor_rows(
+    readings: Sequence[Reading], measuring: Sequence[Reading], *, cpu: bool
+) -> Iterator[tuple[str, ...]]:
+    if cpu:
+        yield _row("clock of the cores", [r.clock_hz for r in measuring], format_frequency)
+    times = [reading.at_s for reading in readings]
+    seconds = [window for window in windows(readings, times) if window[-1].measuring and window[0] is not window[-1]]
+    yield _row("cores used by other processes", [others_cpu(w[0], w[-1]) for w in seconds], format_percent)
+    yield _row("cores used by other virtual machines", [steal(w[0], w[-1]) for w in seconds], format_percent)
+    yield _row("involuntary context switches a second", [_switches(w[0], w[-1]) for w in seconds], format_count)
+    yield _row("load average", [r.load_average for r in measuring], lambda value: f"{value:.1f}")
+
+
+def _switches(first: Reading, last: Reading) -> float | None:
+    if first.context_switches is None or last.context_switches is None or last.at_s <= first.at_s:
+        return None
+    return (last.context_switches - first.context_switches) / (last.at_s - first.at_s)
+
+
+def _row(what: str, values: Sequence[float | None], text: Callable[[float], str]) -> tuple[str, ...]:
+    known = [value for value in values if value is not None]
+    numbers = [text(value) for value in (median(known), min(known), max(known))] if known else [UNKNOWN] * 3
+    return what, *numbers, str(len(known)), str(len(values) - len(known))

@@ -1,0 +1,233 @@
+"""A report's records, put together again: a curve for each sweep, a pair for each value."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import chain
+
+from gpureport.findings.verdicts import likely_level
+from gpureport.matching import at_measured_points, is_step, renamed
+from gpureport.records.features import MAIN_POSITIONS, CurveFeature, Position
+from gpureport.records.finding import Finding, Verdict
+from gpureport.records.keys import Axis, Metric, SweepKey
+from gpureport.records.measurement import Measurement
+from gpureport.records.observation import Observation, ObservedPoint
+from gpureport.records.prediction import PredictedPoint, Prediction
+from gpureport.records.report import Report
+from gpureport.spec.models import Device
+
+SEVERITY = (
+    Verdict.ERROR,
+    Verdict.OFF,
+    Verdict.NOT_OBSERVED,
+    Verdict.NOT_PREDICTED,
+    Verdict.NOT_COMPARED,
+    Verdict.WITHIN,
+    Verdict.AGREES,
+)
+"""Verdicts, the one that a reader should see first in front."""
+
+FLAT = 1.15
+"""How much the values of a curve may differ that is as well told in a line as drawn."""
+_FEWEST_OF_FLAT = 3
+
+
+@dataclass(frozen=True)
+class FindingPair:
+    """One value of one curve: both predictions against one observation. At least one finding is there."""
+
+    specification: Finding | None
+    calibrated: Finding | None
+
+    @property
+    def main(self) -> Finding:
+        """The finding that gives the verdict: against the specification, where there is one."""
+        finding = self.specification or self.calibrated
+        assert finding is not None  # noqa: S101 - the class's invariant
+        return finding
+
+    @property
+    def distance(self) -> float:
+        """How far apart they are, |ln ratio|; 0 where there is no ratio."""
+        ratio = self.main.ratio
+        return abs(math.log(ratio)) if ratio is not None and 0 < ratio < math.inf else 0.0
+
+    @property
+    def urgency(self) -> tuple[int, float]:
+        """Sort key: what a reader should see first comes first."""
+        return SEVERITY.index(self.main.verdict), -self.distance
+
+
+@dataclass(frozen=True)
+class Group:
+    """One feature of one curve, by its main value."""
+
+    name: str
+    """The variant."""
+    main: FindingPair
+    tested: str = ""
+    """What the hypotheses tested on the curve came to, a sentence that ends the explanations of what is off."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """All that the report holds about one sweep. At least one of the records is there."""
+
+    key: SweepKey
+    metric: Metric
+    axis: Axis
+    specification: Prediction | None
+    calibrated: Prediction | None
+    measurement: Measurement | None
+    observation: Observation | None
+    pairs: tuple[FindingPair, ...]
+    tested: str = ""
+    """What the hypotheses tested on it came to, if any were."""
+
+    @property
+    def prediction(self) -> Prediction | None:
+        """The better informed of the two predictions."""
+        return self.calibrated or self.specification
+
+    @property
+    def is_work_group(self) -> bool:
+        """Whether the sweep is over work-group shapes, not sizes."""
+        return self.axis.quantity == "work_group"
+
+    @property
+    def value_unit(self) -> str:
+        """Unit of the curve's values: ``B/s``, ``cells/s``, or ``s``."""
+        return f"{self.metric.unit}/s" if self.metric.kind == "rate" else "s"
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether all its values, predicted and observed, are within :data:`FLAT`, of three sizes or more."""
+        skipped = self.measurement is not None and self.observation is None
+        sizes = {point.point.label for point in self.points}
+        values = [point.value for point in self.points]
+        return not skipped and len(sizes) >= _FEWEST_OF_FLAT and max(values) <= FLAT * min(values)
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """The curve's values, those of one feature and level together, in the order in which they were found."""
+        return tuple(Group(self.key.variant, main, self.tested) for main in _by_feature(self.pairs))
+
+    @property
+    def points(self) -> tuple[PredictedPoint | ObservedPoint, ...]:
+        """Every predicted and observed point of the curve."""
+        records = (self.specification, self.calibrated, self.observation)
+        return tuple(chain.from_iterable(record.points for record in records if record))
+
+
+def paired(findings: Iterable[Finding]) -> tuple[FindingPair, ...]:
+    """Pair the findings of both bases, in the order in which they first appear."""
+    pairs: dict[tuple[str, ...], dict[str, Finding]] = {}
+    for finding in findings:
+        curve = (finding.workload, finding.variant, finding.sweep)
+        value = (finding.feature, finding.position, finding.level)
+        pairs.setdefault((*curve, *value), {})[finding.basis] = finding
+    return tuple(FindingPair(pair.get("specification"), pair.get("calibrated")) for pair in pairs.values())
+
+
+def specified(report: Report) -> tuple[FindingPair, ...]:
+    """Return what page one counts: the main value of each feature that has a finding on the specification."""
+    return _by_feature(pair for pair in paired(report.findings) if pair.specification)
+
+
+def _by_feature(pairs: Iterable[FindingPair]) -> tuple[FindingPair, ...]:
+    """Return the main value of each feature, in the order in which features first appear."""
+    found: dict[tuple[str, ...], list[FindingPair]] = {}
+    for pair in pairs:
+        f = pair.main
+        found.setdefault((f.workload, f.variant, f.sweep, f.feature, f.level), []).append(pair)
+    return tuple(min(_main_positions(group), key=lambda pair: pair.urgency) for group in found.values())
+
+
+def specified_values(found: Iterable[Curve], position: Position) -> list[Finding]:
+    """Return the values of a position, as the specification has them: what only a calibrated prediction has is not."""
+    pairs = (pair for curve in found for pair in curve.pairs)
+    return [pair.specification for pair in pairs if pair.specification and pair.main.position == position]
+
+
+def level_of(cliff: Finding | CurveFeature, curve: Curve, device: Device) -> str | None:
+    """Return the level that a cliff of *curve* belongs to: of a step that answers no cache the likely one, if any."""
+    if not is_step(cliff.level):
+        return cliff.level
+    prediction = curve.specification or curve.calibrated
+    size = cliff.value if isinstance(cliff, CurveFeature) else cliff.observed or cliff.predicted
+    likely = likely_level(size, device, prediction.features if prediction else ()) if size else None
+    return likely and likely[0]
+
+
+def curves(report: Report) -> tuple[Curve, ...]:
+    """Put together the records of each sweep, in the order in which they were predicted."""
+    predictions = {(prediction.key, prediction.kind): prediction for prediction in report.predictions}
+    measurements = {measurement.key: measurement for measurement in report.measurements}
+    observations = {observation.key: observation for observation in report.observations}
+    tested = {explanation.key: explanation.sentence for explanation in report.explanations}
+    everything: tuple[Prediction | Measurement | Observation, ...]
+    everything = (*report.predictions, *report.measurements, *report.observations)
+    records = {record.key: record for record in reversed(everything)}
+    order = dict.fromkeys(record.key for record in everything)
+    findings: dict[tuple[str, str, str], list[Finding]] = {}
+    for finding in report.findings:
+        findings.setdefault((finding.workload, finding.variant, finding.sweep), []).append(finding)
+    return tuple(
+        Curve(
+            key=key,
+            metric=records[key].metric,
+            axis=records[key].axis,
+            specification=_where_measured(predictions.get((key, "specification")), observations.get(key)),
+            calibrated=_where_measured(predictions.get((key, "calibrated")), observations.get(key)),
+            measurement=measurements.get(key),
+            observation=_with_names(observations.get(key), predictions.get((key, "specification"))),
+            pairs=paired(findings.get((key.workload, key.variant, key.sweep), ())),
+            tested=tested.get(key, ""),
+        )
+        for key in order
+    )
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """The findings on one kind of feature of one workload, the one farthest off first."""
+
+    workload: str
+    farthest: FindingPair
+    verdicts: tuple[Verdict, ...]
+    """One a feature."""
+
+
+def verdicts(report: Report) -> tuple[Verdicts, ...]:
+    """Sum up the findings on the specification: a row a workload and feature, the most urgent first."""
+    groups: dict[tuple[str, str], list[FindingPair]] = {}
+    for pair in specified(report):
+        groups.setdefault((pair.main.workload, pair.main.feature), []).append(pair)
+    rows = (
+        Verdicts(
+            workload=workload,
+            farthest=min(group, key=lambda pair: pair.urgency),
+            verdicts=tuple(pair.main.verdict for pair in group),
+        )
+        for (workload, _), group in groups.items()
+    )
+    return tuple(sorted(rows, key=lambda row: row.farthest.urgency))
+
+
+def _main_positions(group: list[FindingPair]) -> list[FindingPair]:
+    """Leave out the lesser positions of a feature, if any of its main one is there."""
+    return [pair for pair in group if pair.main.position in MAIN_POSITIONS] or group
+
+
+def _with_names(observation: Observation | None, prediction: Prediction | None) -> Observation | None:
+    """Give observed levels the names of the predicted ones that they answer."""
+    if observation is None or prediction is None:
+        return observation
+    return observation.model_copy(update={"features": renamed(prediction.features, observation.features)})
+
+
+def _where_measured(prediction: Prediction | None, observation: Observation | None) -> Prediction | None:
+    """Leave the predicted features that findings compare: those that the measured points can show."""
+    if observation is None or prediction is None:
+        return prediction
+    return prediction.model_copy(update={"features": at_measured_points(prediction, observation)})

@@ -1,0 +1,117 @@
+"""The compact tables of the chapters: cliffs, tapers, work-group shapes, and what is farthest from its prediction."""
+
+from collections.abc import Iterable
+
+from gpureport.findings.advice import FamilyAdvice
+from gpureport.records.finding import Finding, Verdict
+from gpureport.records.report import Report
+from gpureport.report.figures.style import shorten
+from gpureport.report.run.curves import Curve, specified_values, verdicts
+from gpureport.report.text.tables import UNKNOWN, Table
+from gpureport.report.text.words import (
+    MARKS,
+    agreeing,
+    any_of,
+    family_name,
+    feature_text,
+    kernel_name,
+    observed_head,
+    observed_text,
+)
+from gpureport.units import format_interval, format_predicted, format_ratio, format_value
+
+_NAME = 40
+
+
+def cliff_table(report: Report, found: Iterable[Curve]) -> Table:
+    """List where each cache gives out, kernel by kernel, from the innermost outward; steps last."""
+    caches = enumerate(report.device.caches)
+    order = {name: number for number, cache in caches for name in (f"{cache.name} near", cache.name)}
+    mains = specified_values(found, "midpoint")
+    columns = ("gives out", "kernel", "predicted", observed_head(report), "ratio", "verdict")
+    rows = (
+        (
+            f.level,
+            f"{f.workload}/{f.variant}",
+            format_predicted(f.predicted, f.predicted_low, f.predicted_high, f.unit),
+            format_interval(f.observed, f.ci_low, f.ci_high, f.unit),
+            format_ratio(f.ratio),
+            verdict_text(f.verdict),
+        )
+        for f in sorted(mains, key=lambda f: (order.get(f.level, len(order)), f.observed is None))
+    )
+    return Table(columns, tuple(rows), frozenset(columns[2:5]))
+
+
+def verdict_text(verdict: Verdict) -> str:
+    """Write a verdict with its sign."""
+    return f"{MARKS[verdict]} {verdict}"
+
+
+def taper_table(report: Report, found: Iterable[Curve]) -> Table:
+    """List the least and the most work that kernels of a family need for 90 % of their first plateau."""
+    families: dict[str, list[Finding]] = {}
+    for curve in found:
+        families.setdefault(curve.key.workload, []).extend(specified_values([curve], "n90"))
+    columns = ("family", "curves", "predicted", "observed", "agree", "farthest that is off")
+    rows = (
+        (
+            family_name(report, family),
+            str(len(mains)),
+            _span([f.predicted for f in mains]),
+            _span([f.observed for f in mains]),
+            agreeing(f.verdict for f in mains),
+            _farthest(report, mains),
+        )
+        for family, mains in families.items()
+        if mains
+    )
+    return Table(columns, tuple(rows), frozenset({"curves", "predicted", "observed", "agree"}))
+
+
+def _span(values: Iterable[float | None]) -> str:
+    known = [value for value in values if value]
+    if not known:
+        return UNKNOWN
+    low, high = (format_value(end, "") for end in (min(known), max(known)))
+    return low if low == high else f"{low} to {high}"
+
+
+def _farthest(report: Report, mains: Iterable[Finding]) -> str:
+    off = [f for f in mains if f.ratio and not f.verdict.as_predicted]
+    if not off:
+        return UNKNOWN
+    worst = max(off, key=lambda f: max(f.ratio or 1.0, 1 / (f.ratio or 1.0)))
+    return f"{kernel_name(report, worst.workload, worst.variant)}: {format_ratio(worst.ratio)} times"
+
+
+def shape_table(report: Report, advice: Iterable[FamilyAdvice]) -> Table:
+    """List the shapes that serve each family, and what the worst choice costs."""
+    columns = ("family", "searches", "shapes that serve all", "best / worst", "most of all for")
+    rows = []
+    for family in advice:
+        worst = max(family.variants, key=lambda variant: variant.gain)
+        gains = [format_ratio(pick(v.gain for v in family.variants)) for pick in (min, max)]
+        span = gains[0] if gains[0] == gains[1] else " to ".join(gains)
+        shapes = "; ".join(map(any_of, family.choices))
+        rows.append((family_name(report, family.family), str(len(family.variants)), shapes, span, worst.name))
+    return Table(columns, tuple(rows), frozenset({"searches", "best / worst"}))
+
+
+def farthest_table(report: Report) -> Table:
+    """List the features that are farthest from their predictions, the most urgent first."""
+    columns = ("kernel", "value", "predicted", observed_head(report), "ratio", "verdict", "agree")
+    rows = tuple(
+        (
+            kernel_name(report, f.workload, f.variant),
+            shorten(feature_text(f), _NAME),
+            format_predicted(f.predicted, f.predicted_low, f.predicted_high, f.unit),
+            observed_text(f),
+            format_ratio(f.ratio),
+            verdict_text(f.verdict),
+            agreeing(row.verdicts),
+        )
+        for row in verdicts(report)
+        if not (f := row.farthest.main).verdict.as_predicted
+    )
+    return Table(columns, rows, frozenset({*columns[2:5], "agree"}))

@@ -1,0 +1,1 @@
+"""Sentences, captions and tables that documents share."""

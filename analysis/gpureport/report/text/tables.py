@@ -1,0 +1,152 @@
+"""The report's plain tables: what a table is, how wide its columns are; occupancy; work-group advice."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import ceil, prod, sqrt
+
+from gpureport.findings.advice import FamilyAdvice
+from gpureport.records.prediction import Occupancy
+from gpureport.report.run.curves import Curve
+from gpureport.report.text.words import any_of
+from gpureport.units import format_bytes, format_percent, format_ratio, format_value
+
+UNKNOWN = "—"
+_SIZES = 6  # work-group sizes that an occupancy table has columns for
+_LIMITERS = {
+    "waves": "",
+    "cores": "",
+    "registers": "regs",
+    "work-groups": "groups",
+    "local memory": "local",
+    "work-group size": "too large",
+}
+_SHORT, _LONG, _LINE = 14, 60, 118  # characters: a short text, as long as matters, a line of a table
+_MANY_ROWS = 4  # that say the same, from which on it is said once
+_BOLD = 1.2  # width of a head's characters
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns and rows of text; *numeric* names the columns that are set flush right."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    numeric: frozenset[str] = frozenset()
+
+    @cached_property
+    def narrow(self) -> frozenset[str]:
+        """Columns whose texts are all short: they are never broken over lines, if there is room for that."""
+        if sum(self._characters) > 1.01 * _LINE:
+            return frozenset()
+        return frozenset(name for name, length in zip(self.columns, self._lengths, strict=True) if length <= _SHORT)
+
+    @cached_property
+    def widths(self) -> tuple[float, ...]:
+        """Width of each column in percent: narrow ones as their texts need it, the others share what is left.
+
+        Widths known beforehand spare the layout engine most of its time.
+        """
+        characters = self._characters
+        return tuple(99.9 * width / max(_LINE, sum(characters)) for width in characters)  # rounding must not exceed 100
+
+    @cached_property
+    def _characters(self) -> list[float]:
+        """Width that each column would like, in characters."""
+        lengths = [min(length, _LONG) for length in self._lengths]
+        needs = [length + 3.0 if length <= _SHORT else 0.0 for length in lengths]
+        wants = [0.0 if need else sqrt(length) for need, length in zip(needs, lengths, strict=True)]
+        left = max(_LINE - sum(needs), _LINE / 4) if any(wants) else 0.0
+        return [need or left * want / sum(wants) for need, want in zip(needs, wants, strict=True)]
+
+    @cached_property
+    def _lengths(self) -> list[int]:
+        """Characters of each column's longest text, and of the longest word of its head."""
+        cells = zip(*self.rows, strict=True) if self.rows else ((),) * len(self.columns)
+        return [
+            max([*map(len, texts), *(ceil(_BOLD * len(word)) for word in name.split())])
+            for name, texts in zip(self.columns, cells, strict=True)
+        ]
+
+
+def told_once(table: Table) -> tuple[Table, str]:
+    """Take out the columns that say the same in every row; return with what is left a line of what they say."""
+    if len(table.rows) < _MANY_ROWS:
+        return table, ""
+    texts = [set(cells) for cells in zip(*table.rows, strict=True)]
+    same = {name: min(found) for name, found in list(zip(table.columns, texts, strict=True))[1:] if len(found) == 1}
+    kept = [index for index, name in enumerate(table.columns) if name not in same]
+    rows = tuple(tuple(row[index] for index in kept) for row in table.rows)
+    columns = tuple(table.columns[index] for index in kept)
+    told = "; ".join(f"{name}: {text}" for name, text in same.items() if text != UNKNOWN)
+    return Table(columns, rows, table.numeric - same.keys()), f"In every row: {told}." if told else ""
+
+
+def occupancy_table(curves: Iterable[Curve]) -> Table:
+    """List how full a compute unit is, and what limits it: a column a size of the work-group.
+
+    Variants of which the same is said at the same sizes, and that take the same local memory, are one row, with the
+    range of their registers.
+    """
+    entries = [(c.key.variant, entry) for c in curves if c.prediction for entry in c.prediction.occupancy]
+    sizes = sorted({prod(entry.work_group) for _, entry in entries})
+    if len(sizes) > _SIZES:
+        sizes = sorted(sorted(sizes, key=lambda size: -sum(prod(e.work_group) == size for _, e in entries))[:_SIZES])
+    variants: dict[str, list[Occupancy]] = {}
+    for name, entry in entries:
+        variants.setdefault(name, []).append(entry)
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for name, found in variants.items():
+        texts = {prod(entry.work_group): occupancy_text(entry) for entry in found}
+        alike.setdefault((_local_memory(found), *(texts.get(size, "") for size in sizes)), []).append(name)
+    rows = tuple(
+        (", ".join(names), _registers([entry for name in names for entry in variants[name]]), *said)
+        for said, names in alike.items()
+        if any(said[1:])
+    )
+    columns = ("variant", "registers", "local memory", *(f"{size} items" for size in sizes))
+    return Table(columns, rows, frozenset(columns[1:3]))
+
+
+def _registers(found: Sequence[Occupancy]) -> str:
+    assumed = " (assumed)" if any(entry.source == "assumed" for entry in found) else ""
+    return span([entry.registers_per_work_item for entry in found]) + assumed
+
+
+def _local_memory(found: Sequence[Occupancy]) -> str:
+    local = [entry.local_memory_bytes for entry in found]
+    return format_bytes(max(local)) if min(local) == max(local) else f"up to {format_bytes(max(local))}"
+
+
+def occupancy_text(entry: Occupancy) -> str:
+    """Write how full a compute unit is, and what limits that if it is not the number of waves: ``31 % regs``."""
+    return f"{format_percent(entry.fraction)} {_LIMITERS.get(entry.limiter, entry.limiter)}".rstrip()
+
+
+def span(values: Sequence[int]) -> str:
+    """Write the least and the greatest of *values*: ``3 to 9``, or one number; a dash for none."""
+    if not values:
+        return UNKNOWN
+    low, high = min(values), max(values)
+    return str(low) if low == high else f"{low} to {high}"
+
+
+def advice_table(families: Iterable[FamilyAdvice]) -> Table:
+    """List the best and the worst shape of every search, and which shape of its family's set to use."""
+    columns = ("family", "variant", "best shapes", "rate", "worst shape", "rate, worst", "best / worst", "use", "share")
+    rows = tuple(
+        (
+            family.family,
+            found.name,
+            any_of(found.ties),
+            format_value(found.best.value, found.unit),
+            found.worst.shape,
+            format_value(found.worst.value, found.unit),
+            format_ratio(found.gain),
+            found.use,
+            format_percent(found.shares[found.use], 1),
+        )
+        for family in families
+        for found in family.variants
+    )
+    return Table(columns, rows, frozenset({"rate", "rate, worst", "best / worst", "share"}))

@@ -1,0 +1,1 @@
+"""Kept and published results: found, opened, and ready to be predicted again."""

@@ -1,0 +1,230 @@
+"""Reads published records; every mistake is one sentence with its line."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpureport.errors import InputError
+from gpureport.predict.occupancy import Resources
+from gpureport.records.keys import Axis, SweepKey
+from gpureport.records.measurement import MeasuredPoint, Measurement
+from gpureport.records.quantities import BOUNDS
+from gpureport.records.report import Claim
+from gpureport.results.published.record import ClaimFields, Published, Quantity, RecordFields, Series, SeriesFields
+from gpureport.spec.reading import Document, read_file
+from gpureport.workloads import select
+from gpureport.workloads.model import Parameters, Sweep, Workload
+
+LABELS: dict[Quantity, str] = {
+    "working_set": "working set",
+    "work_items": "work-items",
+    "work_group": "work-group",
+    "case": "case",
+}
+VALUES: dict[str, tuple[str, float]] = {
+    "time_s": ("", 1.0),
+    "time_ms": ("", 1e-3),
+    "time_us": ("", 1e-6),
+    "time_ns": ("", 1e-9),
+    "GB_per_s": ("B", 1e9),
+    "ns_per_load": ("loads", 1e-9),
+}
+"""Columns that say what was measured: the metric's unit that they need (none for the time of a dispatch), and what
+one of them is in SI units."""
+RESOURCES = ("registers", "local_memory")
+"""Columns of what a work-item and a work-group take of a compute unit."""
+OPTIONAL = frozenset({"resident", "pointers"})
+"""Parameters that only published points have: see ``grid.residing`` and ``Latency.demand``."""
+
+
+def load(path: Path) -> Published:
+    """Read one record.
+
+    Raises:
+        InputError: it is wrong; one sentence names file, line and field, and says what would be right.
+    """
+    document = read_file(path, RecordFields)
+    fields = document.get()
+    series = tuple(_Reader(document, number, one).series() for number, one in enumerate(fields.series))
+    _check_names(document, series)
+    _check_claims(document, series)
+    return Published(
+        id=path.stem,
+        title=fields.title,
+        citation=fields.citation,
+        url=fields.url,
+        date=fields.date,
+        device=fields.device,
+        notes=fields.notes,
+        claims=tuple(Claim.model_validate(claim.model_dump()) for claim in fields.claims),
+        alone=fields.alone,
+        read_between=fields.read_between,
+        series=series,
+    )
+
+
+def load_all(folder: Path) -> tuple[Published, ...]:
+    """Read the records of a folder, by name.
+
+    Raises:
+        InputError: the folder is missing, or a record is wrong.
+    """
+    if not folder.is_dir():
+        raise InputError(f"{folder}: there is no such folder of published results")
+    return tuple(load(path) for path in sorted(folder.glob("*.yaml")))
+
+
+def _check_names(document: Document[RecordFields], series: Sequence[Series]) -> None:
+    """Raise if two series are the same sweep."""
+    first: dict[SweepKey, int] = {}
+    for number, key in enumerate(one.measurement.key for one in series):
+        if key in first:
+            what = f"{key} is the name of series.{first[key]} too; call the sweeps by what tells them apart"
+            raise _error(document, f"series.{number}.sweep", what)
+        first[key] = number
+
+
+def _check_claims(document: Document[RecordFields], series: Sequence[Series]) -> None:
+    """Raise if a claim is about a series, or about points, that are not there."""
+    sweeps = [str(one.measurement.key) for one in series]
+    known = {*sweeps, *(sweep.rpartition("/")[0] for sweep in sweeps)}
+    for number, claim in enumerate(document.get().claims):
+        for place, name in enumerate(claim.about):
+            if name not in known:
+                what = f"no series is called {name!r}; there are {', '.join(sorted(known))}"
+                raise _error(document, f"claims.{number}.about.{place}", what)
+        if claim.at and claim.compare not in {"times", "spread"}:
+            raise _error(document, f"claims.{number}.at", "only 'times' and 'spread' compare points")
+        if claim.at and not any(_shows(one, claim) for one in series):
+            raise _error(document, f"claims.{number}.at", "no series that the claim is about has such a point")
+
+
+def _shows(series: Series, claim: ClaimFields) -> bool:
+    """Return whether a series that a claim is about has a point that it is about."""
+    key = str(series.measurement.key)
+    about = key in claim.about or key.rpartition("/")[0] in claim.about
+    return about and any(claim.at.items() <= dict(point).items() for point in series.sweep.points)
+
+
+def _error(document: Document[RecordFields], field: str, message: str) -> InputError:
+    return InputError(str(document.problem(field, message, "error")))
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Turns the fields of one series into its records; every mistake has its line."""
+
+    document: Document[RecordFields]
+    number: int
+    fields: SeriesFields
+
+    def series(self) -> Series:
+        """Return the series."""
+        workload, value = self._workload(), self._value_column()
+        unit, scale = VALUES[value]
+        if unit and unit != workload.metric.unit:
+            raise self._error("columns", f"{workload.name} does not count {unit}, as {value!r} does; give its time_us")
+        self._check_parameters(workload)
+        rows = [self._row(number) for number in range(len(self.fields.rows))]
+        parameters = tuple(self._parameters(row) for row in rows)
+        self._check_rows(parameters)
+        sweep = self._sweep(parameters)
+        points = tuple(
+            self._point(workload, sweep, number, row[value] * scale, published=unit) for number, row in enumerate(rows)
+        )
+        return Series(
+            workload=workload,
+            sweep=sweep,
+            compiled=tuple(self._resources(row) for row in rows),
+            measurement=Measurement(
+                key=SweepKey(workload=workload.family, variant=workload.variant, sweep=sweep.name),
+                metric=workload.metric,
+                axis=sweep.axis,
+                points=points,
+            ),
+            conditions=self.fields.conditions,
+        )
+
+    def _workload(self) -> Workload:
+        name = self.fields.workload
+        try:
+            found = select((name,))[0]
+        except InputError as error:
+            raise self._error("workload", str(error)) from None
+        if found.name != name:
+            raise self._error("workload", f"{name!r} is a family; name a variant, such as {found.name!r}")
+        return found
+
+    def _value_column(self) -> str:
+        columns = self.fields.columns
+        found = [name for name in columns if name in VALUES]
+        if len(found) != 1:
+            raise self._error("columns", f"one column must say what was measured: one of {', '.join(VALUES)}")
+        twice = [name for name in {*columns, *self.fields.fixed} if [*columns, *self.fields.fixed].count(name) > 1]
+        if twice:
+            raise self._error("columns", f"{min(twice)!r} is given twice")
+        return found[0]
+
+    def _check_parameters(self, workload: Workload) -> None:
+        """Compare names with those of the points on which the workload's results are checked."""
+        given = {*self.fields.columns, *self.fields.fixed} - VALUES.keys() - set(RESOURCES)
+        points = [set(point) for point in workload.verification()]
+        missing = set.intersection(*points) - given
+        if missing:
+            raise self._error("columns", f"{workload.name} needs the parameter {min(missing)!r}")
+        known = OPTIONAL.union(*points)
+        if given - known:
+            there_are = f"there are {', '.join(sorted(known))}"
+            raise self._error("columns", f"{workload.name} has no parameter {min(given - known)!r}; {there_are}")
+
+    def _row(self, number: int) -> dict[str, float]:
+        """Return a row's values by column, with those that are the same in all rows."""
+        row, columns = self.fields.rows[number], self.fields.columns
+        if len(row) != len(columns):
+            raise self._error(f"rows.{number}", f"has {len(row)} values for {len(columns)} columns")
+        wrong = [name for name, value in zip(columns, row, strict=True) if name not in VALUES and value % 1]
+        if wrong:
+            raise self._error(f"rows.{number}", f"{wrong[0]!r} must be a whole number")
+        if min(row) <= 0:
+            raise self._error(f"rows.{number}", "values must be above zero")
+        return self.fields.fixed | dict(zip(columns, row, strict=True))
+
+    def _parameters(self, row: dict[str, float]) -> Parameters:
+        return {name: int(value) for name, value in row.items() if name not in VALUES and name not in RESOURCES}
+
+    def _check_rows(self, points: tuple[Parameters, ...]) -> None:
+        """Raise if two rows are of one point."""
+        for number, point in enumerate(points):
+            first = points.index(point)
+            if first < number:
+                what = f"is of the same point as rows.{first}; leave one of them, or give each run a series of its own"
+                raise self._error(f"rows.{number}", what)
+
+    def _sweep(self, points: tuple[Parameters, ...]) -> Sweep:
+        axis = Axis(quantity=self.fields.axis, label=self.fields.label or LABELS[self.fields.axis])
+        record, title = self.document.get(), self.fields.conditions or axis.label
+        return Sweep(self.fields.sweep, axis, points, title, alone=record.alone, read_between=record.read_between)
+
+    def _resources(self, row: dict[str, float]) -> Resources | None:
+        if not any(name in row for name in RESOURCES):
+            return None
+        if "registers" not in row:
+            raise self._error("columns", "'local_memory' needs 'registers' beside it")
+        return Resources(int(row["registers"]), int(row.get("local_memory", 0)), compiled=True)
+
+    def _point(self, workload: Workload, sweep: Sweep, number: int, value: float, *, published: str) -> MeasuredPoint:
+        """Return one point: *value* is the time of a dispatch, or per unit of the work that was *published*."""
+        point = workload.point(sweep.points[number], sweep)
+        if not published:
+            time_s = value
+        elif workload.metric.kind == "rate":
+            time_s = point.work / value
+        else:
+            time_s = point.work * value
+        least, most = BOUNDS["seconds"]
+        if not least <= time_s <= most:
+            raise self._error(f"rows.{number}", f"a dispatch of {time_s:g} s is impossible; check the unit")
+        return MeasuredPoint(point=point, samples_s=(time_s,))
+
+    def _error(self, field: str, message: str) -> InputError:
+        return _error(self.document, f"series.{self.number}.{field}", message)

@@ -1,0 +1,59 @@
+"""Getting to know a device that has no entry: primitives are measured on it, and say what its queries do not."""
+
+from gpureport.measure.limits import Settings
+from gpureport.measure.measurer import Measurer, Order
+from gpureport.measure.rounds import Progress
+from gpureport.observe import observe
+from gpureport.predict.calibration.learned import Learned, Shown, learned
+from gpureport.spec.models import Device
+from gpureport.workloads import select
+
+PRIMITIVES = (
+    "launch/groups",
+    "launch/queued",
+    "memory/latency",
+    "memory/read_private",
+    "memory/read",
+    "memory/copy",
+)
+SWEEP_S = {"cpu": 8.0, "gpu": 4.0, "accelerator": 4.0}
+"""What one sweep may take, seconds: a minute in all on a processor, half of it on a GPU."""
+_BEYOND = 2.0
+"""By how much further sweeps go where the outermost cache is but a guess."""
+
+
+def get_to_know(measurer: Measurer, device: Device, settings: Settings, progress: Progress) -> Learned:
+    """Measure the primitives on the open device, and return what they show.
+
+    Args:
+        measurer: of the open device.
+        device: as drafted from its queries.
+        settings: memory, seed, and the time that a sweep may take.
+        progress: is told what is being done.
+
+    Returns:
+        Measured values, and remarks; among these what could not be measured, and why.
+    """
+    explored = _explored(device)
+    shown, failed = [], {}
+    for workload in select(PRIMITIVES):
+        every = workload.sweeps(explored, settings.limits)
+        sweeps = [sweep for sweep in every if sweep.axis.quantity != "work_group"]
+        measurer.start(Order(workload, sweeps, settings))
+        for sweep, measurement in zip(sweeps, measurer.finish(progress).measurements, strict=True):
+            observation = observe(measurement)
+            if observation is not None and not measurement.skipped:
+                shown.append(Shown(workload, sweep, observation))
+            else:
+                failed[workload.name] = measurement.skipped or "nothing was sampled"
+    found = learned(device, shown)
+    return Learned(found.values, (*(f"{name}: {reason}" for name, reason in failed.items()), *found.remarks))
+
+
+def _explored(device: Device) -> Device:
+    """Return the device with a larger outermost cache, if its size is a guess: sweeps are sized by it."""
+    if not device.caches or device.provenance[f"caches.{device.caches[-1].name}.capacity"].kind != "assumed":
+        return device
+    *inner, last = device.caches
+    larger = last.model_copy(update={"capacity_bytes": _BEYOND * last.capacity_bytes})
+    return device.model_copy(update={"caches": (*inner, larger)})

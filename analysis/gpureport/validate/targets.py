@@ -1,0 +1,176 @@
+"""How accurate the model and the detector are, and how accurate they are to be. Pure functions and data."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from math import inf
+from statistics import median
+from typing import Literal
+
+import numpy as np
+
+from gpureport.predict import Kind
+from gpureport.validate.residuals import Residual, What
+
+KINDS: tuple[Kind, ...] = ("specification", "calibrated")
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The errors of several residuals.
+
+    Attributes:
+        n: how many have both sides.
+        median: error.
+        p90: the error that nine tenths do not exceed.
+        ratio: median of predicted / observed.
+        inside: share of what was observed that lies in the 95 % interval of its prediction.
+        not_observed: predicted, but not seen in the samples.
+        not_predicted: seen, but not predicted.
+    """
+
+    n: int
+    median: float | None
+    p90: float | None
+    ratio: float | None
+    inside: float | None
+    not_observed: int
+    not_predicted: int
+
+
+def summarise(residuals: Iterable[Residual]) -> Summary:
+    """Return the statistics of *residuals*; errors of one-sided ones do not exist, and are counted apart."""
+    every = list(residuals)
+    errors = [c.error for c in every if c.error is not None]
+    ratios = [c.ratio for c in every if c.ratio is not None]
+    insides = [c.inside for c in every if c.inside is not None]
+    middle, p90 = (float(q) for q in np.quantile(errors, [0.5, 0.9])) if errors else (None, None)
+    return Summary(
+        n=len(errors),
+        median=middle,
+        p90=p90,
+        ratio=median(ratios) if ratios else None,
+        inside=sum(insides) / len(insides) if insides else None,
+        not_observed=sum(c.observed is None for c in every),
+        not_predicted=sum(c.predicted is None for c in every),
+    )
+
+
+@dataclass(frozen=True)
+class Target:
+    """An accuracy that is required. A feature that only one side has counts as an error without limit.
+
+    Attributes:
+        data: what it is about, in words.
+        what: is compared.
+        statistic: of the errors.
+        specification: most that the specification prediction may be off.
+        calibrated: the same of the calibrated one; ``None``: nothing is required.
+        devices: patterns of the ids of devices.
+        workloads: patterns of ``family/variant/sweep``.
+        levels: patterns of memory levels.
+        published: whether others measured it.
+    """
+
+    data: str
+    what: What
+    statistic: Literal["median", "90 %", "worst"]
+    specification: float
+    calibrated: float | None = None
+    devices: tuple[str, ...] = ("*",)
+    workloads: tuple[str, ...] = ("*",)
+    levels: tuple[str, ...] = ("*",)
+    published: bool = False
+
+    def limit(self, kind: Kind) -> float | None:
+        """Return the most that a prediction may be off."""
+        return self.specification if kind == "specification" else self.calibrated
+
+    def concerns(self, residual: Residual) -> bool:
+        """Say whether *residual* is among those that the target is about."""
+        curve = residual.curve
+        named = ((curve.device, self.devices), (str(curve.key), self.workloads), (residual.level, self.levels))
+        return (
+            residual.what == self.what
+            and curve.published == self.published
+            and all(any(fnmatch(text, pattern) for pattern in patterns) for text, patterns in named)
+        )
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A target beside what was reached.
+
+    Attributes:
+        target: what is required.
+        kind: of the prediction.
+        summary: of all that the target is about.
+        reached: the statistic; infinite if one-sided residuals decide it, ``None`` without data.
+        of_both: the statistic of those that both sides have.
+        passed: whether that is enough; ``None`` without data.
+    """
+
+    target: Target
+    kind: Kind
+    summary: Summary
+    reached: float | None
+    of_both: float | None
+    passed: bool | None
+
+
+def judge(residuals: Sequence[Residual], targets: Iterable[Target]) -> tuple[tuple[Verdict, ...], ...]:
+    """Hold *residuals* against *targets*: for each a verdict of each kind of prediction that it is about."""
+    judged = []
+    for target in targets:
+        concerned = [c for c in residuals if target.concerns(c)]
+        kinds = [kind for kind in KINDS if target.limit(kind) is not None]
+        judged.append(tuple(_verdict(target, kind, [c for c in concerned if c.curve.kind == kind]) for kind in kinds))
+    return tuple(judged)
+
+
+def _verdict(target: Target, kind: Kind, concerned: Sequence[Residual]) -> Verdict:
+    limit, reached = target.limit(kind), _reached(target, concerned)
+    passed = None if reached is None or limit is None else reached <= limit
+    of_both = _reached(target, [c for c in concerned if c.error is not None])
+    return Verdict(target, kind, summarise(concerned), reached, of_both, passed)
+
+
+def _reached(target: Target, concerned: Sequence[Residual]) -> float | None:
+    """Return the statistic that the target is about."""
+    if not concerned:
+        return None
+    errors = sorted(inf if c.error is None else c.error for c in concerned)
+    share = {"median": 0.5, "90 %": 0.9, "worst": 1.0}[target.statistic]
+    return float(np.quantile(errors, share, method="higher" if errors[-1] == inf else "linear"))
+
+
+_H200, _CPU, _A40 = ("nvidia/h200_sxm",), ("cpu/*",), ("nvidia/a40",)
+_BENCHED = ("nvidia/a100*", "nvidia/a40", "nvidia/h100*", "amd/mi210")
+_MEMORY, _RESIDENT, _TRANSPOSES = ("memory/*",), ("memory/*/resident",), ("bit_transpose/*",)
+_LIFE, _LIFE_TABLE, _LIFE_BLOCKS = ("game_of_life/*",), ("game_of_life/*/[!w]*",), ("game_of_life/*/work_group*",)
+_TAPERED = ("memory/copy/*", "memory/read/*", "memory/write/*", "memory/triad/*", "particles/*", "bit_transpose/*")
+
+TARGETS = (
+    Target("H200, all families", "times", "median", 0.15, 0.06, _H200),
+    Target("H200, all families", "times", "90 %", 0.40, 0.15, _H200),
+    Target("H200, caches", "latency cliffs", "worst", 0.10, None, _H200),
+    Target("H200, caches", "bandwidth cliffs", "worst", 0.10, 0.05, _H200),
+    Target("H200, caches, streams", "bandwidth cliffs", "worst", 0.10, None, _H200, _MEMORY),
+    Target("PoCL, caches", "latency cliffs", "worst", 0.10, None, _CPU),
+    Target("PoCL, caches", "bandwidth cliffs", "worst", 0.10, 0.05, _CPU),
+    Target("PoCL, caches, streams", "bandwidth cliffs", "worst", 0.10, None, _CPU, _MEMORY),
+    Target("H200, streams, particles, transposes", "n90", "median", 0.20, 0.10, _H200, _TAPERED),
+    Target(
+        "RX 7900 XT, particles", "times", "median", 0.15, None, ("amd/rx_7900_xt",), ("particles/*",), published=True
+    ),
+    Target("A40, Game of Life, table", "times", "median", 0.20, None, _A40, _LIFE_TABLE, published=True),
+    Target("A40, Game of Life, block sizes", "times", "median", 0.20, None, _A40, _LIFE_BLOCKS, published=True),
+    Target("RTX 2070, Game of Life", "times", "worst", 0.20, None, ("nvidia/rtx_2070",), _LIFE, published=True),
+    Target("RTX 2060, transposes", "knees", "median", 0.25, None, ("nvidia/rtx_2060",), _TRANSPOSES, published=True),
+    Target("HD 520, transposes", "knees", "median", 0.25, None, ("intel/hd_520",), _TRANSPOSES, published=True),
+    Target("A100, A40, H100, MI210", "plateaus", "worst", 0.10, None, _BENCHED, _RESIDENT, published=True),
+    Target("A100, A40, H100, MI210", "n90", "median", 0.20, None, _BENCHED, _RESIDENT, published=True),
+    Target("A100, A40, H100, MI210", "latency cliffs", "worst", 0.10, None, _BENCHED, _MEMORY, published=True),
+    Target("A100, A40, H100, MI210", "bandwidth cliffs", "worst", 0.10, None, _BENCHED, _MEMORY, published=True),
+)
+"""What the project asks of itself."""
