@@ -31,12 +31,13 @@ PACKAGE = Path("analysis", "gpureport")
 KILLED = 0.85
 """Share of mutations that the tests must notice."""
 AREAS = {
-    "predict": ("predict/*.py", "test_predict_*.py test_uncertainty.py test_arithmetic.py"),
+    "predict": ("predict/**/*.py", "test_predict_*.py test_uncertainty.py test_arithmetic.py"),
     "observe": ("observe/*.py", "test_observe_*.py"),
+    "explain": ("explain/*.py", "test_predict_explain.py test_predict_hypotheses.py test_surprises.py"),
     "matching": ("matching.py", "test_findings.py"),
-    "findings": ("findings.py", "test_findings.py test_surprises.py"),
-    "advice": ("advice.py", "test_advice.py"),
-    "evidence": ("evidence.py", "test_evidence.py"),
+    "findings": ("findings/verdicts.py", "test_findings.py test_surprises.py"),
+    "advice": ("findings/advice.py", "test_advice.py"),
+    "evidence": ("findings/evidence.py", "test_evidence.py"),
     "compare": ("compare/*.py", "test_compare.py test_run_variation.py"),
     "rounds": ("measure/rounds.py", "test_measure_sweep.py test_measure_pure.py"),
 }

@@ -2,12 +2,12 @@
 
 EQUIVALENT = {
     (
-        "advice.py",
+        "findings/advice.py",
         'rate = point.value if search.metric.kind == "rate" else 1 / point.value',
         "1 -> 2",
     ): "A factor of all rates of a search cancels in their shares of the best.",
     (
-        "advice.py",
+        "findings/advice.py",
         "for size, _ in enumerate(searches, start=1):",
         "1 -> 2",
     ): "Where one shape serves all searches no other one is tried: it is then the only set of up to two.",
@@ -17,20 +17,15 @@ EQUIVALENT = {
         "1e-09 -> 2e-09",
     ): "It only keeps the logarithm finite: no machine is half a billion times as slow as another.",
     (
-        "evidence.py",
+        "findings/evidence.py",
         "job = workload.job(point.parameters, np.random.default_rng(0))",
         "0 -> 1",
     ): "Only the names of a job's kernels are used, which do not depend on its random data.",
     (
-        "evidence.py",
+        "findings/evidence.py",
         "answers = {None} if loaded is None or stored is None else {_holds(loaded, loads), _holds(stored, stores)}",
         "loaded is None or stored is None -> loaded is None and stored is None",
     ): "The line before leaves either both or neither.",
-    (
-        "findings.py",
-        "if match.observed is None or ratio is None:",
-        "match.observed is None or ratio is None -> match.observed is None and ratio is None",
-    ): "Values are positive: a ratio is missing exactly where nothing was observed.",
     (
         "measure/rounds.py",
         "while room and self._elapsed() < until:",

@@ -81,13 +81,14 @@ def test_a_mutation_that_no_test_notices_survives(script: Any, tmp_path: Path) -
     (tmp_path / "tests" / "test_advice.py").write_text(
         "from gpureport.findings.advice import twice\n\ndef test_twice():\n    assert twice(3) == 6\n"
     )
-    file = tmp_path / script.run.PACKAGE / "advice.py"
+    file = tmp_path / script.run.PACKAGE / "findings" / "advice.py"
     file.parent.mkdir(parents=True)
-    (file.parent / "__init__.py").touch()
+    for folder in (file.parent, file.parent.parent):
+        (folder / "__init__.py").touch()
     file.write_text("def twice(n):\n    return n + n if n > 0 else -n\n")
     survived = {
         mutation.before: script.run.survives(tmp_path, mutation, 60.0)
-        for mutation in script.core.mutations("advice", "advice.py", file.read_text())
+        for mutation in script.core.mutations("advice", "findings/advice.py", file.read_text())
     }
 
     assert survived == {"n + n": False, "n > 0": True, "0": True, "-n": True}

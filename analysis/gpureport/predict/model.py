@@ -117,7 +117,7 @@ def _work_time(
     """Return the seconds that groups take once they are started: what of their work and their waits overlaps."""
     computing_s = corner(by_pipe.values(), THROUGHPUT_CORNER)
     throughput_s = corner((*by_pipe.values(), memory_s), THROUGHPUT_CORNER)
-    p = _latency_corner(_groups_of_a_host(device, demand))
+    p = _latency_corner(_groups_of_a_unit(device, demand))
     work_s = corner((throughput_s, latency_s), p)
     if device.kind == "cpu":
         return work_s
@@ -167,7 +167,7 @@ def _memory_time(
     again = demand.reused == "kernel"
     units = {
         "compute_unit": _busy_share(device, demand),
-        "device": min(1.0, ceil(demand.groups) / _hosts(device)),
+        "device": min(1.0, ceil(demand.groups) / _compute_units(device)),
     }
     writes_s = _write_time(device, demand, resident)
     overlapping = _in_flight_bytes(device, demand, resident) > footprint
@@ -220,7 +220,7 @@ def _extent(cache: Cache, demand: Demand, *, overlapping: bool) -> Extent:
 
 def _busy_share(device: Device, demand: Demand) -> float:
     """Return the share of the compute units that work, on average, until the fullest has done its groups."""
-    return demand.groups / (_groups_of_a_host(device, demand) * _hosts(device))
+    return demand.groups / (_groups_of_a_unit(device, demand) * _compute_units(device))
 
 
 def _units_of_a_host(device: Device) -> int:
@@ -229,14 +229,14 @@ def _units_of_a_host(device: Device) -> int:
     return rules.units_per_subslice if isinstance(rules, IntelOccupancy) else 1
 
 
-def _hosts(device: Device) -> float:
+def _compute_units(device: Device) -> float:
     """Return how many places there are where a work-group can run: compute units, or groups of them."""
     return max(1.0, device.compute_units / _units_of_a_host(device))
 
 
-def _groups_of_a_host(device: Device, demand: Demand) -> int:
+def _groups_of_a_unit(device: Device, demand: Demand) -> int:
     """Return how many groups the fullest of these places gets."""
-    return ceil(demand.groups / _hosts(device))
+    return ceil(demand.groups / _compute_units(device))
 
 
 def _write_time(device: Device, demand: Demand, resident: Occupancy) -> float:
@@ -326,7 +326,7 @@ def _waves_of_a_group(device: Device, demand: Demand) -> int:
 
 
 def _waves_of_a_host(device: Device, demand: Demand) -> int:
-    return _waves_of_a_group(device, demand) * _groups_of_a_host(device, demand)
+    return _waves_of_a_group(device, demand) * _groups_of_a_unit(device, demand)
 
 
 def _group_time(device: Device, demand: Demand) -> float:
@@ -390,7 +390,7 @@ def _rounds(device: Device, demand: Demand, resident: Occupancy) -> float:
 
 def _slots(device: Device, resident: Occupancy) -> float:
     """Return how many groups reside at once; one a place in any case."""
-    return max(1, resident.groups_per_compute_unit) * _hosts(device)
+    return max(1, resident.groups_per_compute_unit) * _compute_units(device)
 
 
 _OF_A_UNIT = frozenset({"local", "shuffle", "memory", "barrier"})
@@ -420,4 +420,4 @@ def _issue_time(device: Device, demand: Demand, evenly: Mapping[str, float]) -> 
     if device.kind == "cpu":
         return 0.0
     times = _pipe_times(device, _unevenly(device, evenly, _waves_of_a_group(device, demand)))
-    return max(times.values(), default=0.0) / _groups_of_a_host(device, demand)
+    return max(times.values(), default=0.0) / _groups_of_a_unit(device, demand)

@@ -1,0 +1,84 @@
+"""Data flows one way: each package imports only from those before it, and one module imports pyopencl."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import gpureport
+
+PACKAGE = Path(gpureport.__file__).parent
+ORDER = (
+    "errors",
+    "text",
+    "memory",
+    "docstrings",
+    "data",
+    "units",
+    "files",
+    "inputs",
+    "records",
+    "spec",
+    "records.report",
+    "workloads",
+    "machine_code",
+    "observe",
+    "matching",
+    "predict",
+    "explain",
+    "findings",
+    "measure",
+    "run",
+    "compare",
+    "report",
+    "results",
+    "validate",
+    "notebook",
+    "cli",
+)
+"""Packages and modules, from the first to the last. The report contains devices, which contain records."""
+
+MODULES = sorted(path.relative_to(PACKAGE) for path in (*PACKAGE.glob("[a-z]*.py"), *PACKAGE.glob("*/**/*.py")))
+
+
+def room(name: str) -> str:
+    """Return the part of :data:`ORDER` that a module of the package belongs to, by its dotted name within it."""
+    longest = max((part for part in ORDER if f"{name}.".startswith(f"{part}.")), key=len, default="")
+    return "records.report" if name == "records.schema" else longest
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Yield the modules of the package that a file imports when it runs, by their dotted names within it."""
+    pending: list[ast.AST] = [ast.parse((PACKAGE / path).read_text())]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            continue
+        pending += ast.iter_child_nodes(node)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "gpureport":
+            for name in node.names:
+                yield f"{node.module}.{name.name}".removeprefix("gpureport.")
+
+
+def test_every_module_is_in_the_order() -> None:
+    """A new one must find its place."""
+    inside = {Path(path.parts[0]).stem for path in MODULES}
+
+    assert inside == {part.split(".")[0] for part in ORDER}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=str)
+def test_a_module_imports_only_what_comes_before_it(path: Path) -> None:
+    """Or what is of the same package."""
+    here = room(".".join(path.with_suffix("").parts))
+    later = [name for name in imported(path) if room(name) and ORDER.index(room(name)) > ORDER.index(here)]
+
+    assert later == []
+
+
+def test_one_module_imports_pyopencl() -> None:
+    """All else reaches a device through it."""
+    naming = [path for path in MODULES if "import pyopencl" in (PACKAGE / path).read_text()]
+
+    assert naming == [Path("measure/opencl.py")]
