@@ -223,7 +223,7 @@ def _busy_share(device: Device, demand: Demand) -> float:
     return demand.groups / (_groups_of_a_unit(device, demand) * _compute_units(device))
 
 
-def _units_of_a_host(device: Device) -> int:
+def _units_sharing_a_group(device: Device) -> int:
     """Return how many compute units share a work-group's waves: Intel's execution units those of a subslice."""
     rules = device.architecture.occupancy
     return rules.units_per_subslice if isinstance(rules, IntelOccupancy) else 1
@@ -231,7 +231,7 @@ def _units_of_a_host(device: Device) -> int:
 
 def _compute_units(device: Device) -> float:
     """Return how many places there are where a work-group can run: compute units, or groups of them."""
-    return max(1.0, device.compute_units / _units_of_a_host(device))
+    return max(1.0, device.compute_units / _units_sharing_a_group(device))
 
 
 def _groups_of_a_unit(device: Device, demand: Demand) -> int:
@@ -400,7 +400,7 @@ _OF_A_UNIT = frozenset({"local", "shuffle", "memory", "barrier"})
 def _schedulers(device: Device) -> int:
     """Return among how many schedulers the waves of a work-group are dealt out."""
     rules, schedulers = device.architecture.occupancy, device.architecture.schedulers
-    return rules.simds if isinstance(rules, AmdOccupancy) else schedulers * _units_of_a_host(device)
+    return rules.simds if isinstance(rules, AmdOccupancy) else schedulers * _units_sharing_a_group(device)
 
 
 def _unevenly(device: Device, evenly: Mapping[str, float], waves: int) -> dict[str, float]:
