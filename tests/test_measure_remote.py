@@ -268,7 +268,7 @@ def test_a_crash_that_costs_nothing_is_named_in_the_report(monkeypatch: pytest.M
     }
     assert not report.failed_variants
     assert main(["render", "r.json", "--no-pdf"]) == 0
-    page = html.unescape(Path("report.html").read_text())
+    page = html.unescape(Path("r.html").read_text())
     assert f"<strong>△ Driver restarted.</strong> The {told}." in page
 
 

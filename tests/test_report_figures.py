@@ -617,7 +617,7 @@ def test_page_one_says_that_rows_are_left_out() -> None:
     found = curves(make_report(families=10))
     _, work, shares = essentials(found, limits(found), str, DEVICE)
 
-    assert work.title == "Work-items for 90 % of the first plateau reached (the first 8 of 10)"
+    assert work.title == "Work-items for 90 % of the plateau that is reached first (the first 8 of 10)"
     assert len(work.rows) == len(shares.rows) == 8
 
 

@@ -300,7 +300,7 @@ def test_page_one_answers() -> None:
         "PCI id 10de:2335",
         "Mostly as predicted: 12 of 16 features lie within a factor of 1.2 of their prediction (4 off).",
         "The L2 gives out at 38.5 MiB (Game of Life, 64 cells a word), 26 % before predicted",
-        "Fitted curves reach 90 % of their first plateau with ",
+        "Fitted curves reach 90 % of the plateau that comes first with ",
         "At their largest sizes kernels run at ",
         "Where caches give out: working set",
         "Share of the limit that binds, at the largest size",

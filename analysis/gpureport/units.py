@@ -209,7 +209,8 @@ def format_value(value: float | None, unit: str) -> str:
     return f"{number} {label}".rstrip()
 
 
-_FAR, _FINEST = 2.0, 0.1  # a factor that is written as one, and the least percentage
+_FAR, _FINEST = 1.2, 0.1  # a factor that is written as one, and the least percentage
+_ONE_SIDED = 1.1  # a value further from the middle of its interval than this factor needs both ends
 
 
 def format_interval(value: float | None, low: float | None, high: float | None, unit: str) -> str:
@@ -235,14 +236,17 @@ def format_half_width(low: float | None, high: float | None) -> str:
         return ""
     factor = math.sqrt(high / low)
     if factor >= _FAR:
-        return f" (factor {factor:.2g})"
+        return f" (factor {factor:.3g})"
     percent = max(_FINEST, 100 * (factor - 1))
     return f" ± {percent:.1g} %" if percent < 9.5 else f" ± {percent:.0f} %"
 
 
 def format_measured(value: float | None, low: float | None, high: float | None, unit: str) -> str:
-    """Write a value with half the width of its interval: :func:`format_interval` where there is little room."""
-    return format_interval(value, low, high, unit).partition(" (")[0] + format_half_width(low, high)
+    """Write a value with half the width of its interval; of one that lies to one side with both ends."""
+    whole = format_interval(value, low, high, unit)
+    if value and low and high and max(high / value, value / low) > _ONE_SIDED * math.sqrt(high / low):
+        return whole
+    return whole.partition(" (")[0] + format_half_width(low, high)
 
 
 def _decimals(value: float, digits: int) -> int:

@@ -96,15 +96,23 @@ class _Context:
         largest = max((point.point.working_set_bytes for point in within), default=0.0)
         return tuple(point for point in within if point.point.working_set_bytes >= largest / 4)
 
-    def predicted_fall(self, cliff: CurveFeature) -> float:
-        """Return the factor by which the predicted rate falls over an observed *cliff*, from its begin to its end."""
+    def falls(self, cliff: CurveFeature) -> tuple[float, float]:
+        """Return to which share of their rates the predicted and the observed curve fall over an observed *cliff*."""
         named = renamed(self.prediction.features, self.observation.features)
         ends = [f.value for f in named if f.feature == "cliff" and f.level == cliff.level]
-        points = sorted(self.prediction.points, key=lambda point: point.point.working_set_bytes)
-        rates = [1 / p.value if self.prediction.metric.kind == "time" else p.value for p in points]
-        before = [r for r, p in zip(rates, points, strict=True) if p.point.working_set_bytes <= min(ends)]
-        after = [r for r, p in zip(rates, points, strict=True) if p.point.working_set_bytes >= max(ends)]
-        return after[0] / before[-1] if before and after else 1.0
+        predicted, observed = (
+            _fall([(p.point.working_set_bytes, p.value) for p in points], min(ends), max(ends))
+            for points in (self.prediction.points, self.observation.points)
+        )
+        return (1 / predicted, 1 / observed) if self.prediction.metric.kind == "time" else (predicted, observed)
+
+
+def _fall(curve: Iterable[tuple[float, float]], begin: float, end: float) -> float:
+    """Return the value at the first size from *end* on, divided by that at the last one up to *begin*."""
+    ordered = sorted(curve)
+    before = [value for size, value in ordered if size <= begin]
+    after = [value for size, value in ordered if size >= end]
+    return after[0] / before[-1] if before and after else 1.0
 
 
 def _alike(one: CurveFeature, other: CurveFeature) -> bool:
@@ -240,13 +248,20 @@ def _explanation(match: Match, verdict: Verdict, context: _Context) -> str:
 
 def _unpredicted(feature: CurveFeature, context: _Context) -> str:
     """Say where the samples show what was not predicted, and whether the predicted curve falls there all the same."""
-    seen = f"The samples show it at {format_value(feature.value, feature.unit)}"
+    value = format_value(feature.value, feature.unit)
+    seen = f"The samples show it at {value}"
+    if feature.best_point is not None:
+        best = format_value(feature.best_point, feature.unit)
+        seen = f"Without launch cost it is fitted at {value}, where the best sample is {best}"
     if feature.feature != "cliff":
         return f"{seen}; no such {feature.feature if feature.feature == 'taper' else feature.position} is predicted."
-    fall = context.predicted_fall(feature)
-    if fall > FALLS:
+    predicted, observed = context.falls(feature)
+    if predicted > FALLS:
         return f"{seen}; the predicted curve has no cliff there."
-    return f"{seen}; the predicted curve falls there, too, to {format_ratio(fall)} of its rate, but has no cliff."
+    return (
+        f"{seen}. The predicted curve falls there, too, to {format_ratio(predicted)} of its rate (observed: "
+        f"{format_ratio(observed)}), but only the observed fall is found to be a cliff."
+    )
 
 
 def _cliff(feature: CurveFeature, context: _Context) -> str:

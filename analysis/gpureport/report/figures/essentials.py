@@ -86,7 +86,7 @@ def essentials(
             _bytes,
         ),
         Part(
-            "Work-items for 90 % of the first plateau reached",
+            "Work-items for 90 % of the plateau that is reached first",
             _feature_rows(curves, "n90", lambda curve, _: name(curve.key.workload)),
             _counts,
         ),

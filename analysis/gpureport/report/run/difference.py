@@ -2,6 +2,7 @@
 
 from math import sqrt
 
+from gpureport.findings.verdicts import UNCERTAIN
 from gpureport.records.finding import AGREEMENT, Finding
 from gpureport.units import format_interval, format_ratio, format_value
 
@@ -29,11 +30,12 @@ def compared(finding: Finding, less: str, more: str) -> str:
         return "which was not predicted"
     if finding.ratio is None:
         return "of another plateau than was predicted"
-    if meet(finding):
+    apart = max(finding.ratio, 1 / finding.ratio)
+    if meet(finding) and apart <= UNCERTAIN:
         spread = _spread(finding)
         if spread >= _WIDE:
             return f"within the factor of {spread:.2g} that its prediction leaves open"
-        if max(finding.ratio, 1 / finding.ratio) > AGREEMENT:
+        if apart > AGREEMENT:
             return f"{_difference(finding.ratio, less, more)}, within the interval"
         return _AS_PREDICTED
     return _AS_PREDICTED if abs(finding.ratio - 1) < _SAME else _difference(finding.ratio, less, more)

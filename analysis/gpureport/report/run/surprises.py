@@ -120,14 +120,15 @@ def table(explanations: Iterable[Explanation]) -> Table:
 
 
 def _row(explanation: Explanation) -> tuple[str, ...]:
-    after = explanation.next_error
+    nearest = explanation.outcome != "unexplained" or then_off(explanation)
+    after = explanation.next_error if nearest else None
     return (
         str(explanation.key).replace("/", " / "),
         off_by(explanation.base_error),
         fitting(explanation),
         then_off(explanation) or UNKNOWN,
         _sure(explanation),
-        explanation.next_best or UNKNOWN,
+        (nearest and explanation.next_best) or UNKNOWN,
         UNKNOWN if after is None else off_by(after),
     )
 

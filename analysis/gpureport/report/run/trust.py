@@ -78,7 +78,8 @@ def answers(report: Report) -> Iterator[str]:
     wrong = {found.workload for found in report.evidence if found.agrees is False}
     if compared:
         of = f"{len(compared)} of {len(report.workloads)} variants whose compiled code could be compared"
-        yield f"Of the {of}, {len(compared - wrong)} move the bytes that the model assumes."
+        alike = len(compared - wrong)
+        yield f"Of the {of}, {alike} move the bytes that the model assumes, or a range that contains them."
     cautions = sum(bool(observation.warnings) for observation in report.observations)
     if cautions:
         yield f"{cautions} of {len(report.observations)} sweeps come with a caution, in the appendix."
@@ -92,7 +93,7 @@ def own_values(report: Report) -> Iterator[str]:
     origins = report.device.provenance.values()
     for entry, count in Counter(origin.measured_on for origin in origins if origin.measured_on).items():
         where = "such a device" if entry == report.match.entry else f"a device of entry {entry}"
-        yield f"{count} of its {len(origins)} values were measured by this project on {where}."
+        yield f"{count} of its {len(origins)} values rest on measurements by this project on {where}."
 
 
 _KINDS = {
