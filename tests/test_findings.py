@@ -665,3 +665,35 @@ def test_a_fall_of_the_predicted_curve_that_is_no_cliff_is_said() -> None:
 
     assert ["falls there, too" in text for text in told] == [True, False]
     assert ["has no cliff there" in text for text in told] == [False, True]
+
+
+def test_a_cliff_near_a_step_that_was_not_measured_is_not_predicted() -> None:
+    """The step is left out on both sides: for the verdict and for its explanation."""
+    prediction = predict(TOY, COPY, limits_of(TOY))[0]
+    step = [
+        _cliff("step at 1.00 GiB", share * 1024 * MIB).model_copy(update={"position": position})
+        for share, position in ((0.9, "departure"), (1.0, "midpoint"), (1.1, "arrival"))
+    ]
+    stepped = prediction.model_copy(update={"features": (*prediction.features, *step)})
+    seen = observed_like(prediction)
+    strange = [f.model_copy(update={"level": "level 9", "value": 0.6 * f.value}) for f in step]
+    few = seen.model_copy(update={"points": seen.points[1:], "features": (*seen.features, *strange)})
+    found = [f for f in find(TOY, [stepped], [], [few]) if f.feature == "cliff" and f.verdict is Verdict.NOT_PREDICTED]
+
+    assert {f.position for f in found} == {"departure", "midpoint", "arrival"}
+
+
+def test_a_taper_is_wholly_that_of_the_measured_points() -> None:
+    """A knee that only all predicted points show is not asked for; one that only the measured show is."""
+    prediction = next(p for p in predict(TOY, BALLOT, limits_of(TOY)) if p.key.sweep == "matrices")
+    seen = observed_like(prediction)
+    late = [p for p in seen.points if p.point.work_items >= 4 * seen.points[0].point.work_items]
+    labels = {point.point.label for point in late}
+    points = [point for point in prediction.points if point.point.label in labels]
+    shown = {f.position for f in features_of_points(prediction.axis, prediction.metric, points)}
+    some = seen.model_copy(update={"points": tuple(late)})
+    asked = {m.predicted.position for m in match_curves(prediction, some) if m.predicted}
+    whole = {m.predicted.position for m in match_curves(prediction, seen) if m.predicted}
+
+    assert {"knee", "n90"} <= whole
+    assert asked & {"knee", "n90"} == shown & {"knee", "n90"}

@@ -42,7 +42,7 @@ ORDER = (
 MODULES = sorted(path.relative_to(PACKAGE) for path in (*PACKAGE.glob("[a-z]*.py"), *PACKAGE.glob("*/**/*.py")))
 
 
-def room(name: str) -> str:
+def place(name: str) -> str:
     """Return the part of :data:`ORDER` that a module of the package belongs to, by its dotted name within it."""
     longest = max((part for part in ORDER if f"{name}.".startswith(f"{part}.")), key=len, default="")
     return "records.report" if name == "records.schema" else longest
@@ -71,8 +71,8 @@ def test_every_module_is_in_the_order() -> None:
 @pytest.mark.parametrize("path", MODULES, ids=str)
 def test_a_module_imports_only_what_comes_before_it(path: Path) -> None:
     """Or what is of the same package."""
-    here = room(".".join(path.with_suffix("").parts))
-    later = [name for name in imported(path) if room(name) and ORDER.index(room(name)) > ORDER.index(here)]
+    here = place(".".join(path.with_suffix("").parts))
+    later = [name for name in imported(path) if place(name) and ORDER.index(place(name)) > ORDER.index(here)]
 
     assert later == []
 

@@ -596,7 +596,7 @@ def test_steps_count_with_the_cache_that_may_cause_them() -> None:
     report = make_report(only=("particles",))
     remarks = []
     for size in (1.04 * 2**30, 40 * 2**20):
-        step = {"level": "step at", "observed": size, "verdict": Verdict.NOT_PREDICTED}
+        step = {"level": "step at", "observed": size, "predicted": None, "verdict": Verdict.NOT_PREDICTED}
         steps = [f.model_copy(update=step) if f.position == "midpoint" else f for f in report.findings]
         told = [f.model_copy(update={"level": f"{f.level} {f.observed}"}) if f.level == "step at" else f for f in steps]
         found = curves(report.model_copy(update={"findings": (*report.findings, *told)}))

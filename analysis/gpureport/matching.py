@@ -39,35 +39,32 @@ class Match:
 def match_curves(prediction: Prediction, observation: Observation) -> tuple[Match, ...]:
     """Pair the features of a predicted curve with those of the observed one, as :func:`match_features` does.
 
-    Predicted features are those that the measured points can show, see :func:`at_measured_points`.
+    Predicted features are those that the measured points can show, see :func:`where_measured`.
     """
-    return match_features(at_measured_points(prediction, observation), observation.features)
+    return match_features(where_measured(prediction, observation).features, observation.features)
 
 
-def at_measured_points(prediction: Prediction, observation: Observation) -> tuple[CurveFeature, ...]:
-    """Return the features of a predicted curve that can be compared with what was measured.
+def where_measured(prediction: Prediction, observation: Observation) -> Prediction:
+    """Return a prediction with the features that can be compared with what was measured.
 
     More points are predicted than measured. Cliffs of caches and plateaus are those of all points. The best point of a
     search is that of the shapes that were measured: others may not have run. Where groups fill a device in rounds a
     curve is a staircase, and where its taper is depends on which steps are looked at: it is read off at the measured
-    points, if these show its plateau. Steps of no cache that these do not show are left out. Figures and tables use
-    the same features.
+    points, if these show its plateau. Steps of no cache that these do not show are left out. Verdicts, figures and
+    tables use the same features.
     """
     found = _found_where_measured(prediction, observation)
     if not found:
-        return prediction.features
-    values = {
-        f.position: f.value
-        for f in found
-        if f.position == "peak" or (f.feature == "taper" and _reach(prediction, found))
-    }
+        return prediction
     matches = match_features([f for f in prediction.features if f.feature == "cliff"], found)
     shown = {match.predicted.level for match in matches if match.predicted and match.observed}
-    return tuple(
-        _moved(f, values[f.position]) if f.position in values else f
-        for f in prediction.features
-        if not is_step(f.level) or f.level in shown
-    )
+    kept = [f for f in prediction.features if not is_step(f.level) or f.level in shown]
+    anew = [f for f in found if f.position == "peak" or (f.feature == "taper" and _reach(prediction, found))]
+    known = {f.position: f for f in kept if f.feature in {each.feature for each in anew} and f.position != "plateau"}
+    features = [f for f in kept if f not in known.values()]
+    features += [_moved(known[f.position], f.value) if f.position in known else f for f in anew]
+    order = ("cliff", "taper", "rate")
+    return prediction.model_copy(update={"features": tuple(sorted(features, key=lambda f: order.index(f.feature)))})
 
 
 def _reach(prediction: Prediction, found: Sequence[CurveFeature]) -> bool:

@@ -94,7 +94,8 @@ def _files(paths: Sequence[Path]) -> Iterator[Path]:
     """Yield *paths*, and the documents of each: those of an earlier run are removed."""
     for path in paths:
         yield path
-        yield from documents_of(path)
+        if not is_stream(path):
+            yield from documents_of(path)
 
 
 @contextmanager
@@ -219,7 +220,7 @@ def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None)
         nonlocal saved
         if is_stream(path) and report.status == "partial" and not report.stopped:
             return  # what comes later cannot take its place
-        if not saved:
+        if not saved and not is_stream(path):
             remove_files(*documents_of(path))
         saver(report)
         saved = True

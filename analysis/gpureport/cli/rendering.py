@@ -43,7 +43,7 @@ def render_report(
     folders = [records_of(source) or (source,) for source in sources]
     files = tuple(file for folder in folders for file in folder)
     several = files != (sources[0],)
-    refuse_repeated(map(str, sources))
+    refuse_repeated(map(str, files))
     places = {file: (_directory(file, output, several=several), _name(file)) for file in files}
     _refuse_sharing(places)
     written = (document for place in places.values() for document in documents(*place))

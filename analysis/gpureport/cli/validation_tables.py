@@ -15,9 +15,9 @@ Key = Callable[[Residual], str]
 
 _STATISTICS = ("n", "single", "median", "90 %", "p / o", "inside")
 LEGEND = (
-    "median, 90 %: error, in the middle and at the ninth decile; single: predicted but not observed + observed but not "
-    "predicted; p / o: median of predicted / observed; inside: observed in the 95 % interval of the prediction; each "
-    "from the specification, then calibrated"
+    "median, 90 %: error, in the middle and at the ninth decile; single: predicted but not observed (or of another "
+    "plateau) + observed but not predicted; p / o: median of predicted / observed; inside: observed in the 95 % "
+    "interval of the prediction; each from the specification, then calibrated"
 )
 
 

@@ -6,7 +6,7 @@ Why the two differ is not guessed here: ``gpureport.explain.trials`` tests hypot
 from collections.abc import Iterable, Iterator
 from math import inf, log
 
-from gpureport.matching import Match, is_step, match_curves, renamed
+from gpureport.matching import Match, is_step, match_features, renamed, where_measured
 from gpureport.records.features import CurveFeature
 from gpureport.records.finding import AGREEMENT, Explanation, Finding, Verdict
 from gpureport.records.measurement import Measurement
@@ -63,8 +63,8 @@ def explained(findings: Iterable[Finding], explanations: Iterable[Explanation]) 
 
 
 def _compare(device: Device, prediction: Prediction, observation: Observation) -> list[Finding]:
-    context = _Context(device, prediction, observation)
-    return [_finding(match, context) for match in match_curves(prediction, observation)]
+    context = _Context(device, where_measured(prediction, observation), observation)
+    return [_finding(match, context) for match in match_features(context.prediction.features, observation.features)]
 
 
 class _Context:
@@ -258,6 +258,8 @@ def _unpredicted(feature: CurveFeature, context: _Context) -> str:
     predicted, observed = context.falls(feature)
     if predicted > FALLS:
         return f"{seen}; the predicted curve has no cliff there."
+    if observed >= 1:
+        return f"{seen}; the predicted curve falls there, too, but has no cliff."
     return (
         f"{seen}. The predicted curve falls there, too, to {format_ratio(predicted)} of its rate (observed: "
         f"{format_ratio(observed)}), but only the observed fall is found to be a cliff."

@@ -70,7 +70,7 @@ def caches(report: Report, found: Sequence[Curve]) -> list[str]:
     levels = _levels(report.device)
     if not cliffs and not any(curve.observation for curve in curves):
         return _predicted_cliffs(curves, levels)
-    steps = [(level, cliff) for level, cliff in caused if is_step(cliff.level) and cliff.observed]
+    steps = [(level, cliff) for level, cliff in caused if is_step(cliff.level) and cliff.predicted is None]
     told = [
         _cliff(report, level, [f for cause, f in caused if cause == level])
         for level in levels

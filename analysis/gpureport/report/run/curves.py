@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from gpureport.findings.verdicts import likely_level
-from gpureport.matching import at_measured_points, is_step, renamed
+from gpureport.matching import is_step, renamed, where_measured
 from gpureport.records.features import MAIN_POSITIONS, CurveFeature, Position
 from gpureport.records.finding import Finding, Verdict
 from gpureport.records.keys import Axis, Metric, SweepKey
@@ -150,12 +150,13 @@ def specified_values(found: Iterable[Curve], position: Position) -> list[Finding
 
 
 def level_of(cliff: Finding | CurveFeature, curve: Curve, device: Device) -> str | None:
-    """Return the level that a cliff of *curve* belongs to: of a step that answers no cache the likely one, if any."""
+    """Return the level that a cliff of *curve* belongs to: of a step that was not predicted the likely one, if any."""
     if not is_step(cliff.level):
         return cliff.level
+    if isinstance(cliff, CurveFeature) or cliff.predicted is not None or cliff.observed is None:
+        return None  # predicted of no cache
     prediction = curve.specification or curve.calibrated
-    size = cliff.value if isinstance(cliff, CurveFeature) else cliff.observed or cliff.predicted
-    likely = likely_level(size, device, prediction.features if prediction else ()) if size else None
+    likely = likely_level(cliff.observed, device, prediction.features if prediction else ())
     return likely and likely[0]
 
 
@@ -172,15 +173,19 @@ def curves(report: Report) -> tuple[Curve, ...]:
     findings: dict[tuple[str, str, str], list[Finding]] = {}
     for finding in report.findings:
         findings.setdefault((finding.workload, finding.variant, finding.sweep), []).append(finding)
+    comparable = {
+        (key, kind): _where_measured(prediction, observations.get(key))
+        for (key, kind), prediction in predictions.items()
+    }
     return tuple(
         Curve(
             key=key,
             metric=records[key].metric,
             axis=records[key].axis,
-            specification=_where_measured(predictions.get((key, "specification")), observations.get(key)),
-            calibrated=_where_measured(predictions.get((key, "calibrated")), observations.get(key)),
+            specification=comparable.get((key, "specification")),
+            calibrated=comparable.get((key, "calibrated")),
             measurement=measurements.get(key),
-            observation=_with_names(observations.get(key), predictions.get((key, "specification"))),
+            observation=_with_names(observations.get(key), comparable.get((key, "specification"))),
             pairs=paired(findings.get((key.workload, key.variant, key.sweep), ())),
             tested=tested.get(key, ""),
         )
@@ -227,7 +232,5 @@ def _with_names(observation: Observation | None, prediction: Prediction | None) 
 
 
 def _where_measured(prediction: Prediction | None, observation: Observation | None) -> Prediction | None:
-    """Leave the predicted features that findings compare: those that the measured points can show."""
-    if observation is None or prediction is None:
-        return prediction
-    return prediction.model_copy(update={"features": at_measured_points(prediction, observation)})
+    """Leave the predicted features that findings compare."""
+    return where_measured(prediction, observation) if prediction and observation else prediction

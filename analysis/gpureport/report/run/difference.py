@@ -29,7 +29,7 @@ def compared(finding: Finding, less: str, more: str) -> str:
     if finding.predicted is None:
         return "which was not predicted"
     if finding.ratio is None:
-        return "of another plateau than was predicted"
+        return "which is not the plateau that was predicted"
     apart = max(finding.ratio, 1 / finding.ratio)
     if meet(finding) and apart <= UNCERTAIN:
         spread = _spread(finding)

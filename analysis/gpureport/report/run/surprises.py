@@ -7,7 +7,7 @@ from gpureport.explain.hypotheses import HYPOTHESES
 from gpureport.records.finding import Explanation
 from gpureport.records.report import Report
 from gpureport.report.run.curves import specified, verdicts
-from gpureport.report.run.difference import compared, meet
+from gpureport.report.run.difference import compared
 from gpureport.report.text.tables import UNKNOWN, Table
 from gpureport.report.text.words import feature_text, kernel_name
 from gpureport.text import off_by
@@ -34,10 +34,11 @@ def answers(report: Report) -> Iterator[str]:
         if most > 1 and not tied:
             claim = dict(claims(report.explanations)).get(first or "", first)
             yield f"Of the explanations found, the most frequent is that {claim} ({most} curves)."
-    off = [row.farthest.main for row in verdicts(report) if not row.farthest.main.verdict.as_predicted]
-    if off:
-        worst = next((f for f in off if f.ratio and not meet(f)), off[0])
-        how = compared(worst, "less than", "more than") if worst.observed else str(worst.verdict)
+    astray = [row.farthest for row in verdicts(report) if not row.farthest.main.verdict.as_predicted]
+    if astray:
+        rated = [pair for pair in astray if pair.main.ratio] or astray
+        worst = max(rated, key=lambda pair: pair.distance).main
+        how = compared(worst, "less than", "more than") if worst.ratio else str(worst.verdict)
         name = kernel_name(report, worst.workload, worst.variant)
         yield f"Farthest off is {name}, {feature_text(worst)}: {how}."
     elif specified(report):

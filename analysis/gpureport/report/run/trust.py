@@ -93,7 +93,8 @@ def own_values(report: Report) -> Iterator[str]:
     origins = report.device.provenance.values()
     for entry, count in Counter(origin.measured_on for origin in origins if origin.measured_on).items():
         where = "such a device" if entry == report.match.entry else f"a device of entry {entry}"
-        yield f"{count} of its {len(origins)} values rest on measurements by this project on {where}."
+        rest = "rests" if count == 1 else "rest"
+        yield f"{count} of its {len(origins)} values {rest} on measurements by this project on {where}."
 
 
 _KINDS = {
