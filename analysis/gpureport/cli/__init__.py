@@ -1,4 +1,4 @@
-"""The command line: the only room that prints or exits."""
+"""The command line: the only package that prints or exits."""
 
 import errno
 import gc

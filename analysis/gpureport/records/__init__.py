@@ -1,4 +1,4 @@
-"""The records that flow from room to room: prediction, measurement, observation, finding.
+"""The records that flow from package to package: prediction, measurement, observation, finding.
 
 Data flows one way: ``Device`` + workload + sweep → :class:`Prediction`; workload + sweep + a live device →
 :class:`Measurement`; measurement → :class:`Observation`; prediction + observation → :class:`Finding`. All of

@@ -150,7 +150,7 @@ def _device_rows(readings: Sequence[Reading], measuring: Sequence[Reading]) -> I
     running = running_clocks(measuring)
     yield _row("clock", [r.clock_hz for r in measuring], format_frequency)
     if running:
-        yield _row("clock, device not idle by its driver", [*running], format_frequency)
+        yield _row("clock, device not reported idle", [*running], format_frequency)
     yield _row("utilisation by all processes", [r.utilisation for r in measuring], format_percent)
     yield _row("utilisation by others, at least", [share and share[0] for share in others], format_percent)
     yield _row("other processes on the device", [r.other_processes for r in measuring], format_count)

@@ -2,8 +2,8 @@
 
 from math import sqrt
 
-from gpureport.findings.verdicts import UNCERTAIN
-from gpureport.records.finding import AGREEMENT, Finding
+from gpureport.findings.verdicts import grade
+from gpureport.records.finding import Finding, Verdict
 from gpureport.units import format_interval, format_ratio, format_value
 
 _AS_PREDICTED = "as predicted"
@@ -30,12 +30,13 @@ def compared(finding: Finding, less: str, more: str) -> str:
         return "which was not predicted"
     if finding.ratio is None:
         return "which is not the plateau that was predicted"
-    apart = max(finding.ratio, 1 / finding.ratio)
-    if meet(finding) and apart <= UNCERTAIN:
+    overlap = meet(finding)
+    verdict = grade(finding.ratio, meet=overlap)
+    if overlap and verdict is not Verdict.OFF:
         spread = _spread(finding)
         if spread >= _WIDE:
             return f"within the factor of {spread:.2g} that its prediction leaves open"
-        if apart > AGREEMENT:
+        if verdict is Verdict.WITHIN:
             return f"{_difference(finding.ratio, less, more)}, within the interval"
         return _AS_PREDICTED
     return _AS_PREDICTED if abs(finding.ratio - 1) < _SAME else _difference(finding.ratio, less, more)
