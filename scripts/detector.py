@@ -75,7 +75,7 @@ def rows(outcomes: Sequence[Outcome]) -> list[Row]:
         _share("false cliffs, flat", [o.levels > 1 for o in flat], "<= 1 %"),
         _share("false cliffs, tapers", [o.levels > 1 for o in [*taper, *slow]], "<= 1 %"),
     ]
-    for position in ("departure", "midpoint", "arrival"):
+    for position in ("onset", "midpoint", "end"):
         table += _position(cliffs, position)
     for name, group in (("taper", taper), ("slow taper", slow)):
         for position in ("n90", "knee"):

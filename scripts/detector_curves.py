@@ -56,9 +56,9 @@ class _Step:
     """A fall from one plateau to the next: *drop* in ln(rate), departure and arrival in ln(size)."""
 
     drop: float
-    departure: float
+    onset: float
     midpoint: float
-    arrival: float
+    end: float
     done: Floats
     scale: float
 
@@ -73,9 +73,9 @@ def _step(rng: np.random.Generator, start: float) -> _Step:
         np.exp(rng.uniform(*np.log(ends))) for ends in ((np.log(1.3), np.log(5.0)), (np.log(1.1), np.log(2)))
     )
     done = STEP_SHAPES[rng.integers(len(STEP_SHAPES))](FINE)
-    departure, midpoint, arrival = np.interp([-np.log(0.95) / drop, 0.5, 1.0 - np.log(1.05) / drop], done, FINE)
-    scale = width / (arrival - departure)
-    shift = start + scale * (midpoint - departure)
+    onset, midpoint, end = np.interp([-np.log(0.95) / drop, 0.5, 1.0 - np.log(1.05) / drop], done, FINE)
+    scale = width / (end - onset)
+    shift = start + scale * (midpoint - onset)
     return _Step(drop, start, shift, start + width, np.interp(FINE + midpoint, FINE, done), scale)
 
 
@@ -85,7 +85,7 @@ def _cliffs(kind: Kind, rng: np.random.Generator, noise: float, steps: int) -> S
     end, found = np.log(4096.0), []
     for _ in range(steps):
         found.append(_step(rng, end + rng.uniform(1.0, 4.0) * octave))
-        end = found[-1].arrival
+        end = found[-1].end
     end += rng.uniform(1.0, 4.0) * octave if steps else rng.uniform(5.0, 14.0) * octave
     u = np.arange(np.log(4096.0), end + 1e-9, octave / rng.uniform(4.0, 8.0))
     tilt = rng.uniform(-0.01, 0.02)
@@ -94,7 +94,7 @@ def _cliffs(kind: Kind, rng: np.random.Generator, noise: float, steps: int) -> S
     truth = {
         (position, f"level {k}"): float(np.exp(getattr(step, position)))
         for k, step in enumerate(found, start=1)
-        for position in ("departure", "midpoint", "arrival")
+        for position in ("onset", "midpoint", "end")
     }
     if rng.uniform() < 0.5:
         metric, times, work = Metric(kind="time", unit="loads", label="latency"), 20e-9 * np.exp(-rate), np.ones(len(u))

@@ -33,9 +33,9 @@ KILLED = 0.85
 AREAS = {
     "predict": ("predict/**/*.py", "test_predict_*.py test_uncertainty.py test_arithmetic.py"),
     "observe": ("observe/*.py", "test_observe_*.py"),
-    "explain": ("explain/*.py", "test_predict_explain.py test_predict_hypotheses.py test_surprises.py"),
+    "explain": ("explain/*.py", "test_predict_explain.py test_predict_hypotheses.py test_unexpected.py"),
     "matching": ("matching.py", "test_findings.py"),
-    "findings": ("findings/verdicts.py", "test_findings.py test_surprises.py"),
+    "findings": ("findings/verdicts.py", "test_findings.py test_unexpected.py"),
     "advice": ("findings/advice.py", "test_advice.py"),
     "evidence": ("findings/evidence.py", "test_evidence.py"),
     "compare": ("compare/*.py", "test_compare.py test_run_variation.py"),

@@ -111,12 +111,12 @@ EQUIVALENT = {
     ): "Differences of numbers above 1 are multiples of 2^-52, which the constant 0.1 is not.",
     (
         "predict/model.py",
-        "nowhere = Extent(departure=1, midpoint=1, arrival=1)",
+        "nowhere = Transition(departure=1, midpoint=1, arrival=1)",
         "1 -> 2",
     ): "No curve leaves the last level, memory: its extent is not used.",
     (
         "predict/residency.py",
-        "nowhere = Extent(departure=1, midpoint=1, arrival=1)",
+        "nowhere = Transition(departure=1, midpoint=1, arrival=1)",
         "1 -> 2",
     ): "No curve leaves the last level, memory: its extent is not used.",
 }

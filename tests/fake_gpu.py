@@ -19,7 +19,7 @@ GPU = PRESENT.model_copy(
         "vendor": "NVIDIA Corporation",
         "platform": "NVIDIA CUDA",
         "compute_capability": "7.5",
-        "wave_width": 32,
+        "wave_size": 32,
         "compute_units": 40,
         "clock_hz": CLOCK_HZ,
         "max_work_group": 1024,

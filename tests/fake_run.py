@@ -22,7 +22,7 @@ SIZES = tuple(2**power for power in range(6, 15))
 class Copy(CopyWorkload):
     """The primitive."""
 
-    primitive = True
+    microbenchmark = True
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:  # noqa: ARG002
         """One sweep over sizes."""
@@ -38,7 +38,7 @@ class Again(Copy):
     """The same, predicted from what the primitive measured."""
 
     variant = "again"
-    primitive = False
+    microbenchmark = False
 
 
 class Wide(Copy):
@@ -59,7 +59,7 @@ class Two(Copy):
     """With two sweeps."""
 
     variant = "two"
-    primitive = False
+    microbenchmark = False
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:  # noqa: ARG002
         """Small ones and large ones."""

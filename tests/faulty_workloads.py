@@ -20,7 +20,7 @@ class Sound(Copy):
     """Copies."""
 
     variant = "sound"
-    primitive = False
+    microbenchmark = False
     fault = 0
 
     def __init__(self) -> None:

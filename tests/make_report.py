@@ -17,11 +17,11 @@ from gpureport.spec.models import (
     Architecture,
     Cache,
     Device,
-    Extent,
     Launch,
     Memory,
     NvidiaOccupancy,
     PresentDevice,
+    Transition,
 )
 
 MIB = 1024.0**2
@@ -31,23 +31,23 @@ L2_RATE, DRAM_RATE, LAUNCH_S = 9.4e12, 4.35e12, 2.2e-6
 
 def make_device(name: str = "NVIDIA H200 SXM") -> Device:
     """A device with figures like an H200's."""
-    extent = Extent(departure=0.7, midpoint=0.88, arrival=1.25)
+    transition = Transition(onset=0.7, midpoint=0.88, end=1.25)
     architecture = Architecture(
         id="nvidia/hopper",
         name="Hopper",
         vendor="NVIDIA",
         kind="gpu",
-        wave_width=32,
+        wave_size=32,
         max_work_group=1024,
         occupancy=NvidiaOccupancy(
             max_waves=64,
             max_groups=32,
             registers=65536,
-            register_granule=256,
+            register_granularity=256,
             max_registers_per_work_item=255,
             sub_partitions=4,
             local_memory_bytes=227 * 1024,
-            local_memory_granule_bytes=128,
+            local_memory_granularity_bytes=128,
             local_memory_reserved_bytes=1024,
         ),
         schedulers=4,
@@ -62,7 +62,7 @@ def make_device(name: str = "NVIDIA H200 SXM") -> Device:
         latency_cycles={"int32": 4, "shuffle": 23, "local": 29, "barrier": 25},
         local_memory_banks=32,
         write_allocate=False,
-        loaded_latency=1.9,
+        loaded_latency_factor=1.9,
     )
     caches = (
         Cache(
@@ -73,8 +73,8 @@ def make_device(name: str = "NVIDIA H200 SXM") -> Device:
             sector_bytes=32,
             latency_cycles=41,
             bandwidth_bytes_per_cycle=126,
-            bandwidth_extent=extent,
-            latency_extent=extent,
+            bandwidth_transition=transition,
+            latency_transition=transition,
             persistent=False,
             unified_with_local_memory=True,
         ),
@@ -86,8 +86,8 @@ def make_device(name: str = "NVIDIA H200 SXM") -> Device:
             sector_bytes=32,
             latency_cycles=273,
             bandwidth_bytes_per_cycle=36,
-            bandwidth_extent=extent,
-            latency_extent=extent,
+            bandwidth_transition=transition,
+            latency_transition=transition,
             persistent=True,
             partitions=2,
             far_latency_cycles=405,
@@ -157,7 +157,7 @@ def make_machine() -> Machine:
             timer_resolution_s=1e-6,
             extensions=("cl_khr_fp64", "cl_nv_device_attribute_query"),
             pci_id="10de:2335",
-            wave_width=32,
+            wave_size=32,
             compute_capability="9.0",
         ),
         clocks=(Clock(label="SM clock while measuring", clock_hz=1.98e9),),
@@ -198,9 +198,9 @@ def _features(
 ) -> tuple[CurveFeature, ...]:
     rate_unit = f"{metric.unit}/s" if metric.kind == "rate" else "s"
     table = [
-        ("cliff", "departure", level, 43 * MIB * shift, "B"),
+        ("cliff", "onset", level, 43 * MIB * shift, "B"),
         ("cliff", "midpoint", level, 52 * MIB * shift, "B"),
-        ("cliff", "arrival", level, 75 * MIB * shift, "B"),
+        ("cliff", "end", level, 75 * MIB * shift, "B"),
         ("taper", "knee", "device", 160e3 * shift, "work-items"),
         ("taper", "n90", "device", 610e3 * shift, "work-items"),
         ("rate", "plateau", level, top, rate_unit),
@@ -314,7 +314,7 @@ class _Builder:
                     time_s=time * shift,
                     value=metric.value(point.work, time * shift),
                     ceilings_s=ceilings,
-                    binding=max(ceilings, key=lambda name, c=ceilings: c[name]),
+                    bottleneck=max(ceilings, key=lambda name, c=ceilings: c[name]),
                     operations=point.work_items * operations,
                     memory_bytes=point.working_set_bytes,
                 )
@@ -356,12 +356,12 @@ class _Builder:
                 ),
                 compilation=(
                     Compilation(
-                        kernel=f"{key.workload}_{key.variant}",
+                        kernel=f"{key.family}_{key.variant}",
                         options="-DREPEATS=1 -cl-nv-verbose",
                         registers_per_work_item=32,
                         local_memory_bytes=4096,
                         private_bytes=0,
-                        wave_width=32,
+                        wave_size=32,
                         max_work_group=1024,
                     ),
                 ),
@@ -540,4 +540,4 @@ def _frame_trace(builder: _Builder, variant: tuple[str, str]) -> None:
 
 
 def _key(variant: tuple[str, str], sweep: str) -> SweepKey:
-    return SweepKey(workload=variant[0], variant=variant[1], sweep=sweep)
+    return SweepKey(family=variant[0], variant=variant[1], sweep=sweep)

@@ -23,7 +23,7 @@ def search(variant: str, values: dict[str, float], kind: str = "rate", quantity:
         points.append(ObservedPoint(point=key, time_s=1, value=value, ci_low=value, ci_high=value, samples=5))
     return Observation.model_validate(
         {
-            "key": SweepKey(workload="family", variant=variant, sweep="work_group"),
+            "key": SweepKey(family="family", variant=variant, sweep="work_group"),
             "metric": Metric.model_validate({"kind": kind, "unit": "cells", "label": "cells"}),
             "axis": Axis.model_validate({"quantity": quantity, "label": "work-group"}),
             "points": points,

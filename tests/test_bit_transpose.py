@@ -100,7 +100,7 @@ def test_columns_conflict_unless_padded(x: int, y: int) -> None:
     """As many lanes meet in a bank as the work-group is wide; padding spreads every shape over all banks."""
     toy = TOY.model_copy(update={"architecture": TOY.architecture.model_copy(update={"local_memory_banks": 32})})
     parameters = {"tiles": 1024, "local_x": x, "local_y": y, "repeats": 1}
-    lanes = toy.architecture.wave_width
+    lanes = toy.architecture.wave_size
 
     assert Columns().demand(parameters, toy).local_conflicts == min(x, lanes)
     assert PaddedColumns().demand(parameters, toy).local_conflicts == 1.0

@@ -189,7 +189,7 @@ def test_predictions_as_json(capsys: Captured) -> None:
     answer = json.loads(captured.out)
     assert captured.err == ""
     assert answer["device"]["id"] == "nvidia/h200_sxm"
-    assert {p["key"]["workload"] for p in answer["predictions"]} == {"memory", "launch"}
+    assert {p["key"]["family"] for p in answer["predictions"]} == {"memory", "launch"}
     assert all(p["kind"] == "specification" for p in answer["predictions"])
 
 

@@ -32,7 +32,7 @@ def test_a_quick_run_predicts_measures_finds_and_writes(folder: Path) -> None:
 
     assert report.status == "complete"
     assert report.settings.command == "gpureport --quick --workload launch --workload bit_transpose/local"
-    assert {m.key.workload for m in report.measurements} == {"launch", "bit_transpose"}
+    assert {m.key.family for m in report.measurements} == {"launch", "bit_transpose"}
     assert all(m.verification and m.verification.passed for m in report.measurements)
     assert any(f.predicted and f.observed for f in report.findings)
     assert {p.kind for p in report.predictions} == {"specification", "calibrated"}
@@ -66,8 +66,8 @@ def test_a_run_that_is_killed_leaves_what_it_measured(tmp_path: Path) -> None:
     assert process.returncode == -signal.SIGKILL
     report = load_report(tmp_path / "report.json")
     assert report.status == "partial"
-    assert {m.key.workload for m in report.measurements} == {"memory"}
-    assert {p.key.workload for p in report.predictions if p.kind == "specification"} == {"memory", "bit_transpose"}
+    assert {m.key.family for m in report.measurements} == {"memory"}
+    assert {p.key.family for p in report.predictions if p.kind == "specification"} == {"memory", "bit_transpose"}
     assert main(["render", str(tmp_path), "--no-pdf"]) == 0
 
 

@@ -69,7 +69,7 @@ def test_json_holds_every_point_of_both_predictions(results: Path) -> None:
         ("test/again", "calibrated"),
     }
     first = written[0]
-    assert first["binding"] == max(first["ceilings_s"], key=first["ceilings_s"].__getitem__)
+    assert first["bottleneck"] == max(first["ceilings_s"], key=first["ceilings_s"].__getitem__)
     assert first["error"] == pytest.approx(abs(first["predicted"] / first["observed"] - 1))
 
 

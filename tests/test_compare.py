@@ -94,10 +94,10 @@ def test_half_as_fast_is_half_of_the_baseline_and_half_of_its_promise() -> None:
         assert slow.to_baseline.value == pytest.approx(0.5)
         if slow.to_baseline.ci_low and slow.to_baseline.ci_high:
             assert slow.to_baseline.ci_low < 0.5 < slow.to_baseline.ci_high
-        if fast.attained and slow.attained:
+        if fast.efficiency and slow.efficiency:
             assert fast.normalised is not None
             assert fast.normalised.value == 1.0
-            assert slow.attained.value == pytest.approx(fast.attained.value / 2)
+            assert slow.efficiency.value == pytest.approx(fast.efficiency.value / 2)
             assert slow.normalised is not None
             assert slow.normalised.value == pytest.approx(0.5)
 
@@ -105,7 +105,7 @@ def test_half_as_fast_is_half_of_the_baseline_and_half_of_its_promise() -> None:
 def test_what_memory_serves_is_set_beside_what_memory_serves() -> None:
     """A regime is where the prediction says that memory is what serves the point."""
     levels = {
-        (f"{p.key.workload}/{p.key.variant}", point.point.label): point.level
+        (p.key.workload, point.point.label): point.level
         for p in REPORT.predictions
         if p.kind == "specification" and p.axis.quantity in ("working_set", "work_items")
         for point in p.points
@@ -127,8 +127,8 @@ def test_just_beyond_the_last_cache_speed_does_not_count() -> None:
     sizes = {p.point.label: p.point.working_set_bytes for o in report.observations for p in o.points}
     for standing in found:
         assert sizes[standing.point] >= 2 * last
-        assert standing.attained
-        assert standing.attained.value < 1.3
+        assert standing.efficiency
+        assert standing.efficiency.value < 1.3
     (far,) = (c for c in contests({"a": report, "b": report}, "a") if c.regime == BEYOND)
     (near,) = (c for c in contests({"a": report, "b": report}, "a") if c.regime != BEYOND)
     halved = [c.model_copy(update={"standings": _times_as_fast(c, f)}) for c, f in ((far, 0.5), (near, 2.0))]
@@ -161,7 +161,7 @@ def test_a_prediction_takes_part_with_what_it_promises() -> None:
     assert any(c.what == "origin" and c.severity == "caution" for c in comparison.conditions)
     there = [s for c in comparison.contests for s in c.standings if s.machine == "there"]
     assert there
-    assert all(s.attained is None and s.normalised is None and s.ci_low is None for s in there)
+    assert all(s.efficiency is None and s.normalised is None and s.ci_low is None for s in there)
     assert {m.machine for m in comparison.landmarks} == {"here", "there"}
     assert all(m.observed is None for m in comparison.landmarks if m.machine == "there")
 
@@ -198,8 +198,8 @@ def test_the_ratio_to_a_prediction_is_as_uncertain_as_both() -> None:
             own = np.log(here.ci_high / here.ci_low) / 2
             half = np.log(there.to_baseline.ci_high / there.to_baseline.value)
             assert half == pytest.approx(np.hypot(own, np.log(1.3)))
-            if here.attained and here.attained.ci_high:
-                assert np.log(here.attained.ci_high / here.attained.value) == pytest.approx(own)
+            if here.efficiency and here.efficiency.ci_high:
+                assert np.log(here.efficiency.ci_high / here.efficiency.value) == pytest.approx(own)
 
 
 def test_equal_conditions_are_not_listed_and_others_are() -> None:
@@ -215,7 +215,7 @@ def test_equal_conditions_are_not_listed_and_others_are() -> None:
 
 def test_work_that_is_counted_otherwise_has_no_ratio() -> None:
     """The ratio would be one of words; what each keeps of its own promise remains."""
-    name = f"{REPORT.observations[0].key.workload}/{REPORT.observations[0].key.variant}"
+    name = REPORT.observations[0].key.workload
     info = REPORT.workloads[name].model_copy(update={"counting": "bytes read twice"})
     other = REPORT.model_copy(update={"workloads": {**REPORT.workloads, name: info}})
     again = REPORT.model_copy(
@@ -233,7 +233,7 @@ def test_work_that_is_counted_otherwise_has_no_ratio() -> None:
 
 def test_some_workloads_may_be_compared_alone() -> None:
     """As if no others had been run; without any in common there is nothing to compare."""
-    names = [f"{o.key.workload}/{o.key.variant}" for o in REPORT.observations]
+    names = [o.key.workload for o in REPORT.observations]
     chosen = reduced(REPORT, names[:1])
 
     assert {contest.workload for contest in compare_runs({"a": chosen, "b": reduced(REPORT)}).contests} == {names[0]}
@@ -309,7 +309,7 @@ def _run(rng: np.random.Generator, factor: Spread = _equal, between: Spread = _u
             )
             for i in range(8)
         )
-        key = SweepKey(workload="memory", variant=f"kernel{number}", sweep="working_set")
+        key = SweepKey(family="memory", variant=f"kernel{number}", sweep="working_set")
         measurements.append(Measurement(key=key, metric=RATE, axis=AXIS, points=points))
     return REPORT.model_copy(update={"measurements": tuple(measurements)})
 
@@ -349,7 +349,7 @@ def _curve(name: str, times: list[float]) -> Measurement:
         )
         for number, time_s in enumerate(times)
     )
-    key = SweepKey(workload=workload, variant=variant, sweep=sweep)
+    key = SweepKey(family=workload, variant=variant, sweep=sweep)
     return Measurement(key=key, metric=RATE, axis=AXIS, points=points)
 
 

@@ -100,8 +100,8 @@ def _contest(workload: str, regime: str, names: list[str]) -> Contest:
                 value=1e12 * value,
                 ci_low=1e12 * value / 1.004,
                 ci_high=1e12 * value * 1.004,
-                promised=1e12 * value / 0.93,
-                attained=share,
+                predicted_peak=1e12 * value / 0.93,
+                efficiency=share,
                 to_baseline=ratio,
                 normalised=Ratio(value=1.0) if share else None,
             )
@@ -198,8 +198,8 @@ def _figures() -> dict[str, Callable[[], str]]:
     names = [machine.name for machine in made(40).machines]
     cells = dict.fromkeys(names, 0.012345)
     row = HeatRow("game_of_life/" + "w" * 60, "a very long case indeed", (cells, cells))
-    blocks = [HeatBlock("speed / that of " + "W" * 99, tuple(names)), HeatBlock("attained", tuple(names[:3]))]
-    few = [HeatBlock("speed", tuple(names[:2]), cautioned=frozenset(names)), HeatBlock("attained", tuple(names[:2]))]
+    blocks = [HeatBlock("speed / that of " + "W" * 99, tuple(names)), HeatBlock("efficiency", tuple(names[:3]))]
+    few = [HeatBlock("speed", tuple(names[:2]), cautioned=frozenset(names)), HeatBlock("efficiency", tuple(names[:2]))]
     panels = next(landmark_panels(made(40).landmarks))
     return {
         "many columns": lambda: heat_figure([row] * 3, blocks),
@@ -255,9 +255,9 @@ def test_means_are_geometric_and_each_family_counts_once() -> None:
     assert list(families(comparison)) == ["game_of_life", "particles", "memory"]
     assert means(comparison.contests, "speed")[second] == pytest.approx(0.9)
     assert overall(comparison, "speed") == pytest.approx({_name(0): 1.0, second: 0.9, _name(2): 0.81})
-    assert set(overall(comparison, "attained")) == {_name(0), second}
-    primitives = comparison.model_copy(update={"contests": comparison.contests[-2:]})
-    assert overall(primitives, "speed")[second] == pytest.approx(0.9)
+    assert set(overall(comparison, "efficiency")) == {_name(0), second}
+    microbenchmarks = comparison.model_copy(update={"contests": comparison.contests[-2:]})
+    assert overall(microbenchmarks, "speed")[second] == pytest.approx(0.9)
 
 
 def test_sentences_say_what_matters() -> None:
@@ -309,13 +309,13 @@ def test_a_map_has_no_empty_columns() -> None:
     lacking = [c.model_copy(update={"standings": c.standings[:2]}) for c in particles]
     others = [c for c in comparison.contests if c not in particles]
     (what, figures), *more = maps(comparison.model_copy(update={"contests": (*others, *lacking)}))
-    alone = maps(comparison.model_copy(update={"contests": tuple(lacking)}))
+    isolated = maps(comparison.model_copy(update={"contests": tuple(lacking)}))
 
     assert (what, more) == (None, [])
     names = [[text for text, _ in boxes(figure.svg)] for figure in figures]
     assert sum(third[:5] in text for text in names[0]) == 1
     assert "1.00 Tcell/s" in names[0]
-    assert not any(third[:5] in text for _, found in alone for f in found for text, _ in boxes(f.svg))
+    assert not any(third[:5] in text for _, found in isolated for f in found for text, _ in boxes(f.svg))
 
 
 @pytest.mark.parametrize(

@@ -42,8 +42,8 @@ def test_levels_are_counted_and_none_invented(figures: dict[str, float]) -> None
     ("position", "least"),
     [
         ("midpoint", 93),
-        ("departure", 75),
-        ("arrival", 75),
+        ("onset", 75),
+        ("end", 75),
         ("taper n90", 85),
         ("taper knee", 95),
         ("slow taper n90", 75),
@@ -60,10 +60,10 @@ def test_the_truth_of_a_synthetic_cliff_is_what_it_says(detector: Any) -> None:
     """Without noise, the true curve is at 95 % of the upper plateau, half way, and 105 % of the lower."""
     step = sys.modules[detector.sweep.__module__]._step(np.random.default_rng(3), 10.0)
 
-    drop = step.drop * step.at(np.array([step.departure, step.midpoint, step.arrival]))
+    drop = step.drop * step.at(np.array([step.onset, step.midpoint, step.end]))
 
     assert drop == pytest.approx([-np.log(0.95), step.drop / 2, step.drop - np.log(1.05)], abs=0.01)
-    assert 1.09 < np.exp(step.arrival - step.departure) < 2.01
+    assert 1.09 < np.exp(step.end - step.onset) < 2.01
 
 
 def test_the_truth_of_a_synthetic_taper_is_what_it_says(detector: Any) -> None:

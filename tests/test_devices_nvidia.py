@@ -76,7 +76,7 @@ def present(
         timer_resolution_s=1e-6,
         extensions=(),
         pci_id=pci_id,
-        wave_width=32,
+        wave_size=32,
     )
 
 

@@ -140,5 +140,5 @@ def test_predictions_of_all_kinds_of_devices_are_made_without_a_warning(database
     ]
     found = [prediction for workload in chosen for prediction in predict(device, workload, limits)]
 
-    assert {p.key.workload for p in found} == {"game_of_life", "memory", "bit_transpose"}
+    assert {p.key.family for p in found} == {"game_of_life", "memory", "bit_transpose"}
     assert all(point.time_s > 0 for prediction in found for point in prediction.points)

@@ -47,7 +47,7 @@ def test_every_workload_is_predicted(database: Database, entry: str) -> None:
                 assert 0 < point.time_s < float("inf"), where
                 assert point.value > 0, where
                 assert isfinite(point.value), where
-                assert point.binding in point.ceilings_s, where
+                assert point.bottleneck in point.ceilings_s, where
                 assert point.time_s >= 0.999 * max(point.ceilings_s.values()), where
                 assert point.point.working_set_bytes <= limits.max_bytes * 1.001, where
 

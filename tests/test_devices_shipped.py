@@ -130,15 +130,15 @@ def test_nvidia_rules_are_the_vendor_s(database: Database) -> None:
             continue
         rules = entries[name].occupancy
         assert isinstance(rules, NvidiaOccupancy)
-        granule, reserved = rules.local_memory_granule_bytes, rules.local_memory_reserved_bytes
-        assert (rules.max_waves, rules.max_groups, granule, reserved) == limits
+        granularity, reserved = rules.local_memory_granularity_bytes, rules.local_memory_reserved_bytes
+        assert (rules.max_waves, rules.max_groups, granularity, reserved) == limits
 
 
 def test_neighbouring_words_are_read_at_the_full_rate(database: Database) -> None:
     """What the load/store unit looks up in an access's time covers a wave's words, in lines of its first cache."""
     for device in map(database.device, ENTRIES):
         line, architecture = device.caches[0].line_bytes, device.architecture
-        assert architecture.lines_per_access * line >= 4 * architecture.wave_width, architecture.id
+        assert architecture.lines_per_access * line >= 4 * architecture.wave_size, architecture.id
 
 
 def test_pascal_has_no_first_level(database: Database) -> None:

@@ -57,11 +57,11 @@ def only(found: Sequence[Span], cause: Cause, slack_s: float = SETTLED_S) -> Non
 @pytest.mark.parametrize("over_s", [0.05, 0.17, 0.5, 1.0])
 @pytest.mark.parametrize("late_s", [0.0, 0.2])
 def test_own_work_is_not_taken_for_that_of_others(over_s: float, late_s: float) -> None:
-    def alone(at_s: float) -> Reading:
+    def isolated(at_s: float) -> Reading:
         share = used(at_s - late_s, over_s, 0.0)
         return Reading(at_s=at_s, measuring=True, occupied_total_s=own(at_s), utilisation=share)
 
-    assert spans(series(alone), "gpu") == ()
+    assert spans(series(isolated), "gpu") == ()
 
 
 @pytest.mark.parametrize("over_s", [0.05, 0.17, 0.5, 1.0])
@@ -267,5 +267,5 @@ def test_recorded_cores_that_others_kept_busy() -> None:
     found = spans(readings, "cpu")
     assert [span.causes for span in found] == [{Cause.CORES}]
     assert found[0].ended_s - found[0].began_s > 17
-    alone = [r.model_copy(update={"cpu_busy_total_s": r.cpu_own_total_s}) for r in readings]
-    assert spans(alone, "cpu") == ()
+    isolated = [r.model_copy(update={"cpu_busy_total_s": r.cpu_own_total_s}) for r in readings]
+    assert spans(isolated, "cpu") == ()

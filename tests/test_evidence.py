@@ -57,7 +57,7 @@ def evidence(
     workload = workload or Copies()
     sweep = workload.sweep(1)
     measured = Measurement(
-        key=SweepKey(workload="test", variant="copy", sweep="size"),
+        key=SweepKey(family="test", variant="copy", sweep="size"),
         metric=workload.metric,
         axis=workload.axis,
         points=tuple(MeasuredPoint(point=workload.point(p, sweep), samples_s=(1e-3,)) for p in points),

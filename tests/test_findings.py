@@ -15,7 +15,7 @@ from gpureport.records.measurement import Measurement, Verification
 from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.records.prediction import Prediction
 from gpureport.records.provenance import Provenance
-from gpureport.spec.models import EXTENTS
+from gpureport.spec.models import TRANSITIONS
 from gpureport.units import format_value
 from gpureport.workloads import all_workloads
 from gpureport.workloads.instructions.rate import Rate
@@ -113,7 +113,7 @@ def test_a_lone_plateau_goes_with_the_nearest_one(value: float, level: str) -> N
 
 def test_a_cliff_that_answers_nothing_is_named_by_its_midpoint() -> None:
     """Neither by its onset nor by its end."""
-    ends = {"departure": 300, "midpoint": 400, "arrival": 600}
+    ends = {"onset": 300, "midpoint": 400, "end": 600}
     cliff = [_cliff("level 1", value * MIB).model_copy(update={"position": name}) for name, value in ends.items()]
     for observed in (cliff, cliff[::-1]):
         matches = match_features([_cliff("L1", MIB)], observed)
@@ -305,8 +305,8 @@ def test_a_transition_within_the_range_of_a_level_has_a_likely_cause(
 ) -> None:
     """From the onset to the end of the level's transition, each a factor of 1.2 farther out."""
     last = TOY.caches[-1]
-    extents = [extent for name in EXTENTS if (extent := getattr(last, name))]
-    ends = min(e.departure for e in extents), max(e.arrival for e in extents)
+    transitions = [transition for name in TRANSITIONS if (transition := getattr(last, name))]
+    ends = min(e.onset for e in transitions), max(e.end for e in transitions)
     found = likely_level(last.capacity_bytes * ends[end] * factor, TOY, ())
 
     assert (found[0] if found else None) == level
@@ -314,7 +314,7 @@ def test_a_transition_within_the_range_of_a_level_has_a_likely_cause(
 
 def test_the_caches_of_compute_units_count_where_the_prediction_has_them() -> None:
     """A GPU's L1 keeps nothing from dispatch to dispatch: its size alone explains no transition."""
-    ends = {"departure": 8 * MIB, "midpoint": 10 * MIB, "arrival": 14 * MIB}
+    ends = {"onset": 8 * MIB, "midpoint": 10 * MIB, "end": 14 * MIB}
     cliff = [_cliff("L1", value).model_copy(update={"position": position}) for position, value in ends.items()]
 
     assert likely_level(12 * MIB, TOY, cliff) == ("L1", 8 * MIB, 14 * MIB)
@@ -329,7 +329,7 @@ def test_caches_that_keep_their_data_count_one_by_one_and_added_up(units: int, n
     size = units * L1.capacity_bytes
     shared = likely_level(L2.capacity_bytes, device, ())
 
-    assert likely_level(size, device, ()) == (("L1", STEP.departure * size, STEP.arrival * size) if named else None)
+    assert likely_level(size, device, ()) == (("L1", STEP.onset * size, STEP.end * size) if named else None)
     assert shared is not None
     assert shared[0] == "L2"
 
@@ -479,7 +479,7 @@ def test_primitives_that_agree_change_nothing() -> None:
     for before, after in zip(TOY.caches, device.caches, strict=True):
         assert after.bandwidth_bytes_per_cycle == pytest.approx(before.bandwidth_bytes_per_cycle, rel=0.01)
         assert after.latency_cycles == pytest.approx(before.latency_cycles, rel=0.01)
-        assert after.bandwidth_extent.midpoint == pytest.approx(before.bandwidth_extent.midpoint, rel=0.01)
+        assert after.bandwidth_transition.midpoint == pytest.approx(before.bandwidth_transition.midpoint, rel=0.01)
     assert device.provenance["memory.efficiency"].kind == "measured"
 
 
@@ -489,7 +489,7 @@ def test_calibration_takes_what_was_measured() -> None:
     device = calibrated(TOY, [copy, read], [observed_like(copy, 0.5), observed_like(read, shift=0.8)])
 
     assert device.memory.efficiency == pytest.approx(0.45, rel=0.01)
-    assert device.caches[1].bandwidth_extent.midpoint == pytest.approx(0.8, rel=0.01)
+    assert device.caches[1].bandwidth_transition.midpoint == pytest.approx(0.8, rel=0.01)
 
 
 def test_a_predicted_cliff_is_said_to_be_predicted() -> None:
@@ -517,8 +517,8 @@ def test_a_taper_says_what_bounds_the_smallest_and_the_largest_size() -> None:
     """And how long the smallest takes."""
     prediction = next(p for p in predict(TOY, BALLOT, limits_of(TOY)) if p.key.sweep == "matrices")
     first, *others, last = prediction.points
-    first = first.model_copy(update={"time_s": 1e-3, "binding": "launch"})
-    last = last.model_copy(update={"binding": "shuffle"})
+    first = first.model_copy(update={"time_s": 1e-3, "bottleneck": "launch"})
+    last = last.model_copy(update={"bottleneck": "shuffle"})
     ours = prediction.model_copy(update={"points": (first, *others, last)})
     tapers = [f for f in find(TOY, [ours], [], [observed_like(prediction)]) if f.feature == "taper"]
 
@@ -565,7 +565,7 @@ def test_of_two_transitions_that_cover_a_size_the_one_with_the_nearer_middle_is_
         cliffs = [
             _cliff(name, value * MIB).model_copy(update={"position": position})
             for name in order
-            for position, value in zip(("departure", "arrival"), ends[name], strict=True)
+            for position, value in zip(("onset", "end"), ends[name], strict=True)
         ]
         found = likely_level(size * MIB, bare, cliffs)
         assert found
@@ -645,9 +645,9 @@ def test_what_binds_a_plateau_is_that_of_its_sizes() -> None:
     found = find(TOY, [bare], [], [seen.model_copy(update={"features": features})])
     (before,) = (f for f in found if f.position == "plateau" and f.level.startswith("step"))
 
-    assert beyond.binding == "DRAM"
+    assert beyond.bottleneck == "DRAM"
     inside = [p for p in prediction.points if p.point.working_set_bytes < 16 * MIB]
-    assert {p.binding for p in inside} == {"L2"}
+    assert {p.bottleneck for p in inside} == {"L2"}
     assert "Bound by L2 bandwidth" in before.explanation
 
 
@@ -658,7 +658,7 @@ def test_a_fall_of_the_predicted_curve_that_is_no_cliff_is_said() -> None:
     middle = next(f.value for f in prediction.features if f.position == "midpoint" and f.level == "L2")
     told = []
     for size in (middle, 16 * middle):
-        ends = ((0.7, "departure"), (1.0, "midpoint"), (1.6, "arrival"))
+        ends = ((0.7, "onset"), (1.0, "midpoint"), (1.6, "end"))
         cliff = [_cliff("level 1", share * size).model_copy(update={"position": position}) for share, position in ends]
         seen = observed_like(prediction).model_copy(update={"features": tuple(cliff)})
         told += [f.explanation for f in find(TOY, [bare], [], [seen]) if f.position == "midpoint"]
@@ -672,7 +672,7 @@ def test_a_cliff_near_a_step_that_was_not_measured_is_not_predicted() -> None:
     prediction = predict(TOY, COPY, limits_of(TOY))[0]
     step = [
         _cliff("step at 1.00 GiB", share * 1024 * MIB).model_copy(update={"position": position})
-        for share, position in ((0.9, "departure"), (1.0, "midpoint"), (1.1, "arrival"))
+        for share, position in ((0.9, "onset"), (1.0, "midpoint"), (1.1, "end"))
     ]
     stepped = prediction.model_copy(update={"features": (*prediction.features, *step)})
     seen = observed_like(prediction)
@@ -680,7 +680,7 @@ def test_a_cliff_near_a_step_that_was_not_measured_is_not_predicted() -> None:
     few = seen.model_copy(update={"points": seen.points[1:], "features": (*seen.features, *strange)})
     found = [f for f in find(TOY, [stepped], [], [few]) if f.feature == "cliff" and f.verdict is Verdict.NOT_PREDICTED]
 
-    assert {f.position for f in found} == {"departure", "midpoint", "arrival"}
+    assert {f.position for f in found} == {"onset", "midpoint", "end"}
 
 
 def test_a_taper_is_wholly_that_of_the_measured_points() -> None:

@@ -54,7 +54,7 @@ def test_what_is_built_keeps_rows_in_registers(workload: Transpose, generation: 
     """An array that is indexed by what only the lane knows would lie in memory."""
     usage = machine_code.usage(built(workload, generation, tmp_path, ["-emit-obj"]), "transpose")
     assert usage is not None
-    assert usage.wave_width == LANES[generation]
+    assert usage.wave_size == LANES[generation]
     assert (usage.private_bytes, usage.spill_bytes) == (0, 0)
     assert usage.registers
 

@@ -66,8 +66,8 @@ def test_isolated_dispatches_are_timed_by_themselves_and_a_row_is_not() -> None:
     """The same points: one group, one a compute unit, sixteen a compute unit; the work is one dispatch."""
     sweeps = _sweeps(Queued())
 
-    assert sweeps["alone"].points == sweeps["row"].points
-    assert (sweeps["alone"].alone, sweeps["row"].alone) == (True, False)
+    assert sweeps["isolated"].points == sweeps["row"].points
+    assert (sweeps["isolated"].isolated, sweeps["row"].isolated) == (True, False)
     keys = [Queued().point(parameters, sweeps["row"]) for parameters in sweeps["row"].points]
     assert [key.label for key in keys] == ["1 group", "100 groups", "1.6 k groups"]
     assert {key.work for key in keys} == {1}
@@ -78,9 +78,9 @@ def test_a_lone_dispatch_is_predicted_to_cost_what_a_lone_one_does() -> None:
     """A trace waits for each dispatch; in a row they cost what they cost in a row."""
     launch = TOY.launch.model_copy(update={"single_s": 1e-6, "batched_s": 3e-6})
     device = TOY.model_copy(update={"launch": launch})
-    alone, row = predict(device, Queued(), limits_of(device))
+    isolated, row = predict(device, Queued(), limits_of(device))
 
-    assert alone.points[0].ceilings_s["launch"] == 1e-6
+    assert isolated.points[0].ceilings_s["launch"] == 1e-6
     assert row.points[0].ceilings_s["launch"] == 3e-6
 
 
@@ -98,7 +98,7 @@ def test_small_groups_are_predicted_to_start_at_the_dispatchers_rate() -> None:
     (prediction,) = predict(TOY, GroupSize(), limits_of(TOY))
     by_label = {point.point.label: point for point in prediction.points}
 
-    assert by_label["2^20 groups of 32"].binding == by_label["2^20 groups of 256"].binding == "groups"
+    assert by_label["2^20 groups of 32"].bottleneck == by_label["2^20 groups of 256"].bottleneck == "groups"
     assert by_label["2^20 groups of 32"].value == pytest.approx(1e9, rel=0.02)
     assert [feature.position for feature in prediction.features] == ["case"] * 18
 
@@ -133,7 +133,7 @@ def test_the_whole_grid_is_resident(device: Device, workload: Atomics) -> None:
 def _time_s(workload: Atomics, parameters: Parameters, device: Device = TOY) -> tuple[float, str]:
     demand = workload.demand(parameters, device)
     answer = point_time(device, demand, Resources(demand.registers, demand.local_memory_bytes))
-    return answer.time_s - device.launch.batched_s, answer.binding
+    return answer.time_s - device.launch.batched_s, answer.bottleneck
 
 
 def test_adds_to_one_address_follow_each_other() -> None:
@@ -142,7 +142,7 @@ def test_adds_to_one_address_follow_each_other() -> None:
     adds = 16 * 100 * 1024
     one, two, many = (_time_s(Spread(), {"addresses": count, **grid}) for count in (1, 2, 2**16))
 
-    assert [binding for _, binding in (one, two, many)] == ["latency", "latency", "L2"]
+    assert [bottleneck for _, bottleneck in (one, two, many)] == ["latency", "latency", "L2"]
     assert one[0] == pytest.approx(adds / 1e9, rel=0.01)
     assert two[0] == pytest.approx(adds / 2e9, rel=0.01)
     assert many[0] == pytest.approx(8 * adds / 3.2e12, rel=0.1)

@@ -44,7 +44,7 @@ def test_predicted_rates_divide_by_the_conflicts() -> None:
     assert rates["16 B, stride 1"] == pytest.approx(128 * 100 * 1e9, rel=0.08)
     assert rates["4 B, stride 33"] == pytest.approx(rates["4 B, stride 1"])
     assert rates["4 B, stride 1"] / rates["4 B, stride 16"] == pytest.approx(16, rel=0.05)
-    assert {point.binding for point in prediction.points} == {"local"}
+    assert {point.bottleneck for point in prediction.points} == {"local"}
 
 
 @pytest.mark.parametrize("width", [4, 8, 16])

@@ -48,7 +48,7 @@ def test_amd_metadata() -> None:
         local_memory_bytes=1024,
         private_bytes=12,
         spill_bytes=12,
-        wave_width=32,
+        wave_size=32,
     )
     assert machine_code.usage(AMD, "step") == expected
     assert machine_code.usage(b"a bundle's header" + INTEL + AMD, "step") != expected
@@ -61,9 +61,9 @@ def test_amd_code_is_not_taken_for_a_processors() -> None:
 
 def test_intel_zebin() -> None:
     told = machine_code.usage(INTEL, "step")
-    assert told == Usage("code object", local_memory_bytes=4096, spill_bytes=16, wave_width=16)
+    assert told == Usage("code object", local_memory_bytes=4096, spill_bytes=16, wave_size=16)
     lean = machine_code.usage(INTEL, "lean")
-    assert lean == Usage("code object", local_memory_bytes=0, spill_bytes=0, wave_width=32)
+    assert lean == Usage("code object", local_memory_bytes=0, spill_bytes=0, wave_size=32)
 
 
 @pytest.mark.parametrize(

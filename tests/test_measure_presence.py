@@ -58,7 +58,7 @@ def install(vendors: Path, library: object, name: str = "a.icd") -> Path:
 
 
 @pytest.fixture
-def alone(faulty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def isolated(faulty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The faulty runtime is the only one."""
     monkeypatch.setenv("OCL_ICD_VENDORS", str(faulty))
 
@@ -86,7 +86,7 @@ def chosen(text: str) -> Choice:
         return choice
 
 
-@pytest.mark.usefixtures("alone")
+@pytest.mark.usefixtures("isolated")
 def test_a_device_whose_kernels_do_not_build_is_listed_with_the_compilers_reason(capsys: Captured) -> None:
     assert main(["devices"]) == 0
 
@@ -106,7 +106,7 @@ def test_where_another_runtime_of_the_cpu_works_no_other_is_asked_for(
     assert told == f"0: It runs no kernels: {BUILD_FAILS}."
 
 
-@pytest.mark.usefixtures("alone")
+@pytest.mark.usefixtures("isolated")
 def test_json_has_the_reason_too(capsys: Captured) -> None:
     assert main(["devices", "--json"]) == 0
 
@@ -115,7 +115,7 @@ def test_json_has_the_reason_too(capsys: Captured) -> None:
     assert device["problem"] == BUILD_FAILS
 
 
-@pytest.mark.usefixtures("alone")
+@pytest.mark.usefixtures("isolated")
 @pytest.mark.parametrize("device", ["Faulty", "0", "auto"])
 def test_a_device_whose_kernels_do_not_build_is_not_measured(device: str, tmp_path: Path, capsys: Captured) -> None:
     report = tmp_path / "report.json"
@@ -127,14 +127,14 @@ def test_a_device_whose_kernels_do_not_build_is_not_measured(device: str, tmp_pa
     assert not report.exists()
 
 
-@pytest.mark.usefixtures("alone")
+@pytest.mark.usefixtures("isolated")
 def test_a_driver_that_crashes_while_building_says_its_last_words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAULT", "crash_when_built")
     with pytest.raises(DeviceError, match=r"its driver crashed \(SIGABRT\): FAULTY ERROR: no code for this CPU"):
         choose_working("0")
 
 
-@pytest.mark.usefixtures("alone")
+@pytest.mark.usefixtures("isolated")
 def test_a_driver_that_hangs_while_building_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAULT", "hang_when_built")
     found = find_devices()
@@ -142,7 +142,7 @@ def test_a_driver_that_hangs_while_building_is_ended(monkeypatch: pytest.MonkeyP
     assert kernel_problems(found.candidates) == ("its driver did not answer within 1.5 s",)
 
 
-@pytest.mark.usefixtures("alone")
+@pytest.mark.usefixtures("isolated")
 @pytest.mark.parametrize(
     ("fault", "problem"),
     [

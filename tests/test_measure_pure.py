@@ -55,7 +55,7 @@ def test_log_and_queries_and_local_arguments_make_a_compilation() -> None:
     facts = {"LOCAL_MEM_SIZE": 4096, "PRIVATE_MEM_SIZE": 7, "WORK_GROUP_SIZE": 768}
     made = compilation(dispatch, "-DX", PTXAS, facts)
     assert (made.registers_per_work_item, made.local_memory_bytes, made.private_bytes) == (32, 4608, 40)
-    assert (made.max_work_group, made.wave_width, made.options) == (768, None, "-DX")
+    assert (made.max_work_group, made.wave_size, made.options) == (768, None, "-DX")
     silent = compilation(dispatch, "", "", facts)
     assert (silent.registers_per_work_item, silent.local_memory_bytes, silent.private_bytes) == (None, 4096, 7)
 
@@ -117,7 +117,7 @@ def test_an_nvidia_device_is_described(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert present.clock_hz == 1.98e9
     assert present.timer_resolution_s == pytest.approx(1e-6)
     assert (present.pci_address, present.pci_id) == ("0000:9b:02.1", "10de:2335")
-    assert (present.wave_width, present.compute_capability) == (32, "9.0")
+    assert (present.wave_size, present.compute_capability) == (32, "9.0")
     assert present.extensions == ("cl_khr_fp64", "cl_nv_device_attribute_query")
     assert present.max_work_item_sizes == (1024, 1024, 64)
 
@@ -125,13 +125,13 @@ def test_an_nvidia_device_is_described(monkeypatch: pytest.MonkeyPatch, tmp_path
 def test_an_amd_device_is_described() -> None:
     place = SimpleNamespace(bus=-125, device=0, function=0)  # a signed byte in the vendor's structure
     present = describe(0, "AMD", "2.1", asked(TYPE=4, TOPOLOGY_AMD=place, PCIE_ID_AMD=0x744C, WAVEFRONT_WIDTH_AMD=32))
-    assert (present.pci_address, present.pci_id, present.wave_width) == ("0000:83:00.0", "1002:744c", 32)
+    assert (present.pci_address, present.pci_id, present.wave_size) == ("0000:83:00.0", "1002:744c", 32)
     assert present.compute_capability is None
 
 
 def test_queries_that_fail_leave_gaps_and_nothing_else() -> None:
     present = describe(0, "P", "1", asked())
-    assert (present.name, present.clock_hz, present.pci_id, present.wave_width) == ("", None, None, None)
+    assert (present.name, present.clock_hz, present.pci_id, present.wave_size) == ("", None, None, None)
     assert kind(asked(TYPE=1 << 4)) is None
     assert [kind(asked(TYPE=bits)) for bits in (2, 4, 8, 5)] == ["cpu", "gpu", "accelerator", "gpu"]
 

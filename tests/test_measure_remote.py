@@ -215,7 +215,7 @@ def test_what_is_sent_of_a_workload_fits_into_the_connection() -> None:
         with ours, Connection(os.dup(theirs.fileno())) as connection, theirs:
             theirs.setblocking(False)  # raises instead of waiting
             for measurement in report.measurements:
-                if measurement.key.workload_name == name:
+                if measurement.key.workload == name:
                     for _ in range(round(measurement.duration_s / driver_process._QUIET_S)):
                         connection.send(("progress", (f"{measurement.key}: {measurement.axis.label}", 0.123)))
                     connection.send(("item", measurement))

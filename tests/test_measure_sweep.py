@@ -396,7 +396,7 @@ def test_clocks_that_do_not_settle_are_waited_for_half_a_second_or_a_tenth_of_th
 def test_single_dispatches_shorter_than_the_timers_tick_are_a_reason() -> None:
     """One alone is none; a row of them would be a timer that stands still."""
     times = iter([0.0, 0.0, *[1e-6] * 40])
-    sweep = replace(CopyWorkload().sweep(100), alone=True)
+    sweep = replace(CopyWorkload().sweep(100), isolated=True)
     (point,) = measure(FakeBackend(seconds=lambda *_: next(times)), sweep=sweep).points
     assert point.skipped is None
     assert point.samples_s == pytest.approx([1e-6] * len(point.samples_s))
@@ -407,7 +407,7 @@ def test_single_dispatches_shorter_than_the_timers_tick_are_a_reason() -> None:
 
 def test_isolated_dispatches_are_taken_in_rounds_one_by_one() -> None:
     backend = noisy()
-    sweep = replace(CopyWorkload().sweep(100, 1000), alone=True)
+    sweep = replace(CopyWorkload().sweep(100, 1000), isolated=True)
     measured = measure(backend, sweep=sweep)
     assert [(p.dispatches_per_sample, p.method) for p in measured.points] == [(1, "event")] * 2
     first, second = (point.taken_at_s for point in measured.points)

@@ -110,7 +110,7 @@ def test_scattered_words_cost_whole_writes() -> None:
     (prediction,) = predict(device, access.Scatter(), FULL)
     rates = {point.point.parameters["stride"]: point.value for point in prediction.points}
 
-    assert prediction.points[-1].binding == "L2 writes"
+    assert prediction.points[-1].bottleneck == "L2 writes"
     assert rates[64] == pytest.approx(rates[32], rel=0.02)
     assert rates[32] == pytest.approx(4 * 0.25 * TOY.compute_units * TOY.clock_hz, rel=0.15)
     assert rates[1] > 4 * rates[32]

@@ -275,7 +275,7 @@ def test_an_empty_entry_validates_and_lists_every_field(capsys: Captured, monkey
 
     assert new("--empty").architecture.id == "generic_gpu"
     text = Path("drafts/new.yaml").read_text()
-    for field in ("flops", "far_latency", "bandwidth_extent", "efficiency", "groups_per_cycle", "pci_ids"):
+    for field in ("flops", "far_latency", "bandwidth_transition", "efficiency", "groups_per_cycle", "pci_ids"):
         assert f"# {field}: " in text or f"#   {field}: " in text
     capsys.readouterr()
     assert failure(capsys) == (

@@ -65,7 +65,7 @@ def test_cliffs_are_counted_located_and_enclosed(per_octave: int, noise: float, 
         for cliff, centre in zip(found, truth.centres, strict=True):
             errors.append(abs(np.log(cliff.midpoint.value) - centre))
             covered.append(cliff.midpoint.low <= np.exp(centre) <= cliff.midpoint.high)
-            assert cliff.departure.value <= cliff.midpoint.value <= cliff.arrival.value
+            assert cliff.onset.value <= cliff.midpoint.value <= cliff.end.value
 
     assert right >= 58
     assert np.quantile(errors, 0.95) < 0.4 * OCTAVE / per_octave
@@ -79,9 +79,9 @@ def test_departure_and_arrival_are_where_the_curve_leaves_and_reaches_its_platea
 
     (cliff,) = cliffs(u, z[None, :], np.zeros(len(u)), staircase(u, z, np.zeros(len(u))))
 
-    assert np.log(cliff.departure.value) == pytest.approx(5.0 - np.log(0.95), abs=0.01)
+    assert np.log(cliff.onset.value) == pytest.approx(5.0 - np.log(0.95), abs=0.01)
     assert np.log(cliff.midpoint.value) == pytest.approx(5.5, abs=0.01)
-    assert np.log(cliff.arrival.value) == pytest.approx(6.0 - np.log(1.05), abs=0.01)
+    assert np.log(cliff.end.value) == pytest.approx(6.0 - np.log(1.05), abs=0.01)
     assert cliff.midpoint.low is None
 
 

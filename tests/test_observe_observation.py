@@ -34,7 +34,7 @@ def measurement(
         for x in rng.permutation(sizes)
     ]
     return Measurement(
-        key=SweepKey(workload="memory", variant="read", sweep="working_set"),
+        key=SweepKey(family="memory", variant="read", sweep="working_set"),
         metric=metric,
         axis=Axis(quantity=quantity, label="size"),
         points=tuple(points),
@@ -80,7 +80,7 @@ def test_a_bandwidth_falls_and_a_latency_rises_at_the_same_cliff() -> None:
         cliff = {f.position: f for f in observation.features if f.feature == "cliff"}
         rates = [f for f in observation.features if f.feature == "rate"]
 
-        assert cliff.keys() == {"departure", "midpoint", "arrival"}
+        assert cliff.keys() == {"onset", "midpoint", "end"}
         for feature in cliff.values():
             assert feature.ci_low is not None
             assert feature.ci_high is not None
@@ -275,4 +275,4 @@ def test_a_stray_point_is_named_and_left_out() -> None:
 
     assert observation is not None
     assert any(warning.endswith(f"{odd:g}.") for warning in observation.warnings)
-    assert [f.position for f in observation.features if f.feature == "cliff"] == ["departure", "midpoint", "arrival"]
+    assert [f.position for f in observation.features if f.feature == "cliff"] == ["onset", "midpoint", "end"]

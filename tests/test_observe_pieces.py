@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
 from gpureport.observe import case_features, features_of_curve
-from gpureport.observe.corners import _slopes, _times, corner
 from gpureport.observe.crossings import crossing
 from gpureport.observe.cuts import LEAST_SPAN, TILT, Plateau, price
 from gpureport.observe.features import Curve, curve_features, without_launch
+from gpureport.observe.smooth_maximum import _slopes, _times, corner
 from gpureport.observe.staircase import beside, centre, staircase
 from gpureport.observe.statistics import (
     Estimate,

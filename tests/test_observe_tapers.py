@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from gpureport.observe import features_of_curve
-from gpureport.observe.corners import corner
 from gpureport.observe.cuts import Plateau
 from gpureport.observe.features import Curve, curve_features
+from gpureport.observe.smooth_maximum import corner
 from gpureport.observe.tapers import taper
 from gpureport.records.keys import Axis, Metric
 

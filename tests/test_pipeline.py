@@ -82,7 +82,7 @@ def test_a_kernel_that_does_not_build_is_a_result() -> None:
 def test_every_sweep_has_a_finding_that_compares_both() -> None:
     report = reports(FakeBackend(), Copy(), Again())[-1]
 
-    compared = {(f.variant, f.feature) for f in report.findings if f.predicted and f.observed}
+    compared = {(f.key.variant, f.feature) for f in report.findings if f.predicted and f.observed}
     assert {("copy", "rate"), ("again", "rate")} <= compared
 
 

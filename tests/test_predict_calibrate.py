@@ -8,7 +8,7 @@ from gpureport.predict import limits_of, predict_sweep
 from gpureport.predict.calibration.calibrate import calibrated
 from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.records.prediction import PredictedPoint, Prediction
-from gpureport.spec.models import Device, Extent
+from gpureport.spec.models import Device, Transition
 from gpureport.workloads.instructions.barrier import Barrier
 from gpureport.workloads.instructions.latency import Latency, SubGroupLatency
 from gpureport.workloads.instructions.rate import Rate, SubGroupRate
@@ -107,15 +107,15 @@ def test_the_rate_of_a_private_cache_is_taken_once_and_from_all_units() -> None:
     device = calibrated(TOY, [few, every], [_observed(few, {"L1": 0.5, "L2": 0.5}), _observed(every, {"L1": 0.8})])
 
     assert device.caches[0].bandwidth_bytes_per_cycle == pytest.approx(0.8 * 128)
-    assert device.caches[0].bandwidth_extent.midpoint == pytest.approx(TOY.caches[0].bandwidth_extent.midpoint)
-    assert device.provenance["caches.L1.bandwidth_extent"].kind == "measured"
+    assert device.caches[0].bandwidth_transition.midpoint == pytest.approx(TOY.caches[0].bandwidth_transition.midpoint)
+    assert device.provenance["caches.L1.bandwidth_transition"].kind == "measured"
     assert device.caches[1] == TOY.caches[1]
 
 
 def test_a_lone_dispatch_and_one_in_a_row_are_two_figures() -> None:
     """Traces are predicted by the one, everything else by the other."""
-    alone, row = _predicted(Queued())
-    device = calibrated(TOY, [alone, row], [_observed(alone, {"1 group": 1.5}), _observed(row, {"1 group": 2.0})])
+    isolated, row = _predicted(Queued())
+    device = calibrated(TOY, [isolated, row], [_observed(isolated, {"1 group": 1.5}), _observed(row, {"1 group": 2.0})])
 
     assert device.launch.single_s == pytest.approx(1.5 * TOY.launch.single_s)
     assert device.launch.batched_s == TOY.launch.batched_s
@@ -191,7 +191,7 @@ def test_dispatches_of_less_than_twenty_launches_do_not_show_the_rate_of_writes(
     points = tuple(
         p.model_copy(update={"time_s": launches * slow.launch.batched_s})
         for p in prediction.points
-        if p.binding.endswith(" writes")
+        if p.bottleneck.endswith(" writes")
     )
     alike = prediction.model_copy(update={"points": points})
     found = calibrated(slow, [alike], [_timed(alike, [p.time_s / 2 for p in points])])
@@ -224,9 +224,9 @@ def test_a_copy_says_where_kernels_that_write_leave_a_cache() -> None:
     device = calibrated(TOY, [prediction], [_sooner(prediction)])
     cache = device.caches[-1]
 
-    assert cache.written_extent is not None
-    assert cache.written_extent.midpoint == pytest.approx(0.7 * TOY.caches[-1].bandwidth_extent.midpoint)
-    assert cache.bandwidth_extent == TOY.caches[-1].bandwidth_extent
+    assert cache.write_transition is not None
+    assert cache.write_transition.midpoint == pytest.approx(0.7 * TOY.caches[-1].bandwidth_transition.midpoint)
+    assert cache.bandwidth_transition == TOY.caches[-1].bandwidth_transition
     read, copied = (
         next(p for p in _predicted(workload, device) if p.key.sweep == "working_set") for workload in (Read(), Copy())
     )
@@ -240,9 +240,9 @@ def test_a_copy_there_and_back_says_where_kernels_leave_a_cache_that_do_the_same
     device = calibrated(TOY, [prediction], [_sooner(prediction)])
     cache = device.caches[-1]
 
-    assert cache.written_extent is None
-    assert cache.ping_pong_extent is not None
-    assert cache.ping_pong_extent.midpoint == pytest.approx(0.7 * TOY.caches[-1].bandwidth_extent.midpoint)
+    assert cache.write_transition is None
+    assert cache.ping_pong_transition is not None
+    assert cache.ping_pong_transition.midpoint == pytest.approx(0.7 * TOY.caches[-1].bandwidth_transition.midpoint)
     back, there = (_midpoint(_predicted(workload, device)[0]) for workload in (PingPong(), Copy()))
     assert back == pytest.approx(0.7 * _midpoint(prediction), rel=0.02)
     assert there == pytest.approx(_midpoint(_predicted(Copy())[0]), rel=0.02)
@@ -251,17 +251,17 @@ def test_a_copy_there_and_back_says_where_kernels_leave_a_cache_that_do_the_same
 def test_reads_say_where_passes_in_order_leave_a_cache_that_lists_it() -> None:
     """What is known of other orders stays, and so does what is listed of writes, which a copy would show."""
     last = TOY.caches[-1]
-    ordered, written = (last.bandwidth_extent.model_copy(update={"midpoint": middle}) for middle in (0.9, 0.8))
-    cache = last.model_copy(update={"ordered_extent": ordered, "written_extent": written})
+    ordered, written = (last.bandwidth_transition.model_copy(update={"midpoint": middle}) for middle in (0.9, 0.8))
+    cache = last.model_copy(update={"cyclic_transition": ordered, "write_transition": written})
     listed = TOY.model_copy(update={"caches": (TOY.caches[0], cache)})
     prediction = next(p for p in _predicted(Read(), listed) if p.key.sweep == "working_set")
     found = calibrated(listed, [prediction], [_sooner(prediction)])
     now = found.caches[-1]
 
-    assert now.ordered_extent is not None
-    assert now.ordered_extent.midpoint == pytest.approx(0.7 * 0.9)
-    assert (now.bandwidth_extent, now.written_extent) == (cache.bandwidth_extent, written)
-    assert found.provenance["caches.L2.ordered_extent"].kind == "measured"
+    assert now.cyclic_transition is not None
+    assert now.cyclic_transition.midpoint == pytest.approx(0.7 * 0.9)
+    assert (now.bandwidth_transition, now.write_transition) == (cache.bandwidth_transition, written)
+    assert found.provenance["caches.L2.cyclic_transition"].kind == "measured"
 
 
 def _midpoint(prediction: Prediction) -> float:
@@ -333,24 +333,24 @@ def test_a_copy_of_four_times_the_last_cache_shows_the_share_of_the_bandwidth() 
 def test_each_position_of_a_cliff_moves_by_its_own_ratio() -> None:
     """Unless they would change places: then they stay one hundredth apart."""
     prediction = next(p for p in _predicted(Copy()) if p.key.sweep == "working_set")
-    extent = TOY.caches[-1].bandwidth_extent
+    transition = TOY.caches[-1].bandwidth_transition
 
-    def written(**ratios: float) -> Extent:
+    def written(**ratios: float) -> Transition:
         features = tuple(
             f.model_copy(update={"value": f.value * ratios.get(f.position, 1)}) for f in prediction.features
         )
         seen = _observed(prediction, {}).model_copy(update={"features": features})
-        found = calibrated(TOY, [prediction], [seen]).caches[-1].written_extent
+        found = calibrated(TOY, [prediction], [seen]).caches[-1].write_transition
         assert found is not None
         return found
 
-    moved = written(departure=0.8, midpoint=0.9, arrival=1.1)
-    assert moved.departure == pytest.approx(0.8 * extent.departure)
-    assert moved.midpoint == pytest.approx(0.9 * extent.midpoint)
-    assert moved.arrival == pytest.approx(1.1 * extent.arrival)
-    crossed = written(departure=1.4, midpoint=1.0, arrival=0.7)
-    assert crossed.departure == pytest.approx(0.99 * extent.midpoint)
-    assert crossed.arrival == pytest.approx(1.01 * extent.midpoint)
+    moved = written(onset=0.8, midpoint=0.9, end=1.1)
+    assert moved.onset == pytest.approx(0.8 * transition.onset)
+    assert moved.midpoint == pytest.approx(0.9 * transition.midpoint)
+    assert moved.end == pytest.approx(1.1 * transition.end)
+    crossed = written(onset=1.4, midpoint=1.0, end=0.7)
+    assert crossed.onset == pytest.approx(0.99 * transition.midpoint)
+    assert crossed.end == pytest.approx(1.01 * transition.midpoint)
 
 
 def test_each_level_has_a_latency_of_its_own() -> None:

@@ -52,11 +52,11 @@ def test_an_outlook_is_the_best_point_of_a_workload() -> None:
     assert set(found) == {"memory/read", "memory/latency"}
     read = next(p for p in predictions if str(p.key) == "memory/read/working_set")
     assert found["memory/read"].value == max(point.value for point in read.points)
-    assert found["memory/read"].binding == bound(best_point(read))
+    assert found["memory/read"].bottleneck == bound(best_point(read))
     latency = next(p for p in predictions if p.key.variant == "latency")
     assert found["memory/latency"].value == min(point.value for point in latency.points)
     assert found["memory/latency"].unit == "s"
-    assert found["memory/latency"].binding.startswith("latency of ")
+    assert found["memory/latency"].bottleneck.startswith("latency of ")
     for each in found.values():
         assert [cliff.value for cliff in each.cliffs] == sorted(cliff.value for cliff in each.cliffs)
 
@@ -90,7 +90,7 @@ def test_a_ratio_ends_at_that_of_the_memories() -> None:
     (copy,) = contrasts((TOY, other), _all(TOY, "memory/copy"), _all(other, "memory/copy"))
 
     assert copy.points[-1].ratio.value == pytest.approx(3.0, rel=0.1)  # of which the launch takes a little
-    assert copy.points[-1].first_binding == copy.points[-1].other_binding == "DRAM"
+    assert copy.points[-1].first_bottleneck == copy.points[-1].other_bottleneck == "DRAM"
     assert copy.points[0].ratio.value == pytest.approx(1.0, rel=0.05)
     values = [stretch.ratio.value for stretch in copy.stretches]
     assert len(values) > 1

@@ -16,7 +16,7 @@ from gpureport.records.keys import SweepKey
 from gpureport.workloads.model import Demand
 from tests.toy import TOY
 
-KEY = SweepKey(workload="family", variant="variant", sweep="sweep")
+KEY = SweepKey(family="family", variant="variant", sweep="sweep")
 CASES = [Case(TOY, Demand(256 * 2**i, (256,), (), {"int32": 1e6 * 2**i}), Resources(32)) for i in range(20)]
 
 

@@ -10,22 +10,22 @@ import numpy as np
 import pytest
 
 from gpureport.predict.model import (
-    THROUGHPUT_CORNER,
-    _extent,
+    THROUGHPUT_EXPONENT,
     _in_flight_bytes,
+    _transition,
     _write_time,
     corner,
     point_time,
 )
 from gpureport.predict.occupancy import Resources, occupancy
 from gpureport.spec.database import load_database
-from gpureport.spec.models import Device, Extent
+from gpureport.spec.models import Device, Transition
 from gpureport.workloads.model import Demand, Stream
 from tests.toy import L1, L2, MIB, TOY, toy
 
-ORDERED, WRITTEN, TO_AND_FRO = (Extent(departure=0.6, midpoint=middle, arrival=0.9) for middle in (0.75, 0.67, 0.8))
+ORDERED, WRITTEN, TO_AND_FRO = (Transition(onset=0.6, midpoint=middle, end=0.9) for middle in (0.75, 0.67, 0.8))
 CACHE = L2.model_copy(
-    update={"ordered_extent": ORDERED, "written_extent": WRITTEN, "ping_pong_extent": TO_AND_FRO},
+    update={"cyclic_transition": ORDERED, "write_transition": WRITTEN, "ping_pong_transition": TO_AND_FRO},
 )
 READ = Demand(
     work_items=256_000,
@@ -38,14 +38,14 @@ COPY = replace(READ, streams=(Stream("from", 2**20, 16, 16), Stream("to", 2**20,
 
 def test_passes_in_order_have_an_extent_of_their_own_and_so_have_writes() -> None:
     """Where a cache lists none, all leave it where any order does."""
-    assert _extent(CACHE, READ, overlapping=False) == ORDERED
-    assert _extent(CACHE, READ, overlapping=True) == CACHE.bandwidth_extent
-    assert _extent(CACHE, COPY, overlapping=False) == _extent(CACHE, COPY, overlapping=True) == WRITTEN
+    assert _transition(CACHE, READ, overlapping=False) == ORDERED
+    assert _transition(CACHE, READ, overlapping=True) == CACHE.bandwidth_transition
+    assert _transition(CACHE, COPY, overlapping=False) == _transition(CACHE, COPY, overlapping=True) == WRITTEN
     back = replace(COPY, ping_pong=True)
-    assert _extent(CACHE, back, overlapping=False) == TO_AND_FRO
-    assert _extent(CACHE.model_copy(update={"ping_pong_extent": None}), back, overlapping=False) == WRITTEN
+    assert _transition(CACHE, back, overlapping=False) == TO_AND_FRO
+    assert _transition(CACHE.model_copy(update={"ping_pong_transition": None}), back, overlapping=False) == WRITTEN
     for demand in (READ, COPY):
-        assert _extent(L2, demand, overlapping=False) == L2.bandwidth_extent
+        assert _transition(L2, demand, overlapping=False) == L2.bandwidth_transition
 
 
 def test_passes_overlap_if_groups_have_asked_for_all_data_before_they_end() -> None:
@@ -169,14 +169,14 @@ def test_the_extent_of_passes_in_order_is_that_of_the_simulation(entry: str) -> 
     """Reads take as long as the cache needs for all or memory for what it serves, whichever is longer."""
     device = load_database().device(entry)
     cache = device.caches[-1]
-    assert cache.ordered_extent is not None
+    assert cache.cyclic_transition is not None
     longer = device.level_bandwidth_bytes_per_s(cache) / _memory_bytes_per_s(device)
     sizes = [0.5 + 0.02 * i for i in range(26)]
     times = [_shares(size).missed * longer for size in sizes]
 
-    assert cache.ordered_extent.departure == pytest.approx(_where(sizes, times, 1 / 0.95), rel=0.05)
-    assert cache.ordered_extent.midpoint == pytest.approx(_where(sizes, times, longer**0.5), rel=0.03)
-    assert cache.ordered_extent.arrival == pytest.approx(_where(sizes, times, 0.95 * longer), rel=0.05)
+    assert cache.cyclic_transition.onset == pytest.approx(_where(sizes, times, 1 / 0.95), rel=0.05)
+    assert cache.cyclic_transition.midpoint == pytest.approx(_where(sizes, times, longer**0.5), rel=0.03)
+    assert cache.cyclic_transition.end == pytest.approx(_where(sizes, times, 0.95 * longer), rel=0.05)
 
 
 def test_the_extent_of_copies_is_that_of_the_simulation() -> None:
@@ -187,7 +187,7 @@ def test_the_extent_of_copies_is_that_of_the_simulation() -> None:
     """
     device = load_database().device("nvidia/h200_sxm")
     cache, rate = device.caches[-1], device.architecture.sector_writes_per_cycle
-    assert cache.written_extent is not None
+    assert cache.write_transition is not None
     assert rate is not None
     bandwidth = device.level_bandwidth_bytes_per_s(cache)
     writing = bandwidth / (rate * device.compute_units * device.clock_hz * cache.sector_bytes)
@@ -196,14 +196,14 @@ def test_the_extent_of_copies_is_that_of_the_simulation() -> None:
     def time(shares: _Shares) -> float:
         """Half of the writes cross: a quarter of all that a copy moves is what limits writes."""
         memory = (shares.missed + shares.written_back) * longer
-        return corner((1.0, shares.crossed / 0.25 * writing / 2, memory), THROUGHPUT_CORNER)
+        return corner((1.0, shares.crossed / 0.25 * writing / 2, memory), THROUGHPUT_EXPONENT)
 
     within = time(_Shares(crossed=0.25))
     sizes = [0.4 + 0.02 * i for i in range(30)]
     times = [time(_shares(size, order="copy")) for size in sizes]
 
-    assert cache.written_extent.departure == pytest.approx(_where(sizes, times, within / 0.95), rel=0.05)
-    assert cache.written_extent.midpoint == pytest.approx(_where(sizes, times, (within * longer) ** 0.5), rel=0.03)
+    assert cache.write_transition.onset == pytest.approx(_where(sizes, times, within / 0.95), rel=0.05)
+    assert cache.write_transition.midpoint == pytest.approx(_where(sizes, times, (within * longer) ** 0.5), rel=0.03)
 
 
 def _memory_bytes_per_s(device: Device) -> float:

@@ -17,23 +17,23 @@ from gpureport.predict.occupancy import Resources
 from gpureport.predict.residency import departed
 from gpureport.records.finding import Explanation
 from gpureport.records.keys import Axis, SweepKey
-from gpureport.spec.models import CpuOccupancy, Device, Extent
+from gpureport.spec.models import CpuOccupancy, Device, Transition
 from gpureport.workloads import all_workloads
 from gpureport.workloads.model import Demand, Stream, Sweep
 from tests.toy import KIB, L1, L2, TOY, toy
 
-KEY = SweepKey(workload="family", variant="variant", sweep="sweep")
+KEY = SweepKey(family="family", variant="variant", sweep="sweep")
 NAMES = [hypothesis.name for hypothesis in HYPOTHESES]
 
 
 LOOKED_UP = toy(lines_per_access=4.0)
 PIPED = toy(pipes={"ALU": ("int32", "shuffle")})
-CPU = toy(kind="cpu", wave_width=8, occupancy=CpuOccupancy(local_memory_bytes=32 * KIB)).model_copy(
+CPU = toy(kind="cpu", wave_size=8, occupancy=CpuOccupancy(local_memory_bytes=32 * KIB)).model_copy(
     update={"kind": "cpu", "compute_units": 8}
 )
-LATER = Extent(departure=1.2, midpoint=1.5, arrival=1.8)
+LATER = Transition(onset=1.2, midpoint=1.5, end=1.8)
 PARTED = toy(sector_writes_per_cycle=0.25).model_copy(
-    update={"caches": (L1, L2.model_copy(update={"ping_pong_extent": LATER}))}
+    update={"caches": (L1, L2.model_copy(update={"ping_pong_transition": LATER}))}
 )
 WHOLE = TOY.model_copy(update={"caches": (L1, L2.model_copy(update={"partitions": 1}))})
 SLOW = TOY.model_copy(update={"memory": TOY.memory.model_copy(update={"bandwidth_bytes_per_s": 4e11})})
@@ -87,7 +87,7 @@ def _in_place(items: int) -> Demand:
     return replace(demand, streams=tuple(replace(stream, buffer="one") for stream in demand.streams))
 
 
-def _alone(items: int) -> Demand:
+def _isolated(items: int) -> Demand:
     return replace(_resident(items), work_items=items, loaded=False)
 
 
@@ -104,7 +104,7 @@ SWEEPS = {
     "no carve-out": _over(TOY, AT_L1, lambda n: _resident(n, local_memory_bytes=48 * 1024)),
     "shared cores": _over(CPU, AT_L1, _resident),
     "caches keep": _over(TOY, AT_L1, lambda n: _resident(n, reused="dispatch")),
-    "caches forget": _over(TOY, MANY, _alone),
+    "caches forget": _over(TOY, MANY, _isolated),
     "caches copy": _over(TOY, MANY, lambda n: _resident(n, shared=False)),
     "caches divide": _over(TOY, AT_L1, _resident),
     "one buffer": _over(TOY, AT_L2, _copy),
@@ -159,7 +159,7 @@ def test_what_a_hypothesis_makes_is_explained_by_it(hypothesis: Hypothesis) -> N
     assert (explanation.hypothesis, explanation.outcome) == (hypothesis.name, "explained")
     assert explanation.error is not None
     assert explanation.error < 0.02 < explanation.base_error
-    assert hypothesis.claim in explanation.sentence
+    assert hypothesis.statement in explanation.sentence
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -200,7 +200,7 @@ def test_two_that_do_equally_well_are_both_named() -> None:
 
     assert explanation is not None
     assert explanation.outcome == "ambiguous"
-    assert all(hypothesis.claim in explanation.sentence for hypothesis in (eight, ten))
+    assert all(hypothesis.statement in explanation.sentence for hypothesis in (eight, ten))
 
 
 def _times(count: int, case: Case) -> list[Case]:
@@ -246,10 +246,10 @@ def test_a_case_knows_its_repeats_done_once() -> None:
 def test_a_dispatch_timed_by_itself_is_no_longer_lone_and_pays_its_launch_once() -> None:
     """Other launches than its own do not matter to it."""
     case = SWEEPS["no overlap"][-1]
-    alone = replace(case, demand=replace(case.demand, alone=True))
+    isolated = replace(case, demand=replace(case.demand, isolated=True))
 
-    assert vary.lone_launches(alone) == ()
-    both, in_a_row = (sum(part.time_s for part in vary.in_turn(each)) for each in (alone, case))
+    assert vary.isolated_launches(isolated) == ()
+    both, in_a_row = (sum(part.time_s for part in vary.in_turn(each)) for each in (isolated, case))
     assert both - in_a_row == pytest.approx(TOY.launch.single_s - TOY.launch.batched_s)
 
 
@@ -258,9 +258,11 @@ def test_a_whole_cache_serves_working_sets_up_to_its_capacity() -> None:
     (case,) = vary.whole_cache(SWEEPS["whole cache"][0])
 
     for cache in case.device.caches:
-        for extent in (cache.bandwidth_extent, cache.latency_extent, cache.written_extent):
-            assert extent
-            shares = [departed(size * cache.capacity_bytes, cache.capacity_bytes, extent) for size in (0.98, 1, 1.02)]
+        for transition in (cache.bandwidth_transition, cache.latency_transition, cache.write_transition):
+            assert transition
+            shares = [
+                departed(size * cache.capacity_bytes, cache.capacity_bytes, transition) for size in (0.98, 1, 1.02)
+            ]
             assert shares == pytest.approx([0.05, 0.5, 0.95])
 
 
@@ -313,7 +315,7 @@ def test_hypotheses_say_how_often_accesses_are_executed(name: str, expected: dic
 @pytest.mark.parametrize(("banks", "lanes", "conflicts"), [(16, 32, 16.0), (32, 8, 8.0), (64, 32, 32.0)])
 def test_conflicts_are_as_many_as_lanes_can_meet_in_one_bank(banks: int, lanes: int, conflicts: float) -> None:
     """Neither more than the lanes of a wave nor more than the banks."""
-    (case,) = _over(toy(local_memory_banks=banks, wave_width=lanes), [2048], _compute)
+    (case,) = _over(toy(local_memory_banks=banks, wave_size=lanes), [2048], _compute)
     (varied,) = vary.conflicts(case)
 
     assert varied.demand.local_conflicts == conflicts
@@ -335,8 +337,8 @@ def test_one_partition_of_two_holds_half_of_the_data() -> None:
     first, last = varied.device.caches
 
     assert (first.capacity_bytes, last.capacity_bytes) == (L1.capacity_bytes, L2.capacity_bytes / 2)
-    assert last.ping_pong_extent is None
-    assert last.bandwidth_extent == L2.bandwidth_extent
+    assert last.ping_pong_transition is None
+    assert last.bandwidth_transition == L2.bandwidth_transition
 
 
 def test_a_thread_has_half_of_a_core_of_two() -> None:

@@ -18,7 +18,14 @@ ASSUMED = Provenance(kind="assumed", source="a guess")
 SPEC = Provenance(kind="spec", source="a data sheet")
 DRAFT = TOY.model_copy(update={"provenance": dict.fromkeys(("caches.L1.capacity", "caches.L2.capacity"), ASSUMED)})
 CHASE = ("memory/latency",)
-PRIMITIVES = ("memory/latency", "memory/read_private", "memory/read", "memory/copy", "launch/groups", "launch/queued")
+MICROBENCHMARKS = (
+    "memory/latency",
+    "memory/read_private",
+    "memory/read",
+    "memory/copy",
+    "launch/groups",
+    "launch/queued",
+)
 
 
 def _with_l2(device: Device = DRAFT, **changes: Any) -> Device:
@@ -56,7 +63,7 @@ def test_every_figure_of_another_device_is_learned() -> None:
     memory = TOY.memory.model_copy(update={"latency_cycles": 1000, "bandwidth_bytes_per_s": 1.5e12})
     launch = TOY.launch.model_copy(update={"single_s": 7e-6, "batched_s": 3e-6, "groups_per_cycle": 0.5})
     real = DRAFT.model_copy(update={"caches": (fast, large), "memory": memory, "launch": launch})
-    found = _learned(real, PRIMITIVES)
+    found = _learned(real, MICROBENCHMARKS)
 
     truth = {
         "caches.L1.capacity": 256 * KIB,
@@ -173,9 +180,13 @@ def test_a_step_at_a_thirtieth_of_a_capacity_is_not_that_caches() -> None:
 
 def test_a_cache_that_the_draft_lacks_is_a_remark() -> None:
     """The draft knows of an L2 only; another 512 KiB cache lies before it."""
-    alone = DRAFT.model_copy(update={"caches": (L2.model_copy(update={"partitions": 1, "far_latency_cycles": None}),)})
-    real = alone.model_copy(update={"caches": (L1.model_copy(update={"capacity_bytes": 512 * KIB}), *alone.caches)})
-    found = _learned(real, CHASE, alone)
+    isolated = DRAFT.model_copy(
+        update={"caches": (L2.model_copy(update={"partitions": 1, "far_latency_cycles": None}),)}
+    )
+    real = isolated.model_copy(
+        update={"caches": (L1.model_copy(update={"capacity_bytes": 512 * KIB}), *isolated.caches)}
+    )
+    found = _learned(real, CHASE, isolated)
 
     also = [r for r in found.remarks if "also steps at" in r]
     assert len(also) == 1
@@ -185,7 +196,7 @@ def test_a_cache_that_the_draft_lacks_is_a_remark() -> None:
 
 
 def test_only_the_latency_tells_of_steps_that_answer_nothing() -> None:
-    alone = DRAFT.model_copy(update={"caches": (L2,)})
-    real = alone.model_copy(update={"caches": (L1, L2)})
+    isolated = DRAFT.model_copy(update={"caches": (L2,)})
+    real = isolated.model_copy(update={"caches": (L1, L2)})
 
-    assert not [r for r in _learned(real, ("memory/read",), alone).remarks if "also steps" in r]
+    assert not [r for r in _learned(real, ("memory/read",), isolated).remarks if "also steps" in r]

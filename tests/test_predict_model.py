@@ -14,7 +14,7 @@ from gpureport.predict.occupancy import Resources
 from gpureport.predict.residency import Level, departed, latency_levels, staircase
 from gpureport.records.features import CurveFeature
 from gpureport.records.keys import Axis
-from gpureport.spec.models import Cache, Extent
+from gpureport.spec.models import Cache, Transition
 from gpureport.workloads import all_workloads
 from gpureport.workloads.memory.stream import Copy
 from gpureport.workloads.model import Demand, Stream, Workload
@@ -53,9 +53,9 @@ def test_write_allocation_fetches_what_is_overwritten() -> None:
     ("record", "used", "granule", "touched"),
     [(32, 16, 32, 32), (64, 16, 32, 32), (64, 40, 32, 64), (16, 8, 32, 16), (128, 4, 64, 64), (4, 4, 32, 4)],
 )
-def test_whole_granules_are_touched(record: int, used: int, granule: int, touched: int) -> None:
+def test_whole_granules_are_touched(record: int, used: int, granularity: int, touched: int) -> None:
     """Records are aligned; a granule shared by records counts once."""
-    assert traffic.touched_bytes(Stream("a", 10, record, used), granule) == 10 * touched
+    assert traffic.touched_bytes(Stream("a", 10, record, used), granularity) == 10 * touched
 
 
 def test_corner_is_soft_and_no_less_than_the_largest() -> None:
@@ -109,7 +109,7 @@ def test_memory_bound_time_is_traffic_over_bandwidth() -> None:
     """1 GiB at 0.9 TB/s, and the launch."""
     found = point_time(TOY, _copy(1024), FREE)
 
-    assert found.binding == "DRAM"
+    assert found.bottleneck == "DRAM"
     assert found.ceilings_s["DRAM"] == pytest.approx(1024 * MIB / 0.9e12)
     assert found.time_s == pytest.approx(2e-6 + 1024 * MIB / 0.9e12, rel=0.01)
 
@@ -148,12 +148,12 @@ def test_classes_of_one_pipe_wait_for_each_other() -> None:
     )
     found = point_time(device, demand, FREE)
 
-    assert (found.binding, found.ceilings_s["ALU"]) == ("ALU", pytest.approx(2e-3))
+    assert (found.bottleneck, found.ceilings_s["ALU"]) == ("ALU", pytest.approx(2e-3))
     assert found.ceilings_s["int32"] == found.ceilings_s["ballot"] == pytest.approx(1e-3)
     assert found.time_s == pytest.approx(2e-3, rel=0.01)
-    alone = point_time(device, replace(demand, operations={"int32": 6.4e9}), FREE)
-    assert alone.binding == "int32"
-    assert "ALU" not in alone.ceilings_s
+    isolated = point_time(device, replace(demand, operations={"int32": 6.4e9}), FREE)
+    assert isolated.bottleneck == "int32"
+    assert "ALU" not in isolated.ceilings_s
 
 
 def test_a_processor_takes_branching_work_items_in_turn_but_barriers_always() -> None:
@@ -205,7 +205,7 @@ def test_tiny_groups_are_bound_by_their_start() -> None:
     demand = Demand(work_items=32 * 10**6, work_group=(32,), operations={"int32": 1.0})
     found = point_time(TOY, demand, FREE)
 
-    assert (found.binding, found.ceilings_s["groups"]) == ("groups", pytest.approx(1e-3))
+    assert (found.bottleneck, found.ceilings_s["groups"]) == ("groups", pytest.approx(1e-3))
 
 
 def test_bank_conflicts_multiply_local_accesses() -> None:
@@ -266,7 +266,7 @@ def test_columns_touch_a_line_for_each_lane() -> None:
 
 def test_extents_are_ordered() -> None:
     """A degenerate extent is a sharp step, not a division by zero."""
-    sharp = Extent(departure=1.0, midpoint=1.0, arrival=1.0)
+    sharp = Transition(onset=1.0, midpoint=1.0, end=1.0)
 
     assert departed(0.999, 1.0, sharp) == 0.0
     assert departed(1.001, 1.0, sharp) == 1.0

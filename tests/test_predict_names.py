@@ -22,7 +22,7 @@ from gpureport.records.features import CurveFeature
 from gpureport.records.keys import Axis, Metric, PointKey
 from gpureport.records.prediction import PredictedPoint
 from gpureport.records.provenance import Provenance
-from gpureport.spec.models import AmdOccupancy, Device, Extent
+from gpureport.spec.models import AmdOccupancy, Device, Transition
 from gpureport.workloads import all_workloads, select
 from tests.toy import APPLE_RULES, KIB, L1, L2, MIB, RDNA3_RULES, TOY, toy
 
@@ -30,10 +30,16 @@ SIZES, ITEMS = Axis(quantity="working_set", label="size"), Axis(quantity="work_i
 RATE, TIME = Metric(kind="rate", unit="B", label="rate"), Metric(kind="time", unit="load", label="latency")
 
 
-def _point(size: float, value: float, level: str, binding: str, **changes: Any) -> PredictedPoint:
+def _point(size: float, value: float, level: str, bottleneck: str, **changes: Any) -> PredictedPoint:
     key = PointKey(label=f"{size:g}", parameters={}, work=size, work_items=int(size), working_set_bytes=size, x=size)
     return PredictedPoint(
-        point=key, time_s=size / value, value=value, ceilings_s={binding: 1.0}, binding=binding, level=level, **changes
+        point=key,
+        time_s=size / value,
+        value=value,
+        ceilings_s={bottleneck: 1.0},
+        bottleneck=bottleneck,
+        level=level,
+        **changes,
     )
 
 
@@ -73,19 +79,19 @@ def test_over_work_items_a_plateau_is_called_by_what_binds_it() -> None:
     assert [f.level for f in named([_plateau(1.0), _plateau(9.0)], ITEMS, points, TOY)] == ["launch", "DRAM"]
 
 
-@pytest.mark.parametrize(("binding", "level"), [("latency", "L2 near"), ("L2", "L2")])
-def test_only_latency_knows_the_near_partition(binding: str, level: str) -> None:
+@pytest.mark.parametrize(("bottleneck", "level"), [("latency", "L2 near"), ("L2", "L2")])
+def test_only_latency_knows_the_near_partition(bottleneck: str, level: str) -> None:
     """Its cliff lies at half of the capacity: to bandwidth that is too early for any cache but L2."""
-    points = [_point(2.0**i, 1.0, "L2 near", binding) for i in range(20, 30)]
+    points = [_point(2.0**i, 1.0, "L2 near", bottleneck) for i in range(20, 30)]
 
     assert [f.level for f in named([_plateau(1.0)], SIZES, points, TOY)] == [level]
     (step,) = named([_cliff(33 * MIB)], SIZES, points, TOY)
-    assert step.level == ("L2 near" if binding == "latency" else "step at 33 MiB")
+    assert step.level == ("L2 near" if bottleneck == "latency" else "step at 33 MiB")
 
 
 def test_a_plateau_has_the_name_of_the_cliff_that_ends_it() -> None:
     points = [_point(2.0**i, 7.0, "DRAM", "DRAM") for i in range(20, 30)]
-    features = [_cliff(60 * MIB, "departure"), _cliff(66 * MIB), _cliff(90 * MIB, "arrival"), _plateau(7.0)]
+    features = [_cliff(60 * MIB, "onset"), _cliff(66 * MIB), _cliff(90 * MIB, "end"), _plateau(7.0)]
     taper = CurveFeature(feature="taper", position="n90", level="device", value=1.0, unit="work-items")
     peak = _plateau(3.0, "device").model_copy(update={"position": "peak"})
     case = _plateau(3.0, "add").model_copy(update={"position": "case"})
@@ -97,8 +103,8 @@ def test_a_plateau_has_the_name_of_the_cliff_that_ends_it() -> None:
 def test_the_nearest_cache_counts_on_the_logarithmic_axis() -> None:
     """Between 4 and 64 MiB the border lies at 16 MiB; no curve leaves a cache before its extents begin."""
     small = L2.model_copy(update={"name": "L2", "capacity_bytes": 4 * MIB})
-    early = Extent(departure=0.1, midpoint=0.5, arrival=1.25)
-    large = L2.model_copy(update={"name": "L3", "bandwidth_extent": early})
+    early = Transition(onset=0.1, midpoint=0.5, end=1.25)
+    large = L2.model_copy(update={"name": "L3", "bandwidth_transition": early})
     device = TOY.model_copy(update={"caches": (small, large)})
     points = [_point(2.0**i, 1.0, "L2", "L2") for i in range(20, 30)]
 
@@ -125,11 +131,11 @@ def _factor(feature: CurveFeature, axis: Axis, metric: Metric, points: list[Pred
 
 FACTS = (
     ("caches.L2.capacity", "assumed", 0.3),
-    ("caches.L2.bandwidth_extent", "assumed", 0.4),
-    ("caches.L2.written_extent", "derived", 0.2),
-    ("caches.L2.latency_extent", "assumed", 0.1),
+    ("caches.L2.bandwidth_transition", "assumed", 0.4),
+    ("caches.L2.write_transition", "derived", 0.2),
+    ("caches.L2.latency_transition", "assumed", 0.1),
     ("caches.L1.capacity", "assumed", 0.5),
-    ("caches.L1.bandwidth_extent", "here", 0.01),
+    ("caches.L1.bandwidth_transition", "here", 0.01),
 )
 """Path, kind and relative deviation."""
 
@@ -238,7 +244,7 @@ def test_sweeps_over_work_groups_frames_and_nothing_are_not_shown() -> None:
 
 
 @pytest.mark.parametrize(
-    ("binding", "level", "moved", "text"),
+    ("bottleneck", "level", "moved", "text"),
     [
         ("latency", "L2", 8.0, "latency of L2"),
         ("latency", "", 8.0, "latency"),
@@ -246,8 +252,8 @@ def test_sweeps_over_work_groups_frames_and_nothing_are_not_shown() -> None:
         ("DRAM", "L2", 8.0, "DRAM"),
     ],
 )
-def test_only_waiting_for_memory_names_the_level(binding: str, level: str, moved: float, text: str) -> None:
-    assert bound(_point(1.0, 1.0, level, binding, memory_bytes=moved)) == text
+def test_only_waiting_for_memory_names_the_level(bottleneck: str, level: str, moved: float, text: str) -> None:
+    assert bound(_point(1.0, 1.0, level, bottleneck, memory_bytes=moved)) == text
 
 
 # Contrasts
@@ -258,7 +264,7 @@ def test_a_line_is_interpolated_between_its_sizes_and_constant_beyond() -> None:
         x=np.log([1.0, 4.0, 64.0]),
         rate=np.array([1.0, 2.0, 5.0]),
         moved=np.array([[0.0, 1.0], [0.2, 1.0], [0.4, 3.0]]),
-        bindings=("a", "b", "c"),
+        bottlenecks=("a", "b", "c"),
         labels=("1", "4", "64"),
     )
 
@@ -313,7 +319,7 @@ def test_one_figure_is_that_of_one_architecture_from_one_source() -> None:
 
 def _ratio_point(x: float, value: float, first: str = "DRAM", other: str = "DRAM") -> RatioPoint:
     ratio = Ratio(value=value, ci_low=value / 2, ci_high=2 * value)
-    return RatioPoint(x=x, label=f"{x:g}", ratio=ratio, first_binding=first, other_binding=other)
+    return RatioPoint(x=x, label=f"{x:g}", ratio=ratio, first_bottleneck=first, other_bottleneck=other)
 
 
 def test_stretches_are_cut_where_what_binds_changes_and_joined_where_the_ratio_stays() -> None:
@@ -328,7 +334,7 @@ def test_stretches_are_cut_where_what_binds_changes_and_joined_where_the_ratio_s
         _ratio_point(64, 2.5, "L2", "DRAM"),
         _ratio_point(128, 1.9, "DRAM", "DRAM"),
     ]
-    found = [(s.start, s.end, s.ratio.value, s.first_binding, s.other_binding) for s in _stretches(points)]
+    found = [(s.start, s.end, s.ratio.value, s.first_bottleneck, s.other_bottleneck) for s in _stretches(points)]
 
     assert found == [(1, 8, 1.2, "launch", "launch"), (16, 64, 2.5, "L2", "DRAM"), (128, 128, 1.9, "DRAM", "DRAM")]
     assert [(s.start, s.end) for s in _stretches(points[:3])] == [(1, 4)]
@@ -409,15 +415,15 @@ def test_only_a_cache_in_parts_of_two_latencies_is_two_levels(
 
 
 def test_no_data_have_left_no_cache() -> None:
-    extent = Extent(departure=0.8, midpoint=1.0, arrival=1.25)
+    transition = Transition(onset=0.8, midpoint=1.0, end=1.25)
 
-    assert departed(0.0, 64.0, extent) == 0.0
-    assert departed(1.0, 0.0, extent) == departed(0.0, 0.0, extent) == 1.0
-    assert [departed(x, 64.0, extent) for x in (1.0, 64 * 0.8, 64.0, 80.0, 1e3)] == pytest.approx(
+    assert departed(0.0, 64.0, transition) == 0.0
+    assert departed(1.0, 0.0, transition) == departed(0.0, 0.0, transition) == 1.0
+    assert [departed(x, 64.0, transition) for x in (1.0, 64 * 0.8, 64.0, 80.0, 1e3)] == pytest.approx(
         [0, 0.05, 0.5, 0.95, 1]
     )
-    assert departed(64 * 0.8**0.5, 64.0, extent) == pytest.approx(0.275)
-    assert departed(64 * 1.25**0.5, 64.0, extent) == pytest.approx(0.725)
+    assert departed(64 * 0.8**0.5, 64.0, transition) == pytest.approx(0.275)
+    assert departed(64 * 1.25**0.5, 64.0, transition) == pytest.approx(0.725)
 
 
 def test_all_limits_of_a_device_are_listed_from_the_outside_in() -> None:

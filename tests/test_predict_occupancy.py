@@ -20,11 +20,11 @@ from tests.toy import (
 
 TURING = ARCHITECTURE.model_copy(update={"occupancy": TURING_RULES})
 RDNA3 = ARCHITECTURE.model_copy(update={"occupancy": RDNA3_RULES})
-RDNA3_WAVE64 = RDNA3.model_copy(update={"wave_width": 64})
-GEN9 = ARCHITECTURE.model_copy(update={"occupancy": GEN9_RULES, "wave_width": 16, "max_work_group": 256})
+RDNA3_WAVE64 = RDNA3.model_copy(update={"wave_size": 64})
+GEN9 = ARCHITECTURE.model_copy(update={"occupancy": GEN9_RULES, "wave_size": 16, "max_work_group": 256})
 APPLE = ARCHITECTURE.model_copy(update={"occupancy": APPLE_RULES})
-MALI = ARCHITECTURE.model_copy(update={"occupancy": MALI_RULES, "wave_width": 16})
-ADRENO = ARCHITECTURE.model_copy(update={"occupancy": ADRENO_RULES, "wave_width": 128})
+MALI = ARCHITECTURE.model_copy(update={"occupancy": MALI_RULES, "wave_size": 16})
+ADRENO = ARCHITECTURE.model_copy(update={"occupancy": ADRENO_RULES, "wave_size": 128})
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpureport.predict.model import (
-    _alone,
     _busy_share,
     _group_time,
-    _held_bytes,
+    _isolated,
     _issue_time,
     _latency_corner,
     _memory_time,
@@ -20,6 +19,7 @@ from gpureport.predict.model import (
     _pipe_times,
     _rounds,
     _unevenly,
+    _usable_bytes,
     _write_time,
     corner,
     point_time,
@@ -40,7 +40,7 @@ WRITES = {"sector_writes_per_cycle": 0.5, "line_writes_per_cycle": 0.25}
 
 
 CPU = toy(kind="cpu", occupancy=CpuOccupancy(local_memory_bytes=32 * KIB)).model_copy(update={"kind": "cpu"})
-GEN9 = toy(occupancy=GEN9_RULES, wave_width=16, max_work_group=256).model_copy(update={"compute_units": 24})
+GEN9 = toy(occupancy=GEN9_RULES, wave_size=16, max_work_group=256).model_copy(update={"compute_units": 24})
 HOLD_ALL, L2_HOLDS = (1e15, 1e15), (0.0, 1e15)
 """What L1 and L2 hold."""
 
@@ -131,27 +131,27 @@ def test_latency_comes_once_a_round() -> None:
 def test_a_lone_group_waits_for_its_loads_one_after_another() -> None:
     """Three rounds at 800 loaded cycles x 2, and two of neighbours' data at L2's 256, which no load slows down."""
     demand = of_groups(1, memory_chain=3.0, cached_chain=2.0, chain={"shuffle": 10.0, "local": 2.0})
-    alone = _alone(TOY, demand, 800.0, {})
+    isolated = _isolated(TOY, demand, 800.0, {})
 
-    assert alone.loads_s == pytest.approx((3 * 800 * 2 + 2 * 256) * 1e-9)
-    assert alone.instructions_s == pytest.approx((10 * 24 + 2 * 29) * 1e-9)
-    assert alone.time_s == pytest.approx(alone.loads_s + alone.instructions_s)
-    assert _alone(TOY, replace(demand, loaded=False), 800.0, {}).loads_s == pytest.approx((3 * 800 + 2 * 256) * 1e-9)
+    assert isolated.loads_s == pytest.approx((3 * 800 * 2 + 2 * 256) * 1e-9)
+    assert isolated.instructions_s == pytest.approx((10 * 24 + 2 * 29) * 1e-9)
+    assert isolated.time_s == pytest.approx(isolated.loads_s + isolated.instructions_s)
+    assert _isolated(TOY, replace(demand, loaded=False), 800.0, {}).loads_s == pytest.approx((3 * 800 + 2 * 256) * 1e-9)
 
 
 def test_without_a_shared_cache_neighbours_bring_nothing() -> None:
     """Rounds of neighbours' data cost nothing where no cache that all units share is known."""
     device = TOY.model_copy(update={"caches": (L1,)})
 
-    assert _alone(device, of_groups(1, cached_chain=2.0), 800.0, {}).loads_s == 0.0
+    assert _isolated(device, of_groups(1, cached_chain=2.0), 800.0, {}).loads_s == 0.0
 
 
 def test_a_lone_group_issues_or_waits_whichever_takes_longer() -> None:
     """A chain of 100 x 4 cycles hides behind an issue of 1 us, one of 1000 x 4 does not."""
     short, long = (of_groups(1, chain={"int32": n}) for n in (100.0, 1000.0))
 
-    assert _alone(TOY, short, 0.0, {"int32": 1e-6}).instructions_s == pytest.approx(1e-6)
-    assert _alone(TOY, long, 0.0, {"int32": 1e-6}).instructions_s == pytest.approx(4e-6)
+    assert _isolated(TOY, short, 0.0, {"int32": 1e-6}).instructions_s == pytest.approx(1e-6)
+    assert _isolated(TOY, long, 0.0, {"int32": 1e-6}).instructions_s == pytest.approx(4e-6)
 
 
 @pytest.mark.parametrize(
@@ -396,8 +396,8 @@ def test_a_barrier_keeps_local_memory_from_other_work() -> None:
 
     assert _operation_times(TOY, demand)["local"] == pytest.approx(1e-6)
     assert _operation_times(toy(barrier_cycles=3.0), demand)["local"] == pytest.approx(4e-6)
-    alone = of_groups(100, 64, operations={"barrier": 100 * 1000 * 64.0})
-    assert _operation_times(toy(barrier_cycles=3.0), alone)["local"] == pytest.approx(3e-6)
+    isolated = of_groups(100, 64, operations={"barrier": 100 * 1000 * 64.0})
+    assert _operation_times(toy(barrier_cycles=3.0), isolated)["local"] == pytest.approx(3e-6)
 
 
 def test_conflicts_and_lines_do_not_mix() -> None:
@@ -438,7 +438,7 @@ def test_caches_hold_what_is_found_again(changes: dict[str, Any], held: tuple[fl
     """50 groups on 50 units: their caches add up only where each has its own data."""
     demand = of_groups(50, **changes)
 
-    assert _held_bytes(TOY, demand, occupancy(TOY.architecture, (256,), FREE)) == held
+    assert _usable_bytes(TOY, demand, occupancy(TOY.architecture, (256,), FREE)) == held
 
 
 # Properties
@@ -490,7 +490,7 @@ def test_a_device_without_caches_is_bound_by_memory() -> None:
     bare = TOY.model_copy(update={"caches": ()})
     found = point_time(bare, of_groups(4000, streams=(Stream("a", 2**22, 16, 16),)), FREE)
 
-    assert (found.level, found.binding) == ("DRAM", "DRAM")
+    assert (found.level, found.bottleneck) == ("DRAM", "DRAM")
     assert found.ceilings_s["DRAM"] == pytest.approx(2**26 / 0.98e12)
 
 

@@ -63,11 +63,11 @@ def test_groups_that_only_write_take_what_passes_between_them() -> None:
 def test_a_group_that_leaves_no_room_for_another_is_disturbed_by_nobody() -> None:
     """Its successors never run beside it: what it issues and what it waits for stay its own."""
     demand = of_groups(400, 1024, operations={"int32": 400 * 1024 * 4000.0}, chain={"int32": 15_995.0, "barrier": 1.0})
-    alone, beside = (point_time(NO_LAUNCH_RATE, demand, resources) for resources in (LARGE, FREE))
+    isolated, beside = (point_time(NO_LAUNCH_RATE, demand, resources) for resources in (LARGE, FREE))
 
-    assert (alone.occupancy.groups_per_compute_unit, beside.occupancy.groups_per_compute_unit) == (1, 2)
-    assert alone.ceilings_s["int32"] == alone.ceilings_s["latency"] == pytest.approx(4 * 64e-6)
-    assert alone.time_s == pytest.approx(2e-6 + 4 * 64e-6)
+    assert (isolated.occupancy.groups_per_compute_unit, beside.occupancy.groups_per_compute_unit) == (1, 2)
+    assert isolated.ceilings_s["int32"] == isolated.ceilings_s["latency"] == pytest.approx(4 * 64e-6)
+    assert isolated.time_s == pytest.approx(2e-6 + 4 * 64e-6)
 
 
 def test_memory_is_shared_even_then() -> None:

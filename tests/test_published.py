@@ -93,8 +93,8 @@ def test_local_memory_keeps_all_but_the_resident_away(record: Published, databas
         if series.sweep.name != "resident":
             continue
         for parameters, compiled in zip(series.sweep.points, series.compiled, strict=True):
-            alone = type(series.sweep)("resident", series.sweep.axis, (parameters,), "")
-            prediction = predict_sweep(device, series.workload, alone, "specification", (compiled,))
+            isolated = type(series.sweep)("resident", series.sweep.axis, (parameters,), "")
+            prediction = predict_sweep(device, series.workload, isolated, "specification", (compiled,))
             groups = prediction.occupancy[0].groups_per_compute_unit
             assert groups * parameters["local"] * device.compute_units == parameters["resident"]
             assert prediction.points[0].point.x == prediction.points[0].point.work_items == parameters["resident"]
@@ -121,8 +121,8 @@ def test_a_dispatch_may_have_been_timed_by_itself(written: Callable[[str], Path]
     (row,), (lone,) = (load(written(f"{text}{GOOD}")).series for text in ("", "alone: true\n"))
     first, second = (predict_sweep(device, s.workload, s.sweep, "specification", s.compiled) for s in (row, lone))
 
-    assert lone.sweep.alone
-    assert not row.sweep.alone
+    assert lone.sweep.isolated
+    assert not row.sweep.isolated
     saved = device.launch.batched_s - device.launch.single_s
     assert saved > 0
     for one, other in zip(first.points, second.points, strict=True):

@@ -10,7 +10,7 @@ from gpureport.cli import main
 from gpureport.records.finding import Verdict
 from gpureport.records.report import Report, load_report, save_report
 from gpureport.report.render import render_html
-from gpureport.report.run.claims import claims_table
+from gpureport.report.run.statements import statements_table
 from gpureport.results.opening import open_report
 from gpureport.results.published import load
 from gpureport.results.replay import published_result, report_result
@@ -60,21 +60,21 @@ def test_a_record_becomes_a_report(name: str, device: str) -> None:
     report = opened(name)
 
     assert report.publication is not None
-    assert report.publication.claims
+    assert report.publication.statements
     assert (report.device.id, report.machine, report.evidence, report.timings) == (device, None, (), ())
     assert {p.kind for p in report.predictions} == {"specification"}
     assert len(report.predictions) == len(report.observations) == len(report.measurements) > 0
     assert all(p.ci_low == p.value == p.ci_high for o in report.observations for p in o.points)
     assert all(f.ci_low is f.ci_high is None for f in report.findings)
-    off = {f"{f.workload}/{f.variant}/{f.sweep}" for f in report.findings if not f.verdict.as_predicted}
+    off = {str(f.key) for f in report.findings if not f.verdict.as_predicted}
     assert {str(explanation.key) for explanation in report.explanations} <= off
 
     page = unescape(render_html(report)).replace("<wbr>", "")
     assert "Published results,</strong> measured by somebody else" in page
     for text in (report.publication.citation, report.publication.url, *report.publication.notes):
         assert text in page
-    for claim in report.publication.claims:
-        assert f"{claim.says} ({claim.where})" in page
+    for statement in report.publication.statements:
+        assert f"{statement.says} ({statement.where})" in page
     text = page.partition("</style>")[2].partition("</style>")[2]
     assert not [never for never in NEVER if never in text]
 
@@ -85,12 +85,12 @@ def test_claims_stand_beside_predictions_and_reasons() -> None:
     transposes = opened("hd_520_bit_transpose")
     assert life.publication
     assert transposes.publication
-    rows = claims_table(life, life.publication).rows
-    others = claims_table(transposes, transposes.publication).rows
+    rows = statements_table(life, life.publication).rows
+    others = statements_table(transposes, transposes.publication).rows
 
     assert rows[0][1].startswith("bytes, 128 x 1: 26.0 ms published, ")
     assert rows[1][2].endswith("instead of 10. They agree.")
-    assert others[3][1:] == ("Nothing that is predicted here.", transposes.publication.claims[3].remark)
+    assert others[3][1:] == ("Nothing that is predicted here.", transposes.publication.statements[3].remark)
     assert all(says and values and reasons for says, values, reasons in (*rows, *others))
 
 
@@ -98,7 +98,7 @@ def test_a_claim_about_one_point_is_compared_there() -> None:
     """With the time of that point alone; one about the size of groups with the spread of times over sizes."""
     particles = opened("rx_7900_xt_particles")
     assert particles.publication
-    half, _, four, groups = (row[1:] for row in claims_table(particles, particles.publication).rows)
+    half, _, four, groups = (row[1:] for row in statements_table(particles, particles.publication).rows)
 
     assert half[0].startswith("structs32, 2^19 (32 MiB): 15.1 µs published, ")
     assert four[0].startswith("structs32, 2^22 (256 MiB): 564 µs published, ")

@@ -62,14 +62,14 @@ def test_a_family_is_drawn_a_panel_a_variant(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("MPLBACKEND", "agg")
     frames = ReportFrames(REPORT)
     first = next(o for o in REPORT.observations if o.axis.quantity == "working_set")
-    grid = frames.plot(first.key.workload, first.key.sweep)
+    grid = frames.plot(first.key.family, first.key.sweep)
 
     assert set(grid.axes_dict) == {
         o.key.variant
         for o in REPORT.observations
-        if (o.key.workload, o.key.sweep) == (first.key.workload, first.key.sweep)
+        if (o.key.family, o.key.sweep) == (first.key.family, first.key.sweep)
     }
-    axes = frames.plot(f"{first.key.workload}/{first.key.variant}", first.key.sweep).axes_dict[first.key.variant]
+    axes = frames.plot(first.key.family, first.key.sweep).axes_dict[first.key.variant]
     line, *_, marks = axes.get_lines()
     assert len(line.get_xdata()) == len(marks.get_xdata()) == len(first.points)
     assert axes.get_title().startswith(f"{first.key.variant} (")
@@ -121,7 +121,7 @@ def test_frames_of_nothing_have_their_columns() -> None:
     frames = ReportFrames(REPORT.model_copy(update={"findings": (), "measurements": (), "observations": ()}))
 
     assert frames.findings.query("verdict == 'agrees'").empty
-    assert list(frames.samples.columns) == ["workload", "variant", "sweep", "point", "taken_at_s", "time_s"]
+    assert list(frames.samples.columns) == ["family", "variant", "sweep", "point", "taken_at_s", "time_s"]
 
 
 def test_a_comparison_has_a_row_for_each_standing_and_difference() -> None:
@@ -139,7 +139,7 @@ def test_a_comparison_has_a_row_for_each_standing_and_difference() -> None:
     several = gpureport.compare({"a": [one, one], "b": one}, minimum_effect=0.5)
     assert list(several.machines["runs"]) == [2, 1]
     assert several.comparison.minimum_effect == 0.5
-    joined = pd.merge(one.findings, beside.differences, on=["workload", "variant", "sweep"])
+    joined = pd.merge(one.findings, beside.differences, on=["family", "variant", "sweep"])
     assert len(joined) >= len(one.findings) > 0
     assert set(beside.landmarks.columns) == {*Landmark.model_fields, "variant"}
 

@@ -62,7 +62,7 @@ POINT = ("measurements", 0, "points", 0)
         ("machine", "memory_bytes"),
         ("device", "clock_hz"),
         ("device", "launch", "single_s"),
-        ("device", "caches", 0, "latency_extent", "midpoint"),
+        ("device", "caches", 0, "latency_transition", "midpoint"),
     ],
     ids=lambda path: ".".join(map(str, path)),
 )
@@ -74,7 +74,7 @@ def test_a_number_that_cannot_be_is_refused(path: Steps, value: object, data: di
     with pytest.raises(InputError) as caught:
         load_report(tmp_path)
     field = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(".")
-    assert f": {field.partition('_extent')[0]}" in str(caught.value)
+    assert f": {field.partition('_transition')[0]}" in str(caught.value)
     assert len(str(caught.value)) < 300
 
 
@@ -93,7 +93,7 @@ def test_no_time_and_no_work_are_none(path: Steps, data: dict[str, Any], tmp_pat
     [
         ((*POINT, "taken_at_s"), [1.0], "must have as many values in taken_at_s as in samples_s, or none"),
         (
-            ("device", "caches", 0, "latency_extent", "midpoint"),
+            ("device", "caches", 0, "latency_transition", "midpoint"),
             9,
             "must ascend from onset .departure. through",
         ),
@@ -104,10 +104,10 @@ def test_no_time_and_no_work_are_none(path: Steps, data: dict[str, Any], tmp_pat
                 **dict.fromkeys(("simds", "max_waves_per_simd", "max_vector_registers", "max_groups"), 4),
                 "rule": "amd",
                 "vector_registers": {"64": 512},
-                "vector_register_granule": {"64": 8},
-                **dict.fromkeys(("local_memory_bytes", "local_memory_granule_bytes"), 1024),
+                "vector_register_granularity": {"64": 8},
+                **dict.fromkeys(("local_memory_bytes", "local_memory_granularity_bytes"), 1024),
             },
-            "occupancy.vector_registers has no value for wave_width 32; add one",
+            "occupancy.vector_registers has no value for wave_size 32; add one",
         ),
     ],
 )
@@ -222,9 +222,9 @@ def test_a_driver_may_say_more_than_a_report_keeps() -> None:
     [
         (
             "ampere_86",
-            "loaded_latency: {value: 1.2",
-            "loaded_latency: {value: 1e30",
-            "loaded_latency.value: 1e+30 is out of range; write a number of at most",
+            "loaded_latency_factor: {value: 1.2",
+            "loaded_latency_factor: {value: 1e30",
+            "loaded_latency_factor.value: 1e+30 is out of range; write a number of at most",
         ),
         (
             "ampere_86",
@@ -252,9 +252,9 @@ def test_a_driver_may_say_more_than_a_report_keeps() -> None:
         ),
         (
             "ampere_86",
-            "wave_width: 32",
-            "wave_width: 33000000",
-            "warning: wave_width: 3.3e+07 is implausible",
+            "wave_size: 32",
+            "wave_size: 33000000",
+            "warning: wave_size: 3.3e+07 is implausible",
         ),
         ("ampere_86", "schedulers: 4", "schedulers: 400", "warning: schedulers: 400 is implausible; usual are 1 to 64"),
         ("ampere_86", "fp32: 128", "fp32: 12800", "warning: rates.fp32: 1.28e+04 is implausible"),
@@ -263,7 +263,7 @@ def test_a_driver_may_say_more_than_a_report_keeps() -> None:
             "rdna3",
             "{32: 24, 64: 12}",
             "{1: 16, 64: 8}",
-            "occupancy.vector_register_granule has no value",
+            "occupancy.vector_register_granularity has no value",
         ),
         ("rdna3", "{32: 1536, 64: 768}", "{32: 1, 64: 8}", "warning: occupancy.vector_registers: 1 is implausible"),
     ],

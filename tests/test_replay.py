@@ -64,8 +64,8 @@ def test_times_alone_are_the_same_times() -> None:
     everything, times = residuals(result), residuals(result, features=False)
 
     slow = [c for c in everything if c.what == "times"]
-    assert [(c.curve, c.point, c.binding, c.observed) for c in times] == [
-        (c.curve, c.point, c.binding, c.observed) for c in slow
+    assert [(c.curve, c.point, c.bottleneck, c.observed) for c in times] == [
+        (c.curve, c.point, c.bottleneck, c.observed) for c in slow
     ]
     assert [c.predicted for c in times] == pytest.approx([c.predicted for c in slow], rel=1e-8)
     assert len(times) < len(everything)

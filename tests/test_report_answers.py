@@ -4,6 +4,7 @@ import pytest
 
 from gpureport.records.features import Feature, Position
 from gpureport.records.finding import Finding, Verdict
+from gpureport.records.keys import SweepKey
 from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.records.report import Report
 from gpureport.report.run import answers
@@ -32,9 +33,7 @@ def finding(
     unit = "B" if feature == "cliff" else "work-items"
     seen, expected = observed or (None, None, None), predicted or (None, None, None)
     return Finding(
-        workload=variant.partition("/")[0],
-        variant=variant.partition("/")[2],
-        sweep="size",
+        key=SweepKey(family=variant.partition("/")[0], variant=variant.partition("/")[2], sweep="size"),
         feature=feature,
         position=position,
         level=level if feature == "cliff" else "device",
@@ -222,16 +221,16 @@ def one_kernel(share: float, width: float) -> Report:
     prediction = next(p for p in BASE.predictions if p.key.variant == "read")
     key = prediction.points[-1].point
     point = prediction.points[-1].model_copy(
-        update={"ceilings_s": {"DRAM": 1.0, "L2": 0.5}, "time_s": 1.25, "binding": "DRAM"}
+        update={"ceilings_s": {"DRAM": 1.0, "L2": 0.5}, "time_s": 1.25, "bottleneck": "DRAM"}
     )
     seen = ObservedPoint(
         point=key, time_s=1 / share, value=share, ci_low=share * (1 - width), ci_high=share * (1 + width), samples=9
     )
     sweep = {"key": prediction.key, "metric": prediction.metric, "axis": prediction.axis}
     observation = Observation(**sweep, points=(seen,), features=())
-    alone = prediction.model_copy(update={"points": (point,), "features": ()})
+    isolated = prediction.model_copy(update={"points": (point,), "features": ()})
     return BASE.model_copy(
-        update={"predictions": (alone,), "observations": (observation,), "measurements": (), "findings": ()}
+        update={"predictions": (isolated,), "observations": (observation,), "measurements": (), "findings": ()}
     )
 
 

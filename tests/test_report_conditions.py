@@ -49,7 +49,7 @@ def small() -> Report:
 def with_samples(make: Make, began_s: float, samples: int = 20, every_s: float = 0.1, discarded: int = 0) -> Report:
     """A minute of readings; the sweeps of each family begin so many seconds after those of the one before it."""
     report = small()
-    families = list(dict.fromkeys(m.key.workload for m in report.measurements))
+    families = list(dict.fromkeys(m.key.family for m in report.measurements))
 
     def timed(point: MeasuredPoint) -> MeasuredPoint:
         taken = tuple(index * every_s for index in range(samples))
@@ -57,7 +57,7 @@ def with_samples(make: Make, began_s: float, samples: int = 20, every_s: float =
 
     measurements = tuple(
         m.model_copy(
-            update={"began_s": 5.0 + began_s * families.index(m.key.workload), "points": tuple(map(timed, m.points))}
+            update={"began_s": 5.0 + began_s * families.index(m.key.family), "points": tuple(map(timed, m.points))}
         )
         for m in report.measurements
     )

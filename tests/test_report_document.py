@@ -150,9 +150,9 @@ def test_a_wrong_field_is_named_with_its_place(data: dict[str, Any], tmp_path: P
         (("clock_hz",), -1.98e9, "greater than or equal to 1"),
         (("caches", 1, "capacity_bytes"), 0, "greater than or equal to 1"),
         (("memory", "bandwidth_bytes_per_s"), 0, "greater than or equal to 1"),
-        (("architecture", "wave_width"), 0, "greater than or equal to 1"),
+        (("architecture", "wave_size"), 0, "greater than or equal to 1"),
         (("architecture", "rates_per_cycle", "int32"), 0, "greater than or equal to 0.000001"),
-        (("architecture", "occupancy", "register_granule"), 0, "greater than or equal to 1"),
+        (("architecture", "occupancy", "register_granularity"), 0, "greater than or equal to 1"),
     ],
 )
 def test_a_device_that_cannot_be_is_refused(

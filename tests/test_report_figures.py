@@ -88,7 +88,7 @@ def observed_only(values: list[float], label: str = "4 KiB") -> Curve:
         )
         for x, value in zip((4096.0 * 2**i for i in range(99)), values, strict=False)
     )
-    key = SweepKey(workload="w", variant="v", sweep="s")
+    key = SweepKey(family="w", variant="v", sweep="s")
     metric = Metric(kind="rate", unit="B", label="read bandwidth")
     axis = Axis(quantity="working_set", label="working set")
     observation = Observation(key=key, metric=metric, axis=axis, points=points, features=())
@@ -602,11 +602,11 @@ def test_steps_count_with_the_cache_that_may_cause_them() -> None:
         found = curves(report.model_copy(update={"findings": (*report.findings, *told)}))
         caches, *_ = essentials(found, limits(found), str, report.device)
         remarks.append({row.name: row.remark for row in caches.rows})
-    alone, together = remarks
-    ours = alone.pop("L2")
+    isolated, together = remarks
+    ours = isolated.pop("L2")
 
-    assert list(alone) == ["no known cache"]
-    assert alone["no known cache"].startswith("0 of ")
+    assert list(isolated) == ["no known cache"]
+    assert isolated["no known cache"].startswith("0 of ")
     assert list(together) == ["L2"]
     assert together["L2"] != ours
     assert together["L2"].split()[0] == ours.split()[0]

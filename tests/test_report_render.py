@@ -132,7 +132,7 @@ def half() -> Report:
             "status": "partial",
             "measurements": report.measurements[:count],
             "observations": report.observations[:count],
-            "findings": tuple(f for f in report.findings if (f.variant, f.sweep) in kept),
+            "findings": tuple(f for f in report.findings if (f.key.variant, f.key.sweep) in kept),
         }
     )
 

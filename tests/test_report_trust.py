@@ -90,7 +90,7 @@ def test_examples_are_one_for_each_family(report: Report) -> None:
 
 def test_examples_are_of_what_the_device_can_run(report: Report) -> None:
     """Not of a variant or a sweep that was skipped, nor of a point that the device refuses."""
-    copy = next(p for p in report.predictions if p.key.workload == "memory" and p.arithmetic)
+    copy = next(p for p in report.predictions if p.key.family == "memory" and p.arithmetic)
     assert copy.arithmetic
     point = next(p.point for p in copy.points if p.point.label == copy.arithmetic.point)
     info = WorkloadInfo(family="memory", variant="copy", title="Copy", description="", skipped="no memory")

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from gpureport.cli.summary import print_findings
 from gpureport.records.finding import CodeEvidence, Finding, Verdict
+from gpureport.records.keys import SweepKey
 from gpureport.records.measurement import Compilation, MachineCode, MeasuredPoint, Verification
 from gpureport.records.report import Report
 from gpureport.report.render import render_html
@@ -65,11 +66,11 @@ def test_every_sweep_becomes_one_curve(report: Report) -> None:
 
 def test_a_measurement_alone_is_a_curve(report: Report) -> None:
     """A skipped sweep without any prediction is still told."""
-    alone = report.model_copy(update={"predictions": (), "observations": (), "findings": ()})
+    isolated = report.model_copy(update={"predictions": (), "observations": (), "findings": ()})
 
-    assert len(curves(alone)) == 14
-    assert curves(alone)[0].prediction is None
-    assert curves(alone)[0].points == ()
+    assert len(curves(isolated)) == 14
+    assert curves(isolated)[0].prediction is None
+    assert curves(isolated)[0].points == ()
 
 
 def test_both_bases_are_one_comparison(report: Report) -> None:
@@ -226,11 +227,11 @@ def test_values_are_found_by_the_paths_of_the_provenance(report: Report) -> None
     assert value_at(device, "launch.batched") == "2.20 µs"
     assert value_at(device, "architecture.rates_per_cycle.int32") == "64.0"
     assert value_at(device, "rates.int32") == "64.0"
-    assert value_at(device, "loaded_latency") == "1.90"
+    assert value_at(device, "loaded_latency_factor") == "1.90"
     assert value_at(device, "compute_units") == "132"
     assert value_at(device, "architecture.write_allocate") == "no"
     assert value_at(device, "architecture.name") == "Hopper"
-    assert value_at(device, "caches.L2.latency_extent") == "departure 0.700, midpoint 0.880, arrival 1.25"
+    assert value_at(device, "caches.L2.latency_transition") == "departure 0.700, midpoint 0.880, arrival 1.25"
     assert value_at(device, "caches.L9.capacity") == value_at(device, "what.ever") == "—"
 
 
@@ -387,7 +388,7 @@ def test_of_several_builds_the_row_tells_of_one_that_was_compared(report: Report
     """Of one that differs, if there is any: the order of builds does not matter."""
     first = report.measurements[0]
     shown = CodeEvidence(
-        workload=f"{first.key.workload}/{first.key.variant}",
+        workload=first.key.workload,
         kernel=first.compilation[0].kernel,
         options="",
         point="64",
@@ -513,9 +514,7 @@ def make_base() -> tuple[Finding, ...]:
     """Return one plain finding."""
     return (
         Finding(
-            workload="w",
-            variant="v",
-            sweep="s",
+            key=SweepKey(family="w", variant="v", sweep="s"),
             feature="rate",
             position="peak",
             level="device",

@@ -67,7 +67,7 @@ def test_the_caches_of_an_h200_give_out_where_predicted() -> None:
     observed = {o.key: o for o in h200.observations}
     found = set()
     for prediction in h200.predictions:
-        if (prediction.key.workload, prediction.key.variant) in {("memory", "latency"), ("memory", "read")}:
+        if prediction.key.workload in {"memory/latency", "memory/read"}:
             for match in match_features(prediction.features, observed[prediction.key].features):
                 if match.predicted and match.predicted.position == "midpoint":
                     assert match.observed is not None
@@ -82,9 +82,9 @@ def test_figures_draw_the_tapers_that_tables_list() -> None:
     h200 = load_report(REPORTS / "nvidia-h200")
     observed = {o.key: o for o in h200.observations}
     found = find(h200.device, h200.predictions, h200.measurements, h200.observations)
-    listed = {(f.workload, f.variant, f.sweep): f.predicted for f in found if f.position == "n90" and f.predicted}
+    listed = {f.key: f.predicted for f in found if f.position == "n90" and f.predicted}
     drawn = {
-        (c.key.workload, c.key.variant, c.key.sweep): f.value
+        c.key: f.value
         for c in curves(h200)
         if c.key in observed and c.prediction
         for f in c.prediction.features

@@ -37,10 +37,10 @@ H200: dict[str, Any] = {
     "timer_resolution_s": 1e-6,
     "extensions": (),
     "pci_id": "10de:2335",
-    "wave_width": 32,
+    "wave_size": 32,
     "compute_capability": "9.0",
 }
-OTHER = {"pci_id": None, "compute_capability": None, "wave_width": None}
+OTHER = {"pci_id": None, "compute_capability": None, "wave_size": None}
 AMD = {**OTHER, "vendor": "Advanced Micro Devices, Inc.", "platform": "AMD Accelerated Parallel Processing"}
 INTEL = {
     **OTHER,
@@ -188,7 +188,7 @@ def test_an_arm_processor_takes_the_generic_entry_of_its_kind(machine: str) -> N
 
     assert (found.entry_id, found.draft) == ("cpu/aarch64", False)
     assert found.how == "cpu-cortex-a72 is a CPU: the entry cpu/aarch64, with sizes from the operating system."
-    assert (found.device.name, found.device.architecture.wave_width) == ("Raspberry Pi 4 Model B Rev 1.4", 4)
+    assert (found.device.name, found.device.architecture.wave_size) == ("Raspberry Pi 4 Model B Rev 1.4", 4)
     assert found.device.clock_hz == 1.8e9
     assert database.resolve("cpu").id == "cpu/aarch64"
     other = database.resolve("cpu/x86_64")

@@ -359,7 +359,7 @@ def test_nothing_that_a_driver_says_breaks_the_match(
         global_cache_bytes=cache,
         local_memory_bytes=local,
         max_work_group=group,
-        wave_width=width,
+        wave_size=width,
         clock_hz=clock,
         pci_id=pci,
     )

@@ -128,7 +128,7 @@ def test_kind_and_quantity_say_how_uncertain_a_fact_is() -> None:
     assert given_by("spec", "memory.bandwidth") == 0.02
     assert given_by("spec", "clock") == pytest.approx(0.077, abs=1e-3)
     assert given_by("assumed", "clock") == GUESS
-    assert given_by("assumed", "caches.L2.bandwidth_extent") == 0.1
+    assert given_by("assumed", "caches.L2.bandwidth_transition") == 0.1
     assert given_by("measured", "memory.efficiency") == pytest.approx(0.085, abs=1e-3)
     assert given_by("measured", "memory.efficiency", here=True) == HERE
     assert fact(TOY, "memory.latency").relative == GUESS
@@ -202,7 +202,9 @@ def test_a_taper_moves_with_the_latency() -> None:
     """Where latency alone is uncertain, by 30 %, so is the number of work-items that hides it."""
     found = [
         feature
-        for prediction in (_prediction(name, _known("loaded_latency")) for name in ("memory/copy", "particles/arrays"))
+        for prediction in (
+            _prediction(name, _known("loaded_latency_factor")) for name in ("memory/copy", "particles/arrays")
+        )
         for feature in prediction.features
         if feature.feature == "taper"
     ]
@@ -219,7 +221,7 @@ def _saturating(works: list[int]) -> list[PredictedPoint]:
             time_s=1.0 + n / 1000,
             value=n / (1.0 + n / 1000),
             ceilings_s={},
-            binding="",
+            bottleneck="",
         )
         for n in works
     ]

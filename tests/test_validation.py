@@ -24,7 +24,7 @@ def residual(
     kind: Kind = "specification",
     level: str = "",
 ) -> Residual:
-    key = SweepKey(workload="memory", variant="read", sweep="working_set")
+    key = SweepKey(family="memory", variant="read", sweep="working_set")
     curve = Curve("some", False, "nvidia/h200_sxm", "NVIDIA GPU", key, "", kind)
     return Residual(curve, what, "here", "s", predicted, observed, level=level)
 

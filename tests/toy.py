@@ -7,27 +7,27 @@ from gpureport.spec.models import (
     Architecture,
     Cache,
     Device,
-    Extent,
     IntelOccupancy,
     Launch,
     Memory,
     NvidiaOccupancy,
     PooledOccupancy,
+    Transition,
 )
 from gpureport.workloads.model import Demand
 
 KIB, MIB, GIB = 2.0**10, 2.0**20, 2.0**30
-STEP = Extent(departure=0.8, midpoint=1.0, arrival=1.25)
+STEP = Transition(onset=0.8, midpoint=1.0, end=1.25)
 
 HOPPER_RULES = NvidiaOccupancy(
     max_waves=64,
     max_groups=32,
     registers=65536,
-    register_granule=256,
+    register_granularity=256,
     max_registers_per_work_item=255,
     sub_partitions=4,
     local_memory_bytes=228 * KIB,
-    local_memory_granule_bytes=128,
+    local_memory_granularity_bytes=128,
     local_memory_reserved_bytes=1024,
     carveouts_bytes=tuple(size * KIB for size in (8, 16, 32, 64, 100, 132, 164, 196, 228)),
 )
@@ -36,7 +36,7 @@ TURING_RULES = HOPPER_RULES.model_copy(
         "max_waves": 32,
         "max_groups": 16,
         "local_memory_bytes": 64 * KIB,
-        "local_memory_granule_bytes": 256,
+        "local_memory_granularity_bytes": 256,
         "local_memory_reserved_bytes": 0,
         "carveouts_bytes": (32 * KIB, 64 * KIB),
     }
@@ -45,11 +45,11 @@ RDNA3_RULES = AmdOccupancy(
     simds=2,
     max_waves_per_simd=16,
     vector_registers={32: 1536, 64: 768},
-    vector_register_granule={32: 24, 64: 12},
+    vector_register_granularity={32: 24, 64: 12},
     max_vector_registers=256,
     max_groups=16,
     local_memory_bytes=64 * KIB,
-    local_memory_granule_bytes=1024,
+    local_memory_granularity_bytes=1024,
 )
 GEN9_RULES = IntelOccupancy(
     threads=56,
@@ -61,18 +61,18 @@ APPLE_RULES = PooledOccupancy(
     max_waves=96,
     registers=53248,
     pools=2,
-    register_granule=4,
+    register_granularity=4,
     max_registers_per_work_item=128,
     local_memory_bytes=60 * KIB,
 )
 MALI_RULES = PooledOccupancy(
-    max_waves=64, registers=32768, pools=1, register_granule=32, max_registers_per_work_item=64
+    max_waves=64, registers=32768, pools=1, register_granularity=32, max_registers_per_work_item=64
 )
 ADRENO_RULES = PooledOccupancy(
     max_waves=16,
     registers=49152,
     pools=2,
-    register_granule=4,
+    register_granularity=4,
     max_registers_per_work_item=192,
     local_memory_bytes=32 * KIB,
 )
@@ -82,7 +82,7 @@ ARCHITECTURE = Architecture(
     name="Toy",
     vendor="NVIDIA",
     kind="gpu",
-    wave_width=32,
+    wave_size=32,
     max_work_group=1024,
     occupancy=HOPPER_RULES,
     schedulers=4,
@@ -98,7 +98,7 @@ ARCHITECTURE = Architecture(
     latency_cycles={"int32": 4, "shuffle": 24, "local": 29, "barrier": 20},
     local_memory_banks=32,
     write_allocate=False,
-    loaded_latency=2.0,
+    loaded_latency_factor=2.0,
 )
 L1 = Cache(
     name="L1",
@@ -108,8 +108,8 @@ L1 = Cache(
     sector_bytes=32,
     latency_cycles=32,
     bandwidth_bytes_per_cycle=128,
-    bandwidth_extent=STEP,
-    latency_extent=STEP,
+    bandwidth_transition=STEP,
+    latency_transition=STEP,
     persistent=False,
     unified_with_local_memory=True,
 )
@@ -122,8 +122,8 @@ L2 = Cache(
     latency_cycles=256,
     far_latency_cycles=512,
     bandwidth_bytes_per_cycle=32,
-    bandwidth_extent=STEP,
-    latency_extent=STEP,
+    bandwidth_transition=STEP,
+    latency_transition=STEP,
     persistent=True,
     partitions=2,
 )

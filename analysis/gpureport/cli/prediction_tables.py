@@ -51,7 +51,7 @@ def _print_device(device: Device) -> None:
 def _print_features(predictions: Sequence[Prediction]) -> None:
     rows: list[Row] = []
     for p in predictions:
-        rows.append((heading(p.key.workload_name, p.key.sweep, p.features),))
+        rows.append((heading(p.key.workload, p.key.sweep, p.features),))
         rows += [
             (f"  {feature_name(f)}", format_predicted(f.value, f.ci_low, f.ci_high, short_unit(f.unit)))
             for f in p.features
@@ -84,7 +84,7 @@ def _print_occupancy(predictions: Sequence[Prediction]) -> None:
 
 
 def _occupancy_rows(predictions: Sequence[Prediction]) -> Iterator[Row]:
-    for name, group in groupby(predictions, lambda p: p.key.workload_name):
+    for name, group in groupby(predictions, lambda p: p.key.workload):
         yield (name,)
         yield from {
             (

@@ -7,7 +7,7 @@ from gpureport.cli.tables import Row, print_table
 from gpureport.matching import is_step
 from gpureport.records.features import CurveFeature
 from gpureport.records.finding import Explanation, Finding
-from gpureport.report.run.surprises import fitting, then_off
+from gpureport.report.run.unexpected import fitting, then_off
 from gpureport.text import off_by
 from gpureport.units import format_interval, format_ratio, format_value
 
@@ -27,7 +27,7 @@ def print_findings(findings: Sequence[Finding]) -> None:
     )
 
 
-def print_surprises(explanations: Sequence[Explanation]) -> None:
+def print_unexpected(explanations: Sequence[Explanation]) -> None:
     """Print a row for each of the curves that are farthest from their predictions: which hypothesis fits."""
     if not explanations:
         return
@@ -42,7 +42,7 @@ def print_surprises(explanations: Sequence[Explanation]) -> None:
 
 def _rows(findings: Sequence[Finding]) -> Iterator[Row]:
     shown = [f for f in best_basis(findings) if f.position in _NAMES]
-    for (name, sweep), group in groupby(shown, lambda f: (f"{f.workload}/{f.variant}", f.sweep)):
+    for (name, sweep), group in groupby(shown, lambda f: (f.key.workload, f.key.sweep)):
         of_sweep = list(group)
         yield (heading(name, sweep, of_sweep),)
         for f in of_sweep:
@@ -83,5 +83,5 @@ def short_unit(unit: str) -> str:
 
 def best_basis(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     """Return the findings of calibrated predictions, and those of specifications where there is no calibrated one."""
-    calibrated = {(f.workload, f.variant, f.sweep) for f in findings if f.basis == "calibrated"}
-    return tuple(f for f in findings if f.basis == "calibrated" or (f.workload, f.variant, f.sweep) not in calibrated)
+    calibrated = {f.key for f in findings if f.basis == "calibrated"}
+    return tuple(f for f in findings if f.basis == "calibrated" or f.key not in calibrated)

@@ -151,7 +151,7 @@ def _print_details(asked: Validation, found: Sequence[Residual]) -> None:
         print_worst(found, kind, asked.worst)
     times = [c for c in found if c.what == "times"]
     print_aggregates(
-        "Times by the ceiling that binds", "ceiling", times, heading=_result_title, row=lambda c: c.binding
+        "Times by the ceiling that binds", "ceiling", times, heading=_result_title, row=lambda c: c.bottleneck
     )
 
 
@@ -159,7 +159,7 @@ def _print_aggregates(found: Sequence[Residual]) -> None:
     """Print the errors by result and by class of devices, in one order of features for all."""
     ordered = sorted(found, key=lambda c: (WHATS.index(c.what), feature_row(c)))
     results = list(dict.fromkeys(c.curve.result for c in found))
-    by_family = sorted(ordered, key=lambda c: (results.index(c.curve.result), c.curve.key.workload))
+    by_family = sorted(ordered, key=lambda c: (results.index(c.curve.result), c.curve.key.family))
     times = [c for c in found if c.what == "times"]
     print_text(LEGEND)
     print_aggregates(
@@ -167,7 +167,7 @@ def _print_aggregates(found: Sequence[Residual]) -> None:
         "feature",
         by_family,
         heading=_result_title,
-        row=lambda c: f"{c.curve.key.workload}: {feature_row(c)}",
+        row=lambda c: f"{c.curve.key.family}: {feature_row(c)}",
     )
     print_aggregates("Times by result", "result", times, heading=lambda c: c.curve.device_class, row=_result_title)
     print_aggregates(
@@ -195,7 +195,7 @@ def _plain(residual: Residual) -> dict[str, object]:
         "device": curve.device,
         "device_class": curve.device_class,
         "published": curve.published,
-        "workload": key.workload_name,
+        "workload": key.workload,
         "sweep": key.sweep,
         "conditions": curve.conditions,
         "kind": curve.kind,
@@ -209,6 +209,6 @@ def _plain(residual: Residual) -> dict[str, object]:
         "error": residual.error,
     }
     if residual.point is not None:
-        values |= {"point": residual.point.model_dump(), "binding": residual.binding}
+        values |= {"point": residual.point.model_dump(), "bottleneck": residual.bottleneck}
         values |= {"ceilings_s": dict(residual.ceilings_s)}
     return values | {"level": residual.level}

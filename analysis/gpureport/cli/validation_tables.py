@@ -113,20 +113,20 @@ def print_worst(residuals: Sequence[Residual], kind: Kind, number: int) -> None:
     rows: list[Row] = []
     for summary, name, own in sweeps[:number]:
         rows.append((f"{name}: {summary.n} points, median {percent(summary.median)}",))
-        for binding, points in groupby(own, lambda c: (c.binding, c.level)):
-            rows.append(_stretch(*binding, list(points)))
+        for bottleneck, points in groupby(own, lambda c: (c.bottleneck, c.level)):
+            rows.append(_stretch(*bottleneck, list(points)))
     columns = ("bound by", "level", "points", "n", "median", "pred. / obs.", "next ceiling")
     if rows:
         print_table(f"The {number} sweeps with the largest errors, {kind}", columns, rows, right=(3, 4, 5))
 
 
-def _stretch(binding: str, level: str, points: Sequence[Residual]) -> Row:
+def _stretch(bottleneck: str, level: str, points: Sequence[Residual]) -> Row:
     """Return a row of consecutive points that one ceiling binds."""
     first, last = points[0].label, points[-1].label
     summary: Summary = summarise(points)
     span = first if first == last else f"{first} … {last}"
     cells = str(summary.n), percent(summary.median), format_ratio(summary.ratio)
-    return f"  {binding}", level, span, *cells, _next(points[len(points) // 2])
+    return f"  {bottleneck}", level, span, *cells, _next(points[len(points) // 2])
 
 
 def _next(point: Residual) -> str:
@@ -134,7 +134,7 @@ def _next(point: Residual) -> str:
     first, *others = sorted(point.ceilings_s.values(), reverse=True)
     if not others or not first:
         return ""
-    name = next(name for name, time in point.ceilings_s.items() if time == others[0] and name != point.binding)
+    name = next(name for name, time in point.ceilings_s.items() if time == others[0] and name != point.bottleneck)
     return f"{name} {100 * others[0] / first:.0f} %"
 
 

@@ -110,9 +110,7 @@ class Measurement(_Part):
 class Finding(_Part):
     """Of a :class:`~gpureport.records.finding.Finding`."""
 
-    workload: Name
-    variant: Name
-    sweep: Name
+    key: SweepKey
     feature: Name
     position: Name
     level: Name

@@ -31,7 +31,7 @@ def marks(report: Excerpt) -> Iterator[Mark]:
         yield from map(_found, held)
         return
     for prediction in report.specified:
-        name = prediction.key.workload_name
+        name = prediction.key.workload
         for feature in filter(_is_landmark, prediction.features):
             yield Mark(name, prediction.key.sweep, _kind(feature), feature.level, feature.unit, feature.value, None)
 
@@ -46,8 +46,8 @@ def _kind(feature: Finding | CurveFeature) -> Literal["cliff", "taper"]:
 
 def _found(finding: Finding) -> Mark:
     return Mark(
-        workload=f"{finding.workload}/{finding.variant}",
-        sweep=finding.sweep,
+        workload=finding.key.workload,
+        sweep=finding.key.sweep,
         feature=_kind(finding),
         level=finding.level,
         unit=finding.unit,

@@ -60,9 +60,9 @@ class Standing(Record):
     """In the workload's metric; predicted for a machine that is only predicted."""
     ci_low: Compact | None = None
     ci_high: Compact | None = None
-    promised: Compact | None
+    predicted_peak: Compact | None
     """What the specification predicts of that point."""
-    attained: Ratio | None
+    efficiency: Ratio | None
     """Speed / what was promised; ``None`` for a machine that is only predicted."""
     to_baseline: Ratio | None = None
     """Speed / the baseline's: above 1 is faster."""

@@ -65,10 +65,10 @@ def same_device(one: Run, other: Run) -> bool:
 
 def _only(report: Excerpt, workloads: Collection[str]) -> Excerpt:
     def among(curve: Prediction | Measurement | Observation) -> bool:
-        return curve.key.workload_name in workloads
+        return curve.key.workload in workloads
 
     def concerned(finding: Finding) -> bool:
-        return f"{finding.workload}/{finding.variant}" in workloads
+        return finding.key.workload in workloads
 
     return report.model_copy(
         update={

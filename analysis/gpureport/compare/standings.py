@@ -25,7 +25,7 @@ class Candidate:
     label: str
     value: float
     interval: tuple[float, float] | None
-    promised: float | None
+    predicted_peak: float | None
     observed: bool
     counting: str = ""
     reach: float = 1.0
@@ -71,7 +71,7 @@ def contests(machines: Mapping[str, Best], baseline: str) -> tuple[Contest, ...]
 def best(report: Excerpt) -> Best:
     """Return the best points of a machine."""
     curves: Sequence[Observation | Prediction] = report.observations or report.specified
-    sized = frozenset(curve.key.workload_name for curve in curves if curve.axis.quantity in _SIZES)
+    sized = frozenset(curve.key.workload for curve in curves if curve.axis.quantity in _SIZES)
     found: dict[Key, Candidate] = {}
     for (name, regime), candidate in _candidates(report):
         for kind in (regime,) if name in sized else (regime, candidate.label):
@@ -83,12 +83,12 @@ def best(report: Excerpt) -> Best:
 
 def _candidates(report: Excerpt) -> Iterator[tuple[Key, Candidate]]:
     """Yield every point of a machine with its regime; of sweeps that were observed what was observed."""
-    promised = {str(p.key): p for p in report.specified}
+    predicted_peak = {str(p.key): p for p in report.specified}
     observed = {str(o.key): o for o in report.observations}
     counting = {name: info.counting for name, info in report.workloads.items()}
     far_bytes = _FAR * last_cache_bytes(report.device)
-    for name in observed or promised:
-        yield from _points(promised.get(name), observed.get(name), counting, far_bytes)
+    for name in observed or predicted_peak:
+        yield from _points(predicted_peak.get(name), observed.get(name), counting, far_bytes)
 
 
 def _points(
@@ -101,7 +101,7 @@ def _points(
     curve = observation or prediction
     if curve is None:
         return
-    name = curve.key.workload_name
+    name = curve.key.workload
     for point in curve.points:
         said = by_label.get(point.point.label)
         yield (
@@ -111,7 +111,7 @@ def _points(
                 label=point.point.label,
                 value=point.value,
                 interval=_interval(point),
-                promised=said.value if said else None,
+                predicted_peak=said.value if said else None,
                 observed=observation is not None,
                 counting=counting.get(name, ""),
                 reach=point.point.working_set_bytes / far_bytes,
@@ -159,26 +159,29 @@ def _comparable(one: Candidate, other: Candidate) -> bool:
 
 
 def _standing(name: str, candidate: Candidate, base: Candidate | None) -> Standing:
-    attained = _attained(candidate)
+    efficiency = _efficiency(candidate)
     return Standing(
         machine=name,
         point=candidate.label,
         value=candidate.value,
         ci_low=candidate.interval[0] if candidate.interval else None,
         ci_high=candidate.interval[1] if candidate.interval else None,
-        promised=candidate.promised,
-        attained=attained,
+        predicted_peak=candidate.predicted_peak,
+        efficiency=efficiency,
         to_baseline=_faster(candidate, base) if base is not None and _comparable(candidate, base) else None,
-        normalised=_quotient(attained, _attained(base)) if base is not None and attained else None,
+        normalised=_quotient(efficiency, _efficiency(base)) if base is not None and efficiency else None,
     )
 
 
-def _attained(candidate: Candidate) -> Ratio | None:
+def _efficiency(candidate: Candidate) -> Ratio | None:
     """Return speed / promised speed of a point that was observed; the promise is taken at its word."""
-    promised = candidate.promised
-    if not candidate.observed or promised is None:
+    predicted_peak = candidate.predicted_peak
+    if not candidate.observed or predicted_peak is None:
         return None
-    return _faster(candidate, Candidate(candidate.metric, "", promised, (promised, promised), None, observed=False))
+    return _faster(
+        candidate,
+        Candidate(candidate.metric, "", predicted_peak, (predicted_peak, predicted_peak), None, observed=False),
+    )
 
 
 def _faster(one: Candidate, other: Candidate) -> Ratio:

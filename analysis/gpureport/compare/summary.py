@@ -6,7 +6,7 @@ from typing import Literal
 
 from gpureport.compare.records import Comparison, Contest, Ratio, Standing
 
-What = Literal["speed", "attained"]
+What = Literal["speed", "efficiency"]
 """``speed``: beside the baseline's. ``attained``: beside what the specification promises."""
 APPLIED = ("game_of_life", "particles", "bit_transpose")
 """Families that somebody wants to run; the others explain these."""
@@ -14,7 +14,7 @@ APPLIED = ("game_of_life", "particles", "bit_transpose")
 
 def ratio_of(standing: Standing, what: What) -> Ratio | None:
     """Return the ratio that *what* names, if the machine has it."""
-    return standing.to_baseline if what == "speed" else standing.attained
+    return standing.to_baseline if what == "speed" else standing.efficiency
 
 
 def means(contests: Iterable[Contest], what: What) -> dict[str, float]:

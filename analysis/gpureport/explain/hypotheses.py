@@ -22,7 +22,7 @@ class Hypothesis:
     """
 
     name: str
-    claim: str
+    statement: str
     vary: Vary
 
     def time_s(self, case: Case) -> float:
@@ -31,7 +31,9 @@ class Hypothesis:
 
 
 HYPOTHESES = (
-    Hypothesis("measured primitives", "the device differs from its entry as primitives show", vary.measured_primitives),
+    Hypothesis(
+        "measured primitives", "the device differs from its entry as primitives show", vary.measured_microbenchmarks
+    ),
     Hypothesis("one partition", "each part of the device uses only its own partition of a cache", vary.one_partition),
     Hypothesis("whole cache", "caches serve their whole capacity before they give out", vary.whole_cache),
     Hypothesis("no carve-out", "local memory takes nothing of the first cache", vary.no_carve_out),
@@ -67,7 +69,7 @@ HYPOTHESES = (
     Hypothesis("loaded latency", "its own traffic makes loads wait longer", vary.loaded),
     Hypothesis("lone latency", "loads wait no longer than a lone one", vary.unloaded),
     Hypothesis("no overlap", "memory traffic and instructions take turns instead of overlapping", vary.in_turn),
-    Hypothesis("lone launches", "each dispatch costs as much as one that is waited for", vary.lone_launches),
+    Hypothesis("lone launches", "each dispatch costs as much as one that is waited for", vary.isolated_launches),
     Hypothesis("waves started", "work-groups start wave by wave, each wave in a group's time", vary.waves_started),
     Hypothesis("measured clock", "the clock is the one that was measured, not the listed one", vary.measured_clock),
     Hypothesis("timer ticks", "times are told in whole ticks of the timer", vary.ticks),

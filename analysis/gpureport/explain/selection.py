@@ -60,7 +60,7 @@ def explanations(
     specification. A sweep that both come near has no explanation.
     """
     astray = {
-        finding.sweep
+        finding.key.sweep
         for finding in findings
         if finding.basis == "specification" and finding.position in MAIN_POSITIONS and not finding.verdict.as_predicted
     }

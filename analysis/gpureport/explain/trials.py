@@ -155,18 +155,18 @@ def _sentence(outcome: str, base: _Trial, best: _Trial | None, following: _Trial
     if outcome == "unexplained":
         return (
             f"No hypothesis explains the curve, which is {off} off{_throughout(base)}: the nearest, that "
-            f"{_claim(best)}, still leaves {off_by(best.error)}."
+            f"{_said(best)}, still leaves {off_by(best.error)}."
         )
     if following is None:
-        return f"It fits that {_claim(best)}: the curve is then {off_by(best.error)} off instead of {off}."
+        return f"It fits that {_said(best)}: the curve is then {off_by(best.error)} off instead of {off}."
     if outcome == "ambiguous":
         return (
-            f"It fits that {_claim(best)} ({off_by(best.error)} off instead of {off}), but nearly as well that "
-            f"{_claim(following)} ({off_by(following.error)})."
+            f"It fits that {_said(best)} ({off_by(best.error)} off instead of {off}), but nearly as well that "
+            f"{_said(following)} ({off_by(following.error)})."
         )
     return (
-        f"It fits that {_claim(best)}: the curve is then {off_by(best.error)} off instead of {off}; "
-        f"the next hypothesis, that {_claim(following)}, leaves {off_by(following.error)}."
+        f"It fits that {_said(best)}: the curve is then {off_by(best.error)} off instead of {off}; "
+        f"the next hypothesis, that {_said(following)}, leaves {off_by(following.error)}."
     )
 
 
@@ -178,5 +178,5 @@ def _throughout(base: _Trial) -> str:
     return f", throughout {exp(abs(slower)):.2f} times as {'slow' if slower > 0 else 'fast'} as predicted"
 
 
-def _claim(trial: _Trial) -> str:
-    return trial.hypothesis.claim if trial.hypothesis else ""
+def _said(trial: _Trial) -> str:
+    return trial.hypothesis.statement if trial.hypothesis else ""

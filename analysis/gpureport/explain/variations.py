@@ -7,7 +7,7 @@ from math import ceil, prod
 from typing import Any
 
 from gpureport.explain.case import Case
-from gpureport.spec.models import EXTENTS, SPECIAL_EXTENTS, Cache, Extent, NvidiaOccupancy
+from gpureport.spec.models import SPECIAL_TRANSITIONS, TRANSITIONS, Cache, NvidiaOccupancy, Transition
 from gpureport.workloads.model import Stream
 
 Vary = Callable[[Case], Sequence[Case]]
@@ -60,15 +60,15 @@ def _chained(case: Case, *varies: Vary) -> Sequence[Case]:
 
 
 def one_partition(case: Case) -> Sequence[Case]:
-    of_both = dict.fromkeys(SPECIAL_EXTENTS)
+    of_both = dict.fromkeys(SPECIAL_TRANSITIONS)
     return _caches(case, lambda cache: {"capacity_bytes": cache.capacity_bytes / cache.partitions, **of_both})
 
 
-_FULL = Extent(departure=0.98, midpoint=1.0, arrival=1.02)
+_FULL = Transition(onset=0.98, midpoint=1.0, end=1.02)
 
 
 def whole_cache(case: Case) -> Sequence[Case]:
-    return _all_caches(case, **dict.fromkeys(EXTENTS, _FULL))
+    return _all_caches(case, **dict.fromkeys(TRANSITIONS, _FULL))
 
 
 def no_carve_out(case: Case) -> Sequence[Case]:
@@ -184,7 +184,7 @@ def no_conflicts(case: Case) -> Sequence[Case]:
 
 
 def conflicts(case: Case) -> Sequence[Case]:
-    banks = min(case.device.architecture.local_memory_banks, case.device.architecture.wave_width)
+    banks = min(case.device.architecture.local_memory_banks, case.device.architecture.wave_size)
     return _asks(case, local_conflicts=float(max(1, banks)))
 
 
@@ -197,7 +197,7 @@ def banks_apart(case: Case) -> Sequence[Case]:
 
 
 def line_a_lane(case: Case) -> Sequence[Case]:
-    return _asks(case, lines_per_access=float(case.device.architecture.wave_width))
+    return _asks(case, lines_per_access=float(case.device.architecture.wave_size))
 
 
 def loads_in_turn(case: Case) -> Sequence[Case]:
@@ -249,16 +249,16 @@ def in_turn(case: Case) -> Sequence[Case]:
 # Starting and ending: launches, groups, clocks, timers.
 
 
-def lone_launches(case: Case) -> Sequence[Case]:
-    return _asks(case, alone=True)
+def isolated_launches(case: Case) -> Sequence[Case]:
+    return _asks(case, isolated=True)
 
 
 def waves_started(case: Case) -> Sequence[Case]:
-    waves = ceil(prod(case.demand.work_group) / case.device.architecture.wave_width)
+    waves = ceil(prod(case.demand.work_group) / case.device.architecture.wave_size)
     return _launch(case, groups_per_cycle=case.device.launch.groups_per_cycle / waves)
 
 
-def measured_primitives(case: Case) -> Sequence[Case]:
+def measured_microbenchmarks(case: Case) -> Sequence[Case]:
     return (case.informed,) if case.informed else ()
 
 

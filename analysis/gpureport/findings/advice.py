@@ -89,7 +89,7 @@ def advise(observations: Iterable[Observation]) -> tuple[FamilyAdvice, ...]:
     families: dict[str, list[Observation]] = {}
     for observation in observations:
         if observation.axis.quantity == "work_group" and len(observation.points) > 1:
-            families.setdefault(observation.key.workload, []).append(observation)
+            families.setdefault(observation.key.family, []).append(observation)
     return tuple(_family(family, searches) for family, searches in families.items())
 
 

@@ -12,7 +12,7 @@ from gpureport.records.finding import AGREEMENT, Explanation, Finding, Verdict
 from gpureport.records.measurement import Measurement
 from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.records.prediction import PredictedPoint, Prediction
-from gpureport.spec.models import EXTENTS, Device
+from gpureport.spec.models import TRANSITIONS, Device
 from gpureport.units import format_bytes, format_ratio, format_value
 
 UNCERTAIN = 2.0
@@ -54,7 +54,7 @@ def explained(findings: Iterable[Finding], explanations: Iterable[Explanation]) 
     said = {str(explanation.key): explanation.sentence for explanation in explanations}
 
     def tell(finding: Finding) -> Finding:
-        sentence = said.get(f"{finding.workload}/{finding.variant}/{finding.sweep}")
+        sentence = said.get(str(finding.key))
         if sentence is None or finding.verdict.as_predicted:
             return finding
         return finding.model_copy(update={"explanation": f"{finding.explanation} {sentence}".strip()})
@@ -128,11 +128,8 @@ def _finding(match: Match, context: _Context) -> Finding:
     ratio = observed / predicted if predicted and observed and match.comparable else None
     above = _above_ceiling(match, context)
     verdict = Verdict.ERROR if above else _verdict(match, ratio)
-    key = context.prediction.key
     return Finding(
-        workload=key.workload,
-        variant=key.variant,
-        sweep=key.sweep,
+        key=context.prediction.key,
         feature=feature.feature,
         position=feature.position,
         level=feature.level,
@@ -303,14 +300,14 @@ def _predicted_ranges(predicted: Iterable[CurveFeature]) -> Iterator[_Range]:
         if feature.feature == "cliff" and not is_step(feature.level):
             cliffs.setdefault(feature.level, {})[feature.position] = feature.value
     for level, at in cliffs.items():
-        if {"departure", "arrival"} <= at.keys():
-            yield level, at["departure"], at["arrival"]
+        if {"onset", "end"} <= at.keys():
+            yield level, at["onset"], at["end"]
 
 
 def _cache_ranges(device: Device) -> Iterator[_Range]:
     for cache in device.caches:
-        extents = [extent for name in EXTENTS if (extent := getattr(cache, name))]
-        low, high = min(e.departure for e in extents), max(e.arrival for e in extents)
+        transitions = [transition for name in TRANSITIONS if (transition := getattr(cache, name))]
+        low, high = min(e.onset for e in transitions), max(e.end for e in transitions)
         if cache.scope == "device" or cache.persistent:
             for together in {1, 1 if cache.scope == "device" else device.compute_units}:
                 size = together * cache.capacity_bytes
@@ -329,8 +326,8 @@ _STANDS = {True: "is predicted at", False: "lies at"}
 
 def _taper(feature: CurveFeature, context: _Context) -> str:  # noqa: ARG001 - one signature for all features
     first, last = context.prediction.points[0], context.prediction.points[-1]
-    least = f"{format_value(first.time_s, 's')} whatever its size ({ceiling_text(first.binding)})"
-    return f"Little work is predicted to take {least}; much work is bound by {ceiling_text(last.binding)}."
+    least = f"{format_value(first.time_s, 's')} whatever its size ({ceiling_text(first.bottleneck)})"
+    return f"Little work is predicted to take {least}; much work is bound by {ceiling_text(last.bottleneck)}."
 
 
 def _rate(feature: CurveFeature, context: _Context) -> str:
@@ -419,12 +416,9 @@ def _ends(context: _Context) -> str:
 
 
 def _wrong(prediction: Prediction, measurement: Measurement) -> Finding:
-    key = prediction.key
     message = measurement.verification.message if measurement.verification else ""
     return Finding(
-        workload=key.workload,
-        variant=key.variant,
-        sweep=key.sweep,
+        key=prediction.key,
         feature="rate",
         position="plateau",
         level="",

@@ -16,7 +16,7 @@ from gpureport.machine_code.usage import Usage
 
 _NT_AMDGPU_METADATA = 32
 _REGISTER_BYTES = 4
-_TOLD_BY = "code object"
+_REPORTED_BY = "code object"
 
 
 def usage(binary: bytes, kernel: str) -> Usage | None:
@@ -69,12 +69,12 @@ def _named(document: object, kernels: str, name: str, kernel: str) -> Mapping[st
 def _amd(kernel: Mapping[str, object]) -> Usage:
     spilled = _number(kernel, ".vgpr_spill_count")
     return Usage(
-        told_by=_TOLD_BY,
+        reported_by=_REPORTED_BY,
         registers=_number(kernel, ".vgpr_count"),
         local_memory_bytes=_number(kernel, ".group_segment_fixed_size"),
         private_bytes=_number(kernel, ".private_segment_fixed_size"),
         spill_bytes=None if spilled is None else _REGISTER_BYTES * spilled,
-        wave_width=_number(kernel, ".wavefront_size"),
+        wave_size=_number(kernel, ".wavefront_size"),
     )
 
 
@@ -82,10 +82,10 @@ def _intel(environment: object) -> Usage:
     told = environment if isinstance(environment, Mapping) else {}
     lanes = _number(told, "simd_size") or 1
     return Usage(
-        told_by=_TOLD_BY,
+        reported_by=_REPORTED_BY,
         local_memory_bytes=_number(told, "slm_size") or 0,
         spill_bytes=(_number(told, "spill_size") or 0) // lanes,
-        wave_width=lanes,
+        wave_size=lanes,
     )
 
 

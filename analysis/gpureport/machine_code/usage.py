@@ -8,17 +8,17 @@ class Usage:
     """Registers and memory of a kernel; ``None``: not told.
 
     Attributes:
-        told_by: who says so, see ``Compilation.told_by``.
+        reported_by: who says so, see ``Compilation.reported_by``.
         registers: 32-bit registers of a work-item.
         local_memory_bytes: of a work-group, without local-memory arguments.
         private_bytes: memory of a work-item.
         spill_bytes: of a work-item.
-        wave_width: work-items that share an instruction.
+        wave_size: work-items that share an instruction.
     """
 
-    told_by: str
+    reported_by: str
     registers: int | None = None
     local_memory_bytes: int | None = None
     private_bytes: int | None = None
     spill_bytes: int | None = None
-    wave_width: int | None = None
+    wave_size: int | None = None

@@ -40,7 +40,7 @@ class Point:
     dispatches: int = 1
     cost_s: float = 0.0
     expected_s: float | None = None
-    alone: bool = False
+    isolated: bool = False
     discarded: int = 0
     drifted: int = 0
     failed: bool = False

@@ -35,7 +35,7 @@ def _ptxas(text: str) -> Usage:
     # A function that the kernel calls has properties of its own, in front of the kernel's: the last count.
     shared = _SHARED.search(text)
     return Usage(
-        told_by="ptxas",
+        reported_by="ptxas",
         registers=_last(_REGISTERS, text),
         local_memory_bytes=sum(int(part) for part in shared.groups(default="0")) if shared else 0,
         private_bytes=_last(_STACK, text),
@@ -74,11 +74,9 @@ def compilation(
         local_memory_bytes=fixed + arguments,
         private_bytes=facts.get("PRIVATE_MEM_SIZE") if told.private_bytes is None else told.private_bytes,
         spill_bytes=told.spill_bytes,
-        wave_width=told.wave_width
-        or facts.get("MAX_SUB_GROUP_SIZE")
-        or facts.get("PREFERRED_WORK_GROUP_SIZE_MULTIPLE"),
+        wave_size=told.wave_size or facts.get("MAX_SUB_GROUP_SIZE") or facts.get("PREFERRED_WORK_GROUP_SIZE_MULTIPLE"),
         max_work_group=facts.get("WORK_GROUP_SIZE"),
-        told_by=told.told_by,
+        reported_by=told.reported_by,
         code=machine_code.code(binary, dispatch.kernel),
     )
 

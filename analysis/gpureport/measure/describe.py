@@ -46,7 +46,7 @@ def describe(index: int, platform: str, platform_version: str, ask: Ask) -> Pres
         extensions=tuple(sorted(filter(None, map(clean, str(ask("EXTENSIONS") or "").split())))),
         pci_id=pci.pci_id(place) or _amd_pci_id(ask),
         pci_address=place,
-        wave_width=_number(ask, "WARP_SIZE_NV") or _number(ask, "WAVEFRONT_WIDTH_AMD") or None,
+        wave_size=_number(ask, "WARP_SIZE_NV") or _number(ask, "WAVEFRONT_WIDTH_AMD") or None,
         compute_capability=_compute_capability(ask),
         board=_text(ask, "BOARD_NAME_AMD") or None,
     )

@@ -75,6 +75,6 @@ class KernelLibraries:
 
 
 def _is_of(library: Path, kernel: str, local_size: tuple[int, ...]) -> bool:
-    size = "-".join(str(extent) for extent in (*local_size, 1, 1, 1)[:3])
+    size = "-".join(str(transition) for transition in (*local_size, 1, 1, 1)[:3])
     folder = library.parent
     return library.stem == folder.parent.name == kernel and f"{folder.name}-".startswith(f"{size}-")

@@ -160,7 +160,7 @@ class Rounds:
         turn = self._bench.turn(point)
         seconds, point.cost_s = self._timed(point, 1)
         self.compilations |= dict.fromkeys(self._bench.compilations(point))  # PoCL's code exists after a launch
-        if point.alone or (seconds >= _LONG_S and point.cost_s < (2 + turn) * seconds):
+        if point.isolated or (seconds >= _LONG_S and point.cost_s < (2 + turn) * seconds):
             return seconds
         # The first run may have built the kernel; from the second on the wall time is that of a sample.
         row = sampling.dispatches(length_s, seconds, turn)
@@ -171,7 +171,7 @@ class Rounds:
     def _timed(self, point: Point, row: int) -> tuple[float, float]:
         """Return seconds of one dispatch, and the wall time that finding out took."""
         began = self._backend.now()
-        seconds = self._bench.trace(point, 1)[0][1] if point.alone else self._bench.run(point, row)
+        seconds = self._bench.trace(point, 1)[0][1] if point.isolated else self._bench.run(point, row)
         if seconds < 0 or (seconds == 0 and row > 1):
             raise LaunchError("the device's timer did not advance while the kernels ran")
         return seconds, self._backend.now() - began

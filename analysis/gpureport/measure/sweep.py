@@ -102,7 +102,7 @@ def measure_sweep(
     keys = [workload.point(parameters, sweep) for parameters in sweep.points]
     expected = [guide.expected.get((sweep.name, key.label)) for key in keys]
     points = [
-        Point(workload, key, seed, expected_s=seconds, alone=sweep.alone)
+        Point(workload, key, seed, expected_s=seconds, isolated=sweep.isolated)
         for key, seconds in zip(keys, expected, strict=True)
     ]
     bench = Bench(backend, features, settings.limits)
@@ -138,7 +138,7 @@ def unmeasured(workload: Workload, sweep: Sweep, reason: str) -> Measurement:
 
 
 def _blank(workload: Workload, sweep: Sweep) -> Measurement:
-    key = SweepKey(workload=workload.family, variant=workload.variant, sweep=sweep.name)
+    key = SweepKey(family=workload.family, variant=workload.variant, sweep=sweep.name)
     return Measurement(key=key, metric=workload.metric, axis=sweep.axis)
 
 

@@ -1,7 +1,7 @@
 """Reports and comparisons as pandas frames, for plots and statistics of one's own.
 
 Columns are the fields of the records (:mod:`gpureport.records`, :mod:`gpureport.compare.records`): SI base units, and
-``workload``, ``variant`` and ``sweep`` in every frame of a report, by which frames are joined.
+``family``, ``variant`` and ``sweep`` in every frame of a report, by which frames are joined.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,15 +27,26 @@ if TYPE_CHECKING:
 
 Row = dict[str, object]
 
-_KEY = ("workload", "variant", "sweep")
+_KEY = ("family", "variant", "sweep")
 _POINT = ("point", "x", "working_set_bytes", "work_items", "unit")
-_PREDICTED = ("specification", "specification_low", "specification_high", "calibrated", "level", "binding")
+_PREDICTED = ("specification", "specification_low", "specification_high", "calibrated", "level", "bottleneck")
 _OBSERVED = ("observed", "ci_low", "ci_high")
 _SAMPLE = ("point", "taken_at_s", "time_s")
-_STANDING = ("workload", "variant", "regime", "unit", "machine", "point", "value", "ci_low", "ci_high", "promised")
+_STANDING = (
+    "family",
+    "variant",
+    "regime",
+    "unit",
+    "machine",
+    "point",
+    "value",
+    "ci_low",
+    "ci_high",
+    "predicted_peak",
+)
 _LANDMARK = ("machine", "workload", "sweep")
 _SPEED = ("speed", "speed_low", "speed_high")
-_RATIOS = {"to_baseline": "speed", "attained": "attained", "normalised": "normalised"}
+_RATIOS = {"to_baseline": "speed", "efficiency": "efficiency", "normalised": "normalised"}
 
 
 @dataclass(frozen=True)
@@ -56,8 +67,8 @@ class ReportFrames:
     @cached_property
     def findings(self) -> pd.DataFrame:
         """Predicted against observed: a row for each position of each feature, and each prediction (``basis``)."""
-        frame = _frame(Finding, self.report.findings)
-        return frame.assign(verdict=frame["verdict"].map(str))
+        rows = ({**dict(f.key), **dict(f), "verdict": str(f.verdict)} for f in self.report.findings)
+        return _table(rows, (*_KEY, *(field for field in Finding.model_fields if field != "key")))
 
     @cached_property
     def points(self) -> pd.DataFrame:
@@ -162,7 +173,7 @@ def _predicted(prediction: Prediction) -> Iterator[Row]:
         row: Row = {**_place(prediction, p.point), prediction.kind: p.value}
         if prediction.kind == "specification":
             row |= {"specification_low": p.value / p.spread, "specification_high": p.value * p.spread}
-            row |= {"level": p.level, "binding": p.binding}
+            row |= {"level": p.level, "bottleneck": p.bottleneck}
         yield row
 
 

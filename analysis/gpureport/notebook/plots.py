@@ -28,10 +28,10 @@ def curves(points: "pd.DataFrame", workload: str, sweep: str) -> "sns.FacetGrid"
     import seaborn as sns
 
     family, _, variant = workload.partition("/")
-    asked = points[(points["workload"] == family) & (points["variant"].eq(variant) if variant else True)]
+    asked = points[(points["family"] == family) & (points["variant"].eq(variant) if variant else True)]
     chosen = asked[asked["sweep"] == sweep]
     if chosen.empty:
-        there = sorted(set(asked["sweep"])) or sorted(set(points["workload"]))
+        there = sorted(set(asked["sweep"])) or sorted(set(points["family"]))
         raise InputError(f"{workload}: no sweep {sweep!r} of it is in this report; there are {', '.join(there)}")
     panels = chosen["variant"].nunique()
     grid = sns.FacetGrid(

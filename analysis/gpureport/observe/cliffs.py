@@ -26,9 +26,9 @@ EDGE = 0.07
 class Cliff:
     """Where a level gives out, in bytes (or whatever the size counts)."""
 
-    departure: Estimate
+    onset: Estimate
     midpoint: Estimate
-    arrival: Estimate
+    end: Estimate
 
 
 def replicated(z: Floats, noise: Floats, replicates: int, seed: int = 0) -> Floats:
@@ -100,11 +100,11 @@ def _cliff(u: Floats, copies: Floats, noise: Floats, upper: Plateau, lower: Plat
         values, low, high = crossing(zone.of(u), fit, target, straight=straight)
         return values, low + spread * (high - low)
 
-    departure, departures = position(top + NEAR_UPPER, straight=False)
+    onset, onsets = position(top + NEAR_UPPER, straight=False)
     midpoint, midpoints = position((top + bottom) / 2.0, straight=True)
-    arrival, arrivals = position(bottom + NEAR_LOWER, straight=False)
+    end, ends = position(bottom + NEAR_LOWER, straight=False)
     return Cliff(
-        departure=summary(departure, departures),
-        midpoint=summary(np.clip(midpoint, departure, np.maximum(departure, arrival)), midpoints),
-        arrival=summary(np.maximum(departure, arrival), arrivals),
+        onset=summary(onset, onsets),
+        midpoint=summary(np.clip(midpoint, onset, np.maximum(onset, end)), midpoints),
+        end=summary(np.maximum(onset, end), ends),
     )

@@ -218,9 +218,9 @@ def _cliff_features(
             unsure.append(f"The rate falls somewhere between {ends}: too unsure a size to be called a cliff.")
             continue
         features += [
-            _feature("cliff", "departure", level, cliff.departure, "B"),
+            _feature("cliff", "onset", level, cliff.onset, "B"),
             _feature("cliff", "midpoint", level, midpoint, "B"),
-            _feature("cliff", "arrival", level, cliff.arrival, "B"),
+            _feature("cliff", "end", level, cliff.end, "B"),
         ]
     return features, unsure
 

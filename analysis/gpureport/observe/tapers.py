@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.observe.cliffs import summary
-from gpureport.observe.corners import OCTAVE, Corner, corner
 from gpureport.observe.crossings import crossing, falling_fit
 from gpureport.observe.cuts import Plateau
+from gpureport.observe.smooth_maximum import OCTAVE, Corner, corner
 from gpureport.observe.staircase import FLATNESS, LEAST_DROP, SIGNIFICANCE, beside, centre
 from gpureport.observe.statistics import Estimate, curve_noise
 
@@ -43,7 +43,7 @@ def flattens(plateaus: tuple[Plateau, ...]) -> bool:
 def taper(u: Floats, copies: Floats, noise: Floats, plateaus: tuple[Plateau, ...]) -> Taper | None:
     """Find the taper of a curve, at the end of the first plateau that it reaches.
 
-    Both positions are read off a fitted corner (:mod:`gpureport.observe.corners`), which all points support. Where a
+    Both positions are read off a fitted smooth maximum, which all points support. Where a
     cache or a step lies before n90, a corner of the points beyond may tell it more surely; where neither corner has
     the points at n90, or points are few, the monotone fit does.
 

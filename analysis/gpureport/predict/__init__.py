@@ -136,7 +136,7 @@ def _predicted(
                 time_s=answer.time_s,
                 value=workload.metric.value(key.work, answer.time_s),
                 ceilings_s=dict(answer.ceilings_s),
-                binding=answer.binding,
+                bottleneck=answer.bottleneck,
                 level=answer.level,
                 operations=answer.operations,
                 memory_bytes=answer.memory_bytes,
@@ -146,7 +146,7 @@ def _predicted(
     relative = np.array(moved).reshape(len(points), len(facts))
     found = named(_features(sweep.axis, workload.metric, points), sweep.axis, points, device)
     prediction = Prediction(
-        key=SweepKey(workload=workload.family, variant=workload.variant, sweep=sweep.name),
+        key=SweepKey(family=workload.family, variant=workload.variant, sweep=sweep.name),
         kind=kind,
         metric=workload.metric,
         axis=sweep.axis,
@@ -163,8 +163,8 @@ def asked(
     device: Device, workload: Workload, sweep: Sweep, parameters: Parameters, compiled: Resources | None
 ) -> tuple[Device, Demand, Resources]:
     """Return what the model is asked about one point of *sweep*: the arguments of ``model.point_time``."""
-    alone = sweep.alone or sweep.frames > 0
-    demand = replace(workload.demand(parameters, device), alone=alone, one_buffer=sweep.read_between)
+    isolated = sweep.isolated or sweep.frames > 0
+    demand = replace(workload.demand(parameters, device), isolated=isolated, one_buffer=sweep.read_between)
     resources = compiled or Resources(demand.registers, demand.local_memory_bytes)
     if resources.compiled and demand.local_memory_bytes:
         # The compiler was asked about one work-group of the sweep; what a group is given depends on its size.

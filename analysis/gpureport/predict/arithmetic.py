@@ -10,7 +10,7 @@ from dataclasses import fields, replace
 from typing import TypeVar
 
 from gpureport.predict.expressions import Expression, Reader
-from gpureport.predict.model import LONE_CORNER, THROUGHPUT_CORNER, point_time
+from gpureport.predict.model import ISOLATED_EXPONENT, THROUGHPUT_EXPONENT, point_time
 from gpureport.predict.occupancy import Resources
 from gpureport.predict.uncertainty.propagation import Tape, Uncertain
 from gpureport.predict.uncertainty.sensitivity import uncertain
@@ -90,9 +90,9 @@ def _norms(order: list[Expression], computing: set[Expression]) -> dict[Expressi
     """Name the soft corners: of instructions, of traffic, of both, and of a lone wave's instructions and waits."""
     names: dict[str, Expression] = {}
     for part in order:
-        if part.is_norm(LONE_CORNER):
+        if part.is_norm(ISOLATED_EXPONENT):
             names.setdefault("lone wave", part)
-        elif part.is_norm(THROUGHPUT_CORNER):
+        elif part.is_norm(THROUGHPUT_EXPONENT):
             parts = set(part.operands[:-1])
             name = "instructions" if parts <= computing else "throughput" if parts & computing else "traffic"
             names.setdefault(name, part)

@@ -50,8 +50,8 @@ class RatioPoint(Record):
     """Position on the sweep's axis."""
     label: str
     ratio: Ratio
-    first_binding: str
-    other_binding: str
+    first_bottleneck: str
+    other_bottleneck: str
 
 
 class Stretch(Record):
@@ -62,8 +62,8 @@ class Stretch(Record):
     """On the sweep's axis: bytes or work-items."""
     ratio: Ratio
     """In the middle of those of its points."""
-    first_binding: str
-    other_binding: str
+    first_bottleneck: str
+    other_bottleneck: str
     """What binds most of it."""
 
 
@@ -76,8 +76,8 @@ class Contrast(Record):
     points: tuple[RatioPoint, ...]
     best: Ratio
     """Of the best points of both, wherever they are."""
-    first_binding: str
-    other_binding: str
+    first_bottleneck: str
+    other_bottleneck: str
     """What binds the best points."""
     stretches: tuple[Stretch, ...]
     """None for cases."""
@@ -90,7 +90,7 @@ class _Line:
     x: Floats
     rate: Floats
     moved: Floats
-    bindings: tuple[str, ...]
+    bottlenecks: tuple[str, ...]
     labels: tuple[str, ...]
 
     def at(self, x: float) -> tuple[float, Floats, int]:
@@ -137,8 +137,8 @@ def _contrast(devices: tuple[Device, Device], first: Predicted, other: Predicted
         axis=prediction.axis,
         points=points,
         best=joint.ratio(rates[0], moved[0], rates[1], moved[1]),
-        first_binding=bound(bests[0]),
-        other_binding=bound(bests[1]),
+        first_bottleneck=bound(bests[0]),
+        other_bottleneck=bound(bests[1]),
         stretches=() if cases else _stretches(points),
     )
 
@@ -155,7 +155,7 @@ def _line(predicted: Predicted) -> _Line:
         x=np.log(x),
         rate=np.array([_ln_rate(predicted.prediction.metric, points[i].value) for i in first]),
         moved=predicted.relative[first],
-        bindings=tuple(bound(points[i]) for i in first),
+        bottlenecks=tuple(bound(points[i]) for i in first),
         labels=tuple(points[i].point.label for i in first),
     )
 
@@ -172,8 +172,8 @@ def _sizes(joint: "_Joint", first: _Line, other: _Line) -> tuple[RatioPoint, ...
                 x=exp(x),
                 label=first.labels[near],
                 ratio=joint.ratio(rate, moved, other_rate, other_moved),
-                first_binding=first.bindings[near],
-                other_binding=other.bindings[other_near],
+                first_bottleneck=first.bottlenecks[near],
+                other_bottleneck=other.bottlenecks[other_near],
             )
         )
     return tuple(points)
@@ -198,8 +198,8 @@ def _cases(joint: "_Joint", first: Predicted, other: Predicted) -> tuple[RatioPo
                 x=mine.point.x,
                 label=label,
                 ratio=ratio,
-                first_binding=bound(mine),
-                other_binding=bound(theirs),
+                first_bottleneck=bound(mine),
+                other_bottleneck=bound(theirs),
             )
         )
     return tuple(points)
@@ -207,7 +207,7 @@ def _cases(joint: "_Joint", first: Predicted, other: Predicted) -> tuple[RatioPo
 
 def _stretches(points: Sequence[RatioPoint]) -> tuple[Stretch, ...]:
     """Cut a curve where what binds changes, then join neighbours of about the same ratio."""
-    parts = [list(group) for _, group in groupby(points, lambda p: (p.first_binding, p.other_binding))]
+    parts = [list(group) for _, group in groupby(points, lambda p: (p.first_bottleneck, p.other_bottleneck))]
     joined: list[list[RatioPoint]] = []
     for part in parts:
         if joined and abs(log(_middle(part).ratio.value / _middle(joined[-1]).ratio.value)) < SAME:
@@ -223,9 +223,11 @@ def _middle(part: Sequence[RatioPoint]) -> RatioPoint:
 
 
 def _stretch(part: Sequence[RatioPoint]) -> Stretch:
-    pairs = [(point.first_binding, point.other_binding) for point in part]
+    pairs = [(point.first_bottleneck, point.other_bottleneck) for point in part]
     first, other = max(dict.fromkeys(pairs), key=pairs.count)
-    return Stretch(start=part[0].x, end=part[-1].x, ratio=_middle(part).ratio, first_binding=first, other_binding=other)
+    return Stretch(
+        start=part[0].x, end=part[-1].x, ratio=_middle(part).ratio, first_bottleneck=first, other_bottleneck=other
+    )
 
 
 @dataclass(frozen=True)
@@ -265,7 +267,7 @@ def _is_shared(devices: tuple[Device, Device], path: str) -> bool:
 
 def held_longer(devices: tuple[Device, Device]) -> str | None:
     """Say in a sentence which working sets the caches of one device hold and those of the other do not."""
-    held = [_held_bytes(device) for device in devices]
+    held = [_usable_bytes(device) for device in devices]
     if not all(held) or abs(log(held[0] / held[1])) < SAME:
         return None
     small, large = sorted(range(2), key=lambda i: held[i])
@@ -275,7 +277,7 @@ def held_longer(devices: tuple[Device, Device]) -> str | None:
     )
 
 
-def _held_bytes(device: Device) -> float:
+def _usable_bytes(device: Device) -> float:
     """Return the working set, written too, at which the last cache that all compute units share has half given out."""
     shared = [cache for cache in device.caches if cache.scope == "device"] or list(device.caches)
-    return max((cache.capacity_bytes * cache.extent_of_writes.midpoint for cache in shared), default=0.0)
+    return max((cache.capacity_bytes * cache.transition_of_writes.midpoint for cache in shared), default=0.0)

@@ -7,7 +7,7 @@ from math import isclose
 from gpureport.predict.uncertainty.propagation import Tape, Uncertain
 
 _SIGNS = {"+": " + ", "-": " \N{MINUS SIGN} ", "*": " \N{MULTIPLICATION SIGN} ", "/": " / ", "^": "^"}
-_BINDS = {"+": 1, "-": 1, "*": 2, "/": 2, "^": 3, "norm": 3}
+_PRECEDENCE = {"+": 1, "-": 1, "*": 2, "/": 2, "^": 3, "norm": 3}
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,11 +40,11 @@ class Expression:
         if self.operation == "given":
             return _given(self, values=values)
 
-        def part(operand: Expression, binds: int) -> str:
+        def part(operand: Expression, precedence: int) -> str:
             if operand in names or not operand.operands:
                 return number(operand.value) if values else names.get(operand) or _given(operand, values=False)
             text = operand.written(names, values=values)
-            return f"({text})" if _BINDS.get(operand.operation, 4) < binds else text
+            return f"({text})" if _PRECEDENCE.get(operand.operation, 4) < precedence else text
 
         if self.operation == "norm":
             p = part(self.operands[-1], 4)
@@ -52,10 +52,10 @@ class Expression:
             return f"({' + '.join(terms)})^(1 / {p})"
         if len(self.operands) == 1:
             return f"{self.operation}({part(self.operands[0], 0)})"
-        binds = _BINDS[self.operation]
+        precedence = _PRECEDENCE[self.operation]
         first, *others = self.operands
-        inner = binds + (self.operation in "-/^")
-        left = part(first, binds + (self.operation == "^"))
+        inner = precedence + (self.operation in "-/^")
+        left = part(first, precedence + (self.operation == "^"))
         return _SIGNS[self.operation].join([left, *(part(other, inner) for other in others)])
 
 

@@ -7,7 +7,7 @@ from statistics import mode
 from gpureport.records.features import CurveFeature
 from gpureport.records.keys import Axis
 from gpureport.records.prediction import PredictedPoint
-from gpureport.spec.models import EXTENTS, Cache, Device
+from gpureport.spec.models import TRANSITIONS, Cache, Device
 from gpureport.units import format_bytes
 
 
@@ -45,14 +45,14 @@ def _at_plateau(value: float, axis: Axis, points: Sequence[PredictedPoint]) -> s
     """Return what serves or binds most of the points within 10 % of a plateau's value (the last point if none is)."""
     near = [point for point in points if abs(log(point.value / value)) < _ON_IT] or [points[-1]]
     if axis.quantity != "working_set":
-        return mode(point.binding for point in near)
+        return mode(point.bottleneck for point in near)
     level = mode(point.level for point in near)
     return level if _waits(points) else level.removesuffix(" near")
 
 
 def _waits(points: Sequence[PredictedPoint]) -> bool:
     """Return whether the curve is one of latency: to bandwidth no partition is nearer than another."""
-    return mode(point.binding for point in points) == "latency"
+    return mode(point.bottleneck for point in points) == "latency"
 
 
 def _cache_near(size_bytes: float, device: Device, apart: bool) -> str:
@@ -66,5 +66,5 @@ def _cache_near(size_bytes: float, device: Device, apart: bool) -> str:
 
 def _least_bytes(cache: Cache) -> float:
     """Return the working set below which no curve leaves *cache*; local memory may take any part of a unified one."""
-    extents = [extent for name in EXTENTS if (extent := getattr(cache, name))]
-    return 0.0 if cache.unified_with_local_memory else cache.capacity_bytes * min(e.departure for e in extents)
+    transitions = [transition for name in TRANSITIONS if (transition := getattr(cache, name))]
+    return 0.0 if cache.unified_with_local_memory else cache.capacity_bytes * min(e.onset for e in transitions)

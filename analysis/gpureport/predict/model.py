@@ -23,16 +23,16 @@ from gpureport.predict import traffic
 from gpureport.predict.occupancy import Resources, local_memory_in_use_bytes, occupancy
 from gpureport.predict.residency import Level, latency_levels, staircase
 from gpureport.records.prediction import Occupancy
-from gpureport.spec.models import AmdOccupancy, Cache, Device, Extent, IntelOccupancy
+from gpureport.spec.models import AmdOccupancy, Cache, Device, IntelOccupancy, Transition
 from gpureport.workloads.model import Demand
 
-THROUGHPUT_CORNER = 4.0
+THROUGHPUT_EXPONENT = 4.0
 """p-norm that joins throughput ceilings: fits roofline sweeps of A100, A40 and L40 to 2 % in the median
 (RRZE-HPC/gpu-benches @1038c5d, gpu-roofline)."""
-LATENCY_CORNER = 3.0
+LATENCY_EXPONENT = 3.0
 """p-norm that joins latency with throughput: of 1.5 to 4 it fits bandwidth against resident work-items best, on A100,
 A40, H100 and MI210 (RRZE-HPC/gpu-benches @1038c5d, gpu-stream): half of the times within 6 %, nine in ten within 15."""
-LONE_CORNER = 2.0
+ISOLATED_EXPONENT = 2.0
 """p-norm that joins what a wave waits for with its own instructions where no others fill its waits: what the last ones
 of an H200 leave idle in kernels that issue for as long as they wait (bit_transpose/ballot, vector;
 reports/nvidia-h200)."""
@@ -58,7 +58,7 @@ class PointTime:
 
     time_s: float
     ceilings_s: Mapping[str, float]
-    binding: str
+    bottleneck: str
     level: str
     occupancy: Occupancy
     operations: float
@@ -78,26 +78,26 @@ def point_time(device: Device, demand: Demand, resources: Resources) -> PointTim
     """Predict one dispatch of *demand* on *device*, compiled to *resources*."""
     resident = occupancy(device.architecture, demand.work_group, resources)
     footprint = traffic.footprint_bytes(demand.streams, device, one_buffer=demand.one_buffer)
-    held = _held_bytes(device, demand, resident)
+    held = _usable_bytes(device, demand, resident)
     load_cycles, level = staircase(footprint, latency_levels(device, held))
     evenly = _operation_times(device, demand)
     by_class = _unevenly(device, evenly, _waves_of_a_host(device, demand))
     by_pipe = _pipe_times(device, by_class)
     memory_s, bound = _memory_time(device, demand, footprint, held, resident) if demand.streams else (0.0, "DRAM")
-    alone = _alone(device, demand, load_cycles, evenly)
+    isolated = _isolated(device, demand, load_cycles, evenly)
     rounds = ceil(_rounds(device, demand, resident))
     # The first groups start with the dispatch, whose launch is counted by itself.
-    latency_s = alone.time_s * rounds + device.cycles(device.architecture.turnover_cycles) * (rounds - 1)
+    latency_s = isolated.time_s * rounds + device.cycles(device.architecture.turnover_cycles) * (rounds - 1)
     groups_s = _group_time(device, demand)
     # What starts work-groups does nothing else: it waits for nobody.
-    work_s = max(_work_time(device, demand, resident, by_pipe, memory_s, latency_s, alone), groups_s)
-    launch_s = device.launch.single_s if demand.alone else device.launch.batched_s
+    work_s = max(_work_time(device, demand, resident, by_pipe, memory_s, latency_s, isolated), groups_s)
+    launch_s = device.launch.single_s if demand.isolated else device.launch.batched_s
     moving = {bound: memory_s} if demand.streams else {}
     ceilings = {"launch": launch_s, "latency": latency_s, "groups": groups_s, **by_class, **by_pipe, **moving}
     return PointTime(
         time_s=launch_s + work_s,
         ceilings_s=ceilings,
-        binding=max(ceilings, key=lambda name: ceilings[name]),
+        bottleneck=max(ceilings, key=lambda name: ceilings[name]),
         level=level,
         occupancy=resident,
         operations=sum(n for name, n in demand.operations.items() if name not in _MEMORY_CLASSES),
@@ -112,11 +112,11 @@ def _work_time(
     by_pipe: Mapping[str, float],
     memory_s: float,
     latency_s: float,
-    alone: "_Alone",
+    isolated: "_Isolated",
 ) -> float:
     """Return the seconds that groups take once they are started: what of their work and their waits overlaps."""
-    computing_s = corner(by_pipe.values(), THROUGHPUT_CORNER)
-    throughput_s = corner((*by_pipe.values(), memory_s), THROUGHPUT_CORNER)
+    computing_s = corner(by_pipe.values(), THROUGHPUT_EXPONENT)
+    throughput_s = corner((*by_pipe.values(), memory_s), THROUGHPUT_EXPONENT)
     p = _latency_corner(_groups_of_a_unit(device, demand))
     work_s = corner((throughput_s, latency_s), p)
     if device.kind == "cpu":
@@ -125,12 +125,12 @@ def _work_time(
         # Nobody else is on the unit, now or later; memory has others to serve.
         work_s = corner((memory_s, max(computing_s, latency_s)), p)
     if computing_s and not demand.chain.get("barrier"):
-        with_last_s = computing_s + _last_waves_time(device, demand, computing_s, alone.chain_s)
-        work_s = max(work_s, corner((with_last_s, memory_s), THROUGHPUT_CORNER))
+        with_last_s = computing_s + _last_waves_time(device, demand, computing_s, isolated.chain_s)
+        work_s = max(work_s, corner((with_last_s, memory_s), THROUGHPUT_EXPONENT))
     if demand.in_step:
         # Groups of the first round start together: they wait, load and compute in step, and nothing overlaps, unless
         # they do so again and again.
-        in_step_s = alone.loads_s + memory_s + max(alone.instructions_s, computing_s)
+        in_step_s = isolated.loads_s + memory_s + max(isolated.instructions_s, computing_s)
         rounds = _rounds(device, demand, resident)
         work_s += max(0.0, in_step_s - work_s) / (rounds * max(1.0, demand.memory_chain))
     return work_s
@@ -138,10 +138,10 @@ def _work_time(
 
 def _latency_corner(groups: int) -> float:
     """Return the p-norm of latency and throughput: the fewer *groups* share a compute unit, the less they disturb."""
-    return LATENCY_CORNER * groups / (groups - 1) if groups > 1 else inf
+    return LATENCY_EXPONENT * groups / (groups - 1) if groups > 1 else inf
 
 
-def _held_bytes(device: Device, demand: Demand, resident: Occupancy) -> tuple[float, ...]:
+def _usable_bytes(device: Device, demand: Demand, resident: Occupancy) -> tuple[float, ...]:
     """Return what each cache holds of the data that the kernel finds again.
 
     Caches that do not outlive a dispatch hold nothing for data that the next dispatch reuses. Local memory takes
@@ -183,8 +183,8 @@ def _memory_time(
             slowest, bound = time_s, cache.name
         if cache.scope == "device" and writes_s:
             bound = f"{cache.name} writes" if writes_s > slowest else bound
-            slowest = corner((slowest, writes_s), THROUGHPUT_CORNER)
-        levels.append(Level(bound, capacity, _extent(cache, demand, overlapping=overlapping), slowest))
+            slowest = corner((slowest, writes_s), THROUGHPUT_EXPONENT)
+        levels.append(Level(bound, capacity, _transition(cache, demand, overlapping=overlapping), slowest))
     moved = traffic.memory_bytes(demand.streams, device, every_pass=again)
     reached = device.memory.efficiency
     if device.kind != "cpu" and traffic.one_way(demand.streams, device):
@@ -192,7 +192,7 @@ def _memory_time(
     memory_s = moved / (device.memory.bandwidth_bytes_per_s * reached)
     if memory_s > slowest:
         slowest, bound = memory_s, "DRAM"
-    nowhere = Extent(departure=1, midpoint=1, arrival=1)
+    nowhere = Transition(onset=1, midpoint=1, end=1)
     levels.append(Level(bound, float("inf"), nowhere, slowest))
     return staircase(footprint, levels)
 
@@ -205,7 +205,7 @@ def _in_flight_bytes(device: Device, demand: Demand, resident: Occupancy) -> flo
     return traffic.requested_bytes(demand.streams) / demand.groups * groups
 
 
-def _extent(cache: Cache, demand: Demand, *, overlapping: bool) -> Extent:
+def _transition(cache: Cache, demand: Demand, *, overlapping: bool) -> Transition:
     """Return where a curve of bandwidth leaves *cache*.
 
     Args:
@@ -214,8 +214,8 @@ def _extent(cache: Cache, demand: Demand, *, overlapping: bool) -> Extent:
         overlapping: whether groups begin with the next pass over the data before others are done with the last one.
     """
     if any(stream.write for stream in demand.streams):
-        return cache.extent_of_ping_pong if demand.ping_pong else cache.extent_of_writes
-    return cache.bandwidth_extent if overlapping else cache.extent_in_order
+        return cache.transition_of_ping_pong if demand.ping_pong else cache.transition_of_writes
+    return cache.bandwidth_transition if overlapping else cache.transition_of_cyclic_sweeps
 
 
 def _busy_share(device: Device, demand: Demand) -> float:
@@ -285,7 +285,7 @@ def _operation_times(device: Device, demand: Demand) -> dict[str, float]:
     factors = {"local": demand.local_conflicts, "memory": _access_turns(device, demand)}
     if demand.branches and device.kind == "cpu":
         # One work-item after the other instead of a vector of them; at a barrier that is so in any case.
-        scalar = device.architecture.wave_width
+        scalar = device.architecture.wave_size
         factors = {name: scalar * factors.get(name, 1.0) for name in demand.operations.keys() - {"barrier"}}
     times = {
         name: count * factors.get(name, 1.0) / (device.rate_per_s(name) * units)
@@ -306,7 +306,7 @@ def _access_turns(device: Device, demand: Demand) -> float:
     architecture = device.architecture
     turns = max(1.0, demand.lines_per_access / architecture.lines_per_access)
     if demand.line_conflicts > 1 and device.caches and device.caches[0].unified_with_local_memory:
-        cycles = architecture.wave_width / architecture.rates_per_cycle["memory"]
+        cycles = architecture.wave_size / architecture.rates_per_cycle["memory"]
         return max(turns, demand.line_conflicts / cycles)
     return turns
 
@@ -322,7 +322,7 @@ def _pipe_times(device: Device, by_class: Mapping[str, float]) -> dict[str, floa
 
 
 def _waves_of_a_group(device: Device, demand: Demand) -> int:
-    return ceil(prod(demand.work_group) / device.architecture.wave_width)
+    return ceil(prod(demand.work_group) / device.architecture.wave_size)
 
 
 def _waves_of_a_host(device: Device, demand: Demand) -> int:
@@ -335,7 +335,7 @@ def _group_time(device: Device, demand: Demand) -> float:
 
 
 @dataclass(frozen=True)
-class _Alone:
+class _Isolated:
     """What a work-group takes that has a compute unit for itself, in seconds.
 
     Attributes:
@@ -359,13 +359,13 @@ class _Alone:
         return self.loads_s + self.instructions_s
 
 
-def _alone(device: Device, demand: Demand, load_cycles: float, evenly: Mapping[str, float]) -> _Alone:
-    loaded = device.architecture.loaded_latency if demand.loaded else 1.0
+def _isolated(device: Device, demand: Demand, load_cycles: float, evenly: Mapping[str, float]) -> _Isolated:
+    loaded = device.architecture.loaded_latency_factor if demand.loaded else 1.0
     latencies = device.architecture.latency_cycles
     chain_s = device.cycles(sum(count * latencies.get(name, 0.0) for name, count in demand.chain.items()))
     near_cycles = next((cache.latency_cycles for cache in device.caches if cache.scope == "device"), 0.0)
     loads_s = device.cycles(demand.memory_chain * load_cycles * loaded + demand.cached_chain * near_cycles)
-    return _Alone(loads_s, chain_s, _issue_time(device, demand, evenly))
+    return _Isolated(loads_s, chain_s, _issue_time(device, demand, evenly))
 
 
 def _last_waves_time(device: Device, demand: Demand, computing_s: float, chain_s: float) -> float:
@@ -377,10 +377,10 @@ def _last_waves_time(device: Device, demand: Demand, computing_s: float, chain_s
     """
     waves = ceil(_waves_of_a_host(device, demand) / _schedulers(device))
     share_s = computing_s / waves
-    alone_s = corner((share_s, chain_s), LONE_CORNER)
-    last = ceil(alone_s / share_s) - 1
-    idle_s = last * share_s * (1 - (last + 1) / 2 * share_s / alone_s)
-    return max(0.0, min(idle_s, computing_s - alone_s))
+    isolated_s = corner((share_s, chain_s), ISOLATED_EXPONENT)
+    last = ceil(isolated_s / share_s) - 1
+    idle_s = last * share_s * (1 - (last + 1) / 2 * share_s / isolated_s)
+    return max(0.0, min(idle_s, computing_s - isolated_s))
 
 
 def _rounds(device: Device, demand: Demand, resident: Occupancy) -> float:

@@ -41,19 +41,19 @@ def compiled_resources(compilation: Compilation | None) -> Resources | None:
 def occupancy(architecture: Architecture, work_group: Sequence[int], resources: Resources) -> Occupancy:
     """Return how many work-groups and waves of a kernel fit a compute unit, and what limits them."""
     rules = architecture.occupancy
-    waves_per_group = ceil(prod(work_group) / architecture.wave_width)
+    waves_per_group = ceil(prod(work_group) / architecture.wave_size)
     match rules:
         case NvidiaOccupancy():
             limits = _nvidia(rules, waves_per_group, resources)
             most = rules.max_waves
         case AmdOccupancy():
-            limits = _amd(rules, architecture.wave_width, waves_per_group, resources)
+            limits = _amd(rules, architecture.wave_size, waves_per_group, resources)
             most = rules.simds * rules.max_waves_per_simd
         case IntelOccupancy():
             limits = _intel(rules, waves_per_group, resources)
             most = rules.threads
         case PooledOccupancy():
-            limits = _pooled(rules, architecture.wave_width, waves_per_group, resources)
+            limits = _pooled(rules, architecture.wave_size, waves_per_group, resources)
             most = rules.max_waves
         case CpuOccupancy():
             limits = {"cores": 1.0}
@@ -94,22 +94,22 @@ def _registers(architecture: Architecture) -> int:
         case NvidiaOccupancy() | PooledOccupancy() as rules:
             return rules.registers
         case AmdOccupancy() as rules:
-            return rules.simds * rules.vector_registers[architecture.wave_width] * architecture.wave_width
+            return rules.simds * rules.vector_registers[architecture.wave_size] * architecture.wave_size
         case _:
             raise ValueError("registers do not limit the waves of such a compute unit")
 
 
-def _round_up(value: float, granule: float) -> float:
-    return ceil(value / granule) * granule
+def _round_up(value: float, granularity: float) -> float:
+    return ceil(value / granularity) * granularity
 
 
 def _nvidia(rules: NvidiaOccupancy, waves_per_group: int, resources: Resources) -> dict[str, float]:
     """Follow ``cuda_occupancy.h`` (CUDA 13.5): registers go to whole warps of a sub-partition."""
-    registers_per_wave = _round_up(max(1, resources.registers) * 32, rules.register_granule)
+    registers_per_wave = _round_up(max(1, resources.registers) * 32, rules.register_granularity)
     waves_per_partition = rules.registers // rules.sub_partitions // registers_per_wave
     allowed = resources.registers <= rules.max_registers_per_work_item
     local = _round_up(
-        resources.local_memory_bytes + rules.local_memory_reserved_bytes, rules.local_memory_granule_bytes
+        resources.local_memory_bytes + rules.local_memory_reserved_bytes, rules.local_memory_granularity_bytes
     )
     return {
         "waves": rules.max_waves // waves_per_group,
@@ -119,12 +119,12 @@ def _nvidia(rules: NvidiaOccupancy, waves_per_group: int, resources: Resources) 
     }
 
 
-def _amd(rules: AmdOccupancy, wave_width: int, waves_per_group: int, resources: Resources) -> dict[str, float]:
+def _amd(rules: AmdOccupancy, wave_size: int, waves_per_group: int, resources: Resources) -> dict[str, float]:
     """Follow LLVM's AMDGPUBaseInfo: waves of a SIMD share its vector registers, groups of a unit its LDS."""
-    granule = rules.vector_register_granule[wave_width]
-    allocated = _round_up(max(1, resources.registers), granule)
-    waves_per_simd = rules.vector_registers[wave_width] // allocated
-    local = _round_up(resources.local_memory_bytes, rules.local_memory_granule_bytes)
+    granularity = rules.vector_register_granularity[wave_size]
+    allocated = _round_up(max(1, resources.registers), granularity)
+    waves_per_simd = rules.vector_registers[wave_size] // allocated
+    local = _round_up(resources.local_memory_bytes, rules.local_memory_granularity_bytes)
     return {
         "waves": rules.max_waves_per_simd * rules.simds // waves_per_group,
         # A group of a single wave needs no barrier and is not counted.
@@ -146,9 +146,9 @@ def _intel(rules: IntelOccupancy, waves_per_group: int, resources: Resources) ->
     }
 
 
-def _pooled(rules: PooledOccupancy, wave_width: int, waves_per_group: int, resources: Resources) -> dict[str, float]:
+def _pooled(rules: PooledOccupancy, wave_size: int, waves_per_group: int, resources: Resources) -> dict[str, float]:
     """Give each wave its registers from one of equal pools; local memory of a unit goes to its groups."""
-    registers_per_wave = _round_up(max(1, resources.registers), rules.register_granule) * wave_width
+    registers_per_wave = _round_up(max(1, resources.registers), rules.register_granularity) * wave_size
     waves_per_pool = rules.registers // rules.pools // registers_per_wave
     allowed = resources.registers <= rules.max_registers_per_work_item
     available, needed = rules.local_memory_bytes, resources.local_memory_bytes
@@ -173,6 +173,8 @@ def local_memory_in_use_bytes(architecture: Architecture, resident: Occupancy, g
     rules = architecture.occupancy
     if not isinstance(rules, NvidiaOccupancy) or not rules.carveouts_bytes:
         return 0.0
-    each = _round_up(resident.local_memory_bytes + rules.local_memory_reserved_bytes, rules.local_memory_granule_bytes)
+    each = _round_up(
+        resident.local_memory_bytes + rules.local_memory_reserved_bytes, rules.local_memory_granularity_bytes
+    )
     needed = each * max(1, min(ceil(groups), resident.groups_per_compute_unit))
     return next((size for size in rules.carveouts_bytes if size >= needed), rules.carveouts_bytes[-1])

@@ -25,7 +25,7 @@ class Outlook(Record):
     ci_low: Compact
     ci_high: Compact
     """95 % interval."""
-    binding: str
+    bottleneck: str
     """The ceiling that binds there."""
     cliffs: tuple[CurveFeature, ...]
     """Midpoints, a cache each, from the first sweep that shows it."""
@@ -50,7 +50,7 @@ def outlooks(predictions: Iterable[Prediction]) -> tuple[Outlook, ...]:
 
 def name_of(prediction: Prediction) -> str:
     """Return ``family/variant``."""
-    return prediction.key.workload_name
+    return prediction.key.workload
 
 
 def is_shown(prediction: Prediction) -> bool:
@@ -66,8 +66,8 @@ def best_point(prediction: Prediction) -> PredictedPoint:
 
 def bound(point: PredictedPoint) -> str:
     """Name what binds a point; of waiting for memory, which level: ``latency of L2``."""
-    waits = point.binding == "latency" and point.level and point.memory_bytes > 0
-    return f"latency of {point.level}" if waits else point.binding
+    waits = point.bottleneck == "latency" and point.level and point.memory_bytes > 0
+    return f"latency of {point.level}" if waits else point.bottleneck
 
 
 def unit_of(prediction: Prediction) -> str:
@@ -91,7 +91,7 @@ def _outlook(name: str, sweeps: Sequence[Prediction]) -> Outlook:
         unit=unit_of(best),
         ci_low=point.value / point.spread,
         ci_high=point.value * point.spread,
-        binding=bound(point),
+        bottleneck=bound(point),
         cliffs=tuple(sorted(cliffs.values(), key=lambda f: f.value)),
         taper=next((f for f in features if f.position == "n90"), None),
         occupancy=min(best.occupancy, key=lambda entry: entry.fraction, default=None),

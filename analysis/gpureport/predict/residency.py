@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from gpureport.predict.uncertainty.propagation import clamped, exp, log
-from gpureport.spec.models import Device, Extent
+from gpureport.spec.models import Device, Transition
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Level:
 
     name: str
     capacity_bytes: float
-    extent: Extent
+    transition: Transition
     value: float
 
 
@@ -29,14 +29,14 @@ _DEPARTED, _ARRIVED = 0.05, 0.95
 """How far down a step (in log) the curve is at an extent's departure and arrival."""
 
 
-def departed(working_set_bytes: float, capacity_bytes: float, extent: Extent) -> float:
+def departed(working_set_bytes: float, capacity_bytes: float, transition: Transition) -> float:
     """Return how far a curve has gone from a cache to the level behind it, 0 (all hits) to 1, linear in log size."""
     if capacity_bytes <= 0:
         return 1.0
     if working_set_bytes <= 0:
         return 0.0
     position = log(working_set_bytes / capacity_bytes)
-    start, middle, end = log(extent.departure), log(extent.midpoint), log(extent.arrival)
+    start, middle, end = log(transition.onset), log(transition.midpoint), log(transition.end)
     if position <= middle:
         share = 0.5 + (position - middle) / max(middle - start, 1e-9) * (0.5 - _DEPARTED)
     else:
@@ -56,28 +56,28 @@ def staircase(working_set_bytes: float, levels: Sequence[Level]) -> tuple[float,
     """
     value, serving = log(levels[0].value), levels[0].name
     for near, far in pairwise(levels):
-        share = departed(working_set_bytes, near.capacity_bytes, near.extent)
+        share = departed(working_set_bytes, near.capacity_bytes, near.transition)
         value += share * (log(far.value) - log(near.value))
         if share > 0.5:
             serving = far.name
     return exp(value), serving
 
 
-def latency_levels(device: Device, held_bytes: Sequence[float]) -> tuple[Level, ...]:
+def latency_levels(device: Device, usable_bytes: Sequence[float]) -> tuple[Level, ...]:
     """Return the levels of a dependent load's latency, in cycles.
 
     A cache of several partitions is two levels to one work-item: the near partition, then the far ones.
 
     Args:
         device: gives the caches.
-        held_bytes: what each of ``device.caches`` holds of the kernel's data, in bytes.
+        usable_bytes: what each of ``device.caches`` holds of the kernel's data, in bytes.
     """
     levels = []
-    for cache, held in zip(device.caches, held_bytes, strict=True):
+    for cache, held in zip(device.caches, usable_bytes, strict=True):
         if cache.partitions > 1 and cache.far_latency_cycles:
-            near = Level(f"{cache.name} near", held / cache.partitions, cache.latency_extent, cache.latency_cycles)
-            levels += [near, Level(cache.name, held, cache.latency_extent, cache.far_latency_cycles)]
+            near = Level(f"{cache.name} near", held / cache.partitions, cache.latency_transition, cache.latency_cycles)
+            levels += [near, Level(cache.name, held, cache.latency_transition, cache.far_latency_cycles)]
         else:
-            levels.append(Level(cache.name, held, cache.latency_extent, cache.latency_cycles))
-    nowhere = Extent(departure=1, midpoint=1, arrival=1)
+            levels.append(Level(cache.name, held, cache.latency_transition, cache.latency_cycles))
+    nowhere = Transition(onset=1, midpoint=1, end=1)
     return (*levels, Level("DRAM", float("inf"), nowhere, device.memory.latency_cycles))

@@ -7,15 +7,15 @@ from gpureport.spec.models import Device
 from gpureport.workloads.model import Stream
 
 
-def touched_bytes(stream: Stream, granule: int) -> float:
+def touched_bytes(stream: Stream, granularity: int) -> float:
     """Return the bytes of all granules (sectors or lines) that one pass of *stream* touches.
 
     Records no larger than a granule touch every granule; larger ones only those that the used bytes reach
     (records are assumed to be aligned).
     """
-    if stream.used_bytes >= stream.record_bytes or stream.record_bytes <= granule:
+    if stream.used_bytes >= stream.record_bytes or stream.record_bytes <= granularity:
         return stream.elements * stream.record_bytes
-    return stream.elements * min(stream.record_bytes, ceil(stream.used_bytes / granule) * granule)
+    return stream.elements * min(stream.record_bytes, ceil(stream.used_bytes / granularity) * granularity)
 
 
 def requested_bytes(streams: Sequence[Stream]) -> float:
@@ -23,12 +23,12 @@ def requested_bytes(streams: Sequence[Stream]) -> float:
     return sum(stream.elements * stream.used_bytes * stream.passes for stream in streams)
 
 
-def outer_bytes(streams: Sequence[Stream], granule: int) -> float:
+def outer_bytes(streams: Sequence[Stream], granularity: int) -> float:
     """Return the bytes that cross the levels behind the first in one dispatch, in whole granules."""
-    return sum(touched_bytes(stream, granule) * stream.outer_passes for stream in streams)
+    return sum(touched_bytes(stream, granularity) * stream.outer_passes for stream in streams)
 
 
-def fill_bytes(stream: Stream, granule: int, *, write_allocate: bool) -> float:
+def fill_bytes(stream: Stream, granularity: int, *, write_allocate: bool) -> float:
     """Return the bytes that must be read from memory because *stream* writes.
 
     A granule that is only partly written is merged with what memory holds; a cache that allocates on write fetches
@@ -37,7 +37,7 @@ def fill_bytes(stream: Stream, granule: int, *, write_allocate: bool) -> float:
     if not stream.write:
         return 0.0
     partly = stream.used_bytes < stream.record_bytes
-    return touched_bytes(stream, granule) if partly or write_allocate else 0.0
+    return touched_bytes(stream, granularity) if partly or write_allocate else 0.0
 
 
 def memory_bytes(streams: Sequence[Stream], device: Device, *, every_pass: bool) -> float:
@@ -50,10 +50,10 @@ def memory_bytes(streams: Sequence[Stream], device: Device, *, every_pass: bool)
             than the caches hold), or only the first (a stencil, whose other passes caches serve). A pass may be less
             than all of the data.
     """
-    granule = device.memory.access_bytes
+    granularity = device.memory.access_bytes
     allocate = device.architecture.write_allocate
     return sum(
-        (touched_bytes(stream, granule) + fill_bytes(stream, granule, write_allocate=allocate))
+        (touched_bytes(stream, granularity) + fill_bytes(stream, granularity, write_allocate=allocate))
         * (stream.outer_passes if every_pass else min(1.0, stream.outer_passes))
         for stream in streams
     )
@@ -61,9 +61,9 @@ def memory_bytes(streams: Sequence[Stream], device: Device, *, every_pass: bool)
 
 def one_way(streams: Sequence[Stream], device: Device) -> bool:
     """Return whether memory only reads, or only writes."""
-    granule, allocate = device.memory.access_bytes, device.architecture.write_allocate
+    granularity, allocate = device.memory.access_bytes, device.architecture.write_allocate
     writes = [stream for stream in streams if stream.write]
-    filled = any(fill_bytes(stream, granule, write_allocate=allocate) for stream in writes)
+    filled = any(fill_bytes(stream, granularity, write_allocate=allocate) for stream in writes)
     return not writes or (len(writes) == len(streams) and not filled)
 
 

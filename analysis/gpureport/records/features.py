@@ -9,7 +9,7 @@ Feature = Literal["cliff", "taper", "rate"]
 """What a finding is about: where a cache gives out, how much work fills the device, how fast it then runs."""
 
 
-Position = Literal["departure", "midpoint", "arrival", "knee", "n90", "plateau", "peak", "case"]
+Position = Literal["onset", "midpoint", "end", "knee", "n90", "plateau", "peak", "case"]
 """Which point of the feature. Cliff: *departure* (95 % of the upper plateau), *midpoint* (half way, in log),
 *arrival* (within 5 % of the lower plateau). Taper: *knee* (flat time x peak rate), *n90* (90 % of the plateau).
 Rate: *plateau* (a level of the curve), *peak* (the best point of a sweep), *case* (one of several separate cases)."""

@@ -43,9 +43,7 @@ class Verdict(StrEnum):
 class Finding(Record):
     """Predicted against observed, for one position of one feature."""
 
-    workload: Name
-    variant: Name
-    sweep: Name
+    key: SweepKey
     feature: Feature
     position: Position
     level: Name

@@ -41,21 +41,21 @@ class Axis(Record):
 class SweepKey(Record):
     """Which curve: the identity that predictions, measurements, observations and findings share."""
 
-    workload: Name
-    """The family, e.g. ``game_of_life``."""
+    family: Name
+    """Family of workloads, e.g. ``game_of_life``."""
     variant: Name
-    """The variant, e.g. ``packed64``."""
+    """Variant of the family, e.g. ``packed64``."""
     sweep: Name
     """The sweep, e.g. ``grid_size``."""
 
     def __str__(self) -> str:
         """``family/variant/sweep``."""
-        return f"{self.workload_name}/{self.sweep}"
+        return f"{self.workload}/{self.sweep}"
 
     @property
-    def workload_name(self) -> str:
+    def workload(self) -> str:
         """``family/variant``, as workloads are named."""
-        return f"{self.workload}/{self.variant}"
+        return f"{self.family}/{self.variant}"
 
 
 class PointKey(Record):

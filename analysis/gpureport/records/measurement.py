@@ -94,11 +94,11 @@ class Compilation(Record):
     """Spilled or private memory of one work-item, if the runtime tells."""
     spill_bytes: Whole | None = None
     """Bytes of spilled registers that a work-item stores (as ptxas counts) or keeps in memory (elsewhere)."""
-    wave_width: Whole | None = None
+    wave_size: Whole | None = None
     """The sub-group width actually used, where the code or the runtime tells; else the preferred multiple of
     work-group sizes."""
     max_work_group: Whole | None = None
-    told_by: Name = ""
+    reported_by: Name = ""
     """Where registers and memory come from: ``ptxas``, ``code object`` or ``runtime``."""
     code: MachineCode | None = None
     """The compiled code, where the runtime hands it out in a form that is understood."""

@@ -51,7 +51,7 @@ class PredictedPoint(Record):
     ceilings_s: Table[Name, Compact]
     """Time that each ceiling alone would take: ``launch``, ``groups``, ``latency``, ``L1``, ``L2``, ``DRAM``,
     ``int32``, ``shuffle``, …"""
-    binding: Name
+    bottleneck: Name
     """The largest of the ceilings."""
     level: Name = ""
     """The memory level that mostly serves the working set."""

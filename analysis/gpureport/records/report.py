@@ -121,7 +121,7 @@ def workload_info(workload: "Workload", skipped: str | None = None, restarted: s
     )
 
 
-class Claim(Record):
+class PublishedStatement(Record):
     """What a publication says, beside which the report sets what is predicted."""
 
     says: str
@@ -149,10 +149,10 @@ class Publication(Record):
     """``2020``, ``2020-09`` or ``2020-09-26``; empty if it has none."""
     notes: Many[str] = ()
     """What was left out, and what is assumed, in sentences."""
-    claims: Many[Claim] = ()
+    statements: Many[PublishedStatement] = ()
     conditions: Table[Name, str] = Field(default_factory=dict)
     """Under which each sweep was measured, in words, by ``family/variant/sweep``."""
-    alone: bool = False
+    isolated: bool = False
     """Whether each dispatch was timed by itself, not many in a row."""
     read_between: bool = False
     """Whether something else read, between two dispatches, what the next one reads."""
@@ -220,7 +220,7 @@ class Report(Record):
     @property
     def failed_variants(self) -> dict[str, str]:
         """The variants whose kernels did not build or could not be launched, with the reason of each."""
-        return {m.key.workload_name: m.skipped or "" for m in self.measurements if m.failed}
+        return {m.key.workload: m.skipped or "" for m in self.measurements if m.failed}
 
     def failures(self) -> str:
         """Say in a sentence which variants are missing because their kernels failed; nothing if none did."""

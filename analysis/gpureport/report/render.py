@@ -21,7 +21,7 @@ from gpureport.report.figures.svg import described
 from gpureport.report.pdf.fonts import data_uri, with_fonts
 from gpureport.report.pdf.typesetting import HERE, PICTURE, Manuscript, Typesetter, layout, pdf
 from gpureport.report.pictures import Figure, kind_of
-from gpureport.report.run import answers, appendix, claims, compiled, conditions, surprises, trust
+from gpureport.report.run import answers, appendix, compiled, conditions, statements, trust, unexpected
 from gpureport.report.run.blocks import first_figure
 from gpureport.report.run.chapters import chapters
 from gpureport.report.run.curves import curves
@@ -238,11 +238,11 @@ def environment(picture: Callable[[Figure], "Markup"]) -> "Environment":
         script_hash=f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}",
         tables=tables,
         appendix=appendix,
-        claims=claims,
+        statements=statements,
         compiled=compiled,
         conditions=conditions,
         words=words,
-        surprises=surprises,
+        unexpected=unexpected,
         trust=trust,
     )
     env.filters.update(

@@ -87,7 +87,7 @@ def report_result(report: Report, name: str, database: Database, workloads: Iter
             continue
         key = measurement.key
         try:
-            workload = known[key.workload_name]
+            workload = known[key.workload]
             points = predicted.get(str(key), [])
             series.append(_series(device, workload, measurement, points, report.publication))
         except (KeyError, ValueError, ArithmeticError):  # the workload, a parameter, or a value that it cannot have
@@ -153,7 +153,7 @@ def _series(
         tuple(points),
         "",
         frames=today.frames if today else 0,
-        alone=bool((today and today.alone) or (publication and publication.alone)),
+        isolated=bool((today and today.isolated) or (publication and publication.isolated)),
         read_between=bool(publication and publication.read_between),
     )
     for parameters in points:

@@ -8,7 +8,7 @@ from gpureport.predict.calibration.learned import Learned, Shown, learned
 from gpureport.spec.models import Device
 from gpureport.workloads import select
 
-PRIMITIVES = (
+MICROBENCHMARKS = (
     "launch/groups",
     "launch/queued",
     "memory/latency",
@@ -36,7 +36,7 @@ def get_to_know(measurer: Measurer, device: Device, settings: Settings, progress
     """
     explored = _explored(device)
     shown, failed = [], {}
-    for workload in select(PRIMITIVES):
+    for workload in select(MICROBENCHMARKS):
         every = workload.sweeps(explored, settings.limits)
         sweeps = [sweep for sweep in every if sweep.axis.quantity != "work_group"]
         measurer.start(Order(workload, sweeps, settings))

@@ -143,7 +143,7 @@ class _Run:
     @property
     def unfinished(self) -> tuple[Workload, ...]:
         """The workloads that are still to be measured."""
-        measured = {measurement.key.workload_name for measurement in self.measurements}
+        measured = {measurement.key.workload for measurement in self.measurements}
         return tuple(workload for workload in self.plan.workloads if workload.name not in measured)
 
     def take_over(self, earlier: Report) -> None:
@@ -152,7 +152,7 @@ class _Run:
         self.created_at, self.resumed_at = earlier.created_at, (*earlier.resumed_at, self.created_at)
         self.predictions += earlier.predictions
         for each in earlier.measurements:
-            (self.ended if each.key.workload_name in earlier.unfinished else self.measurements).append(each)
+            (self.ended if each.key.workload in earlier.unfinished else self.measurements).append(each)
         self.observations += earlier.observations
         self.findings += earlier.findings
         self.explanations += earlier.explanations
@@ -167,7 +167,7 @@ class _Run:
 
     def _missing(self, workload: Workload) -> list[Sweep]:
         """Return the sweeps of a workload that are still to be measured."""
-        ended = {each.key.sweep for each in self.ended if each.key.workload_name == workload.name}
+        ended = {each.key.sweep for each in self.ended if each.key.workload == workload.name}
         return [sweep for sweep in self._sweeps[workload.name] if sweep.name not in ended]
 
     def may_overlap(self, last: Workload, following: Workload) -> bool:
@@ -175,7 +175,7 @@ class _Run:
 
         Not on processors, whose cores that takes, and not where predictions wait for the last primitive.
         """
-        return self.measurer.device.kind != "cpu" and last.primitive == following.primitive
+        return self.measurer.device.kind != "cpu" and last.microbenchmark == following.microbenchmark
 
     @contextmanager
     def stage(self, name: str, workload: Workload | None = None) -> Iterator[None]:
@@ -209,7 +209,7 @@ class _Run:
             for workload in self.unfinished:
                 if self.last and not self.may_overlap(self.last.workload, workload):
                     self.conclude(save)
-                if not workload.primitive:
+                if not workload.microbenchmark:
                     with self.stage("calibrate", workload):
                         self.calibrate(workload, specified)
                 self.start(workload)
@@ -239,7 +239,7 @@ class _Run:
         Primitives that every run measures get more of it: all that is calibrated rests on them.
         """
         settings = self.plan.settings
-        weight = _WEIGHT if workload.primitive and workload.essential else 1.0
+        weight = _WEIGHT if workload.microbenchmark and workload.essential else 1.0
         share_s = sweep_budget_s(
             self.measurer.device.kind,
             quick=settings.limits.quick,
@@ -253,16 +253,16 @@ class _Run:
         return {
             (prediction.key.sweep, point.point.label): point.time_s
             for prediction in self.predictions
-            if prediction.key.workload_name == workload.name
+            if prediction.key.workload == workload.name
             for point in prediction.points
         }
 
     def calibrate(self, workload: Workload, specified: Sequence[Prediction]) -> None:
         """Predict the sweeps of a workload once more, from what primitives measured and from compiled kernels."""
-        primitives = [o for o in self.observations if _is_primitive(o.key, self.plan.workloads)]
-        if not primitives or workload.missing(features(self.measurer.device)):
+        microbenchmarks = [o for o in self.observations if _is_microbenchmark(o.key, self.plan.workloads)]
+        if not microbenchmarks or workload.missing(features(self.measurer.device)):
             return
-        device = calibrated(self.plan.match.device, specified, primitives)
+        device = calibrated(self.plan.match.device, specified, microbenchmarks)
         told: dict[str, list[Resources | None]] = {}
         sweeps = self._sweeps[workload.name]
         compilations = self.measurer.compiled(workload, sweeps)
@@ -301,7 +301,7 @@ class _Run:
             self.evidence += code_evidence(workload, self.plan.match.device, measured)
         with self.stage("observe", workload):
             self.observations += [observation for each in measured if (observation := observe(each))]
-        reasons = {m.skipped for m in self.measurements if m.key.workload_name == workload.name}
+        reasons = {m.skipped for m in self.measurements if m.key.workload == workload.name}
         if None not in reasons:
             missing = workload.missing(features(self.measurer.device))
             self.skipped[workload.name] = missing or next(filter(None, reasons), "it has no sweeps here")
@@ -319,7 +319,7 @@ class _Run:
 
     def _with_ended(self, workload: Workload, measured: Sequence[Measurement]) -> list[Measurement]:
         """Return the measurements of all sweeps of a workload, with those that an earlier run took out of ``ended``."""
-        before = [each for each in self.ended if each.key.workload_name == workload.name]
+        before = [each for each in self.ended if each.key.workload == workload.name]
         self.ended = [each for each in self.ended if each not in before]
         names = [sweep.name for sweep in self._sweeps[workload.name]]
         return sorted((*before, *measured), key=lambda each: names.index(each.key.sweep))
@@ -330,11 +330,11 @@ class _Run:
         Of sweeps that are incomplete nothing is said: what they lack may be their best point.
         """
         name = subject.workload.name
-        measured = [m for m in self.measurements if m.key.workload_name == name]
+        measured = [m for m in self.measurements if m.key.workload == name]
         incomplete = {m.key for m in measured if m.missing_share}
-        observed = [o for o in self.observations if o.key.workload_name == name and o.key not in incomplete]
+        observed = [o for o in self.observations if o.key.workload == name and o.key not in incomplete]
         found = find(
-            subject.specified, [p for p in self.predictions if p.key.workload_name == name], measured, observed
+            subject.specified, [p for p in self.predictions if p.key.workload == name], measured, observed
         )
         reasons = explanations(subject, found, measured, observed)
         self.explanations += reasons
@@ -349,7 +349,7 @@ class _Run:
             status=status,
             stopped=self.stopped,
             resumed_at=self.resumed_at,
-            unfinished=tuple(dict.fromkeys(each.key.workload_name for each in self.ended)),
+            unfinished=tuple(dict.fromkeys(each.key.workload for each in self.ended)),
             device=match.device,
             match=document.Match(entry=match.entry_id, how=match.how, draft=match.draft, notes=match.notes),
             machine=document.Machine(
@@ -381,11 +381,11 @@ class _Run:
         return host()
 
 
-def _is_primitive(key: SweepKey, workloads: Sequence[Workload]) -> bool:
-    return any(workload.primitive for workload in workloads if workload.name == key.workload_name)
+def _is_microbenchmark(key: SweepKey, workloads: Sequence[Workload]) -> bool:
+    return any(workload.microbenchmark for workload in workloads if workload.name == key.workload)
 
 
 def wrong_results(report: Report) -> tuple[str, ...]:
     """Return the names of the variants whose results were wrong."""
-    wrong = {m.key.workload_name: None for m in report.measurements if m.verification and not m.verification.passed}
+    wrong = {m.key.workload: None for m in report.measurements if m.verification and not m.verification.passed}
     return tuple(wrong)

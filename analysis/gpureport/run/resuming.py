@@ -22,26 +22,26 @@ def finished_part(report: Report, sweeps: Mapping[str, Sequence[Sweep]]) -> Repo
         report: of the interrupted run.
         sweeps: of the run that continues it, by workload.
     """
-    measured = {measurement.key.workload_name for measurement in report.measurements}
+    measured = {measurement.key.workload for measurement in report.measurements}
     names = measured - set(report.failed_variants) - set(report.unfinished)
     ended = _unchanged(report, sweeps) & {each.key for each in report.measurements if not each.failed}
-    keys = {key for key in ended if key.workload_name in report.unfinished}
-    unfinished = tuple(name for name in report.unfinished if any(key.workload_name == name for key in keys))
+    keys = {key for key in ended if key.workload in report.unfinished}
+    unfinished = tuple(name for name in report.unfinished if any(key.workload == name for key in keys))
     read = names.union(unfinished)
     return report.model_copy(
         update={
             "predictions": tuple(
                 each
                 for each in report.predictions
-                if each.key.workload_name in names or (each.key in keys and each.kind == "specification")
+                if each.key.workload in names or (each.key in keys and each.kind == "specification")
             ),
             "measurements": tuple(
-                each for each in report.measurements if each.key.workload_name in names or each.key in keys
+                each for each in report.measurements if each.key.workload in names or each.key in keys
             ),
             "unfinished": unfinished,
-            "observations": tuple(each for each in report.observations if each.key.workload_name in names),
-            "findings": tuple(each for each in report.findings if f"{each.workload}/{each.variant}" in names),
-            "explanations": tuple(each for each in report.explanations if each.key.workload_name in names),
+            "observations": tuple(each for each in report.observations if each.key.workload in names),
+            "findings": tuple(each for each in report.findings if each.key.workload in names),
+            "explanations": tuple(each for each in report.explanations if each.key.workload in names),
             "evidence": tuple(each for each in report.evidence if each.workload in names),
             "conditions": tuple(each for each in report.conditions if each.workload in read),
             "timings": tuple(each for each in report.timings if each.workload in names),
@@ -57,7 +57,7 @@ def _unchanged(report: Report, sweeps: Mapping[str, Sequence[Sweep]]) -> set[Swe
         prediction.key
         for prediction in report.predictions
         if prediction.kind == "specification"
-        and points.get((prediction.key.workload_name, prediction.key.sweep))
+        and points.get((prediction.key.workload, prediction.key.sweep))
         == [each.point.parameters for each in prediction.points]
     }
 

@@ -59,9 +59,9 @@ def draft_values(present: PresentDevice, architecture: ArchitectureFile) -> dict
         values["memory.bandwidth"] = assumed(typical.bandwidth.value * units, note)
     for level, leaf in typical.capacities.items():
         values[f"caches.{level}.capacity"] = _capacity(present, architecture, level, leaf.value, units)
-    width = reported.wave_width(present)
+    width = reported.wave_size(present)
     if width is not None and not without_registers(width, architecture.occupancy):
-        values["wave_width"] = queried(width, "sub-group, warp or wavefront width")
+        values["wave_size"] = queried(width, "sub-group, warp or wavefront width")
     return values
 
 

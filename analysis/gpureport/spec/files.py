@@ -56,16 +56,16 @@ class CacheFields(Strict):
     """Latency of a dependent load."""
     bandwidth: Leaf[BytesPerCycle] | None = None
     """Bytes a cycle for one compute unit."""
-    bandwidth_extent: Leaf[Extents] | None = None
+    bandwidth_transition: Leaf[Extents] | None = None
     """Onset, midpoint and end of the cliff in bandwidth, as shares of the usable capacity."""
-    latency_extent: Leaf[Extents] | None = None
+    latency_transition: Leaf[Extents] | None = None
     """The same for one chasing work-item's latency."""
-    ordered_extent: Leaf[Extents] | None = None
-    """The same for the bandwidth of passes that follow one another in order; as ``bandwidth_extent`` if not given."""
-    written_extent: Leaf[Extents] | None = None
-    """The same for the bandwidth of kernels that also write; as ``bandwidth_extent`` if not given."""
-    ping_pong_extent: Leaf[Extents] | None = None
-    """The same where each dispatch reads what the one before it wrote; as ``written_extent`` if not given."""
+    cyclic_transition: Leaf[Extents] | None = None
+    """The same for the bandwidth of cyclic sweeps; as ``bandwidth_transition`` if not given."""
+    write_transition: Leaf[Extents] | None = None
+    """The same for the bandwidth of kernels that also write; as ``bandwidth_transition`` if not given."""
+    ping_pong_transition: Leaf[Extents] | None = None
+    """The same where each dispatch reads what the one before it wrote; as ``write_transition`` if not given."""
     persistent: Leaf[Flag] | None = None
     """Whether contents survive from one dispatch to the next."""
     unified_with_local_memory: Leaf[Flag] | None = None
@@ -117,11 +117,11 @@ class NvidiaRules(Strict):
     max_waves: Leaf[Count]
     max_groups: Leaf[Count]
     registers: Leaf[Count]
-    register_granule: Leaf[Count]
+    register_granularity: Leaf[Count]
     max_registers_per_work_item: Leaf[Count]
     sub_partitions: Leaf[Count]
     local_memory: Leaf[Bytes]
-    local_memory_granule: Leaf[WholeBytes]
+    local_memory_granularity: Leaf[WholeBytes]
     local_memory_reserved: Leaf[WholeBytes] | None = None
     carveouts: Leaf[Sizes] | None = None
 
@@ -133,11 +133,11 @@ class AmdRules(Strict):
     simds: Leaf[Count]
     max_waves_per_simd: Leaf[Count]
     vector_registers: Leaf[Counts]
-    vector_register_granule: Leaf[Counts]
+    vector_register_granularity: Leaf[Counts]
     max_vector_registers: Leaf[Count]
     max_groups: Leaf[Count]
     local_memory: Leaf[Bytes]
-    local_memory_granule: Leaf[WholeBytes]
+    local_memory_granularity: Leaf[WholeBytes]
 
 
 class IntelRules(Strict):
@@ -158,7 +158,7 @@ class PooledRules(Strict):
     registers: Leaf[Count]
     """32-bit registers of a compute unit, all pools together."""
     pools: Leaf[Count]
-    register_granule: Leaf[Count]
+    register_granularity: Leaf[Count]
     """Registers are allocated to a work-item in multiples of this."""
     max_registers_per_work_item: Leaf[Count]
     local_memory: Leaf[Bytes] | None = None
@@ -253,14 +253,14 @@ class ArchitectureFile(File):
     """Compute units that OpenCL counts as one (AMD work-group processors: 2; Intel's vector engines, of which a core
     has 16: 0.0625)."""
     typical: TypicalFields = TypicalFields()
-    wave_width: Leaf[Count]
+    wave_size: Leaf[Count]
     max_work_group: Leaf[Count]
     schedulers: Leaf[Count]
     """Waves that can issue an instruction in one cycle, per compute unit."""
     local_memory_banks: Leaf[Count]
     write_allocate: Leaf[Flag]
     """Whether a write miss fetches the line even when the write will cover it."""
-    loaded_latency: Leaf[Number]
+    loaded_latency_factor: Leaf[Number]
     """Latency under streaming load / latency of a lone dependent load."""
     lines_per_access: Leaf[Number] | None = None
     """Lines that the load/store unit looks up in the time of one access of a wave to neighbouring words; 1 if not
@@ -281,7 +281,7 @@ class ArchitectureFile(File):
 
     @model_validator(mode="after")
     def _has_registers(self) -> Self:
-        check_registers(self.wave_width.value, self.occupancy)
+        check_registers(self.wave_size.value, self.occupancy)
         return self
 
 

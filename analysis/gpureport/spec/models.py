@@ -33,23 +33,23 @@ from gpureport.spec.values import Names
 Kind = Literal["gpu", "accelerator", "cpu"]
 
 
-class Extent(Record):
+class Transition(Record):
     """A cliff's width: working set / usable capacity at which a cache departs, is half way, has given out."""
 
-    departure: Number
+    onset: Number
     midpoint: Number
-    arrival: Number
+    end: Number
 
     @model_validator(mode="after")
     def _ascending(self) -> Self:
-        if not self.departure <= self.midpoint <= self.arrival:
+        if not self.onset <= self.midpoint <= self.end:
             raise ValueError("must ascend from onset (departure) through midpoint to end (arrival)")
         return self
 
 
-SPECIAL_EXTENTS = ("ordered_extent", "written_extent", "ping_pong_extent")
+SPECIAL_TRANSITIONS = ("cyclic_transition", "write_transition", "ping_pong_transition")
 """Fields of a cache that say where curves of some kernels leave it; ``None``: where others do."""
-EXTENTS = ("bandwidth_extent", "latency_extent", *SPECIAL_EXTENTS)
+TRANSITIONS = ("bandwidth_transition", "latency_transition", *SPECIAL_TRANSITIONS)
 """Fields of a cache that say where curves leave it."""
 
 
@@ -69,9 +69,9 @@ class Cache(Record):
     """Dependent-load latency at the device's clock."""
     bandwidth_bytes_per_cycle: BytesPerCycle
     """Bytes a cycle for one compute unit, at the device's clock."""
-    bandwidth_extent: Extent
+    bandwidth_transition: Transition
     """Where a bandwidth curve leaves this level, whatever the order of accesses."""
-    latency_extent: Extent
+    latency_transition: Transition
     """Where a latency curve of one chasing work-item leaves this level."""
     persistent: bool
     """Whether contents survive from one dispatch to the next (GPU L1 caches are invalidated)."""
@@ -84,29 +84,29 @@ class Cache(Record):
     """
     far_latency_cycles: Cycles | None = None
     """Latency of the far partition."""
-    ordered_extent: Extent | None = None
+    cyclic_transition: Transition | None = None
     """Where that of passes leaves this level that follow one another in order, so that what is needed next is what was
-    used longest ago; ``None``: as ``bandwidth_extent``."""
-    written_extent: Extent | None = None
-    """Where the bandwidth curve of a kernel that also writes leaves this level; ``None``: as ``bandwidth_extent``."""
-    ping_pong_extent: Extent | None = None
+    used longest ago; ``None``: as ``bandwidth_transition``."""
+    write_transition: Transition | None = None
+    """Of the bandwidth of kernels that also write; ``None``: as ``bandwidth_transition``."""
+    ping_pong_transition: Transition | None = None
     """Where that of a kernel leaves this level that reads what the dispatch before it wrote, and writes what that one
     read; ``None``: as of kernels that write."""
 
     @property
-    def extent_in_order(self) -> Extent:
+    def transition_of_cyclic_sweeps(self) -> Transition:
         """Where the bandwidth of passes in order leaves this level."""
-        return self.ordered_extent or self.bandwidth_extent
+        return self.cyclic_transition or self.bandwidth_transition
 
     @property
-    def extent_of_writes(self) -> Extent:
+    def transition_of_writes(self) -> Transition:
         """Where the bandwidth of kernels that also write leaves this level."""
-        return self.written_extent or self.bandwidth_extent
+        return self.write_transition or self.bandwidth_transition
 
     @property
-    def extent_of_ping_pong(self) -> Extent:
+    def transition_of_ping_pong(self) -> Transition:
         """Where the bandwidth of kernels leaves this level that read what the dispatch before them wrote."""
-        return self.ping_pong_extent or self.extent_of_writes
+        return self.ping_pong_transition or self.transition_of_writes
 
 
 class Memory(Record):
@@ -142,13 +142,13 @@ class NvidiaOccupancy(Record):
     max_groups: Count
     registers: Count
     """32-bit registers of a compute unit."""
-    register_granule: Count
+    register_granularity: Count
     """Registers are allocated to a warp in multiples of this."""
     max_registers_per_work_item: Count
     sub_partitions: Count
     local_memory_bytes: Amount
     """Most local memory of a compute unit (largest carve-out)."""
-    local_memory_granule_bytes: WholeBytes
+    local_memory_granularity_bytes: WholeBytes
     local_memory_reserved_bytes: Whole
     """Taken by the system for each work-group."""
     carveouts_bytes: Many[Amount] = ()
@@ -163,11 +163,11 @@ class AmdOccupancy(Record):
     max_waves_per_simd: Count
     vector_registers: Table[Count, Count]
     """Vector registers of a SIMD lane, by wave width."""
-    vector_register_granule: Table[Count, Count]
+    vector_register_granularity: Table[Count, Count]
     max_vector_registers: Count
     max_groups: Count
     local_memory_bytes: Amount
-    local_memory_granule_bytes: WholeBytes
+    local_memory_granularity_bytes: WholeBytes
 
 
 class IntelOccupancy(Record):
@@ -192,7 +192,7 @@ class PooledOccupancy(Record):
     """32-bit registers of a compute unit, all pools together."""
     pools: Count
     """Equal parts of the registers; a wave takes its own from one of them, and all hold equally many waves."""
-    register_granule: Count
+    register_granularity: Count
     """Registers are allocated to a work-item in multiples of this."""
     max_registers_per_work_item: Count
     local_memory_bytes: Amount | None = None
@@ -209,24 +209,24 @@ class CpuOccupancy(Record):
 OccupancyRules = NvidiaOccupancy | AmdOccupancy | IntelOccupancy | PooledOccupancy | CpuOccupancy
 
 
-def without_registers(wave_width: int, rules: object) -> str | None:
+def without_registers(wave_size: int, rules: object) -> str | None:
     """Name the table of vector registers, of AMD's rules, that has none for waves of a width; ``None``: all have."""
-    for name in ("vector_registers", "vector_register_granule"):
+    for name in ("vector_registers", "vector_register_granularity"):
         table = getattr(rules, name, None)
         widths = getattr(table, "value", table)
-        if widths is not None and wave_width not in widths:
+        if widths is not None and wave_size not in widths:
             return name
     return None
 
 
-def check_registers(wave_width: int, rules: object) -> None:
+def check_registers(wave_size: int, rules: object) -> None:
     """Check that AMD's rules have vector registers for waves of a width.
 
     Raises:
         ValueError: they have not.
     """
-    if name := without_registers(wave_width, rules):
-        raise ValueError(f"occupancy.{name} has no value for wave_width {wave_width}; add one")
+    if name := without_registers(wave_size, rules):
+        raise ValueError(f"occupancy.{name} has no value for wave_size {wave_size}; add one")
 
 
 class Architecture(Record):
@@ -236,7 +236,7 @@ class Architecture(Record):
     name: Name
     vendor: Name
     kind: Kind
-    wave_width: Count
+    wave_size: Count
     """Lanes of a wave (warp, wavefront, hardware thread; SIMD width of a CPU core in 32-bit lanes)."""
     max_work_group: Count
     occupancy: OccupancyRules = Field(discriminator="rule")
@@ -267,14 +267,14 @@ class Architecture(Record):
     local_memory_banks: Count
     write_allocate: bool
     """Whether a write miss fetches the line even when the write will cover it (CPUs)."""
-    loaded_latency: Number
+    loaded_latency_factor: Number
     """Latency under streaming load / latency of a lone dependent load."""
     turnover_cycles: Amount = 0.0
     """From the end of a work-group to the first instruction of the next in its place, in all but what it waits for."""
 
     @model_validator(mode="after")
     def _has_registers(self) -> Self:
-        check_registers(self.wave_width, self.occupancy)
+        check_registers(self.wave_size, self.occupancy)
         return self
 
 
@@ -342,7 +342,7 @@ class PresentDevice(Record):
     """``vendor:device`` in hexadecimal, where an extension tells."""
     pci_address: Name | None = None
     """``domain:bus:device.function`` in hexadecimal, where an extension tells."""
-    wave_width: Whole | None = None
+    wave_size: Whole | None = None
     """Warp or wavefront width where an extension tells."""
     compute_capability: Name | None = None
     """NVIDIA only, e.g. ``9.0``."""

@@ -82,9 +82,9 @@ def max_work_group(present: PresentDevice) -> int | None:
     return _up_to(_MOST_WORK_ITEMS, present.max_work_group)
 
 
-def wave_width(present: PresentDevice) -> int | None:
+def wave_size(present: PresentDevice) -> int | None:
     """Return the work-items of a wave, if the driver tells them."""
-    return _up_to(_MOST_WORK_ITEMS, present.wave_width or 0)
+    return _up_to(_MOST_WORK_ITEMS, present.wave_size or 0)
 
 
 def _up_to(most: int, number: int) -> int | None:

@@ -12,19 +12,19 @@ from gpureport.errors import InputError
 from gpureport.records.provenance import Provenance
 from gpureport.spec.files import ArchitectureFile, DeviceFile
 from gpureport.spec.models import (
-    SPECIAL_EXTENTS,
+    SPECIAL_TRANSITIONS,
     AmdOccupancy,
     Architecture,
     Cache,
     CpuOccupancy,
     Device,
-    Extent,
     IntelOccupancy,
     Launch,
     Memory,
     NvidiaOccupancy,
     OccupancyRules,
     PooledOccupancy,
+    Transition,
 )
 
 
@@ -65,8 +65,8 @@ _REQUIRED_OF_A_CACHE = (
     "sector",
     "latency",
     "bandwidth",
-    "bandwidth_extent",
-    "latency_extent",
+    "bandwidth_transition",
+    "latency_transition",
     "persistent",
 )
 
@@ -170,19 +170,19 @@ def _cache(name: str, values: Layer) -> Cache:
         sector_bytes=part["sector"],
         latency_cycles=part["latency"],
         bandwidth_bytes_per_cycle=part["bandwidth"],
-        bandwidth_extent=_extent(part["bandwidth_extent"]),
-        latency_extent=_extent(part["latency_extent"]),
+        bandwidth_transition=_transition(part["bandwidth_transition"]),
+        latency_transition=_transition(part["latency_transition"]),
         persistent=part["persistent"],
         unified_with_local_memory=part.get("unified_with_local_memory", False),
-        **{name: _extent(part[name]) for name in SPECIAL_EXTENTS if name in part},
+        **{name: _transition(part[name]) for name in SPECIAL_TRANSITIONS if name in part},
         partitions=part.get("partitions", 1),
         far_latency_cycles=part.get("far_latency"),
     )
 
 
-def _extent(shares: tuple[float, float, float]) -> Extent:
-    departure, midpoint, arrival = shares
-    return Extent(departure=departure, midpoint=midpoint, arrival=arrival)
+def _transition(shares: tuple[float, float, float]) -> Transition:
+    onset, midpoint, end = shares
+    return Transition(onset=onset, midpoint=midpoint, end=end)
 
 
 def _memory(values: Layer) -> Memory:
@@ -216,7 +216,7 @@ def _architecture(name: str, file: ArchitectureFile, values: Layer) -> Architect
         name=file.name,
         vendor=file.vendor,
         kind=file.kind,
-        wave_width=values["wave_width"].value,
+        wave_size=values["wave_size"].value,
         max_work_group=values["max_work_group"].value,
         occupancy=_occupancy(file, values),
         schedulers=values["schedulers"].value,
@@ -225,7 +225,7 @@ def _architecture(name: str, file: ArchitectureFile, values: Layer) -> Architect
         pipes=_part(values, "pipes."),
         local_memory_banks=values["local_memory_banks"].value,
         write_allocate=values["write_allocate"].value,
-        loaded_latency=values["loaded_latency"].value,
+        loaded_latency_factor=values["loaded_latency_factor"].value,
         **{name: values[name].value for name in _OPTIONAL if name in values},
     )
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from gpureport.docstrings import field_docs
 from gpureport.spec.files import CacheFields, LaunchFields, MemoryFields
-from gpureport.spec.models import EXTENTS
+from gpureport.spec.models import TRANSITIONS
 from gpureport.spec.resolve import Value
 from gpureport.spec.values import Strict
 from gpureport.units import EXAMPLES, Dimension
@@ -35,8 +35,8 @@ _DIMENSIONS: dict[str, Dimension] = {
 """What is written with a unit, by its path or the last step of it."""
 _EXAMPLES = {
     "scope": "device",
-    **dict.fromkeys(EXTENTS, "[0.9, 1.05, 1.3]"),
-    "latency_extent": "[0.95, 1.02, 1.15]",
+    **dict.fromkeys(TRANSITIONS, "[0.9, 1.05, 1.3]"),
+    "latency_transition": "[0.95, 1.02, 1.15]",
     "persistent": "true",
     "unified_with_local_memory": "true",
     "partitions": "2",

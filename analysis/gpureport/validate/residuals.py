@@ -82,7 +82,7 @@ class Residual:
     expected: Interval | None = None
     level: str = ""
     point: PointKey | None = None
-    binding: str = ""
+    bottleneck: str = ""
     ceilings_s: Mapping[str, float] = field(default_factory=dict)
 
     @property
@@ -126,8 +126,8 @@ def residuals(result: Result, *, features: bool = True, workloads: Collection[st
         features: whether to look for cliffs, tapers and plateaus, too; takes several times as long.
         workloads: names of those to compare; none: all. Primitives calibrate in any case.
     """
-    primitives = () if result.published else tuple(s for s in result.series if s.workload.primitive)
-    calibrating = {id(series): _seen(result.device, series) for series in primitives}
+    microbenchmarks = () if result.published else tuple(s for s in result.series if s.workload.microbenchmark)
+    calibrating = {id(series): _seen(result.device, series) for series in microbenchmarks}
     device = _calibrated(result.device, calibrating.values())
     found: list[Residual] = []
     for series in result.series:
@@ -144,9 +144,9 @@ def _seen(device: Device, series: Series) -> _Seen:
     return _Seen(series, prediction, observe(series.measurement))
 
 
-def _calibrated(device: Device, primitives: Iterable[_Seen]) -> Device | None:
-    predictions = [seen.specified for seen in primitives if seen.specified]
-    observations = [seen.observation for seen in primitives if seen.observation]
+def _calibrated(device: Device, microbenchmarks: Iterable[_Seen]) -> Device | None:
+    predictions = [seen.specified for seen in microbenchmarks if seen.specified]
+    observations = [seen.observation for seen in microbenchmarks if seen.observation]
     return calibrated(device, predictions, observations) if observations else None
 
 
@@ -154,7 +154,7 @@ def _of_series(result: Result, seen: _Seen, measured: Device | None, *, features
     """Yield the residuals of one sweep, with both predictions where there are both."""
     series = seen.series
     devices: dict[Kind, Device] = {"specification": result.device}
-    if measured is not None and not series.workload.primitive:
+    if measured is not None and not series.workload.microbenchmark:
         devices["calibrated"] = measured
     for kind, device in devices.items():
         curve = _curve(result, series, kind)
@@ -211,7 +211,7 @@ def _times(curve: Curve, series: Series, predicted: _Points) -> Iterator[Residua
             expected=(point.time_s / spread, point.time_s * spread) if spread > 1 else None,
             level=point.level,
             point=measured.point,
-            binding=point.binding,
+            bottleneck=point.bottleneck,
             ceilings_s=point.ceilings_s,
         )
 

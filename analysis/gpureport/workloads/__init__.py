@@ -15,7 +15,7 @@ def all_workloads() -> tuple[Workload, ...]:
     """Return all workloads in the order in which they are measured: primitives first, then families by name."""
     modules = (import_module(module.name) for module in walk_packages(__path__, f"{__name__}."))
     workloads: list[Workload] = [w for module in modules for w in getattr(module, "WORKLOADS", ())]
-    return tuple(sorted(workloads, key=lambda workload: not workload.primitive))
+    return tuple(sorted(workloads, key=lambda workload: not workload.microbenchmark))
 
 
 def select(names: tuple[str, ...], *, quick: bool = False) -> tuple[Workload, ...]:
@@ -39,8 +39,8 @@ def _suggestion(name: str) -> str:
     families = sorted({family for family, _, _ in variants})
     family, _, variant = name.partition("/")
     inside = [other for of, _, other in variants if of == family]
-    alone = next((f"{of}/{other}" for of, _, other in variants if other == name), None)
+    isolated = next((f"{of}/{other}" for of, _, other in variants if other == name), None)
     similar = nearest(variant, inside) if inside else nearest(family, families)
-    meant = alone or (f"{family}/{similar}" if inside and similar else similar)
+    meant = isolated or (f"{family}/{similar}" if inside and similar else similar)
     listed = [f"{family}/{other}" for other in sorted(inside)] or families
     return f"did you mean {meant!r}?" if meant else f"there are: {', '.join(listed)}"

@@ -65,7 +65,7 @@ def last_cache_bytes(device: Device) -> float:
 
 def bank_conflicts(stride: int, device: Device) -> int:
     """Return how many work-items of a wave want the same bank of local memory, *stride* words apart."""
-    return min(gcd(stride, device.architecture.local_memory_banks), device.architecture.wave_width)
+    return min(gcd(stride, device.architecture.local_memory_banks), device.architecture.wave_size)
 
 
 def residing(key: PointKey, sweep: Sweep) -> PointKey:

@@ -83,7 +83,7 @@ class Groups(_Empty):
 
     variant = "groups"
     essential = True
-    primitive = True
+    microbenchmark = True
     title = "Empty kernel against number of work-groups"
     description = (
         "Work-groups of 64 work-items that do nothing. Few groups show what a dispatch costs; many show how fast the "
@@ -127,7 +127,7 @@ class Queued(_Empty):
     """An empty kernel, each dispatch waited for, or many in a row."""
 
     variant = "queued"
-    primitive = True
+    microbenchmark = True
     title = "Empty kernel, alone and in a row"
     description = (
         "Dispatches that do nothing: alone, each between its own time stamps and waited for before the next is queued; "
@@ -143,7 +143,7 @@ class Queued(_Empty):
         numbers = sorted({1, device.compute_units, 16 * device.compute_units})
         points = tuple({"groups": groups, "local": local} for groups in numbers)
         return (
-            Sweep("alone", axis, points, "one dispatch at a time", alone=True),
+            Sweep("isolated", axis, points, "one dispatch at a time", isolated=True),
             Sweep("row", axis, points, "many dispatches in a row"),
         )
 

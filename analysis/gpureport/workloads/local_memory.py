@@ -30,7 +30,7 @@ class Bandwidth(Workload):
     )
     source = "local_memory.cl"
     metric = Metric(kind="rate", unit="B", label="local-memory bandwidth")
-    primitive = True
+    microbenchmark = True
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """One case for each width and stride."""
@@ -132,7 +132,7 @@ def _shape(device: Device, limits: Limits, width: int, stride: int) -> dict[str,
     groups = (8 if cpu else 48) * device.compute_units
     shape = {"groups": groups, "local": min(8 if cpu else 256, limits.max_work_group), "chains": 4, "steps": 32}
     in_a_round = shape["chains"] * shape["steps"] * groups * shape["local"]
-    lanes = device.architecture.wave_width if cpu else width / 4 * grid.bank_conflicts(stride, device)
+    lanes = device.architecture.wave_size if cpu else width / 4 * grid.bank_conflicts(stride, device)
     accesses = (2e-3 if cpu else 1e-3) * device.rate_per_s("local") / lanes
     return {**shape, "rounds": max(1, ceil(accesses / in_a_round))}
 

@@ -160,7 +160,7 @@ class Demand:
     loaded: bool = True
     one_buffer: bool = False
     idle_items: int = 0
-    alone: bool = False
+    isolated: bool = False
 
     @property
     def groups(self) -> float:
@@ -219,7 +219,7 @@ class Sweep:
     title: str
     coarse: int = 1
     frames: int = 0
-    alone: bool = False
+    isolated: bool = False
     read_between: bool = False
     absent: tuple[tuple[Parameters, str], ...] = ()
 
@@ -239,7 +239,7 @@ class Workload(ABC):
     source: ClassVar[str]
     """File in ``kernels_cl/``."""
     metric: ClassVar[Metric]
-    primitive: ClassVar[bool] = False
+    microbenchmark: ClassVar[bool] = False
     """Whether its measurements may calibrate predictions of other families."""
     essential: ClassVar[bool] = False
     """Whether a quick run, too, measures it."""

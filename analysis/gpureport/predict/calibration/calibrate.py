@@ -14,11 +14,11 @@ from statistics import median
 from typing import Literal
 
 from gpureport.matching import Match, match_features
-from gpureport.predict.model import THROUGHPUT_CORNER
+from gpureport.predict.model import THROUGHPUT_EXPONENT
 from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.records.provenance import Provenance
-from gpureport.spec.models import Cache, Device, Extent
+from gpureport.spec.models import Cache, Device, Transition
 from gpureport.workloads.instructions.cases import listed_class
 
 
@@ -51,9 +51,9 @@ class _Shown:
             if m.predicted and m.observed and m.predicted.feature == "rate"
         }
 
-    def binding(self, label: str) -> str | None:
+    def bottleneck(self, label: str) -> str | None:
         """Return the ceiling that was to bind the case called *label*."""
-        return next((point.binding for point in self.prediction.points if point.point.label == label), None)
+        return next((point.bottleneck for point in self.prediction.points if point.point.label == label), None)
 
 
 def calibrated(device: Device, predictions: Iterable[Prediction], observations: Iterable[Observation]) -> Device:
@@ -72,7 +72,7 @@ def calibrated(device: Device, predictions: Iterable[Prediction], observations: 
     by_key = {str(prediction.key): prediction for prediction in predictions}
     for observation in observations:
         prediction = by_key.get(str(observation.key))
-        take = _TAKES.get(observation.key.workload_name)
+        take = _TAKES.get(observation.key.workload)
         if prediction and take and observation.axis.quantity != "work_group":
             device = take(device, _Shown(specified, prediction, observation))
     return device
@@ -96,10 +96,10 @@ def _with_launch(device: Device, shown: _Shown) -> Device:
     return device.model_copy(update={"launch": device.launch.model_copy(update=update), "provenance": how})
 
 
-def _with_lone_launch(device: Device, shown: _Shown) -> Device:
+def _with_isolated_launch(device: Device, shown: _Shown) -> Device:
     """Take the time of a single group's dispatch that is waited for."""
     ratio = shown.ratios.get("1 group")
-    if ratio is None or shown.observation.key.sweep != "alone":
+    if ratio is None or shown.observation.key.sweep != "isolated":
         return device
     launch = device.launch.model_copy(update={"single_s": shown.specified.launch.single_s * ratio})
     how = _measured(device, ["launch.single"], "empty kernel, alone (launch/queued)")
@@ -129,26 +129,26 @@ def _with_stream(device: Device, shown: _Shown) -> Device:
 def _with_copy(device: Device, shown: _Shown) -> Device:
     """Take the stream's share of the listed bandwidth, and where a curve that also writes leaves the last caches."""
     device = _with_stream(device, shown)
-    return _with_extent(device, shown, "written_extent", "stream copy (memory/copy)")
+    return _with_transition(device, shown, "write_transition", "stream copy (memory/copy)")
 
 
 def _with_ping_pong(device: Device, shown: _Shown) -> Device:
     """Take where a curve leaves the last caches if each dispatch reads what the one before it wrote."""
-    return _with_extent(device, shown, "ping_pong_extent", "stream copy, there and back (memory/ping_pong)")
+    return _with_transition(device, shown, "ping_pong_transition", "stream copy, there and back (memory/ping_pong)")
 
 
-_WritesExtent = Literal["written_extent", "ping_pong_extent"]
+_WritesTransition = Literal["write_transition", "ping_pong_transition"]
 
 
-def _with_extent(device: Device, shown: _Shown, name: _WritesExtent, how: str) -> Device:
+def _with_transition(device: Device, shown: _Shown, name: _WritesTransition, how: str) -> Device:
     """Take where a curve that also writes leaves the last caches, as the extent called *name*."""
     caches, facts = [], []
     for cache, entry in zip(device.caches, shown.specified.caches, strict=True):
-        expected = entry.extent_of_writes if name == "written_extent" else entry.extent_of_ping_pong
-        extent = _extent(entry, expected, shown.matches) if cache.scope == "device" else None
-        if extent:
+        expected = entry.transition_of_writes if name == "write_transition" else entry.transition_of_ping_pong
+        transition = _transition(entry, expected, shown.matches) if cache.scope == "device" else None
+        if transition:
             facts.append(f"caches.{cache.name}.{name}")
-            cache = cache.model_copy(update={name: extent})
+            cache = cache.model_copy(update={name: transition})
         caches.append(cache)
     return device.model_copy(update={"caches": tuple(caches), "provenance": _measured(device, facts, how)})
 
@@ -179,7 +179,7 @@ def _with_scatter(device: Device, shown: _Shown) -> Device:
 def _write_rate(device: Device, shown: _Shown, rate: str, counts: Callable[[PredictedPoint], bool], how: str) -> Device:
     """Take a *rate* of writes from the points that count and that it was to bind."""
     listed: float | None = getattr(shown.specified.architecture, rate)
-    expected = {p.point.label: p for p in shown.prediction.points if p.binding.endswith(" writes") and counts(p)}
+    expected = {p.point.label: p for p in shown.prediction.points if p.bottleneck.endswith(" writes") and counts(p)}
     ratios = [expected[o.point.label].time_s / o.time_s for o in shown.observation.points if o.point.label in expected]
     if listed is None or not ratios:
         return device
@@ -195,34 +195,36 @@ def _with_caches(device: Device, shown: _Shown, scope: Literal["compute_unit", "
     """Take bandwidth and extent of each cache of *scope* whose plateau or cliff was found."""
     caches, facts = [], []
     for cache, entry in zip(device.caches, shown.specified.caches, strict=True):
-        update: dict[str, float | Extent] = {}
+        update: dict[str, float | Transition] = {}
         if cache.scope == scope and cache.name in shown.ratios:
             update["bandwidth_bytes_per_cycle"] = entry.bandwidth_bytes_per_cycle * shown.ratios[cache.name]
             facts.append(f"caches.{cache.name}.bandwidth")
-        extent = _extent(entry, entry.extent_in_order, shown.matches) if cache.scope == scope else None
-        if extent:
-            name = "ordered_extent" if entry.ordered_extent else "bandwidth_extent"
-            update[name] = extent
+        transition = (
+            _transition(entry, entry.transition_of_cyclic_sweeps, shown.matches) if cache.scope == scope else None
+        )
+        if transition:
+            name = "cyclic_transition" if entry.cyclic_transition else "bandwidth_transition"
+            update[name] = transition
             facts.append(f"caches.{cache.name}.{name}")
         caches.append(cache.model_copy(update=update))
     how = _measured(device, facts, "read bandwidth (memory/read, memory/read_private)")
     return device.model_copy(update={"caches": tuple(caches), "provenance": how})
 
 
-def _extent(cache: Cache, expected: Extent, matches: Sequence[Match]) -> Extent | None:
+def _transition(cache: Cache, expected: Transition, matches: Sequence[Match]) -> Transition | None:
     """Return where a curve leaves a cache: each position *expected*, moved by observed / predicted."""
     moved = {
         m.predicted.position: m.observed.value / m.predicted.value
         for m in matches
         if m.predicted and m.observed and m.predicted.feature == "cliff" and m.predicted.level == cache.name
     }
-    if not {"departure", "midpoint", "arrival"} <= moved.keys():
+    if not {"onset", "midpoint", "end"} <= moved.keys():
         return None
     middle = expected.midpoint * moved["midpoint"]
-    return Extent(
-        departure=min(expected.departure * moved["departure"], 0.99 * middle),
+    return Transition(
+        onset=min(expected.onset * moved["onset"], 0.99 * middle),
         midpoint=middle,
-        arrival=max(expected.arrival * moved["arrival"], 1.01 * middle),
+        end=max(expected.end * moved["end"], 1.01 * middle),
     )
 
 
@@ -268,7 +270,7 @@ def _with_rates(device: Device, shown: _Shown) -> Device:
     rates: dict[str, float] = {}
     for label, ratio in shown.ratios.items():
         names = _shown_by(label, old)
-        if shown.binding(label) == listed_class(names[0], old):
+        if shown.bottleneck(label) == listed_class(names[0], old):
             rates |= {name: old[listed_class(name, old)] * ratio for name in names}
     architecture = device.architecture.model_copy(
         update={"rates_per_cycle": {**device.architecture.rates_per_cycle, **rates}}
@@ -283,7 +285,7 @@ def _with_barriers(device: Device, shown: _Shown) -> Device:
     Waves arrive while local memory is kept, so that the two join in a corner, which is undone here.
     """
     points = sorted(shown.observation.points, key=lambda point: point.point.parameters["local"])
-    width = device.architecture.wave_width
+    width = device.architecture.wave_size
     if len(points) < _BARRIER_SIZES or points[0].point.parameters["local"] != width:
         return device
 
@@ -292,9 +294,9 @@ def _with_barriers(device: Device, shown: _Shown) -> Device:
         barriers = point.point.work / point.point.parameters["local"] / device.compute_units
         return (point.time_s - device.launch.batched_s) * device.clock_hz / barriers
 
-    alone, arrival = between(points[0]), between(points[-1]) * width / points[-1].point.parameters["local"]
-    kept = max(0.0, alone**THROUGHPUT_CORNER - arrival**THROUGHPUT_CORNER) ** (1 / THROUGHPUT_CORNER)
-    rates = {**device.architecture.rates_per_cycle, "barrier": width / arrival}
+    isolated, end = between(points[0]), between(points[-1]) * width / points[-1].point.parameters["local"]
+    kept = max(0.0, isolated**THROUGHPUT_EXPONENT - end**THROUGHPUT_EXPONENT) ** (1 / THROUGHPUT_EXPONENT)
+    rates = {**device.architecture.rates_per_cycle, "barrier": width / end}
     update = {"rates_per_cycle": rates, "barrier_cycles": kept}
     architecture = device.architecture.model_copy(update=update)
     how = _measured(device, ["barrier_cycles", "rates.barrier"], "barriers of several sizes (instructions/barrier)")
@@ -312,7 +314,7 @@ def _with_chains(device: Device, shown: _Shown) -> Device:
         name: old[listed_class(name, old)] * ratio
         for label, ratio in shown.ratios.items()
         for name in _shown_by(label, old)
-        if listed_class(name, old) in old and shown.binding(label) == "latency"
+        if listed_class(name, old) in old and shown.bottleneck(label) == "latency"
     }
     architecture = device.architecture.model_copy(
         update={"latency_cycles": {**device.architecture.latency_cycles, **latencies}}
@@ -323,7 +325,7 @@ def _with_chains(device: Device, shown: _Shown) -> Device:
 
 _TAKES: Mapping[str, Callable[[Device, _Shown], Device]] = {
     "launch/groups": _with_launch,
-    "launch/queued": _with_lone_launch,
+    "launch/queued": _with_isolated_launch,
     "memory/copy": _with_copy,
     "memory/ping_pong": _with_ping_pong,
     "memory/write": _with_writes,

@@ -10,7 +10,7 @@ from gpureport.predict.uncertainty.sensitivity import NORMAL_95, Fact, spread
 from gpureport.records.features import CurveFeature
 from gpureport.records.keys import Axis, Metric
 from gpureport.records.prediction import PredictedPoint
-from gpureport.spec.models import EXTENTS
+from gpureport.spec.models import TRANSITIONS
 
 Floats = NDArray[np.float64]
 
@@ -82,16 +82,16 @@ class _Curve:
     def _of_cliff(self, level: str) -> float:
         """Return the standard deviation of where a cache gives out: the measured extent's, or also the capacity's."""
         cache = level.split(maxsplit=1)[0]
-        extent = self._extent(f"caches.{cache}")
+        transition = self._transition(f"caches.{cache}")
         capacity = self.uncertainties.get(f"caches.{cache}.capacity")
-        if extent is None or capacity is None:
+        if transition is None or capacity is None:
             return 0.0
-        return extent.relative if extent.kind == "here" else hypot(extent.relative, capacity.relative)
+        return transition.relative if transition.kind == "here" else hypot(transition.relative, capacity.relative)
 
-    def _extent(self, cache: str) -> Fact | None:
+    def _transition(self, cache: str) -> Fact | None:
         """Return the extent by which the curve leaves a cache: of those that bandwidth has the one that moves it."""
         of_latency = self.metric.kind == "time"
-        paths = {f"{cache}.{name}" for name in EXTENTS if (name == "latency_extent") == of_latency}
+        paths = {f"{cache}.{name}" for name in TRANSITIONS if (name == "latency_transition") == of_latency}
         moved = np.abs(self.relative).sum(axis=0)
         listed = [(by, fact) for by, fact in zip(moved, self.uncertainties.values(), strict=True) if fact.path in paths]
         return max(listed, key=lambda each: each[0])[1] if listed else None

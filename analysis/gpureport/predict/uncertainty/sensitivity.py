@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from gpureport.predict.uncertainty.propagation import Tape
 from gpureport.records.prediction import Prediction, Sensitivity
-from gpureport.spec.models import EXTENTS, Cache, Device, Extent
+from gpureport.spec.models import TRANSITIONS, Cache, Device, Transition
 
 Floats = NDArray[np.float64]
 
@@ -83,7 +83,7 @@ RULES = (
     ),
     Rule(
         "latency under load / latency",
-        r"loaded_latency",
+        r"loaded_latency_factor",
         0.25,
         GUESS,
         "work-items for 90 % of the bandwidth, predicted with it: off by 19 % in the median of A100, A40, H100 and "
@@ -192,7 +192,7 @@ def _basis(path: str) -> tuple[str, float] | None:
 
 
 _OF_ARCHITECTURE = (
-    "loaded_latency",
+    "loaded_latency_factor",
     "turnover_cycles",
     "sector_writes_per_cycle",
     "line_writes_per_cycle",
@@ -244,17 +244,17 @@ def _mapped_cache(cache: Cache, number: Callable[[str, float], float]) -> Cache:
         "latency_cycles": number(f"{path}.latency", cache.latency_cycles),
         "bandwidth_bytes_per_cycle": number(f"{path}.bandwidth", cache.bandwidth_bytes_per_cycle),
     }
-    for name in EXTENTS:
-        extent: Extent | None = getattr(cache, name)
-        if extent:
-            update[name] = _scaled(extent, number(f"{path}.{name}", 1.0))
+    for name in TRANSITIONS:
+        transition: Transition | None = getattr(cache, name)
+        if transition:
+            update[name] = _scaled(transition, number(f"{path}.{name}", 1.0))
     if cache.far_latency_cycles:
         update["far_latency_cycles"] = number(f"{path}.far_latency", cache.far_latency_cycles)
     return cache.model_copy(update=update)
 
 
-def _scaled(extent: Extent, factor: float) -> Extent:
-    return extent.model_copy(update={name: position * factor for name, position in extent})
+def _scaled(transition: Transition, factor: float) -> Transition:
+    return transition.model_copy(update={name: position * factor for name, position in transition})
 
 
 def spread(relative: Floats) -> float:

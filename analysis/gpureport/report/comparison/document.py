@@ -97,12 +97,12 @@ def overview(comparison: Comparison) -> Iterator[Figure]:
     by_family = families(comparison)
     if len(by_family) == 1:
         return
-    speed, attained = ({family: means(found, what) for family, found in by_family.items()} for what in _WHATS)
+    speed, efficiency = ({family: means(found, what) for family, found in by_family.items()} for what in _WHATS)
     blocks = [
         HeatBlock(heading, tuple(family for family in by_family if any(found[family].values())))
-        for heading, found in ((f"speed / that of {comparison.baseline}", speed), ("observed / promised", attained))
+        for heading, found in ((f"speed / that of {comparison.baseline}", speed), ("observed / promised", efficiency))
     ]
-    shown = [(block, found) for block, found in zip(blocks, (speed, attained), strict=True) if block.columns]
+    shown = [(block, found) for block, found in zip(blocks, (speed, efficiency), strict=True) if block.columns]
     rows = [
         HeatRow(
             marked(machine),
@@ -129,7 +129,7 @@ def _pages(machines: Sequence[T]) -> Iterator[Sequence[T]]:
         yield machines[number * len(machines) // count : (number + 1) * len(machines) // count]
 
 
-_WHATS: tuple[What, What] = ("speed", "attained")
+_WHATS: tuple[What, What] = ("speed", "efficiency")
 
 
 def maps(comparison: Comparison) -> Iterator[tuple[What | None, tuple[Figure, ...]]]:
@@ -150,7 +150,7 @@ def _machines(comparison: Comparison, what: What) -> tuple[str, ...]:
 
 def _maps(comparison: Comparison, columns: Mapping[What, tuple[str, ...]]) -> Iterator[Figure]:
     """Draw the maps of each family, small families together."""
-    said = {"speed": f"speed / that of {comparison.baseline}", "attained": "observed / promised"}
+    said = {"speed": f"speed / that of {comparison.baseline}", "efficiency": "observed / promised"}
     predicted = frozenset(machine.name for machine in comparison.machines if machine.kind == "predicted")
     cautioned = frozenset(machine.name for machine in comparison.machines if machine.cautions)
     blocks = [HeatBlock(said[what], names, predicted, cautioned) for what, names in columns.items()]

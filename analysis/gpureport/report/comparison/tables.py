@@ -37,7 +37,7 @@ def marked(machine: Entrant) -> str:
 
 def machine_table(comparison: Comparison) -> Table:
     """List the machines: what they are, where their figures come from and when, how fast they are."""
-    speed, attained = overall(comparison, "speed"), overall(comparison, "attained")
+    speed, efficiency = overall(comparison, "speed"), overall(comparison, "efficiency")
     rows = (
         (
             marked(m),
@@ -45,7 +45,7 @@ def machine_table(comparison: Comparison) -> Table:
             m.kind,
             m.created_at[:16].replace("T", " ") or UNKNOWN,
             format_ratio(speed.get(m.name)),
-            format_percent(attained[m.name]) if m.name in attained else UNKNOWN,
+            format_percent(efficiency[m.name]) if m.name in efficiency else UNKNOWN,
         )
         for m in comparison.machines
     )
@@ -90,7 +90,7 @@ def standings_tables(comparison: Comparison) -> tuple[Table, ...]:
 
 def _standings_table(family: str, contests: Sequence[Contest]) -> Table:
     name = family.replace("_", " ")
-    columns = (name, "from", "machine", "best (95 %)", "/ baseline", "promised", "attained", "/ its share")
+    columns = (name, "from", "machine", "best (95 %)", "/ baseline", "predicted_peak", "efficiency", "/ its share")
     rows = tuple(_standing_row(contest, standing) for contest in contests for standing in contest.standings)
     return Table(columns, rows, frozenset(columns[3:]))
 
@@ -103,8 +103,8 @@ def _standing_row(contest: Contest, s: Standing) -> tuple[str, ...]:
         shorten(s.machine, 20),
         _value(s, unit),
         ratio_text(s.to_baseline),
-        format_value(s.promised, unit),
-        format_ratio(s.attained.value if s.attained else None),
+        format_value(s.predicted_peak, unit),
+        format_ratio(s.efficiency.value if s.efficiency else None),
         format_ratio(s.normalised.value if s.normalised else None),
     )
 

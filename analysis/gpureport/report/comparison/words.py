@@ -30,7 +30,7 @@ def sentences(comparison: Comparison) -> Iterator[str]:
         yield from (_speed(comparison, name) for name in others)
     else:
         yield from _extremes(comparison)
-    yield from _promises(overall(comparison, "attained"))
+    yield from _efficiencies(overall(comparison, "efficiency"))
     yield from _same_devices(comparison)
 
 
@@ -93,7 +93,7 @@ def _extremes(comparison: Comparison) -> Iterator[str]:
         )
 
 
-def _promises(shares: Mapping[str, float]) -> Iterator[str]:
+def _efficiencies(shares: Mapping[str, float]) -> Iterator[str]:
     """Say how much of their promise the machines keep, each if they are few, else the least and the greatest share."""
     if not shares:
         return

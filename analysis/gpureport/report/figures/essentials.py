@@ -87,7 +87,7 @@ def essentials(
         ),
         Part(
             "Work-items for 90 % of the plateau that is reached first",
-            _feature_rows(curves, "n90", lambda curve, _: name(curve.key.workload)),
+            _feature_rows(curves, "n90", lambda curve, _: name(curve.key.family)),
             _counts,
         ),
         Part("Share of the limit that binds, at the largest size", _limit_rows(known, name), _shares),
@@ -142,7 +142,7 @@ def _marks(value: float | None, low: float | None, high: float | None) -> list[M
 def _limit_rows(known: Iterable[Limit], name: Callable[[str], str]) -> tuple[Row, ...]:
     families: dict[str, list[Limit]] = {}
     for limit in known:
-        families.setdefault(limit.key.workload, []).append(limit)
+        families.setdefault(limit.key.family, []).append(limit)
     rows = []
     for family, found in families.items():
         predicted = (limit.predicted_share for limit in found)

@@ -32,8 +32,8 @@ _WIDEST = 12.0
 def overview_rows(pairs: Sequence[FindingPair]) -> dict[str, list[Finding]]:
     """Group the findings that have a ratio: by variant, or by family where there are too many variants."""
     findings = [c.main for c in pairs if c.main.ratio and c.main.predicted]
-    by_variant = _grouped(findings, lambda finding: f"{finding.workload} / {finding.variant}")
-    rows = by_variant if len(by_variant) <= MOST_ROWS else _grouped(findings, lambda finding: finding.workload)
+    by_variant = _grouped(findings, lambda finding: f"{finding.key.family} / {finding.key.variant}")
+    rows = by_variant if len(by_variant) <= MOST_ROWS else _grouped(findings, lambda finding: finding.key.family)
     farthest = sorted(rows, key=lambda name: max(_distance(finding) for finding in rows[name]), reverse=True)
     kept = set(farthest[:MOST_ROWS])
     return {name: row for name, row in rows.items() if name in kept}

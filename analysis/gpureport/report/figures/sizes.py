@@ -31,7 +31,7 @@ P = TypeVar("P", bound=PredictedPoint | ObservedPoint)
 MOST_PANELS = 6
 
 _HEAD_IN = 0.44
-_BINDING_IN, _PREDICTED_IN, _OBSERVED_IN = 0.24, 0.145, 0.055  # above the curve
+_BOTTLENECK_IN, _PREDICTED_IN, _OBSERVED_IN = 0.24, 0.145, 0.055  # above the curve
 _PLOT_IN = {1: 1.7, 2: 1.4, 3: 1.0}  # by panels side by side
 _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
@@ -91,7 +91,7 @@ def _draw(panel: Panel, curve: Curve) -> None:
         _draw_observed(panel, curve.observation.points)
     if curve.is_work_group or curve.prediction is None:
         return
-    _draw_binding(panel, curve.prediction)
+    _draw_bottleneck(panel, curve.prediction)
     predicted = curve.specification or curve.calibrated
     for above_in, colour, record in (
         (_PREDICTED_IN, PREDICTED, predicted),
@@ -121,13 +121,13 @@ def _draw_observed(panel: Panel, points: Iterable[ObservedPoint]) -> None:
             panel.line(((x, y), (x, y)), DOT)
 
 
-def _draw_binding(panel: Panel, prediction: Prediction) -> None:
+def _draw_bottleneck(panel: Panel, prediction: Prediction) -> None:
     """Name above the curve what binds along it, in shades that take turns."""
     points = [point for point in sorted(prediction.points, key=lambda p: p.point.x) if point.point.x > 0]
     places = [panel.across(point.point.x) for point in points]
     bounds = [*places[:1], *((a + b) / 2 for a, b in pairwise(places)), *places[-1:]]
-    height = panel.top_in + _BINDING_IN
-    for shade, (name, group) in enumerate(groupby(range(len(points)), key=lambda i: points[i].binding)):
+    height = panel.top_in + _BOTTLENECK_IN
+    for shade, (name, group) in enumerate(groupby(range(len(points)), key=lambda i: points[i].bottleneck)):
         indices = list(group)
         start, end = bounds[indices[0]], bounds[indices[-1] + 1]
         panel.canvas.rectangle((start, height - 0.05), (end, height + 0.05), Ink("#EEEEEE" if shade % 2 else FAINT))

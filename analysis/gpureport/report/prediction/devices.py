@@ -85,7 +85,7 @@ def _figures(first: Side, other: Beside) -> tuple[Figure, ...]:
     kinds: dict[tuple[str, ...], list[Pair]] = {}
     for contrast in other.contrasts:
         if contrast.axis.quantity != "case":
-            kind = (contrast.key.workload, contrast.key.sweep, contrast.axis.label, contrast.metric.unit)
+            kind = (contrast.key.family, contrast.key.sweep, contrast.axis.label, contrast.metric.unit)
             kinds.setdefault(kind, []).append((mine[contrast.key], theirs[contrast.key]))
     return tuple(
         Figure(pair_figure(part, [pair[0].key.variant for pair in part]), _caption(part, first, other.side))
@@ -101,6 +101,6 @@ def _by_key(predictions: Sequence[Prediction]) -> dict[SweepKey, Prediction]:
 def _caption(part: Sequence[Pair], first: Side, other: Side) -> str:
     key = part[0][0].key
     return (
-        f"{key.workload.replace('_', ' ').capitalize()}, {key.sweep.replace('_', ' ')}. Blue: {first.device.name} "
+        f"{key.family.replace('_', ' ').capitalize()}, {key.sweep.replace('_', ' ')}. Blue: {first.device.name} "
         f"({first.letter}); orange, dashed: {other.device.name} ({other.letter}); bands: 95 % intervals."
     )

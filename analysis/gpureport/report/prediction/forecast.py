@@ -66,7 +66,7 @@ def _capacity(ceiling: Ceiling) -> str:
 
 def cliffs_table(predictions: Iterable[Prediction]) -> Table:
     """List where caches give out under the workloads of the memory family, and how fast it is before and after."""
-    rows = (row for p in predictions if p.key.workload == "memory" for row in _cliff_rows(p))
+    rows = (row for p in predictions if p.key.family == "memory" for row in _cliff_rows(p))
     columns = ("cache", "under", "departs", "half way", "given out", "before", "after")
     return Table(columns, tuple(rows), frozenset(columns[2:]))
 
@@ -77,7 +77,7 @@ def _cliff_rows(prediction: Prediction) -> Iterator[tuple[str, ...]]:
     for number, level in enumerate(dict.fromkeys(f.level for f in cliffs)):
         at = {f.position: f for f in cliffs if f.level == level}
         around = [*plateaus[number : number + 2], UNKNOWN, UNKNOWN][:2]
-        sizes = (_size(at.get("departure")), _middle(at.get("midpoint")), _size(at.get("arrival")))
+        sizes = (_size(at.get("onset")), _middle(at.get("midpoint")), _size(at.get("end")))
         yield level, prediction.key.variant, *sizes, *around
 
 
@@ -95,7 +95,7 @@ def outlook_table(predictions: Iterable[Prediction]) -> Table:
         (
             each.workload,
             format_predicted(each.value, each.ci_low, each.ci_high, each.unit),
-            each.binding,
+            each.bottleneck,
             cliffs_text(each),
             taper_text(each),
             occupancy_text(each.occupancy) if each.occupancy else "",
@@ -136,8 +136,8 @@ def feature_table(predictions: Iterable[Prediction]) -> Table:
 def _ends(feature: CurveFeature, features: Sequence[CurveFeature]) -> str:
     """Say where a cliff begins and ends, or where the knee of a taper is."""
     same = {f.position: f for f in features if (f.feature, f.level) == (feature.feature, feature.level)}
-    if feature.position == "midpoint" and {"departure", "arrival"} <= same.keys():
-        return f" (from {format_bytes(same['departure'].value)} to {format_bytes(same['arrival'].value)})"
+    if feature.position == "midpoint" and {"onset", "end"} <= same.keys():
+        return f" (from {format_bytes(same['onset'].value)} to {format_bytes(same['end'].value)})"
     if feature.position == "n90" and "knee" in same:
         return f" (knee: {format_value(same['knee'].value, same['knee'].unit)})"
     return ""

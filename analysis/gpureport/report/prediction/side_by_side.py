@@ -85,8 +85,8 @@ def ratio_table(first: Side, other: Beside, *, sizes: bool) -> Table:
             f"{name}, {contrast.key.sweep}" if names.count(name) > 1 else name,
             *(best[contrast.key] for best in bests),
             ratio_text(contrast.best),
-            contrast.first_binding,
-            contrast.other_binding,
+            contrast.first_bottleneck,
+            contrast.other_bottleneck,
             *((by_size(contrast),) if sizes else ()),
         )
         for contrast, name in zip(other.contrasts, names, strict=True)
@@ -99,7 +99,7 @@ def ratio_table(first: Side, other: Beside, *, sizes: bool) -> Table:
 
 
 def _name(contrast: Contrast) -> str:
-    return contrast.key.workload_name
+    return contrast.key.workload
 
 
 def ratio_text(ratio: Ratio) -> str:
@@ -142,8 +142,8 @@ def stretch_table(first: Side, other: Beside) -> Table:
             _name(contrast) if not number else "",
             f"{size_text(contrast.axis, stretch.start)} to {size_text(contrast.axis, stretch.end)}",
             ratio_text(stretch.ratio),
-            stretch.first_binding,
-            stretch.other_binding,
+            stretch.first_bottleneck,
+            stretch.other_bottleneck,
         )
         for contrast in other.contrasts
         if len(contrast.stretches) > 1

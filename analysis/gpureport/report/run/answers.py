@@ -19,7 +19,7 @@ from gpureport.report.text.words import agreement, kernel_name
 from gpureport.spec.models import Device
 from gpureport.units import format_percent, format_predicted, format_value
 
-_PRIMITIVES = "memory"
+_MICROBENCHMARKS = "memory"
 """The family whose cliffs are told first: it does nothing but read and write."""
 _SHARES = (
     (0.9, "As predicted"),
@@ -101,12 +101,12 @@ def _cliff(report: Report, level: str, of: Sequence[Finding]) -> str:
     own = [finding for finding in of if finding.level == level]
     seen = [finding for finding in own if finding.observed]
     if not seen:
-        best = min(own, key=lambda finding: (finding.workload != _PRIMITIVES, finding.predicted or 0))
+        best = min(own, key=lambda finding: (finding.key.family != _MICROBENCHMARKS, finding.predicted or 0))
         return f"{_the(level)} was not seen to give out (predicted at {format_value(best.predicted, best.unit)})"
-    best = min(seen, key=lambda finding: (finding.workload != _PRIMITIVES, width(finding)))
+    best = min(seen, key=lambda finding: (finding.key.family != _MICROBENCHMARKS, width(finding)))
     where = f"{value_text(best)} ({_name(report, best)})"
     sweeps, astray = (
-        len({(f.workload, f.variant, f.sweep) for f in some})
+        len({f.key for f in some})
         for some in (of, [f for f in of if not f.verdict.as_predicted])
     )
     how = compared(best, "before", "after")
@@ -152,12 +152,12 @@ def _transitions(report: Report, steps: Sequence[Finding]) -> str:
 
 def _predicted_cliffs(curves: Iterable[Curve], levels: Sequence[str]) -> list[str]:
     """Say where caches are predicted to give out, of each the prediction that is known best."""
-    features = [(curve.key.workload, f) for curve in curves for f in _foreseen(curve)]
+    features = [(curve.key.family, f) for curve in curves for f in _foreseen(curve)]
     told = []
     for level in levels:
         of = [(name, f) for name, f in features if f.position == "midpoint" and f.level == level]
         if of:
-            _, best = min(of, key=lambda pair: (pair[0] != _PRIMITIVES, _feature_width(pair[1]), pair[1].value))
+            _, best = min(of, key=lambda pair: (pair[0] != _MICROBENCHMARKS, _feature_width(pair[1]), pair[1].value))
             value = format_predicted(best.value, best.ci_low, best.ci_high, best.unit)
             told.append(f"{_the(level)} is predicted to give out at {value}")
     return _sum(told)
@@ -206,13 +206,13 @@ def _farthest_work(report: Report, seen: Iterable[Finding]) -> list[str]:
     if not off:
         return []
     worst = max(off, key=lambda f: max(f.ratio or 1.0, 1 / (f.ratio or 1.0)))
-    sweep = worst.sweep.replace("_", " ")
+    sweep = worst.key.sweep.replace("_", " ")
     return [f"Farthest off is {_name(report, worst)} ({sweep}): {compared(worst, 'less than', 'more than')}."]
 
 
 def _predicted_work(report: Report, curves: Iterable[Curve]) -> list[str]:
     tapers = [
-        (f.value, kernel_name(report, curve.key.workload, curve.key.variant))
+        (f.value, kernel_name(report, curve.key.family, curve.key.variant))
         for curve in curves
         for f in _foreseen(curve)
         if f.position == "n90"
@@ -241,13 +241,13 @@ def near_limits(report: Report, found: Sequence[Curve]) -> list[str]:
     least, most = min(shares, key=shares.__getitem__), max(shares, key=shares.__getitem__)
     if len(shares) == 1:
         verb = "runs" if seen else "is predicted to run"
-        at = f"{format_percent(shares[least])} of its limit, {ceiling_text(least.binding)}"
+        at = f"{format_percent(shares[least])} of its limit, {ceiling_text(least.bottleneck)}"
         return [f"{_limit_name(report, least)} {verb} at {at}.", *_passed(report, seen)]
-    binding, count = Counter(ceiling_text(limit.binding) for limit in shares).most_common(1)[0]
+    bottleneck, count = Counter(ceiling_text(limit.bottleneck) for limit in shares).most_common(1)[0]
     ends = f"{format_percent(shares[least])} to {format_percent(shares[most])}"
-    slowest = ceiling_text(least.binding)
+    slowest = ceiling_text(least.bottleneck)
     middle = f"{format_percent(median(shares.values()))} of the limit that binds them"
-    bound = f"by the model, {count} of {len(shares)} are bound by {binding}"
+    bound = f"by the model, {count} of {len(shares)} are bound by {bottleneck}"
     return [
         f"At their largest sizes kernels {how} at {middle} (median; {ends}); {bound}.",
         f"Farthest below its limit is {_limit_name(report, least)}, at {format_percent(shares[least])} of {slowest}.",
@@ -269,11 +269,11 @@ def _passed(report: Report, seen: Iterable[Limit]) -> list[str]:
 
 
 def _limit_name(report: Report, limit: Limit) -> str:
-    return kernel_name(report, limit.key.workload, limit.key.variant)
+    return kernel_name(report, limit.key.family, limit.key.variant)
 
 
 def _name(report: Report, finding: Finding) -> str:
-    return kernel_name(report, finding.workload, finding.variant)
+    return kernel_name(report, finding.key.family, finding.key.variant)
 
 
 def _sweeps(count: int) -> str:

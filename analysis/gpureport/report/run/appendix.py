@@ -45,7 +45,7 @@ def methods_table(report: Report) -> Table:
     columns = ("family", *counted, "method", "dispatches a sample", "verified", "time")
     families: dict[str, list[Measurement]] = {}
     for measurement in report.measurements:
-        families.setdefault(measurement.key.workload, []).append(measurement)
+        families.setdefault(measurement.key.family, []).append(measurement)
     rows = tuple(_method_row(name, found) for name, found in families.items())
     return Table(columns, rows, frozenset({*counted, "dispatches a sample", "time"}))
 
@@ -70,7 +70,7 @@ def _method_row(name: str, found: Sequence[Measurement]) -> tuple[str, ...]:
 
 
 def _variant(measurement: Measurement) -> str:
-    return measurement.key.workload_name
+    return measurement.key.workload
 
 
 def verification_table(report: Report) -> Table:
@@ -80,7 +80,7 @@ def verification_table(report: Report) -> Table:
         check = measurement.verification
         if check is not None:
             outcome = "equal" if check.passed else f"WRONG: {check.message}"
-            kind = (measurement.key.workload, str(len(check.cases)), _sizes(check.cases), outcome)
+            kind = (measurement.key.family, str(len(check.cases)), _sizes(check.cases), outcome)
             rows.setdefault(kind, {})[measurement.key.variant] = None
     columns = ("family", "variants", "cases", "sizes", "against NumPy")
     return Table(

@@ -12,7 +12,7 @@ from gpureport.report.figures.overview import overview_figure, overview_rows
 from gpureport.report.figures.roofline import roofline_dots, roofline_figure
 from gpureport.report.pictures import Figure, pictures
 from gpureport.report.prediction import forecast
-from gpureport.report.run import lists, surprises, trust
+from gpureport.report.run import lists, trust, unexpected
 from gpureport.report.run.curves import FLAT, Curve, specified
 from gpureport.report.run.limits import Limit, limits, limits_table
 from gpureport.report.run.numbers import SEARCHES, family_anchor
@@ -43,7 +43,7 @@ def sweep_block(report: Report, anchor: str, members: Sequence[Curve]) -> Block:
     skipped = [
         (c.key.variant, c.measurement.skipped)
         for c in members
-        if c.measurement and c.measurement.skipped != told.get(c.key.workload_name)
+        if c.measurement and c.measurement.skipped != told.get(c.key.workload)
     ]
     known = report.publication.conditions if report.publication else {}
     published = with_names((c.key.variant, known[str(c.key)]) for c in members if str(c.key) in known)
@@ -55,7 +55,7 @@ def sweep_block(report: Report, anchor: str, members: Sequence[Curve]) -> Block:
         notes.append(f"Not drawn, as all values are within {format_percent(FLAT - 1)} of one another: {names}.")
     return Block(
         anchor=f"curves-{anchor}",
-        title=block_title(family_name(report, members[0].key.workload), members),
+        title=block_title(family_name(report, members[0].key.family), members),
         figures=pictures(drawn, report.machine.clocks if report.machine else ()),
         notes=(*notes, *([f"As published: {'. '.join(published)}."] if published else [])),
         numbers=anchor,
@@ -72,7 +72,7 @@ def expected_blocks(report: Report, kinds: Sequence[Sequence[Curve]]) -> list[Bl
     """Return the table of separate cases that are as predicted, a row a kind of sweep."""
     rows = tuple(
         (
-            block_title(family_name(report, members[0].key.workload), members),
+            block_title(family_name(report, members[0].key.family), members),
             str(len(ratios)),
             f"{format_ratio(min(ratios))} to {format_ratio(max(ratios))}",
         )
@@ -125,7 +125,7 @@ def shape_blocks(report: Report, advice: Sequence[FamilyAdvice]) -> list[Block]:
     return [Block("shapes", "Family by family", table=table, caption=caption, numbers=SEARCHES)]
 
 
-def promise_blocks(report: Report) -> list[Block]:
+def peak_blocks(report: Report) -> list[Block]:
     """Return what a prediction alone has to say: ceilings, and what each workload is to reach."""
     if not report.only_predicted:
         return []
@@ -153,7 +153,7 @@ def limit_blocks(report: Report, found: Sequence[Curve]) -> list[Block]:
     """Return a roofline and a table for each family that has sweeps over sizes."""
     families: dict[str, list[Limit]] = {}
     for limit in limits(found):
-        families.setdefault(limit.key.workload, []).append(limit)
+        families.setdefault(limit.key.family, []).append(limit)
     observed = bool(report.observations)
     caption = (
         f"At the largest size. Of limit: {'observed' if observed else 'predicted'} speed / what the limit that binds "
@@ -164,7 +164,7 @@ def limit_blocks(report: Report, found: Sequence[Curve]) -> list[Block]:
         Block(
             f"limits-{number}",
             f"{family_name(report, family)}: roofline and occupancy",
-            figures=_roofline(report, [curve for curve in found if curve.key.workload == family]),
+            figures=_roofline(report, [curve for curve in found if curve.key.family == family]),
             table=limits_table(known, observed=observed),
             caption=caption if number == 1 else "At the largest size; columns as above.",
             numbers=family_anchor(family),
@@ -178,7 +178,7 @@ def _roofline(report: Report, found: Sequence[Curve]) -> tuple[Figure, ...]:
     return (Figure(roofline_figure(dots, report.device), roofline_caption(dots)),) if dots else ()
 
 
-def surprise_blocks(report: Report) -> list[Block]:
+def unexpected_blocks(report: Report) -> list[Block]:
     """Return the tables of what fits, and of what is farthest off."""
     blocks = []
     if report.explanations:
@@ -186,8 +186,8 @@ def surprise_blocks(report: Report) -> list[Block]:
             Block(
                 "fitting",
                 "What fits",
-                table=surprises.summary(report.explanations),
-                caption=surprises.CAPTION,
+                table=unexpected.summary(report.explanations),
+                caption=unexpected.CAPTION,
                 numbers="hypotheses",
             )
         )

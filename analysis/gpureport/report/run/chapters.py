@@ -5,19 +5,19 @@ from dataclasses import dataclass, field
 
 from gpureport.findings.advice import FamilyAdvice
 from gpureport.records.report import Report
-from gpureport.report.run import answers, surprises, trust
+from gpureport.report.run import answers, trust, unexpected
 from gpureport.report.run.blocks import (
     Block,
     as_predicted,
     cliff_blocks,
     expected_blocks,
     limit_blocks,
-    promise_blocks,
+    peak_blocks,
     shape_blocks,
-    surprise_blocks,
     sweep_block,
     taper_blocks,
     trust_blocks,
+    unexpected_blocks,
 )
 from gpureport.report.run.curves import Curve
 from gpureport.report.run.numbers import Kinds
@@ -65,13 +65,13 @@ def chapters(
             "limits",
             "How near its limit does each kernel run, and what binds it?",
             tuple(answers.near_limits(report, found)),
-            (*promise_blocks(report), *limit_blocks(report, found), *drawn["limits"]),
+            (*peak_blocks(report), *limit_blocks(report, found), *drawn["limits"]),
         ),
         Chapter(
-            "surprises",
+            "unexpected",
             "What surprised, and which explanation fits?",
-            tuple(surprises.answers(report)),
-            tuple(surprise_blocks(report)),
+            tuple(unexpected.answers(report)),
+            tuple(unexpected_blocks(report)),
         ),
         Chapter(
             "trust",

@@ -36,7 +36,7 @@ def compilation_table(report: Report) -> Table:
     kernels: dict[tuple[str, str], list[Compilation]] = {}
     for measurement in report.measurements:
         for entry in measurement.compilation:
-            variant = measurement.key.workload_name
+            variant = measurement.key.workload
             kernels.setdefault((variant, entry.kernel), []).append(entry)
     evidence = _by_kernel(report.evidence)
     alike: dict[tuple[str, ...], list[str]] = {}
@@ -62,7 +62,7 @@ def _row(found: Sequence[Compilation], evidence: CodeEvidence | None) -> tuple[s
         span(_known(entry.registers_per_work_item for entry in found)),
         _bytes(_known(spilled)),
         _bytes(_known(entry.local_memory_bytes for entry in found)),
-        span(_known(entry.wave_width for entry in found)),
+        span(_known(entry.wave_size for entry in found)),
         _accesses(code.global_loads if code else {}),
         _accesses(code.global_stores if code else {}),
         *(_both(*part) for part in _parts(evidence)),
@@ -127,7 +127,7 @@ def compiler_outputs(report: Report) -> list[CompilerOutput]:
         for entry in measurement.compilation:
             log = "\n".join(line for line in entry.log.strip().splitlines() if not _SAYS_NOTHING.search(line))
             if _SAYS_SOMETHING.search(log):
-                title = f"{measurement.key.workload}/{measurement.key.variant}: {entry.kernel} {entry.options}".strip()
+                title = f"{measurement.key.family}/{measurement.key.variant}: {entry.kernel} {entry.options}".strip()
                 outputs.setdefault(re.sub(r"\d+", "#", log), CompilerOutput(title, _first_lines(log)))
     return list(outputs.values())[:_LOGS]
 

@@ -61,7 +61,7 @@ def disturbed(report: Report) -> tuple[Disturbed, ...]:
     found = spans(readings, report.machine.opencl.kind) if report.machine else ()
     variants: dict[str, list[Measurement]] = {}
     for measurement in report.measurements:
-        variants.setdefault(measurement.key.workload_name, []).append(measurement)
+        variants.setdefault(measurement.key.workload, []).append(measurement)
     each = (_disturbed(name, measurements, found) for name, measurements in variants.items())
     return tuple(workload for workload in each if workload.disturbed or workload.discarded)
 

@@ -121,11 +121,10 @@ class Curve:
 
 def paired(findings: Iterable[Finding]) -> tuple[FindingPair, ...]:
     """Pair the findings of both bases, in the order in which they first appear."""
-    pairs: dict[tuple[str, ...], dict[str, Finding]] = {}
+    pairs: dict[tuple[SweepKey, str, str, str], dict[str, Finding]] = {}
     for finding in findings:
-        curve = (finding.workload, finding.variant, finding.sweep)
-        value = (finding.feature, finding.position, finding.level)
-        pairs.setdefault((*curve, *value), {})[finding.basis] = finding
+        value = (finding.key, finding.feature, finding.position, finding.level)
+        pairs.setdefault(value, {})[finding.basis] = finding
     return tuple(FindingPair(pair.get("specification"), pair.get("calibrated")) for pair in pairs.values())
 
 
@@ -136,10 +135,10 @@ def specified(report: Report) -> tuple[FindingPair, ...]:
 
 def _by_feature(pairs: Iterable[FindingPair]) -> tuple[FindingPair, ...]:
     """Return the main value of each feature, in the order in which features first appear."""
-    found: dict[tuple[str, ...], list[FindingPair]] = {}
+    found: dict[tuple[SweepKey, str, str], list[FindingPair]] = {}
     for pair in pairs:
         f = pair.main
-        found.setdefault((f.workload, f.variant, f.sweep, f.feature, f.level), []).append(pair)
+        found.setdefault((f.key, f.feature, f.level), []).append(pair)
     return tuple(min(_main_positions(group), key=lambda pair: pair.urgency) for group in found.values())
 
 
@@ -170,9 +169,9 @@ def curves(report: Report) -> tuple[Curve, ...]:
     everything = (*report.predictions, *report.measurements, *report.observations)
     records = {record.key: record for record in reversed(everything)}
     order = dict.fromkeys(record.key for record in everything)
-    findings: dict[tuple[str, str, str], list[Finding]] = {}
+    findings: dict[SweepKey, list[Finding]] = {}
     for finding in report.findings:
-        findings.setdefault((finding.workload, finding.variant, finding.sweep), []).append(finding)
+        findings.setdefault(finding.key, []).append(finding)
     comparable = {
         (key, kind): _where_measured(prediction, observations.get(key))
         for (key, kind), prediction in predictions.items()
@@ -186,7 +185,7 @@ def curves(report: Report) -> tuple[Curve, ...]:
             calibrated=comparable.get((key, "calibrated")),
             measurement=measurements.get(key),
             observation=_with_names(observations.get(key), comparable.get((key, "specification"))),
-            pairs=paired(findings.get((key.workload, key.variant, key.sweep), ())),
+            pairs=paired(findings.get(key, ())),
             tested=tested.get(key, ""),
         )
         for key in order
@@ -207,7 +206,7 @@ def verdicts(report: Report) -> tuple[Verdicts, ...]:
     """Sum up the findings on the specification: a row a workload and feature, the most urgent first."""
     groups: dict[tuple[str, str], list[FindingPair]] = {}
     for pair in specified(report):
-        groups.setdefault((pair.main.workload, pair.main.feature), []).append(pair)
+        groups.setdefault((pair.main.key.family, pair.main.feature), []).append(pair)
     rows = (
         Verdicts(
             workload=workload,

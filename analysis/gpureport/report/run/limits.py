@@ -22,7 +22,7 @@ class Limit:
     """
 
     key: SweepKey
-    binding: str
+    bottleneck: str
     predicted: PredictedPoint
     observed: ObservedPoint | None
     unit: str
@@ -64,7 +64,7 @@ def limits(found: Iterable[Curve]) -> tuple[Limit, ...]:
     for curve in found:
         limit = _limit(curve) if curve.metric.kind == "rate" and curve.axis.quantity in _SIZES else None
         if limit:
-            name = (curve.key.workload, curve.key.variant)
+            name = (curve.key.family, curve.key.variant)
             known = largest.get(name)
             largest[name] = max(known, limit, key=_size) if known else limit
     return tuple(largest.values())
@@ -88,7 +88,7 @@ def _limit(curve: Curve) -> Limit | None:
     *_, occupancy = (None, *(curve.prediction or prediction).occupancy)  # shapes grow with sizes
     return Limit(
         key=curve.key,
-        binding=max(largest.ceilings_s, key=lambda name: largest.ceilings_s[name]),
+        bottleneck=max(largest.ceilings_s, key=lambda name: largest.ceilings_s[name]),
         predicted=largest,
         observed=seen.get(largest.point.label),
         unit=curve.value_unit,
@@ -117,7 +117,7 @@ def _row(limit: Limit, *, observed: bool) -> tuple[str, ...]:
         point.point.label.partition(" (")[0],
         *((value,) if observed else ()),
         format_predicted(point.value, point.value / point.spread, point.value * point.spread, limit.unit),
-        ceiling_text(limit.binding),
+        ceiling_text(limit.bottleneck),
         UNKNOWN if share is None else format_percent(share),
         limit.occupancy,
     )

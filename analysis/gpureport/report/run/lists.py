@@ -32,7 +32,7 @@ def cliff_table(report: Report, found: Iterable[Curve]) -> Table:
     rows = (
         (
             f.level,
-            f"{f.workload}/{f.variant}",
+            f.key.workload,
             format_predicted(f.predicted, f.predicted_low, f.predicted_high, f.unit),
             format_interval(f.observed, f.ci_low, f.ci_high, f.unit),
             format_ratio(f.ratio),
@@ -52,7 +52,7 @@ def taper_table(report: Report, found: Iterable[Curve]) -> Table:
     """List the least and the most work that kernels of a family need for 90 % of their first plateau."""
     families: dict[str, list[Finding]] = {}
     for curve in found:
-        families.setdefault(curve.key.workload, []).extend(specified_values([curve], "n90"))
+        families.setdefault(curve.key.family, []).extend(specified_values([curve], "n90"))
     columns = ("family", "curves", "predicted", "observed", "agree", "farthest that is off")
     rows = (
         (
@@ -82,7 +82,7 @@ def _farthest(report: Report, mains: Iterable[Finding]) -> str:
     if not off:
         return UNKNOWN
     worst = max(off, key=lambda f: max(f.ratio or 1.0, 1 / (f.ratio or 1.0)))
-    return f"{kernel_name(report, worst.workload, worst.variant)}: {format_ratio(worst.ratio)} times"
+    return f"{kernel_name(report, worst.key.family, worst.key.variant)}: {format_ratio(worst.ratio)} times"
 
 
 def shape_table(report: Report, advice: Iterable[FamilyAdvice]) -> Table:
@@ -103,7 +103,7 @@ def farthest_table(report: Report) -> Table:
     columns = ("kernel", "value", "predicted", observed_head(report), "ratio", "verdict", "agree")
     rows = tuple(
         (
-            kernel_name(report, f.workload, f.variant),
+            kernel_name(report, f.key.family, f.key.variant),
             shorten(feature_text(f), _NAME),
             format_predicted(f.predicted, f.predicted_low, f.predicted_high, f.unit),
             observed_text(f),

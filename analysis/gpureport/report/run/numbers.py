@@ -74,14 +74,14 @@ def by_kind(found: Iterable[Curve]) -> Kinds:
     kinds: dict[tuple[str, ...], list[Curve]] = {}
     for curve in found:
         axis, key = curve.axis, curve.key
-        kind = (key.workload, axis.quantity, axis.label, key.sweep, curve.value_unit, kind_of(curve))
+        kind = (key.family, axis.quantity, axis.label, key.sweep, curve.value_unit, kind_of(curve))
         kinds.setdefault(kind, []).append(curve)
     return {f"numbers-{number}": tuple(members) for number, members in enumerate(kinds.values(), start=1)}
 
 
 def families(report: Report, found: Sequence[Curve], kinds: Kinds) -> tuple[Family, ...]:
     """Return the numbers of every family that the report has, in its order."""
-    names = dict.fromkeys([*(info.family for info in report.workloads.values()), *(c.key.workload for c in found)])
+    names = dict.fromkeys([*(info.family for info in report.workloads.values()), *(c.key.family for c in found)])
     return tuple(_family(report, name, found, kinds) for name in names)
 
 
@@ -104,13 +104,13 @@ def places(appendices: Mapping[str, str], told: Sequence[Family]) -> dict[str, s
 
 def wrong_variants(report: Report, found: Sequence[Curve]) -> tuple[Variant, ...]:
     """Return the variants whose results were wrong."""
-    names = dict.fromkeys((curve.key.workload, curve.key.variant) for curve in found)
+    names = dict.fromkeys((curve.key.family, curve.key.variant) for curve in found)
     variants = (_variant(report, family, name, found) for family, name in names)
     return tuple(variant for variant in variants if variant.wrong)
 
 
 def _family(report: Report, family: str, every: Sequence[Curve], kinds: Kinds) -> Family:
-    found = [curve for curve in every if curve.key.workload == family]
+    found = [curve for curve in every if curve.key.family == family]
     infos = [info for info in report.workloads.values() if info.family == family]
     names = dict.fromkeys([*(info.variant for info in infos), *(curve.key.variant for curve in found)])
     variants, shared = _told_once([_variant(report, family, name, found) for name in names])
@@ -121,7 +121,7 @@ def _family(report: Report, family: str, every: Sequence[Curve], kinds: Kinds) -
         variants=variants,
         shared=shared,
         sections=tuple(
-            _section(anchor, members, report) for anchor, members in kinds.items() if members[0].key.workload == family
+            _section(anchor, members, report) for anchor, members in kinds.items() if members[0].key.family == family
         ),
         occupancy=occupancy_table(found),
         notes=with_names((p.key.variant, note) for p in predictions for note in p.notes),
@@ -131,7 +131,7 @@ def _family(report: Report, family: str, every: Sequence[Curve], kinds: Kinds) -
 def _variant(report: Report, family: str, name: str, found: Iterable[Curve]) -> Variant:
     """Return what the report says of a variant, or just its names."""
     known = report.workloads.get(f"{family}/{name}")
-    own = [curve for curve in found if (curve.key.workload, curve.key.variant) == (family, name)]
+    own = [curve for curve in found if (curve.key.family, curve.key.variant) == (family, name)]
     checks = [curve.measurement.verification for curve in own if curve.measurement]
     return Variant(
         info=known or WorkloadInfo(family=family, variant=name, title=f"{family}/{name}", description=""),

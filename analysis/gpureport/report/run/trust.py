@@ -130,9 +130,9 @@ def examples(report: Report) -> tuple[tuple[str, Arithmetic], ...]:
     """
     measured = {measurement.key: measurement for measurement in report.measurements}
     found = {
-        p.key.workload: (title_of(report, p.key.workload, p.key.variant), p.arithmetic)
+        p.key.family: (title_of(report, p.key.workload, p.key.variant), p.arithmetic)
         for p in _of(report, "specification")
-        if p.arithmetic and _runs(report, measured.get(p.key), p.key.workload_name, p.arithmetic.point)
+        if p.arithmetic and _runs(report, measured.get(p.key), p.key.workload, p.arithmetic.point)
     }
     return tuple(found.values())
 

@@ -25,9 +25,9 @@ MARKS = {
 """The sign of each verdict, so that its colour never stands alone."""
 
 _POSITIONS = {
-    "departure": "{level} begins to give out",
+    "onset": "{level} begins to give out",
     "midpoint": "{level} gives out",
-    "arrival": "{level} has given out",
+    "end": "{level} has given out",
     "knee": "work-items at the knee",
     "n90": "work-items for 90 %",
     "plateau": "plateau in {level}",
@@ -35,9 +35,9 @@ _POSITIONS = {
     "case": "{level}",
 }
 _OF_A_STEP = _POSITIONS | {
-    "departure": "{level} begins",
+    "onset": "{level} begins",
     "midpoint": "{level}",
-    "arrival": "{level} ends",
+    "end": "{level} ends",
     "plateau": "plateau before the {level}",
 }
 TIMES = " \N{MULTIPLICATION SIGN} "

@@ -9,8 +9,8 @@ from gpureport.predict.occupancy import Resources
 from gpureport.records.keys import Axis, SweepKey
 from gpureport.records.measurement import MeasuredPoint, Measurement
 from gpureport.records.quantities import BOUNDS
-from gpureport.records.report import Claim
-from gpureport.results.published.record import ClaimFields, Published, Quantity, RecordFields, Series, SeriesFields
+from gpureport.records.report import PublishedStatement
+from gpureport.results.published.record import Published, Quantity, RecordFields, Series, SeriesFields, StatementFields
 from gpureport.spec.reading import Document, read_file
 from gpureport.workloads import select
 from gpureport.workloads.model import Parameters, Sweep, Workload
@@ -47,7 +47,7 @@ def load(path: Path) -> Published:
     fields = document.get()
     series = tuple(_Reader(document, number, one).series() for number, one in enumerate(fields.series))
     _check_names(document, series)
-    _check_claims(document, series)
+    _check_statements(document, series)
     return Published(
         id=path.stem,
         title=fields.title,
@@ -56,8 +56,8 @@ def load(path: Path) -> Published:
         date=fields.date,
         device=fields.device,
         notes=fields.notes,
-        claims=tuple(Claim.model_validate(claim.model_dump()) for claim in fields.claims),
-        alone=fields.alone,
+        statements=tuple(PublishedStatement.model_validate(statement.model_dump()) for statement in fields.statements),
+        isolated=fields.isolated,
         read_between=fields.read_between,
         series=series,
     )
@@ -84,26 +84,26 @@ def _check_names(document: Document[RecordFields], series: Sequence[Series]) -> 
         first[key] = number
 
 
-def _check_claims(document: Document[RecordFields], series: Sequence[Series]) -> None:
+def _check_statements(document: Document[RecordFields], series: Sequence[Series]) -> None:
     """Raise if a claim is about a series, or about points, that are not there."""
     sweeps = [str(one.measurement.key) for one in series]
     known = {*sweeps, *(sweep.rpartition("/")[0] for sweep in sweeps)}
-    for number, claim in enumerate(document.get().claims):
-        for place, name in enumerate(claim.about):
+    for number, statement in enumerate(document.get().statements):
+        for place, name in enumerate(statement.about):
             if name not in known:
                 what = f"no series is called {name!r}; there are {', '.join(sorted(known))}"
                 raise _error(document, f"claims.{number}.about.{place}", what)
-        if claim.at and claim.compare not in {"times", "spread"}:
+        if statement.at and statement.compare not in {"times", "spread"}:
             raise _error(document, f"claims.{number}.at", "only 'times' and 'spread' compare points")
-        if claim.at and not any(_shows(one, claim) for one in series):
+        if statement.at and not any(_shows(one, statement) for one in series):
             raise _error(document, f"claims.{number}.at", "no series that the claim is about has such a point")
 
 
-def _shows(series: Series, claim: ClaimFields) -> bool:
+def _shows(series: Series, statement: StatementFields) -> bool:
     """Return whether a series that a claim is about has a point that it is about."""
     key = str(series.measurement.key)
-    about = key in claim.about or key.rpartition("/")[0] in claim.about
-    return about and any(claim.at.items() <= dict(point).items() for point in series.sweep.points)
+    about = key in statement.about or key.rpartition("/")[0] in statement.about
+    return about and any(statement.at.items() <= dict(point).items() for point in series.sweep.points)
 
 
 def _error(document: Document[RecordFields], field: str, message: str) -> InputError:
@@ -137,7 +137,7 @@ class _Reader:
             sweep=sweep,
             compiled=tuple(self._resources(row) for row in rows),
             measurement=Measurement(
-                key=SweepKey(workload=workload.family, variant=workload.variant, sweep=sweep.name),
+                key=SweepKey(family=workload.family, variant=workload.variant, sweep=sweep.name),
                 metric=workload.metric,
                 axis=sweep.axis,
                 points=points,
@@ -203,7 +203,7 @@ class _Reader:
     def _sweep(self, points: tuple[Parameters, ...]) -> Sweep:
         axis = Axis(quantity=self.fields.axis, label=self.fields.label or LABELS[self.fields.axis])
         record, title = self.document.get(), self.fields.conditions or axis.label
-        return Sweep(self.fields.sweep, axis, points, title, alone=record.alone, read_between=record.read_between)
+        return Sweep(self.fields.sweep, axis, points, title, isolated=record.isolated, read_between=record.read_between)
 
     def _resources(self, row: dict[str, float]) -> Resources | None:
         if not any(name in row for name in RESOURCES):

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field, FiniteFloat
 from gpureport.predict.occupancy import Resources
 from gpureport.records.measurement import Measurement
 from gpureport.records.quantities import Name
-from gpureport.records.report import Claim
+from gpureport.records.report import PublishedStatement
 from gpureport.spec.values import Strict
 from gpureport.workloads.model import Sweep, Workload
 
@@ -62,8 +62,8 @@ class Published:
     date: str
     device: str
     notes: tuple[str, ...]
-    claims: tuple[Claim, ...]
-    alone: bool
+    statements: tuple[PublishedStatement, ...]
+    isolated: bool
     read_between: bool
     series: tuple[Series, ...]
 
@@ -81,7 +81,7 @@ class SeriesFields(Strict):
     rows: tuple[tuple[Value, ...], ...] = Field(min_length=1, max_length=1000)
 
 
-class ClaimFields(Strict):
+class StatementFields(Strict):
     """One claim as it is written."""
 
     says: str = Field(min_length=1)
@@ -101,7 +101,7 @@ class RecordFields(Strict):
     device: str = Field(pattern="^[a-z]+/[a-z0-9_]+$")
     date: Annotated[str, BeforeValidator(str)] = Field(default="", pattern=r"^\d{4}(-\d{2}){0,2}$")
     notes: tuple[str, ...] = ()
-    claims: tuple[ClaimFields, ...] = Field(default=(), max_length=100)
-    alone: bool = False
+    statements: tuple[StatementFields, ...] = Field(default=(), max_length=100)
+    isolated: bool = False
     read_between: bool = False
     series: tuple[SeriesFields, ...] = Field(min_length=1, max_length=100)

@@ -59,8 +59,8 @@ def _publication(record: Published) -> Publication:
         url=record.url,
         date=record.date,
         notes=record.notes,
-        claims=record.claims,
-        alone=record.alone,
+        statements=record.statements,
+        isolated=record.isolated,
         read_between=record.read_between,
         conditions={str(one.measurement.key): one.conditions for one in record.series if one.conditions},
     )

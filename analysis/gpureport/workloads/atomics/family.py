@@ -26,7 +26,7 @@ class Atomics(Workload):
     family = "atomics"
     source = "atomics.cl"
     metric = Metric(kind="rate", unit="adds", label="atomic adds")
-    primitive = True
+    microbenchmark = True
     kernel: ClassVar[str]
 
     def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:

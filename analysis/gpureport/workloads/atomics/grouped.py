@@ -56,7 +56,7 @@ class ByGroup(_BySize):
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         """Shuffles, then one add a wave."""
-        adds, width = total_adds(parameters), min(parameters["local"], device.architecture.wave_width)
+        adds, width = total_adds(parameters), min(parameters["local"], device.architecture.wave_size)
         if device.kind == "cpu":
             return demand_of(parameters, device, counters=parameters["groups"], sent=adds, operations={"int32": adds})
         waves = adds / width
@@ -104,8 +104,8 @@ class Reduced(_BySize):
         adds, local, passes = total_adds(parameters), parameters["local"], parameters["passes"]
         rounds = ceil(log2(local)) if local > 1 else 0
         latency = device.architecture.latency_cycles
-        arrivals = local / device.architecture.rates_per_cycle.get("barrier", inf)
-        halving_cycles = 5 * latency["int32"] + latency.get("local", 0.0) + latency.get("barrier", 0.0) + arrivals
+        ends = local / device.architecture.rates_per_cycle.get("barrier", inf)
+        halving_cycles = 5 * latency["int32"] + latency.get("local", 0.0) + latency.get("barrier", 0.0) + ends
         sent = passes * parameters["groups"]
         return demand_of(
             parameters,

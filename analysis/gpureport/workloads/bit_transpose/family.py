@@ -162,9 +162,9 @@ class Transpose(Workload):
         tiles, repeats, items = parameters["tiles"], parameters["repeats"], self._items(parameters["tiles"])
         rows = tiles * ROWS
         # A CPU's work-item reads its rows by itself, not beside others.
-        alone = device.kind == "cpu"
-        accesses = 2.0 * self.rows_per_item / (1 if alone else min(_ACCESS_BYTES // 4, self.rows_per_item))
-        lines = 1.0 if alone else self.lines_per_access(parameters, device)
+        isolated = device.kind == "cpu"
+        accesses = 2.0 * self.rows_per_item / (1 if isolated else min(_ACCESS_BYTES // 4, self.rows_per_item))
+        lines = 1.0 if isolated else self.lines_per_access(parameters, device)
         sector = device.caches[-1].sector_bytes if device.caches else device.memory.access_bytes
         around = {"memory": accesses, "int32": 38.0, "int32_mul": 15.0, "instruction": 70.0}
         totals = {name: count * repeats * items for name, count in self.operations(device).items()}
@@ -179,12 +179,12 @@ class Transpose(Workload):
             lines_per_access=lines,
             line_conflicts=lines,
             stores_per_sector=max(1.0, min(sector, 4.0 * self.rows_per_item) / _ACCESS_BYTES),
-            line_writes=accesses / 2 * items / device.architecture.wave_width * lines,
+            line_writes=accesses / 2 * items / device.architecture.wave_size * lines,
         )
 
     def lines_per_access(self, parameters: Parameters, device: Device) -> float:  # noqa: ARG002
         """Return the lines that one access of a wave touches: its rows lie one after another."""
-        lanes = device.architecture.wave_width
+        lanes = device.architecture.wave_size
         line = device.caches[0].line_bytes if device.caches else device.memory.access_bytes
         return min(float(lanes), max(1.0, lanes * 4 * self.rows_per_item / line))
 
@@ -256,5 +256,5 @@ def _full_tiles(device: Device, rows_per_item: int) -> int:
             waves = rules.threads // rules.units_per_subslice
         case _:
             return 1024 * device.compute_units
-    resident = device.compute_units * waves * device.architecture.wave_width
+    resident = device.compute_units * waves * device.architecture.wave_size
     return max(2, 8 // rows_per_item) * resident * rows_per_item // ROWS

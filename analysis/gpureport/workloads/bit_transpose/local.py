@@ -61,7 +61,7 @@ class LocalMemory(Transpose):
 
     def _conflicts(self, parameters: Parameters, device: Device) -> float:
         """Lay the lanes of the first wave over the banks."""
-        lanes = range(min(device.architecture.wave_width, prod(self.work_group(parameters))))
+        lanes = range(min(device.architecture.wave_size, prod(self.work_group(parameters))))
         columns = self.work_group(parameters)[0] if len(self.work_group(parameters)) > 1 else 1
         words = [lane % columns * self.pitch(parameters) + lane // columns for lane in lanes]
         return bank_conflicts(words, device.architecture.local_memory_banks)
@@ -125,7 +125,7 @@ class Columns(LocalMemory):
     def lines_per_access(self, parameters: Parameters, device: Device) -> float:
         """A wave's rows lie in as many matrices as the work-group is wide."""
         along = super().lines_per_access(parameters, device)
-        return max(along, float(min(device.architecture.wave_width, parameters["local_x"])))
+        return max(along, float(min(device.architecture.wave_size, parameters["local_x"])))
 
     def verification(self) -> Sequence[Parameters]:
         """As ever, and columns of two and three matrices."""

@@ -33,7 +33,7 @@ class Tiling:
     @property
     def wave(self) -> tuple[int, int]:
         """Columns and rows of work-items of one wave."""
-        width = self.device.architecture.wave_width
+        width = self.device.architecture.wave_size
         columns = min(self.group[0], width)
         return columns, max(1, min(self.group[1], width // columns))
 
@@ -43,7 +43,7 @@ class Tiling:
         if self.device.kind == "cpu":
             return prod(self.items)
         waves = prod(ceil(n / side) for n, side in zip(self.items, self.wave, strict=True))
-        return waves * self.device.architecture.wave_width
+        return waves * self.device.architecture.wave_size
 
     @property
     def lines(self) -> int:

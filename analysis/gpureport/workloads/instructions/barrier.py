@@ -30,7 +30,7 @@ class Barrier(Rate):
             return ()
         (sweep,) = super().sweeps(device, limits)
         (point,) = sweep.points
-        items, width = point["groups"] * point["local"], device.architecture.wave_width
+        items, width = point["groups"] * point["local"], device.architecture.wave_size
         sizes = [size for size in grid.work_groups(device, limits) if size % width == 0]
         points = tuple({**point, "local": size, "groups": items // size} for size in sizes)
         return (replace(sweep, name="group_size", axis=_AXIS, points=points, title="work-group size"),)

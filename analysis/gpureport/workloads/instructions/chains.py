@@ -21,7 +21,7 @@ class Chains(Workload):
 
     family = "instructions"
     source = "instructions.cl"
-    primitive = True
+    microbenchmark = True
     essential = True
     cases: ClassVar[tuple[Case, ...]]
 

@@ -25,7 +25,7 @@ class Latency(Chains):
 
     def shape(self, case: Case, device: Device, limits: Limits) -> dict[str, int]:
         """As many steps as take about a fifth of a millisecond."""
-        wave = device.architecture.wave_width
+        wave = device.architecture.wave_size
         cpu = device.kind == "cpu"
         local = wave if case.group or not cpu else 1
         if case.name == "barrier":

@@ -30,7 +30,7 @@ class Rate(Chains):
         """Eight chains on a GPU; on a CPU, whose registers are few and whose units are pipelined, as fit."""
         if device.kind == "cpu":
             chains, steps, seconds = {1: 8, 2: 6}.get(case.states, 4), 24, 2e-3
-            local, lanes = (64, 1) if case.group else (1, device.architecture.wave_width if case.wide else 1)
+            local, lanes = (64, 1) if case.group else (1, device.architecture.wave_size if case.wide else 1)
             groups = 8 * device.compute_units
         else:
             chains, steps, seconds = 8, 48, 1e-3

@@ -62,7 +62,7 @@ def _lines(start: int, span: int, line: int) -> int:
 
 def _strided_lines(stride: int, device: Device) -> int:
     """Return how many lines a wave touches whose words lie *stride* words apart."""
-    width = device.architecture.wave_width
+    width = device.architecture.wave_size
     return min(width, _lines(0, 4 * stride * width, _line_bytes(device)))
 
 
@@ -76,7 +76,7 @@ class _Access(Workload):
     family = "memory"
     source = "memory/access.cl"
     metric = Metric(kind="rate", unit="B", label="useful bandwidth")
-    primitive = True
+    microbenchmark = True
 
     def build_options(self, parameters: Parameters) -> str:
         """What the whole file is parametrised by; patterns that do not use one of them do not mind."""
@@ -215,7 +215,7 @@ class Scatter(_Access):
             chain={"int32": 8.0},
             lines_per_access=lines,
             line_conflicts=grid.bank_conflicts(stride, device),
-            line_writes=each / device.architecture.wave_width * lines,
+            line_writes=each / device.architecture.wave_size * lines,
             reused="kernel",
         )
 
@@ -299,7 +299,7 @@ class Misaligned(_Access):
         passes = float(parameters["passes"])
         each = passes * count
         split = 4 if offset % width else 1
-        lanes, line = device.architecture.wave_width, _line_bytes(device)
+        lanes, line = device.architecture.wave_size, _line_bytes(device)
         span = width * (lanes - 1) + width // split
         touched = [_lines(offset + 4 * part, span, line) for part in range(split)]
         return Demand(

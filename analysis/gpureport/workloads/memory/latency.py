@@ -26,7 +26,7 @@ class Latency(Workload):
     )
     source = "memory/latency.cl"
     metric = Metric(kind="time", unit="loads", label="latency")
-    primitive = True
+    microbenchmark = True
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """One sweep over the working set, from 4 KiB to several times the last cache."""

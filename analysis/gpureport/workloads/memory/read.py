@@ -44,7 +44,7 @@ class _Reading(Workload):
     family = "memory"
     source = "memory/read.cl"
     metric = Metric(kind="rate", unit="B", label="read bandwidth")
-    primitive = True
+    microbenchmark = True
 
     def build_options(self, parameters: Parameters) -> str:
         """What the whole file is parametrised by; kernels that do not use one of them do not mind."""

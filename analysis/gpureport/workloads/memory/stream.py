@@ -36,7 +36,7 @@ class _Streaming(Workload):
 
     family = "memory"
     source = "memory/stream.cl"
-    primitive = True
+    microbenchmark = True
     kernel: ClassVar[str]
     read: ClassVar[tuple[str, ...]]
     """The arrays that are read."""

@@ -55,7 +55,7 @@ class _HalfStructs(_Structs):
         """Return the lines in which a member of all structs of a wave lies; a processor's loads are one by one."""
         if device.kind == "cpu" or not device.caches:
             return 1.0
-        return max(1.0, self.stored_bytes * device.architecture.wave_width / device.caches[0].line_bytes)
+        return max(1.0, self.stored_bytes * device.architecture.wave_size / device.caches[0].line_bytes)
 
 
 class Structs(_HalfStructs):
@@ -95,8 +95,8 @@ def _around_the_edge(device: Device, beyond: float) -> tuple[float, ...]:
     """Return working sets as parts of the last cache: well inside, just inside, just outside, far *beyond*."""
     if not device.caches:
         return (0.125, 0.5, 2.0, beyond)
-    extent = device.caches[-1].extent_of_ping_pong
-    return (0.125, 0.9 * extent.departure, 1.1 * extent.arrival, beyond)
+    transition = device.caches[-1].transition_of_ping_pong
+    return (0.125, 0.9 * transition.onset, 1.1 * transition.end, beyond)
 
 
 class StraightStructs(_HalfStructs):

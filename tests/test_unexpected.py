@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from gpureport.cli.summary import feature_name, print_surprises
+from gpureport.cli.summary import feature_name, print_unexpected
 from gpureport.explain.case import Circumstances
 from gpureport.explain.selection import Informed, Subject, explanations
 from gpureport.findings.verdicts import explained, find
@@ -16,7 +16,7 @@ from gpureport.records.measurement import MeasuredPoint, Measurement
 from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.report.render import render_html
 from gpureport.report.run.curves import curves
-from gpureport.report.run.surprises import answers, claims, fitting, summary, table, tally, then_off
+from gpureport.report.run.unexpected import answers, fitting, statements, summary, table, tally, then_off
 from gpureport.report.text.words import explanations as in_words
 from gpureport.report.text.words import feature_text
 from gpureport.spec.models import Device
@@ -156,7 +156,7 @@ def test_the_farthest_comes_first() -> None:
     assert " the 3 curves " in tally(EXPLANATIONS)
     assert tally(EXPLANATIONS).endswith(": 1 fit one hypothesis, 1 fit two of them, 1 fit none.")
     assert tally(EXPLANATIONS[2:]).endswith(": 1 fit none.")
-    assert [name for name, _ in claims(EXPLANATIONS)] == ["one buffer", "fill"]
+    assert [name for name, _ in statements(EXPLANATIONS)] == ["one buffer", "fill"]
 
 
 def test_a_hypothesis_that_comes_no_nearer_than_the_prediction_is_not_named() -> None:
@@ -178,7 +178,7 @@ def test_answers_say_what_fits_most_often() -> None:
     many, most, farthest = answers(report.model_copy(update={"findings": off, "explanations": alike}))
 
     assert many == tally(alike)
-    assert most == f"Of the explanations found, the most frequent is that {claims(EXPLANATIONS)[0][1]} (2 curves)."
+    assert most == f"Of the explanations found, the most frequent is that {statements(EXPLANATIONS)[0][1]} (2 curves)."
     assert len(list(answers(report.model_copy(update={"findings": off, "explanations": EXPLANATIONS})))) == 2
     assert farthest.startswith("Farthest off is Family 00, ")
     assert list(answers(calm)) == ["Every value lies within a factor of 1.2 of its prediction, or within the interval."]
@@ -187,7 +187,7 @@ def test_answers_say_what_fits_most_often() -> None:
 
 def test_explanations_are_summed_up_by_what_fits() -> None:
     """What surely fits before what may, and that before what nothing fits."""
-    first, second = (claim for _, claim in claims(EXPLANATIONS))
+    first, second = (statement for _, statement in statements(EXPLANATIONS))
     found = summary((*EXPLANATIONS, _explanation("d", "explained", 0.5)))
 
     assert [row[0] for row in found.rows] == [first, f"{first}; or {second}", "nothing that was tried"]
@@ -222,12 +222,12 @@ def test_a_chapter_says_once_of_a_curve_what_was_tested_on_it() -> None:
 
 def test_the_terminal_names_the_farthest(capsys: pytest.CaptureFixture[str]) -> None:
     """A line each."""
-    print_surprises(EXPLANATIONS)
+    print_unexpected(EXPLANATIONS)
     lines = capsys.readouterr().out.splitlines()
 
     assert "3 of 3 curves" in lines[0]
     assert sum("one buffer" in line for line in lines) == len(EXPLANATIONS)
-    print_surprises(())
+    print_unexpected(())
     assert capsys.readouterr().out == ""
 
 
@@ -235,7 +235,7 @@ def test_the_terminal_names_the_farthest(capsys: pytest.CaptureFixture[str]) -> 
     ("position", "level", "text"),
     [
         ("midpoint", "step at 37 MiB", "step at 37 MiB"),
-        ("departure", "step at 37 MiB", "step at 37 MiB begins"),
+        ("onset", "step at 37 MiB", "step at 37 MiB begins"),
         ("plateau", "step at 37 MiB", "plateau before the step at 37 MiB"),
         ("plateau", "beyond 37 MiB", "plateau beyond 37 MiB"),
         ("midpoint", "L2", "L2 gives out"),

@@ -10,9 +10,9 @@ from gpureport.records.finding import AGREEMENT, Explanation, Finding, Verdict
 from gpureport.records.keys import SweepKey
 from gpureport.records.observation import ObservedPoint
 from gpureport.records.prediction import PredictedPoint
-from gpureport.records.report import Claim, Publication, Report
+from gpureport.records.report import Publication, PublishedStatement, Report
 from gpureport.report.run.curves import Curve, curves
-from gpureport.report.run.surprises import claims
+from gpureport.report.run.unexpected import statements
 from gpureport.report.text.tables import UNKNOWN, Table
 from gpureport.report.text.words import feature_text, fitted_text
 from gpureport.units import format_ratio, format_value
@@ -21,12 +21,13 @@ _FEW, _FEW_FEATURES = 4, 2  # times and features that are told one by one
 _AGREES, _WITHIN = "They agree.", "They differ by less than the interval."
 
 
-def claims_table(report: Report, publication: Publication) -> Table:
+def statements_table(report: Report, publication: Publication) -> Table:
     """List what was claimed, what was published and predicted of that, and why the two differ."""
     columns = ("the publication says", "published and predicted", "why they differ")
     found, tested = curves(report), {explanation.key: explanation for explanation in report.explanations}
     rows = (
-        _claim_row(claim, [curve for curve in found if _is_about(claim, curve)], tested) for claim in publication.claims
+        _statement_row(statement, [curve for curve in found if _is_about(statement, curve)], tested)
+        for statement in publication.statements
     )
     return Table(columns, tuple(rows))
 
@@ -47,21 +48,23 @@ def series_table(report: Report, publication: Publication) -> Table:
     return Table(columns, tuple(rows), frozenset({"points"}))
 
 
-def _is_about(claim: Claim, curve: Curve) -> bool:
-    return str(curve.key) in claim.about or curve.key.workload_name in claim.about
+def _is_about(statement: PublishedStatement, curve: Curve) -> bool:
+    return str(curve.key) in statement.about or curve.key.workload in statement.about
 
 
-def _claim_row(claim: Claim, about: Sequence[Curve], tested: Mapping[SweepKey, Explanation]) -> tuple[str, ...]:
-    says = f"{claim.says} ({claim.where})"
+def _statement_row(
+    statement: PublishedStatement, about: Sequence[Curve], tested: Mapping[SweepKey, Explanation]
+) -> tuple[str, ...]:
+    says = f"{statement.says} ({statement.where})"
     if not about:
-        return says, "Nothing that is predicted here.", claim.remark or UNKNOWN
-    if claim.compare == "spread":
-        return says, *_spread_texts(claim, about)
-    off = [curve for curve in about if any(not verdict.as_predicted for verdict in _verdicts(claim, curve))]
-    agree = all(verdict is Verdict.AGREES for curve in about for verdict in _verdicts(claim, curve))
+        return says, "Nothing that is predicted here.", statement.remark or UNKNOWN
+    if statement.compare == "spread":
+        return says, *_spread_texts(statement, about)
+    off = [curve for curve in about if any(not verdict.as_predicted for verdict in _verdicts(statement, curve))]
+    agree = all(verdict is Verdict.AGREES for curve in about for verdict in _verdicts(statement, curve))
     reasons = _reasons([(curve.key.variant, tested.get(curve.key)) for curve in off])
     reasons = reasons or (_AGREES if agree else _WITHIN)
-    return says, _values(claim, about, _names(about)), f"{claim.remark} {reasons}".strip()
+    return says, _values(statement, about, _names(about)), f"{statement.remark} {reasons}".strip()
 
 
 def _reasons(off: Iterable[tuple[str, Explanation | None]]) -> str:
@@ -75,7 +78,7 @@ def _reasons(off: Iterable[tuple[str, Explanation | None]]) -> str:
 def _reason(explanation: Explanation | None) -> str:
     if explanation is None:
         return "no hypothesis was tested, since none of its features is off"
-    claimed = dict(claims((explanation,)))
+    claimed = dict(statements((explanation,)))
     nearest, following = (claimed.get(name or "", "") for name in (explanation.hypothesis, explanation.next_best))
     match explanation.outcome:
         case "explained":
@@ -103,11 +106,11 @@ def _names(about: Sequence[Curve]) -> list[str]:
     ]
 
 
-def _verdicts(claim: Claim, curve: Curve) -> list[Verdict]:
+def _verdicts(statement: PublishedStatement, curve: Curve) -> list[Verdict]:
     """Return the verdicts on what the claim compares: of times that of the middle one, from good to bad."""
-    if claim.compare != "times":
-        return [finding.verdict for finding in _features(claim, curve)]
-    grades = sorted((_grade(*pair) for pair in _claimed_pairs(claim, curve)), key=list(Verdict).index)
+    if statement.compare != "times":
+        return [finding.verdict for finding in _features(statement, curve)]
+    grades = sorted((_grade(*pair) for pair in _claimed_pairs(statement, curve)), key=list(Verdict).index)
     return grades[(len(grades) - 1) // 2 :][:1]
 
 
@@ -117,32 +120,34 @@ def _grade(observed: ObservedPoint, predicted: PredictedPoint) -> Verdict:
     return grade(ratio, meet=1 / predicted.spread <= ratio <= predicted.spread)
 
 
-def _values(claim: Claim, about: Sequence[Curve], names: Sequence[str]) -> str:
+def _values(statement: PublishedStatement, about: Sequence[Curve], names: Sequence[str]) -> str:
     """Write what was published and predicted: a few values one by one, of more their ratios."""
-    if claim.compare != "times":
-        return _feature_values(claim, about, names)
-    pairs = [(name, pair) for name, curve in zip(names, about, strict=True) for pair in _claimed_pairs(claim, curve)]
+    if statement.compare != "times":
+        return _feature_values(statement, about, names)
+    pairs = [
+        (name, pair) for name, curve in zip(names, about, strict=True) for pair in _claimed_pairs(statement, curve)
+    ]
     if len(pairs) <= _FEW:
         return " ".join(_time_text(name, *pair) for name, pair in pairs)
     return f"{len(pairs)} times, published / predicted: {_ratios([pair for _, pair in pairs])}."
 
 
-def _spread_texts(claim: Claim, about: Sequence[Curve]) -> tuple[str, str]:
+def _spread_texts(statement: PublishedStatement, about: Sequence[Curve]) -> tuple[str, str]:
     """Compare the slowest with the fastest of the sweeps at each size: as published and as predicted, and what of it.
 
     Sizes that one sweep alone has say nothing.
     """
     sizes: dict[str, list[tuple[float, float]]] = {}
-    for observed, predicted in (pair for curve in about for pair in _claimed_pairs(claim, curve)):
+    for observed, predicted in (pair for curve in about for pair in _claimed_pairs(statement, curve)):
         sizes.setdefault(observed.point.label, []).append((observed.time_s, predicted.time_s))
     shared = [tuple(zip(*times, strict=True)) for times in sizes.values() if len(times) > 1]
     if not shared:
-        return "No size is in two sweeps.", claim.remark or UNKNOWN
+        return "No size is in two sweeps.", statement.remark or UNKNOWN
     published, ours = ([max(times[side]) / min(times[side]) for times in shared] for side in (0, 1))
     text = f"Slowest / fastest sweep at each size ({len(shared)}): {_range(published)} published, "
     agree = 1 / AGREEMENT <= median(published) / median(ours) <= AGREEMENT
     reasons = "Their medians agree." if agree else "Their medians differ; no hypothesis is about that."
-    return f"{text}{_range(ours)} predicted.", f"{claim.remark} {reasons}".strip()
+    return f"{text}{_range(ours)} predicted.", f"{statement.remark} {reasons}".strip()
 
 
 def _time_text(name: str, observed: ObservedPoint, predicted: PredictedPoint) -> str:
@@ -150,10 +155,12 @@ def _time_text(name: str, observed: ObservedPoint, predicted: PredictedPoint) ->
     return f"{name}, {observed.point.label}: {published} published, {ours} predicted."
 
 
-def _feature_values(claim: Claim, about: Sequence[Curve], names: Sequence[str]) -> str:
-    found = [(name, finding) for name, curve in zip(names, about, strict=True) for finding in _features(claim, curve)]
+def _feature_values(statement: PublishedStatement, about: Sequence[Curve], names: Sequence[str]) -> str:
+    found = [
+        (name, finding) for name, curve in zip(names, about, strict=True) for finding in _features(statement, curve)
+    ]
     if not found:
-        return f"Neither shows a {claim.compare}."
+        return f"Neither shows a {statement.compare}."
     if len(found) <= _FEW_FEATURES:
         return " ".join(_feature_value(*pair) for pair in found)
     agreeing = sum(finding.verdict is Verdict.AGREES for _, finding in found)
@@ -170,9 +177,9 @@ def _feature_value(name: str, finding: Finding) -> str:
     return f"{name}, {feature_text(finding)}: {published}{fitted} in what was published, {ours} predicted."
 
 
-def _features(claim: Claim, curve: Curve) -> list[Finding]:
+def _features(statement: PublishedStatement, curve: Curve) -> list[Finding]:
     mains = (pair.main for pair in curve.pairs)
-    return [main for main in mains if main.feature == claim.compare and main.position in MAIN_POSITIONS]
+    return [main for main in mains if main.feature == statement.compare and main.position in MAIN_POSITIONS]
 
 
 def _urgency(finding: Finding) -> float:
@@ -190,9 +197,9 @@ def _pairs(curve: Curve) -> list[tuple[ObservedPoint, PredictedPoint]]:
     return [(point, prediction) for point, prediction in observed if prediction]
 
 
-def _claimed_pairs(claim: Claim, curve: Curve) -> list[tuple[ObservedPoint, PredictedPoint]]:
+def _claimed_pairs(statement: PublishedStatement, curve: Curve) -> list[tuple[ObservedPoint, PredictedPoint]]:
     """Return those of the published points that the claim is about, each with its prediction."""
-    return [pair for pair in _pairs(curve) if claim.at.items() <= pair[0].point.parameters.items()]
+    return [pair for pair in _pairs(curve) if statement.at.items() <= pair[0].point.parameters.items()]
 
 
 def _times(pairs: Iterable[tuple[ObservedPoint, PredictedPoint]]) -> list[float]:

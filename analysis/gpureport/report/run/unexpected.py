@@ -32,14 +32,14 @@ def answers(report: Report) -> Iterator[str]:
         most = max(fitted.values(), default=0)
         first, *tied = [name for name, count in fitted.items() if count == most] or [None]
         if most > 1 and not tied:
-            claim = dict(claims(report.explanations)).get(first or "", first)
-            yield f"Of the explanations found, the most frequent is that {claim} ({most} curves)."
+            statement = dict(statements(report.explanations)).get(first or "", first)
+            yield f"Of the explanations found, the most frequent is that {statement} ({most} curves)."
     astray = [row.farthest for row in verdicts(report) if not row.farthest.main.verdict.as_predicted]
     if astray:
         rated = [pair for pair in astray if pair.main.ratio] or astray
         worst = max(rated, key=lambda pair: pair.distance).main
         how = compared(worst, "less than", "more than") if worst.ratio else str(worst.verdict)
-        name = kernel_name(report, worst.workload, worst.variant)
+        name = kernel_name(report, worst.key.family, worst.key.variant)
         yield f"Farthest off is {name}, {feature_text(worst)}: {how}."
     elif specified(report):
         yield "Every value lies within a factor of 1.2 of its prediction, or within the interval."
@@ -52,7 +52,7 @@ def summary(explanations: Iterable[Explanation]) -> Table:
     rows: dict[tuple[int, str], list[Explanation]] = {}
     order = ("explained", "ambiguous", "unexplained")
     for each in told:
-        rows.setdefault((order.index(each.outcome), _claim(each)), []).append(each)
+        rows.setdefault((order.index(each.outcome), _published_statement(each)), []).append(each)
     ordered = sorted(rows.items(), key=lambda row: (row[0][0], -len(row[1])))
     columns = ("what fits", "curves", "off by", "then by")
     return Table(
@@ -65,8 +65,8 @@ def summary(explanations: Iterable[Explanation]) -> Table:
     )
 
 
-def _claim(explanation: Explanation) -> str:
-    said = dict(claims((explanation,)))
+def _published_statement(explanation: Explanation) -> str:
+    said = dict(statements((explanation,)))
     first, second = (said.get(name or "", name or "") for name in (explanation.hypothesis, explanation.next_best))
     match explanation.outcome:
         case "explained":
@@ -83,7 +83,7 @@ def _curves(found: Sequence[Explanation], sweeps: Mapping[str, int]) -> str:
 
 
 def _variant(each: Explanation) -> str:
-    return each.key.workload_name
+    return each.key.workload
 
 
 def _errors(errors: Sequence[float]) -> str:
@@ -107,10 +107,10 @@ def tally(explanations: Sequence[Explanation]) -> str:
     return f"Hypotheses were tested on {curves} whose features and times are off: {', '.join(told)}."
 
 
-def claims(explanations: Iterable[Explanation]) -> tuple[tuple[str, str], ...]:
+def statements(explanations: Iterable[Explanation]) -> tuple[tuple[str, str], ...]:
     """Return name and claim of each hypothesis that *explanations* name, in the order in which they are tested."""
     named = {name for each in explanations for name in (each.hypothesis, each.next_best)}
-    return tuple((hypothesis.name, hypothesis.claim) for hypothesis in HYPOTHESES if hypothesis.name in named)
+    return tuple((hypothesis.name, hypothesis.statement) for hypothesis in HYPOTHESES if hypothesis.name in named)
 
 
 def table(explanations: Iterable[Explanation]) -> Table:
