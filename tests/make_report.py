@@ -8,6 +8,7 @@ import numpy as np
 from gpureport.records.features import CurveFeature
 from gpureport.records.finding import Finding, Verdict
 from gpureport.records.keys import Axis, Metric, PointKey, SweepKey
+from gpureport.records.levels import Level
 from gpureport.records.measurement import Compilation, MeasuredPoint, Measurement, Verification
 from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.records.prediction import Occupancy, PredictedPoint, Prediction
@@ -226,7 +227,7 @@ def _features(
 def _case(point: PointKey, value: float, unit: str, *, intervals: bool) -> CurveFeature:
     low, high = (value * 0.97, value * 1.03) if intervals else (None, None)
     return CurveFeature(
-        feature="rate", position="case", level=point.label, value=value, unit=unit, ci_low=low, ci_high=high
+        feature="rate", position="case", level=Level(name=point.label), value=value, unit=unit, ci_low=low, ci_high=high
     )
 
 
@@ -235,7 +236,7 @@ def _finding(key: SweepKey, predicted: CurveFeature, observed: CurveFeature, bas
     agrees = abs(np.log(ratio)) < 0.1
     return Finding.model_validate(
         {
-            **key.model_dump(),
+            "key": key,
             "feature": predicted.feature,
             "position": predicted.position,
             "level": predicted.level,

@@ -105,7 +105,7 @@ def test_half_as_fast_is_half_of_the_baseline_and_half_of_its_promise() -> None:
 def test_what_memory_serves_is_set_beside_what_memory_serves() -> None:
     """A regime is where the prediction says that memory is what serves the point."""
     levels = {
-        (p.key.workload, point.point.label): point.level
+        (p.key.workload, point.point.label): str(point.level)
         for p in REPORT.predictions
         if p.kind == "specification" and p.axis.quantity in ("working_set", "work_items")
         for point in p.points

@@ -11,6 +11,7 @@ from gpureport.predict import limits_of, predict
 from gpureport.predict.calibration.calibrate import calibrated
 from gpureport.records.features import CurveFeature
 from gpureport.records.finding import Explanation, Verdict
+from gpureport.records.levels import Level
 from gpureport.records.measurement import Measurement, Verification
 from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.records.prediction import Prediction
@@ -45,11 +46,11 @@ def observed_like(prediction: Prediction, factor: float = 1.0, *, shift: float =
     numbers: dict[str, str] = {}
     for f in prediction.features:
         if f.feature == "cliff" or f.position == "plateau":
-            numbers.setdefault(f.level, f"level {len(numbers) + 1}")
+            numbers.setdefault(str(f.level), f"level {len(numbers) + 1}")
     features = [
         f.model_copy(
             update={
-                "level": numbers.get(f.level, f.level),
+                "level": Level(name=numbers.get(str(f.level), str(f.level))),
                 "value": f.value * {"cliff": shift, "rate": factor, "taper": 1.0}[f.feature],
             }
         )
@@ -77,7 +78,9 @@ def test_cliffs_are_matched_in_order_of_size() -> None:
     observed = [_cliff("level 1", 50 * MIB), _cliff("level 2", 900 * MIB)]
     matches = match_features(predicted, observed)
 
-    pairs = {(m.predicted.level if m.predicted else None, m.observed.value if m.observed else None) for m in matches}
+    pairs = {
+        (str(m.predicted.level) if m.predicted else None, m.observed.value if m.observed else None) for m in matches
+    }
     assert pairs == {("L1", None), ("L2", 50 * MIB), (None, 900 * MIB)}
 
 
@@ -94,7 +97,7 @@ def test_a_plateau_goes_with_the_cliff_that_ends_it() -> None:
     matches = match_features(predicted, observed)
 
     rates = {
-        m.predicted.level: m.observed.value if m.observed else None
+        str(m.predicted.level): m.observed.value if m.observed else None
         for m in matches
         if m.predicted and m.predicted.feature == "rate"
     }
@@ -108,7 +111,7 @@ def test_a_lone_plateau_goes_with_the_nearest_one(value: float, level: str) -> N
     for order in (predicted, predicted[::-1], [*predicted[2:], *predicted[:2]]):
         matches = match_features(order, [_plateau("level 1", value)])
 
-        assert [m.predicted.level for m in matches if m.predicted and m.observed] == [level]
+        assert [str(m.predicted.level) for m in matches if m.predicted and m.observed] == [level]
 
 
 def test_a_cliff_that_answers_nothing_is_named_by_its_midpoint() -> None:
@@ -117,7 +120,7 @@ def test_a_cliff_that_answers_nothing_is_named_by_its_midpoint() -> None:
     cliff = [_cliff("level 1", value * MIB).model_copy(update={"position": name}) for name, value in ends.items()]
     for observed in (cliff, cliff[::-1]):
         matches = match_features([_cliff("L1", MIB)], observed)
-        assert {m.observed.level for m in matches if m.observed} == {"step at 400 MiB"}
+        assert {str(m.observed.level) for m in matches if m.observed} == {"unexplained transition at 400 MiB"}
 
 
 @pytest.mark.parametrize(("value", "level"), [(28, "L2"), (8, "L2"), (5, "DRAM")])
@@ -127,7 +130,7 @@ def test_the_last_plateau_stays_beyond_the_last_cliff(value: float, level: str) 
     observed = [_cliff("level 1", MIB), _plateau("level 1", 40), _plateau("level 2", value)]
     matches = match_features(predicted, observed)
 
-    rates = {m.predicted.level: m.observed.value for m in matches if m.predicted and m.observed}
+    rates = {str(m.predicted.level): m.observed.value for m in matches if m.predicted and m.observed}
     assert rates == {"L1": 40, level: value}
 
 
@@ -137,7 +140,7 @@ def test_the_last_plateaus_go_together_if_all_cliffs_are_seen() -> None:
     observed = [_cliff("level 1", 50 * MIB), _plateau("level 1", 40), _plateau("level 2", 25)]
     matches = match_features(predicted, observed)
 
-    assert [(m.predicted.level, m.observed.value) for m in matches if m.predicted and m.observed] == [("DRAM", 25)]
+    assert [(str(m.predicted.level), m.observed.value) for m in matches if m.predicted and m.observed] == [("DRAM", 25)]
 
 
 @given(st.lists(st.floats(1, 1e9), max_size=4), st.lists(st.floats(1, 1e9), max_size=4))
@@ -184,7 +187,7 @@ def test_verdicts_of_rates(factor: float, verdict: Verdict) -> None:
     """Near: agrees. Slow: off. Above what the listed bandwidth allows: an error, never a success."""
     prediction = predict(TOY, READ, limits_of(TOY))[0]
     findings = find(TOY, [prediction], [], [observed_like(prediction, factor)])
-    memory = [f for f in findings if (f.feature, f.level) == ("rate", "DRAM")]
+    memory = [f for f in findings if (f.feature, str(f.level)) == ("rate", "DRAM")]
 
     assert [f.verdict for f in memory] == [verdict]
     assert memory[0].ratio == pytest.approx(factor)
@@ -252,7 +255,11 @@ def test_even_an_assumed_bandwidth_is_not_wrong_by_a_factor_of_ten() -> None:
     assumed = TOY.model_copy(update={"provenance": {"memory.bandwidth": Provenance(kind="assumed", source="test")}})
     prediction = predict(assumed, COPY, limits_of(assumed))[0]
     faster, absurd = (
-        {f.verdict for f in find(assumed, [prediction], [], [observed_like(prediction, factor)]) if f.level == "DRAM"}
+        {
+            f.verdict
+            for f in find(assumed, [prediction], [], [observed_like(prediction, factor)])
+            if str(f.level) == "DRAM"
+        }
         for factor in (3.0, 10.0)
     )
 
@@ -265,7 +272,7 @@ def test_where_nothing_is_listed_that_bounds_a_kernel_no_speed_is_an_error() -> 
     processor = TOY.model_copy(update={"kind": "cpu"})
     prediction = predict(processor, COPY, limits_of(processor))[0]
     found = find(processor, [prediction], [], [observed_like(prediction, 10.0)])
-    verdicts = {f.level: f.verdict for f in found if f.feature == "rate"}
+    verdicts = {str(f.level): f.verdict for f in found if f.feature == "rate"}
 
     assert verdicts.pop("DRAM") == Verdict.ERROR  # memory's bandwidth is listed
     assert verdicts
@@ -280,7 +287,7 @@ def test_integers_that_may_be_additions_may_run_on_two_pipes() -> None:
     for name, device in (("one", TOY), ("two", two)):
         (prediction,) = predict(device, Rate(), limits_of(device))
         found = find(device, [prediction], [], [observed_like(prediction, 1.8)])
-        verdicts[name] = next(f.verdict for f in found if f.level == "ternary")
+        verdicts[name] = next(f.verdict for f in found if str(f.level) == "ternary")
 
     assert verdicts["one"] == Verdict.ERROR
     assert verdicts["two"] != Verdict.ERROR
@@ -291,10 +298,10 @@ def test_missing_sides_are_named() -> None:
     prediction = predict(TOY, READ, limits_of(TOY))[0]
     observation = observed_like(prediction)
     strange = observation.model_copy(update={"features": (_cliff("level 1", 400 * MIB),)})
-    verdicts = {(f.feature, f.level): f.verdict for f in find(TOY, [prediction], [], [strange])}
+    verdicts = {(f.feature, str(f.level)): f.verdict for f in find(TOY, [prediction], [], [strange])}
 
     assert verdicts["cliff", "L2"] == Verdict.NOT_OBSERVED
-    assert verdicts["cliff", "step at 400 MiB"] == Verdict.NOT_PREDICTED
+    assert verdicts["cliff", "unexplained transition at 400 MiB"] == Verdict.NOT_PREDICTED
 
 
 @pytest.mark.parametrize(
@@ -367,7 +374,7 @@ def test_sizes_beyond_a_plateau_have_no_taper_of_it() -> None:
     prediction = predict(TOY, COPY, limits_of(TOY))[0]
     everything = observed_like(prediction)
     beyond = tuple(p for p in everything.points if p.point.working_set_bytes > 4 * TOY.caches[-1].capacity_bytes)
-    outer = tuple(f for f in everything.features if f.feature != "cliff" and f.level in ("device", "level 2"))
+    outer = tuple(f for f in everything.features if f.feature != "cliff" and str(f.level) in ("device", "level 2"))
     some = everything.model_copy(update={"points": beyond, "features": outer})
     whole, part = (
         {m.predicted.position: m for m in match_curves(prediction, seen) if m.predicted} for seen in (everything, some)
@@ -439,7 +446,7 @@ def test_a_taper_that_is_as_predicted_needs_no_comparison_of_times() -> None:
 @pytest.mark.parametrize(("last", "ended"), [(0.99, True), (1.0, False)])
 def test_a_cliff_beyond_the_largest_working_set_is_not_looked_for(last: float, ended: bool) -> None:
     """One at the last point was reached."""
-    prediction = next(p for p in predict(TOY, READ, limits_of(TOY)) if any(f.level == "L2" for f in p.features))
+    prediction = next(p for p in predict(TOY, READ, limits_of(TOY)) if any(str(f.level) == "L2" for f in p.features))
     cliff = next(f for f in prediction.features if f.feature == "cliff" and f.position == "midpoint")
     seen = observed_like(prediction)
     points = tuple(p for p in seen.points if p.point.working_set_bytes < cliff.value)
@@ -447,7 +454,7 @@ def test_a_cliff_beyond_the_largest_working_set_is_not_looked_for(last: float, e
     points = (*points[:-1], points[-1].model_copy(update={"point": final}))
     features = tuple(f for f in seen.features if f.feature != "cliff")
     found = find(TOY, [prediction], [], [seen.model_copy(update={"points": points, "features": features})])
-    (missing,) = [f for f in found if (f.feature, f.position, f.level) == ("cliff", "midpoint", cliff.level)]
+    (missing,) = [f for f in found if (f.feature, f.position, str(f.level)) == ("cliff", "midpoint", str(cliff.level))]
 
     assert ("The sweep ended before it" in missing.explanation) == ended
 
@@ -497,7 +504,7 @@ def test_a_predicted_cliff_is_said_to_be_predicted() -> None:
     for intervals in (True, False):
         prediction = predict(TOY, READ, limits_of(TOY), intervals=intervals)[0]
         found = find(TOY, [prediction], [], [observed_like(prediction, shift=2.0)])
-        (middle,) = [f for f in found if (f.feature, f.position, f.level) == ("cliff", "midpoint", "L2")]
+        (middle,) = [f for f in found if (f.feature, f.position, str(f.level)) == ("cliff", "midpoint", "L2")]
         assert middle.explanation == "L2 holds 64 MiB; the midpoint is predicted at 1.00 of that."
 
 
@@ -537,11 +544,11 @@ def test_an_error_says_how_many_times_as_fast_as_its_ceiling_a_kernel_runs() -> 
     exact = prediction.model_copy(
         update={
             "points": (point.model_copy(update={"time_s": 1e-3, "ceilings_s": {"int32_mul": 9e-4}}),),
-            "features": tuple(f for f in prediction.features if f.level == "int32_mul"),
+            "features": tuple(f for f in prediction.features if str(f.level) == "int32_mul"),
         }
     )
     found = find(TOY, [exact], [], [observed_like(exact, 2.0)])
-    (fast,) = [f for f in found if f.level == "int32_mul"]
+    (fast,) = [f for f in found if str(f.level) == "int32_mul"]
 
     assert fast.verdict is Verdict.ERROR
     assert fast.explanation.startswith("At int32_mul it runs 1.80 times as fast as its int32_mul ceiling allows")
@@ -575,9 +582,9 @@ def test_of_two_transitions_that_cover_a_size_the_one_with_the_nearer_middle_is_
 def test_a_cliff_of_the_near_part_is_held_against_one_partition() -> None:
     """Predicted by its latency, and observed where nothing predicts it."""
     prediction = predict(TOY, CHASE, limits_of(TOY))[0]
-    near = next(f for f in prediction.features if f.level == "L2 near" and f.position == "midpoint")
+    near = next(f for f in prediction.features if str(f.level) == "L2 near partition" and f.position == "midpoint")
     found = find(TOY, [prediction], [], [observed_like(prediction)])
-    (middle,) = [f for f in found if (f.feature, f.position, f.level) == ("cliff", "midpoint", "L2 near")]
+    (middle,) = [f for f in found if (f.position, str(f.level)) == ("midpoint", "L2 near partition")]
 
     share = near.value / (32 * MIB)
     assert middle.explanation == f"One partition of L2 holds 32 MiB; the midpoint is predicted at {share:.2f} of that."
@@ -621,16 +628,19 @@ def test_the_best_of_a_search_is_that_of_the_shapes_that_ran() -> None:
 def test_steps_that_the_measured_sizes_do_not_show_are_not_asked_for() -> None:
     """Cliffs of caches are: a sweep that ends before one says so."""
     prediction = predict(TOY, COPY, limits_of(TOY))[0]
-    step = [_cliff("step at 1.00 GiB", 1024 * MIB), _plateau("step at 1.00 GiB", 1e12)]
+    step = [
+        _cliff("unexplained transition at 1.00 GiB", 1024 * MIB),
+        _plateau("unexplained transition at 1.00 GiB", 1e12),
+    ]
     stepped = prediction.model_copy(update={"features": (*prediction.features, *step)})
     seen = observed_like(prediction)
     few = seen.model_copy(update={"points": seen.points[1:]})
 
     def levels(observation: Observation) -> set[str]:
-        return {match.predicted.level for match in match_curves(stepped, observation) if match.predicted}
+        return {str(match.predicted.level) for match in match_curves(stepped, observation) if match.predicted}
 
-    assert "step at 1.00 GiB" in levels(seen)
-    assert levels(few) == {f.level for f in prediction.features}
+    assert "unexplained transition at 1 GiB" in levels(seen)
+    assert levels(few) == {str(f.level) for f in prediction.features}
 
 
 def test_what_binds_a_plateau_is_that_of_its_sizes() -> None:
@@ -643,7 +653,7 @@ def test_what_binds_a_plateau_is_that_of_its_sizes() -> None:
     features = (_cliff("level 1", 16 * MIB), strange, _plateau("level 2", beyond.value / 2))
     bare = prediction.model_copy(update={"features": ()})
     found = find(TOY, [bare], [], [seen.model_copy(update={"features": features})])
-    (before,) = (f for f in found if f.position == "plateau" and f.level.startswith("step"))
+    (before,) = (f for f in found if f.position == "plateau" and f.level.is_unexplained)
 
     assert beyond.bottleneck == "DRAM"
     inside = [p for p in prediction.points if p.point.working_set_bytes < 16 * MIB]
@@ -655,7 +665,7 @@ def test_a_fall_of_the_predicted_curve_that_is_no_cliff_is_said() -> None:
     """Where it does not fall, that is said as well."""
     prediction = predict(TOY, READ, limits_of(TOY))[0]
     bare = prediction.model_copy(update={"features": ()})
-    middle = next(f.value for f in prediction.features if f.position == "midpoint" and f.level == "L2")
+    middle = next(f.value for f in prediction.features if f.position == "midpoint" and str(f.level) == "L2")
     told = []
     for size in (middle, 16 * middle):
         ends = ((0.7, "onset"), (1.0, "midpoint"), (1.6, "end"))
@@ -671,7 +681,7 @@ def test_a_cliff_near_a_step_that_was_not_measured_is_not_predicted() -> None:
     """The step is left out on both sides: for the verdict and for its explanation."""
     prediction = predict(TOY, COPY, limits_of(TOY))[0]
     step = [
-        _cliff("step at 1.00 GiB", share * 1024 * MIB).model_copy(update={"position": position})
+        _cliff(Level.unexplained(1024 * MIB), share * 1024 * MIB).model_copy(update={"position": position})
         for share, position in ((0.9, "onset"), (1.0, "midpoint"), (1.1, "end"))
     ]
     stepped = prediction.model_copy(update={"features": (*prediction.features, *step)})

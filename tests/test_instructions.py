@@ -125,7 +125,7 @@ def test_predicted_rates_are_those_of_the_architecture() -> None:
     assert rates["add"] == pytest.approx(6.4e12, rel=0.02)
     assert rates["ternary"] == rates["add"]
     assert rates["local"] == pytest.approx(3.2e12, rel=0.05)
-    assert [f.level for f in prediction.features] == [c.name for c in ARITHMETIC]
+    assert [str(f.level) for f in prediction.features] == [c.name for c in ARITHMETIC]
 
 
 def test_predicted_latencies_are_those_of_the_architecture() -> None:

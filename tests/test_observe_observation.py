@@ -87,7 +87,7 @@ def test_a_bandwidth_falls_and_a_latency_rises_at_the_same_cliff() -> None:
             assert 0.99 < feature.ci_low / (1024 * KIB) <= feature.value / (1024 * KIB) <= 2**0.25
             assert feature.ci_high <= 2**0.25 * 1.01 * 1024 * KIB
         assert [f.value for f in rates] == pytest.approx(plateaus, rel=0.01)
-        assert [f.level for f in rates] == ["level 1", "level 2"]
+        assert [str(f.level) for f in rates] == ["level 1", "level 2"]
         assert {f.unit for f in rates} == {unit}
         assert all(f.ci_low <= f.value <= f.ci_high for f in rates if f.ci_low is not None and f.ci_high)
 
@@ -120,7 +120,7 @@ def test_the_best_work_group_is_the_peak(metric: Metric, best: float) -> None:
 
     assert observation is not None
     (peak,) = observation.features
-    assert (peak.feature, peak.position, peak.level) == ("rate", "peak", "device")
+    assert (peak.feature, peak.position, str(peak.level)) == ("rate", "peak", "device")
     assert peak.value == pytest.approx(1.0, rel=0.03)
     assert peak.ci_low is not None
     assert peak.ci_high is not None

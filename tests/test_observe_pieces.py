@@ -394,7 +394,7 @@ def test_a_peak_has_the_interval_of_its_own_point(metric: Metric, best: float, n
     errors[int(np.flatnonzero(values == best)[0])] = noise
     (peak,), warnings = curve_features(GROUPS, metric, Curve(values, values, values, values, errors))
 
-    assert (peak.position, peak.level, peak.value) == ("peak", "device", best)
+    assert (peak.position, str(peak.level), peak.value) == ("peak", "device", best)
     assert warnings == ()
     if noise:
         assert (peak.ci_low, peak.ci_high) == pytest.approx((best * np.exp(-1.96 * noise), best * np.exp(1.96 * noise)))
@@ -407,7 +407,7 @@ def test_a_peak_has_the_interval_of_its_own_point(metric: Metric, best: float, n
 def test_cases_are_rates_with_the_intervals_given() -> None:
     found = case_features(TIME, [("add", Estimate(2.0, 1.5, 3.0)), ("shift", Estimate(4.0))])
 
-    assert [(f.feature, f.position, f.level, f.value, f.ci_low, f.ci_high, f.unit) for f in found] == [
+    assert [(f.feature, f.position, str(f.level), f.value, f.ci_low, f.ci_high, f.unit) for f in found] == [
         ("rate", "case", "add", 2.0, 1.5, 3.0, "s"),
         ("rate", "case", "shift", 4.0, None, None, "s"),
     ]

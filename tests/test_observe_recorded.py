@@ -113,7 +113,7 @@ def test_a_peak_in_cache_and_a_lower_plateau_are_a_taper_and_a_cliff() -> None:
     rates = np.array(H200_PARTICLES) * 1e9
 
     features = features_of_curve(WORK_ITEMS, BANDWIDTH, items, items, 64 * items, rates, 32 * items / rates)
-    found = {(f.feature, f.position, f.level): f.value for f in features}
+    found = {(f.feature, f.position, str(f.level)): f.value for f in features}
 
     assert 2**19 * 64 < found["cliff", "midpoint", "level 1"] < 2**20 * 64
     assert found["rate", "plateau", "level 1"] == pytest.approx(1643e9)

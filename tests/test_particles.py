@@ -136,8 +136,8 @@ def test_frames_are_traced_at_both_sides_of_the_edge() -> None:
 
     assert frames.frames == 300
     assert [key.x for key in keys] == [0, 1, 2, 3]
-    assert [point.level.split()[0] for point in prediction.points] == ["L2", "L2", "DRAM", "DRAM"]
-    assert [feature.level for feature in prediction.features] == [key.label for key in keys]
+    assert [str(point.level).split()[0] for point in prediction.points] == ["L2", "L2", "DRAM", "DRAM"]
+    assert [str(feature.level) for feature in prediction.features] == [key.label for key in keys]
     assert keys[-1].working_set_bytes == 8 * 64 * MIB
     small = _sweeps(Structs(), SMALL)["frames"]
     assert all(parameters["local"] == 128 and parameters["count"] <= 4 * MIB for parameters in small.points)

@@ -30,7 +30,7 @@ def _predicted(workload: Workload, device: Device = TOY) -> list[Prediction]:
 def _observed(prediction: Prediction, factors: dict[str, float]) -> Observation:
     """Observe what was predicted, the levels named in *factors* by so much more."""
     features = tuple(
-        f.model_copy(update={"value": f.value * factors.get(f.level, 1.0)}) if f.feature == "rate" else f
+        f.model_copy(update={"value": f.value * factors.get(str(f.level), 1.0)}) if f.feature == "rate" else f
         for f in prediction.features
     )
     return Observation(key=prediction.key, metric=prediction.metric, axis=prediction.axis, points=(), features=features)
@@ -357,7 +357,7 @@ def test_each_level_has_a_latency_of_its_own() -> None:
     """The near partition's goes by its own name."""
     prediction = _predicted(Chase())[0]
     device = calibrated(TOY, [prediction], [_observed(prediction, {"L1": 1.1, "L2 near": 1.2, "L2": 1.3, "DRAM": 1.4})])
-    levels = {f.level for f in prediction.features if f.feature == "rate"}
+    levels = {str(f.level) for f in prediction.features if f.feature == "rate"}
 
     assert levels >= {"L1", "L2 near", "DRAM"}
     assert device.caches[0].latency_cycles == pytest.approx(1.1 * 32)

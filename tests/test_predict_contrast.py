@@ -67,8 +67,8 @@ def test_intervals_cost_no_more_than_themselves() -> None:
     (sure, *_), (plain, *_) = predict(TOY, workload, limits), predict(TOY, workload, limits, intervals=False)
 
     assert [point.time_s for point in plain.points] == [point.time_s for point in sure.points]
-    assert [(f.level, f.position, f.value) for f in plain.features] == [
-        (f.level, f.position, f.value) for f in sure.features
+    assert [(str(f.level), f.position, f.value) for f in plain.features] == [
+        (str(f.level), f.position, f.value) for f in sure.features
     ]
     assert {point.spread for point in plain.points} == {1.0}
     assert all(feature.ci_low is None for feature in plain.features)

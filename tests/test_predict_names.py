@@ -70,23 +70,23 @@ def test_a_plateau_without_a_cliff_is_called_by_what_serves_most_of_its_points(v
     places = [(100, "L1"), (100, "L1"), (100, "L1"), (50, "L1"), (50, "L2"), (51, "L2"), (10, "DRAM"), (10, "DRAM")]
     points = [_point(2.0**i, v, served, "L2") for i, (v, served) in enumerate(places)]
 
-    assert [f.level for f in named([_plateau(value)], SIZES, points, TOY)] == [level]
+    assert [str(f.level) for f in named([_plateau(value)], SIZES, points, TOY)] == [level]
 
 
 def test_over_work_items_a_plateau_is_called_by_what_binds_it() -> None:
     points = [_point(2.0**i, v, "L1", bound_by) for i, (v, bound_by) in enumerate([(1, "launch"), (9, "DRAM")] * 2)]
 
-    assert [f.level for f in named([_plateau(1.0), _plateau(9.0)], ITEMS, points, TOY)] == ["launch", "DRAM"]
+    assert [str(f.level) for f in named([_plateau(1.0), _plateau(9.0)], ITEMS, points, TOY)] == ["launch", "DRAM"]
 
 
-@pytest.mark.parametrize(("bottleneck", "level"), [("latency", "L2 near"), ("L2", "L2")])
+@pytest.mark.parametrize(("bottleneck", "level"), [("latency", "L2 near partition"), ("L2", "L2")])
 def test_only_latency_knows_the_near_partition(bottleneck: str, level: str) -> None:
     """Its cliff lies at half of the capacity: to bandwidth that is too early for any cache but L2."""
-    points = [_point(2.0**i, 1.0, "L2 near", bottleneck) for i in range(20, 30)]
+    points = [_point(2.0**i, 1.0, "L2 near partition", bottleneck) for i in range(20, 30)]
 
-    assert [f.level for f in named([_plateau(1.0)], SIZES, points, TOY)] == [level]
+    assert [str(f.level) for f in named([_plateau(1.0)], SIZES, points, TOY)] == [level]
     (step,) = named([_cliff(33 * MIB)], SIZES, points, TOY)
-    assert step.level == ("L2 near" if bottleneck == "latency" else "step at 33 MiB")
+    assert str(step.level) == ("L2 near partition" if bottleneck == "latency" else "unexplained transition at 33 MiB")
 
 
 def test_a_plateau_has_the_name_of_the_cliff_that_ends_it() -> None:
@@ -97,7 +97,7 @@ def test_a_plateau_has_the_name_of_the_cliff_that_ends_it() -> None:
     case = _plateau(3.0, "add").model_copy(update={"position": "case"})
     found = named([*features, taper, peak, case], SIZES, points, TOY)
 
-    assert [f.level for f in found] == ["L2"] * 4 + ["device", "device", "add"]
+    assert [str(f.level) for f in found] == ["L2"] * 4 + ["device", "device", "add"]
 
 
 def test_the_nearest_cache_counts_on_the_logarithmic_axis() -> None:
@@ -109,12 +109,12 @@ def test_the_nearest_cache_counts_on_the_logarithmic_axis() -> None:
     points = [_point(2.0**i, 1.0, "L2", "L2") for i in range(20, 30)]
 
     def names(*sizes: float) -> list[str]:
-        return [named([_cliff(size * MIB)], SIZES, points, device)[0].level for size in sizes]
+        return [str(named([_cliff(size * MIB)], SIZES, points, device)[0].level) for size in sizes]
 
     assert names(3.3, 5, 15, 17, 250) == ["L2", "L2", "L2", "L3", "L3"]
     assert names(3.0) == ["cache"]  # none that could give out
     bare = TOY.model_copy(update={"caches": ()})
-    assert named([_cliff(MIB)], SIZES, points, bare)[0].level == "cache"
+    assert named([_cliff(MIB)], SIZES, points, bare)[str(0].level) == "cache"
 
 
 # Intervals
@@ -150,9 +150,9 @@ def test_a_cliff_is_as_uncertain_as_its_capacity_and_the_extent_that_moves_the_c
 
     assert sigma("L2", RATE, reads) == pytest.approx(hypot(0.3, 0.4), rel=1e-3)
     assert sigma("L2", RATE, writes) == pytest.approx(hypot(0.3, 0.2), rel=1e-3)
-    assert sigma("L2 near", TIME, reads) == pytest.approx(hypot(0.3, 0.1), rel=1e-3)
+    assert sigma("L2 near partition", TIME, reads) == pytest.approx(hypot(0.3, 0.1), rel=1e-3)
     assert sigma("L1", RATE, reads) == pytest.approx(0.01, rel=1e-2)  # measured here: the position itself
-    assert sigma("step at 4 B", RATE, reads) == 0.0
+    assert sigma("unexplained transition at 4 B", RATE, reads) == 0.0
 
 
 def test_a_rate_is_as_uncertain_as_the_points_of_its_plateau() -> None:
@@ -399,7 +399,7 @@ def test_a_work_group_whose_waves_take_more_registers_than_there_are_does_not_ru
         (1, None, ["L2", "DRAM"]),
         (1, 512.0, ["L2", "DRAM"]),
         (2, None, ["L2", "DRAM"]),
-        (4, 512.0, ["L2 near", "L2", "DRAM"]),
+        (4, 512.0, ["L2 near partition", "L2", "DRAM"]),
     ],
 )
 def test_only_a_cache_in_parts_of_two_latencies_is_two_levels(

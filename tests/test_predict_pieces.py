@@ -490,7 +490,7 @@ def test_a_device_without_caches_is_bound_by_memory() -> None:
     bare = TOY.model_copy(update={"caches": ()})
     found = point_time(bare, of_groups(4000, streams=(Stream("a", 2**22, 16, 16),)), FREE)
 
-    assert (found.level, found.bottleneck) == ("DRAM", "DRAM")
+    assert (str(found.level), found.bottleneck) == ("DRAM", "DRAM")
     assert found.ceilings_s["DRAM"] == pytest.approx(2**26 / 0.98e12)
 
 

@@ -111,9 +111,9 @@ def test_a_plateau_in_a_cache_is_not_taken_for_memory() -> None:
     """34 Gparticle/s are the Infinity Cache's: the one size beyond it, at 7.4 Gparticle/s, makes no plateau."""
     rates = [f for f in opened("rx_7900_xt_particles").findings if f.position == "plateau"]
 
-    assert {f.level for f in rates if f.observed and f.predicted} == {"LLC"}
-    assert {f.verdict for f in rates if f.level == "LLC"} == {Verdict.AGREES}
-    assert all(f.observed is None for f in rates if f.level == "DRAM")
+    assert {str(f.level) for f in rates if f.observed and f.predicted} == {"LLC"}
+    assert {f.verdict for f in rates if str(f.level) == "LLC"} == {Verdict.AGREES}
+    assert all(f.observed is None for f in rates if str(f.level) == "DRAM")
 
 
 def test_one_figure_makes_no_hypothesis_sure() -> None:

@@ -65,9 +65,7 @@ def test_a_family_is_drawn_a_panel_a_variant(monkeypatch: pytest.MonkeyPatch) ->
     grid = frames.plot(first.key.family, first.key.sweep)
 
     assert set(grid.axes_dict) == {
-        o.key.variant
-        for o in REPORT.observations
-        if (o.key.family, o.key.sweep) == (first.key.family, first.key.sweep)
+        o.key.variant for o in REPORT.observations if (o.key.family, o.key.sweep) == (first.key.family, first.key.sweep)
     }
     axes = frames.plot(first.key.family, first.key.sweep).axes_dict[first.key.variant]
     line, *_, marks = axes.get_lines()

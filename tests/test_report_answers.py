@@ -5,6 +5,7 @@ import pytest
 from gpureport.records.features import Feature, Position
 from gpureport.records.finding import Finding, Verdict
 from gpureport.records.keys import SweepKey
+from gpureport.records.levels import Level
 from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.records.report import Report
 from gpureport.report.run import answers
@@ -25,7 +26,7 @@ def finding(
     predicted: Range | None,
     verdict: Verdict = Verdict.AGREES,
     *,
-    level: str = "L2",
+    level: str | Level = "L2",
     variant: str = "memory/read",
 ) -> Finding:
     """Return a finding: value, low and high of what was observed and of what was predicted."""
@@ -122,8 +123,8 @@ def test_caches_are_told_from_the_inside_out_by_what_is_known_best() -> None:
         finding("midpoint", mib(0.2, 0.19, 0.21), mib(0.21, 0.2, 0.22), level="L1"),
         finding("midpoint", mib(40, 39.99, 40.01), mib(60, 58, 62), Verdict.OFF, variant="game_of_life/naive"),
         finding("midpoint", None, mib(60, 58, 62), Verdict.NOT_OBSERVED, variant="game_of_life/packed64"),
-        finding("midpoint", mib(400, 395, 405), None, Verdict.NOT_PREDICTED, level="step at 400 MiB"),
-        finding("midpoint", mib(36.1, 36, 36.2), None, Verdict.NOT_PREDICTED, level="step at 36.1 MiB"),
+        finding("midpoint", mib(400, 395, 405), None, Verdict.NOT_PREDICTED, level=Level.unexplained(400 * 2**20)),
+        finding("midpoint", mib(36.1, 36, 36.2), None, Verdict.NOT_PREDICTED, level=Level.unexplained(36.1 * 2**20)),
     )
 
     assert told == [
@@ -176,10 +177,10 @@ def test_work_is_told_from_the_least_to_the_most() -> None:
 def test_the_verdict_counts_what_agrees() -> None:
     """In words by the share; an error comes before all."""
     agrees = finding("midpoint", mib(57, 56, 58), mib(57, 56, 58))
-    off = agrees.model_copy(update={"verdict": Verdict.OFF, "level": "L1"})
-    within = agrees.model_copy(update={"verdict": Verdict.WITHIN, "level": "L1"})
+    off = agrees.model_copy(update={"verdict": Verdict.OFF, "level": Level(name="L1")})
+    within = agrees.model_copy(update={"verdict": Verdict.WITHIN, "level": Level(name="L1")})
     near = "features lie within a factor of 1.2 of their prediction"
-    wrong = agrees.model_copy(update={"verdict": Verdict.ERROR, "level": "L0"})
+    wrong = agrees.model_copy(update={"verdict": Verdict.ERROR, "level": Level(name="L0")})
 
     assert answers.verdict(report_of(agrees)) == f"As predicted: 1 of 1 {near}."
     assert answers.verdict(report_of(agrees, off)) == f"Partly as predicted: 1 of 2 {near} (1 off)."

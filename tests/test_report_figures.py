@@ -17,6 +17,7 @@ from weasyprint import HTML
 
 from gpureport.records.finding import Verdict
 from gpureport.records.keys import Axis, Metric, PointKey, SweepKey
+from gpureport.records.levels import Level
 from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.records.report import Clock, Report
 from gpureport.report.figures.anchors import started, width_em
@@ -596,9 +597,12 @@ def test_steps_count_with_the_cache_that_may_cause_them() -> None:
     report = make_report(only=("particles",))
     remarks = []
     for size in (1.04 * 2**30, 40 * 2**20):
-        step = {"level": "step at", "observed": size, "predicted": None, "verdict": Verdict.NOT_PREDICTED}
+        step = {"level": Level.unexplained(1.0), "observed": size, "predicted": None, "verdict": Verdict.NOT_PREDICTED}
         steps = [f.model_copy(update=step) if f.position == "midpoint" else f for f in report.findings]
-        told = [f.model_copy(update={"level": f"{f.level} {f.observed}"}) if f.level == "step at" else f for f in steps]
+        told = [
+            f.model_copy(update={"level": f"{f.level!s} {f.observed}"}) if str(f.level) == "step at" else f
+            for f in steps
+        ]
         found = curves(report.model_copy(update={"findings": (*report.findings, *told)}))
         caches, *_ = essentials(found, limits(found), str, report.device)
         remarks.append({row.name: row.remark for row in caches.rows})

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from gpureport.cli.summary import print_findings
 from gpureport.records.finding import CodeEvidence, Finding, Verdict
 from gpureport.records.keys import SweepKey
+from gpureport.records.levels import Level
 from gpureport.records.measurement import Compilation, MachineCode, MeasuredPoint, Verification
 from gpureport.records.report import Report
 from gpureport.report.render import render_html
@@ -108,10 +109,7 @@ def test_verdicts_put_the_farthest_first(report: Report) -> None:
 
 def test_a_feature_counts_once(report: Report) -> None:
     """Not once for each of its positions, nor for each prediction that it is compared with."""
-    counted = Counter(
-        (main.workload, main.variant, main.sweep, main.feature, main.level)
-        for main in (pair.main for pair in specified(report))
-    )
+    counted = Counter((main.key, main.feature, main.level) for main in (pair.main for pair in specified(report)))
     positions = {pair.main.position for pair in specified(report)}
 
     assert counted
@@ -157,7 +155,10 @@ def test_the_caption_of_cases_tells_how_far_they_lie_from_their_predictions() ->
     (cases,) = [c for c in curves(many_variants(1, 1)) if c.axis.quantity == "case"]
     finding = next(pair.main for pair in curves(make_report())[0].pairs)
     pairs = [
-        FindingPair(finding.model_copy(update={"position": "case", "ratio": ratio, "level": f"case {ratio:g}"}), None)
+        FindingPair(
+            finding.model_copy(update={"position": "case", "ratio": ratio, "level": Level(name=f"case {ratio:g}")}),
+            None,
+        )
         for ratio in (1.5, 0.4, 1.0)
     ]
 
@@ -647,7 +648,9 @@ def test_cases_are_drawn_if_any_is_a_surprise(report: Report) -> None:
 
 def _with_cases(curve: Curve) -> Curve:
     """Return *curve* with its first value as two separate cases."""
-    main = curve.pairs[0].main.model_copy(update={"feature": "rate", "position": "case", "level": "stride 2"})
+    main = curve.pairs[0].main.model_copy(
+        update={"feature": "rate", "position": "case", "level": Level(name="stride 2")}
+    )
     return replace(curve, pairs=(FindingPair(main, None), FindingPair(main, None)))
 
 

@@ -51,8 +51,8 @@ def test_the_samples_still_show_what_was_found(report: Report) -> None:
         again = observe(measurement)
         assert (again is None) == (measurement.key not in stored)
         if again is not None:
-            before = {(f.feature, f.position, f.level): f.value for f in stored[measurement.key].features}
-            after = {(f.feature, f.position, f.level): f.value for f in again.features}
+            before = {(f.feature, f.position, str(f.level)): f.value for f in stored[measurement.key].features}
+            after = {(f.feature, f.position, str(f.level)): f.value for f in again.features}
             assert after == pytest.approx(before, rel=0.01)
 
 
@@ -72,9 +72,9 @@ def test_the_caches_of_an_h200_give_out_where_predicted() -> None:
                 if match.predicted and match.predicted.position == "midpoint":
                     assert match.observed is not None
                     assert 1 / 1.5 < match.observed.value / match.predicted.value < 1.5
-                    found.add((prediction.key.variant, match.predicted.level))
+                    found.add((prediction.key.variant, str(match.predicted.level)))
 
-    assert found == {("latency", "L1"), ("latency", "L2 near"), ("latency", "L2"), ("read", "L2")}
+    assert found == {("latency", "L1"), ("latency", "L2 near partition"), ("latency", "L2"), ("read", "L2")}
 
 
 def test_figures_draw_the_tapers_that_tables_list() -> None:

@@ -234,9 +234,9 @@ def test_the_terminal_names_the_farthest(capsys: pytest.CaptureFixture[str]) -> 
 @pytest.mark.parametrize(
     ("position", "level", "text"),
     [
-        ("midpoint", "step at 37 MiB", "step at 37 MiB"),
-        ("onset", "step at 37 MiB", "step at 37 MiB begins"),
-        ("plateau", "step at 37 MiB", "plateau before the step at 37 MiB"),
+        ("midpoint", "unexplained transition at 37 MiB", "unexplained transition at 37 MiB"),
+        ("onset", "unexplained transition at 37 MiB", "unexplained transition at 37 MiB begins"),
+        ("plateau", "unexplained transition at 37 MiB", "plateau before the unexplained transition at 37 MiB"),
         ("plateau", "beyond 37 MiB", "plateau beyond 37 MiB"),
         ("midpoint", "L2", "L2 gives out"),
     ],

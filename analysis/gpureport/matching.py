@@ -8,17 +8,12 @@ from math import inf, log
 from gpureport.observe import features_of_points
 from gpureport.records.features import CurveFeature
 from gpureport.records.finding import AGREEMENT
+from gpureport.records.levels import Level
 from gpureport.records.observation import Observation
 from gpureport.records.prediction import Prediction
-from gpureport.units import format_bytes
 
 FURTHEST = 4.0
 """Factor beyond which an observed cliff does not answer a predicted one."""
-
-
-def is_step(level: str) -> bool:
-    """Return whether a level is a cliff that answers no predicted one, or that is predicted of no cache."""
-    return level.startswith("step at ")
 
 
 @dataclass(frozen=True)
@@ -58,7 +53,7 @@ def where_measured(prediction: Prediction, observation: Observation) -> Predicti
         return prediction
     matches = match_features([f for f in prediction.features if f.feature == "cliff"], found)
     shown = {match.predicted.level for match in matches if match.predicted and match.observed}
-    kept = [f for f in prediction.features if not is_step(f.level) or f.level in shown]
+    kept = [f for f in prediction.features if not f.level.is_unexplained or f.level in shown]
     anew = [f for f in found if f.position == "peak" or (f.feature == "taper" and _reach(prediction, found))]
     known = {f.position: f for f in kept if f.feature in {each.feature for each in anew} and f.position != "plateau"}
     features = [f for f in kept if f not in known.values()]
@@ -83,7 +78,7 @@ def _found_where_measured(prediction: Prediction, observation: Observation) -> t
 
 
 def _depends_on_points(feature: CurveFeature) -> bool:
-    return feature.feature == "taper" or feature.position == "peak" or is_step(feature.level)
+    return feature.feature == "taper" or feature.position == "peak" or feature.level.is_unexplained
 
 
 def _moved(feature: CurveFeature, value: float) -> CurveFeature:
@@ -131,7 +126,7 @@ def renamed(predicted: Sequence[CurveFeature], observed: Sequence[CurveFeature])
     return tuple(_called(feature, names) for feature in observed)
 
 
-def _called(feature: CurveFeature, names: Mapping[str, str]) -> CurveFeature:
+def _called(feature: CurveFeature, names: Mapping[Level, Level]) -> CurveFeature:
     return feature.model_copy(update={"level": names.get(feature.level, feature.level)})
 
 
@@ -139,14 +134,14 @@ def _first_plateau(features: Sequence[CurveFeature]) -> CurveFeature | None:
     return next((feature for feature in features if feature.position == "plateau"), None)
 
 
-def _places(observed: Sequence[CurveFeature]) -> dict[str, str]:
+def _places(observed: Sequence[CurveFeature]) -> dict[Level, Level]:
     """Name each observed level by the cliff that ends it; the last one by the last cliff."""
     cliffs, last = _midpoints(observed), _last_plateau(observed)
-    beyond = {last: f"beyond {format_bytes(cliffs[-1].value)}"} if cliffs and last else {}
-    return beyond | {cliff.level: f"step at {format_bytes(cliff.value)}" for cliff in cliffs}
+    beyond = {last: Level.unexplained(cliffs[-1].value, beyond=True)} if cliffs and last else {}
+    return beyond | {cliff.level: Level.unexplained(cliff.value) for cliff in cliffs}
 
 
-def _level_names(predicted: Sequence[CurveFeature], observed: Sequence[CurveFeature]) -> dict[str, str]:
+def _level_names(predicted: Sequence[CurveFeature], observed: Sequence[CurveFeature]) -> dict[Level, Level]:
     """Return the predicted name of each observed level that has one."""
     ours, theirs = _midpoints(predicted), _midpoints(observed)
     names = {theirs[j].level: ours[i].level for i, j in _nearest_in_order(ours, theirs)}
@@ -157,7 +152,7 @@ def _level_names(predicted: Sequence[CurveFeature], observed: Sequence[CurveFeat
 
 
 def _plateaus_beyond(
-    predicted: Sequence[CurveFeature], cliffs: Sequence[CurveFeature], paired: Collection[str]
+    predicted: Sequence[CurveFeature], cliffs: Sequence[CurveFeature], paired: Collection[Level]
 ) -> list[CurveFeature]:
     """Return the predicted plateaus further out than the last of the *paired* cliffs, nearest first.
 
@@ -170,7 +165,7 @@ def _plateaus_beyond(
     return [rates[level] for level in outer if level in rates]
 
 
-def _nearest_level(plateaus: Sequence[CurveFeature], observed: Sequence[CurveFeature], last: str) -> str:
+def _nearest_level(plateaus: Sequence[CurveFeature], observed: Sequence[CurveFeature], last: Level) -> Level:
     """Return the level of the plateau nearest in value to the observed one called *last*; of equals the outermost."""
     value = next(f.value for f in observed if f.feature == "rate" and f.level == last)
     return min(reversed(plateaus), key=lambda plateau: abs(log(plateau.value / value))).level
@@ -181,7 +176,7 @@ def _midpoints(features: Sequence[CurveFeature]) -> list[CurveFeature]:
     return sorted(middles, key=lambda feature: feature.value)
 
 
-def _last_plateau(features: Sequence[CurveFeature]) -> str | None:
+def _last_plateau(features: Sequence[CurveFeature]) -> Level | None:
     """Return the level of the plateau that no cliff ends (or of the only peak)."""
     ended = {f.level for f in features if f.feature == "cliff"}
     rates = (f for f in reversed(features) if f.feature == "rate" and f.position != "case")

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from gpureport.cli.tables import Row, print_table
-from gpureport.matching import is_step
 from gpureport.records.features import CurveFeature
 from gpureport.records.finding import Explanation, Finding
 from gpureport.report.run.unexpected import fitting, then_off
@@ -69,8 +68,8 @@ def heading(name: str, sweep: str, features: Sequence[Finding | CurveFeature]) -
 
 def feature_name(feature: Finding | CurveFeature) -> str:
     """Name a feature by its key position: ``L2 cliff``, ``taper (n90)``, ``DRAM rate``."""
-    if is_step(feature.level):
-        return feature.level if feature.position == "midpoint" else f"{feature.feature} at the {feature.level}"
+    if feature.level.is_unexplained:
+        return str(feature.level) if feature.position == "midpoint" else f"{feature.feature} at the {feature.level}"
     other = f"{{level}} {feature.feature} ({feature.position})"
     return _NAMES.get(feature.position, other).format(level=feature.level).removeprefix("device ")
 

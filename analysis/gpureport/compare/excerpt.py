@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from gpureport.inputs import FileError, json_bytes
 from gpureport.records.features import CurveFeature
 from gpureport.records.keys import POINTS_ONCE, Metric, SweepKey
+from gpureport.records.levels import Level
 from gpureport.records.quantities import Amount, Many, Moment, Name, Positive, Seconds, Table, Whole
 from gpureport.records.report import (
     FILE_NAME,
@@ -53,7 +54,7 @@ class PredictedPoint(_Part):
 
     point: Place
     value: Positive
-    level: Name = ""
+    level: Level = Level()
     spread: Annotated[Amount, Field(ge=1)] = 1.0
 
 
@@ -113,7 +114,7 @@ class Finding(_Part):
     key: SweepKey
     feature: Name
     position: Name
-    level: Name
+    level: Level
     basis: Name
     predicted: Positive | None
     observed: Positive | None
@@ -131,7 +132,7 @@ class WorkloadInfo(_Part):
 class Excerpt(_Part):
     """Of a :class:`~gpureport.records.report.Report`."""
 
-    schema_version: Annotated[int, Field(ge=1, le=SCHEMA_VERSION, strict=True)]
+    schema_version: Annotated[int, Field(ge=SCHEMA_VERSION, le=SCHEMA_VERSION, strict=True)]
     tool_version: Name
     created_at: Moment
     status: str = "complete"

@@ -5,6 +5,7 @@ from typing import Literal, NamedTuple
 
 from gpureport.compare.excerpt import Excerpt, Finding
 from gpureport.records.features import CurveFeature
+from gpureport.records.levels import Level
 
 _POSITIONS = {"cliff": "midpoint", "taper": "n90"}
 """The position of each feature that is set beside others."""
@@ -16,7 +17,7 @@ class Mark(NamedTuple):
     workload: str
     sweep: str
     feature: Literal["cliff", "taper"]
-    level: str
+    level: Level
     unit: str
     predicted: float | None
     observed: float | None

@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from gpureport.records.keys import Metric, Record
+from gpureport.records.levels import Level
 from gpureport.records.quantities import Compact, Rough
 
 SCHEMA_VERSION = 2
@@ -91,7 +92,7 @@ class Landmark(Record):
     workload: str
     sweep: str
     feature: Literal["cliff", "taper"]
-    level: str
+    level: Level
     predicted: Compact | None
     observed: Compact | None
     ci_low: Compact | None = None

@@ -7,6 +7,7 @@ from math import exp, hypot, log
 from gpureport.compare.excerpt import Excerpt, Observation, ObservedPoint, PredictedPoint, Prediction
 from gpureport.compare.records import Contest, Ratio, Standing
 from gpureport.records.keys import Metric
+from gpureport.records.levels import DRAM
 from gpureport.workloads.grid import last_cache_bytes
 
 BEYOND, WITHIN = "beyond the caches", "within the caches"
@@ -127,7 +128,7 @@ def _interval(point: PredictedPoint | ObservedPoint) -> tuple[float, float] | No
 
 
 def _regime(said: PredictedPoint | None) -> str:
-    return BEYOND if said is None or said.level == "DRAM" else WITHIN
+    return BEYOND if said is None or said.level == DRAM else WITHIN
 
 
 def _rank(candidate: Candidate, regime: str) -> tuple[float, float]:

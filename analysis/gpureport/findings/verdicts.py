@@ -6,9 +6,10 @@ Why the two differ is not guessed here: ``gpureport.explain.trials`` tests hypot
 from collections.abc import Iterable, Iterator
 from math import inf, log
 
-from gpureport.matching import Match, is_step, match_features, renamed, where_measured
+from gpureport.matching import Match, match_features, renamed, where_measured
 from gpureport.records.features import CurveFeature
 from gpureport.records.finding import AGREEMENT, Explanation, Finding, Verdict
+from gpureport.records.levels import DRAM, Level
 from gpureport.records.measurement import Measurement
 from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.records.prediction import PredictedPoint, Prediction
@@ -80,7 +81,7 @@ class _Context:
         """
         points = self.prediction.points
         if feature.position == "case":
-            return next(point for point in points if point.point.label == feature.level)
+            return next(point for point in points if point.point.label == feature.level.name)
         if feature.position == "plateau":
             points = self._end_of(feature) or points
         return min(points, key=lambda point: abs(log(point.value / feature.value)))
@@ -215,7 +216,7 @@ def _hard_limit(point: PredictedPoint, device: Device) -> tuple[str, float]:
     last = device.caches[-1].capacity_bytes if device.caches else 0.0
     origin = device.provenance.get("memory.bandwidth")
     doubt = ASSUMED if origin is not None and origin.kind == "assumed" else 1.0
-    if point.level == "DRAM" and point.point.working_set_bytes >= 3.9 * last:
+    if point.level == DRAM and point.point.working_set_bytes >= 3.9 * last:
         hard["DRAM"] = point.memory_bytes / (doubt * device.memory.bandwidth_bytes_per_s)
     name = max(hard, key=lambda key: hard[key], default="")
     return name, hard.get(name, 0.0)
@@ -223,7 +224,7 @@ def _hard_limit(point: PredictedPoint, device: Device) -> tuple[str, float]:
 
 def _same_level(feature: CurveFeature, point: ObservedPoint) -> bool:
     if feature.position == "case":
-        return feature.level == point.point.label
+        return feature.level.name == point.point.label
     return abs(log(point.value / feature.value)) < log(AGREEMENT)
 
 
@@ -264,21 +265,21 @@ def _unpredicted(feature: CurveFeature, context: _Context) -> str:
 
 
 def _cliff(feature: CurveFeature, context: _Context) -> str:
-    cache = next((c for c in context.device.caches if feature.level.split()[0] == c.name), None)
+    cache = next((c for c in context.device.caches if feature.level.name == c.name), None)
     if cache is None:
         likely = likely_level(feature.value, context.device, context.prediction.features)
         if likely is None:
             return _nearest_cache(feature.value, context.device)
         name, *ends = likely
         return f"It lies in the transition range of {name}, {' to '.join(map(format_bytes, ends))}, which may cause it."
-    near = feature.level.endswith("near")
+    near = feature.level.near
     size = cache.capacity_bytes / (cache.partitions if near else 1)
     whole = f"{'One partition of ' if near else ''}{cache.name} holds {format_bytes(size)}"
     stands = _STANDS[feature in context.prediction.features]
     return f"{whole}; the {feature.position} {stands} {format_ratio(feature.value / size)} of that."
 
 
-_Range = tuple[str, float, float]
+_Range = tuple[Level, float, float]
 """A level, with the working sets at which its transition begins and ends."""
 
 
@@ -295,9 +296,9 @@ def likely_level(size_bytes: float, device: Device, predicted: Iterable[CurveFea
 
 
 def _predicted_ranges(predicted: Iterable[CurveFeature]) -> Iterator[_Range]:
-    cliffs: dict[str, dict[str, float]] = {}
+    cliffs: dict[Level, dict[str, float]] = {}
     for feature in predicted:
-        if feature.feature == "cliff" and not is_step(feature.level):
+        if feature.feature == "cliff" and not feature.level.is_unexplained:
             cliffs.setdefault(feature.level, {})[feature.position] = feature.value
     for level, at in cliffs.items():
         if {"onset", "end"} <= at.keys():
@@ -311,7 +312,7 @@ def _cache_ranges(device: Device) -> Iterator[_Range]:
         if cache.scope == "device" or cache.persistent:
             for together in {1, 1 if cache.scope == "device" else device.compute_units}:
                 size = together * cache.capacity_bytes
-                yield cache.name, low * size, high * size
+                yield Level(name=cache.name), low * size, high * size
 
 
 def _nearest_cache(size_bytes: float, device: Device) -> str:
@@ -421,7 +422,7 @@ def _wrong(prediction: Prediction, measurement: Measurement) -> Finding:
         key=prediction.key,
         feature="rate",
         position="plateau",
-        level="",
+        level=Level(),
         basis=prediction.kind,
         predicted=None,
         observed=None,

@@ -173,7 +173,7 @@ def _predicted(prediction: Prediction) -> Iterator[Row]:
         row: Row = {**_place(prediction, p.point), prediction.kind: p.value}
         if prediction.kind == "specification":
             row |= {"specification_low": p.value / p.spread, "specification_high": p.value * p.spread}
-            row |= {"level": p.level, "bottleneck": p.bottleneck}
+            row |= {"level": str(p.level), "bottleneck": p.bottleneck}
         yield row
 
 

@@ -13,6 +13,7 @@ from gpureport.observe.statistics import Estimate
 from gpureport.observe.tapers import flattens, taper
 from gpureport.records.features import CurveFeature, Feature, Position
 from gpureport.records.keys import Axis, Metric
+from gpureport.records.levels import DEVICE, Level
 from gpureport.records.prediction import PredictedPoint
 from gpureport.units import format_bytes
 
@@ -106,7 +107,7 @@ def features_of_points(axis: Axis, metric: Metric, points: Sequence[PredictedPoi
 
 def case_features(metric: Metric, cases: Iterable[tuple[str, Estimate]]) -> tuple[CurveFeature, ...]:
     """Return one rate (or time) for each separate case, given as name and value; the name becomes its level."""
-    return tuple(_feature("rate", "case", name, value, _unit(metric)) for name, value in cases)
+    return tuple(_feature("rate", "case", Level(name=name), value, _unit(metric)) for name, value in cases)
 
 
 def curve_features(axis: Axis, metric: Metric, curve: Curve) -> tuple[tuple[CurveFeature, ...], tuple[str, ...]]:
@@ -212,7 +213,7 @@ def _cliff_features(
     features: list[CurveFeature] = []
     unsure = []
     for number, cliff in enumerate(cliffs(np.log(curve.working_set), copies, curve.noise, plateaus), start=1):
-        level, midpoint = f"level {number}", cliff.midpoint
+        level, midpoint = Level(name=f"level {number}"), cliff.midpoint
         if midpoint.width > SURE:
             ends = f"{format_bytes(midpoint.low)} and {format_bytes(midpoint.high)}"
             unsure.append(f"The rate falls somewhere between {ends}: too unsure a size to be called a cliff.")
@@ -234,10 +235,10 @@ def _taper_features(
     found = taper(u, copies, noise, plateaus)
     if found is None:
         return [], []
-    n90 = _feature("taper", "n90", "device", found.n90, "work-items")
+    n90 = _feature("taper", "n90", DEVICE, found.n90, "work-items")
     if found.knee is None:
         return [n90], ["The time is nowhere independent of the work: the sweep starts too late to show the knee."]
-    return [_feature("taper", "knee", "device", found.knee, "work-items"), n90], []
+    return [_feature("taper", "knee", DEVICE, found.knee, "work-items"), n90], []
 
 
 def _plateau_features(
@@ -255,7 +256,7 @@ def _plateau_features(
     if not flattens(plateaus):
         return []
     features = [
-        _feature("rate", "plateau", f"level {number}", _in_metric(metric, level), _unit(metric))
+        _feature("rate", "plateau", Level(name=f"level {number}"), _in_metric(metric, level), _unit(metric))
         for number, level in enumerate(levels(copies, noise, plateaus), start=1)
     ]
     if measured is None:
@@ -277,7 +278,7 @@ def _peak(metric: Metric, curve: Curve) -> CurveFeature:
     best = int(np.argmax(curve.values) if metric.kind == "rate" else np.argmin(curve.values))
     value, error = float(curve.values[best]), float(np.exp(1.96 * curve.noise[best]))
     estimate = Estimate(value, value / error, value * error) if error > 1.0 else Estimate(value)
-    return _feature("rate", "peak", "device", estimate, _unit(metric))
+    return _feature("rate", "peak", DEVICE, estimate, _unit(metric))
 
 
 def _in_metric(metric: Metric, rate: Estimate) -> Estimate:
@@ -294,7 +295,7 @@ def _unit(metric: Metric) -> str:
     return f"{metric.unit}/s" if metric.kind == "rate" else "s"
 
 
-def _feature(feature: Feature, position: Position, level: str, estimate: Estimate, unit: str) -> CurveFeature:
+def _feature(feature: Feature, position: Position, level: Level, estimate: Estimate, unit: str) -> CurveFeature:
     return CurveFeature(
         feature=feature,
         position=position,

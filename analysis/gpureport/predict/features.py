@@ -6,9 +6,9 @@ from statistics import mode
 
 from gpureport.records.features import CurveFeature
 from gpureport.records.keys import Axis
+from gpureport.records.levels import Level
 from gpureport.records.prediction import PredictedPoint
 from gpureport.spec.models import TRANSITIONS, Cache, Device
-from gpureport.units import format_bytes
 
 
 def named(
@@ -26,7 +26,7 @@ def named(
         if feature.feature == "cliff" and feature.position == "midpoint"
     }
 
-    def name(feature: CurveFeature) -> str:
+    def name(feature: CurveFeature) -> Level:
         return names.get(feature.level) or _at_plateau(feature.value, axis, points)
 
     return tuple(
@@ -41,13 +41,13 @@ _ON_IT = log(1.1)
 _NONE_IS_NEAR = log(4)  # where work-groups change their shape curves step, too
 
 
-def _at_plateau(value: float, axis: Axis, points: Sequence[PredictedPoint]) -> str:
+def _at_plateau(value: float, axis: Axis, points: Sequence[PredictedPoint]) -> Level:
     """Return what serves or binds most of the points within 10 % of a plateau's value (the last point if none is)."""
     near = [point for point in points if abs(log(point.value / value)) < _ON_IT] or [points[-1]]
     if axis.quantity != "working_set":
-        return mode(point.bottleneck for point in near)
+        return Level(name=mode(point.bottleneck for point in near))
     level = mode(point.level for point in near)
-    return level if _waits(points) else level.removesuffix(" near")
+    return level if _waits(points) else level.whole
 
 
 def _waits(points: Sequence[PredictedPoint]) -> bool:
@@ -55,13 +55,14 @@ def _waits(points: Sequence[PredictedPoint]) -> bool:
     return mode(point.bottleneck for point in points) == "latency"
 
 
-def _cache_near(size_bytes: float, device: Device, apart: bool) -> str:
-    steps = {cache.name: cache.capacity_bytes for cache in device.caches if size_bytes >= _least_bytes(cache)}
+def _cache_near(size_bytes: float, device: Device, apart: bool) -> Level:
+    ends = {Level(name=c.name): c.capacity_bytes for c in device.caches if size_bytes >= _least_bytes(c)}
     if apart:
-        steps |= {f"{c.name} near": c.capacity_bytes / c.partitions for c in device.caches if c.partitions > 1}
-    nearest = min(steps, key=lambda name: abs(log(size_bytes / steps[name])), default="cache")
-    far = nearest in steps and abs(log(size_bytes / steps[nearest])) > _NONE_IS_NEAR
-    return f"step at {format_bytes(size_bytes)}" if far else nearest
+        parted = (cache for cache in device.caches if cache.partitions > 1)
+        ends |= {Level(name=cache.name, near=True): cache.capacity_bytes / cache.partitions for cache in parted}
+    nearest = min(ends, key=lambda level: abs(log(size_bytes / ends[level])), default=Level(name="cache"))
+    far = nearest in ends and abs(log(size_bytes / ends[nearest])) > _NONE_IS_NEAR
+    return Level.unexplained(size_bytes) if far else nearest
 
 
 def _least_bytes(cache: Cache) -> float:

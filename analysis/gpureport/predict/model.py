@@ -21,7 +21,8 @@ from math import ceil, inf, prod
 
 from gpureport.predict import traffic
 from gpureport.predict.occupancy import Resources, local_memory_in_use_bytes, occupancy
-from gpureport.predict.residency import Level, latency_levels, staircase
+from gpureport.predict.residency import Step, latency_levels, staircase
+from gpureport.records.levels import Level
 from gpureport.records.prediction import Occupancy
 from gpureport.spec.models import AmdOccupancy, Cache, Device, IntelOccupancy, Transition
 from gpureport.workloads.model import Demand
@@ -59,7 +60,7 @@ class PointTime:
     time_s: float
     ceilings_s: Mapping[str, float]
     bottleneck: str
-    level: str
+    level: Level
     occupancy: Occupancy
     operations: float
     memory_bytes: float
@@ -184,7 +185,7 @@ def _memory_time(
         if cache.scope == "device" and writes_s:
             bound = f"{cache.name} writes" if writes_s > slowest else bound
             slowest = corner((slowest, writes_s), THROUGHPUT_EXPONENT)
-        levels.append(Level(bound, capacity, _transition(cache, demand, overlapping=overlapping), slowest))
+        levels.append(Step(bound, capacity, _transition(cache, demand, overlapping=overlapping), slowest))
     moved = traffic.memory_bytes(demand.streams, device, every_pass=again)
     reached = device.memory.efficiency
     if device.kind != "cpu" and traffic.one_way(demand.streams, device):
@@ -193,7 +194,7 @@ def _memory_time(
     if memory_s > slowest:
         slowest, bound = memory_s, "DRAM"
     nowhere = Transition(onset=1, midpoint=1, end=1)
-    levels.append(Level(bound, float("inf"), nowhere, slowest))
+    levels.append(Step(bound, float("inf"), nowhere, slowest))
     return staircase(footprint, levels)
 
 

@@ -66,7 +66,7 @@ def best_point(prediction: Prediction) -> PredictedPoint:
 
 def bound(point: PredictedPoint) -> str:
     """Name what binds a point; of waiting for memory, which level: ``latency of L2``."""
-    waits = point.bottleneck == "latency" and point.level and point.memory_bytes > 0
+    waits = point.bottleneck == "latency" and point.level.name and point.memory_bytes > 0
     return f"latency of {point.level}" if waits else point.bottleneck
 
 

@@ -3,23 +3,27 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Generic, TypeVar
 
 from gpureport.predict.uncertainty.propagation import clamped, exp, log
+from gpureport.records.levels import DRAM, Level
 from gpureport.spec.models import Device, Transition
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Level:
+class Step(Generic[T]):
     """One level that may serve a working set.
 
     Attributes:
-        name: of the cache, or ``DRAM``.
-        capacity_bytes: what it holds of the kernel's data (infinite for memory).
-        extent: where a curve leaves it, in units of the capacity.
+        of: what the step is of: a memory level, or the name of a ceiling.
+        capacity_bytes: capacity available to the kernel's data (infinite for memory).
+        transition: where a curve leaves the level, in units of the capacity.
         value: what the level costs: seconds of a dispatch, or cycles of a load.
     """
 
-    name: str
+    of: T
     capacity_bytes: float
     transition: Transition
     value: float
@@ -44,7 +48,7 @@ def departed(working_set_bytes: float, capacity_bytes: float, transition: Transi
     return clamped(share, 0.0, 1.0)
 
 
-def staircase(working_set_bytes: float, levels: Sequence[Level]) -> tuple[float, str]:
+def staircase(working_set_bytes: float, levels: Sequence[Step[T]]) -> tuple[float, T]:
     """Return the value at a working set, and the name of the level that mostly serves it.
 
     Between two levels the value is interpolated in log, so that a lone memory curve departs, is half way and has
@@ -54,16 +58,16 @@ def staircase(working_set_bytes: float, levels: Sequence[Level]) -> tuple[float,
         working_set_bytes: the footprint.
         levels: nearest first, the last one memory.
     """
-    value, serving = log(levels[0].value), levels[0].name
+    value, serving = log(levels[0].value), levels[0].of
     for near, far in pairwise(levels):
         share = departed(working_set_bytes, near.capacity_bytes, near.transition)
         value += share * (log(far.value) - log(near.value))
         if share > 0.5:
-            serving = far.name
+            serving = far.of
     return exp(value), serving
 
 
-def latency_levels(device: Device, usable_bytes: Sequence[float]) -> tuple[Level, ...]:
+def latency_levels(device: Device, usable_bytes: Sequence[float]) -> tuple[Step[Level], ...]:
     """Return the levels of a dependent load's latency, in cycles.
 
     A cache of several partitions is two levels to one work-item: the near partition, then the far ones.
@@ -73,11 +77,13 @@ def latency_levels(device: Device, usable_bytes: Sequence[float]) -> tuple[Level
         usable_bytes: what each of ``device.caches`` holds of the kernel's data, in bytes.
     """
     levels = []
-    for cache, held in zip(device.caches, usable_bytes, strict=True):
+    for cache, usable in zip(device.caches, usable_bytes, strict=True):
         if cache.partitions > 1 and cache.far_latency_cycles:
-            near = Level(f"{cache.name} near", held / cache.partitions, cache.latency_transition, cache.latency_cycles)
-            levels += [near, Level(cache.name, held, cache.latency_transition, cache.far_latency_cycles)]
+            near = Level(name=cache.name, near=True)
+            near_bytes = usable / cache.partitions
+            levels.append(Step(near, near_bytes, cache.latency_transition, cache.latency_cycles))
+            levels.append(Step(near.whole, usable, cache.latency_transition, cache.far_latency_cycles))
         else:
-            levels.append(Level(cache.name, held, cache.latency_transition, cache.latency_cycles))
+            levels.append(Step(Level(name=cache.name), usable, cache.latency_transition, cache.latency_cycles))
     nowhere = Transition(onset=1, midpoint=1, end=1)
-    return (*levels, Level("DRAM", float("inf"), nowhere, device.memory.latency_cycles))
+    return (*levels, Step(DRAM, float("inf"), nowhere, device.memory.latency_cycles))

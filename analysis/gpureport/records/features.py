@@ -3,6 +3,7 @@
 from typing import Literal
 
 from gpureport.records.keys import Record
+from gpureport.records.levels import Level
 from gpureport.records.quantities import CompactPositive, Name
 
 Feature = Literal["cliff", "taper", "rate"]
@@ -20,8 +21,8 @@ class CurveFeature(Record):
 
     feature: Feature
     position: Position
-    level: Name
-    """Which level it belongs to: ``L2`` (the level that gives out), ``device`` (taper), ``DRAM`` (plateau)."""
+    level: Level
+    """Which level it belongs to: the one that a cliff ends, the one of a plateau; ``device`` for tapers."""
     value: CompactPositive
     unit: Name
     """``B`` for cliffs, ``work-items`` for tapers, the metric's unit (``B/s``, ``s``, ``cells/s``) for rates."""

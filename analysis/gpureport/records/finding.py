@@ -5,6 +5,7 @@ from typing import Literal
 
 from gpureport.records.features import Feature, Position
 from gpureport.records.keys import Record, SweepKey
+from gpureport.records.levels import Level
 from gpureport.records.quantities import (
     Compact,
     CompactLogarithm,
@@ -46,7 +47,7 @@ class Finding(Record):
     key: SweepKey
     feature: Feature
     position: Position
-    level: Name
+    level: Level
     basis: Literal["specification", "calibrated"]
     """Which prediction it is held against."""
     predicted: CompactPositive | None

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from gpureport.records.features import CurveFeature
 from gpureport.records.keys import POINTS_ONCE, Axis, Metric, PointKey, Record, SweepKey
+from gpureport.records.levels import Level
 from gpureport.records.quantities import (
     Amount,
     Compact,
@@ -53,7 +54,7 @@ class PredictedPoint(Record):
     ``int32``, ``shuffle``, …"""
     bottleneck: Name
     """The largest of the ceilings."""
-    level: Name = ""
+    level: Level = Level()
     """The memory level that mostly serves the working set."""
     operations: Compact = 0.0
     """Lane operations of the dispatch, all classes but memory (the roofline's y = operations / time)."""

@@ -16,15 +16,17 @@ from gpureport.records.measurement import Conditions, Measurement
 from gpureport.records.observation import Observation
 from gpureport.records.prediction import Prediction
 from gpureport.records.quantities import Amount, Count, Id, Many, Moment, Name, Positive, Table, Whole, once
+from gpureport.records.version_1 import upgraded
 from gpureport.spec.models import Device, PresentDevice
 from gpureport.text import requirement
 
 if TYPE_CHECKING:
     from gpureport.workloads.model import Workload
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 # History of the format. A reader takes every version up to its own; fields with defaults may be added to one.
 #   1 (2026-11): the first.
+#   2 (2026-11): standard terms as names (records/renamed.py), keys of findings, levels as records.
 
 FILE_NAME = "report.json"
 _GROWING = ("predictions", "measurements", "observations", "findings", "explanations", "evidence")
@@ -324,7 +326,7 @@ def load_report(path: Path) -> Report:
         raise InputError(f"{path}: is a comparison, not a report; give the reports that it compares")
     _check_version(path, data["schema_version"])
     try:
-        report = Report.model_validate(data)
+        report = Report.model_validate(upgraded(data) if data["schema_version"] == 1 else data)
     except ValidationError as error:
         _refuse(path, error)
     return report.model_copy(update={"findings": tuple(map(_graded, report.findings))})

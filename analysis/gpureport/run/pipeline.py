@@ -333,9 +333,7 @@ class _Run:
         measured = [m for m in self.measurements if m.key.workload == name]
         incomplete = {m.key for m in measured if m.missing_share}
         observed = [o for o in self.observations if o.key.workload == name and o.key not in incomplete]
-        found = find(
-            subject.specified, [p for p in self.predictions if p.key.workload == name], measured, observed
-        )
+        found = find(subject.specified, [p for p in self.predictions if p.key.workload == name], measured, observed)
         reasons = explanations(subject, found, measured, observed)
         self.explanations += reasons
         self.findings += explained(found, reasons)

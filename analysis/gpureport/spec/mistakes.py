@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from gpureport.inputs import Step, Steps
+from gpureport.records.renamed import RENAMED
 from gpureport.text import requirement
 
 _FORMS = {"[0-9a-f]": "must be vendor:device in lower-case hexadecimal, like '10de:2335'"}
@@ -31,10 +32,14 @@ def mistakes(model: type[BaseModel], error: ValidationError, written: Iterable[S
     """
     found, known = error.errors()[:MOST], set(written)
     unknown = [details for details in found if details["type"] == "extra_forbidden"]
-    meant = {(*d["loc"][:-1], nearest(str(d["loc"][-1]), _siblings(model, d))) for d in unknown}
+    meant = {(*d["loc"][:-1], _meant(str(d["loc"][-1]), _siblings(model, d))) for d in unknown}
     for details in found:
         if details["type"] != "missing" or tuple(details["loc"]) not in meant:
             yield _written(tuple(details["loc"]), known), _message(model, details)
+
+
+def _meant(name: str, known: Iterable[str]) -> str | None:
+    return RENAMED.get(name) or nearest(name, known)
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
@@ -56,6 +61,8 @@ def suggestion(name: str, known: Iterable[str]) -> str:
 def _message(model: type[BaseModel], details: ErrorDetails) -> str:
     """Turn one of pydantic's errors into a sentence."""
     match details["type"]:
+        case "extra_forbidden" if details["loc"][-1] in RENAMED:
+            return f"has been renamed; write {RENAMED[str(details['loc'][-1])]!r}"
         case "extra_forbidden":
             return f"unknown field{suggestion(str(details['loc'][-1]), _siblings(model, details))}"
         case "missing":

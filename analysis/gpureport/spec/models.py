@@ -4,11 +4,13 @@ These are the *resolved* records that every other room uses. The YAML files that
 units and sources, are read by ``gpureport.spec.database`` into these.
 """
 
+from itertools import chain
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
 from gpureport.records.keys import Record
+from gpureport.records.levels import Level
 from gpureport.records.provenance import Provenance
 from gpureport.records.quantities import (
     Amount,
@@ -301,6 +303,12 @@ class Device(Record):
     provenance: Table[Name, Provenance] = Field(default_factory=dict)
     """By dotted path of the value: ``memory.bandwidth``, ``caches.L2.capacity``."""
     notes: Many[str] = ()
+
+    @property
+    def cache_levels(self) -> tuple[Level, ...]:
+        """The levels that cliffs end, innermost first: the near partition of a cache ends before the whole cache."""
+        near_first = ((Level(name=cache.name, near=True), Level(name=cache.name)) for cache in self.caches)
+        return tuple(chain.from_iterable(near_first))
 
     def rate_per_s(self, instruction: str) -> float:
         """Lane operations per second of the whole device for one instruction class."""

@@ -209,7 +209,7 @@ def _times(curve: Curve, series: Series, predicted: _Points) -> Iterator[Residua
             predicted=point.time_s,
             observed=median(measured.samples_s),
             expected=(point.time_s / spread, point.time_s * spread) if spread > 1 else None,
-            level=point.level,
+            level=str(point.level),
             point=measured.point,
             bottleneck=point.bottleneck,
             ceilings_s=point.ceilings_s,
@@ -233,7 +233,7 @@ def _features(curve: Curve, prediction: Prediction, observation: Observation) ->
             observed=observed.value if observed else None,
             interval=_interval(observed),
             expected=_interval(match.predicted),
-            level=either.level,
+            level=str(either.level),
         )
 
 

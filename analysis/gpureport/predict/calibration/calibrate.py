@@ -15,6 +15,7 @@ from typing import Literal
 
 from gpureport.matching import Match, match_features
 from gpureport.predict.model import THROUGHPUT_EXPONENT
+from gpureport.records.levels import DRAM, Level
 from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.records.provenance import Provenance
@@ -43,13 +44,18 @@ class _Shown:
         return match_features(self.prediction.features, self.observation.features)
 
     @cached_property
-    def ratios(self) -> dict[str, float]:
+    def ratios(self) -> dict[Level, float]:
         """Observed / predicted of each plateau or case that both sides have, by level."""
         return {
             m.predicted.level: m.observed.value / m.predicted.value
             for m in self.matches
             if m.predicted and m.observed and m.predicted.feature == "rate"
         }
+
+    @property
+    def ratios_of_cases(self) -> tuple[tuple[str, float], ...]:
+        """The same with the labels of points, of a sweep over separate cases."""
+        return tuple((level.name, ratio) for level, ratio in self.ratios.items())
 
     def bottleneck(self, label: str) -> str | None:
         """Return the ceiling that was to bind the case called *label*."""
@@ -98,7 +104,7 @@ def _with_launch(device: Device, shown: _Shown) -> Device:
 
 def _with_isolated_launch(device: Device, shown: _Shown) -> Device:
     """Take the time of a single group's dispatch that is waited for."""
-    ratio = shown.ratios.get("1 group")
+    ratio = shown.ratios.get(Level(name="1 group"))
     if ratio is None or shown.observation.key.sweep != "isolated":
         return device
     launch = device.launch.model_copy(update={"single_s": shown.specified.launch.single_s * ratio})
@@ -196,8 +202,8 @@ def _with_caches(device: Device, shown: _Shown, scope: Literal["compute_unit", "
     caches, facts = [], []
     for cache, entry in zip(device.caches, shown.specified.caches, strict=True):
         update: dict[str, float | Transition] = {}
-        if cache.scope == scope and cache.name in shown.ratios:
-            update["bandwidth_bytes_per_cycle"] = entry.bandwidth_bytes_per_cycle * shown.ratios[cache.name]
+        if cache.scope == scope and (level := Level(name=cache.name)) in shown.ratios:
+            update["bandwidth_bytes_per_cycle"] = entry.bandwidth_bytes_per_cycle * shown.ratios[level]
             facts.append(f"caches.{cache.name}.bandwidth")
         transition = (
             _transition(entry, entry.transition_of_cyclic_sweeps, shown.matches) if cache.scope == scope else None
@@ -216,7 +222,7 @@ def _transition(cache: Cache, expected: Transition, matches: Sequence[Match]) ->
     moved = {
         m.predicted.position: m.observed.value / m.predicted.value
         for m in matches
-        if m.predicted and m.observed and m.predicted.feature == "cliff" and m.predicted.level == cache.name
+        if m.predicted and m.observed and m.predicted.feature == "cliff" and m.predicted.level == Level(name=cache.name)
     }
     if not {"onset", "midpoint", "end"} <= moved.keys():
         return None
@@ -234,17 +240,19 @@ def _with_latencies(device: Device, shown: _Shown) -> Device:
     caches, facts = [], []
     for cache in device.caches:
         far = cache.far_latency_cycles
-        names = {"latency_cycles": f"{cache.name} near" if far else cache.name, "far_latency_cycles": cache.name}
+        whole = Level(name=cache.name)
+        near = Level(name=cache.name, near=True) if far else whole
+        levels = {"latency_cycles": near, "far_latency_cycles": whole}
         update = {
             field: getattr(cache, field) * ratios[level]
-            for field, level in names.items()
+            for field, level in levels.items()
             if level in ratios and getattr(cache, field)
         }
         facts += [f"caches.{cache.name}.{field.removesuffix('_cycles')}" for field in update]
         caches.append(cache.model_copy(update=update))
     memory = device.memory
-    if "DRAM" in ratios:
-        memory = memory.model_copy(update={"latency_cycles": memory.latency_cycles * ratios["DRAM"]})
+    if DRAM in ratios:
+        memory = memory.model_copy(update={"latency_cycles": memory.latency_cycles * ratios[DRAM]})
         facts.append("memory.latency")
     how = _measured(device, facts, "pointer chase (memory/latency)")
     return device.model_copy(update={"caches": tuple(caches), "memory": memory, "provenance": how})
@@ -268,7 +276,7 @@ def _with_rates(device: Device, shown: _Shown) -> Device:
     """Take the rate of each instruction class that its case shows: where the class itself was to bind."""
     old = shown.specified.architecture.rates_per_cycle
     rates: dict[str, float] = {}
-    for label, ratio in shown.ratios.items():
+    for label, ratio in shown.ratios_of_cases:
         names = _shown_by(label, old)
         if shown.bottleneck(label) == listed_class(names[0], old):
             rates |= {name: old[listed_class(name, old)] * ratio for name in names}
@@ -312,7 +320,7 @@ def _with_chains(device: Device, shown: _Shown) -> Device:
     old = shown.specified.architecture.latency_cycles
     latencies = {
         name: old[listed_class(name, old)] * ratio
-        for label, ratio in shown.ratios.items()
+        for label, ratio in shown.ratios_of_cases
         for name in _shown_by(label, old)
         if listed_class(name, old) in old and shown.bottleneck(label) == "latency"
     }

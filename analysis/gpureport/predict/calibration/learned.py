@@ -26,9 +26,6 @@ _FURTHEST = 16.0
 _CAPACITIES = ("memory/latency", "memory/read_private", "memory/read")
 """What shows capacities, the surest first."""
 
-_NEAR = " near"
-"""What the model calls the step at a partition's end by, after the level's name."""
-
 End = Literal["value", "ci_low", "ci_high"]
 _ENDS: tuple[End, ...] = ("value", "ci_low", "ci_high")
 
@@ -114,11 +111,11 @@ def _capacities(device: Device, shown: Sequence[Shown]) -> dict[str, tuple[list[
     for one in ordered:
         prediction = predict_sweep(device, one.workload, one.sweep, "specification")
         steps = list(_steps(prediction.features, one.observation.features))
-        for predicted, observed in sorted(steps, key=lambda step: step[0].level not in listed):
-            level = (predicted.level or "").removesuffix(_NEAR)
+        for predicted, observed in sorted(steps, key=lambda step: step[0].level.near):
+            level = predicted.level.name
             if level in listed and level not in found:
                 ratios = [_end(observed, end) / predicted.value for end in _ENDS]
-                part = "" if level == predicted.level else " at the end of the near part"
+                part = " at the end of the near partition" if predicted.level.near else ""
                 found[level] = [listed[level] * ratio for ratio in ratios], f"{one.workload.name} steps{part}"
     return found
 

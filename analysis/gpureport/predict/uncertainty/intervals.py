@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from gpureport.predict.uncertainty.sensitivity import NORMAL_95, Fact, spread
 from gpureport.records.features import CurveFeature
 from gpureport.records.keys import Axis, Metric
+from gpureport.records.levels import Level
 from gpureport.records.prediction import PredictedPoint
 from gpureport.spec.models import TRANSITIONS
 
@@ -76,14 +77,14 @@ class _Curve:
         if feature.feature == "taper":
             return spread(self._of_taper(feature))
         if feature.position == "case":
-            return spread(self.relative[next(i for i, p in enumerate(self.points) if p.point.label == feature.level)])
+            labels = [point.point.label for point in self.points]
+            return spread(self.relative[labels.index(feature.level.name)])
         return spread(self._at(feature.value, [point.value for point in self.points]))
 
-    def _of_cliff(self, level: str) -> float:
+    def _of_cliff(self, level: Level) -> float:
         """Return the standard deviation of where a cache gives out: the measured extent's, or also the capacity's."""
-        cache = level.split(maxsplit=1)[0]
-        transition = self._transition(f"caches.{cache}")
-        capacity = self.uncertainties.get(f"caches.{cache}.capacity")
+        transition = self._transition(f"caches.{level.name}")
+        capacity = self.uncertainties.get(f"caches.{level.name}.capacity")
         if transition is None or capacity is None:
             return 0.0
         return transition.relative if transition.kind == "here" else hypot(transition.relative, capacity.relative)

@@ -108,7 +108,7 @@ _Compared = tuple[list[Mark], list[Mark], list[Verdict]]
 def _level(curve: Curve, cliff: Finding | CurveFeature, device: Device) -> str:
     """Name the row of a cliff: the cache that gives out, or may do so where none was predicted to."""
     level = level_of(cliff, curve, device)
-    return level.replace(" near", ", near") if level else "no known cache"
+    return str(level) if level else "no known cache"
 
 
 def _feature_rows(

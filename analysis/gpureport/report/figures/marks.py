@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpureport.matching import is_step
 from gpureport.records.features import CurveFeature
 from gpureport.records.observation import ObservedPoint
 from gpureport.records.prediction import PredictedPoint
@@ -14,6 +14,9 @@ from gpureport.report.figures.canvas import Ink, Pen, Shape
 from gpureport.report.figures.panels import Panel
 from gpureport.report.figures.style import TINY_PT, text_in
 from gpureport.units import format_value
+
+if TYPE_CHECKING:
+    from gpureport.records.levels import Level
 
 Point = PredictedPoint | ObservedPoint
 
@@ -35,7 +38,7 @@ class Mark:
 
 def feature_marks(features: Iterable[CurveFeature], points: Sequence[Point]) -> tuple[Mark, ...]:
     """Place the cliffs and tapers that lie within the sweep on its x axis, from left to right."""
-    placed: dict[tuple[str, str], dict[str, tuple[float, float, float, CurveFeature]]] = {}
+    placed: dict[tuple[str, Level], dict[str, tuple[float, float, float, CurveFeature]]] = {}
     for feature in features:
         where = place(feature.value, feature.unit, points) if feature.feature != "rate" else None
         if where is None:
@@ -55,7 +58,7 @@ def _mark(kind: str, found: dict[str, tuple[float, float, float, CurveFeature]])
     main, low, high, feature = found[_MAIN[kind]]
     places = [where for where, *_ in found.values()]
     value = format_value(feature.value, feature.unit)
-    level = feature.level if is_step(feature.level) else f"{feature.level} {value}"
+    level = str(feature.level) if feature.level.is_unexplained else f"{feature.level} {value}"
     text = level if kind == "cliff" else f"full at {value.removesuffix(' work-items')}"
     return Mark(min(places), main, max(places), low, high, text, "down" if kind == "cliff" else "up")
 

@@ -116,8 +116,8 @@ def _levels(canvas: Canvas, strip: _Strip, own: Sequence[Landmark], upper: float
     sizes: dict[str, list[float]] = {}
     for mark in own:
         size = mark.observed or mark.predicted
-        if mark.feature == "cliff" and size and " " not in mark.level:
-            sizes.setdefault(mark.level, []).append(size)
+        if mark.feature == "cliff" and size and not (mark.level.near or mark.level.is_unexplained):
+            sizes.setdefault(mark.level.name, []).append(size)
     places = spread([strip.across(median(found)) for found in sizes.values()], _NAME_IN)
     for level, place in zip(sizes, places, strict=True):
         canvas.text((place, upper), level, size_pt=TINY_PT, colour=MUTED, ha="center")

@@ -78,7 +78,7 @@ def _cliff_rows(prediction: Prediction) -> Iterator[tuple[str, ...]]:
         at = {f.position: f for f in cliffs if f.level == level}
         around = [*plateaus[number : number + 2], UNKNOWN, UNKNOWN][:2]
         sizes = (_size(at.get("onset")), _middle(at.get("midpoint")), _size(at.get("end")))
-        yield level, prediction.key.variant, *sizes, *around
+        yield str(level), prediction.key.variant, *sizes, *around
 
 
 def _size(feature: CurveFeature | None) -> str:

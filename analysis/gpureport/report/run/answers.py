@@ -8,15 +8,14 @@ from collections.abc import Iterable, Sequence
 from statistics import median
 
 from gpureport.findings.verdicts import ABOVE_CEILING, ceiling_text
-from gpureport.matching import is_step
 from gpureport.records.features import CurveFeature
 from gpureport.records.finding import AGREEMENT, Finding, Verdict
+from gpureport.records.levels import Level
 from gpureport.records.report import Report
 from gpureport.report.run.curves import Curve, level_of, specified, specified_values
 from gpureport.report.run.difference import compared, value_text, width
 from gpureport.report.run.limits import Limit, limits
 from gpureport.report.text.words import agreement, kernel_name
-from gpureport.spec.models import Device
 from gpureport.units import format_percent, format_predicted, format_value
 
 _MICROBENCHMARKS = "memory"
@@ -67,10 +66,10 @@ def caches(report: Report, found: Sequence[Curve]) -> list[str]:
         for cliff in specified_values([curve], "midpoint")
     ]
     cliffs = [cliff for _, cliff in caused]
-    levels = _levels(report.device)
+    levels = report.device.cache_levels
     if not cliffs and not any(curve.observation for curve in curves):
         return _predicted_cliffs(curves, levels)
-    steps = [(level, cliff) for level, cliff in caused if is_step(cliff.level) and cliff.predicted is None]
+    steps = [(level, cliff) for level, cliff in caused if cliff.level.is_unexplained and cliff.predicted is None]
     told = [
         _cliff(report, level, [f for cause, f in caused if cause == level])
         for level in levels
@@ -81,16 +80,11 @@ def caches(report: Report, found: Sequence[Curve]) -> list[str]:
     return [*_sum(told), *_spans(report, levels, cliffs), *_steps(report, steps)]
 
 
-def _levels(device: Device) -> list[str]:
-    """Return the names of cliffs, from the inside out: a partition of a cache gives out before the whole."""
-    return [name for cache in device.caches for name in (f"{cache.name} near", cache.name)]
+def _the(level: Level) -> str:
+    return f"the near partition of the {level.name}" if level.near else f"the {level}"
 
 
-def _the(level: str) -> str:
-    return f"the near part of the {level.removesuffix(' near')}" if level.endswith(" near") else f"the {level}"
-
-
-def _cliff(report: Report, level: str, of: Sequence[Finding]) -> str:
+def _cliff(report: Report, level: Level, of: Sequence[Finding]) -> str:
     """Say where a cache gives out, by the finding that is known best.
 
     Args:
@@ -105,10 +99,7 @@ def _cliff(report: Report, level: str, of: Sequence[Finding]) -> str:
         return f"{_the(level)} was not seen to give out (predicted at {format_value(best.predicted, best.unit)})"
     best = min(seen, key=lambda finding: (finding.key.family != _MICROBENCHMARKS, width(finding)))
     where = f"{value_text(best)} ({_name(report, best)})"
-    sweeps, astray = (
-        len({f.key for f in some})
-        for some in (of, [f for f in of if not f.verdict.as_predicted])
-    )
+    sweeps, astray = (len({f.key for f in some}) for some in (of, [f for f in of if not f.verdict.as_predicted]))
     how = compared(best, "before", "after")
     if astray:
         but = "but " if 2 * astray > sweeps else ""
@@ -116,7 +107,7 @@ def _cliff(report: Report, level: str, of: Sequence[Finding]) -> str:
     return f"{_the(level)} gives out at {where}, {how}"
 
 
-def _spans(report: Report, levels: Sequence[str], cliffs: Sequence[Finding]) -> list[str]:
+def _spans(report: Report, levels: Sequence[Level], cliffs: Sequence[Finding]) -> list[str]:
     """Say how far kernels differ in where a cache gives out for them, and for how many it was not seen to."""
     texts = []
     for level in levels:
@@ -130,15 +121,15 @@ def _spans(report: Report, levels: Sequence[str], cliffs: Sequence[Finding]) -> 
     return texts
 
 
-def _steps(report: Report, steps: Iterable[tuple[str | None, Finding]]) -> list[str]:
+def _steps(report: Report, steps: Iterable[tuple[Level | None, Finding]]) -> list[str]:
     """Say which caches may cause transitions that were not predicted, and which no cache explains."""
-    causes: dict[str | None, list[Finding]] = {}
+    causes: dict[Level | None, list[Finding]] = {}
     for level, step in steps:
         causes.setdefault(level, []).append(step)
     return [_cause(level, _transitions(report, of)) for level, of in causes.items()]
 
 
-def _cause(level: str | None, transitions: str) -> str:
+def _cause(level: Level | None, transitions: str) -> str:
     if level is None:
         return f"No cache explains the {transitions}."
     return f"Not predicted, but within the transition range of {_the(level)}, which may cause it: {transitions}."
@@ -150,7 +141,7 @@ def _transitions(report: Report, steps: Sequence[Finding]) -> str:
     return f"{'transitions' if len(steps) > 1 else 'transition'} {told}{more}"
 
 
-def _predicted_cliffs(curves: Iterable[Curve], levels: Sequence[str]) -> list[str]:
+def _predicted_cliffs(curves: Iterable[Curve], levels: Sequence[Level]) -> list[str]:
     """Say where caches are predicted to give out, of each the prediction that is known best."""
     features = [(curve.key.family, f) for curve in curves for f in _foreseen(curve)]
     told = []

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from itertools import chain
 
 from gpureport.findings.verdicts import likely_level
-from gpureport.matching import is_step, renamed, where_measured
+from gpureport.matching import renamed, where_measured
 from gpureport.records.features import MAIN_POSITIONS, CurveFeature, Position
 from gpureport.records.finding import Finding, Verdict
 from gpureport.records.keys import Axis, Metric, SweepKey
+from gpureport.records.levels import Level
 from gpureport.records.measurement import Measurement
 from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.records.prediction import PredictedPoint, Prediction
@@ -121,7 +122,7 @@ class Curve:
 
 def paired(findings: Iterable[Finding]) -> tuple[FindingPair, ...]:
     """Pair the findings of both bases, in the order in which they first appear."""
-    pairs: dict[tuple[SweepKey, str, str, str], dict[str, Finding]] = {}
+    pairs: dict[tuple[SweepKey, str, str, Level], dict[str, Finding]] = {}
     for finding in findings:
         value = (finding.key, finding.feature, finding.position, finding.level)
         pairs.setdefault(value, {})[finding.basis] = finding
@@ -135,7 +136,7 @@ def specified(report: Report) -> tuple[FindingPair, ...]:
 
 def _by_feature(pairs: Iterable[FindingPair]) -> tuple[FindingPair, ...]:
     """Return the main value of each feature, in the order in which features first appear."""
-    found: dict[tuple[SweepKey, str, str], list[FindingPair]] = {}
+    found: dict[tuple[SweepKey, str, Level], list[FindingPair]] = {}
     for pair in pairs:
         f = pair.main
         found.setdefault((f.key, f.feature, f.level), []).append(pair)
@@ -148,9 +149,9 @@ def specified_values(found: Iterable[Curve], position: Position) -> list[Finding
     return [pair.specification for pair in pairs if pair.specification and pair.main.position == position]
 
 
-def level_of(cliff: Finding | CurveFeature, curve: Curve, device: Device) -> str | None:
+def level_of(cliff: Finding | CurveFeature, curve: Curve, device: Device) -> Level | None:
     """Return the level that a cliff of *curve* belongs to: of a step that was not predicted the likely one, if any."""
-    if not is_step(cliff.level):
+    if not cliff.level.is_unexplained:
         return cliff.level
     if isinstance(cliff, CurveFeature) or cliff.predicted is not None or cliff.observed is None:
         return None  # predicted of no cache

@@ -25,13 +25,12 @@ _NAME = 40
 
 def cliff_table(report: Report, found: Iterable[Curve]) -> Table:
     """List where each cache gives out, kernel by kernel, from the innermost outward; steps last."""
-    caches = enumerate(report.device.caches)
-    order = {name: number for number, cache in caches for name in (f"{cache.name} near", cache.name)}
+    order = {level: number for number, level in enumerate(report.device.cache_levels)}
     mains = specified_values(found, "midpoint")
     columns = ("gives out", "kernel", "predicted", observed_head(report), "ratio", "verdict")
     rows = (
         (
-            f.level,
+            str(f.level),
             f.key.workload,
             format_predicted(f.predicted, f.predicted_low, f.predicted_high, f.unit),
             format_interval(f.observed, f.ci_low, f.ci_high, f.unit),

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from gpureport.matching import is_step
 from gpureport.records.report import Clock, Report
 from gpureport.report.figures.roofline import Dot
 from gpureport.report.figures.traces import Trace
@@ -70,10 +69,10 @@ def tally(curves: Sequence[Curve]) -> str:
 def _statement(group: Group) -> str:
     main = group.main.main
     if main.observed is None:
-        where = "" if is_step(main.level) else f" at {format_value(main.predicted, main.unit)}"
+        where = "" if main.level.is_unexplained else f" at {format_value(main.predicted, main.unit)}"
         return f"Predicted but not observed: {feature_text(main)}{where}."
     value = value_text(main)
-    if is_step(main.level):
+    if main.level.is_unexplained:
         return f"A {main.level}, {compared(main, 'before', 'after')}."
     if main.feature == "cliff":
         return f"{main.level} gives out at {value}, {compared(main, 'before', 'after')}."

@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from gpureport.findings.advice import WITHIN, FamilyAdvice
-from gpureport.matching import is_step
 from gpureport.records.features import CurveFeature
 from gpureport.records.finding import Finding, Verdict
 from gpureport.records.report import Report
@@ -48,9 +47,9 @@ _NAMES = 4  # most that are listed in front of one text
 
 def feature_text(feature: CurveFeature | Finding) -> str:
     """Name a position of a feature: ``L2 gives out``; ``step at 37 MiB`` where no cache is known to give out."""
-    if feature.level.startswith("beyond "):
+    if feature.level.beyond:
         return f"{feature.position} {feature.level}"
-    text = (_OF_A_STEP if is_step(feature.level) else _POSITIONS)[feature.position].format(level=feature.level)
+    text = (_OF_A_STEP if feature.level.is_unexplained else _POSITIONS)[feature.position].format(level=feature.level)
     return text.removesuffix(" in device")
 
 

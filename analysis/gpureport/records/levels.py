@@ -1,0 +1,66 @@
+"""Memory levels, and what else serves, ends or limits a part of a curve."""
+
+from typing import Any, Self
+
+from pydantic import SerializerFunctionWrapHandler, model_serializer, model_validator
+
+from gpureport.records.keys import Record
+from gpureport.records.quantities import CompactPositive, Name
+from gpureport.units import format_bytes
+
+
+class Level(Record):
+    """What serves, ends or limits a part of a curve; in JSON just its name, where there is nothing else to say.
+
+    A cache, ``DRAM``, what limits a plateau (``int32``), the whole ``device`` (tapers), a case, or an unexplained
+    transition: one that no level of the device's entry explains. Observed levels are numbered (``level 1``) until they
+    are matched with predicted ones.
+    """
+
+    name: Name = ""
+    """Of a cache, a ceiling or a case; empty for an unexplained transition."""
+    near: bool = False
+    """Whether it is the near one of a cache's partitions, which is faster for one compute unit."""
+    transition_bytes: CompactPositive | None = None
+    """Working set of an unexplained transition, in three digits."""
+    beyond: bool = False
+    """Whether it is what follows after the unexplained transition, not what the transition ends."""
+
+    @classmethod
+    def unexplained(cls, size_bytes: float, *, beyond: bool = False) -> Self:
+        """Return the level before (or *beyond*) a transition at a working set that no level explains."""
+        return cls(transition_bytes=float(f"{size_bytes:.3g}"), beyond=beyond)
+
+    @property
+    def is_unexplained(self) -> bool:
+        """Whether it is ended by a transition that no level of the entry explains."""
+        return self.transition_bytes is not None and not self.beyond
+
+    @property
+    def whole(self) -> "Level":
+        """The whole cache, of one of its partitions; any other level itself."""
+        return Level(name=self.name) if self.near else self
+
+    def __str__(self) -> str:
+        """``L2``, ``L2 near partition``, ``unexplained transition at 37 MiB``, ``beyond 37 MiB``."""
+        if self.transition_bytes is not None:
+            size = format_bytes(self.transition_bytes)
+            return f"beyond {size}" if self.beyond else f"unexplained transition at {size}"
+        return f"{self.name} near partition" if self.near else self.name
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_name(cls, value: object) -> object:
+        return {"name": value} if isinstance(value, str) else value
+
+    @model_serializer(mode="wrap")
+    def _as_name(self, handler: SerializerFunctionWrapHandler) -> Any:  # noqa: ANN401 - a name, or an object
+        defaults = type(self).model_fields
+        fields = {name: value for name, value in handler(self).items() if value != defaults[name].default}
+        return self.name if fields.keys() <= {"name"} else fields
+
+
+DRAM = Level(name="DRAM")
+"""Memory beyond all caches."""
+DEVICE = Level(name="device")
+"""The whole device: what tapers and peaks belong to."""

@@ -1,0 +1,76 @@
+"""Reports of version 1 of the format, turned into those of version 2: other names, keys of findings, levels."""
+
+from contextlib import suppress
+from typing import Any
+
+from gpureport.errors import InputError
+from gpureport.records.renamed import RENAMED
+from gpureport.units import parse
+
+_Json = dict[str, Any]
+
+
+def upgraded(report: _Json) -> _Json:
+    """Return the JSON of a report of version 1 as version 2 has it; what is wrong in it stays wrong."""
+    new: _Json = _renamed(report)
+    for prediction in _records(new, "predictions"):
+        for point in _records(prediction, "points"):
+            _with_level(point)
+        for sensitivity in _records(prediction, "sensitivities"):
+            sensitivity["fact"] = _path(sensitivity.get("fact"))
+    for curve in (*_records(new, "predictions"), *_records(new, "observations")):
+        for feature in _records(curve, "features"):
+            _with_level(feature)
+    for name in ("predictions", "measurements", "observations", "explanations"):
+        for record in _records(new, name):
+            record["key"] = _key(record.get("key"))
+    for finding in _records(new, "findings"):
+        _with_level(finding)
+        finding["key"] = _key({part: finding.pop(part, None) for part in ("workload", "variant", "sweep")})
+    device = new.get("device")
+    if isinstance(device, dict) and isinstance(device.get("provenance"), dict):
+        device["provenance"] = {_path(path): origin for path, origin in device["provenance"].items()}
+    return new | {"schema_version": 2}
+
+
+def _renamed(value: Any) -> Any:  # noqa: ANN401 - any JSON
+    if isinstance(value, dict):
+        return {RENAMED.get(key, key): _renamed(inner) for key, inner in value.items()}
+    return [_renamed(inner) for inner in value] if isinstance(value, list) else value
+
+
+def _records(of: _Json, name: str) -> list[_Json]:
+    found = of.get(name)
+    return [record for record in found if isinstance(record, dict)] if isinstance(found, list) else []
+
+
+def _path(path: object) -> object:
+    """Return the dotted path of a fact with today's names."""
+    return ".".join(RENAMED.get(part, part) for part in path.split(".")) if isinstance(path, str) else path
+
+
+def _key(key: object) -> object:
+    if not isinstance(key, dict):
+        return key
+    sweep = key.get("sweep")
+    name = RENAMED.get(sweep, sweep) if isinstance(sweep, str) else sweep
+    return {"family": key.get("workload"), "variant": key.get("variant"), "sweep": name}
+
+
+def _with_level(record: _Json) -> None:
+    """Give a point, a feature or a finding the level and the position that its strings say."""
+    if "level" in record:
+        record["level"] = _level(record["level"])
+    if "position" in record:
+        record["position"] = {"departure": "onset", "arrival": "end"}.get(record["position"], record["position"])
+
+
+def _level(text: object) -> object:
+    if not isinstance(text, str):
+        return text
+    for start, beyond in (("step at ", False), ("beyond ", True)):
+        if text.startswith(start):
+            with suppress(InputError):
+                size = parse(text.removeprefix(start), "bytes")
+                return {"transition_bytes": size} | ({"beyond": True} if beyond else {})
+    return {"name": text.removesuffix(" near"), "near": True} if text.endswith(" near") else text
