@@ -297,9 +297,9 @@ def test_a_step_that_is_far_from_every_cache_is_no_caches() -> None:
     points = next(iter(predict(TOY, Copy(), limits_of(TOY)))).points
 
     assert [str(named([at(size)], axis, points, TOY)[0].level) for size in (64 * MIB, 150 * MIB)] == ["L2", "L2"]
-    assert named([at(2**30)], axis, points, TOY)[str(0].level) == "unexplained transition at 1 GiB"
+    assert str(named([at(2**30)], axis, points, TOY)[0].level) == "unexplained transition at 1 GiB"
     nearly, beyond = (str(named([at(share * 4 * 64 * MIB)], axis, points, TOY)[0].level) for share in (0.99, 1.01))
     assert nearly == "L2"  # of up to four times as much
     assert beyond.startswith("unexplained")
-    assert named([at(50 * MIB)], axis, points, TOY)[str(0].level) == "unexplained transition at 50 MiB"  # L2: 51.2 MiB on
-    assert named([at(128 * KIB)], axis, points, TOY)[str(0].level) == "L1"  # of which local memory may take a part
+    assert str(named([at(50 * MIB)], axis, points, TOY)[0].level) == "unexplained transition at 50 MiB"
+    assert str(named([at(128 * KIB)], axis, points, TOY)[0].level) == "L1"  # of which local memory may take a part

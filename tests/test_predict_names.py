@@ -114,7 +114,7 @@ def test_the_nearest_cache_counts_on_the_logarithmic_axis() -> None:
     assert names(3.3, 5, 15, 17, 250) == ["L2", "L2", "L2", "L3", "L3"]
     assert names(3.0) == ["cache"]  # none that could give out
     bare = TOY.model_copy(update={"caches": ()})
-    assert named([_cliff(MIB)], SIZES, points, bare)[str(0].level) == "cache"
+    assert str(named([_cliff(MIB)], SIZES, points, bare)[0].level) == "cache"
 
 
 # Intervals
