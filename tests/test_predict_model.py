@@ -50,7 +50,7 @@ def test_write_allocation_fetches_what_is_overwritten() -> None:
 
 
 @pytest.mark.parametrize(
-    ("record", "used", "granule", "touched"),
+    ("record", "used", "granularity", "touched"),
     [(32, 16, 32, 32), (64, 16, 32, 32), (64, 40, 32, 64), (16, 8, 32, 16), (128, 4, 64, 64), (4, 4, 32, 4)],
 )
 def test_whole_granules_are_touched(record: int, used: int, granularity: int, touched: int) -> None:

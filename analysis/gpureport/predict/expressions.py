@@ -89,7 +89,7 @@ class Reader:
             if noted == "given":
                 name = self._tape.names[x.index]
                 # The 1 by which an extent varies tells nothing.
-                made = self._leaf(float(x), "" if name.endswith("_extent") else name)
+                made = self._leaf(float(x), "" if name.endswith("_transition") else name)
             else:
                 operation = "limit" if noted == "clamped" else noted
                 one_sided = operation in ("ln", "exp", "limit")

@@ -107,7 +107,7 @@ RULES = (
     Rule("instructions issued", r"rates\.instruction", 0.02, GUESS, "follows from the number of schedulers"),
     Rule(
         "where a cache gives out / capacity",
-        r"caches\.\w+\.\w+_extent",
+        r"caches\.\w+\.\w+_transition",
         0.05,
         0.1,
         "steps of latency lie at 1.00 to 1.05 of the capacity of second-level caches, those of bandwidth at 0.87 to "
@@ -176,7 +176,7 @@ def varied(device: Device, path: str, factor: float) -> Device:
 
 _BASES = (
     (r"memory\.efficiency", "memory.bandwidth", -1.0),
-    (r"caches\.(\w+)\.\w+_extent", r"caches.\1.capacity", -1.0),
+    (r"caches\.(\w+)\.\w+_transition", r"caches.\1.capacity", -1.0),
     (r"caches\.\w+\.bandwidth|rates\..*|launch\.groups_per_cycle", "clock", -1.0),
     (r"caches\.\w+\.(far_)?latency|memory\.latency|latencies\..*", "clock", 1.0),
 )

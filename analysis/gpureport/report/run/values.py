@@ -41,7 +41,7 @@ def fact_value(device: Device, fact: str) -> str:
     """Write the value of what a prediction hangs on; of an extent its midpoint, of the model nothing."""
     if fact == "model":
         return ""
-    return value_at(device, f"{fact}.midpoint" if fact.endswith("_extent") else fact)
+    return value_at(device, f"{fact}.midpoint" if fact.endswith("_transition") else fact)
 
 
 def _followed(node: object, path: str) -> tuple[object, str]:
