@@ -1,0 +1,103 @@
+"""Texts that people read use the standard terms of the field: none of the private ones that they replaced."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from gpureport.glossary import TERMS
+from typer.main import get_command
+
+from gpureport.cli.app import app
+from gpureport.records.report import load_report
+from gpureport.report.render import render_html
+from gpureport.workloads import all_workloads
+
+ROOT = Path(__file__).parents[1]
+
+PRIVATE = {
+    r"g(?:i|a)ves? out|giv(?:en|ing) out": "starts to fall, holds up to",
+    r"\bbinds?\b|\bbound by\b": "limited by, bottleneck",
+    r"\bpromis\w+": "predicted peak, specification",
+    r"\battained?\b": "efficiency",
+    r"\blone\b": "isolated, single, unloaded",
+    r"\bprimitives?\b": "microbenchmark",
+    r"\bin a row\b|\bin turns?\b": "back to back, batch, alternately",
+    r"\bsurpris\w+": "unexpected result",
+    r"\bclaim(?:s|ed)?\b": "published statement",
+    r"\bdepartures?\b|\barrivals?\b": "onset, end",
+    r"\bhangs? on\b": "depends on",
+    r"\bfor real\b": "significantly",
+    r"\bas runs (?:do|differ)\b": "within run-to-run variation",
+    r"\b(?:held|holds?|holding)\b[^.]{0,40}\bagainst\b": "compare",
+    r"\bextents?\b": "transition range",
+    r"\bis told\b|\bbeing told\b|\bwas told\b": "reported, known",
+    r"\basked of\b": "queried from, required",
+    r"\bstep at \d": "unexplained transition",
+    r"\b\d+ % full\b|\bfull (?:at|with) \d|\bfills? the device\b|\bfills it\b": "reaches 90 % of peak throughput",
+}
+"""Private terms (regular expressions), and what is written instead: the table of terms that this project uses."""
+
+
+def private_terms(text: str) -> list[str]:
+    """Return each private term of a text with its surroundings."""
+    plain = re.sub(r"\s+", " ", text)
+    return [
+        f"…{plain[max(0, found.start() - 40) : found.end() + 40]}… (write: {instead})"
+        for pattern, instead in PRIVATE.items()
+        for found in re.finditer(pattern, plain, re.IGNORECASE)
+    ]
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "analysis/PYTHON.md"])
+def test_documents(name: str) -> None:
+    """What a newcomer reads first."""
+    assert private_terms((ROOT / name).read_text(encoding="utf-8")) == []
+
+
+def test_help() -> None:
+    """Of all commands and options."""
+    root = get_command(app)
+    found = []
+    commands = [root]
+    while commands:
+        command = commands.pop()
+        commands += getattr(command, "commands", {}).values()
+        texts = [command.help or "", *(getattr(parameter, "help", "") or "" for parameter in command.params)]
+        found += private_terms(" | ".join(texts))
+    assert found == []
+
+
+def test_glossary_and_workloads() -> None:
+    """Definitions, titles and descriptions."""
+    texts = [f"{term.name} ({term.standard}): {term.definition}" for term in TERMS]
+    texts += [f"{workload.title}: {workload.description}" for workload in all_workloads()]
+    assert [found for text in texts for found in private_terms(text)] == []
+
+
+def test_notes_of_the_database() -> None:
+    """Of devices and architectures, and of published records."""
+    files = [*(ROOT / "devices").rglob("*.yaml"), *(ROOT / "reports" / "published").glob("*.yaml")]
+    found = {
+        f"{path.name}: {term}"
+        for path in files
+        for text in _texts(yaml.safe_load(path.read_text(encoding="utf-8")))
+        for term in private_terms(text)
+    }
+    assert sorted(found) == []
+
+
+def _texts(value: object) -> list[str]:
+    if isinstance(value, dict):
+        return [text for inner in value.values() for text in _texts(inner)]
+    if isinstance(value, list):
+        return [text for inner in value for text in _texts(inner)]
+    return [value] if isinstance(value, str) else []
+
+
+@pytest.mark.parametrize("name", ["nvidia-h200", "pocl-xeon-2-cores"])
+def test_reports(name: str) -> None:
+    """Every text of a document, without marks and scripts."""
+    html = render_html(load_report(ROOT / "reports" / name))
+    text = re.sub(r"<(script|style)\b.*?</\1>|<[^>]+>", " ", html, flags=re.DOTALL)
+    assert private_terms(text) == []
