@@ -1,4 +1,4 @@
-"""Where cliffs and tapers lie on a sweep's x axis, and how they are drawn above its curve."""
+"""Positions of cliffs and tapers on a sweep's x axis, and their marks above its curve."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ _TIP_IN, _GAP_IN = 0.03, 0.05
 
 
 @dataclass(frozen=True)
-class Mark:
+class FeatureMark:
     """One feature on the x axis."""
 
     start: float
@@ -36,8 +36,8 @@ class Mark:
     shape: Shape
 
 
-def feature_marks(features: Iterable[CurveFeature], points: Sequence[Point]) -> tuple[Mark, ...]:
-    """Place the cliffs and tapers that lie within the sweep on its x axis, from left to right."""
+def feature_marks(features: Iterable[CurveFeature], points: Sequence[Point]) -> tuple[FeatureMark, ...]:
+    """Return the marks of the cliffs and tapers within the sweep, from left to right."""
     placed: dict[tuple[str, Level], dict[str, tuple[float, float, float, CurveFeature]]] = {}
     for feature in features:
         where = place(feature.value, feature.unit, points) if feature.feature != "rate" else None
@@ -51,20 +51,20 @@ def feature_marks(features: Iterable[CurveFeature], points: Sequence[Point]) -> 
 
 
 _MAIN = {"cliff": "midpoint", "taper": "n90"}
-"""The position of each feature that is marked."""
+"""The main position of each feature."""
 
 
-def _mark(kind: str, found: dict[str, tuple[float, float, float, CurveFeature]]) -> Mark:
+def _mark(kind: str, found: dict[str, tuple[float, float, float, CurveFeature]]) -> FeatureMark:
     main, low, high, feature = found[_MAIN[kind]]
     places = [where for where, *_ in found.values()]
     value = format_value(feature.value, feature.unit)
-    level = str(feature.level) if feature.level.is_unexplained else f"{feature.level} {value}"
-    text = level if kind == "cliff" else f"full at {value.removesuffix(' work-items')}"
-    return Mark(min(places), main, max(places), low, high, text, "down" if kind == "cliff" else "up")
+    level = "unexplained" if feature.level.is_unexplained else feature.level
+    text = f"{level} cliff {value}" if kind == "cliff" else f"90 % of peak at {value.removesuffix(' work-items')}"
+    return FeatureMark(min(places), main, max(places), low, high, text, "down" if kind == "cliff" else "up")
 
 
 def place(value: float, unit: str, points: Sequence[Point]) -> float | None:
-    """Translate bytes or work-items into the sweep's x; ``None`` where that is outside it."""
+    """Convert bytes or work-items to the sweep's x; ``None`` outside the sweep."""
     of = {"B": lambda p: p.point.working_set_bytes, "work-items": lambda p: p.point.work_items}.get(unit)
     if of is None or value <= 0:
         return None
@@ -75,8 +75,8 @@ def place(value: float, unit: str, points: Sequence[Point]) -> float | None:
     return float(np.exp(np.interp(np.log(value), sizes, positions)))
 
 
-def draw_marks(panel: Panel, marks: Sequence[Mark], height_in: float, colour: str) -> None:
-    """Draw *marks* above the panel's curve: span, interval, position, name, and a thin line down to the axis."""
+def draw_marks(panel: Panel, marks: Sequence[FeatureMark], height_in: float, colour: str) -> None:
+    """Draw *marks* above the panel's curve: transition range, interval, position, name, and a line down to the axis."""
     canvas = panel.canvas
     for mark in marks:
         left, right = panel.across(mark.start), panel.across(mark.end)
@@ -88,10 +88,10 @@ def draw_marks(panel: Panel, marks: Sequence[Mark], height_in: float, colour: st
     _label_marks(panel, marks, height_in, colour)
 
 
-def _label_marks(panel: Panel, marks: Sequence[Mark], height_in: float, colour: str) -> None:
-    """Write each mark's text to its right or else its left, where it meets no other mark; else nowhere.
+def _label_marks(panel: Panel, marks: Sequence[FeatureMark], height_in: float, colour: str) -> None:
+    """Write each mark's text to its right, or else to its left, if it overlaps no other mark there; else omit it.
 
-    Of marks that overlap, what counts is where all of them start and end, so that none lies on a text.
+    Overlapping marks count as one wide mark.
     """
     left = [panel.across(min(mark.start, mark.low)) - _GAP_IN for mark in marks]
     right = [panel.across(max(mark.end, mark.high)) + _GAP_IN for mark in marks]
