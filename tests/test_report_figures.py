@@ -596,13 +596,10 @@ def test_transitions_count_with_the_cache_that_may_cause_them() -> None:
     report = make_report(only=("particles",))
     remarks = []
     for size in (1.04 * 2**30, 40 * 2**20):
-        step = {"level": Level.unexplained(1.0), "observed": size, "predicted": None, "verdict": Verdict.NOT_PREDICTED}
-        steps = [f.model_copy(update=step) if f.position == "midpoint" else f for f in report.findings]
-        told = [
-            f.model_copy(update={"level": f"{f.level!s} {f.observed}"}) if str(f.level) == "step at" else f
-            for f in steps
-        ]
-        found = curves(report.model_copy(update={"findings": (*report.findings, *told)}))
+        level = Level.unexplained(size)
+        transition = {"level": level, "observed": size, "predicted": None, "verdict": Verdict.NOT_PREDICTED}
+        findings = [f.model_copy(update=transition) if f.position == "midpoint" else f for f in report.findings]
+        found = curves(report.model_copy(update={"findings": (*report.findings, *findings)}))
         caches, *_ = essentials(found, limits(found), str, report.device)
         remarks.append({row.name: row.remark for row in caches.rows})
     isolated, together = remarks
