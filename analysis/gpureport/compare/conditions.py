@@ -5,6 +5,7 @@ from typing import Literal
 
 from gpureport.compare.excerpt import Excerpt
 from gpureport.compare.records import Condition
+from gpureport.records.report import Machine
 from gpureport.units import format_frequency
 
 Severity = Literal["note", "caution"]
@@ -52,12 +53,14 @@ def origin(report: Excerpt) -> Literal["measured", "published", "predicted"]:
     return "measured" if report.measurements else "predicted"
 
 
-def _clock(report: Excerpt) -> str:
+def _of_machine(read: Callable[[Machine], str]) -> Callable[[Excerpt], str]:
+    return lambda report: read(report.machine) if report.machine else ""
+
+
+def _clock(machine: Machine) -> str:
     """Return the clock while measuring, if all readings agree within 1 %; else their range."""
     clocks = [
-        clock.clock_hz
-        for clock in (report.machine.clocks if report.machine else ())
-        if "memory" not in clock.label and "highest" not in clock.label
+        clock.clock_hz for clock in machine.clocks if "memory" not in clock.label and "highest" not in clock.label
     ]
     if not clocks:
         return ""
@@ -66,7 +69,7 @@ def _clock(report: Excerpt) -> str:
 
 
 def _vendor_fact(name: str) -> Callable[[Excerpt], str]:
-    return lambda report: report.machine.vendor_facts.get(name, "") if report.machine else ""
+    return _of_machine(lambda machine: machine.vendor_facts.get(name, ""))
 
 
 def _effort(report: Excerpt) -> str:
@@ -103,22 +106,14 @@ _CONDITIONS: Mapping[str, tuple[Callable[[Excerpt], str], str, Severity]] = {
         "reports of an earlier schema may lack fields of later ones.",
         "note",
     ),
-    "platform": (
-        lambda report: report.machine.opencl.platform if report.machine else "",
-        "compilers differ between OpenCL platforms.",
-        "note",
-    ),
-    "driver": (
-        lambda report: report.machine.opencl.driver if report.machine else "",
-        "compilers and launch costs differ between drivers.",
-        "note",
-    ),
-    "clock": (_clock, "instruction-bound workloads scale with the clock.", "note"),
+    "platform": (_of_machine(lambda m: m.opencl.platform), "compilers differ between OpenCL platforms.", "note"),
+    "driver": (_of_machine(lambda m: m.opencl.driver), "compilers and launch costs depend on the driver.", "note"),
+    "clock": (_of_machine(_clock), "instruction-bound workloads scale with the clock.", "note"),
     "power limit": (_vendor_fact("power limit"), "clocks drop when the device reaches its power limit.", "note"),
     "ECC": (_vendor_fact("ECC"), "error correction costs bandwidth on memories without dedicated ECC bits.", "note"),
-    "system": (lambda report: report.machine.system if report.machine else "", "launch costs may differ.", "note"),
+    "system": (_of_machine(lambda m: m.system), "launch costs may differ.", "note"),
     "processor": (
-        lambda report: report.machine.cpu if report.machine else "",
+        _of_machine(lambda m: m.cpu),
         "the CPU queues the work; if the device is a CPU, it also runs the kernels.",
         "note",
     ),

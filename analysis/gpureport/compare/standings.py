@@ -187,10 +187,8 @@ def _quotient(one: RatioEstimate | None, other: RatioEstimate | None) -> RatioEs
         return None
     if one == other:
         return RatioEstimate(value=1.0)
-    widths = [log(r.ci_high / r.ci_low) / 2 if r.ci_low and r.ci_high else None for r in (one, other)]
-    known = [width for width in widths if width is not None]
-    half = sum(width**2 for width in known) ** 0.5 if len(known) == len(widths) else None
-    return _ratio(log(one.value / other.value), half)
+    half_widths = [log(r.ci_high / r.ci_low) / 2 for r in (one, other) if r.ci_low and r.ci_high]
+    return _ratio(log(one.value / other.value), hypot(*half_widths) if len(half_widths) == 2 else None)
 
 
 def _ratio(centre: float, half_width: float | None) -> RatioEstimate:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from gpureport.machine_code import aarch64, elf, loops, x86
-from gpureport.machine_code.instructions import Decoder, Instruction, disassemble
+from gpureport.machine_code.instructions import Decoder, Instruction, disassemble, tally
 from gpureport.records.measurement import MachineCode
 
 _DECODERS: dict[str, tuple[str, Decoder]] = {
@@ -67,9 +67,9 @@ def count(form: str, code: list[Instruction], calls: tuple[str, ...] = ()) -> Ma
     overall = _vector_share([instruction for loop in inner or [code] for instruction in loop])
     return MachineCode(
         form=form,
-        counts=dict(sorted(Counter(instruction.kind for instruction in code).items())),
-        global_loads=_widths([width for instruction in code for width in instruction.loads]),
-        global_stores=_widths([width for instruction in code for width in instruction.stores]),
+        counts=tally(instruction.kind for instruction in code),
+        global_loads=tally(width for instruction in code for width in instruction.loads),
+        global_stores=tally(width for instruction in code for width in instruction.stores),
         loops=bool(inner),
         calls=calls,
         vectorised=None if overall is None else overall >= _VECTOR_MAJORITY,
@@ -86,7 +86,3 @@ def _vector_share(code: Sequence[Instruction]) -> float | None:
     kinds = Counter(instruction.kind for instruction in code)
     vector, scalar = kinds["vector arithmetic"], sum(kinds[kind] for kind in _SCALAR)
     return vector / (vector + scalar) if vector + scalar else None
-
-
-def _widths(widths: Sequence[int]) -> dict[int, int]:
-    return dict(sorted(Counter(widths).items()))

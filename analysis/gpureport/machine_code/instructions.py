@@ -1,9 +1,13 @@
 """CPU instructions, reduced to their memory accesses, access widths and control flow."""
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 import capstone
+
+T = TypeVar("T", str, int)
 
 VECTOR_BYTES = 16
 """Least bytes of an access of a vector register."""
@@ -42,6 +46,11 @@ class Instruction:
     def vector_accesses(self) -> int:
         """Number of its accesses of vectors."""
         return sum(self.lanes or width >= VECTOR_BYTES for width in (*self.loads, *self.stores))
+
+
+def tally(items: Iterable[T]) -> dict[T, int]:
+    """Return the number of each item, in the order of the items."""
+    return dict(sorted(Counter(items).items()))
 
 
 Decoder = Callable[[int, str, str], Instruction | None]

@@ -6,12 +6,11 @@ keep their widths.
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gpureport.machine_code import paths
-from gpureport.machine_code.instructions import Instruction
+from gpureport.machine_code.instructions import Instruction, tally
 from gpureport.records.measurement import MachineCode
 
 _NOISE = re.compile(r"//[^\n]*|/\*.*?\*/|^\s*\.(?:loc|file)\b[^\n]*", re.DOTALL | re.MULTILINE)
@@ -92,9 +91,9 @@ def read(text: str, kernel: str) -> MachineCode | None:
     moved = None if calls or any(s.parts[0] == "brx" for s in code) else paths.moved(list(_instructions(statements)))
     return MachineCode(
         form="PTX",
-        counts=dict(sorted(Counter(_kind(s) for s in code).items())),
-        global_loads=_widths(code, "global load"),
-        global_stores=_widths(code, "global store"),
+        counts=tally(map(_kind, code)),
+        global_loads=tally(s.width for s in code if _kind(s) == "global load"),
+        global_stores=tally(s.width for s in code if _kind(s) == "global store"),
         loops=_branches_back(statements),
         calls=calls,
         loaded_bytes=moved.loads if moved else None,
@@ -146,10 +145,6 @@ def _arithmetic(operation: str, kind: str) -> str:
     if operation in _DIVIDE:
         return "int divide"
     return "int multiply" if operation in _MULTIPLY else "int"
-
-
-def _widths(code: list[_Statement], kind: str) -> dict[int, int]:
-    return dict(sorted(Counter(s.width for s in code if _kind(s) == kind).items()))
 
 
 def _instructions(statements: list[_Statement]) -> Iterator[Instruction]:

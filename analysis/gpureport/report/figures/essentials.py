@@ -5,6 +5,7 @@ Every row has two lines of marks: hollow marks are predicted, filled ones observ
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import median
 
 from gpureport.records.features import CurveFeature
@@ -82,8 +83,10 @@ def essentials(
     parts = (
         Part(
             "Cliffs (capacity transitions): working set at the midpoint",
-            _feature_rows(curves, "midpoint", lambda curve, cliff: _level(curve, cliff, device)),
-            _bytes,
+            _feature_rows(
+                curves, "midpoint", lambda curve, cliff: str(level_of(cliff, curve, device) or "unexplained")
+            ),
+            partial(size_scale, text=format_bytes, most=9),
         ),
         Part(
             "Tapers (saturation points): work-items for 90 % of peak, on the first plateau",
@@ -103,12 +106,6 @@ def _cut(part: Part) -> Part:
 
 
 _Compared = tuple[list[Estimate], list[Estimate], list[Verdict]]
-
-
-def _level(curve: Curve, cliff: Finding | CurveFeature, device: Device) -> str:
-    """Return the row of a cliff: its cache, or the cache that may cause a transition that was not predicted."""
-    level = level_of(cliff, curve, device)
-    return str(level) if level else "unexplained"
 
 
 def _feature_rows(
@@ -151,10 +148,6 @@ def _limit_rows(known: Iterable[Limit], name: Callable[[str], str]) -> tuple[Row
         remark = f"median {format_percent(median(shares))}" if shares else ""
         rows.append(Row(name(family), tuple(Estimate(share, share, share) for share in predicted), observed, remark))
     return tuple(rows)
-
-
-def _bytes(values: Sequence[float]) -> Scale:
-    return size_scale(values, format_bytes, 9)
 
 
 def _counts(values: Sequence[float]) -> Scale:

@@ -168,9 +168,8 @@ def _cell(canvas: Canvas, ratio: float, corner: Place, width: float) -> None:
 
 
 def _write(canvas: Canvas, text: str, corner: Place, width: float, ink: str) -> None:
-    if fitted(text, width) == text:
-        place = corner[0] + width / 2, corner[1] - _ROW_IN / 2
-        canvas.text(place, text, size_pt=TINY_PT, colour=ink, ha="center")
+    place = corner[0] + width / 2, corner[1] - _ROW_IN / 2
+    canvas.text(place, text, size_pt=TINY_PT, colour=ink, ha="center")
 
 
 def _shade(colour: str, strength: float) -> str:

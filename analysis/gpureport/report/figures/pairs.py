@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from gpureport.records.prediction import Prediction
 from gpureport.report.figures.canvas import Ink, Pen
-from gpureport.report.figures.panels import BAND, columns_of, panels, size_scale, value_scale
+from gpureport.report.figures.panels import BAND, COLUMNS, panels, size_scale, value_scale
 from gpureport.report.figures.sizes import draw_band, drawable, power_text, value_label
 from gpureport.report.figures.style import OBSERVED, PREDICTED
 from gpureport.units import format_bytes
@@ -21,7 +21,7 @@ def pair_figure(pairs: Sequence[Pair], titles: Sequence[str]) -> str:
     """Draw the predictions of two devices for sweeps over one kind of size (at least one sweep)."""
     first = pairs[0][0]
     every = [prediction for pair in pairs for prediction in pair]
-    columns = columns_of(len(pairs))
+    columns = min(len(pairs), COLUMNS)
     text = format_bytes if first.axis.quantity == "working_set" else power_text
     x = size_scale([point.point.x for each in every for point in drawable(each.points)], text, 9 // columns)
     unit = f"{first.metric.unit}/s" if first.metric.kind == "rate" else "s"

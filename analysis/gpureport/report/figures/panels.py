@@ -24,6 +24,9 @@ from gpureport.report.figures.style import (
 
 T = TypeVar("T")
 
+COLUMNS = 3
+"""Most panels side by side."""
+
 SPECIFICATION = Pen(PREDICTED, 0.8, dashes=(4, 2), alpha=0.8)
 CALIBRATED = Pen(PREDICTED, 0.8, alpha=0.8)
 BAND = Ink(PREDICTED, alpha=0.15)
@@ -121,11 +124,6 @@ class Panel:
         ticks = sorted(zip(self.x.ticks, self.x.texts, strict=True))
         ends = [(self.text_at(*tick), text_in(tick[1], SMALL_PT) / 2) for tick in ticks]
         return all(left + half + _APART_IN <= right - other for (left, half), (right, other) in pairwise(ends))
-
-
-def columns_of(count: int, most: int = 3) -> int:
-    """Return the number of panels side by side."""
-    return min(count, most)
 
 
 def panels(

@@ -13,11 +13,11 @@ from gpureport.report.figures.marks import draw_marks, feature_marks
 from gpureport.report.figures.panels import (
     BAND,
     CALIBRATED,
+    COLUMNS,
     DOT,
     INTERVAL,
     SPECIFICATION,
     Panel,
-    columns_of,
     panels,
     size_scale,
     value_scale,
@@ -38,7 +38,7 @@ _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 def size_figure(curves: Sequence[Curve], titles: Sequence[str]) -> str:
     """Draw sweeps of one kind whose x axis is a size; each must have a point with x and value above 0."""
-    columns = columns_of(len(curves))
+    columns = min(len(curves), COLUMNS)
     x = size_scale([p.point.x for curve in curves for p in drawable(curve.points)], x_text(curves[0]), 9 // columns)
     y = value_scale([value for curve in curves for value in heights(curve)], curves[0].value_unit)
     names = (curves[0].axis.label, value_label(curves))

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from gpureport.records.measurement import MeasuredPoint
 from gpureport.report.figures.canvas import Pen
-from gpureport.report.figures.panels import Scale, columns_of, panels, zero_scale
+from gpureport.report.figures.panels import Scale, panels, zero_scale
 from gpureport.report.figures.style import OBSERVED, linear_ticks, shorten
 from gpureport.report.run.curves import Curve
 from gpureport.units import format_time
@@ -72,7 +72,7 @@ def _at(point: MeasuredPoint) -> Floats:
 
 def trace_figure(found: Sequence[Trace]) -> str:
     """Draw the median, minimum and maximum of each time bin, relative to the median of the trace."""
-    columns = columns_of(len(found), _COLUMNS)
+    columns = min(len(found), _COLUMNS)
     x = [zero_scale(float(trace.at_s.max()) or 1.0, "s") for trace in found]
     drawn = [binned(trace.at_s, trace.times_s / trace.median_s) for trace in found]
     y = ratio_scale(np.concatenate([middle for _, middle, _, _ in drawn]))

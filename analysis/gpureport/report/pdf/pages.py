@@ -43,16 +43,12 @@ class _LocalFetcher(URLFetcher):  # type: ignore[misc] # it has no annotations
             return URLFetcherResponse(url, font_file(_FONTS[url]).read_bytes(), {"Content-Type": "font/ttf"})
         if not url.startswith(PICTURE):
             return super().fetch(url, headers)
-        picture = _with_quick_texts(self._manuscript.pictures[int(url.removeprefix(PICTURE))])
+        picture = self._manuscript.pictures[int(url.removeprefix(PICTURE))]
+        if KNOWN:
+            from gpureport.report.figures import labels
+
+            picture = labels.quick(picture)
         return URLFetcherResponse(url, picture.encode(), {"Content-Type": "image/svg+xml"})
-
-
-def _with_quick_texts(picture: str) -> str:
-    if not KNOWN:
-        return picture
-    from gpureport.report.figures import labels
-
-    return labels.quick(picture)
 
 
 def _page(html: str, fetcher: URLFetcher) -> HTML:
