@@ -138,12 +138,7 @@ def _sweeps(runs: Sequence[Run], base: Sequence[Run]) -> Iterator[_Sweep]:
 
 
 def _sweep(name: str, machines: Sequence[Sequence[SweepSamples | None]]) -> _Sweep | None:
-    """Compare the points that all runs of one sweep share; return ``None`` if there are too few.
-
-    Args:
-        name: the sweep's key.
-        machines: the samples of each run on both machines; ``None`` if a run lacks the sweep.
-    """
+    """Compare the points that all runs of both machines share; return ``None`` if there are too few."""
     numbers = [number for number, run in enumerate(run for machine in machines for run in machine) if run]
     present = [[run for run in machine if run] for machine in machines]
     every = [run for machine in present for run in machine]
@@ -206,14 +201,7 @@ def _typical_deviation(sweeps: Sequence[_Sweep]) -> float:
 
 
 def _tested(machine: str, sweeps: Sequence[_Sweep], typical: Sequence[float], least: float) -> Iterator[Difference]:
-    """Yield the differences of a machine from the baseline.
-
-    Args:
-        machine: its name.
-        sweeps: all sweeps that are tested together.
-        typical: typical standard deviation between runs, for each sweep.
-        least: logarithm of the minimum effect.
-    """
+    """Yield the differences of a machine; *least* is the logarithm of the minimum effect."""
     if not sweeps:
         return
     centres = np.array([sweep.centre for sweep in sweeps])

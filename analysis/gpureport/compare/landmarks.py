@@ -7,9 +7,6 @@ from gpureport.compare.excerpt import Excerpt, FindingExcerpt
 from gpureport.records.features import CurveFeature
 from gpureport.records.levels import Level
 
-_POSITIONS = {"cliff": "midpoint", "taper": "n90"}
-"""The compared position of each feature."""
-
 
 class RunLandmark(NamedTuple):
     """A :class:`~gpureport.compare.records.Landmark` without the machine's name."""
@@ -47,7 +44,7 @@ def landmarks(report: Excerpt) -> Iterator[RunLandmark]:
 
 
 def _is_landmark(feature: FindingExcerpt | CurveFeature) -> bool:
-    return _POSITIONS.get(feature.feature) == feature.position
+    return (feature.feature, feature.position) in (("cliff", "midpoint"), ("taper", "n90"))
 
 
 def _kind(feature: FindingExcerpt | CurveFeature) -> Literal["cliff", "taper"]:

@@ -129,14 +129,11 @@ def _statements(body: str) -> Iterator[_Statement]:
 def _kind(statement: _Statement) -> str:
     operation = statement.parts[0]
     if operation in ("ld", "ldu", "st"):
-        return _memory(statement.space, "store" if operation == "st" else "load")
+        access = f"{statement.space} {'store' if operation == 'st' else 'load'}"
+        return {"param": "parameter", "const": "constant load"}.get(statement.space, access)
     if operation in _ADD | _MULTIPLY | _DIVIDE:
         return _arithmetic(operation, statement.type)
     return _CLASS.get(operation, "other")
-
-
-def _memory(space: str, access: str) -> str:
-    return {"param": "parameter", "const": "constant load"}.get(space, f"{space} {access}")
 
 
 def _arithmetic(operation: str, kind: str) -> str:

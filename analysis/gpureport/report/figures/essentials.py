@@ -11,18 +11,8 @@ from statistics import median
 from gpureport.records.features import CurveFeature
 from gpureport.records.finding import Finding, Verdict
 from gpureport.report.figures.canvas import Canvas, Pen
-from gpureport.report.figures.panels import Panel, Scale, size_scale
-from gpureport.report.figures.style import (
-    FAINT,
-    MUTED,
-    OBSERVED,
-    PREDICTED,
-    SMALL_PT,
-    WIDTH_IN,
-    decimal_ticks,
-    shorten,
-    tick_text,
-)
+from gpureport.report.figures.panels import Panel, Scale, decimal_scale, size_scale
+from gpureport.report.figures.style import FAINT, MUTED, OBSERVED, PREDICTED, SMALL_PT, WIDTH_IN, shorten
 from gpureport.report.run.curves import Curve, level_of
 from gpureport.report.run.limits import Limit
 from gpureport.report.text.words import agreeing
@@ -151,9 +141,7 @@ def _limit_rows(known: Iterable[Limit], name: Callable[[str], str]) -> tuple[Row
 
 
 def _counts(values: Sequence[float]) -> Scale:
-    low, high = min(values) / 1.25, max(values) * 1.25
-    ticks = decimal_ticks(low, high)
-    return Scale(low, high, tuple(ticks), tuple(tick_text(tick, "") for tick in ticks))
+    return decimal_scale(min(values) / 1.25, max(values) * 1.25, "")
 
 
 def _efficiencies(values: Sequence[float]) -> Scale:

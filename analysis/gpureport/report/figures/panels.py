@@ -170,10 +170,14 @@ def value_scale(values: Sequence[float], unit: str, most: int = 5) -> Scale:
     """Return the scale for *values* (all above 0): logarithmic if they span a factor of five, else from 0."""
     low, high = min(values), max(values)
     if high > 5 * low:  # a linear axis shows small differences better
-        low, high = low / 1.25, high * 1.25
-        ticks = decimal_ticks(low, high, most)
-        return Scale(low, high, tuple(ticks), tuple(tick_text(tick, unit) for tick in ticks))
+        return decimal_scale(low / 1.25, high * 1.25, unit, most)
     return zero_scale(high, unit, most)
+
+
+def decimal_scale(low: float, high: float, unit: str, most: int = 8) -> Scale:
+    """Return a logarithmic scale with round decimal ticks."""
+    ticks = tuple(decimal_ticks(low, high, most))
+    return Scale(low, high, ticks, tuple(tick_text(tick, unit) for tick in ticks))
 
 
 def zero_scale(high: float, unit: str, most: int = 5) -> Scale:

@@ -10,16 +10,8 @@ from itertools import count, cycle
 
 from gpureport.records.prediction import PredictedPoint
 from gpureport.report.figures.canvas import Canvas, Ink, Pen, Place, Shape
-from gpureport.report.figures.panels import Panel, Scale
-from gpureport.report.figures.style import (
-    ACCENTS,
-    MUTED,
-    SMALL_PT,
-    decimal_ticks,
-    shorten,
-    spread,
-    tick_text,
-)
+from gpureport.report.figures.panels import Panel, Scale, decimal_scale
+from gpureport.report.figures.style import ACCENTS, MUTED, SMALL_PT, shorten, spread
 from gpureport.report.run.curves import Curve
 from gpureport.spec.models import Device
 from gpureport.units import format_bandwidth, format_value
@@ -126,12 +118,7 @@ def _scales(dots: Sequence[Dot], device: Device, rates: dict[str, float]) -> tup
     peak = max([*rates.values(), *values])
     intensities = [dot.intensity for dot in dots]
     x_low, x_high = min([*intensities, peak / bandwidth]) / 4, max([*intensities, peak / bandwidth]) * 4
-    return _scale(x_low, x_high, ""), _scale(min([*values, x_low * bandwidth]) / 1.5, peak * 1.6, "op/s")
-
-
-def _scale(low: float, high: float, unit: str) -> Scale:
-    ticks = tuple(decimal_ticks(low, high))
-    return Scale(low, high, ticks, tuple(tick_text(tick, unit) for tick in ticks))
+    return decimal_scale(x_low, x_high, ""), decimal_scale(min([*values, x_low * bandwidth]) / 1.5, peak * 1.6, "op/s")
 
 
 def _slopes(device: Device) -> list[_Slope]:
