@@ -169,7 +169,7 @@ def test_marks_extend_from_onset_to_end(size_curve: Curve) -> None:
 
     assert taper.shape == "up"
     assert cliff.start < cliff.low < cliff.main < cliff.high < cliff.end
-    assert cliff.text == "L2 cliff 38.5 MiB"
+    assert cliff.texts[0] == "L2 cliff 38.5 MiB"
 
 
 def test_work_items_are_written_as_powers(size_curve: Curve) -> None:
@@ -350,12 +350,13 @@ def test_the_caption_of_traces_reports_a_clock_ramp() -> None:
 
 
 def test_a_wide_mark_overlaps_no_text() -> None:
-    """The texts of two overlapping marks are to the left and right of both."""
+    """The texts of two overlapping marks are to the left and right of both; a shorter text replaces one too long."""
     canvas = Canvas(2.0)
     panel = Panel(
         canvas, 1.0, 0.5, 4.0, 1.0, Scale(0, 100, (), (), logarithmic=False), Scale(0, 1, (), (), logarithmic=False)
     )
-    cliff, taper = FeatureMark(48, 50, 52, 49, 51, "cliff", "down"), FeatureMark(51, 52, 52, 40, 70, "taper", "up")
+    cliff = FeatureMark(48, 50, 52, 49, 51, ("cliff, longer than the panel " * 9, "cliff"), "down")
+    taper = FeatureMark(51, 52, 52, 40, 70, ("taper", ""), "up")
     draw_marks(panel, (cliff, taper), 1.6, "#112233")
 
     one, two = canvas.labels

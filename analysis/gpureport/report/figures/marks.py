@@ -32,7 +32,8 @@ class FeatureMark:
     end: float
     low: float
     high: float
-    text: str
+    texts: tuple[str, str]
+    """A longer and a shorter one."""
     shape: Shape
 
 
@@ -59,8 +60,10 @@ def _mark(kind: str, found: dict[str, tuple[float, float, float, CurveFeature]])
     places = [where for where, *_ in found.values()]
     value = format_value(feature.value, feature.unit)
     level = "unexplained" if feature.level.is_unexplained else feature.level
-    text = f"{level} cliff {value}" if kind == "cliff" else f"90 % of peak at {value.removesuffix(' work-items')}"
-    return FeatureMark(min(places), main, max(places), low, high, text, "down" if kind == "cliff" else "up")
+    items = value.removesuffix(" work-items")
+    taper = (f"90 % of peak at {items}", f"n90 {items}")
+    texts = (f"{level} cliff {value}", f"{level} {value}") if kind == "cliff" else taper
+    return FeatureMark(min(places), main, max(places), low, high, texts, "down" if kind == "cliff" else "up")
 
 
 def place(value: float, unit: str, points: Sequence[Point]) -> float | None:
@@ -89,18 +92,21 @@ def draw_marks(panel: Panel, marks: Sequence[FeatureMark], height_in: float, col
 
 
 def _label_marks(panel: Panel, marks: Sequence[FeatureMark], height_in: float, colour: str) -> None:
-    """Write each mark's text to its right, or else to its left, if it overlaps no other mark there; else omit it.
+    """Write each mark's text to its right, or else to its left, if it overlaps no other mark there.
 
-    Overlapping marks count as one wide mark.
+    If the longer text fits nowhere, the shorter one is tried. Overlapping marks count as one wide mark.
     """
     left = [panel.across(min(mark.start, mark.low)) - _GAP_IN for mark in marks]
     right = [panel.across(max(mark.end, mark.high)) + _GAP_IN for mark in marks]
     starts = list(accumulate([panel.right_in, *reversed(left)], min))[::-1]
     ends = list(accumulate([panel.left_in, *right], max))
     for index, mark in enumerate(marks):
-        width = text_in(mark.text)
-        if ends[index + 1] + width <= starts[index + 1]:
-            panel.canvas.text((ends[index + 1], height_in), mark.text, size_pt=TINY_PT, colour=colour)
-            ends[index + 1] += width
-        elif ends[index] + width <= starts[index]:
-            panel.canvas.text((starts[index], height_in), mark.text, size_pt=TINY_PT, colour=colour, ha="right")
+        for text in mark.texts:
+            width = text_in(text)
+            if ends[index + 1] + width <= starts[index + 1]:
+                panel.canvas.text((ends[index + 1], height_in), text, size_pt=TINY_PT, colour=colour)
+                ends[index + 1] += width
+                break
+            if ends[index] + width <= starts[index]:
+                panel.canvas.text((starts[index], height_in), text, size_pt=TINY_PT, colour=colour, ha="right")
+                break

@@ -61,9 +61,9 @@ def typesetter() -> Iterator[Typesetter]:
         with _interrupts_ignored():  # by the new process from its start; this process stops it
             process.start()
         theirs.close()
-        ask = partial(_ask, process, ours)
+        request = partial(_request, process, ours)
         try:
-            yield Typesetter(lambda: ask(None), lambda manuscript, paper: ask((manuscript, paper)))
+            yield Typesetter(lambda: request(None), lambda manuscript, paper: request((manuscript, paper)))
         finally:
             process.kill()
             process.join()
@@ -78,7 +78,7 @@ def _interrupts_ignored() -> Iterator[None]:
         signal.signal(signal.SIGINT, handler)
 
 
-def _ask(process: BaseProcess, connection: Connection, work: object) -> Any:  # noqa: ANN401 - as _serve answers
+def _request(process: BaseProcess, connection: Connection, work: object) -> Any:  # noqa: ANN401 - as _serve answers
     """Send work to the process and return its answer.
 
     Raises:
