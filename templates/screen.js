@@ -1,5 +1,5 @@
 "use strict";
-// A click on a head sorts its table; a click on a figure enlarges it. Without script both are as they stand.
+// Clicking a column heading sorts its table; clicking a figure enlarges it.
 const scales = {Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40, n: 1e-9, µ: 1e-6, m: 1e-3, k: 1e3, M: 1e6, G: 1e9, T: 1e12};
 function size(text) {
   const found = text.match(/^\W*?(-?[\d.]+(?:e[-+]\d+)?)(\^\d+)?\s*((?:[KMGT]i(?=B)|[nµm](?=s\b)|[kMGT])?)/);

@@ -1,4 +1,4 @@
-"""Where the texts of a figure stand, by the metrics of the shipped fonts."""
+"""Bounding boxes of a figure's texts, by the metrics of the shipped fonts."""
 
 from functools import cache
 from xml.etree import ElementTree as ET
@@ -8,13 +8,13 @@ from PIL import ImageFont
 from gpureport.data import data_dir
 
 Box = tuple[float, float, float, float]
-"""Left, upper, right and lower edge."""
+"""Left, upper, right and lower edges."""
 
 _SCALE = 100  # Pillow measures in whole pixels
 
 
 def boxes(svg: str) -> list[tuple[str, Box]]:
-    """Return the texts of a figure and what each covers, in points from the figure's upper left corner."""
+    """Return the texts of a figure with their bounding boxes, in points from the upper left corner."""
     texts = (element for element in ET.fromstring(svg) if element.tag.endswith("text"))  # noqa: S314
     return [(element.text or "", _box(element)) for element in texts]
 

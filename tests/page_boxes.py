@@ -1,4 +1,4 @@
-"""What leaves its page, or its table cell, of a document that WeasyPrint has laid out."""
+"""Boxes outside their page or table cell, in a document that WeasyPrint has laid out."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ _SHOWN = ("TextBox", "TableBox", "InlineReplacedBox", "BlockReplacedBox")
 
 
 def strays(document: "Document") -> Iterator[tuple[int, "Box"]]:
-    """Yield the number of the page and the box of everything that lies beyond the margins or beyond its cell."""
+    """Yield the page number and the box of everything outside the margins or outside its cell."""
     for number, page in enumerate(document.pages, start=1):
         root = page._page_box
         for box in boxes(root):
@@ -30,7 +30,7 @@ def strays(document: "Document") -> Iterator[tuple[int, "Box"]]:
 
 
 def boxes(box: "Box") -> Iterator["Box"]:
-    """Yield a box and all boxes in it."""
+    """Yield a box and all boxes inside it."""
     yield box
     for child in getattr(box, "children", ()):
         yield from boxes(child)

@@ -221,7 +221,7 @@ def test_names_devices_and_hostile_text(
         (("nowhere",), "nowhere: neither a file or folder, nor a device"),
         (("--workload", "nothing"), "no workload is called 'nothing'"),
         (("--workload", "instructions"), "nothing to compare: no two of before, after have a workload in common"),
-        (("--baseline", "other"), "--baseline: there is no 'other' here; it is one of before, after"),
+        (("--baseline", "other"), "--baseline: no machine is called 'other'; choose one of before, after"),
     ],
 )
 def test_mistakes_get_a_sentence(

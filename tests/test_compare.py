@@ -1,4 +1,4 @@
-"""Machines beside each other: who is faster, by how much of what was promised, and what is noise."""
+"""Comparisons of machines: speeds, efficiencies, and differences beyond run-to-run variation."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -16,13 +16,13 @@ from gpureport.compare import reduced, regressions
 from gpureport.compare.differences import MINIMUM_EFFECT, Outcome
 from gpureport.compare.differences import differences as differences_of_runs
 from gpureport.compare.excerpt import read_excerpt
-from gpureport.compare.records import Comparison, Contest, Difference, Ratio, Standing
+from gpureport.compare.records import Comparison, Contest, Difference, RatioEstimate, Standing
 from gpureport.compare.standings import BEYOND
 from gpureport.compare.standings import contests as contests_of_best
 from gpureport.errors import InputError
 from gpureport.records.keys import Axis, Metric, PointKey, SweepKey
 from gpureport.records.measurement import MeasuredPoint, Measurement
-from gpureport.records.report import Publication, Report, load_report, save_report
+from gpureport.records.report import SCHEMA_VERSION, Publication, Report, load_report, save_report
 from gpureport.report.comparison.words import sentences
 from gpureport.results.opening import open_machine, open_report
 from gpureport.spec.database import load_database
@@ -31,6 +31,7 @@ from tests.make_report import make_report
 REPORT = make_report()
 AXIS = Axis(quantity="working_set", label="working set")
 RATE = Metric(kind="rate", unit="B", label="bandwidth")
+CURRENT = f'"schema_version": {SCHEMA_VERSION}'
 
 
 def compare(
@@ -45,7 +46,7 @@ def compare(
 
 
 def contests(machines: Mapping[str, Report], baseline: str) -> tuple[Contest, ...]:
-    """Set whole reports beside each other."""
+    """Compare the best points of whole reports."""
     return contests_of_best({name: reduced(report).best for name, report in machines.items()}, baseline)
 
 
@@ -81,8 +82,8 @@ def _slower(report: Report, factor: float) -> Report:
     return report.model_copy(update={"observations": observations})
 
 
-def test_half_as_fast_is_half_of_the_baseline_and_half_of_its_promise() -> None:
-    """In every workload and regime, for rates and for times alike; intervals hold the ratio."""
+def test_half_the_speed_is_half_the_ratio_and_half_the_efficiency() -> None:
+    """In every workload and regime, for rates and for times; intervals contain the ratio."""
     found = contests({"fast": REPORT, "slow": _slower(REPORT, 2.0)}, "fast")
 
     assert found
@@ -102,8 +103,8 @@ def test_half_as_fast_is_half_of_the_baseline_and_half_of_its_promise() -> None:
             assert slow.normalised.value == pytest.approx(0.5)
 
 
-def test_what_memory_serves_is_set_beside_what_memory_serves() -> None:
-    """A regime is where the prediction says that memory is what serves the point."""
+def test_the_regime_depends_on_the_predicted_level() -> None:
+    """Points that memory serves are compared only with such points."""
     levels = {
         (p.key.workload, point.point.label): str(point.level)
         for p in REPORT.predictions
@@ -116,8 +117,8 @@ def test_what_memory_serves_is_set_beside_what_memory_serves() -> None:
             assert (contest.regime == BEYOND) is (level == "DRAM")
 
 
-def test_just_beyond_the_last_cache_speed_does_not_count() -> None:
-    """There a part of the data may still be in it, whatever the prediction says: an RX 7900 XT is fastest so."""
+def test_points_just_beyond_the_last_cache_are_not_the_best_points() -> None:
+    """A part of their data may still be in the cache, whatever is predicted: an RX 7900 XT is fastest there."""
     record = Path(__file__).parents[1] / "reports" / "published" / "rx_7900_xt_particles.yaml"
     report = open_report(record, load_database)
     last = max(cache.capacity_bytes for cache in report.device.caches)
@@ -139,11 +140,11 @@ def test_just_beyond_the_last_cache_speed_does_not_count() -> None:
 
 
 def _times_as_fast(contest: Contest, factor: float) -> tuple[Standing, ...]:
-    return tuple(s.model_copy(update={"to_baseline": Ratio(value=factor)}) for s in contest.standings)
+    return tuple(s.model_copy(update={"to_baseline": RatioEstimate(value=factor)}) for s in contest.standings)
 
 
-def test_a_machine_without_the_baseline_has_no_ratio() -> None:
-    """What the baseline lacks is shown and compared with nothing."""
+def test_workloads_that_the_baseline_lacks_have_no_ratio() -> None:
+    """Workloads that the baseline lacks are shown without a ratio."""
     lacking = REPORT.model_copy(update={"observations": REPORT.observations[:1]})
     found = contests({"all": REPORT, "few": lacking, "again": REPORT}, "few")
 
@@ -152,8 +153,8 @@ def test_a_machine_without_the_baseline_has_no_ratio() -> None:
     assert all(s.to_baseline is None and s.normalised is None for c in beyond for s in c.standings)
 
 
-def test_a_prediction_takes_part_with_what_it_promises() -> None:
-    """It attains nothing, and has no interval."""
+def test_a_predicted_machine_has_neither_efficiency_nor_interval() -> None:
+    """Its predicted values are compared with those that the others reach."""
     predicted = REPORT.model_copy(update={"observations": (), "measurements": (), "findings": (), "machine": None})
     comparison = compare({"here": REPORT, "there": predicted})
 
@@ -167,7 +168,7 @@ def test_a_prediction_takes_part_with_what_it_promises() -> None:
 
 
 def test_a_value_without_noise_has_no_interval() -> None:
-    """The ends of an interval that has no width are no statement about noise."""
+    """An interval of no width says nothing about noise."""
     points = [
         o.model_copy(
             update={"points": tuple(p.model_copy(update={"ci_low": p.value, "ci_high": p.value}) for p in o.points)}
@@ -181,8 +182,8 @@ def test_a_value_without_noise_has_no_interval() -> None:
     assert all(s.ci_low is None and s.ci_high is None for s in standings)
 
 
-def test_the_ratio_to_a_prediction_is_as_uncertain_as_both() -> None:
-    """Logarithms of half widths add up as squares; what is attained is as uncertain as what was observed."""
+def test_the_ratio_to_a_prediction_has_the_uncertainty_of_both() -> None:
+    """Half widths of logarithms add in quadrature; efficiency has the uncertainty of the observation alone."""
     spread = tuple(
         p.model_copy(update={"points": tuple(q.model_copy(update={"spread": 1.3}) for q in p.points)})
         for p in REPORT.predictions
@@ -213,8 +214,8 @@ def test_equal_conditions_are_not_listed_and_others_are() -> None:
     assert [machine.cautions for machine in compare({"a": REPORT, "b": quick}).machines] == [(), ("effort",)]
 
 
-def test_work_that_is_counted_otherwise_has_no_ratio() -> None:
-    """The ratio would be one of words; what each keeps of its own promise remains."""
+def test_work_that_is_counted_differently_has_no_ratio() -> None:
+    """The ratio would compare different units; each machine keeps its efficiency."""
     name = REPORT.observations[0].key.workload
     info = REPORT.workloads[name].model_copy(update={"counting": "bytes read twice"})
     other = REPORT.model_copy(update={"workloads": {**REPORT.workloads, name: info}})
@@ -225,26 +226,26 @@ def test_work_that_is_counted_otherwise_has_no_ratio() -> None:
 
     refused = [contest for contest in found if contest.refused]
     assert {contest.workload for contest in refused} == {name}
-    assert refused[0].refused == "work is counted otherwise on a than on b"
+    assert refused[0].refused.startswith("a and b ")
     assert all(contest.standings[1].to_baseline is None for contest in refused)
     assert any(contest.standings[1].normalised for contest in refused)
     assert all(contest.standings[1].to_baseline for contest in found if contest not in refused)
 
 
-def test_some_workloads_may_be_compared_alone() -> None:
-    """As if no others had been run; without any in common there is nothing to compare."""
+def test_a_comparison_can_be_limited_to_some_workloads() -> None:
+    """As if no others had been run; without any in common it is refused."""
     names = [o.key.workload for o in REPORT.observations]
     chosen = reduced(REPORT, names[:1])
 
     assert {contest.workload for contest in compare_runs({"a": chosen, "b": reduced(REPORT)}).contests} == {names[0]}
-    assert {mark.workload for mark in chosen.marks} == {names[0]}
+    assert {landmark.workload for landmark in chosen.landmarks} == {names[0]}
     assert {name.rpartition("/")[0] for name in chosen.samples} == {names[0]}
     with pytest.raises(InputError, match=r"nothing to compare: no two of a, b have a workload in common"):
         compare_runs({"a": chosen, "b": reduced(REPORT, names[-1:])})
 
 
-def test_what_is_published_has_the_date_of_its_publication() -> None:
-    """Not that of today, on which it was read."""
+def test_published_values_have_the_date_of_their_publication() -> None:
+    """Not the date on which the record was read."""
     publication = Publication(title="t", citation="c", url="https://example.org", date="2020-09")
     published = REPORT.model_copy(update={"publication": publication})
 
@@ -252,7 +253,7 @@ def test_what_is_published_has_the_date_of_its_publication() -> None:
 
 
 def test_runs_of_one_machine_are_of_one_device() -> None:
-    """Their conditions stand together, the first gives the standings, and runs of two devices are refused."""
+    """Their conditions are merged, standings come from the first, and runs of two devices are refused."""
     quick = REPORT.model_copy(update={"settings": REPORT.settings.model_copy(update={"quick": True})})
     comparison = compare({"a": (_slower(REPORT, 2.0), quick), "b": REPORT}, baseline="b")
 
@@ -265,10 +266,10 @@ def test_runs_of_one_machine_are_of_one_device() -> None:
 
 
 def test_one_machine_is_no_comparison_and_the_baseline_must_be_there() -> None:
-    """Each in a sentence."""
-    with pytest.raises(InputError, match=r"needs two machines"):
+    """Each error is one sentence."""
+    with pytest.raises(InputError, match=r"at least two machines"):
         compare({"a": REPORT})
-    with pytest.raises(InputError, match=r"there is no 'c' here; it is one of a, b"):
+    with pytest.raises(InputError, match=r"'c'; choose one of a, b"):
         compare({"a": REPORT, "b": REPORT}, baseline="c")
 
 
@@ -277,7 +278,7 @@ SWEEPS = 33
 
 
 def _usual(_: int) -> float:
-    """The variation between runs that is assumed of single runs."""
+    """The variation that is assumed between single runs."""
     return 0.01
 
 
@@ -291,7 +292,7 @@ def _equal(_: int) -> float:
 
 
 def _run(rng: np.random.Generator, factor: Spread = _equal, between: Spread = _usual, sweeps: int = SWEEPS) -> Report:
-    """A run of so many sweeps of eight points; each sweep as a whole is off by *between*, each sample by 1 %."""
+    """A run of *sweeps* of eight points; each sweep as a whole deviates by *between*, each sample by 1 %."""
     measurements = []
     for number in range(sweeps):
         offset = factor(number) * np.exp(rng.normal(0, between(number)))
@@ -354,7 +355,7 @@ def _curve(name: str, times: list[float]) -> Measurement:
 
 
 def test_runs_recorded_on_one_h200_do_not_differ() -> None:
-    """In none of six pairs, one by one and two by two; a twentieth slower, each does."""
+    """In none of six pairs of single runs, nor in a pair of two runs each; 5 % slower runs all differ."""
     runs = _recorded()
 
     assert [_significant((one,), (other,)) for one, other in combinations(runs, 2)] == [{}] * 6
@@ -375,8 +376,8 @@ def test_runs_recorded_on_one_h200_do_not_differ() -> None:
         assert len(found) > SWEEPS / 2
 
 
-def test_two_sweeps_that_lose_a_tenth_are_found() -> None:
-    """Of 33, by single runs; they are regressions of more than 5 % but not of more than 20 %."""
+def test_two_sweeps_that_are_12_percent_slower_are_found() -> None:
+    """Of 33, in single runs; they are regressions of more than 5 % but not of more than 20 %."""
     rng = np.random.default_rng(1)
     slow = (7, 21)
     reports = {"before": _runs(rng, 1), "after": _runs(rng, 1, lambda n: 1 / 0.88 if n in slow else 1.0)}
@@ -393,10 +394,15 @@ def test_two_sweeps_that_lose_a_tenth_are_found() -> None:
     ("speed", "significant", "listed"),
     [(0.949, True, True), (0.95, True, False), (1.2, True, False), (0.5, False, False)],
 )
-def test_a_regression_is_significant_and_of_more_than_its_limit(speed: float, significant: bool, listed: bool) -> None:
+def test_a_regression_is_significant_and_exceeds_the_limit(speed: float, significant: bool, listed: bool) -> None:
     """Five percent slower is not more than five percent slower."""
     difference = Difference(
-        machine="a", sweep="memory/copy/size", points=9, speed=Ratio(value=speed), p_value=0.0, significant=significant
+        machine="a",
+        sweep="memory/copy/size",
+        points=9,
+        speed=RatioEstimate(value=speed),
+        p_value=0.0,
+        significant=significant,
     )
 
     assert regressions([difference], 5) == ((difference,) if listed else ())
@@ -405,22 +411,22 @@ def test_a_regression_is_significant_and_of_more_than_its_limit(speed: float, si
 @pytest.mark.parametrize("runs", [1, 2, 5])
 @pytest.mark.parametrize("between", [_usual, _h200])
 def test_at_most_one_pair_of_equal_machines_in_twenty_differs(runs: int, between: Spread) -> None:
-    """In any of 33 sweeps, over all 45 pairs of ten; intervals include the truth at least as often as they claim."""
+    """In any of 33 sweeps, over all 45 pairs of ten machines; 95 % intervals contain the truth as often."""
     rng = np.random.default_rng(2)
-    wrong, held = 0, []
+    wrong, contained = 0, []
     for a, b in combinations([_runs(rng, runs, between=between) for _ in range(10)], 2):
         tested = differences({"a": a, "b": b}, "a")
         found = (*tested.overall, *tested.differences)
         wrong += any(d.significant for d in found)
-        held += [(d.speed.ci_low or 0) <= 1 <= (d.speed.ci_high or 0) for d in found]
+        contained += [(d.speed.ci_low or 0) <= 1 <= (d.speed.ci_high or 0) for d in found]
 
     assert wrong <= 2
-    assert np.mean(held) >= 0.94
+    assert np.mean(contained) >= 0.94
 
 
 @pytest.mark.parametrize("between", [_usual, _h200])
-def test_a_device_that_is_slower_by_a_twentieth_is_detected(between: Spread) -> None:
-    """By single runs, in 19 of 20 trials at least."""
+def test_a_device_that_is_5_percent_slower_is_detected(between: Spread) -> None:
+    """In single runs, in at least 19 of 20 trials."""
     rng = np.random.default_rng(3)
     found = [_significant(_runs(rng, 1, between=between), _runs(rng, 1, lambda _: 1.05, between)) for _ in range(40)]
 
@@ -428,7 +434,7 @@ def test_a_device_that_is_slower_by_a_twentieth_is_detected(between: Spread) -> 
 
 
 def test_several_runs_show_what_one_run_cannot() -> None:
-    """A single sweep that loses a twentieth; four runs each detect it, single runs hardly ever."""
+    """Four runs of each machine detect one sweep that is 5 % slower; single runs hardly ever do."""
     rng = np.random.default_rng(4)
 
     def one(number: int) -> float:
@@ -443,7 +449,7 @@ def test_several_runs_show_what_one_run_cannot() -> None:
 
 
 def test_a_sweep_that_varies_more_than_others_needs_a_larger_difference() -> None:
-    """Seven percent are significant in a sweep whose runs agree, and not in one whose runs vary by 5 %."""
+    """7 % is significant in a sweep whose runs agree, and not in one whose runs vary by 5 %."""
     rng = np.random.default_rng(5)
 
     def between(number: int) -> float:
@@ -461,7 +467,7 @@ def test_a_sweep_that_varies_more_than_others_needs_a_larger_difference() -> Non
 @pytest.mark.parametrize(("spread", "expected"), [(0.0, 0.01), (0.01, 0.011), (0.03, 0.03)])
 @pytest.mark.parametrize("runs", [1, 5])
 def test_the_typical_variation_between_runs_is_found(runs: int, spread: float, expected: float) -> None:
-    """That of one run, not of a difference of two; 1 % at least."""
+    """For one run, not for a difference of two; at least 1 %."""
     rng = np.random.default_rng(6)
     found = [_variation(rng, lambda _: spread, runs) for _ in range(10)]
 
@@ -469,7 +475,7 @@ def test_the_typical_variation_between_runs_is_found(runs: int, spread: float, e
 
 
 def test_differences_below_the_minimum_effect_are_not_significant() -> None:
-    """However well they are known; the limit is the user's."""
+    """However precise they are; the user sets the limit."""
     rng = np.random.default_rng(7)
 
     def quiet(_: int) -> float:
@@ -503,7 +509,7 @@ def test_a_machine_that_is_slower_in_all_sweeps_makes_no_other_machine_differ() 
 
 
 def test_a_run_may_lack_a_sweep_and_points() -> None:
-    """What all its other runs have is compared."""
+    """The points that all runs have are compared."""
     rng = np.random.default_rng(9)
     full, lacking = _runs(rng, 2)
     first, second, *others = lacking.measurements
@@ -535,7 +541,7 @@ def _with_points(run: Report, chosen: slice) -> Report:
     ],
 )
 def test_runs_must_share_three_points_of_a_sweep_or_all(one: slice, other: slice, compared: bool) -> None:
-    """Two of five points may be those that vary most; of a sweep of two points both are enough."""
+    """Two of five points may be the two that vary most; of a sweep of two points both are enough."""
     first, second = _runs(np.random.default_rng(10), 2)
     found = differences({"a": [_with_points(first, one)], "b": [_with_points(second, other)]}, "a").differences
 
@@ -543,7 +549,7 @@ def test_runs_must_share_three_points_of_a_sweep_or_all(one: slice, other: slice
 
 
 def test_sweeps_of_two_points_are_judged_by_the_noise_of_their_samples() -> None:
-    """Two points have no scatter that could show how well their median is known."""
+    """The scatter of two points does not show how precisely their median is known."""
     rng = np.random.default_rng(11)
     base, machine = (_with_points(_run(rng, factor), slice(2)) for factor in (_equal, lambda _: 1.3))
     found = differences({"a": [base], "b": [machine]}, "a").differences
@@ -552,8 +558,8 @@ def test_sweeps_of_two_points_are_judged_by_the_noise_of_their_samples() -> None
     assert all(d.speed.ci_high and d.speed.ci_high < 1 for d in found)
 
 
-def test_single_runs_of_few_sweeps_are_taken_to_vary_as_assumed() -> None:
-    """By 1 %: seven sweeps are too few to show it, and a difference of a fifth is significant in each."""
+def test_single_runs_of_few_sweeps_have_the_assumed_variation() -> None:
+    """1 %, since seven sweeps are too few to estimate it; a difference of 20 % is significant in each."""
     rng = np.random.default_rng(12)
     reports = {"a": _runs(rng, 1, sweeps=7), "b": _runs(rng, 1, lambda _: 1.2, sweeps=7)}
     tested = differences(reports, "a")
@@ -562,8 +568,8 @@ def test_single_runs_of_few_sweeps_are_taken_to_vary_as_assumed() -> None:
     assert [d.significant for d in tested.differences] == [True] * 7
 
 
-def test_dispatches_that_do_more_work_are_not_slower_for_that() -> None:
-    """Versions differ in how often a kernel repeats its work; what counts is time for work."""
+def test_dispatches_that_do_more_work_are_not_slower() -> None:
+    """Versions repeat a kernel's work different numbers of times: the time per unit of work counts."""
     rng = np.random.default_rng(6)
     base = _run(rng)
     twice = tuple(
@@ -588,7 +594,7 @@ def test_dispatches_that_do_more_work_are_not_slower_for_that() -> None:
 
 
 def test_other_devices_are_not_tested_for_differences() -> None:
-    """A run on another device differs anyway."""
+    """Runs on different devices are expected to differ."""
     rng = np.random.default_rng(3)
     one = _run(rng)
     other = one.model_copy(update={"device": one.device.model_copy(update={"name": "Another"})})
@@ -599,7 +605,7 @@ def test_other_devices_are_not_tested_for_differences() -> None:
 @settings(max_examples=15, deadline=None)
 @given(st.floats(0.2, 5.0))
 def test_a_whole_run_that_is_slower_shows_in_all_its_sweeps(factor: float) -> None:
-    """The median of all sweeps says by how much, whatever else the test makes of it."""
+    """The median of all sweeps is the factor, significant or not."""
     rng = np.random.default_rng(4)
     tested = differences({"a": [_run(rng, sweeps=10)], "b": [_run(rng, lambda _: factor, sweeps=10)]}, "a")
     (whole,) = tested.overall
@@ -611,12 +617,13 @@ def test_a_whole_run_that_is_slower_shows_in_all_its_sweeps(factor: float) -> No
 
 
 @pytest.mark.parametrize("name", ["nvidia-h200", "pocl-xeon-2-cores"])
-def test_what_is_read_of_a_file_is_what_a_comparison_takes_of_the_whole(name: str) -> None:
-    """In a fraction of the time."""
-    path = Path(__file__).parents[1] / "reports" / name
-    read = read_excerpt(path)
+def test_the_excerpt_has_all_that_a_comparison_takes_from_the_report(name: str, tmp_path: Path) -> None:
+    """Of a report in the current format."""
+    report = load_report(Path(__file__).parents[1] / "reports" / name)
+    save_report(report, tmp_path / "report.json")
+    read = read_excerpt(tmp_path)
     assert read is not None
-    part, whole = reduced(read), reduced(load_report(path))
+    part, whole = reduced(read), reduced(report)
 
     assert replace(part, samples={}) == replace(whole, samples={})
     assert list(part.samples) == list(whole.samples)
@@ -626,25 +633,25 @@ def test_what_is_read_of_a_file_is_what_a_comparison_takes_of_the_whole(name: st
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
-        (('"schema_version": 1', '"schema_version": 999'), "made by a newer gpureport"),
-        (('"schema_version": 1', '"schema_version": "x"'), "schema_version is 'x'"),
+        ((CURRENT, '"schema_version": 999'), "made by a newer gpureport"),
+        ((CURRENT, '"schema_version": "x"'), "schema_version is 'x'"),
         (('"status": "complete"', '"status": "failed"'), "its run failed and measured nothing"),
         (('"created_at": "', '"created_at": 1, "x": "'), "created_at is wrong: it must be text"),
         (('"name": "', '"name": "\\ud800'), ""),
     ],
 )
-def test_what_is_wrong_with_a_file_is_said_as_ever(change: tuple[str, str], told: str, tmp_path: Path) -> None:
-    """The short way is for reports that are right."""
+def test_the_full_reader_explains_errors_in_a_file(change: tuple[str, str], message: str, tmp_path: Path) -> None:
+    """The excerpt is only read from reports without errors."""
     save_report(REPORT, tmp_path / "report.json")
     text = (tmp_path / "report.json").read_text()
     (tmp_path / "report.json").write_text(text.replace(*change, 1))
 
     assert read_excerpt(tmp_path) is None
-    if told:
-        with pytest.raises(InputError, match=told):
+    if message:
+        with pytest.raises(InputError, match=message):
             open_machine(str(tmp_path), load_database(), ())
-    else:  # half a character, which is replaced
+    else:  # an unpaired surrogate, which is replaced
         (run,) = open_machine(str(tmp_path), load_database(), ())
         assert run.device == f"\ufffd{REPORT.device.name}"

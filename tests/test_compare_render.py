@@ -15,7 +15,7 @@ from gpureport.compare.records import (
     Difference,
     Entrant,
     Landmark,
-    Ratio,
+    RatioEstimate,
     Standing,
 )
 from gpureport.compare.standings import BEYOND, WITHIN
@@ -91,8 +91,8 @@ def _contest(workload: str, regime: str, names: list[str]) -> Contest:
     standings = []
     for number, name in enumerate(names):
         value = 0.9**number
-        ratio = Ratio(value=value, ci_low=value / 1.01, ci_high=value * 1.01)
-        share = Ratio(value=0.93) if number % 3 != 2 else None
+        ratio = RatioEstimate(value=value, ci_low=value / 1.01, ci_high=value * 1.01)
+        share = RatioEstimate(value=0.93) if number % 3 != 2 else None
         standings.append(
             Standing(
                 machine=name,
@@ -103,7 +103,7 @@ def _contest(workload: str, regime: str, names: list[str]) -> Contest:
                 predicted_peak=1e12 * value / 0.93,
                 efficiency=share,
                 to_baseline=ratio,
-                normalised=Ratio(value=1.0) if share else None,
+                normalised=RatioEstimate(value=1.0) if share else None,
             )
         )
     return Contest(workload=workload, regime=regime, metric=RATE, standings=tuple(standings))
@@ -128,7 +128,7 @@ def _landmark(workload: str, name: str, number: int) -> Landmark:
 
 def _difference(machine: str, number: int) -> Difference:
     speed = (0.5, 0.9)[number % 2] if number < 2 else 1 + 0.001 * (number % 7 - 3)
-    ratio = Ratio(value=speed, ci_low=0.97 * speed, ci_high=1.03 * speed)
+    ratio = RatioEstimate(value=speed, ci_low=0.97 * speed, ci_high=1.03 * speed)
     return Difference(
         machine=machine,
         sweep=f"memory/read/{number}",
@@ -330,4 +330,4 @@ def test_a_map_has_no_empty_columns() -> None:
 )
 def test_an_interval_is_written_with_the_digits_that_it_has(factor: float, text: str) -> None:
     """None finer than a tenth of a percent."""
-    assert ratio_text(Ratio(value=2.0, ci_low=2 / factor, ci_high=2 * factor)) == text
+    assert ratio_text(RatioEstimate(value=2.0, ci_low=2 / factor, ci_high=2 * factor)) == text

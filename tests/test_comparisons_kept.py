@@ -1,4 +1,4 @@
-"""The comparisons kept in the repository: today's code reads them, and they say what their reports say."""
+"""The comparisons in the repository: the current code reads them, and their results are as expected."""
 
 from pathlib import Path
 
@@ -16,8 +16,8 @@ def _read(name: str) -> Comparison:
 
 
 @pytest.mark.parametrize("folder", KEPT, ids=lambda folder: folder.name)
-def test_it_is_read_and_has_its_document(folder: Path) -> None:
-    """It names no folder of the machine that made it, is listed and can be renewed."""
+def test_it_can_be_read_and_has_a_document(folder: Path) -> None:
+    """It contains no absolute path, is listed in the README and can be renewed."""
     comparison = _read(folder.name)
 
     assert list(sentences(comparison))
@@ -27,8 +27,8 @@ def test_it_is_read_and_has_its_document(folder: Path) -> None:
     assert f"renew {folder.name} " in (FOLDER.parents[1] / "scripts" / "renew_comparisons").read_text()
 
 
-def test_published_cards_are_slower_than_an_h200_at_what_was_published_alone() -> None:
-    """Of the Game of Life all, with what each keeps of its promise."""
+def test_published_gpus_are_slower_than_an_h200() -> None:
+    """Only the published family is compared, and each machine has its efficiency."""
     comparison = _read("game-of-life-h200-a40-rtx-2070")
 
     assert {contest.workload.partition("/")[0] for contest in comparison.contests} == {"game_of_life"}

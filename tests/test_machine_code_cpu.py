@@ -1,4 +1,4 @@
-"""A processor's code: instructions as capstone prints them, loops, whole functions from ELF files."""
+"""CPU code: instructions as capstone prints them, loops, whole functions from ELF files."""
 # ruff: noqa: D103 - the names of the tests say what they check
 
 import pytest
@@ -9,7 +9,7 @@ from gpureport.machine_code.instructions import Decoder, Instruction
 from tests.elf_files import AARCH64, STUBS_ADDRESS, TEXT_ADDRESS, X86_64, elf
 
 Expected = tuple[str, tuple[int, ...], tuple[int, ...], int]
-"""Class, widths of loads and of stores, how many of these are a vector's."""
+"""Class, widths of loads and of stores, number of vector accesses."""
 
 X86: dict[tuple[str, str], Expected] = {
     ("mov", "rax, qword ptr [rdi + 8]"): ("move", (8,), (), 0),
@@ -106,7 +106,7 @@ def test_control(decode: Decoder, mnemonic: str, operands: str, kind: str, targe
     assert decode(0x1000, mnemonic, operands) == Instruction(0x1000, kind, target=target, falls=falls)
 
 
-def test_calls_say_whom() -> None:
+def test_calls_have_the_address_of_the_callee() -> None:
     assert x86.decode(0, "call", "0x1040") == Instruction(0, "call", callee=0x1040)
     assert aarch64.decode(0, "bl", "#0x1040") == Instruction(0, "call", callee=0x1040)
 
@@ -137,7 +137,7 @@ def test_loops_are_found() -> None:
     assert inner(None, 0, None, None, 2) == [[0, 1], [2, 3, 4]]
 
 
-def test_of_nested_loops_the_inner_ones_are_found() -> None:
+def test_inner_loops_of_nested_loops_are_found() -> None:
     assert inner(None, None, 1, None, 0) == [[1, 2]]
     assert inner(None, None, 1, None, None, 4, 0) == [[1, 2], [4, 5]]
 
@@ -186,7 +186,7 @@ def test_the_function_of_the_work_group_is_read() -> None:
     assert (made.loops, made.vectorised, made.vector_loops, made.scalar_loops) == (True, True, 1, 0)
 
 
-def test_functions_that_are_called_are_read_too() -> None:
+def test_called_functions_are_read() -> None:
     # call the function 6 bytes on; ret
     library = elf(X86_64, {"_pocl_kernel_copy_workgroup": bytes.fromhex("e801000000 c3"), "copy": X86_COPY})
     made = machine_code.code(library, "copy")
@@ -203,7 +203,7 @@ def test_stubs_lead_to_functions() -> None:
     assert made.counts == {"branch": 1, "call": 1, "exit": 2, "int": 3, "vector move": 2}
 
 
-def test_functions_that_are_not_there_are_named_if_they_can_be() -> None:
+def test_functions_outside_the_library_are_listed() -> None:
     library = elf(X86_64, {"_pocl_kernel_copy_workgroup": bytes.fromhex("e800100000 ffd0 c3")})
     made = machine_code.code(library, "copy")
     assert made is not None
@@ -218,6 +218,6 @@ def test_aarch64_functions_are_read() -> None:
     assert (made.global_loads, made.global_stores, made.vectorised) == ({16: 1}, {16: 1}, True)
 
 
-def test_other_processors_and_other_kernels_are_not_read() -> None:
+def test_unknown_instruction_sets_and_missing_kernels_are_not_read() -> None:
     assert machine_code.code(elf(243, {"copy": X86_COPY}), "copy") is None
     assert machine_code.code(elf(X86_64, {"copy": X86_COPY}), "step") is None

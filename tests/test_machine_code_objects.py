@@ -1,4 +1,4 @@
-"""What the binaries of AMD and Intel GPUs tell of their kernels."""
+"""Resource usage of kernels in the binaries of AMD and Intel GPUs."""
 # ruff: noqa: D103 - the names of the tests say what they check
 
 import msgpack
@@ -55,13 +55,13 @@ def test_amd_metadata() -> None:
     assert machine_code.usage(b"a bundle's header" + AMD + INTEL, "step") == expected
 
 
-def test_amd_code_is_not_taken_for_a_processors() -> None:
+def test_amd_code_is_not_read_as_cpu_code() -> None:
     assert machine_code.code(AMD, "step") is None
 
 
 def test_intel_zebin() -> None:
-    told = machine_code.usage(INTEL, "step")
-    assert told == Usage("code object", local_memory_bytes=4096, spill_bytes=16, wave_size=16)
+    step = machine_code.usage(INTEL, "step")
+    assert step == Usage("code object", local_memory_bytes=4096, spill_bytes=16, wave_size=16)
     lean = machine_code.usage(INTEL, "lean")
     assert lean == Usage("code object", local_memory_bytes=0, spill_bytes=0, wave_size=32)
 
@@ -80,10 +80,10 @@ def test_intel_zebin() -> None:
         elf(INTEL_GT, ze_info=b"kernels: {step: 1}"),
     ],
 )
-def test_what_is_damaged_tells_nothing(binary: bytes) -> None:
+def test_damaged_binaries_have_no_usage(binary: bytes) -> None:
     assert machine_code.usage(binary, "step") is None
 
 
-def test_kernels_that_are_not_there_tell_nothing() -> None:
+def test_missing_kernels_have_no_usage() -> None:
     assert machine_code.usage(AMD, "absent") is None
     assert machine_code.usage(INTEL, "absent") is None

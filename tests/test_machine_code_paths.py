@@ -1,4 +1,4 @@
-"""Bytes that the ways through a function move, on graphs small enough to count by hand."""
+"""Bytes that execution paths through a function move, on graphs small enough to count by hand."""
 
 import pytest
 
@@ -25,7 +25,7 @@ def bytes_of(body: str) -> tuple[tuple[int, int] | None, tuple[int, int] | None]
     ("body", "loads", "stores"),
     [
         (f"{LOAD} {STORE}", (4, 4), (4, 4)),
-        (f"{GUARD} {LOAD} {STORE}", (4, 4), (4, 4)),  # who is beyond the data's end does nothing, and does not count
+        (f"{GUARD} {LOAD} {STORE}", (4, 4), (4, 4)),  # the path beyond the end of the data does not count
         (f"{LOAD} {GUARD} {STORE}", (4, 4), (0, 4)),
         (f"{LOAD} @!%p1 {STORE}", (4, 4), (0, 4)),
         (f"@%p2 ret; {LOAD} {STORE}", (4, 4), (4, 4)),
@@ -41,16 +41,16 @@ def bytes_of(body: str) -> tuple[tuple[int, int] | None, tuple[int, int] | None]
     ],
 )
 def test_least_and_most(body: str, loads: tuple[int, int] | None, stores: tuple[int, int] | None) -> None:
-    """Of two copies one counts; what is predicated or jumped over may count; loops only if they access nothing."""
+    """One of two copies counts; predicated and skipped accesses may count; loops must not access memory."""
     assert bytes_of(body) == (loads, stores)
 
 
-def test_many_branches_are_no_deep_recursion() -> None:
+def test_many_branches_need_no_deep_recursion() -> None:
     """Unrolled code has thousands of blocks."""
     body = " ".join(f"@%p{n} bra L{n}; {LOAD} L{n}: add.u32 %r1, %r1, %r1;" for n in range(3000))
     assert bytes_of(f"{STORE} {body}") == ((0, 12_000), (4, 4))
 
 
 def test_a_function_without_code_moves_nothing() -> None:
-    """Nor does it fail."""
+    """It has one path, the idle one."""
     assert moved([]) == Moved((0, 0), (0, 0), idle=True)

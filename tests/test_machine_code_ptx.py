@@ -1,4 +1,4 @@
-"""PTX as NVIDIA's compiler writes it: what is counted, at which width, in which kernel."""
+"""PTX as NVIDIA's compiler writes it: counts of instructions, widths of accesses, kernels."""
 # ruff: noqa: D103 - the names of the tests say what they check
 
 import pytest
@@ -152,7 +152,7 @@ def test_only_branches_back_make_loops() -> None:
     assert (loop.counts["local load"], loop.counts["local store"], loop.global_loads) == (1, 1, {})
 
 
-def test_called_functions_are_named_and_not_counted() -> None:
+def test_called_functions_are_listed_and_not_counted() -> None:
     code = ptx.read(MODULE, "calls")
     assert code is not None
     assert code.calls == ("helper",)
@@ -187,7 +187,7 @@ def test_inline_assembly_in_one_line_is_read() -> None:
     assert code.counts == {"compare": 1, "exit": 1, "vote": 1}
 
 
-def test_a_kernel_that_is_not_there_has_no_code() -> None:
+def test_a_missing_kernel_has_no_code() -> None:
     assert ptx.read(MODULE, "helper") is None
     assert ptx.read(MODULE, "ste") is None
     assert machine_code.code(MODULE.encode(), "step") == ptx.read(MODULE, "step")

@@ -150,5 +150,5 @@ def test_mistakes_are_sentences() -> None:
         gpureport.compare(["nowhere", "RTX 4090"])
     with pytest.raises(InputError, match=r"no workload is called 'nothing'"):
         gpureport.predict("RTX 4090", workloads=["nothing"])
-    with pytest.raises(InputError, match=r"two machines at least"):
+    with pytest.raises(InputError, match=r"at least two machines"):
         gpureport.compare([ReportFrames(REPORT)])

@@ -1,4 +1,4 @@
-"""Figures: the same text for the same report, safe to stand in a page, and sensible at the edges."""
+"""Figures: deterministic, safe in a page, and correct in edge cases."""
 
 import re
 from base64 import b64encode
@@ -25,7 +25,7 @@ from gpureport.report.figures.canvas import Canvas, Ink, Pen
 from gpureport.report.figures.cases import case_figure, case_labels
 from gpureport.report.figures.essentials import essentials, essentials_figure
 from gpureport.report.figures.labels import quick
-from gpureport.report.figures.marks import Mark, draw_marks, feature_marks, place
+from gpureport.report.figures.marks import FeatureMark, draw_marks, feature_marks, place
 from gpureport.report.figures.overview import MOST_ROWS, overview_figure, overview_rows
 from gpureport.report.figures.panels import Panel, Scale, in_figures, value_scale
 from gpureport.report.figures.roofline import legend_text, look, roofline_dots, roofline_figure
@@ -104,8 +104,8 @@ def test_figures_are_deterministic(report: Report, size_curve: Curve) -> None:
     )
 
 
-def test_figures_do_not_meddle_with_the_page(report: Report, shape_curve: Curve) -> None:
-    """No style rules, no ids and so no references, the page's own font."""
+def test_figures_do_not_affect_the_page(report: Report, shape_curve: Curve) -> None:
+    """They have no style rules, ids or references, and use the page's font."""
     dots = roofline_dots(curves(report), report.device)
     one, two = roofline_figure(dots, report.device), shape_figure([shape_curve], ["naive"])
     ids = re.findall(r"\bid=|href=|url\(", one + two)
@@ -118,13 +118,12 @@ def test_figures_do_not_meddle_with_the_page(report: Report, shape_curve: Curve)
 
 
 def test_a_figure_shows_both_predictions_and_the_observation(size_curve: Curve) -> None:
-    """What binds, and marks with their values."""
+    """With bottlenecks, and marks with their values."""
     found = texts(size_figure([size_curve], ["naive"]))
 
     assert {"naive", "launch", "DRAM"} <= set(found)
-    assert "L2 52 MiB" in found
-    assert "L2 38.5 MiB" in found
-    assert "full at 610 k" in found
+    assert {"L2 cliff 52 MiB", "L2 cliff 38.5 MiB"} <= set(found)
+    assert any(text.endswith(" 610 k") for text in found)
 
 
 @pytest.mark.parametrize("values", [[5e9], [1e9, 1e9], [1e9, 3e12], [1e-9, 2e9], [1e-3, 1e30]])
@@ -134,7 +133,7 @@ def test_curves_of_few_or_odd_points_are_drawn(values: list[float]) -> None:
 
 
 def test_untrusted_names_are_text() -> None:
-    """A label of mark-up, of another script, or with control characters is text, cut to its place."""
+    """Labels with mark-up, other scripts or control characters are text, cut to the available width."""
     for label in ("<script>x</script>", "設備" * 40, "a\x07\nb", "$\\frac{$"):
         svg = case_figure([observed_only([1e9, 2e9], label)], ["variant"])
 
@@ -142,7 +141,7 @@ def test_untrusted_names_are_text() -> None:
         assert shorten(label, 26) in texts(svg)
 
 
-def test_the_caption_is_what_a_reader_hears(size_curve: Curve) -> None:
+def test_the_caption_is_for_screen_readers(size_curve: Curve) -> None:
     """The caption is the figure's title, escaped."""
     svg = described(size_figure([size_curve], ["naive"]), 'L2 < "L3"')
     title = ET.fromstring(svg)[0]  # noqa: S314
@@ -152,7 +151,7 @@ def test_the_caption_is_what_a_reader_hears(size_curve: Curve) -> None:
 
 
 def test_features_are_placed_on_the_axis(size_curve: Curve) -> None:
-    """Bytes where x is bytes; work-items through the points; nothing outside the sweep."""
+    """Bytes if x is bytes; work-items by interpolation between points; nothing outside the sweep."""
     assert size_curve.specification is not None
     points = size_curve.specification.points
 
@@ -163,14 +162,14 @@ def test_features_are_placed_on_the_axis(size_curve: Curve) -> None:
     assert place(100, "B", points[:1]) is None
 
 
-def test_marks_run_from_departure_to_arrival(size_curve: Curve) -> None:
-    """A mark spans its positions, with the main one inside and its interval around it."""
+def test_marks_extend_from_onset_to_end(size_curve: Curve) -> None:
+    """A mark covers the transition range, with the main position and its interval inside."""
     assert size_curve.observation is not None
     taper, cliff = feature_marks(size_curve.observation.features, size_curve.observation.points)
 
     assert taper.shape == "up"
     assert cliff.start < cliff.low < cliff.main < cliff.high < cliff.end
-    assert cliff.text == "L2 38.5 MiB"
+    assert cliff.texts[0] == "L2 cliff 38.5 MiB"
 
 
 def test_work_items_are_written_as_powers(size_curve: Curve) -> None:
@@ -183,7 +182,7 @@ def test_work_items_are_written_as_powers(size_curve: Curve) -> None:
 
 
 def test_curves_of_one_kind_share_a_figure() -> None:
-    """Many panels take several figures, of about as many panels each."""
+    """Many panels are divided evenly into several figures."""
     found = [curve for curve in curves(many_variants(2, 4)) if kind_of(curve) == "sizes"]
 
     assert len(pictures(found[:MOST_PANELS])) == 1
@@ -193,13 +192,13 @@ def test_curves_of_one_kind_share_a_figure() -> None:
     assert second.caption.startswith("Of the cliffs and tapers 0 of 8 agree with their predictions.")
 
 
-def test_marks_of_a_roofline_are_told_apart() -> None:
-    """As many as there are pairs of a colour and a shape."""
+def test_marks_of_a_roofline_are_distinct() -> None:
+    """Up to the number of pairs of a colour and a shape."""
     assert len({look(number) for number in range(49)}) == 49
 
 
-def test_what_looks_alike_is_one_element() -> None:
-    """The page's elements do not grow with the points: layout engines take them one by one."""
+def test_shapes_of_one_style_are_one_element() -> None:
+    """The number of elements does not grow with the points: layout engines process each of them."""
     many = curves(many_variants(1, 6))
     one, six = (size_figure([c for c in many if kind_of(c) == "sizes"][:n], list("abcdef")[:n]) for n in (1, 6))
 
@@ -207,15 +206,15 @@ def test_what_looks_alike_is_one_element() -> None:
 
 
 def test_intervals_stay_within_the_axes(size_curve: Curve) -> None:
-    """Nothing is cut off at the top."""
+    """The top of an interval is not cut off."""
     assert size_curve.observation is not None
     widest = max(point.ci_high for point in size_curve.observation.points)
 
     assert value_scale(heights(size_curve), "B/s").high > widest
 
 
-def test_a_kind_of_sweep_has_its_figure() -> None:
-    """Maps for two dimensions, curves for one, bars for cases and odd shapes, traces for frames."""
+def test_each_kind_of_sweep_has_its_figure() -> None:
+    """Maps for two dimensions, curves for one, bars for cases and other shapes, traces for frames."""
     kinds = {curve.key.sweep: kind_of(curve) for curve in curves(many_variants(2, 1))}
     assert kinds == {"size": "sizes", "work_group": "shapes", "rates": "cases", "frames": "traces"}
 
@@ -245,7 +244,7 @@ def with_shapes(shapes: list[tuple[int, int]]) -> Curve:
 
 
 def test_maps_show_shares_of_the_best() -> None:
-    """1 for the best shape; a time is turned round."""
+    """1 for the best shape; for times the inverse."""
     curve = with_shapes([(32, 1), (16, 2), (8, 4)])
 
     assert rated(curve) == {(32, 1): pytest.approx(1 / 3), (16, 2): pytest.approx(2 / 3), (8, 4): 1.0}
@@ -254,7 +253,7 @@ def test_maps_show_shares_of_the_best() -> None:
 
 
 def test_cases_keep_the_order_of_the_sweep() -> None:
-    """From top to bottom as measured, not as ranked."""
+    """From top to bottom, not sorted by value."""
     curve = next(c for c in curves(many_variants(1, 1)) if c.key.sweep == "rates")
 
     assert case_labels(curve) == [f"case {i}" for i in range(12)]
@@ -263,8 +262,8 @@ def test_cases_keep_the_order_of_the_sweep() -> None:
 
 @pytest.mark.parametrize("high", [3e8, 8.7e8, 3.35e11, 1.6e12, 9.9e14])
 @pytest.mark.parametrize("span", [1.5, 19, 25, 77, 300, 1e4])
-def test_ticks_of_cases_do_not_run_into_each_other(high: float, span: float) -> None:
-    """Nor do they where the unit is long, and two panels stand side by side."""
+def test_ticks_of_cases_do_not_overlap(high: float, span: float) -> None:
+    """Even with a long unit and two panels side by side."""
     metric = Metric(kind="rate", unit="instruction", label="instruction rate")
     curve = replace(observed_only([high / span, high]), metric=metric)
     found = boxes(case_figure([curve, curve], ["rate", "sub_group_rate"]))
@@ -275,7 +274,7 @@ def test_ticks_of_cases_do_not_run_into_each_other(high: float, span: float) -> 
 
 
 def test_traces_keep_the_extremes() -> None:
-    """However many dispatches there are, a spike is drawn."""
+    """A spike is drawn, however many dispatches there are."""
     times = np.ones(5000)
     times[1234] = 7.0
     at, middle, least, most = binned(np.arange(5000.0), times)
@@ -285,7 +284,7 @@ def test_traces_keep_the_extremes() -> None:
 
 
 def test_a_trace_of_one_dispatch_is_drawn() -> None:
-    """And one whose time stamps are missing is laid end to end."""
+    """Without time stamps, dispatches follow each other without gaps."""
     curve = next(c for c in curves(many_variants(2, 1)) if c.key.sweep == "frames")
     assert curve.measurement is not None
     points = tuple(
@@ -300,7 +299,7 @@ def test_a_trace_of_one_dispatch_is_drawn() -> None:
 
 
 def test_a_trace_s_title_keeps_the_median() -> None:
-    """However long the name of the variant is, and however many stand side by side."""
+    """For long names of variants and several panels side by side."""
     trace = Trace("a variant with a name that is long: 7.86 M (480 MiB)", np.arange(3.0), np.full(3, 4.25e-6))
     titles = [text for text in texts(trace_figure([trace] * 6)) if text.startswith("a variant")]
 
@@ -309,7 +308,7 @@ def test_a_trace_s_title_keeps_the_median() -> None:
 
 
 def test_traces_have_axes_of_their_own() -> None:
-    """A short trace beside a long one fills its panel, and a slow first dispatch takes no axis below 0."""
+    """A short trace beside a long one uses its whole panel; a slow first dispatch does not extend the axis below 0."""
     times = np.ones(300)
     times[0] = 9.0
     short, long = (Trace("a", np.linspace(0, end, 300), times) for end in (0.1, 60.0))
@@ -323,8 +322,8 @@ def test_traces_have_axes_of_their_own() -> None:
     assert ratio_scale(np.array([0.1, 1.0])).low == 0.0
 
 
-def test_the_shared_axis_names_what_labels_have_in_common() -> None:
-    """Copy is no read; what shares no word is a rate."""
+def test_the_shared_axis_has_the_common_words_of_the_labels() -> None:
+    """Labels without a common word give ``rate``."""
     one = observed_only([1e9, 2e9])
     curves_of = {
         label: replace(one, metric=one.metric.model_copy(update={"label": label}))
@@ -336,8 +335,8 @@ def test_the_shared_axis_names_what_labels_have_in_common() -> None:
     assert value_label([one, curves_of["updates"]]) == "rate"
 
 
-def test_the_caption_of_traces_tells_of_a_clock_ramp() -> None:
-    """The first dispatch, the drift, and the clocks only where none ever changed."""
+def test_the_caption_of_traces_reports_a_clock_ramp() -> None:
+    """The first dispatch, the drift, and the clocks only if none ever changed."""
     ramp = Trace("a", np.arange(9.0), np.array([4.0, 2.0, 2.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]))
     even = Trace("b", np.arange(9.0), np.ones(9))
     clocks = [Clock(label=f"SM clock after {name}", clock_hz=1.98e9) for name in "ab"]
@@ -350,23 +349,24 @@ def test_the_caption_of_traces_tells_of_a_clock_ramp() -> None:
     assert all("ramp" not in trace_caption([even], known) for known in ((), clocks[:1], changed))
 
 
-def test_a_wide_mark_lies_on_no_text() -> None:
-    """The texts of a cliff and of a taper whose interval reaches over it stand to both sides of the two."""
+def test_a_wide_mark_overlaps_no_text() -> None:
+    """The texts of two overlapping marks are to the left and right of both; a shorter text replaces one too long."""
     canvas = Canvas(2.0)
     panel = Panel(
         canvas, 1.0, 0.5, 4.0, 1.0, Scale(0, 100, (), (), logarithmic=False), Scale(0, 1, (), (), logarithmic=False)
     )
-    cliff, taper = Mark(48, 50, 52, 49, 51, "L2 55 MiB", "down"), Mark(51, 52, 52, 40, 70, "full at 1 M", "up")
+    cliff = FeatureMark(48, 50, 52, 49, 51, ("cliff, longer than the panel " * 9, "cliff"), "down")
+    taper = FeatureMark(51, 52, 52, 40, 70, ("taper", ""), "up")
     draw_marks(panel, (cliff, taper), 1.6, "#112233")
 
     one, two = canvas.labels
-    assert (one.text, one.ha, two.text, two.ha) == ("L2 55 MiB", "right", "full at 1 M", "left")
+    assert (one.text, one.ha, two.text, two.ha) == ("cliff", "right", "taper", "left")
     assert one.place[0] < panel.across(40)
     assert two.place[0] > panel.across(70)
 
 
-def test_ticks_of_neighbours_keep_apart() -> None:
-    """A text under the right end of one panel ends where the panel does."""
+def test_ticks_of_neighbouring_panels_do_not_overlap() -> None:
+    """A text under the right end of a panel ends at the panel's edge."""
     canvas = Canvas(2.0)
     scale = Scale(0.0, 60.0, (0.0, 60.0), ("0", "60 ms"), logarithmic=False)
     left = Panel(canvas, 1.0, 0.5, 1.0, 1.0, scale, scale)
@@ -378,7 +378,7 @@ def test_ticks_of_neighbours_keep_apart() -> None:
 
 @given(st.integers(1, 60), st.integers(1, 12))
 def test_parts_are_even_and_complete(count: int, most: int) -> None:
-    """No figure has more panels than it may, none much fewer than another."""
+    """No figure exceeds the limit, and their numbers of panels differ by at most one."""
     parts = list(in_figures(range(count), most))
 
     assert [item for part in parts for item in part] == list(range(count))
@@ -386,7 +386,7 @@ def test_parts_are_even_and_complete(count: int, most: int) -> None:
     assert max(map(len, parts)) - min(map(len, parts)) <= 1
 
 
-def test_a_canvas_joins_what_looks_alike() -> None:
+def test_a_canvas_joins_shapes_of_one_style() -> None:
     """A line style and a shade are one element each, and dots are drawn."""
     canvas = Canvas(1.0)
     for x in range(5):
@@ -402,8 +402,8 @@ def test_a_canvas_joins_what_looks_alike() -> None:
     assert (label.text, label.attrib["font-weight"]) == ('a < "b"', "600")
 
 
-def test_texts_that_are_drawn_at_once_stand_where_they_stood() -> None:
-    """Word by word the same page as with WeasyPrint's own texts, which all its versions draw that are not known."""
+def test_quick_texts_are_in_the_same_places() -> None:
+    """The page is the same as with WeasyPrint's own texts, which untested versions of it draw."""
     canvas = Canvas(1.0)
     canvas.text((0.5, 0.7), "AVAVA 100 Gcell/s", ha="center", weight=600)
     canvas.text((0.3, 0.3), "")
@@ -430,8 +430,8 @@ def _written(svg: str) -> list[tuple[str, float, float]]:
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=30))
 @example([(0, 0), (1, 1), (7, 8)])
-def test_what_is_left_out_of_a_line_lay_on_it(points: list[tuple[float, float]]) -> None:
-    """Ends stay, corners stay in order, and whatever is gone lies within a hair of a line that is left."""
+def test_points_removed_from_a_line_are_on_it(points: list[tuple[float, float]]) -> None:
+    """Ends stay, corners keep their order, and removed points are close to the remaining line."""
     text = path([points], {}, closed=False)
     left = [(float(x), float(y)) for x, y in re.findall(r"([\d.]+) ([\d.]+)", text)]
     order = iter(points)
@@ -452,12 +452,12 @@ def _distance(point: tuple[float, float], start: tuple[float, float], end: tuple
 
 
 def test_a_straight_line_has_two_ends() -> None:
-    """However many points it was given by."""
+    """However many points define it."""
     assert path([[(x, 2 * x) for x in range(50)]], {}, closed=False) == '<path d="M0 0L49 98"/>'
 
 
-def test_a_canvas_lays_one_upon_another() -> None:
-    """What has a higher order covers what has a lower one, whenever it was drawn; texts cover all."""
+def test_a_canvas_draws_by_order() -> None:
+    """Shapes with a higher order are on top, independent of the sequence of calls; texts are on top of all."""
     canvas = Canvas(1.0)
     canvas.text((0, 0), "above all")
     canvas.segment((0, 0), (1, 1), Pen("#333333", 1, dashes=(4, 2), order=3))
@@ -472,8 +472,8 @@ def test_a_canvas_lays_one_upon_another() -> None:
 
 
 @pytest.mark.parametrize(("va", "y"), [("bottom", 36 - 2.1), ("center", 36 + 2.8), ("top", 36 + 7.6)])
-def test_text_stands_where_it_is_put(va: Any, y: float) -> None:
-    """Its edges by the height of capitals, and from below to above around its place."""
+def test_text_is_where_it_was_placed(va: Any, y: float) -> None:
+    """Horizontal by the height of capitals, and upright by rotation around its place."""
     canvas = Canvas(1.0)
     canvas.text((1, 0.5), "level", size_pt=10, ha="right", va=va)
     canvas.text((1, 0.5), "upright", size_pt=10, va=va, upright=True)
@@ -485,8 +485,8 @@ def test_text_stands_where_it_is_put(va: Any, y: float) -> None:
     assert upright.get("transform") == "rotate(-90 72 36)"
 
 
-def test_texts_stand_where_they_stood() -> None:
-    """Without anchors, as a PDF has them: level, upright, bold, escaped, and of characters that no font has."""
+def test_texts_without_anchors_are_in_the_same_places() -> None:
+    """Horizontal, upright, bold and escaped texts, and characters that no font has."""
     canvas = Canvas(1.0)
     canvas.text((1, 0.5), "starts")
     canvas.text((1, 0.4), 'a < "b" & c', ha="center")
@@ -501,7 +501,7 @@ def test_texts_stand_where_they_stood() -> None:
 
 
 def test_the_roofline_takes_the_largest_size_of_each_variant(report: Report) -> None:
-    """Variants without operations have no place on it."""
+    """Variants without operations are left out."""
     dots = roofline_dots(curves(report), report.device)
 
     assert [dot.name for dot in dots] == ["naive", "packed64", "aos", "soa", "local", "shuffle"]
@@ -512,7 +512,7 @@ def test_the_roofline_takes_the_largest_size_of_each_variant(report: Report) -> 
 
 
 def test_the_roofline_s_legend_stays_on_the_sheet(report: Report) -> None:
-    """Whatever the variants are called."""
+    """For long names of variants."""
     dots = roofline_dots(curves(report), report.device)
     long = replace(dots[0], name="words_changed_random_glider", operations="instruction")
     figure = roofline_figure([long], report.device)
@@ -521,7 +521,7 @@ def test_the_roofline_s_legend_stays_on_the_sheet(report: Report) -> None:
 
 
 def test_many_workloads_share_rows() -> None:
-    """The picture of page one keeps its height, and shows what is farthest off."""
+    """The figure keeps its height, and shows the workloads farthest from 1."""
     rows = overview_rows(paired(make_report(families=20).findings))
 
     assert len(rows) == MOST_ROWS
@@ -529,7 +529,7 @@ def test_many_workloads_share_rows() -> None:
 
 
 def test_ratios_beyond_the_axis_are_drawn_at_its_edge(report: Report) -> None:
-    """A finding a thousand times off does not press all others together."""
+    """A ratio of 1000 does not compress the scale of the others."""
     wild = report.findings[0].model_copy(update={"ratio": 1000.0})
 
     svg = overview_figure(overview_rows(paired([wild, *report.findings[10:12]])))
@@ -540,7 +540,7 @@ def test_ratios_beyond_the_axis_are_drawn_at_its_edge(report: Report) -> None:
 
 @given(st.lists(st.floats(0, 1), max_size=8), st.floats(0.01, 0.2))
 def test_spread_keeps_order_and_distance(positions: list[float], gap: float) -> None:
-    """Labels end up at least a gap apart, in the order of what they name, around the same mean."""
+    """Labels are at least a gap apart, in the same order, with the same mean."""
     placed = spread(positions, gap)
     order = sorted(range(len(positions)), key=lambda i: positions[i])
     sequence = [placed[i] for i in order]
@@ -560,7 +560,7 @@ def test_ticks_are_few_round_and_inside(low: float, factor: float) -> None:
 
 @given(st.floats(-1e9, 1e9), st.floats(1e-3, 1e9), st.integers(2, 9))
 def test_linear_ticks_are_few_even_and_inside(low: float, span: float, most: int) -> None:
-    """At least one, where there is room for a round number; the steps are 1, 2, 2.5 or 5 of a decade."""
+    """At least one tick; steps are 1, 2, 2.5 or 5 times a power of ten."""
     ticks = linear_ticks(low, low + span, most)
     steps = {f"{b - a:.3g}" for a, b in pairwise(ticks)} if span > 1e-6 * abs(low) else set()
 
@@ -570,8 +570,8 @@ def test_linear_ticks_are_few_even_and_inside(low: float, span: float, most: int
     assert all(step.strip("0.").split("e")[0].replace(".", "").strip("0") in {"1", "2", "25", "5"} for step in steps)
 
 
-def test_tick_texts_have_no_idle_zeros() -> None:
-    """The unit stays; zeros that are part of the number stay."""
+def test_tick_texts_have_no_trailing_zeros() -> None:
+    """The unit stays, and so do zeros of whole numbers."""
     assert tick_text(10e9, "B/s") == "10 GB/s"
     assert tick_text(100e9, "B/s") == "100 GB/s"
     assert tick_text(2.5e9, "B/s") == "2.5 GB/s"
@@ -589,44 +589,41 @@ def test_page_one_shows_each_cache_and_family_in_a_row() -> None:
     assert all(mark.low < mark.value < mark.high for row in work.rows for mark in row.observed)
     assert caches.rows[0].remark == "3 of 4 agree"
     svg = essentials_figure((caches, work, shares), "published")
-    assert {"Where caches give out: working set", "GAME_OF_LIFE", "published", "100 %"} <= set(texts(svg))
+    assert {caches.title, work.title, shares.title, "GAME_OF_LIFE", "published", "100 %"} <= set(texts(svg))
 
 
-def test_steps_count_with_the_cache_that_may_cause_them() -> None:
-    """One that no cache explains has a row of its own."""
+def test_transitions_count_with_the_cache_that_may_cause_them() -> None:
+    """Unexplained transitions have their own row."""
     report = make_report(only=("particles",))
     remarks = []
     for size in (1.04 * 2**30, 40 * 2**20):
-        step = {"level": Level.unexplained(1.0), "observed": size, "predicted": None, "verdict": Verdict.NOT_PREDICTED}
-        steps = [f.model_copy(update=step) if f.position == "midpoint" else f for f in report.findings]
-        told = [
-            f.model_copy(update={"level": f"{f.level!s} {f.observed}"}) if str(f.level) == "step at" else f
-            for f in steps
-        ]
-        found = curves(report.model_copy(update={"findings": (*report.findings, *told)}))
+        level = Level.unexplained(size)
+        transition = {"level": level, "observed": size, "predicted": None, "verdict": Verdict.NOT_PREDICTED}
+        findings = [f.model_copy(update=transition) if f.position == "midpoint" else f for f in report.findings]
+        found = curves(report.model_copy(update={"findings": (*report.findings, *findings)}))
         caches, *_ = essentials(found, limits(found), str, report.device)
         remarks.append({row.name: row.remark for row in caches.rows})
     isolated, together = remarks
     ours = isolated.pop("L2")
 
-    assert list(isolated) == ["no known cache"]
-    assert isolated["no known cache"].startswith("0 of ")
+    assert list(isolated) == ["unexplained"]
+    assert isolated["unexplained"].startswith("0 of ")
     assert list(together) == ["L2"]
     assert together["L2"] != ours
     assert together["L2"].split()[0] == ours.split()[0]
 
 
 def test_page_one_says_that_rows_are_left_out() -> None:
-    """Of very many families the first are drawn."""
+    """If there are too many families, the first are drawn."""
     found = curves(make_report(families=10))
     _, work, shares = essentials(found, limits(found), str, DEVICE)
 
-    assert work.title == "Work-items for 90 % of the plateau that is reached first (the first 8 of 10)"
+    assert work.title.endswith(" (the first 8 of 10)")
     assert len(work.rows) == len(shares.rows) == 8
 
 
 def test_page_one_without_observations_shows_predictions(report: Report) -> None:
-    """Hollow marks alone; of nothing at all there is no part."""
+    """Only hollow marks; without any values there is no part."""
     found = [replace(curve, observation=None, pairs=()) for curve in curves(report)]
     parts = essentials(found, limits(found), str, DEVICE)
 

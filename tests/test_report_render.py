@@ -305,8 +305,8 @@ def test_page_one_answers() -> None:
         "The L2 gives out at 38.5 MiB (Game of Life, 64 cells a word), 26 % before predicted",
         "Fitted curves reach 90 % of the plateau that comes first with ",
         "At their largest sizes kernels run at ",
-        "Where caches give out: working set",
-        "Share of the limit that binds, at the largest size",
+        "Cliffs (capacity transitions)",
+        "Tapers (saturation points)",
     ):
         assert words in text
     assert "DRAFT" not in text

@@ -1,4 +1,4 @@
-"""The HTML in a browser: it fits a phone, tables sort, figures enlarge, and nothing but our script runs."""
+"""The HTML in a browser: it fits a phone, tables sort, figures enlarge, and only our script runs."""
 
 import json
 import re
@@ -18,19 +18,21 @@ LONGEST_S = 60
 needs_a_browser = pytest.mark.skipif(BROWSER is None, reason="there is no Chromium")
 
 PROBE = """
-const said = {width: document.documentElement.scrollWidth <= innerWidth};
-const table = [...document.querySelectorAll("table")].find((t) => t.tHead.textContent.includes("gives out"));
-const column = [...table.tHead.rows[0].cells].findIndex((head) => head.textContent.trim().startsWith("observed"));
+const result = {width: document.documentElement.scrollWidth <= innerWidth};
+const observed = (head) => head.textContent.trim().startsWith("observed");
+const table = [...document.querySelectorAll("table")].find(
+  (t) => [...t.tHead.rows[0].cells].some(observed) && t.tBodies[0].textContent.includes("38.5 MiB"));
+const column = [...table.tHead.rows[0].cells].findIndex(observed);
 const cells = () => [...table.tBodies[0].rows].map((row) => row.cells[column].textContent.trim());
 table.tHead.rows[0].cells[column].click();
-said.up = cells();
+result.up = cells();
 table.tHead.rows[0].cells[column].click();
-said.down = cells();
+result.down = cells();
 document.querySelector("figure svg").dispatchEvent(new MouseEvent("click"));
-said.open = document.querySelector("dialog[open] svg") !== null;
+result.open = document.querySelector("dialog[open] svg") !== null;
 document.querySelector("dialog").click();
-said.sizes = ["2^20 cells", "1.5 MiB", "900 KiB", "3.00 µs", "12 ms", "4 M items", "7 matrices", "—"].map(size);
-document.title = JSON.stringify(said);
+result.sizes = ["2^20 cells", "1.5 MiB", "900 KiB", "3.00 µs", "12 ms", "4 M items", "7 matrices", "—"].map(size);
+document.title = JSON.stringify(result);
 """
 
 
@@ -60,28 +62,28 @@ def shown(html: str, folder: Path, width: int = 390) -> str:
 
 
 @needs_a_browser
-def test_a_phone_shows_it_and_a_finger_sorts_and_enlarges(tmp_path: Path) -> None:
-    """Only tables and figures are wider than the screen, each in a box of its own that scrolls."""
+def test_the_page_fits_a_phone_and_taps_sort_and_enlarge(tmp_path: Path) -> None:
+    """Only tables and figures are wider than the screen, each in its own scrolling box."""
     allowed = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", page())
-    said = json.loads(shown(allowed.replace("</body>", f"<script>{PROBE}</script></body>"), tmp_path))
+    result = json.loads(shown(allowed.replace("</body>", f"<script>{PROBE}</script></body>"), tmp_path))
 
-    assert said["width"]
-    assert said["open"]
-    assert [text.partition(" MiB")[0] for text in said["up"]] == ["38.5", "49.1"]
-    assert said["down"] == said["up"][::-1]
-    assert said["sizes"] == [2**20, 1.5 * 2**20, 900 * 2**10, pytest.approx(3e-6), 0.012, 4e6, 7, None]
+    assert result["width"]
+    assert result["open"]
+    assert [text.partition(" MiB")[0] for text in result["up"]] == ["38.5", "49.1"]
+    assert result["down"] == result["up"][::-1]
+    assert result["sizes"] == [2**20, 1.5 * 2**20, 900 * 2**10, pytest.approx(3e-6), 0.012, 4e6, 7, None]
 
 
 @needs_a_browser
 def test_no_other_script_runs(tmp_path: Path) -> None:
-    """Whatever got into the page: the policy names the one script by its hash."""
+    """The policy allows only the one script, by its hash."""
     hostile = page().replace("</body>", "<script>document.title = 'taken over'</script></body>")
 
     assert shown(hostile, tmp_path) == "NVIDIA H200 SXM: predicted and observed"
 
 
 def test_the_policy_allows_nothing_from_elsewhere() -> None:
-    """Styles, fonts and figures are in the page; one script, in the page too."""
+    """Styles, fonts, figures and the one script are in the page."""
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page())
 
     assert policy

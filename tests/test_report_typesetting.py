@@ -1,4 +1,4 @@
-"""PDFs from a process of its own, and what it says when it cannot make one."""
+"""PDFs from a separate process, and its errors."""
 
 import sys
 import tempfile
@@ -21,8 +21,8 @@ PAGE = Manuscript(
 
 
 @pytest.fixture
-def apart(monkeypatch: pytest.MonkeyPatch) -> Iterator[Typesetter]:
-    """A process of its own, as in a command that has not loaded WeasyPrint."""
+def separate(monkeypatch: pytest.MonkeyPatch) -> Iterator[Typesetter]:
+    """Return a separate process, as in a command that has not loaded WeasyPrint."""
     with monkeypatch.context() as patch:
         patch.delitem(sys.modules, "weasyprint")
         process = typesetter()
@@ -31,24 +31,24 @@ def apart(monkeypatch: pytest.MonkeyPatch) -> Iterator[Typesetter]:
     process.__exit__(None, None, None)
 
 
-def test_a_process_of_its_own_makes_several(apart: Typesetter) -> None:
-    """And says that nothing keeps it from that."""
-    assert apart is not HERE
-    assert apart.problem() is None
-    assert apart.pdf(PAGE, "a4").startswith(b"%PDF")
-    assert apart.pdf(PAGE, "letter").startswith(b"%PDF")
+def test_a_separate_process_makes_several_pdfs(separate: Typesetter) -> None:
+    """It reports no problem."""
+    assert separate is not HERE
+    assert separate.problem() is None
+    assert separate.pdf(PAGE, "a4").startswith(b"%PDF")
+    assert separate.pdf(PAGE, "letter").startswith(b"%PDF")
 
 
-def test_a_process_that_ends_is_said(apart: Typesetter) -> None:
-    """One sentence."""
+def test_a_process_that_ends_is_reported(separate: Typesetter) -> None:
+    """In one sentence."""
     with pytest.raises(GpuReportError, match="the process that makes the PDF ended before"):
-        apart.pdf(Manuscript(None), "a4")  # type: ignore[arg-type]
+        separate.pdf(Manuscript(None), "a4")  # type: ignore[arg-type]
 
 
-def test_a_process_without_room_for_temporary_files_says_so(
+def test_missing_space_for_temporary_files_is_reported(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """One sentence, and nothing of its own."""
+    """In one sentence; the process itself prints nothing."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.delitem(sys.modules, "weasyprint")
     with typesetter() as made:
@@ -62,22 +62,22 @@ def test_a_process_without_room_for_temporary_files_says_so(
     assert capfd.readouterr().err == ""
 
 
-def test_where_weasyprint_is_loaded_it_works_here() -> None:
-    """Another process would have to load it again."""
+def test_a_process_that_has_loaded_weasyprint_makes_the_pdf() -> None:
+    """A separate process would have to load it again."""
     with typesetter() as made:
         assert made is HERE
 
 
 @pytest.mark.parametrize("text", ["plain", "an&nbsp;entity of HTML", "<p>never closed"])
-def test_pages_come_out_alike_however_they_are_read(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
-    """What is not XML is read as HTML, and a version of WeasyPrint that is not known takes its own ways."""
+def test_both_parsers_give_the_same_page(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    """Pages that are not XML are read as HTML; untested versions of WeasyPrint use their own parser."""
     page = Manuscript(PAGE.html.format(text), PAGE.pictures)
-    ways = [_page(page)]
+    texts = [_page(page)]
     monkeypatch.setattr(pages, "KNOWN", False)
-    ways.append(_page(page))
+    texts.append(_page(page))
 
-    assert ways[0] == ways[1]
-    assert {"•", "drawn"} <= set(ways[0].split())
+    assert texts[0] == texts[1]
+    assert {"•", "drawn"} <= set(texts[0].split())
 
 
 def _page(page: Manuscript) -> str:

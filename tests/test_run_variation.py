@@ -1,4 +1,4 @@
-"""``scripts/run_variation.py`` on made-up runs: what it opens, makes and counts."""
+"""``scripts/run_variation.py`` on synthetic runs: the files it opens, the runs it makes and the pairs it counts."""
 
 import sys
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ def script() -> Iterator[Any]:
 
 
 def _runs(script: Any, between: float, number: int = 4) -> list[Report]:
-    """Runs whose sweeps are off by *between* in turn."""
+    """Return runs whose sweeps deviate by *between*."""
     rng = np.random.default_rng(1)
     factors = np.exp(rng.normal(0, between, (number, len(REPORT.measurements))))
     return [
@@ -41,7 +41,7 @@ def _runs(script: Any, between: float, number: int = 4) -> list[Report]:
 
 
 def test_reports_are_files_or_folders_of_one_device(script: Any, tmp_path: Path) -> None:
-    """Anything else is refused."""
+    """Reports of several devices are refused."""
     for number in (1, 2):
         (tmp_path / "folders" / f"run-{number}").mkdir(parents=True)
         save_report(REPORT, tmp_path / "folders" / f"run-{number}" / "report.json")
@@ -56,7 +56,7 @@ def test_reports_are_files_or_folders_of_one_device(script: Any, tmp_path: Path)
 
 
 def test_synthetic_runs_vary_as_the_real_ones(script: Any) -> None:
-    """In each sweep, on average over sweeps and many runs."""
+    """In the median over sweeps, for many runs."""
     runs = _runs(script, 0.05)
     rng = np.random.default_rng(2)
     real = script.variations(runs)
@@ -67,7 +67,7 @@ def test_synthetic_runs_vary_as_the_real_ones(script: Any) -> None:
 
 
 def test_equal_runs_and_slower_devices_are_counted(script: Any, tmp_path: Path) -> None:
-    """Runs that vary little keep both targets; a target that is missed makes the exit code 1."""
+    """Runs that vary little meet both targets; a missed target makes the exit code 1."""
     quiet, wild = _runs(script, 0.002), _runs(script, 0.001)
     wild[0] = script.slower(wild[0], 20)
 

@@ -1,10 +1,10 @@
-"""Machines beside each other: measured by us, published by others, or only predicted."""
+"""Comparisons of machines: measured by us, published by others, or only predicted."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from gpureport import __version__
-from gpureport.compare.conditions import cautions, conditions, together
+from gpureport.compare.conditions import cautions, conditions, merged_facts
 from gpureport.compare.differences import MINIMUM_EFFECT, differences, regressions
 from gpureport.compare.records import Comparison, Entrant, Landmark
 from gpureport.compare.runs import Run, reduced, same_device
@@ -23,40 +23,42 @@ def compare(
     """Compare machines.
 
     Args:
-        machines: two or more, by a short name, each one run or several; the order is kept.
-        baseline: name of the one that ratios refer to; the first if not given.
-        sources: where each came from, by name.
-        minimum_effect: relative difference below which none between machines with one device is called significant.
+        machines: two or more, by a short name, each with one or several runs; in the order of the comparison.
+        baseline: name of the machine that ratios refer to; the first by default.
+        sources: files or database id of each machine, by name.
+        minimum_effect: relative difference below which none between machines with the same device is significant.
 
     Raises:
-        InputError: fewer than two, no such baseline, runs of several devices as one machine, or no two machines that
-            have a workload in common.
+        InputError: there are fewer than two machines, the baseline is unknown, one machine has runs of several devices,
+            or no two machines have a workload in common.
     """
     runs = {name: (given,) if isinstance(given, Run) else tuple(given) for name, given in machines.items()}
     for name, of_machine in runs.items():
         _check_runs(name, of_machine)
     first = {name: of_machine[0] for name, of_machine in runs.items()}
     if len(first) < 2:
-        raise InputError("a comparison needs two machines at least")
-    chosen = next(iter(first)) if baseline is None else baseline
-    if chosen not in first:
-        raise InputError(f"--baseline: there is no {chosen!r} here; it is one of {', '.join(first)}")
-    common = contests({name: run.best for name, run in first.items()}, chosen)
+        raise InputError("a comparison needs at least two machines")
+    base = next(iter(first)) if baseline is None else baseline
+    if base not in first:
+        raise InputError(f"--baseline: no machine is called {base!r}; choose one of {', '.join(first)}")
+    common = contests({name: run.best for name, run in first.items()}, base)
     if not common:
         raise InputError(f"nothing to compare: no two of {', '.join(first)} have a workload in common")
-    differing = conditions({name: together([run.facts for run in of_machine]) for name, of_machine in runs.items()})
-    tested = differences(runs, chosen, minimum_effect)
+    differing = conditions({name: merged_facts([run.facts for run in of_machine]) for name, of_machine in runs.items()})
+    tested = differences(runs, base, minimum_effect)
     return Comparison(
         tool_version=__version__,
         created_at=datetime.now(UTC).isoformat(timespec="seconds"),
-        baseline=chosen,
+        baseline=base,
         machines=tuple(
-            _entrant(name, of_machine, sources.get(name, ""), cautions(differing, name, chosen))
+            _entrant(name, of_machine, sources.get(name, ""), cautions(differing, name, base))
             for name, of_machine in runs.items()
         ),
         conditions=differing,
         contests=common,
-        landmarks=tuple(Landmark(machine=name, **mark._asdict()) for name, run in first.items() for mark in run.marks),
+        landmarks=tuple(
+            Landmark(machine=name, **landmark._asdict()) for name, run in first.items() for landmark in run.landmarks
+        ),
         differences=tested.differences,
         overall=tested.overall,
         between_runs=tested.between_runs,
@@ -69,11 +71,11 @@ def _check_runs(name: str, runs: Sequence[Run]) -> None:
     if other:
         raise InputError(
             f"{name}: its reports are of two devices, {runs[0].device} and {other.device}; "
-            "only runs of one device make one machine, name the others separately"
+            "give the reports of each device their own name"
         )
 
 
-def _entrant(name: str, runs: Sequence[Run], source: str, differs_in: tuple[str, ...]) -> Entrant:
+def _entrant(name: str, runs: Sequence[Run], source: str, own_cautions: tuple[str, ...]) -> Entrant:
     run = runs[0]
     return Entrant(
         name=name,
@@ -83,6 +85,6 @@ def _entrant(name: str, runs: Sequence[Run], source: str, differs_in: tuple[str,
         entry=run.entry,
         kind=run.kind,
         created_at=run.created_at,
-        facts=together([each.facts for each in runs]),
-        cautions=differs_in,
+        facts=merged_facts([each.facts for each in runs]),
+        cautions=own_cautions,
     )

@@ -1,30 +1,35 @@
-"""In what runs differ besides the device, and what that does to a comparison."""
+"""Conditions, other than the device, that differ between runs, and their effect on a comparison."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal
 
 from gpureport.compare.excerpt import Excerpt
 from gpureport.compare.records import Condition
+from gpureport.records.report import Machine
 from gpureport.units import format_frequency
 
 Severity = Literal["note", "caution"]
 
 
 def facts(report: Excerpt) -> dict[str, str]:
-    """Return the conditions of a run, by what they are; what is not known is left out."""
-    return {what: value for what, (tell, _, _) in _ASKED.items() if (value := tell(report))}
+    """Return the known conditions of a run, by name."""
+    return {what: value for what, (read, _, _) in _CONDITIONS.items() if (value := read(report))}
 
 
-def together(runs: Sequence[Mapping[str, str]]) -> dict[str, str]:
+def merged_facts(runs: Sequence[Mapping[str, str]]) -> dict[str, str]:
     """Return the conditions of a machine from those of its runs."""
-    told = {what: dict.fromkeys(run[what] for run in runs if what in run) for what in _ASKED}
-    return {what: ", ".join(values) for what, values in told.items() if values}
+    values = {what: dict.fromkeys(run[what] for run in runs if what in run) for what in _CONDITIONS}
+    return {what: ", ".join(different) for what, different in values.items() if different}
 
 
 def conditions(machines: Mapping[str, Mapping[str, str]]) -> tuple[Condition, ...]:
-    """Return what is known to differ between the machines, by the conditions of each, what matters most first."""
+    """Return the conditions that differ between the machines, cautions first.
+
+    Args:
+        machines: the conditions of each machine, by its name.
+    """
     found = []
-    for what, (_, effect, severity) in _ASKED.items():
+    for what, (_, effect, severity) in _CONDITIONS.items():
         values = {name: of_machine[what] for name, of_machine in machines.items() if what in of_machine}
         if len(set(values.values())) > 1:
             found.append(Condition(what=what, values=values, effect=effect, severity=severity))
@@ -32,7 +37,7 @@ def conditions(machines: Mapping[str, Mapping[str, str]]) -> tuple[Condition, ..
 
 
 def cautions(found: Iterable[Condition], name: str, baseline: str) -> tuple[str, ...]:
-    """Return in what else than its origin a machine differs from the baseline so that ratios mean less."""
+    """Return the cautions, except the origin, in which a machine differs from the baseline."""
     return tuple(
         condition.what
         for condition in found
@@ -42,27 +47,29 @@ def cautions(found: Iterable[Condition], name: str, baseline: str) -> tuple[str,
 
 
 def origin(report: Excerpt) -> Literal["measured", "published", "predicted"]:
-    """Return how a report came about."""
+    """Return the origin of a report's values."""
     if report.publication is not None:
         return "published"
     return "measured" if report.measurements else "predicted"
 
 
-def _clock(report: Excerpt) -> str:
-    """Return the clock while measuring, if all readings agree to a hundredth; else the range."""
-    read = [
-        clock.clock_hz
-        for clock in (report.machine.clocks if report.machine else ())
-        if "memory" not in clock.label and "highest" not in clock.label
+def _of_machine(read: Callable[[Machine], str]) -> Callable[[Excerpt], str]:
+    return lambda report: read(report.machine) if report.machine else ""
+
+
+def _clock(machine: Machine) -> str:
+    """Return the clock while measuring, if all readings agree within 1 %; else their range."""
+    clocks = [
+        clock.clock_hz for clock in machine.clocks if "memory" not in clock.label and "highest" not in clock.label
     ]
-    if not read:
+    if not clocks:
         return ""
-    low, high = min(read), max(read)
+    low, high = min(clocks), max(clocks)
     return format_frequency(high) if high <= 1.01 * low else f"{format_frequency(low)} to {format_frequency(high)}"
 
 
 def _vendor_fact(name: str) -> Callable[[Excerpt], str]:
-    return lambda report: report.machine.vendor_facts.get(name, "") if report.machine else ""
+    return _of_machine(lambda machine: machine.vendor_facts.get(name, ""))
 
 
 def _effort(report: Excerpt) -> str:
@@ -72,23 +79,23 @@ def _effort(report: Excerpt) -> str:
 
 
 _ORIGIN = "origin"
-_ASKED: Mapping[str, tuple[Callable[[Excerpt], str], str, Severity]] = {
+_CONDITIONS: Mapping[str, tuple[Callable[[Excerpt], str], str, Severity]] = {
     _ORIGIN: (
         origin,
-        "what is published has no intervals and comes from kernels like ours; what is predicted was not measured.",
+        "published values have no intervals and come from kernels similar to ours; predictions were not measured.",
         "caution",
     ),
-    "state": (
-        lambda report: report.status,
-        "a partial report lacks what had not been measured when it stopped.",
-        "caution",
-    ),
+    "state": (lambda report: report.status, "a partial report lacks what was not measured when it stopped.", "caution"),
     "effort": (
         _effort,
-        "quick runs measure fewer points with fewer samples, and leave variants out; their best points may be others.",
+        "quick runs measure fewer points with fewer samples and leave out variants; their best points may differ.",
         "caution",
     ),
-    "MIG": (_vendor_fact("MIG"), "a slice of a device has part of its units, caches and bandwidth.", "caution"),
+    "MIG": (
+        _vendor_fact("MIG"),
+        "a MIG slice has part of the device's compute units, caches and bandwidth.",
+        "caution",
+    ),
     "version": (
         lambda report: report.tool_version,
         "kernels, sizes and counting may have changed between versions.",
@@ -96,27 +103,19 @@ _ASKED: Mapping[str, tuple[Callable[[Excerpt], str], str, Severity]] = {
     ),
     "schema": (
         lambda report: str(report.schema_version) if origin(report) == "measured" else "",
-        "reports of an earlier schema may lack what later ones hold.",
+        "reports of an earlier schema may lack fields of later ones.",
         "note",
     ),
-    "platform": (
-        lambda report: report.machine.opencl.platform if report.machine else "",
-        "compilers differ between OpenCL platforms.",
-        "note",
-    ),
-    "driver": (
-        lambda report: report.machine.opencl.driver if report.machine else "",
-        "compilers and launch costs differ between drivers.",
-        "note",
-    ),
-    "clock": (_clock, "instruction-bound workloads follow the clock.", "note"),
-    "power limit": (_vendor_fact("power limit"), "clocks fall where power runs out.", "note"),
-    "ECC": (_vendor_fact("ECC"), "error correction costs bandwidth on memories without bits for it.", "note"),
-    "system": (lambda report: report.machine.system if report.machine else "", "launch costs may differ.", "note"),
+    "platform": (_of_machine(lambda m: m.opencl.platform), "compilers differ between OpenCL platforms.", "note"),
+    "driver": (_of_machine(lambda m: m.opencl.driver), "compilers and launch costs depend on the driver.", "note"),
+    "clock": (_of_machine(_clock), "instruction-bound workloads scale with the clock.", "note"),
+    "power limit": (_vendor_fact("power limit"), "clocks drop when the device reaches its power limit.", "note"),
+    "ECC": (_vendor_fact("ECC"), "error correction costs bandwidth on memories without dedicated ECC bits.", "note"),
+    "system": (_of_machine(lambda m: m.system), "launch costs may differ.", "note"),
     "processor": (
-        lambda report: report.machine.cpu if report.machine else "",
-        "it queues the work, and does it where the device is a processor.",
+        _of_machine(lambda m: m.cpu),
+        "the CPU queues the work; if the device is a CPU, it also runs the kernels.",
         "note",
     ),
 }
-"""How to tell a condition, what a difference in it does, and how bad that is."""
+"""By name of the condition: how it is read from a report, the effect of a difference, and its severity."""

@@ -1,6 +1,6 @@
-"""What a comparison takes from a report: a small part, which is read from a file in a fraction of the time.
+"""Excerpt of a report for comparisons, which reads from a file much faster than the whole report.
 
-Numbers have the bounds that they have in records; what else is wrong with a file shows where all of it is read.
+Numbers have the same bounds as in the records. Other errors in a file show when the whole report is read.
 """
 
 from contextlib import suppress
@@ -28,14 +28,20 @@ from gpureport.records.report import (
 from gpureport.spec.models import Device
 
 
-class _Part(BaseModel):
-    """A part of a record, read from JSON or from the record."""
+class _RecordExcerpt(BaseModel):
+    """Some fields of a record, read from JSON or from the record."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", from_attributes=True)
 
 
-class Place(_Part):
-    """Of a :class:`~gpureport.records.keys.PointKey`."""
+class _SweepExcerpt(_RecordExcerpt):
+    """A record of one sweep."""
+
+    key: SweepKey
+
+
+class PointKeyExcerpt(_RecordExcerpt):
+    """From a :class:`~gpureport.records.keys.PointKey`."""
 
     label: Name
     parameters: Table[Name, Whole]
@@ -43,75 +49,70 @@ class Place(_Part):
     working_set_bytes: Amount = 0.0
 
 
-class Axis(_Part):
-    """Of a :class:`~gpureport.records.keys.Axis`."""
+class AxisExcerpt(_RecordExcerpt):
+    """From a :class:`~gpureport.records.keys.Axis`."""
 
     quantity: Name
 
 
-class PredictedPoint(_Part):
-    """Of a :class:`~gpureport.records.prediction.PredictedPoint`."""
+class PredictedPointExcerpt(_RecordExcerpt):
+    """From a :class:`~gpureport.records.prediction.PredictedPoint`."""
 
-    point: Place
+    point: PointKeyExcerpt
     value: Positive
     level: Level = Level()
     spread: Annotated[Amount, Field(ge=1)] = 1.0
 
 
-class Prediction(_Part):
-    """Of a :class:`~gpureport.records.prediction.Prediction` from the specification."""
+class PredictionExcerpt(_SweepExcerpt):
+    """From a :class:`~gpureport.records.prediction.Prediction` based on the specification."""
 
-    key: SweepKey
     kind: Literal["specification"]
     metric: Metric
-    axis: Axis
-    points: Annotated[Many[PredictedPoint], POINTS_ONCE]
+    axis: AxisExcerpt
+    points: Annotated[Many[PredictedPointExcerpt], POINTS_ONCE]
     features: tuple[CurveFeature, ...]
 
 
-class Calibrated(_Part):
-    """Of a calibrated prediction, with which nothing is compared."""
+class CalibratedExcerpt(_SweepExcerpt):
+    """From a calibrated prediction, which comparisons do not use."""
 
-    key: SweepKey
     kind: Literal["calibrated"]
 
 
-class ObservedPoint(_Part):
-    """Of an :class:`~gpureport.records.observation.ObservedPoint`."""
+class ObservedPointExcerpt(_RecordExcerpt):
+    """From an :class:`~gpureport.records.observation.ObservedPoint`."""
 
-    point: Place
+    point: PointKeyExcerpt
     value: Positive
     ci_low: Positive
     ci_high: Positive
 
 
-class Observation(_Part):
-    """Of an :class:`~gpureport.records.observation.Observation`."""
+class ObservationExcerpt(_SweepExcerpt):
+    """From an :class:`~gpureport.records.observation.Observation`."""
 
-    key: SweepKey
     metric: Metric
-    axis: Axis
-    points: Annotated[Many[ObservedPoint], POINTS_ONCE]
+    axis: AxisExcerpt
+    points: Annotated[Many[ObservedPointExcerpt], POINTS_ONCE]
 
 
-class MeasuredPoint(_Part):
-    """Of a :class:`~gpureport.records.measurement.MeasuredPoint`."""
+class MeasuredPointExcerpt(_RecordExcerpt):
+    """From a :class:`~gpureport.records.measurement.MeasuredPoint`."""
 
-    point: Place
+    point: PointKeyExcerpt
     samples_s: Many[Seconds] = ()
 
 
-class Measurement(_Part):
-    """Of a :class:`~gpureport.records.measurement.Measurement`."""
+class MeasurementExcerpt(_SweepExcerpt):
+    """From a :class:`~gpureport.records.measurement.Measurement`."""
 
-    key: SweepKey
-    points: Annotated[Many[MeasuredPoint], POINTS_ONCE] = ()
+    points: Annotated[Many[MeasuredPointExcerpt], POINTS_ONCE] = ()
 
 
-class Finding(_Part):
-    """Of a :class:`~gpureport.records.finding.Finding`."""
+class FindingExcerpt(_SweepExcerpt):
+    """From a :class:`~gpureport.records.finding.Finding`."""
 
-    key: SweepKey
     feature: Name
     position: Name
     level: Level
@@ -123,14 +124,14 @@ class Finding(_Part):
     unit: Name
 
 
-class WorkloadInfo(_Part):
-    """Of a :class:`~gpureport.records.report.WorkloadInfo`."""
+class WorkloadExcerpt(_RecordExcerpt):
+    """From a :class:`~gpureport.records.report.WorkloadInfo`."""
 
     counting: str = ""
 
 
-class Excerpt(_Part):
-    """Of a :class:`~gpureport.records.report.Report`."""
+class Excerpt(_RecordExcerpt):
+    """From a :class:`~gpureport.records.report.Report`."""
 
     schema_version: Annotated[int, Field(ge=SCHEMA_VERSION, le=SCHEMA_VERSION, strict=True)]
     tool_version: Name
@@ -141,27 +142,33 @@ class Excerpt(_Part):
     machine: Machine | None
     publication: Publication | None = None
     settings: Settings = Settings()
-    workloads: Table[Name, WorkloadInfo] = Field(default_factory=dict)
-    predictions: Annotated[Many[Annotated[Prediction | Calibrated, Field(discriminator="kind")]], PREDICTIONS_ONCE] = ()
-    measurements: Annotated[Many[Measurement], SWEEPS_ONCE] = ()
-    observations: Annotated[Many[Observation], SWEEPS_ONCE] = ()
-    findings: tuple[Finding, ...] = ()
+    workloads: Table[Name, WorkloadExcerpt] = Field(default_factory=dict)
+    predictions: Annotated[
+        Many[Annotated[PredictionExcerpt | CalibratedExcerpt, Field(discriminator="kind")]], PREDICTIONS_ONCE
+    ] = ()
+    measurements: Annotated[Many[MeasurementExcerpt], SWEEPS_ONCE] = ()
+    observations: Annotated[Many[ObservationExcerpt], SWEEPS_ONCE] = ()
+    findings: tuple[FindingExcerpt, ...] = ()
 
     @property
-    def specified(self) -> tuple[Prediction, ...]:
-        """What the specification predicts."""
-        return tuple(each for each in self.predictions if isinstance(each, Prediction))
-
-
-def excerpt(report: Report) -> Excerpt:
-    """Return what a comparison takes from *report*."""
-    return Excerpt.model_validate(report)
+    def specified(self) -> tuple[PredictionExcerpt, ...]:
+        """Predictions from the specification."""
+        return tuple(each for each in self.predictions if isinstance(each, PredictionExcerpt))
 
 
 def read_excerpt(path: Path) -> Excerpt | None:
-    """Read a ``report.json``, or the folder of one; ``None`` if that takes a closer look, or fails."""
+    """Read an excerpt of a ``report.json`` or of the report in a folder.
+
+    Returns:
+        ``None`` if the file has errors or an earlier format, or its run failed: the full reader handles those.
+    """
     file = path / FILE_NAME if path.is_dir() else path
     with suppress(FileError, ValidationError):
         read = Excerpt.model_validate_json(json_bytes(file))
         return read if read.status != "failed" else None
     return None
+
+
+def excerpt(report: Report) -> Excerpt:
+    """Return the excerpt of *report*."""
+    return Excerpt.model_validate(report)

@@ -1,4 +1,4 @@
-"""What a comparison of machines consists of, as it is written to ``comparison.json``."""
+"""The records of a comparison of machines, as written to ``comparison.json``."""
 
 from typing import Literal
 
@@ -8,43 +8,45 @@ from gpureport.records.keys import Metric, Record
 from gpureport.records.levels import Level
 from gpureport.records.quantities import Compact, Rough
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
+# History of the format.
+#   3 (2026-11): ``predicted_peak`` and ``efficiency`` of standings have these names; levels as in reports of version 2.
 
 
 class Entrant(Record):
     """One machine of a comparison."""
 
     name: str
-    """Short and unique among those that are compared: what figures and tables call it."""
+    """Short and unique name in figures and tables."""
     source: str
     """The files, or the database's id."""
     runs: int = 1
-    """Reports of it. Standings and landmarks are of the first; differences are of all."""
+    """Number of its reports. Standings and landmarks are from the first, differences from all."""
     device: str
     entry: str | None
     kind: Literal["measured", "published", "predicted"]
     created_at: str = ""
-    """When it was measured, published or predicted; a year for some publications, empty if it has no date."""
+    """Date of the measurement, publication or prediction; a year for some publications, empty if unknown."""
     facts: dict[str, str] = Field(default_factory=dict)
-    """Conditions of its run, by what they are: driver, platform, clocks, …"""
+    """Conditions of its run by name: driver, platform, clocks, …"""
     cautions: tuple[str, ...] = ()
-    """Conditions, other than how figures came about, in which it differs from the baseline so that ratios mean less."""
+    """Conditions, other than the origin of the values, that differ from the baseline's and make ratios less certain."""
 
 
 class Condition(Record):
-    """Something in which the machines differ besides the device."""
+    """A condition, other than the device, that differs between the machines."""
 
     what: str
     values: dict[str, str]
     """By the machine's name."""
     effect: str
-    """What it does to the comparison, in a sentence."""
+    """Its effect on the comparison, in a sentence."""
     severity: Literal["note", "caution"]
-    """``caution``: some ratios mean less than they seem to."""
+    """``caution``: it makes some ratios less certain than their intervals show."""
 
 
-class Ratio(Record):
-    """A ratio with its 95 % interval; without one where a side has but single values."""
+class RatioEstimate(Record):
+    """A ratio with its 95 % interval; without an interval if one side has only single values."""
 
     value: Compact
     ci_low: Compact | None = None
@@ -52,23 +54,23 @@ class Ratio(Record):
 
 
 class Standing(Record):
-    """What one machine makes of one workload, in one regime."""
+    """The best result of one machine for one workload in one regime."""
 
     machine: str
     point: str
-    """Where it is best."""
+    """Label of the best point."""
     value: Compact
-    """In the workload's metric; predicted for a machine that is only predicted."""
+    """In the workload's metric; predicted if the machine was not measured."""
     ci_low: Compact | None = None
     ci_high: Compact | None = None
     predicted_peak: Compact | None
-    """What the specification predicts of that point."""
-    efficiency: Ratio | None
-    """Speed / what was promised; ``None`` for a machine that is only predicted."""
-    to_baseline: Ratio | None = None
-    """Speed / the baseline's: above 1 is faster."""
-    normalised: Ratio | None = None
-    """What it attains / what the baseline attains of its own promise."""
+    """Value that the specification predicts for this point."""
+    efficiency: RatioEstimate | None
+    """Observed speed / predicted speed; ``None`` if the machine was not measured."""
+    to_baseline: RatioEstimate | None = None
+    """Speed / the baseline's speed: above 1 is faster."""
+    normalised: RatioEstimate | None = None
+    """Efficiency / the baseline's efficiency."""
 
 
 class Contest(Record):
@@ -82,11 +84,11 @@ class Contest(Record):
     refused: str = ""
     """Why some machines have no ratio although the baseline has this workload, in a sentence."""
     standings: tuple[Standing, ...]
-    """In the order of the machines; only those that have it."""
+    """In the order of the machines; only of those that have the workload."""
 
 
 class Landmark(Record):
-    """A cliff or taper of one machine."""
+    """A cliff (capacity transition) or taper (saturation point) of one machine."""
 
     machine: str
     workload: str
@@ -107,18 +109,18 @@ class Difference(Record):
     sweep: str
     """``family/variant/sweep``."""
     points: int
-    """That both have."""
-    speed: Ratio
-    """Of the machine / of the baseline: the median over common points, of the mean over runs."""
+    """Number of points that both have."""
+    speed: RatioEstimate
+    """Machine / baseline: the median over common points of the mean over runs."""
     p_value: Rough
-    """How likely so large a ratio is if the machines are equal and only runs vary."""
+    """Probability of a ratio at least this far from 1 if the machines are equal and only runs vary."""
     significant: bool
-    """Whether it is at least the minimum effect, and improbable after correction for the number of sweeps. Otherwise it
-    is within run-to-run variation."""
+    """Whether the difference reaches the minimum effect and is improbable after correction for the number of sweeps.
+    Otherwise it is within run-to-run variation."""
 
 
 class Comparison(Record):
-    """Machines beside each other."""
+    """A comparison of machines."""
 
     schema_version: int = SCHEMA_VERSION
     tool_version: str
@@ -132,8 +134,8 @@ class Comparison(Record):
     differences: tuple[Difference, ...]
     """Only of machines that have the baseline's device."""
     overall: tuple[Difference, ...] = ()
-    """Of the same machines, all sweeps together: the median, in which a sweep counts as a point."""
+    """Of the same machines, all sweeps together: the median, with each sweep as one point."""
     between_runs: Rough | None = None
-    """By how much a typical sweep varies between runs of one machine: one standard deviation, relative."""
+    """Typical relative standard deviation of a sweep between runs of one machine."""
     minimum_effect: Rough = 0.0
-    """Relative difference below which none is called significant."""
+    """Relative difference below which none is significant."""

@@ -1,14 +1,14 @@
-"""What a comparison keeps of each run: hundreds fit into memory, while a report takes tens of megabytes."""
+"""Data that a comparison keeps of each run: hundreds fit into memory, while one report takes tens of megabytes."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from gpureport.compare.conditions import facts, origin
-from gpureport.compare.excerpt import Excerpt, Finding, Measurement, Observation, Prediction, excerpt
-from gpureport.compare.landmarks import Mark, marks
-from gpureport.compare.samples import Sampled, sampled
-from gpureport.compare.standings import Best, best
+from gpureport.compare.excerpt import Excerpt, excerpt
+from gpureport.compare.landmarks import RunLandmark, landmarks
+from gpureport.compare.samples import SweepSamples, samples_by_sweep
+from gpureport.compare.standings import BestPoints, best_points
 from gpureport.records.report import Report
 
 
@@ -17,14 +17,14 @@ class Run:
     """A run, a publication or a prediction.
 
     Attributes:
-        device: its name.
-        entry: id in the database.
-        kind: how the figures came about.
-        created_at: when.
-        facts: the conditions, by what they are.
-        best: its best points.
-        marks: its cliffs and tapers.
-        samples: by sweep.
+        device: name of the device.
+        entry: id of the device in the database.
+        kind: origin of the values.
+        created_at: date of the run, publication or prediction.
+        facts: conditions of the run, by name.
+        best: best points.
+        landmarks: cliffs and tapers.
+        samples: samples by sweep.
     """
 
     device: str
@@ -32,17 +32,17 @@ class Run:
     kind: Literal["measured", "published", "predicted"]
     created_at: str
     facts: Mapping[str, str]
-    best: Best
-    marks: tuple[Mark, ...]
-    samples: Mapping[str, Sampled]
+    best: BestPoints
+    landmarks: tuple[RunLandmark, ...]
+    samples: Mapping[str, SweepSamples]
 
 
 def reduced(report: Report | Excerpt, workloads: Collection[str] = ()) -> Run:
-    """Return what is kept of *report*.
+    """Return the data of *report* that a comparison needs.
 
     Args:
-        report: a whole one, or what was read of one.
-        workloads: those to keep, ``family/variant``, as if no others had been run; none: all.
+        report: a whole report, or an excerpt.
+        workloads: the workloads to keep, ``family/variant``; all if empty.
     """
     read = excerpt(report) if isinstance(report, Report) else report
     kept = _only(read, workloads) if workloads else read
@@ -52,29 +52,27 @@ def reduced(report: Report | Excerpt, workloads: Collection[str] = ()) -> Run:
         kind=origin(kept),
         created_at=kept.publication.date if kept.publication else kept.created_at,
         facts=facts(kept),
-        best=best(kept),
-        marks=tuple(marks(kept)),
-        samples=sampled(kept.measurements),
+        best=best_points(kept),
+        landmarks=tuple(landmarks(kept)),
+        samples=samples_by_sweep(kept.measurements),
     )
 
 
 def same_device(one: Run, other: Run) -> bool:
-    """Return whether two runs are on devices that should be equally fast."""
+    """Return whether two runs are on devices of the same model."""
     return one.entry == other.entry and one.device == other.device
 
 
 def _only(report: Excerpt, workloads: Collection[str]) -> Excerpt:
-    def among(curve: Prediction | Measurement | Observation) -> bool:
-        return curve.key.workload in workloads
-
-    def concerned(finding: Finding) -> bool:
-        return finding.key.workload in workloads
-
+    records = {
+        "predictions": report.specified,
+        "measurements": report.measurements,
+        "observations": report.observations,
+        "findings": report.findings,
+    }
     return report.model_copy(
         update={
-            "predictions": tuple(filter(among, report.specified)),
-            "measurements": tuple(filter(among, report.measurements)),
-            "observations": tuple(filter(among, report.observations)),
-            "findings": tuple(filter(concerned, report.findings)),
+            name: tuple(record for record in every if record.key.workload in workloads)
+            for name, every in records.items()
         }
     )

@@ -1,4 +1,4 @@
-"""The samples of a run, as differences between runs are found in them."""
+"""Compact samples of a run, from which differences between runs are computed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,31 +7,31 @@ from itertools import accumulate, pairwise
 
 import numpy as np
 
-from gpureport.compare.excerpt import Measurement
+from gpureport.compare.excerpt import MeasurementExcerpt
 from gpureport.observe.statistics import Floats, medians, sampling_noise
 
 
 @dataclass(frozen=True)
-class Sampled:
-    """The samples of one sweep, compact: of hundreds of runs, all are kept at once.
+class SweepSamples:
+    """The samples of one sweep in one array: a comparison keeps those of hundreds of runs in memory.
 
     Attributes:
-        labels: of its points with samples.
-        counts: number of samples of each.
-        times_s: for a unit of work, all points in a row: versions differ in how often a kernel repeats its work.
+        labels: one for each point with samples.
+        counts: number of samples of each point.
+        times_s: time per unit of work, point after point. Versions repeat a kernel's work different numbers of times.
     """
 
     labels: tuple[str, ...]
     counts: tuple[int, ...]
     times_s: Floats
 
-    def of(self, labels: tuple[str, ...]) -> tuple[Floats, Floats]:
-        """Return the logarithms of the medians of some points, and the standard errors of these."""
+    def log_medians(self, labels: tuple[str, ...]) -> tuple[Floats, Floats]:
+        """Return the logarithms of the medians of the points with these *labels*, and their standard errors."""
         if labels == self.labels:
             return self._log_medians, self._noise
-        places = [self.labels.index(label) for label in labels]
+        indices = [self.labels.index(label) for label in labels]
         points = self._points()
-        return self._log_medians[places], sampling_noise([points[place] for place in places])
+        return self._log_medians[indices], sampling_noise([points[index] for index in indices])
 
     def _points(self) -> list[Floats]:
         return [self.times_s[start:end] for start, end in pairwise(accumulate(self.counts, initial=0))]
@@ -45,13 +45,13 @@ class Sampled:
         return sampling_noise(self._points())
 
 
-def sampled(measurements: Sequence[Measurement]) -> dict[str, Sampled]:
+def samples_by_sweep(measurements: Sequence[MeasurementExcerpt]) -> dict[str, SweepSamples]:
     """Return the samples of each sweep that has any."""
-    found = {str(measurement.key): _sampled(measurement) for measurement in measurements}
-    return {name: sweep for name, sweep in found.items() if sweep.labels}
+    samples = {str(measurement.key): _sweep_samples(measurement) for measurement in measurements}
+    return {name: sweep for name, sweep in samples.items() if sweep.labels}
 
 
-def _sampled(measurement: Measurement) -> Sampled:
+def _sweep_samples(measurement: MeasurementExcerpt) -> SweepSamples:
     points = {point.point.label: point for point in measurement.points if point.samples_s}
     times = [np.array(point.samples_s) / point.point.work for point in points.values()]
-    return Sampled(tuple(points), tuple(map(len, times)), np.concatenate(times) if times else np.zeros(0))
+    return SweepSamples(tuple(points), tuple(map(len, times)), np.concatenate(times) if times else np.zeros(0))

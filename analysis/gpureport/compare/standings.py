@@ -1,11 +1,17 @@
-"""How fast each machine is at each workload, beside the baseline and beside what its specification promises."""
+"""Speed of each machine at each workload, relative to the baseline and to its own predicted peak."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, hypot, log
 
-from gpureport.compare.excerpt import Excerpt, Observation, ObservedPoint, PredictedPoint, Prediction
-from gpureport.compare.records import Contest, Ratio, Standing
+from gpureport.compare.excerpt import (
+    Excerpt,
+    ObservationExcerpt,
+    ObservedPointExcerpt,
+    PredictedPointExcerpt,
+    PredictionExcerpt,
+)
+from gpureport.compare.records import Contest, RatioEstimate, Standing
 from gpureport.records.keys import Metric
 from gpureport.records.levels import DRAM
 from gpureport.workloads.grid import last_cache_bytes
@@ -13,14 +19,14 @@ from gpureport.workloads.grid import last_cache_bytes
 BEYOND, WITHIN = "beyond the caches", "within the caches"
 REGIMES = (BEYOND, WITHIN)
 _SIZES = ("working_set", "work_items")
-"""Axes along which a workload goes from level to level."""
+"""Axes along which the working set moves from level to level."""
 _FAR = 2.0
-"""So many times the last cache's capacity are beyond it for certain: just beyond, a part of the data may stay there."""
+"""Working set / last cache's capacity from which the data certainly do not fit: just beyond it, a part may stay."""
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """One point of one machine; *reach*: its working set / what is beyond all caches for certain."""
+class ComparedPoint:
+    """One point of one machine; *reach*: its working set / the size that is certainly beyond all caches."""
 
     metric: Metric
     label: str
@@ -32,163 +38,143 @@ class Candidate:
     reach: float = 1.0
 
 
-Key = tuple[str, str]
+ContestKey = tuple[str, str]
 """Workload, and regime or case."""
 
 
 @dataclass(frozen=True)
-class Best:
+class BestPoints:
     """The best points of one machine.
 
     Attributes:
-        sized: names of the workloads that it goes through from level to level.
-        points: by regime; of all other workloads also by case, since another machine may tell which of both they have.
+        sized: names of the workloads with a sweep over sizes.
+        points: by workload and regime; for workloads without such a sweep also by case, since another machine may have
+            only one of the two.
     """
 
     sized: frozenset[str]
-    points: Mapping[Key, Candidate]
+    points: Mapping[ContestKey, ComparedPoint]
 
 
-def contests(machines: Mapping[str, Best], baseline: str) -> tuple[Contest, ...]:
-    """Set the best of every machine beside each other, workload by workload.
+def contests(machines: Mapping[str, BestPoints], baseline: str) -> tuple[Contest, ...]:
+    """Compare the best points of all machines, workload by workload.
 
-    Sizes are chosen for each device, so that points differ; what they have in common is what serves them. Each workload
-    is compared where memory serves it and where a cache does, at the point where each machine is best. Cases
-    (an instruction, a stride) are compared one by one.
+    Devices have different sizes, so sweeps have different points. Each workload is therefore compared once where memory
+    serves it and once where a cache does, at the best point of each machine. Cases (an instruction, a stride) are
+    compared one by one.
 
     Args:
-        machines: the best of each, by its name, in the order of the comparison.
-        baseline: name of the one that ratios refer to.
+        machines: the best points of each machine, by its name, in the order of the comparison.
+        baseline: name of the machine that ratios refer to.
     """
     sized = frozenset[str]().union(*(best.sized for best in machines.values()))
-    together: dict[Key, dict[str, Candidate]] = {}
+    common: dict[ContestKey, dict[str, ComparedPoint]] = {}
     for machine, best in machines.items():
-        for (workload, regime), candidate in best.points.items():
+        for (workload, regime), point in best.points.items():
             if (workload in sized) == (regime in REGIMES):
-                together.setdefault((workload, regime), {})[machine] = candidate
-    return tuple(_contest(key, of_machines, baseline) for key, of_machines in together.items() if len(of_machines) > 1)
+                common.setdefault((workload, regime), {})[machine] = point
+    return tuple(_contest(key, points, baseline) for key, points in common.items() if len(points) > 1)
 
 
-def best(report: Excerpt) -> Best:
+def best_points(report: Excerpt) -> BestPoints:
     """Return the best points of a machine."""
-    curves: Sequence[Observation | Prediction] = report.observations or report.specified
+    curves: Sequence[ObservationExcerpt | PredictionExcerpt] = report.observations or report.specified
     sized = frozenset(curve.key.workload for curve in curves if curve.axis.quantity in _SIZES)
-    found: dict[Key, Candidate] = {}
-    for (name, regime), candidate in _candidates(report):
-        for kind in (regime,) if name in sized else (regime, candidate.label):
-            key = name, kind
-            if key not in found or _rank(candidate, kind) > _rank(found[key], kind):
-                found[key] = candidate
-    return Best(sized, found)
+    found: dict[ContestKey, ComparedPoint] = {}
+    for (workload, regime), point in _all_points(report):
+        for kind in (regime,) if workload in sized else (regime, point.label):
+            key = workload, kind
+            if key not in found or _rank(point, kind) > _rank(found[key], kind):
+                found[key] = point
+    return BestPoints(sized, found)
 
 
-def _candidates(report: Excerpt) -> Iterator[tuple[Key, Candidate]]:
-    """Yield every point of a machine with its regime; of sweeps that were observed what was observed."""
-    predicted_peak = {str(p.key): p for p in report.specified}
-    observed = {str(o.key): o for o in report.observations}
-    counting = {name: info.counting for name, info in report.workloads.items()}
+def _all_points(report: Excerpt) -> Iterator[tuple[ContestKey, ComparedPoint]]:
+    """Yield every observed point of a machine with its regime; every predicted one if none was observed."""
+    predictions = {str(p.key): p for p in report.specified}
     far_bytes = _FAR * last_cache_bytes(report.device)
-    for name in observed or predicted_peak:
-        yield from _points(predicted_peak.get(name), observed.get(name), counting, far_bytes)
+    curves: Sequence[ObservationExcerpt | PredictionExcerpt] = report.observations or report.specified
+    for curve in curves:
+        prediction = predictions.get(str(curve.key))
+        by_label = {p.point.label: p for p in prediction.points} if prediction else {}
+        workload = curve.key.workload
+        info = report.workloads.get(workload)
+        for point in curve.points:
+            predicted = by_label.get(point.point.label)
+            yield (
+                (workload, BEYOND if predicted is None or predicted.level == DRAM else WITHIN),
+                ComparedPoint(
+                    metric=curve.metric,
+                    label=point.point.label,
+                    value=point.value,
+                    interval=_interval(point),
+                    predicted_peak=predicted.value if predicted else None,
+                    observed=isinstance(curve, ObservationExcerpt),
+                    counting=info.counting if info else "",
+                    reach=point.point.working_set_bytes / far_bytes,
+                ),
+            )
 
 
-def _points(
-    prediction: Prediction | None,
-    observation: Observation | None,
-    counting: Mapping[str, str],
-    far_bytes: float,
-) -> Iterator[tuple[Key, Candidate]]:
-    by_label = {p.point.label: p for p in prediction.points} if prediction else {}
-    curve = observation or prediction
-    if curve is None:
-        return
-    name = curve.key.workload
-    for point in curve.points:
-        said = by_label.get(point.point.label)
-        yield (
-            (name, _regime(said)),
-            Candidate(
-                metric=curve.metric,
-                label=point.point.label,
-                value=point.value,
-                interval=_interval(point),
-                predicted_peak=said.value if said else None,
-                observed=observation is not None,
-                counting=counting.get(name, ""),
-                reach=point.point.working_set_bytes / far_bytes,
-            ),
-        )
-
-
-def _interval(point: PredictedPoint | ObservedPoint) -> tuple[float, float] | None:
-    """Return the 95 % interval of a point's value, where there is one."""
-    if isinstance(point, PredictedPoint):
+def _interval(point: PredictedPointExcerpt | ObservedPointExcerpt) -> tuple[float, float] | None:
+    """Return the 95 % interval of a point's value, if it has one."""
+    if isinstance(point, PredictedPointExcerpt):
         return (point.value / point.spread, point.value * point.spread) if point.spread > 1 else None
     return (point.ci_low, point.ci_high) if point.ci_low < point.ci_high else None
 
 
-def _regime(said: PredictedPoint | None) -> str:
-    return BEYOND if said is None or said.level == DRAM else WITHIN
+def _rank(point: ComparedPoint, regime: str) -> tuple[float, float]:
+    """Return the key of the best point: speed, but beyond the caches first the certainty that no cache serves it."""
+    speed = point.value if point.metric.kind == "rate" else 1 / point.value
+    return (min(point.reach, 1.0) if regime == BEYOND else 1.0, speed)
 
 
-def _rank(candidate: Candidate, regime: str) -> tuple[float, float]:
-    """Return what the best point has most of: speed, but beyond the caches only where the data are so for certain."""
-    return (min(candidate.reach, 1.0) if regime == BEYOND else 1.0, _speed(candidate))
-
-
-def _speed(candidate: Candidate) -> float:
-    return candidate.value if candidate.metric.kind == "rate" else 1 / candidate.value
-
-
-def _contest(key: tuple[str, str], of_machines: Mapping[str, Candidate], baseline: str) -> Contest:
+def _contest(key: ContestKey, points: Mapping[str, ComparedPoint], baseline: str) -> Contest:
     workload, regime = key
-    base = of_machines.get(baseline)
-    others = [name for name, candidate in of_machines.items() if base is not None and not _comparable(candidate, base)]
+    base = points.get(baseline)
+    others = [name for name, point in points.items() if base is not None and not _comparable(point, base)]
     return Contest(
         workload=workload,
         regime=regime,
-        metric=next(iter(of_machines.values())).metric,
-        refused=f"work is counted otherwise on {baseline} than on {', '.join(others)}" if others else "",
-        standings=tuple(_standing(name, candidate, base) for name, candidate in of_machines.items()),
+        metric=next(iter(points.values())).metric,
+        refused=f"{baseline} and {', '.join(others)} count work differently" if others else "",
+        standings=tuple(_standing(name, point, base) for name, point in points.items()),
     )
 
 
-def _comparable(one: Candidate, other: Candidate) -> bool:
-    """Return whether both count the same work, so that a ratio of the two means something."""
-    counted_alike = one.counting == other.counting or not (one.counting and other.counting)
-    return counted_alike and (one.metric.kind, one.metric.unit) == (other.metric.kind, other.metric.unit)
+def _comparable(one: ComparedPoint, other: ComparedPoint) -> bool:
+    """Return whether both count the same work, which a ratio requires."""
+    same_counting = one.counting == other.counting or not (one.counting and other.counting)
+    return same_counting and (one.metric.kind, one.metric.unit) == (other.metric.kind, other.metric.unit)
 
 
-def _standing(name: str, candidate: Candidate, base: Candidate | None) -> Standing:
-    efficiency = _efficiency(candidate)
+def _standing(name: str, point: ComparedPoint, base: ComparedPoint | None) -> Standing:
+    efficiency = _efficiency(point)
     return Standing(
         machine=name,
-        point=candidate.label,
-        value=candidate.value,
-        ci_low=candidate.interval[0] if candidate.interval else None,
-        ci_high=candidate.interval[1] if candidate.interval else None,
-        predicted_peak=candidate.predicted_peak,
+        point=point.label,
+        value=point.value,
+        ci_low=point.interval[0] if point.interval else None,
+        ci_high=point.interval[1] if point.interval else None,
+        predicted_peak=point.predicted_peak,
         efficiency=efficiency,
-        to_baseline=_faster(candidate, base) if base is not None and _comparable(candidate, base) else None,
+        to_baseline=_speed_ratio(point, base) if base is not None and _comparable(point, base) else None,
         normalised=_quotient(efficiency, _efficiency(base)) if base is not None and efficiency else None,
     )
 
 
-def _efficiency(candidate: Candidate) -> Ratio | None:
-    """Return speed / promised speed of a point that was observed; the promise is taken at its word."""
-    predicted_peak = candidate.predicted_peak
-    if not candidate.observed or predicted_peak is None:
+def _efficiency(point: ComparedPoint) -> RatioEstimate | None:
+    """Return observed speed / predicted speed; the uncertainty of the prediction is left out."""
+    peak = point.predicted_peak
+    if not point.observed or peak is None:
         return None
-    return _faster(
-        candidate,
-        Candidate(candidate.metric, "", predicted_peak, (predicted_peak, predicted_peak), None, observed=False),
-    )
+    return _speed_ratio(point, ComparedPoint(point.metric, "", peak, (peak, peak), None, observed=False))
 
 
-def _faster(one: Candidate, other: Candidate) -> Ratio:
-    """Return how many times as fast *one* is as *other*; an interval as wide as those of both together."""
+def _speed_ratio(one: ComparedPoint, other: ComparedPoint) -> RatioEstimate:
+    """Return speed of *one* / speed of *other*; the half widths of both intervals add in quadrature."""
     if one is other:
-        return Ratio(value=1.0)
+        return RatioEstimate(value=1.0)
     sign = 1 if one.metric.kind == "rate" else -1
     centre = sign * log(one.value / other.value)
     if one.interval is None or other.interval is None:
@@ -196,19 +182,17 @@ def _faster(one: Candidate, other: Candidate) -> Ratio:
     return _ratio(centre, hypot(*(log(high / low) / 2 for low, high in (one.interval, other.interval))))
 
 
-def _quotient(one: Ratio | None, other: Ratio | None) -> Ratio | None:
+def _quotient(one: RatioEstimate | None, other: RatioEstimate | None) -> RatioEstimate | None:
     if one is None or other is None:
         return None
     if one == other:
-        return Ratio(value=1.0)
-    widths = [log(r.ci_high / r.ci_low) / 2 if r.ci_low and r.ci_high else None for r in (one, other)]
-    known = [width for width in widths if width is not None]
-    half = sum(width**2 for width in known) ** 0.5 if len(known) == len(widths) else None
-    return _ratio(log(one.value / other.value), half)
+        return RatioEstimate(value=1.0)
+    half_widths = [log(r.ci_high / r.ci_low) / 2 for r in (one, other) if r.ci_low and r.ci_high]
+    return _ratio(log(one.value / other.value), hypot(*half_widths) if len(half_widths) == 2 else None)
 
 
-def _ratio(centre: float, half_width: float | None) -> Ratio:
+def _ratio(centre: float, half_width: float | None) -> RatioEstimate:
     """Return the ratio whose logarithm is *centre*, with its interval."""
     if half_width is None:
-        return Ratio(value=exp(centre))
-    return Ratio(value=exp(centre), ci_low=exp(centre - half_width), ci_high=exp(centre + half_width))
+        return RatioEstimate(value=exp(centre))
+    return RatioEstimate(value=exp(centre), ci_low=exp(centre - half_width), ci_high=exp(centre + half_width))

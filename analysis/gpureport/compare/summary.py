@@ -1,24 +1,24 @@
-"""A comparison in a few numbers: geometric means over the workloads of a family, machine by machine."""
+"""Geometric means of a comparison: for each machine, over the workloads of a family and over families."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from statistics import geometric_mean
 from typing import Literal
 
-from gpureport.compare.records import Comparison, Contest, Ratio, Standing
+from gpureport.compare.records import Comparison, Contest, RatioEstimate, Standing
 
 What = Literal["speed", "efficiency"]
-"""``speed``: beside the baseline's. ``attained``: beside what the specification promises."""
+"""``speed``: relative to the baseline. ``efficiency``: relative to the predicted peak."""
 APPLIED = ("game_of_life", "particles", "bit_transpose")
-"""Families that somebody wants to run; the others explain these."""
+"""Families of applications; the others are microbenchmarks, which explain these."""
 
 
-def ratio_of(standing: Standing, what: What) -> Ratio | None:
-    """Return the ratio that *what* names, if the machine has it."""
+def ratio_of(standing: Standing, what: What) -> RatioEstimate | None:
+    """Return the machine's speed or efficiency, if it has one."""
     return standing.to_baseline if what == "speed" else standing.efficiency
 
 
 def means(contests: Iterable[Contest], what: What) -> dict[str, float]:
-    """Return the geometric mean over *contests* of each machine that has any ratio in them."""
+    """Return each machine's geometric mean over *contests*, for machines with any ratio in them."""
     found: dict[str, list[float]] = {}
     for contest in contests:
         for standing in contest.standings:
@@ -29,7 +29,7 @@ def means(contests: Iterable[Contest], what: What) -> dict[str, float]:
 
 
 def families(comparison: Comparison) -> dict[str, tuple[Contest, ...]]:
-    """Return the contests of each family: first those that somebody wants to run, then those that explain them."""
+    """Return the contests of each family, applications first."""
     found: dict[str, list[Contest]] = {}
     for contest in comparison.contests:
         found.setdefault(contest.workload.partition("/")[0], []).append(contest)
@@ -38,18 +38,15 @@ def families(comparison: Comparison) -> dict[str, tuple[Contest, ...]]:
 
 
 def overall(comparison: Comparison, what: What) -> dict[str, float]:
-    """Return a number a machine: the mean over what somebody wants to run, or over all if it has nothing of that.
+    """Return each machine's geometric mean over the applications, or over all families if it has no application.
 
     Each family counts once, however many variants it has.
     """
-    per_family = {family: means(found, what) for family, found in families(comparison).items()}
-    return {
-        machine.name: geometric_mean(found)
-        for machine in comparison.machines
-        if (found := _counted(per_family, machine.name))
-    }
-
-
-def _counted(per_family: Mapping[str, Mapping[str, float]], name: str) -> list[float]:
-    own = {family: found[name] for family, found in per_family.items() if name in found}
-    return [ratio for family, ratio in own.items() if family in APPLIED] or list(own.values())
+    per_family = {family: means(contests, what) for family, contests in families(comparison).items()}
+    result = {}
+    for machine in comparison.machines:
+        own = {family: found[machine.name] for family, found in per_family.items() if machine.name in found}
+        if own:
+            applied = [ratio for family, ratio in own.items() if family in APPLIED]
+            result[machine.name] = geometric_mean(applied or own.values())
+    return result

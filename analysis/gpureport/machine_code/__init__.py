@@ -1,4 +1,4 @@
-"""The compiled code of kernels: what a program's binary, or the library that PoCL runs, says of them. Pure."""
+"""Instruction counts and resource usage of kernels, read from binaries of programs or PoCL's libraries. Pure."""
 
 from functools import lru_cache
 
@@ -16,11 +16,11 @@ def code(binary: bytes, kernel: str) -> MachineCode | None:
     """Count the instructions of one kernel of a program.
 
     Args:
-        binary: PTX text, or an ELF file of a processor's machine code.
+        binary: PTX text, or an ELF file with CPU machine code.
         kernel: its name in the source.
 
     Returns:
-        ``None`` if the binary is of another kind, or has no such kernel.
+        ``None`` if the binary has another format or no such kernel.
     """
     if _PTX in binary:
         return ptx.read(binary.decode("utf-8", "replace"), kernel)
@@ -29,5 +29,5 @@ def code(binary: bytes, kernel: str) -> MachineCode | None:
 
 @lru_cache(maxsize=256)
 def usage(binary: bytes, kernel: str) -> Usage | None:
-    """Return the registers and memory that the binary of an AMD or Intel GPU tells of one kernel, or ``None``."""
+    """Return the registers and memory of one kernel from the binary of an AMD or Intel GPU, or ``None``."""
     return code_object.usage(binary, kernel)

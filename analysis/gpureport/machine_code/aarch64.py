@@ -1,4 +1,4 @@
-"""AArch64 instructions, classified by how capstone prints them. Pure."""
+"""AArch64 instructions, classified by their text from capstone. Pure."""
 
 import re
 
@@ -24,7 +24,7 @@ _KIND = {name: kind for kind, names in _KINDS.items() for name in names.split()}
 
 
 def decode(address: int, mnemonic: str, operands: str) -> Instruction | None:
-    """Classify one instruction. The stack is what ``sp`` or the frame pointer ``x29`` points into."""
+    """Classify one instruction. Addresses relative to ``sp`` or the frame pointer ``x29`` are on the stack."""
     if mnemonic in ("nop", "udf", "hint", "bti"):
         return None
     if mnemonic in ("ret", "br", "blr", "bl", "b") or mnemonic.startswith(("b.", "cbz", "cbnz", "tbz", "tbnz")):
@@ -35,8 +35,8 @@ def decode(address: int, mnemonic: str, operands: str) -> Instruction | None:
 
 
 def _control(address: int, mnemonic: str, operands: str) -> Instruction:
-    place = re.search(r"#(0x[0-9a-f]+|\d+)$", operands)
-    target = int(place[1], 0) if place else None
+    address_text = re.search(r"#(0x[0-9a-f]+|\d+)$", operands)
+    target = int(address_text[1], 0) if address_text else None
     if mnemonic in ("bl", "blr"):
         return Instruction(address, "call", callee=target)
     if mnemonic == "ret":
@@ -46,7 +46,7 @@ def _control(address: int, mnemonic: str, operands: str) -> Instruction:
 
 def _memory(address: int, mnemonic: str, operands: str) -> Instruction:
     registers, _, place = operands.partition("[")
-    if _LANES.search(registers):  # lanes of the list have a [ of their own
+    if _LANES.search(registers):  # a lane index is in brackets, too
         registers, _, place = operands.rpartition("[")
     if _ATOMIC.match(mnemonic):
         return Instruction(address, "atomic")
@@ -63,7 +63,7 @@ def _memory(address: int, mnemonic: str, operands: str) -> Instruction:
 
 
 def _widths(mnemonic: str, registers: str) -> tuple[int, ...]:
-    """Return the bytes of each register that is loaded or stored; of one that may have any length (SVE), of a lane."""
+    """Return the bytes of each loaded or stored register; of one lane for SVE registers, whose length is unknown."""
     lists = _ARRANGEMENT.findall(registers)
     if lists:
         return tuple(int(number or 1) * _LANE_BYTES[kind] for number, kind in lists)

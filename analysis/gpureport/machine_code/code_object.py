@@ -1,4 +1,4 @@
-"""What the program binaries of AMD and Intel GPUs say of their kernels. Pure.
+"""Resource usage of kernels in the program binaries of AMD and Intel GPUs. Pure.
 
 AMD: the metadata of a code object of version 3 or later, MessagePack in a note, with ``.wavefront_size`` and the
 register counts of each kernel (https://llvm.org/docs/AMDGPUUsage.html#code-object-v3-metadata). Intel: the ``.ze_info``
@@ -20,21 +20,21 @@ _REPORTED_BY = "code object"
 
 
 def usage(binary: bytes, kernel: str) -> Usage | None:
-    """Return what a program binary says of one kernel.
+    """Return the resource usage of one kernel.
 
     Args:
-        binary: an ELF file, or several one after the other (a bundle).
+        binary: an ELF file, or several concatenated ones (a bundle).
         kernel: its name in the source.
 
     Returns:
-        ``None`` if it is neither AMD's nor Intel's, or has no such kernel.
+        ``None`` if the binary is neither AMD's nor Intel's, or has no such kernel.
     """
     for part in _parts(binary):
         for metadata in elf.notes(part, "AMDGPU", _NT_AMDGPU_METADATA):
-            found = _named(_unpacked(metadata), "amdhsa.kernels", ".name", kernel)
+            found = _entry(_unpacked(metadata), "amdhsa.kernels", ".name", kernel)
             if found:
                 return _amd(found)
-        found = _named(_parsed(elf.section(part, ".ze_info")), "kernels", "name", kernel)
+        found = _entry(_parsed(elf.section(part, ".ze_info")), "kernels", "name", kernel)
         if found:
             return _intel(found.get("execution_env", {}))
     return None
@@ -61,7 +61,7 @@ def _parsed(text: bytes) -> object:
         return None
 
 
-def _named(document: object, kernels: str, name: str, kernel: str) -> Mapping[str, object] | None:
+def _entry(document: object, kernels: str, name: str, kernel: str) -> Mapping[str, object] | None:
     listed = document.get(kernels, ()) if isinstance(document, Mapping) else ()
     return next((entry for entry in listed if isinstance(entry, Mapping) and entry.get(name) == kernel), None)
 
@@ -79,12 +79,12 @@ def _amd(kernel: Mapping[str, object]) -> Usage:
 
 
 def _intel(environment: object) -> Usage:
-    told = environment if isinstance(environment, Mapping) else {}
-    lanes = _number(told, "simd_size") or 1
+    fields = environment if isinstance(environment, Mapping) else {}
+    lanes = _number(fields, "simd_size") or 1
     return Usage(
         reported_by=_REPORTED_BY,
-        local_memory_bytes=_number(told, "slm_size") or 0,
-        spill_bytes=(_number(told, "spill_size") or 0) // lanes,
+        local_memory_bytes=_number(fields, "slm_size") or 0,
+        spill_bytes=(_number(fields, "spill_size") or 0) // lanes,
         wave_size=lanes,
     )
 

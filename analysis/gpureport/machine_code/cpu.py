@@ -1,10 +1,10 @@
-"""What a processor executes of a kernel: the code that PoCL makes for a size of work-group. Pure."""
+"""CPU instructions of a kernel, in the code that PoCL generates for one work-group size. Pure."""
 
 from collections import Counter
 from collections.abc import Sequence
 
 from gpureport.machine_code import aarch64, elf, loops, x86
-from gpureport.machine_code.instructions import Decoder, Instruction, disassemble
+from gpureport.machine_code.instructions import Decoder, Instruction, disassemble, tally
 from gpureport.records.measurement import MachineCode
 
 _DECODERS: dict[str, tuple[str, Decoder]] = {
@@ -12,23 +12,23 @@ _DECODERS: dict[str, tuple[str, Decoder]] = {
     "EM_AARCH64": ("AArch64", aarch64.decode),
 }
 _SCALAR = ("scalar fp", "int", "logic", "bit")
-_MOST = 0.5
+_VECTOR_MAJORITY = 0.5
 _UNKNOWN = "a function"
 _SYMBOLS = ("_pocl_kernel_{}_workgroup", "_pocl_kernel_{}", "{}")
 
 
 def read(binary: bytes, kernel: str) -> MachineCode | None:
-    """Count the instructions that run a work-group of one kernel, those of functions in the library included.
+    """Count the instructions that run a work-group of one kernel, including those of functions in the library.
 
-    A loop whose accesses are mostly of 16 bytes and more is a vector loop; of a loop that accesses nothing, the
-    arithmetic decides.
+    A loop is a vector loop if most of its accesses have 16 bytes or more. In a loop without accesses, the share of
+    vector arithmetic decides.
 
     Args:
         binary: a shared library or object file (ELF).
         kernel: its name in the source.
 
     Returns:
-        ``None`` if it has no such function, or is for a processor that is not known here.
+        ``None`` if the binary has no such function or is for an unknown instruction set.
     """
     library = elf.library(binary)
     if library is None or library.machine not in _DECODERS:
@@ -38,55 +38,51 @@ def read(binary: bytes, kernel: str) -> MachineCode | None:
     if start is None:
         return None
     form, decode = _DECODERS[library.machine]
-    bodies, outside = _reached(library, start, decode)
-    return count(form, [instruction for body in bodies for instruction in body], outside)
+    bodies, external = _reachable(library, start, decode)
+    return count(form, [instruction for body in bodies for instruction in body], external)
 
 
-def _reached(library: elf.Library, start: str, decode: Decoder) -> tuple[list[list[Instruction]], tuple[str, ...]]:
-    """Return the instructions of a function and of those that it calls, and the names of called ones outside."""
-    reached: dict[str, list[Instruction]] = {}
-    outside: dict[str, None] = {}
-    waiting = [start]
-    while waiting:
-        name = waiting.pop()
+def _reachable(library: elf.Library, start: str, decode: Decoder) -> tuple[list[list[Instruction]], tuple[str, ...]]:
+    """Return the instructions of a function and its callees, and the names of callees outside the library."""
+    bodies: dict[str, list[Instruction]] = {}
+    external: dict[str, None] = {}
+    pending = [start]
+    while pending:
+        name = pending.pop()
         if name not in library.functions:
-            outside[name] = None
-        elif name not in reached:
+            external[name] = None
+        elif name not in bodies:
             function = library.functions[name]
-            printed = disassemble(library.machine, function.code, function.address)
-            reached[name] = [made for one in printed if (made := decode(*one))]
-            called = {one.callee: None for one in reached[name] if one.kind == "call"}
-            waiting += [library.callees.get(callee, _UNKNOWN) if callee else _UNKNOWN for callee in called]
-    return list(reached.values()), tuple(outside)
+            lines = disassemble(library.machine, function.code, function.address)
+            bodies[name] = [instruction for line in lines if (instruction := decode(*line))]
+            callees = {instruction.callee: None for instruction in bodies[name] if instruction.kind == "call"}
+            pending += [library.callees.get(callee, _UNKNOWN) if callee else _UNKNOWN for callee in callees]
+    return list(bodies.values()), tuple(external)
 
 
 def count(form: str, code: list[Instruction], calls: tuple[str, ...] = ()) -> MachineCode:
-    """Count instructions; *form* is what they are called, *calls* are functions whose code is elsewhere."""
+    """Count instructions of the instruction set *form*; *calls* are called functions outside the library."""
     inner = loops.innermost(code)
     shares = [share for loop in inner if (share := _vector_share(loop)) is not None]
     overall = _vector_share([instruction for loop in inner or [code] for instruction in loop])
     return MachineCode(
         form=form,
-        counts=dict(sorted(Counter(instruction.kind for instruction in code).items())),
-        global_loads=_widths([width for instruction in code for width in instruction.loads]),
-        global_stores=_widths([width for instruction in code for width in instruction.stores]),
+        counts=tally(instruction.kind for instruction in code),
+        global_loads=tally(width for instruction in code for width in instruction.loads),
+        global_stores=tally(width for instruction in code for width in instruction.stores),
         loops=bool(inner),
         calls=calls,
-        vectorised=None if overall is None else overall >= _MOST,
-        vector_loops=sum(share >= _MOST for share in shares),
-        scalar_loops=sum(share < _MOST for share in shares),
+        vectorised=None if overall is None else overall >= _VECTOR_MAJORITY,
+        vector_loops=sum(share >= _VECTOR_MAJORITY for share in shares),
+        scalar_loops=sum(share < _VECTOR_MAJORITY for share in shares),
     )
 
 
 def _vector_share(code: Sequence[Instruction]) -> float | None:
-    """Return which part of the accesses, or else of the arithmetic, is a vector's; ``None`` if there is neither."""
+    """Return the share of vector accesses, or of vector arithmetic if there are none; ``None`` without either."""
     accesses = sum(instruction.accesses for instruction in code)
     if accesses:
         return sum(instruction.vector_accesses for instruction in code) / accesses
     kinds = Counter(instruction.kind for instruction in code)
     vector, scalar = kinds["vector arithmetic"], sum(kinds[kind] for kind in _SCALAR)
     return vector / (vector + scalar) if vector + scalar else None
-
-
-def _widths(widths: Sequence[int]) -> dict[int, int]:
-    return dict(sorted(Counter(widths).items()))

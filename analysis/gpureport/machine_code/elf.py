@@ -10,10 +10,10 @@ from elftools.elf.relocation import RelocationSection
 from elftools.elf.sections import NoteSection, Symbol, SymbolTableSection
 
 MAGIC = b"\x7fELF"
-_BROKEN = (ELFError, ValueError, TypeError, KeyError, AttributeError)  # what pyelftools raises for damaged files
+_DAMAGED = (ELFError, ValueError, TypeError, KeyError, AttributeError)  # pyelftools raises these for damaged files
 
 _STUB_BYTES = 16
-_RESERVED_BYTES = {"EM_X86_64": 16, "EM_AARCH64": 32}  # in front of the first stub
+_RESERVED_BYTES = {"EM_X86_64": 16, "EM_AARCH64": 32}  # before the first stub
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class Library:
 
     Attributes:
         machine: ELF's name of the instruction set, e.g. ``EM_X86_64``.
-        functions: those that are defined, by name.
-        callees: names of functions by the address that is called: their own, or that of a stub which leads there.
+        functions: defined functions, by name.
+        callees: names of functions by call target: their own address, or that of their stub.
     """
 
     machine: str
@@ -40,13 +40,13 @@ class Library:
 
 
 def library(binary: bytes) -> Library | None:
-    """Return the functions of an ELF file; ``None`` if it is none, or is damaged."""
+    """Return the functions of an ELF file; ``None`` if it is damaged or not an ELF file."""
     try:
         file = ELFFile(io.BytesIO(binary))
         functions = _functions(file)
-        named = {function.address: name for name, function in functions.items()}
-        return Library(file["e_machine"], functions, _stubs(file) | named)
-    except _BROKEN:
+        by_address = {function.address: name for name, function in functions.items()}
+        return Library(file["e_machine"], functions, _stubs(file) | by_address)
+    except _DAMAGED:
         return None
 
 
@@ -67,7 +67,7 @@ def _contents(file: ELFFile, symbol: Symbol) -> bytes:
 
 
 def _stubs(file: ELFFile) -> dict[int, str]:
-    """Return which function each entry of the procedure linkage table leads to: one for each of its relocations."""
+    """Return the function of each entry of the procedure linkage table, by its address: one for each relocation."""
     relocations, stubs = file.get_section_by_name(".rela.plt"), file.get_section_by_name(".plt.sec")
     reserved = 0
     if stubs is None:
@@ -78,22 +78,22 @@ def _stubs(file: ELFFile) -> dict[int, str]:
     if not isinstance(symbols, SymbolTableSection):
         return {}
     return {
-        stubs["sh_addr"] + reserved + _STUB_BYTES * place: symbols.get_symbol(relocation["r_info_sym"]).name
-        for place, relocation in enumerate(relocations.iter_relocations())
+        stubs["sh_addr"] + reserved + _STUB_BYTES * index: symbols.get_symbol(relocation["r_info_sym"]).name
+        for index, relocation in enumerate(relocations.iter_relocations())
     }
 
 
 def section(binary: bytes, name: str) -> bytes:
-    """Return the contents of the ELF file's section of that name; nothing if there is none."""
+    """Return the contents of the ELF file's section called *name*; empty if there is none."""
     try:
         found = ELFFile(io.BytesIO(binary)).get_section_by_name(name)
         return found.data() if found else b""
-    except _BROKEN:
+    except _DAMAGED:
         return b""
 
 
 def notes(binary: bytes, owner: str, kind: int) -> Iterator[bytes]:
-    """Yield the contents of the ELF file's notes of one owner and type."""
+    """Yield the contents of the ELF file's notes with this *owner* and type."""
     try:
         file = ELFFile(io.BytesIO(binary))
         for section in file.iter_sections():
@@ -101,5 +101,5 @@ def notes(binary: bytes, owner: str, kind: int) -> Iterator[bytes]:
                 for note in section.iter_notes():
                     if note["n_name"] == owner and str(note["n_type"]) == str(kind):
                         yield note["n_descdata"]
-    except _BROKEN:
+    except _DAMAGED:
         return

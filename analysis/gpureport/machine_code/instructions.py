@@ -1,12 +1,16 @@
-"""A processor's instructions, reduced to what the evidence needs: what is accessed, how wide, what follows what."""
+"""CPU instructions, reduced to their memory accesses, access widths and control flow."""
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 import capstone
 
+T = TypeVar("T", str, int)
+
 VECTOR_BYTES = 16
-"""An access of at least so many bytes is one of a vector register."""
+"""Least bytes of an access of a vector register."""
 
 
 @dataclass(frozen=True)
@@ -14,13 +18,14 @@ class Instruction:
     """One instruction.
 
     Attributes:
-        kind: its class, as counts name it.
-        loads: widths in bytes of what it reads from memory, other than from the stack and constants.
-        stores: widths in bytes of what it writes to memory, other than to the stack.
-        lanes: its access, however narrow, serves the lanes of a vector: gathered, spread, widened.
-        target: where it may branch to.
-        callee: where the function that it calls begins, if that is known.
-        falls: whether control may also go on to the next instruction.
+        address: its address in the binary.
+        kind: its class in counts.
+        loads: widths in bytes of its reads from memory, except from the stack and constants.
+        stores: widths in bytes of its writes to memory, except to the stack.
+        lanes: whether its access serves the lanes of a vector even if it is narrow: gather, broadcast, widening.
+        target: address that it may branch to.
+        callee: address of the function that it calls, if known.
+        falls: whether execution may continue with the next instruction.
     """
 
     address: int
@@ -34,17 +39,22 @@ class Instruction:
 
     @property
     def accesses(self) -> int:
-        """How often it reads or writes data."""
+        """Number of its reads and writes of data."""
         return len(self.loads) + len(self.stores)
 
     @property
     def vector_accesses(self) -> int:
-        """How many of them are a vector's."""
+        """Number of its accesses of vectors."""
         return sum(self.lanes or width >= VECTOR_BYTES for width in (*self.loads, *self.stores))
 
 
+def tally(items: Iterable[T]) -> dict[T, int]:
+    """Return the number of each item, in the order of the items."""
+    return dict(sorted(Counter(items).items()))
+
+
 Decoder = Callable[[int, str, str], Instruction | None]
-"""Makes an instruction of address, mnemonic and operands as capstone prints them; ``None``: padding."""
+"""Returns the instruction for an address, and a mnemonic and operands from capstone; ``None``: padding."""
 
 
 def disassemble(machine: str, code: bytes, address: int) -> Iterator[tuple[int, str, str]]:
@@ -52,13 +62,13 @@ def disassemble(machine: str, code: bytes, address: int) -> Iterator[tuple[int, 
 
     Args:
         machine: ELF's name of the instruction set.
-        code: to be disassembled.
-        address: of its first byte.
+        code: machine code.
+        address: address of its first byte.
     """
     kinds = {
         "EM_X86_64": (capstone.CS_ARCH_X86, capstone.CS_MODE_64),
         "EM_AARCH64": (capstone.CS_ARCH_ARM64, capstone.CS_MODE_LITTLE_ENDIAN),
     }
     decoder = capstone.Cs(*kinds[machine])
-    for place, _, mnemonic, operands in decoder.disasm_lite(code, address):
-        yield place, mnemonic, operands
+    for start, _, mnemonic, operands in decoder.disasm_lite(code, address):
+        yield start, mnemonic, operands

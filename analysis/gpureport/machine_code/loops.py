@@ -1,4 +1,4 @@
-"""How control flows through a function, and its innermost loops. Pure."""
+"""Control-flow graph of a function, and its innermost loops. Pure."""
 
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -7,32 +7,32 @@ from typing import TypeVar
 from gpureport.machine_code.instructions import Instruction
 
 Blocks = Mapping[int, Sequence[Instruction]]
-"""Stretches that control enters at their first and leaves at their last instruction, by their place."""
+"""Basic blocks by the index of their first instruction."""
 Graph = Mapping[int, frozenset[int]]
-"""Which blocks may follow which."""
+"""Successors of each block."""
 _Node = TypeVar("_Node", bound=Hashable)
 
 
 def innermost(code: list[Instruction]) -> list[list[Instruction]]:
-    """Return the instructions of each loop that contains no other.
+    """Return the instructions of each loop that contains no other loop.
 
-    Loops are the strongly connected parts of the graph of basic blocks; without the way back to where it is entered,
-    a part falls into the loops inside it.
+    Loops are the strongly connected components of the control-flow graph. A component without the edges back to its
+    entry splits into the loops inside it.
     """
     blocks, following = flow(code)
     return [[one for start in sorted(loop) for one in blocks[start]] for loop in _loops(following)]
 
 
 def flow(code: Sequence[Instruction]) -> tuple[Blocks, Graph]:
-    """Return the blocks of a function, which begins at block 0, and which may follow which."""
-    index = {instruction.address: place for place, instruction in enumerate(code)}
+    """Return the basic blocks of a function, which starts with block 0, and their successors."""
+    index = {instruction.address: number for number, instruction in enumerate(code)}
     blocks = _blocks(code, index)
     return blocks, _graph(blocks, index)
 
 
 def _blocks(code: Sequence[Instruction], index: Mapping[int, int]) -> Blocks:
     targets = {index[one.target] for one in code if one.target is not None and one.target in index}
-    ends = {place + 1 for place, one in enumerate(code) if one.target is not None or not one.falls}
+    ends = {number + 1 for number, one in enumerate(code) if one.target is not None or not one.falls}
     starts = sorted(targets | ends | {0, len(code)})
     return {start: code[start:end] for start, end in pairwise(starts)}
 
@@ -55,7 +55,7 @@ def _loops(graph: Graph) -> Iterator[frozenset[int]]:
 
 
 def cycles(graph: Graph) -> Iterator[frozenset[int]]:
-    """Yield the strongly connected parts in which something leads back (Kosaraju's two searches)."""
+    """Yield the strongly connected components that contain a cycle (Kosaraju's algorithm)."""
     into: dict[int, set[int]] = {node: set() for node in graph}
     for node, following in graph.items():
         for to in following:
@@ -70,12 +70,12 @@ def cycles(graph: Graph) -> Iterator[frozenset[int]]:
 
 
 def last_first(graph: Mapping[_Node, Collection[_Node]], start: _Node) -> Iterator[_Node]:
-    """Yield what can be reached from *start* in a graph without cycles, each node behind all that may follow it."""
+    """Yield the nodes of an acyclic graph that *start* reaches, each after all its successors."""
     return _search(start, graph, set())
 
 
 def _search(start: _Node, graph: Mapping[_Node, Collection[_Node]], seen: set[_Node]) -> Iterator[_Node]:
-    """Yield what can be reached from *start* and was not *seen*, in the order in which a depth-first search ends."""
+    """Yield the nodes that *start* reaches, except those *seen*, in post-order of a depth-first search."""
     if start in seen:
         return
     seen.add(start)

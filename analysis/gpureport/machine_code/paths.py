@@ -1,6 +1,6 @@
-"""Bytes that the ways through a function move: those of the way that moves least, and most. Pure.
+"""Least and most bytes that an execution path through a function moves. Pure.
 
-Of two copies of an access, one for whole and one for guarded work, a way through the code takes one.
+Compilers often emit an access twice, for full and for guarded work. A path takes one of the two.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,12 +15,12 @@ Range = tuple[int, int]
 
 @dataclass(frozen=True)
 class Moved:
-    """Bytes of one run of a function.
+    """Bytes that one execution of a function moves.
 
     Attributes:
-        loads: read by ways that access anything.
-        stores: written by them.
-        idle: whether there is a way that accesses nothing: that of work-items beyond the end of the data.
+        loads: bytes read on paths with accesses.
+        stores: bytes written on the same paths.
+        idle: whether there is a path without accesses: that of work-items beyond the end of the data.
     """
 
     loads: Range
@@ -32,9 +32,9 @@ _END = Moved((0, 0), (0, 0), idle=True)
 
 
 def moved(code: Sequence[Instruction]) -> Moved | None:
-    """Return the bytes of *code*; ``None`` if it has no way to its end, or if a loop accesses memory.
+    """Return the bytes of *code*; ``None`` if no path reaches its end, or if a loop accesses memory.
 
-    Each range spans all ways: that a branch depends on the one before it is not known here.
+    Each range covers all paths: dependences between branches are unknown.
     """
     blocks, following = loops.flow(code)
     if not blocks:
@@ -48,26 +48,26 @@ def moved(code: Sequence[Instruction]) -> Moved | None:
     done: dict[frozenset[int], Moved | None] = {}
     for part in loops.last_first(after, parts[0]):
         ends = [_END] if any(not following[start] for start in part) else []
-        rest = _any_of([*(done[to] for to in after[part]), *ends])
-        done[part] = _behind([one for start in part for one in blocks[start]], rest)
+        rest = _union([*(done[to] for to in after[part]), *ends])
+        done[part] = _prepended([one for start in part for one in blocks[start]], rest)
     return done[parts[0]]
 
 
-def _any_of(ways: Iterable[Moved | None]) -> Moved | None:
-    found = [way for way in ways if way]
-    busy = [way for way in found if way != _END] or found
+def _union(paths: Iterable[Moved | None]) -> Moved | None:
+    found = [path for path in paths if path]
+    busy = [path for path in found if path != _END] or found
     if not busy:
         return None
-    loads, stores = ([getattr(way, name) for way in busy] for name in ("loads", "stores"))
-    return Moved(_span(loads), _span(stores), idle=any(way.idle for way in found))
+    loads, stores = ([getattr(path, name) for path in busy] for name in ("loads", "stores"))
+    return Moved(_span(loads), _span(stores), idle=any(path.idle for path in found))
 
 
 def _span(ranges: Sequence[Range]) -> Range:
     return min(low for low, _ in ranges), max(high for _, high in ranges)
 
 
-def _behind(block: Sequence[Instruction], rest: Moved | None) -> Moved | None:
-    """Return what is moved by *block* and then the *rest*, of which the idle way, too, now accesses something."""
+def _prepended(block: Sequence[Instruction], rest: Moved | None) -> Moved | None:
+    """Return the bytes of *block* followed by *rest*; its idle path then has the accesses of the block."""
     if rest is None or not any(one.accesses for one in block):
         return rest
     loads, stores = (sum(sum(getattr(one, name)) for one in block) for name in ("loads", "stores"))

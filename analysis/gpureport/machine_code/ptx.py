@@ -1,17 +1,16 @@
-"""PTX text, as NVIDIA's OpenCL hands it out for a program's binary. Pure.
+"""Instruction counts from PTX text, which NVIDIA's OpenCL returns as a program's binary. Pure.
 
-Instructions and their parts as in the PTX ISA, https://docs.nvidia.com/cuda/parallel-thread-execution/. PTX is virtual:
-ptxas turns it into the device's own instructions, a 64-bit addition into two, for example. Memory instructions keep
-their widths.
+Instructions and their parts are those of the PTX ISA, https://docs.nvidia.com/cuda/parallel-thread-execution/. PTX is
+virtual: ptxas translates it to the device's own instructions, for example a 64-bit addition to two. Memory instructions
+keep their widths.
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gpureport.machine_code import paths
-from gpureport.machine_code.instructions import Instruction
+from gpureport.machine_code.instructions import Instruction, tally
 from gpureport.records.measurement import MachineCode
 
 _NOISE = re.compile(r"//[^\n]*|/\*.*?\*/|^\s*\.(?:loc|file)\b[^\n]*", re.DOTALL | re.MULTILINE)
@@ -51,10 +50,10 @@ _DIVIDE = frozenset(["div", "rem"])
 class _Statement:
     label: str | None
     parts: tuple[str, ...]
-    """The instruction at its dots: ``("ld", "global", "v4", "u32")``; empty after a last label."""
+    """The instruction split at its dots: ``("ld", "global", "v4", "u32")``; empty for a label."""
     operands: str
     guarded: bool = False
-    """Whether a predicate decides whether it is executed."""
+    """Whether it has a predicate."""
 
     @property
     def type(self) -> str:
@@ -62,7 +61,7 @@ class _Statement:
 
     @property
     def space(self) -> str:
-        """The state space; generic addresses, which OpenCL C 1.2 has not, are taken for global ones."""
+        """The state space; generic addresses, which OpenCL C 1.2 lacks, count as global ones."""
         return next((space for part in self.parts for space in _SPACES if part.split("::")[0] == space), "global")
 
     @property
@@ -77,8 +76,8 @@ def read(text: str, kernel: str) -> MachineCode | None:
     """Count the instructions of one kernel.
 
     Args:
-        text: a PTX module, of any number of kernels and functions.
-        kernel: whose ``.entry`` is read. Functions that it calls are noted, not counted.
+        text: a PTX module with any number of kernels and functions.
+        kernel: name of its ``.entry``. Functions that it calls are listed, not counted.
 
     Returns:
         ``None`` if the module has no such kernel.
@@ -92,10 +91,10 @@ def read(text: str, kernel: str) -> MachineCode | None:
     moved = None if calls or any(s.parts[0] == "brx" for s in code) else paths.moved(list(_instructions(statements)))
     return MachineCode(
         form="PTX",
-        counts=dict(sorted(Counter(_kind(s) for s in code).items())),
-        global_loads=_widths(code, "global load"),
-        global_stores=_widths(code, "global store"),
-        loops=_leads_back(statements),
+        counts=tally(map(_kind, code)),
+        global_loads=tally(s.width for s in code if _kind(s) == "global load"),
+        global_stores=tally(s.width for s in code if _kind(s) == "global store"),
+        loops=_branches_back(statements),
         calls=calls,
         loaded_bytes=moved.loads if moved else None,
         stored_bytes=moved.stores if moved else None,
@@ -103,7 +102,7 @@ def read(text: str, kernel: str) -> MachineCode | None:
 
 
 def _body(text: str, kernel: str) -> str | None:
-    """Return what stands between the braces of a kernel's definition."""
+    """Return the text between the braces of a kernel's definition."""
     found = (match for match in _BODY.finditer(text) if match[1] == kernel and match[0].startswith(".entry"))
     match = next(found, None)
     if match is None:
@@ -130,14 +129,11 @@ def _statements(body: str) -> Iterator[_Statement]:
 def _kind(statement: _Statement) -> str:
     operation = statement.parts[0]
     if operation in ("ld", "ldu", "st"):
-        return _memory(statement.space, "store" if operation == "st" else "load")
+        access = f"{statement.space} {'store' if operation == 'st' else 'load'}"
+        return {"param": "parameter", "const": "constant load"}.get(statement.space, access)
     if operation in _ADD | _MULTIPLY | _DIVIDE:
         return _arithmetic(operation, statement.type)
     return _CLASS.get(operation, "other")
-
-
-def _memory(space: str, access: str) -> str:
-    return {"param": "parameter", "const": "constant load"}.get(space, f"{space} {access}")
 
 
 def _arithmetic(operation: str, kind: str) -> str:
@@ -148,23 +144,19 @@ def _arithmetic(operation: str, kind: str) -> str:
     return "int multiply" if operation in _MULTIPLY else "int"
 
 
-def _widths(code: list[_Statement], kind: str) -> dict[int, int]:
-    return dict(sorted(Counter(s.width for s in code if _kind(s) == kind).items()))
-
-
 def _instructions(statements: list[_Statement]) -> Iterator[Instruction]:
-    """Yield what accesses global memory or branches; what a predicate guards is behind a branch around it."""
-    places = {s.label: 2 * place for place, s in enumerate(statements) if s.label}
-    for place, statement in enumerate(statements):
-        kind, here = _kind(statement) if statement.parts else "label", 2 * place
+    """Yield two instructions a statement: a branch around it if it is predicated, and its access or branch."""
+    labels = {s.label: 2 * index for index, s in enumerate(statements) if s.label}
+    for index, statement in enumerate(statements):
+        kind, address = _kind(statement) if statement.parts else "label", 2 * index
         branches = kind == "branch"
-        yield Instruction(here, "guard", target=here + 2 if statement.guarded and not branches else None)
+        yield Instruction(address, "guard", target=address + 2 if statement.guarded and not branches else None)
         yield Instruction(
-            here + 1,
+            address + 1,
             kind,
             loads=(statement.width,) if kind == "global load" else (),
             stores=(statement.width,) if kind == "global store" else (),
-            target=next((places[name] for name in _names(statement) if name in places), None) if branches else None,
+            target=next((labels[name] for name in _names(statement) if name in labels), None) if branches else None,
             falls=kind != "exit" and (not branches or statement.guarded),
         )
     yield Instruction(2 * len(statements), "end", falls=False)
@@ -174,7 +166,7 @@ def _names(statement: _Statement) -> list[str]:
     return re.findall(r"[\w$]+", statement.operands)
 
 
-def _leads_back(statements: list[_Statement]) -> bool:
+def _branches_back(statements: list[_Statement]) -> bool:
     seen: set[str] = set()
     for statement in statements:
         if statement.label:

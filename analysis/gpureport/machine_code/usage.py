@@ -1,19 +1,19 @@
-"""What a kernel takes of a compute unit, as its compiler or its binary tells."""
+"""Resources that a kernel uses on a compute unit, as reported by its compiler or its binary."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Usage:
-    """Registers and memory of a kernel; ``None``: not told.
+    """Registers and memory of a kernel; ``None``: not reported.
 
     Attributes:
-        reported_by: who says so, see ``Compilation.reported_by``.
-        registers: 32-bit registers of a work-item.
-        local_memory_bytes: of a work-group, without local-memory arguments.
-        private_bytes: memory of a work-item.
-        spill_bytes: of a work-item.
-        wave_size: work-items that share an instruction.
+        reported_by: source of the values, see ``Compilation.reported_by``.
+        registers: 32-bit registers per work-item.
+        local_memory_bytes: local memory per work-group, without local-memory arguments.
+        private_bytes: private memory per work-item.
+        spill_bytes: spilled registers per work-item.
+        wave_size: work-items that execute an instruction together.
     """
 
     reported_by: str

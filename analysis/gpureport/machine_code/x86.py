@@ -1,4 +1,4 @@
-"""x86-64 instructions, classified by how capstone prints them (Intel syntax). Pure."""
+"""x86-64 instructions, classified by their text from capstone (Intel syntax). Pure."""
 
 import re
 
@@ -15,7 +15,7 @@ _MOVING = re.compile(
     r"v?p?(?:mov|lddqu|broadcast|shuf|perm|unpck|pack|insr?|insert|extr|extract|blend|align|gather|scatter|slldq|srldq|"
     r"sldq|maskmov|compress|expand|zero|movnt)"
 )
-_SPREADING = re.compile(r"v?p?broadcast|v?pmov[sz]x|vpmovu?s?[qdw][bwd]$")
+_BROADCAST_OR_WIDEN = re.compile(r"v?p?broadcast|v?pmov[sz]x|vpmovu?s?[qdw][bwd]$")
 _READS_FIRST = re.compile(r"cmp|test|bt$|call|jmp|push|i?mul|i?div|v?u?comis|fld|fild|prefetch")
 _WRITES_FIRST = re.compile(
     r"v?p?mov|set|v?p?extr|v?p?scatter|v?p?compress|v?p?maskmov|vcvtps2ph|fst|fist|pop|stmxcsr|vstmxcsr"
@@ -29,8 +29,8 @@ _BITS = re.compile(
 def decode(address: int, mnemonic: str, operands: str) -> Instruction | None:
     """Classify one instruction.
 
-    The stack is what ``rsp`` or ``rbp`` points into, constants are what lies beside the code (``rip``). A broadcast
-    reads one element, whatever it is spread over.
+    Addresses relative to ``rsp`` or ``rbp`` are on the stack, those relative to ``rip`` are constants. A broadcast
+    reads one element.
     """
     name = mnemonic.rpartition(" ")[2]
     if name.startswith(("nop", "endbr", "int3", "ud2")):
@@ -76,12 +76,12 @@ def _general(name: str) -> str:
 
 
 def _accesses(name: str, operands: str) -> tuple[tuple[int, ...], tuple[int, ...], bool]:
-    """Return widths of loads and of stores, and whether one that is narrow still serves all lanes of a vector."""
+    """Return the widths of loads and of stores, and whether a narrow access serves all lanes of a vector."""
     memory = _MEMORY.search(operands)
     if memory is None or name in ("lea", "push", "pop") or re.search(r"\br(?:sp|bp|ip)\b", memory[2]):
         return (), (), False
     width = (_WIDTHS.get(memory[1], 0),)
-    lanes = bool(_VECTOR.search(memory[2]) or memory[3] or _SPREADING.match(name))
+    lanes = bool(_VECTOR.search(memory[2]) or memory[3] or _BROADCAST_OR_WIDEN.match(name))
     if memory.start() > 0 or _READS_FIRST.match(name):
         return width, (), lanes
     return (() if _WRITES_FIRST.match(name) else width), width, lanes

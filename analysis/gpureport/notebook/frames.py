@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 from pydantic import BaseModel
 
-from gpureport.compare.records import Comparison, Condition, Contest, Entrant, Landmark, Ratio
+from gpureport.compare.records import Comparison, Condition, Contest, Entrant, Landmark, RatioEstimate
 from gpureport.notebook import plots
 from gpureport.records.features import CurveFeature
 from gpureport.records.finding import Finding
@@ -209,7 +209,7 @@ def _standings(contest: Contest) -> Iterator[Row]:
         yield row
 
 
-def _ratio(name: str, ratio: Ratio | None) -> Row:
+def _ratio(name: str, ratio: RatioEstimate | None) -> Row:
     if ratio is None:
         return {}
     return {name: ratio.value, f"{name}_low": ratio.ci_low, f"{name}_high": ratio.ci_high}

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from gpureport.compare.records import Comparison, Condition, Contest, Entrant, Ratio, Standing
+from gpureport.compare.records import Comparison, Condition, Contest, Entrant, RatioEstimate, Standing
 from gpureport.compare.standings import BEYOND, REGIMES, WITHIN
 from gpureport.compare.summary import families, overall
 from gpureport.report.figures.style import shorten
@@ -117,7 +117,7 @@ def _value(s: Standing, unit: str) -> str:
     return f"{format_value(s.value, unit)}{format_half_width(s.ci_low, s.ci_high)}"
 
 
-def ratio_text(ratio: Ratio | None) -> str:
+def ratio_text(ratio: RatioEstimate | None) -> str:
     """Write a ratio, with its interval where it has one."""
     return UNKNOWN if ratio is None else f"{format_ratio(ratio.value)}{format_half_width(ratio.ci_low, ratio.ci_high)}"
 

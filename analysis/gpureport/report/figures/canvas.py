@@ -1,6 +1,6 @@
-"""A sheet measured in inches, on which everything of one look becomes one element of the page.
+"""A drawing sheet measured in inches. All shapes with the same style become one SVG element.
 
-A page of small multiples drawn axes by axes has thousands of elements, and layout engines take them one by one.
+Small multiples drawn one by one have thousands of elements, and layout engines process each of them.
 """
 
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from gpureport.report.figures.style import FONT_PT, INK, WIDTH_IN, printable, te
 from gpureport.report.figures.svg import Attributes, path, sheet, text
 
 Place = tuple[float, float]
-"""Inches from the left and from the lower edge."""
+"""Inches from the left edge and from the lower edge."""
 
 Shape = Literal["circle", "square", "up", "down", "left", "right", "diamond"]
 
@@ -23,16 +23,16 @@ _CORNERS: dict[Shape, tuple[Place, ...]] = {
     "right": ((-1, 1), (-1, -1), (1, 0)),
     "diamond": ((-1.15, 0), (0, -1.15), (1.15, 0), (0, 1.15)),
 }
-"""Corners within about 1 of the middle, all anticlockwise: where two overlap they stay filled."""
+"""Corners about 1 from the centre, all anticlockwise, so that overlapping shapes stay filled."""
 _ANCHORS = {"left": "start", "center": "middle", "right": "end"}
 _SHARES_LEFT = {"left": 0.0, "center": 0.5, "right": 1.0}
 _RISES_EM = {"bottom": -0.21, "center_baseline": 0.37, "center": 0.28, "top": 0.76}
-"""From the baseline up to what ``va`` names, of the shipped font."""
+"""Height of each ``va`` above the baseline, in the shipped font."""
 
 
 @dataclass(frozen=True)
 class Pen:
-    """How a line looks; *dashes* are in widths of the line, and *order* says what lies on what."""
+    """Style of a line; *dashes* are in line widths, and higher *order* is drawn on top."""
 
     colour: str
     width_pt: float
@@ -42,7 +42,7 @@ class Pen:
     round: bool = False
 
     def attributes(self) -> Attributes:
-        """Return what SVG calls these."""
+        """Return the SVG attributes."""
         return {
             "fill": "none",
             "stroke": self.colour,
@@ -55,24 +55,24 @@ class Pen:
 
 @dataclass(frozen=True)
 class Ink:
-    """How an area looks."""
+    """Style of an area."""
 
     colour: str
     alpha: float = 1.0
     order: float = 1.0
 
     def attributes(self) -> Attributes:
-        """Return what SVG calls these."""
+        """Return the SVG attributes."""
         return {"fill": self.colour, "fill-opacity": None if self.alpha == 1 else self.alpha}
 
 
 _CLEAR = Ink("#FFFFFF", order=0.6)
-"""Over a panel's grid, under all else."""
+"""Above a panel's grid, below everything else."""
 
 
 @dataclass(frozen=True)
 class Label:
-    """One line of text; *ha* and *va* say which of its edges stands at *place*, before it is turned round it."""
+    """One line of text; *ha* and *va* are the edges at *place*, before upright text is rotated around it."""
 
     place: Place
     text: str
@@ -86,7 +86,7 @@ class Label:
 
 @dataclass
 class Canvas:
-    """Collects lines, areas and texts on an empty sheet, as wide as the text, and draws them at the end."""
+    """Collects lines, areas and texts on a sheet as wide as the page's text, and draws them at the end."""
 
     height_in: float
     labels: list[Label] = field(default_factory=list)
@@ -97,11 +97,11 @@ class Canvas:
         self._paths.setdefault(pen, []).append(tuple(places))
 
     def segment(self, start: Place, end: Place, pen: Pen) -> None:
-        """Draw a straight line; without length and with round ends it is a dot."""
+        """Draw a straight line; with no length and round ends it is a dot."""
         self.line((start, end), pen)
 
     def area(self, corners: Iterable[Place], ink: Ink) -> None:
-        """Fill what lies within *corners*."""
+        """Fill the polygon with these *corners*."""
         self._paths.setdefault(ink, []).append(tuple(corners))
 
     def rectangle(self, low: Place, high: Place, ink: Ink) -> None:
@@ -129,7 +129,7 @@ class Canvas:
         upright: bool = False,
         clear: bool = False,
     ) -> None:
-        """Write one line of text; *upright*: from below to above; *clear*: with no grid behind it, if it lies flat."""
+        """Write one line of text; *upright*: rotated to read upwards; *clear*: hide the grid behind horizontal text."""
         if not text.strip():
             return
         if clear:
@@ -139,21 +139,24 @@ class Canvas:
         self.labels.append(Label(place, printable(text), size_pt, colour, ha, va, weight, upright))
 
     def drawn(self) -> str:
-        """Return all that was collected as an SVG element, the same for the same input; texts lie on top."""
-        looks = sorted(self._paths, key=lambda look: look.order)
-        paths = (path(map(self._turned, self._paths[look]), look.attributes(), isinstance(look, Ink)) for look in looks)
-        return sheet(72 * WIDTH_IN, 72 * self.height_in, [*paths, *map(self._written, self.labels)])
+        """Return the drawing as an SVG element, the same for the same input; texts are on top."""
+        styles = sorted(self._paths, key=lambda style: style.order)
+        paths = (
+            path(map(self._svg_places, self._paths[style]), style.attributes(), isinstance(style, Ink))
+            for style in styles
+        )
+        return sheet(72 * WIDTH_IN, 72 * self.height_in, [*paths, *map(self._svg_text, self.labels)])
 
-    def _turned(self, places: Iterable[Place]) -> list[Place]:
-        """Return *places* as SVG counts: in points, from the upper edge."""
+    def _svg_places(self, places: Iterable[Place]) -> list[Place]:
+        """Return *places* in SVG coordinates: in points from the upper edge."""
         return [(72 * x, 72 * (self.height_in - y)) for x, y in places]
 
-    def _written(self, label: Label) -> str:
-        ((x, y),) = self._turned([label.place])
-        look: Attributes = {
+    def _svg_text(self, label: Label) -> str:
+        ((x, y),) = self._svg_places([label.place])
+        attributes: Attributes = {
             "fill": label.colour,
             "font-size": label.size_pt,
             "font-weight": None if label.weight == 400 else label.weight,
             "text-anchor": None if label.ha == "left" else _ANCHORS[label.ha],
         }
-        return text((x, y), label.text, look, drop=_RISES_EM[label.va] * label.size_pt, upright=label.upright)
+        return text((x, y), label.text, attributes, drop=_RISES_EM[label.va] * label.size_pt, upright=label.upright)

@@ -1,4 +1,4 @@
-"""The figure of separate cases (instructions, strides): bars of what was observed, ticks of what was predicted."""
+"""The figure of separate cases (instructions, strides): bars of observed values, ticks of predicted ones."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -11,7 +11,7 @@ from gpureport.report.figures.style import OBSERVED, PREDICTED, SMALL_PT, WIDTH_
 from gpureport.report.run.curves import Curve
 
 MOST_CASES = 30
-"""Of more cases of one curve, the first are drawn; all are in the table."""
+"""Cases of one curve that are drawn, the first ones; all are in the table."""
 MOST_ROWS = 50
 """Bars of one figure."""
 
@@ -20,11 +20,11 @@ _LABEL_IN, _GAP_IN, _RIGHT_IN = 1.25, 0.2, 0.15
 _LABEL = 26  # characters
 _MOST_TICKS = 4
 _SPECIFICATION, _CALIBRATED = Pen(PREDICTED, 1.5, order=4), Pen(PREDICTED, 1.0, dashes=(1, 1), order=4)
-_WIDE = 20.0  # a wider span than this is drawn on a logarithmic axis
+_WIDE = 20.0  # largest / smallest value from which the axis is logarithmic
 
 
 def case_labels(curve: Curve) -> list[str]:
-    """Return the cases that are drawn, in the order of the sweep."""
+    """Return the labels of the drawn cases, in the order of the sweep."""
     ordered = sorted(curve.points, key=lambda point: point.point.x)
     return list(dict.fromkeys(point.point.label for point in ordered if point.value > 0))[:MOST_CASES]
 
@@ -45,7 +45,7 @@ def case_figure(curves: Sequence[Curve], titles: Sequence[str]) -> str:
         labels = case_labels(curve)
         y = Scale(-0.5, len(labels) - 0.5, (), (), logarithmic=False)
         place = (left, canvas.height_in - bottom + _FOOT_IN, width, _ROW_IN * len(labels))
-        fitting = (each for x in _scales(curve) if (each := Panel(canvas, *place, x, y)).has_room)
+        fitting = (each for x in _scales(curve) if (each := Panel(canvas, *place, x, y)).ticks_fit)
         panel = max(fitting, key=lambda each: len(each.x.ticks))  # one tick always fits
         panel.frame(labels=(True, False))
         name = shorten(f"{title}: {curve.metric.label}", round((width + _LABEL_IN) * 14))

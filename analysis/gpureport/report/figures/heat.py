@@ -1,4 +1,4 @@
-"""A map of ratios: rows by columns, in blocks."""
+"""A heat map of ratios: rows by columns, in blocks."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,31 +14,32 @@ from gpureport.report.figures.style import (
     TINY_PT,
     WIDTH_IN,
     fitted,
+    mixed,
     needed_in,
 )
 from gpureport.units import format_ratio
 
 MOST_ROWS = 26
-"""Rows of one figure: two of them fit on a page, and leave little of it empty."""
+"""Rows of one figure: two such figures fill a page."""
 
 _ROW_IN, _TITLE_IN = 0.142, 0.17
 _NAME_IN, _DETAIL_IN = 1.7, 0.85
-_LINE_IN = 0.085  # between names that are written upwards
-_ROUNDED = 0.1  # a number that is farther off than this says less than its colour
+_LINE_IN = 0.085  # between upright names
+_ROUNDED = 0.1  # largest relative rounding error of a printed ratio
 _WIDEST_IN, _BETWEEN_IN = 0.9, 0.12
 _REACH = 3.0
-"""Doublings from 1 at which a colour is darkest."""
+"""Doublings from 1 at which the colour is darkest."""
 _LEAST, _EQUAL = 0.0025, "#F4F4F4"
-"""Share of that reach below which two are equal, and how that looks."""
+"""Share of that reach below which two are drawn as equal, and the colour of equality."""
 _TALLEST_IN = 1.0
-"""Room for a name that is written upwards."""
+"""Height of an upright name."""
 
 
 @dataclass(frozen=True)
 class HeatBlock:
-    """Columns that belong together, and what their ratios are.
+    """A group of columns, and the meaning of their ratios.
 
-    Names of those that are only *predicted* have the colour of predictions; △ stands before those of the *cautioned*.
+    Names of machines that are only *predicted* have the colour of predictions. Names of *cautioned* ones start with △.
     """
 
     title: str
@@ -47,19 +48,19 @@ class HeatBlock:
     cautioned: frozenset[str] = frozenset()
 
     def label(self, column: str) -> str:
-        """Return the name of a column as it is written."""
+        """Return the printed name of a column."""
         return f"△ {column}" if column in self.cautioned else column
 
     def colour(self, column: str) -> str:
-        """Return the colour of its name."""
+        """Return the colour of a column's name."""
         return PREDICTED if column in self.predicted else INK
 
 
 @dataclass(frozen=True)
 class HeatRow:
-    """One row: its name, what tells it from others of that name, and by block the ratio of each column that has one.
+    """One row: its name, a detail that distinguishes rows of that name, and the ratios by block and column.
 
-    What is in *texts* is written in the first block in place of the ratio, and not coloured, if there is room.
+    An entry of *texts* replaces the ratio in the first block, without colour, if it fits.
     """
 
     name: str
@@ -70,16 +71,16 @@ class HeatRow:
 
 @dataclass(frozen=True)
 class _Grid:
-    """Where columns stand: by block, how wide they are, and the room for their names if these are written upwards."""
+    """Positions of columns: their blocks, their width, and the height of their names if these are upright."""
 
     blocks: tuple[HeatBlock, ...]
     width: float
-    upwards: float
+    upright_in: float
 
     @property
     def head(self) -> float:
-        """Height of what stands above the cells."""
-        return _TITLE_IN + (self.upwards or 0.16)
+        """Height of the headings."""
+        return _TITLE_IN + (self.upright_in or 0.16)
 
     def left(self, block: int, column: int) -> float:
         """Return the left edge of a column."""
@@ -88,7 +89,7 @@ class _Grid:
 
 
 def heat_figure(rows: Sequence[HeatRow], blocks: Sequence[HeatBlock]) -> str:
-    """Draw *rows* by the columns of *blocks*; ratios are written in where there is room."""
+    """Draw *rows* by the columns of *blocks*; ratios are printed where they fit."""
     grid = _grid(tuple(blocks))
     canvas = Canvas(len(rows) * _ROW_IN + grid.head)
     top = canvas.height_in - grid.head
@@ -104,16 +105,16 @@ def heat_figure(rows: Sequence[HeatRow], blocks: Sequence[HeatBlock]) -> str:
 
 
 def named_columns(blocks: Sequence[HeatBlock]) -> int:
-    """Return n if one column in n is named, since names of all would overlap."""
+    """Return n if every n-th column has its name printed, because all names would overlap."""
     grid = _grid(tuple(blocks))
-    return ceil(_LINE_IN / grid.width) if grid.upwards else 1
+    return ceil(_LINE_IN / grid.width) if grid.upright_in else 1
 
 
 def _grid(blocks: tuple[HeatBlock, ...]) -> _Grid:
-    """Share the width between the columns; names that are wider than these are written upwards."""
+    """Divide the width between the columns; wider names are upright."""
     names = [block.label(name) for block in blocks for name in block.columns]
-    room = WIDTH_IN - _NAME_IN - _DETAIL_IN - (len(blocks) - 1) * _BETWEEN_IN
-    width, longest = min(_WIDEST_IN, room / len(names)), max(map(needed_in, names))
+    available = WIDTH_IN - _NAME_IN - _DETAIL_IN - (len(blocks) - 1) * _BETWEEN_IN
+    width, longest = min(_WIDEST_IN, available / len(names)), max(map(needed_in, names))
     return _Grid(blocks, width, 0.0 if longest <= width else min(longest, _TALLEST_IN) + 0.06)
 
 
@@ -121,14 +122,14 @@ def _headings(canvas: Canvas, grid: _Grid, number: int, top: float) -> None:
     block, every = grid.blocks[number], named_columns(grid.blocks)
     for column, name in list(enumerate(block.columns))[::every]:
         middle, text, colour = grid.left(number, column) + grid.width / 2, block.label(name), block.colour(name)
-        if grid.upwards:
+        if grid.upright_in:
             text = fitted(text, _TALLEST_IN)
             canvas.text((middle, top + 0.03), text, size_pt=TINY_PT, colour=colour, va="center", upright=True)
         else:
             canvas.text((middle, top + 0.07), text, size_pt=TINY_PT, colour=colour, ha="center", weight=600)
     left, right = grid.left(number, 0), grid.left(number, len(block.columns))
-    room = right - left if number + 1 < len(grid.blocks) else WIDTH_IN - left
-    canvas.text((left, canvas.height_in - 0.07), fitted(block.title, room), size_pt=TINY_PT, colour=MUTED)
+    width = right - left if number + 1 < len(grid.blocks) else WIDTH_IN - left
+    canvas.text((left, canvas.height_in - 0.07), fitted(block.title, width), size_pt=TINY_PT, colour=MUTED)
 
 
 def _label(canvas: Canvas, row: HeatRow, middle: float, *, repeated: bool) -> None:
@@ -157,7 +158,7 @@ def _cells(canvas: Canvas, row: HeatRow, grid: _Grid, upper: float) -> None:
 def _cell(canvas: Canvas, ratio: float, corner: Place, width: float) -> None:
     left, upper = corner
     strength = min(1.0, abs(log2(ratio)) / _REACH)
-    colour = _EQUAL if strength < _LEAST else _thinned(PREDICTED if ratio >= 1 else OBSERVED, strength)
+    colour = _EQUAL if strength < _LEAST else _shade(PREDICTED if ratio >= 1 else OBSERVED, strength)
     gap = min(0.01, width / 10)
     canvas.rectangle((left, upper - _ROW_IN + 0.008), (left + width - gap, upper - 0.004), Ink(colour, order=2))
     texts = (format_ratio(ratio), f"{ratio:.2g}", f"{ratio:.1g}")
@@ -167,13 +168,10 @@ def _cell(canvas: Canvas, ratio: float, corner: Place, width: float) -> None:
 
 
 def _write(canvas: Canvas, text: str, corner: Place, width: float, ink: str) -> None:
-    if fitted(text, width) == text:
-        place = corner[0] + width / 2, corner[1] - _ROW_IN / 2
-        canvas.text(place, text, size_pt=TINY_PT, colour=ink, ha="center")
+    place = corner[0] + width / 2, corner[1] - _ROW_IN / 2
+    canvas.text(place, text, size_pt=TINY_PT, colour=ink, ha="center")
 
 
-def _thinned(colour: str, strength: float) -> str:
-    """Mix *colour* with white: none of it at strength 0 but a trace, all at 1."""
-    parts = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
-    share = 0.06 + 0.94 * round(strength * 16) / 16
-    return "#" + "".join(f"{round(255 - (255 - part) * share):02x}" for part in parts)
+def _shade(colour: str, strength: float) -> str:
+    """Return *colour* mixed with white in 16 steps: nearly white at strength 0, unmixed at 1."""
+    return mixed(colour, 0.06 + 0.94 * round(strength * 16) / 16)

@@ -1,7 +1,7 @@
-"""Texts of figures in a PDF, each drawn at once.
+"""Texts of figures in a PDF, drawn as whole lines.
 
-WeasyPrint lays out every letter of an SVG text by itself, since SVG may place and turn each: a tenth of the time that a
-report takes. Ours stand in a row, so that an element of our own, drawn like a line of the page, serves.
+WeasyPrint lays out every letter of an SVG text separately, since SVG can move and rotate each. That takes a tenth of
+the time for a report. These figures need neither, so a custom element draws each text like a line of the page.
 """
 
 from math import inf
@@ -18,13 +18,13 @@ _ELEMENT = "label"
 
 
 def quick(svg_text: str) -> str:
-    """Return a figure whose texts WeasyPrint draws at once."""
+    """Return a figure whose texts WeasyPrint draws as whole lines."""
     TAGS[_ELEMENT] = _draw
     return svg_text.replace("<text ", f"<{_ELEMENT} ").replace("</text>", f"</{_ELEMENT}>")
 
 
 def _draw(svg: Any, node: Any, font_size: float) -> None:  # noqa: ANN401 - WeasyPrint has no annotations
-    """Draw a text as :func:`weasyprint.svg.text.text` does, without any of SVG's ways to move its letters."""
+    """Draw a text as :func:`weasyprint.svg.text.text` does, without SVG's placement of single letters."""
     style = Style(INITIAL_VALUES)
     style.font_config = svg.font_config
     style["font_family"] = [name.strip("\"' ") for name in node.get("font-family", "sans-serif").split(",")]

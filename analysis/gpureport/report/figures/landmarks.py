@@ -1,4 +1,4 @@
-"""Cliffs and tapers of several machines, workload by workload: a panel a feature, a row a machine, size across."""
+"""Cliffs and tapers of several machines by workload: one panel per feature, one row per machine, sizes across."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -28,21 +28,22 @@ _MOST_TALL_IN = 8.6
 
 @dataclass(frozen=True)
 class LandmarkPanel:
-    """One feature of one workload, on the machines that have it."""
+    """One feature of one workload on the machines that have it."""
 
     title: str
     marks: tuple[Landmark, ...]
 
 
 def landmark_panels(marks: Sequence[Landmark]) -> Iterator[tuple[LandmarkPanel, ...]]:
-    """Group *marks* into panels of a feature that two machines have at least, and these into figures of a page."""
+    """Group *marks* into panels of features that at least two machines have, and panels into figures of a page."""
     by_feature: dict[tuple[str, str], list[Landmark]] = {}
     for mark in marks:
-        level = "n90" if mark.feature == "taper" else f"{mark.level} cliff"
-        by_feature.setdefault((mark.workload, level), []).append(mark)
+        cliff = str(mark.level) if mark.level.is_unexplained else f"{mark.level} cliff"
+        name = "taper (n90)" if mark.feature == "taper" else cliff
+        by_feature.setdefault((mark.workload, name), []).append(mark)
     panels = [
-        LandmarkPanel(f"{workload}, {level}", tuple(found))
-        for (workload, level), found in by_feature.items()
+        LandmarkPanel(f"{workload}, {name}", tuple(found))
+        for (workload, name), found in by_feature.items()
         if len({mark.machine for mark in found}) > 1 and any(mark.predicted or mark.observed for mark in found)
     ]
     page: list[LandmarkPanel] = []
@@ -68,7 +69,7 @@ def _row_height(row: Sequence[LandmarkPanel]) -> float:
 
 
 def landmark_figure(panels: Sequence[LandmarkPanel], machines: Sequence[str]) -> str:
-    """Draw *panels*; machines stand in the order of *machines*."""
+    """Draw *panels* with machines in the order of *machines*."""
     canvas = Canvas(_height(panels))
     top = canvas.height_in
     width = (WIDTH_IN - (_COLUMNS - 1) * _GAP_IN) / _COLUMNS

@@ -1,4 +1,4 @@
-"""Where cliffs and tapers lie on a sweep's x axis, and how they are drawn above its curve."""
+"""Positions of cliffs and tapers on a sweep's x axis, and their marks above its curve."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ _TIP_IN, _GAP_IN = 0.03, 0.05
 
 
 @dataclass(frozen=True)
-class Mark:
+class FeatureMark:
     """One feature on the x axis."""
 
     start: float
@@ -32,12 +32,13 @@ class Mark:
     end: float
     low: float
     high: float
-    text: str
+    texts: tuple[str, str]
+    """A longer and a shorter one."""
     shape: Shape
 
 
-def feature_marks(features: Iterable[CurveFeature], points: Sequence[Point]) -> tuple[Mark, ...]:
-    """Place the cliffs and tapers that lie within the sweep on its x axis, from left to right."""
+def feature_marks(features: Iterable[CurveFeature], points: Sequence[Point]) -> tuple[FeatureMark, ...]:
+    """Return the marks of the cliffs and tapers within the sweep, from left to right."""
     placed: dict[tuple[str, Level], dict[str, tuple[float, float, float, CurveFeature]]] = {}
     for feature in features:
         where = place(feature.value, feature.unit, points) if feature.feature != "rate" else None
@@ -51,20 +52,22 @@ def feature_marks(features: Iterable[CurveFeature], points: Sequence[Point]) -> 
 
 
 _MAIN = {"cliff": "midpoint", "taper": "n90"}
-"""The position of each feature that is marked."""
+"""The main position of each feature."""
 
 
-def _mark(kind: str, found: dict[str, tuple[float, float, float, CurveFeature]]) -> Mark:
+def _mark(kind: str, found: dict[str, tuple[float, float, float, CurveFeature]]) -> FeatureMark:
     main, low, high, feature = found[_MAIN[kind]]
     places = [where for where, *_ in found.values()]
     value = format_value(feature.value, feature.unit)
-    level = str(feature.level) if feature.level.is_unexplained else f"{feature.level} {value}"
-    text = level if kind == "cliff" else f"full at {value.removesuffix(' work-items')}"
-    return Mark(min(places), main, max(places), low, high, text, "down" if kind == "cliff" else "up")
+    level = "unexplained" if feature.level.is_unexplained else feature.level
+    items = value.removesuffix(" work-items")
+    taper = (f"90 % of peak at {items}", f"n90 {items}")
+    texts = (f"{level} cliff {value}", f"{level} {value}") if kind == "cliff" else taper
+    return FeatureMark(min(places), main, max(places), low, high, texts, "down" if kind == "cliff" else "up")
 
 
 def place(value: float, unit: str, points: Sequence[Point]) -> float | None:
-    """Translate bytes or work-items into the sweep's x; ``None`` where that is outside it."""
+    """Convert bytes or work-items to the sweep's x; ``None`` outside the sweep."""
     of = {"B": lambda p: p.point.working_set_bytes, "work-items": lambda p: p.point.work_items}.get(unit)
     if of is None or value <= 0:
         return None
@@ -75,8 +78,8 @@ def place(value: float, unit: str, points: Sequence[Point]) -> float | None:
     return float(np.exp(np.interp(np.log(value), sizes, positions)))
 
 
-def draw_marks(panel: Panel, marks: Sequence[Mark], height_in: float, colour: str) -> None:
-    """Draw *marks* above the panel's curve: span, interval, position, name, and a thin line down to the axis."""
+def draw_marks(panel: Panel, marks: Sequence[FeatureMark], height_in: float, colour: str) -> None:
+    """Draw *marks* above the panel's curve: transition range, interval, position, name, and a line down to the axis."""
     canvas = panel.canvas
     for mark in marks:
         left, right = panel.across(mark.start), panel.across(mark.end)
@@ -88,19 +91,22 @@ def draw_marks(panel: Panel, marks: Sequence[Mark], height_in: float, colour: st
     _label_marks(panel, marks, height_in, colour)
 
 
-def _label_marks(panel: Panel, marks: Sequence[Mark], height_in: float, colour: str) -> None:
-    """Write each mark's text to its right or else its left, where it meets no other mark; else nowhere.
+def _label_marks(panel: Panel, marks: Sequence[FeatureMark], height_in: float, colour: str) -> None:
+    """Write each mark's text to its right, or else to its left, if it overlaps no other mark there.
 
-    Of marks that overlap, what counts is where all of them start and end, so that none lies on a text.
+    If the longer text fits nowhere, the shorter one is tried. Overlapping marks count as one wide mark.
     """
     left = [panel.across(min(mark.start, mark.low)) - _GAP_IN for mark in marks]
     right = [panel.across(max(mark.end, mark.high)) + _GAP_IN for mark in marks]
     starts = list(accumulate([panel.right_in, *reversed(left)], min))[::-1]
     ends = list(accumulate([panel.left_in, *right], max))
     for index, mark in enumerate(marks):
-        width = text_in(mark.text)
-        if ends[index + 1] + width <= starts[index + 1]:
-            panel.canvas.text((ends[index + 1], height_in), mark.text, size_pt=TINY_PT, colour=colour)
-            ends[index + 1] += width
-        elif ends[index] + width <= starts[index]:
-            panel.canvas.text((starts[index], height_in), mark.text, size_pt=TINY_PT, colour=colour, ha="right")
+        for text in mark.texts:
+            width = text_in(text)
+            if ends[index + 1] + width <= starts[index + 1]:
+                panel.canvas.text((ends[index + 1], height_in), text, size_pt=TINY_PT, colour=colour)
+                ends[index + 1] += width
+                break
+            if ends[index] + width <= starts[index]:
+                panel.canvas.text((starts[index], height_in), text, size_pt=TINY_PT, colour=colour, ha="right")
+                break

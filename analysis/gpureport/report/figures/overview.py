@@ -1,4 +1,4 @@
-"""The figure of page one: every observed value as a ratio to its prediction, a row a workload."""
+"""The figure of all observed values as ratios to their predictions, one row per workload."""
 
 from collections.abc import Callable, Sequence
 
@@ -10,18 +10,18 @@ from gpureport.report.figures.style import MUTED, OBSERVED, PREDICTED, SMALL_PT,
 from gpureport.report.run.curves import FindingPair
 
 MOST_ROWS = 12
-"""Of more rows, those farthest from 1 are drawn."""
+"""If there are more rows, those farthest from 1 are drawn."""
 
 _ROW_IN, _MARK_IN = 0.155, 0.027
 _LEFT_IN, _RIGHT_IN, _FOOT_IN, _HEAD_IN = 1.6, 0.1, 0.38, 0.22
 _FEATURES: dict[Feature, tuple[Shape, str, float, str]] = {
-    "cliff": ("down", OBSERVED, 0.22, "cliffs: where a cache gives out"),
-    "taper": ("up", "#009E73", 0.0, "tapers: how much work fills the device"),
-    "rate": ("circle", PREDICTED, -0.22, "rates: how fast it then runs"),
+    "cliff": ("down", OBSERVED, 0.22, "cliffs (capacity transitions)"),
+    "taper": ("up", "#009E73", 0.0, "tapers (saturation points)"),
+    "rate": ("circle", PREDICTED, -0.22, "rates"),
 }
-"""How each is drawn, and how far above the middle of its row, in rows."""
+"""Shape, colour, offset above the middle of the row in rows, and legend."""
 
-_NAME = "observed / predicted from the specification (shaded: within a factor of {:g}, where they agree)"
+_NAME = "observed / predicted from the specification (shaded: agreement within a factor of {:g})"
 _AGREED, _EQUAL = Ink("#F2F2F2", order=0.1), Pen(MUTED, 0.8)
 _TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10)
 _FINE_TICKS = (0.33, 0.5, 0.67, 0.8, 0.9, 1, 1.1, 1.25, 1.5, 2, 3)
@@ -30,7 +30,7 @@ _WIDEST = 12.0
 
 
 def overview_rows(pairs: Sequence[FindingPair]) -> dict[str, list[Finding]]:
-    """Group the findings that have a ratio: by variant, or by family where there are too many variants."""
+    """Group the findings that have a ratio: by variant, or by family if there are too many variants."""
     findings = [c.main for c in pairs if c.main.ratio and c.main.predicted]
     by_variant = _grouped(findings, lambda finding: f"{finding.key.family} / {finding.key.variant}")
     rows = by_variant if len(by_variant) <= MOST_ROWS else _grouped(findings, lambda finding: finding.key.family)
@@ -74,13 +74,13 @@ def _ratios(reach: float) -> Scale:
 
 
 def _names(names: Sequence[str]) -> Scale:
-    """Return the scale of rows, the first of them at the top."""
+    """Return the scale of rows, with the first at the top."""
     texts = tuple(shorten(name) for name in reversed(names))
     return Scale(-0.5, len(names) - 0.5, tuple(map(float, range(len(names)))), texts, logarithmic=False)
 
 
 def _draw(panel: Panel, finding: Finding, row: int, reach: float) -> None:
-    """Draw one ratio with its interval, each feature a little above or below its row."""
+    """Draw one ratio with its interval; the height within the row depends on the feature."""
     shape, colour, rise, _ = _FEATURES[finding.feature]
     ratio, predicted = finding.ratio or 1.0, finding.predicted or 1.0
     inside = min(max(ratio, 1 / reach * 1.02), reach / 1.02)
@@ -91,7 +91,7 @@ def _draw(panel: Panel, finding: Finding, row: int, reach: float) -> None:
 
 
 def _draw_legend(canvas: Canvas) -> None:
-    """Say above the plot, from its right end, what the marks are."""
+    """Draw the legend above the plot, right-aligned."""
     right, height = WIDTH_IN - _RIGHT_IN, canvas.height_in - 0.1
     for shape, colour, _, text in reversed(_FEATURES.values()):
         canvas.text((right, height), text, size_pt=SMALL_PT, ha="right")

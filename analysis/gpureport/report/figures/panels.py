@@ -1,4 +1,4 @@
-"""Small multiples: panels in rows and columns on common scales, with labels only along the edges."""
+"""Small multiples: panels in rows and columns on common scales, with labels only at the edges."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -24,6 +24,9 @@ from gpureport.report.figures.style import (
 
 T = TypeVar("T")
 
+COLUMNS = 3
+"""Most panels side by side."""
+
 SPECIFICATION = Pen(PREDICTED, 0.8, dashes=(4, 2), alpha=0.8)
 CALIBRATED = Pen(PREDICTED, 0.8, alpha=0.8)
 BAND = Ink(PREDICTED, alpha=0.15)
@@ -34,7 +37,7 @@ _GRID = Pen(FAINT, 0.4, order=0.5)
 _EDGE = Pen(MUTED, 0.6, order=1.5)
 _LEFT_IN, _RIGHT_IN, _GAP_IN, _FOOT_IN = 0.9, 0.18, 0.13, 0.4
 _APART_IN = 0.02  # between the texts of two ticks
-_TICKS_IN = 0.15  # room for the x ticks' texts between rows
+_TICKS_IN = 0.15  # height of the x ticks' texts between rows
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,7 @@ class Scale:
     logarithmic: bool = True
 
     def share(self, value: float) -> float:
-        """Return where *value* lies between the limits, 0 to 1; values outside go to the nearer end."""
+        """Return the position of *value* between the limits, 0 to 1; values outside go to the nearer end."""
         value = min(max(value, self.low), self.high)
         if self.logarithmic:
             return log(value / self.low) / log(self.high / self.low)
@@ -57,7 +60,7 @@ class Scale:
 
 @dataclass(frozen=True)
 class Panel:
-    """One plot on a canvas: its lower left corner and its size in inches, and its scales."""
+    """One plot on a canvas: its lower left corner, its size in inches and its scales."""
 
     canvas: Canvas
     left_in: float
@@ -78,15 +81,15 @@ class Panel:
         return self.bottom_in + self.height_in
 
     def across(self, x: float) -> float:
-        """Return where *x* lies on the canvas."""
+        """Return the position of *x* on the canvas."""
         return self.left_in + self.width_in * self.x.share(x)
 
     def up(self, y: float) -> float:
-        """Return where *y* lies on the canvas."""
+        """Return the position of *y* on the canvas."""
         return self.bottom_in + self.height_in * self.y.share(y)
 
     def at(self, x: float, y: float) -> Place:
-        """Return where a point lies on the canvas."""
+        """Return the position of a point on the canvas."""
         return self.across(x), self.up(y)
 
     def line(self, points: Iterable[Place], pen: Pen) -> None:
@@ -94,7 +97,7 @@ class Panel:
         self.canvas.line([self.at(x, y) for x, y in points], pen)
 
     def frame(self, *, labels: tuple[bool, bool]) -> None:
-        """Draw edges and grid, and the ticks' texts below and to the left where *labels* says so."""
+        """Draw edges and grid, and the ticks' texts: *labels* for those below and those to the left."""
         self.canvas.line(
             ((self.left_in, self.top_in), (self.left_in, self.bottom_in), (self.right_in, self.bottom_in)), _EDGE
         )
@@ -111,21 +114,16 @@ class Panel:
                 self.canvas.text((place[0] - 0.04, place[1]), text, size_pt=SMALL_PT, ha="right")
 
     def text_at(self, tick: float, text: str) -> float:
-        """Return where to centre a tick's text so that it does not run into that of the next panel."""
+        """Return the centre of a tick's text that keeps it clear of the next panel's texts."""
         half = text_in(text, SMALL_PT) / 2
         return max(min(self.across(tick), self.right_in - half), self.left_in - _GAP_IN / 2 + half)
 
     @property
-    def has_room(self) -> bool:
-        """Whether no text of a tick on the x axis touches the next one."""
+    def ticks_fit(self) -> bool:
+        """Whether the texts of ticks on the x axis do not touch."""
         ticks = sorted(zip(self.x.ticks, self.x.texts, strict=True))
         ends = [(self.text_at(*tick), text_in(tick[1], SMALL_PT) / 2) for tick in ticks]
         return all(left + half + _APART_IN <= right - other for (left, half), (right, other) in pairwise(ends))
-
-
-def columns_of(count: int, most: int = 3) -> int:
-    """Return how many panels stand side by side."""
-    return min(count, most)
 
 
 def panels(
@@ -137,9 +135,9 @@ def panels(
     y: Scale,
     names: tuple[str, str],
 ) -> tuple[Canvas, list[Panel]]:
-    """Return a canvas with one framed panel a title, each with *head_in* of room above it; *names* are the axes'.
+    """Return a canvas with one framed panel per title and *head_in* above each; *names* are those of the axes.
 
-    *x* is one scale for all panels, or one for each: then every panel has its own ticks.
+    *x* is one scale for all panels, or one for each panel, which then has its own ticks.
     """
     scales = [x] * len(titles) if isinstance(x, Scale) else x
     between = 0.0 if isinstance(x, Scale) else _TICKS_IN
@@ -171,11 +169,15 @@ def size_scale(values: Sequence[float], text: Callable[[float], str], most: int)
 def value_scale(values: Sequence[float], unit: str, most: int = 5) -> Scale:
     """Return the scale for *values* (all above 0): logarithmic if they span a factor of five, else from 0."""
     low, high = min(values), max(values)
-    if high > 5 * low:  # below that, a linear axis shows small differences better
-        low, high = low / 1.25, high * 1.25
-        ticks = decimal_ticks(low, high, most)
-        return Scale(low, high, tuple(ticks), tuple(tick_text(tick, unit) for tick in ticks))
+    if high > 5 * low:  # a linear axis shows small differences better
+        return decimal_scale(low / 1.25, high * 1.25, unit, most)
     return zero_scale(high, unit, most)
+
+
+def decimal_scale(low: float, high: float, unit: str, most: int = 8) -> Scale:
+    """Return a logarithmic scale with round decimal ticks."""
+    ticks = tuple(decimal_ticks(low, high, most))
+    return Scale(low, high, ticks, tuple(tick_text(tick, unit) for tick in ticks))
 
 
 def zero_scale(high: float, unit: str, most: int = 5) -> Scale:

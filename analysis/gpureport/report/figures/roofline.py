@@ -1,7 +1,7 @@
 """The roofline of one family: its variants under the device's ceilings.
 
-Williams, Waterman & Patterson, "Roofline" (CACM 52(4), 2009): operations/s against operations/byte; what is
-attainable is the lesser of the instruction ceiling and intensity x bandwidth.
+Williams, Waterman & Patterson, "Roofline" (CACM 52(4), 2009): operations/s against operations/byte. The limit is the
+lower of the instruction ceiling and arithmetic intensity x bandwidth.
 """
 
 from collections.abc import Sequence
@@ -10,16 +10,8 @@ from itertools import count, cycle
 
 from gpureport.records.prediction import PredictedPoint
 from gpureport.report.figures.canvas import Canvas, Ink, Pen, Place, Shape
-from gpureport.report.figures.panels import Panel, Scale
-from gpureport.report.figures.style import (
-    ACCENTS,
-    MUTED,
-    SMALL_PT,
-    decimal_ticks,
-    shorten,
-    spread,
-    tick_text,
-)
+from gpureport.report.figures.panels import Panel, Scale, decimal_scale
+from gpureport.report.figures.style import ACCENTS, MUTED, SMALL_PT, shorten, spread
 from gpureport.report.run.curves import Curve
 from gpureport.spec.models import Device
 from gpureport.units import format_bandwidth, format_value
@@ -27,7 +19,7 @@ from gpureport.units import format_bandwidth, format_value
 _ROW_IN = 0.135
 _LEAST_IN, _AROUND_IN = 2.7, 0.75
 _LEFT_IN, _LEGEND_IN, _FOOT_IN, _TOP_IN = 0.72, 4.5, 0.4, 0.06
-_NAMES = ("operations per byte of memory traffic", "operations per second")
+_NAMES = ("arithmetic intensity (operations per byte of memory traffic)", "operations per second")
 _DASHES: tuple[tuple[float, ...], ...] = (
     (),
     (3.7, 1.6),
@@ -39,14 +31,14 @@ _DASHES: tuple[tuple[float, ...], ...] = (
 _SHAPES: tuple[Shape, ...] = ("circle", "square", "up", "diamond", "down", "left", "right")
 _HOLLOW_IN, _FILLED_IN = 0.038, 0.03
 _CLASSES = ("instruction", "fp32", "int32", "int32_mul", "shuffle", "local")
-"""Classes that compute; ``memory`` is in the intensity, ``barrier`` has no rate."""
+"""Classes of computing operations; ``memory`` is in the intensity, ``barrier`` has no rate."""
 
 
 @dataclass(frozen=True)
 class Dot:
     """One variant at its largest size: operations per byte, and operations/s as predicted and as observed.
 
-    Only one class of operations counts: the one that would take longest alone. A sum over classes has no ceiling.
+    Only one class of operations counts: the one that would take longest by itself. A sum over classes has no ceiling.
     """
 
     name: str
@@ -58,7 +50,7 @@ class Dot:
 
 
 def roofline_dots(curves: Sequence[Curve], device: Device) -> tuple[Dot, ...]:
-    """Place each variant at the largest size of all its sweeps that was observed, or else predicted."""
+    """Return the dot of each variant, at its largest observed size, or else at its largest predicted one."""
     placed: dict[str, tuple[float, Dot]] = {}
     for curve in curves:
         prediction = curve.specification or curve.calibrated
@@ -76,7 +68,7 @@ def roofline_dots(curves: Sequence[Curve], device: Device) -> tuple[Dot, ...]:
 
 
 def _busiest(point: PredictedPoint, device: Device) -> str | None:
-    """Return the class of operations that would take longest alone, if the point has any operations."""
+    """Return the class of operations that would take longest by itself, if the point has any operations."""
     known = [name for name in _CLASSES if name in point.ceilings_s and name in device.architecture.rates_per_cycle]
     return max(known, key=lambda name: point.ceilings_s[name], default=None) if point.operations > 0 else None
 
@@ -95,7 +87,7 @@ def _dot(variant: str, point: PredictedPoint, observed_s: float | None, device: 
 
 @dataclass(frozen=True)
 class _Slope:
-    """What a level of the memory hierarchy allows, and how its line looks."""
+    """The bandwidth ceiling of one level of the memory hierarchy, and the style of its line."""
 
     text: str
     bandwidth: float
@@ -103,7 +95,7 @@ class _Slope:
 
 
 def roofline_figure(dots: Sequence[Dot], device: Device) -> str:
-    """Draw *dots* (at least one) under the ceilings of memory, caches and the instructions that they count."""
+    """Draw *dots* (at least one) under the ceilings of memory, caches and their classes of operations."""
     rates = {name: device.rate_per_s(name) for name in _CLASSES if name in {dot.operations for dot in dots}}
     slopes = _slopes(device)
     canvas = Canvas(max(_LEAST_IN, (len(dots) + len(slopes)) * _ROW_IN + _AROUND_IN))
@@ -120,24 +112,19 @@ def roofline_figure(dots: Sequence[Dot], device: Device) -> str:
 
 
 def _scales(dots: Sequence[Dot], device: Device, rates: dict[str, float]) -> tuple[Scale, Scale]:
-    """Show everything from a quarter of the least intensity to right of the ridge."""
+    """Return scales from a quarter of the least intensity to four times the ridge point or greatest intensity."""
     bandwidth = device.memory.bandwidth_bytes_per_s
     values = [value for dot in dots for value in (dot.predicted_per_s, dot.observed_per_s) if value]
     peak = max([*rates.values(), *values])
     intensities = [dot.intensity for dot in dots]
     x_low, x_high = min([*intensities, peak / bandwidth]) / 4, max([*intensities, peak / bandwidth]) * 4
-    return _scale(x_low, x_high, ""), _scale(min([*values, x_low * bandwidth]) / 1.5, peak * 1.6, "op/s")
-
-
-def _scale(low: float, high: float, unit: str) -> Scale:
-    ticks = tuple(decimal_ticks(low, high))
-    return Scale(low, high, ticks, tuple(tick_text(tick, unit) for tick in ticks))
+    return decimal_scale(x_low, x_high, ""), decimal_scale(min([*values, x_low * bandwidth]) / 1.5, peak * 1.6, "op/s")
 
 
 def _slopes(device: Device) -> list[_Slope]:
     memory = device.memory
-    levels = [("memory, listed", memory.bandwidth_bytes_per_s)]
-    levels += [("memory, attainable", memory.bandwidth_bytes_per_s * memory.efficiency)]
+    levels = [("DRAM, specified", memory.bandwidth_bytes_per_s)]
+    levels += [("DRAM, achievable", memory.bandwidth_bytes_per_s * memory.efficiency)]
     levels += [(cache.name, device.level_bandwidth_bytes_per_s(cache)) for cache in reversed(device.caches)]
     return [
         _Slope(f"{name}: {format_bandwidth(bandwidth)}", bandwidth, Pen(MUTED, 0.9, dashes))
@@ -146,7 +133,7 @@ def _slopes(device: Device) -> list[_Slope]:
 
 
 def _draw_slopes(panel: Panel, slopes: Sequence[_Slope], roof: float) -> None:
-    """Draw each up to the roof, as much of it as lies within the panel."""
+    """Draw each slope up to the roof, within the panel."""
     for slope in slopes:
         start, end = max(panel.x.low, panel.y.low / slope.bandwidth), min(panel.x.high, roof / slope.bandwidth)
         if start < end:
@@ -154,7 +141,7 @@ def _draw_slopes(panel: Panel, slopes: Sequence[_Slope], roof: float) -> None:
 
 
 def _draw_rates(panel: Panel, rates: dict[str, float], bandwidth: float) -> None:
-    """Draw the instruction ceilings, each named above its right end."""
+    """Draw the instruction ceilings with their names above the right ends."""
     heights = spread([panel.up(rate) + 0.06 for rate in rates.values()], 0.11)
     for (name, rate), height in zip(rates.items(), heights, strict=True):
         panel.line(((rate / bandwidth, rate), (panel.x.high, rate)), Pen(MUTED, 0.9))
@@ -163,12 +150,12 @@ def _draw_rates(panel: Panel, rates: dict[str, float], bandwidth: float) -> None
 
 
 def class_text(name: str) -> str:
-    """Name a class of instructions."""
+    """Return the name of a class of operations."""
     return "any instruction" if name == "instruction" else name
 
 
 def _draw_dots(panel: Panel, dots: Sequence[Dot]) -> None:
-    """Draw each variant: hollow as predicted, filled as observed, joined."""
+    """Draw each variant: a hollow mark for the prediction and a filled one for the observation, joined by a line."""
     for number, dot in enumerate(dots):
         colour, shape = look(number)
         place = panel.at(dot.intensity, dot.predicted_per_s)
@@ -180,7 +167,7 @@ def _draw_dots(panel: Panel, dots: Sequence[Dot]) -> None:
 
 
 def look(number: int) -> tuple[str, Shape]:
-    """Return a colour and a shape, no two of which meet twice before each colour has met each shape."""
+    """Return a colour and a shape; pairs repeat only after all combinations."""
     round_number = number // len(ACCENTS)
     return ACCENTS[number % len(ACCENTS)], _SHAPES[(number + round_number) % len(_SHAPES)]
 
@@ -191,7 +178,7 @@ def _hollow(canvas: Canvas, place: Place, shape: Shape, colour: str) -> None:
 
 
 def _draw_legend(canvas: Canvas, dots: Sequence[Dot], slopes: Sequence[_Slope]) -> None:
-    """Name the variants and the slopes to the right of the plot."""
+    """Draw the names of variants and slopes to the right of the plot."""
     heights = (canvas.height_in - _TOP_IN - 0.05 - row * _ROW_IN for row in count())
     left, middle, text = _LEGEND_IN, _LEGEND_IN + 0.14, _LEGEND_IN + 0.34
     for (number, dot), height in zip(enumerate(dots), heights, strict=False):
@@ -207,5 +194,5 @@ def _draw_legend(canvas: Canvas, dots: Sequence[Dot], slopes: Sequence[_Slope]) 
 
 
 def legend_text(dot: Dot) -> str:
-    """Name a variant and what it counts, as short as the room right of the plot demands."""
+    """Return the name of a variant and its class of operations, cut to the width right of the plot."""
     return f"{shorten(dot.name, 22)} ({class_text(dot.operations)})"

@@ -1,18 +1,15 @@
-"""The figure of searches over two-dimensional work-groups: a map a variant, rows by columns."""
+"""The figure of searches over two-dimensional work-groups: one map per variant."""
 
 from collections.abc import Sequence
 from math import ceil, sqrt
 
 from gpureport.findings.advice import shape_of
-from gpureport.records.observation import ObservedPoint
-from gpureport.records.prediction import PredictedPoint
 from gpureport.report.figures.canvas import Ink, Pen
+from gpureport.report.figures.marks import Point
 from gpureport.report.figures.panels import Panel, Scale, panels
-from gpureport.report.figures.style import INK, MUTED, OBSERVED, PREDICTED, TINY_PT, binary_ticks
+from gpureport.report.figures.style import INK, MUTED, OBSERVED, PREDICTED, TINY_PT, binary_ticks, mixed
 from gpureport.report.run.curves import Curve
 from gpureport.units import format_percent
-
-Point = PredictedPoint | ObservedPoint
 
 MOST_PANELS = 8
 
@@ -23,7 +20,7 @@ _PLOT_IN, _HEAD_IN = 1.3, 0.22
 
 
 def rated(curve: Curve) -> dict[tuple[int, int], float]:
-    """Return rate by shape (x, y), as a share of the best; as observed, or else as predicted."""
+    """Return the rate of each shape (x, y) as a share of the best; observed, or else predicted."""
     record = curve.observation or curve.prediction
     points: Sequence[Point] = record.points if record else ()
     rates = {_sides(point): _rate(curve, point) for point in points if point.value > 0}
@@ -44,7 +41,7 @@ def shape_figure(curves: Sequence[Curve], titles: Sequence[str]) -> str:
     """Draw the rate of every shape as a share of the best; each curve must have a point with a value above 0."""
     shares = [rated(curve) for curve in curves]
     x, y = (_sides_scale([shape[side] for rates in shares for shape in rates]) for side in (0, 1))
-    names = ("work-items in a row (x)", "rows (y)")
+    names = ("work-group size in x", "work-group size in y")
     canvas, found = panels(titles, _COLUMNS, _PLOT_IN, _HEAD_IN, x, y, names)
     for panel, curve, rates in zip(found, curves, shares, strict=True):
         _draw(panel, curve, rates)
@@ -62,21 +59,15 @@ def _draw(panel: Panel, curve: Curve, rates: dict[tuple[int, int], float]) -> No
     colour = OBSERVED if curve.observation else PREDICTED
     for (x, y), share in rates.items():
         low, high = panel.at(x / _HALF, y / _HALF), panel.at(x * _HALF, y * _HALF)
-        shade = Ink(_mixed(colour, ceil(share * _SHADES) / _SHADES), order=2)
+        shade = Ink(mixed(colour, 0.08 + 0.92 * (ceil(share * _SHADES) / _SHADES) ** 2), order=2)
         panel.canvas.rectangle(low, (high[0] - 0.006, high[1] - 0.006), shade)
     best, worst = max(rates, key=lambda shape: rates[shape]), min(rates, key=lambda shape: rates[shape])
     place = panel.at(*best)
     panel.canvas.segment(place, place, Pen(INK, 3.5, order=4, round=True))
     if curve.observation and curve.prediction and curve.prediction.points:
-        wanted = _sides(max(curve.prediction.points, key=lambda point: _rate(curve, point)))
-        low, high = panel.at(wanted[0] / _HALF, wanted[1] / _HALF), panel.at(wanted[0] * _HALF, wanted[1] * _HALF)
+        x, y = _sides(max(curve.prediction.points, key=lambda point: _rate(curve, point)))
+        low, high = panel.at(x / _HALF, y / _HALF), panel.at(x * _HALF, y * _HALF)
         panel.canvas.line((low, (high[0], low[1]), high, (low[0], high[1]), low), Pen(PREDICTED, 1.0, order=3))
-    text = f"worst {worst[0]} x {worst[1]}: {format_percent(rates[worst])}"
+    text = f"slowest {worst[0]} x {worst[1]}: {format_percent(rates[worst])}"
     place = (panel.right_in, panel.top_in - 0.06)
     panel.canvas.text(place, text, size_pt=TINY_PT, colour=MUTED, ha="right", clear=True)
-
-
-def _mixed(colour: str, share: float) -> str:
-    """Return *colour* thinned with white: the less the share, the lighter."""
-    parts = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
-    return "#" + "".join(f"{round(255 - (255 - part) * (0.08 + 0.92 * share**2)):02x}" for part in parts)

@@ -1,4 +1,4 @@
-"""The figure of sweeps over sizes: a panel a curve, with predicted lines, observed points, and what binds above."""
+"""The figure of sweeps over sizes: one panel per curve, with predictions, observations, and bottlenecks above."""
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby, pairwise
@@ -13,11 +13,11 @@ from gpureport.report.figures.marks import draw_marks, feature_marks
 from gpureport.report.figures.panels import (
     BAND,
     CALIBRATED,
+    COLUMNS,
     DOT,
     INTERVAL,
     SPECIFICATION,
     Panel,
-    columns_of,
     panels,
     size_scale,
     value_scale,
@@ -38,8 +38,8 @@ _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 def size_figure(curves: Sequence[Curve], titles: Sequence[str]) -> str:
     """Draw sweeps of one kind whose x axis is a size; each must have a point with x and value above 0."""
-    columns = columns_of(len(curves))
-    x = size_scale([p.point.x for curve in curves for p in _drawable(curve.points)], x_text(curves[0]), 9 // columns)
+    columns = min(len(curves), COLUMNS)
+    x = size_scale([p.point.x for curve in curves for p in drawable(curve.points)], x_text(curves[0]), 9 // columns)
     y = value_scale([value for curve in curves for value in heights(curve)], curves[0].value_unit)
     names = (curves[0].axis.label, value_label(curves))
     canvas, found = panels(titles, columns, _PLOT_IN[columns], _HEAD_IN, x, y, names)
@@ -49,14 +49,14 @@ def size_figure(curves: Sequence[Curve], titles: Sequence[str]) -> str:
 
 
 def value_label(curves: Sequence[Curve | Prediction]) -> str:
-    """Return what the metrics' labels end with in common: ``bandwidth``; or else whether they are rates or times."""
+    """Return the common last words of the metrics' labels, such as ``bandwidth``; if none, ``rate`` or ``time``."""
     first, *others = (curve.metric.label.split()[::-1] for curve in curves)
     same = [all(words[: n + 1] == first[: n + 1] for words in others) for n in range(len(first))]
     return " ".join(first[: sum(same)][::-1]) or curves[0].metric.kind
 
 
 def x_text(curve: Curve) -> Callable[[float], str]:
-    """Return what writes a power of two on the curve's x axis."""
+    """Return the format of powers of two on the curve's x axis."""
     if curve.axis.quantity == "working_set":
         return format_bytes
     if curve.is_work_group:
@@ -65,28 +65,28 @@ def x_text(curve: Curve) -> Callable[[float], str]:
 
 
 def power_text(value: float) -> str:
-    """Write a power of two as one: ``2¹⁰``."""
+    """Format a power of two: ``2¹⁰``."""
     return "2" + str(round(np.log2(value))).translate(_SUPERSCRIPTS)
 
 
 def heights(curve: Curve) -> list[float]:
-    """Return every value above 0 that is drawn of a curve, the ends of intervals included."""
+    """Return every drawn value of a curve above 0, including the ends of intervals."""
     observed = curve.observation.points if curve.observation else ()
     ends = [end for point in observed for end in (point.ci_low, point.ci_high)]
     return [value for value in [*(point.value for point in curve.points), *ends] if value > 0]
 
 
-def _drawable(points: Iterable[P]) -> list[P]:
-    """Return the points that a logarithmic axis has a place for, in order."""
+def drawable(points: Iterable[P]) -> list[P]:
+    """Return the points that fit on logarithmic axes, in order."""
     return sorted((p for p in points if p.value > 0 and p.point.x > 0), key=lambda point: point.point.x)
 
 
 def _draw(panel: Panel, curve: Curve) -> None:
     if curve.prediction:
-        _draw_band(panel, curve.prediction)
+        draw_band(panel, curve.prediction)
     for prediction, pen in ((curve.specification, SPECIFICATION), (curve.calibrated, CALIBRATED)):
         if prediction:
-            panel.line([(point.point.x, point.value) for point in _drawable(prediction.points)], pen)
+            panel.line([(point.point.x, point.value) for point in drawable(prediction.points)], pen)
     if curve.observation:
         _draw_observed(panel, curve.observation.points)
     if curve.is_work_group or curve.prediction is None:
@@ -101,17 +101,17 @@ def _draw(panel: Panel, curve: Curve) -> None:
             draw_marks(panel, feature_marks(record.features, record.points), panel.top_in + above_in, colour)
 
 
-def _draw_band(panel: Panel, prediction: Prediction) -> None:
+def draw_band(panel: Panel, prediction: Prediction, band: Ink = BAND) -> None:
     """Shade the interval of a prediction."""
-    points = _drawable(prediction.points)
+    points = drawable(prediction.points)
     upper = [panel.at(point.point.x, point.value * point.spread) for point in points]
     lower = [panel.at(point.point.x, point.value / point.spread) for point in points]
     if any(point.spread > 1 for point in points):
-        panel.canvas.area([*upper, *reversed(lower)], BAND)
+        panel.canvas.area([*upper, *reversed(lower)], band)
 
 
 def _draw_observed(panel: Panel, points: Iterable[ObservedPoint]) -> None:
-    """Draw the medians as dots, with their intervals where they reach beyond the dot."""
+    """Draw the medians as dots, with intervals that are larger than the dot."""
     for point in points:
         if point.value > 0 and point.point.x > 0:
             x, y = point.point.x, point.value
@@ -122,7 +122,7 @@ def _draw_observed(panel: Panel, points: Iterable[ObservedPoint]) -> None:
 
 
 def _draw_bottleneck(panel: Panel, prediction: Prediction) -> None:
-    """Name above the curve what binds along it, in shades that take turns."""
+    """Write the bottlenecks above the curve, in alternating shades."""
     points = [point for point in sorted(prediction.points, key=lambda p: p.point.x) if point.point.x > 0]
     places = [panel.across(point.point.x) for point in points]
     bounds = [*places[:1], *((a + b) / 2 for a, b in pairwise(places)), *places[-1:]]

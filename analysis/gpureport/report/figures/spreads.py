@@ -1,4 +1,4 @@
-"""By how much the sweeps of two runs differ: all of them in order, those that differ significantly in colour."""
+"""Differences of all sweeps of two runs in order, with significant ones in colour."""
 
 from collections.abc import Sequence
 from math import asinh, log
@@ -10,22 +10,22 @@ from gpureport.report.figures.style import FAINT, INK, MUTED, OBSERVED, SMALL_PT
 _HEIGHT_IN, _HEAD_IN, _FOOT_IN = 1.5, 0.22, 0.16
 _LEFT_IN = 0.55
 _LEAST = 0.02
-"""Logarithm of a ratio up to which the scale reaches at least."""
+"""Least range of the scale, as the logarithm of a ratio."""
 _STRAIGHT = 0.01
-"""Logarithm of a ratio beyond which the scale is logarithmic in the logarithm."""
+"""Logarithm of a ratio beyond which the scale compresses (inverse hyperbolic sine)."""
 _TICKS = (-0.9, -0.5, -0.2, -0.1, -0.05, -0.02, -0.01, 0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 9.0)
 """Differences in speed, relative."""
 
 
 def spread_figure(differences: Sequence[Difference]) -> str:
-    """Draw the speeds of one machine beside the baseline's: a dot a sweep with its 95 % interval, slowest first."""
+    """Draw one machine's speeds relative to the baseline: one dot per sweep with its 95 % interval, slowest first."""
     ordered = sorted(differences, key=lambda difference: difference.speed.value)
     canvas = Canvas(_HEAD_IN + _HEIGHT_IN + _FOOT_IN)
     reach = max(_LEAST, 1.2 * max(abs(log(difference.speed.value)) for difference in ordered))
     middle = _FOOT_IN + _HEIGHT_IN / 2
 
     def up(ratio: float) -> float:
-        """Stretch the middle, where most are, and keep intervals that are wider than the figure in it."""
+        """Return the height of a ratio: the middle is stretched, and values outside go to the nearer edge."""
         beyond = min(1.0, max(-1.0, asinh(log(ratio) / _STRAIGHT) / asinh(reach / _STRAIGHT)))
         return middle + _HEIGHT_IN / 2 * beyond
 

@@ -1,4 +1,4 @@
-"""All cliffs and tapers of all machines on one figure: a row a machine, a dot a workload, size across."""
+"""All cliffs and tapers of all machines in one figure: one row per machine, one dot per workload, sizes across."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,15 +25,15 @@ from gpureport.report.figures.style import (
 _LABEL_IN, _GAP_IN, _MARGIN_IN = 1.2, 0.3, 0.15
 _HEAD_IN, _FOOT_IN = 0.24, 0.22
 _FEW = 8
-"""Machines up to which rows are tall, and caches are named in them."""
+"""Most machines for which rows are tall and show the names of caches."""
 _NAME_IN = 0.25
-"""Room for the name of a cache."""
+"""Width of the name of a cache."""
 _TALL_IN, _LOW_IN = 0.34, 0.155
 
 
 @dataclass(frozen=True)
 class _Strip:
-    """One panel: what it shows, and where sizes stand in it."""
+    """One panel: its title and landmarks, and the position of sizes."""
 
     title: str
     marks: tuple[Landmark, ...]
@@ -42,20 +42,20 @@ class _Strip:
 
     @cached_property
     def ends(self) -> tuple[float, float]:
-        """Least and greatest size that is shown."""
+        """Least and greatest size of the axis."""
         sizes = [size for mark in self.marks for size in (mark.predicted, mark.observed) if size]
         return min(sizes) / 1.5, max(sizes) * 1.5
 
     def across(self, size: float) -> float:
-        """Return where *size* stands, in inches from the left."""
+        """Return the position of *size* in inches from the left."""
         low, high = self.ends
         return self.start + self.width * log(size / low) / log(high / low)
 
 
 def strip_figure(marks: Sequence[Landmark], machines: Sequence[str]) -> str:
-    """Draw cliffs on the left and tapers on the right, or what there is of them; machines in the order given.
+    """Draw cliffs on the left and tapers on the right, with machines in the order of *machines*.
 
-    *marks* may be of other machines, too: they belong to the same scale.
+    *marks* may include other machines, which only widen the scale.
     """
     tall = len(machines) <= _FEW
     row_in = _TALL_IN if tall else _LOW_IN
@@ -81,7 +81,7 @@ def strip_figure(marks: Sequence[Landmark], machines: Sequence[str]) -> str:
 
 def _strips(marks: Sequence[Landmark]) -> list[_Strip]:
     shown = [mark for mark in marks if mark.predicted or mark.observed]
-    titles = {"cliff": "where caches give out", "taper": "work-items for 90 % of the plateau"}
+    titles = {"cliff": "cliffs (capacity transitions)", "taper": "tapers: work-items for 90 % of peak"}
     found = {title: tuple(mark for mark in shown if mark.feature == kind) for kind, title in titles.items()}
     kept = {title: own for title, own in found.items() if own}
     width = (WIDTH_IN - _LABEL_IN - _MARGIN_IN - (len(kept) - 1) * _GAP_IN) / max(1, len(kept))
@@ -99,7 +99,7 @@ def _frame(canvas: Canvas, strip: _Strip, top: float, height: float) -> None:
 
 
 def _row(canvas: Canvas, strip: _Strip, own: Sequence[Landmark], middle: float, row_in: float) -> None:
-    """Draw predicted sizes in the lower half of a row, observed ones in the upper, those of many workloads apart."""
+    """Draw predicted sizes in the lower half of a row and observed ones in the upper; heights vary by workload."""
     for number, mark in enumerate(own):
         apart = 0.16 * row_in * (2 * (number * 0.618 % 1) - 1)
         for size, colour, centre in (
@@ -112,7 +112,7 @@ def _row(canvas: Canvas, strip: _Strip, own: Sequence[Landmark], middle: float, 
 
 
 def _levels(canvas: Canvas, strip: _Strip, own: Sequence[Landmark], upper: float) -> None:
-    """Name the caches above their cliffs; of a cache's parts, and of steps that no cache explains, nothing is said."""
+    """Write the names of caches above their cliffs; parts of caches and unexplained transitions have none."""
     sizes: dict[str, list[float]] = {}
     for mark in own:
         size = mark.observed or mark.predicted

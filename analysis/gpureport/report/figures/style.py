@@ -1,4 +1,4 @@
-"""How every figure looks: colours, sizes, ticks."""
+"""Style of all figures: colours, sizes, ticks."""
 
 import math
 import re
@@ -14,7 +14,7 @@ FONT_PT = 7.5
 SMALL_PT = 6.5
 TINY_PT = 5.8
 
-# Okabe & Ito, "Color Universal Design" (2008): told apart with every kind of colour blindness.
+# Okabe & Ito, "Color Universal Design" (2008): distinct with every kind of colour blindness.
 PREDICTED = "#0072B2"
 OBSERVED = "#D55E00"
 ACCENTS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -22,32 +22,32 @@ INK, MUTED, FAINT = "#222222", "#666666", "#DDDDDD"
 
 
 def printable(text: str) -> str:
-    """Return *text* with blanks for what cannot be printed."""
+    """Return *text* with blanks for unprintable characters."""
     return "".join(character if character.isprintable() else " " for character in text)
 
 
 def shorten(text: str, most: int = 28) -> str:
-    """Make a name fit where there is one line for it: cut, and with blanks for what cannot be printed."""
+    """Cut *text* to at most *most* characters, with blanks for unprintable ones."""
     return printable(text) if len(text) <= most else f"{printable(text)[: most - 1]}…"
 
 
 def text_in(text: str, size_pt: float = TINY_PT) -> float:
-    """Estimate the width of a small text in inches: half an em a character, and a little."""
+    """Estimate the width of a text in inches: 0.55 em per character."""
     return 0.55 * size_pt / 72 * len(text)
 
 
 def needed_in(text: str, size_pt: float = TINY_PT) -> float:
-    """Estimate the width of a name in inches, however wide its letters are; rather too much than too little."""
+    """Estimate the width of a name in inches by its letters; rather too large than too small."""
     return size_pt / 72 * sum(map(_ems, text))
 
 
-def fitted(text: str, room_in: float, size_pt: float = TINY_PT) -> str:
-    """Cut a name so that it fits into *room_in* inches, with blanks for what cannot be printed."""
+def fitted(text: str, width_in: float, size_pt: float = TINY_PT) -> str:
+    """Cut a name to *width_in* inches, with blanks for unprintable characters."""
     text = printable(text)
-    if needed_in(text, size_pt) <= room_in:
+    if needed_in(text, size_pt) <= width_in:
         return text
     ends = list(accumulate(map(_ems, text)))
-    return f"{text[: bisect(ends, room_in * 72 / size_pt - 1)]}…"
+    return f"{text[: bisect(ends, width_in * 72 / size_pt - 1)]}…"
 
 
 def _ems(character: str) -> float:
@@ -56,13 +56,19 @@ def _ems(character: str) -> float:
     return 0.72 if character.isupper() else 0.55
 
 
+def mixed(colour: str, share: float) -> str:
+    """Return *colour* mixed with white: white at share 0, unmixed at 1."""
+    parts = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return "#" + "".join(f"{round(255 - (255 - part) * share):02x}" for part in parts)
+
+
 def brief(text: str) -> str:
-    """Shorten the units that take much room where there is little."""
+    """Abbreviate long units."""
     return text.replace(" work-items", " items").replace("instruction", "instr")
 
 
 def tick_text(value: float, unit: str) -> str:
-    """Write a tick's value with its unit, without zeros that say nothing: ``10 GB/s``."""
+    """Format a tick's value with its unit, without trailing zeros: ``10 GB/s``."""
     text = re.sub(r"(\.\d*?)0+(?!\d)", lambda match: match[1].rstrip("."), format_value(value, unit), count=1)
     return brief(text)
 
@@ -96,7 +102,7 @@ def linear_ticks(low: float, high: float, most: int = 5) -> list[float]:
 
 
 def spread(positions: Sequence[float], gap: float) -> list[float]:
-    """Move *positions* apart so that neighbours are at least *gap* apart, in order, with their mean kept."""
+    """Move *positions* at least *gap* apart, with the same order and mean."""
     order = sorted(range(len(positions)), key=lambda i: positions[i])
     blocks: list[tuple[float, int]] = []  # mean, members; overlapping blocks merge (isotonic regression)
     for index in order:

@@ -1,21 +1,21 @@
-"""The SVG elements that figures are made of, for an HTML page whose style sheet brings the fonts."""
+"""SVG elements of figures, for an HTML page whose style sheet has the fonts."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from math import hypot
 
 PAGE_FONT = "gpureport sans"
-"""The name under which the page's style sheet brings the font that the figures are laid out for."""
+"""Name of the figures' font in the page's style sheet."""
 
 _STRAIGHT_PT = 0.1
-"""No one sees that a line passes a point at this distance."""
+"""Largest invisible distance of a line from a point."""
 
 Attributes = Mapping[str, str | float | None]
-"""By name; those without a value are left out."""
+"""Values by name; ``None`` is omitted."""
 
 
 def sheet(width_pt: float, height_pt: float, elements: Iterable[str]) -> str:
-    """Return *elements* as one element."""
+    """Return *elements* as one SVG image."""
     size: Attributes = {
         "xmlns": "http://www.w3.org/2000/svg",
         "viewBox": f"0 0 {_number(width_pt)} {_number(height_pt)}",
@@ -27,21 +27,21 @@ def sheet(width_pt: float, height_pt: float, elements: Iterable[str]) -> str:
     return f"<svg{_attributes(size)}>{''.join(elements)}</svg>"
 
 
-def path(lines: Iterable[Sequence[tuple[float, float]]], look: Attributes, closed: bool) -> str:
+def path(lines: Iterable[Sequence[tuple[float, float]]], attributes: Attributes, closed: bool) -> str:
     """Return one element of all *lines*."""
     kept = (_corners(line) for line in lines if line)
-    return f'<path d="{"".join(_drawn(line, closed) for line in kept)}"{_attributes(look)}/>'
+    return f'<path d="{"".join(_drawn(line, closed) for line in kept)}"{_attributes(attributes)}/>'
 
 
 def _drawn(line: Sequence[tuple[float, float]], closed: bool) -> str:
     places = [f"{_number(x)} {_number(y)}" for x, y in line]
     if not closed and len(set(places)) == 1:
-        return f"M{places[0]}h0"  # of which round ends make a dot
+        return f"M{places[0]}h0"  # round ends make it a dot
     return f"M{'L'.join(places)}{'Z' * closed}"
 
 
 def _corners(line: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Leave out the points that lie on the way from one that stays to the next, as good as exactly."""
+    """Remove the points that are on a straight line between their neighbours."""
     kept, start = [line[0]], 0
     for end in range(2, len(line)):
         if any(_off(point, line[start], line[end]) > _STRAIGHT_PT for point in line[start + 1 : end]):
@@ -51,23 +51,23 @@ def _corners(line: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
 
 
 def _off(point: tuple[float, float], start: tuple[float, float], end: tuple[float, float]) -> float:
-    """Return how far *point* lies from what is between *start* and *end*."""
+    """Return the distance of *point* from the segment between *start* and *end*."""
     (x, y), (dx, dy) = (point[0] - start[0], point[1] - start[1]), (end[0] - start[0], end[1] - start[1])
     square = dx * dx + dy * dy
     share = min(max((x * dx + y * dy) / square, 0.0), 1.0) if square else 0.0
     return hypot(x - share * dx, y - share * dy)
 
 
-def text(place: tuple[float, float], content: str, look: Attributes, *, drop: float, upright: bool) -> str:
-    """Return a line of text whose baseline lies *drop* below *place*, or right of it if it is *upright*."""
+def text(place: tuple[float, float], content: str, attributes: Attributes, *, drop: float, upright: bool) -> str:
+    """Return a line of text with its baseline *drop* below *place*, or to the right of *place* if *upright*."""
     x, y = (_number(value) for value in place)
     turn = {"transform": f"rotate(-90 {x} {y})"} if upright else {}
     where = {"x": x, "y": _number(place[1] + drop), **turn}
-    return f"<text{_attributes({**where, **look})}>{escape(content, quote=False)}</text>"
+    return f"<text{_attributes({**where, **attributes})}>{escape(content, quote=False)}</text>"
 
 
 def described(svg_text: str, caption: str) -> str:
-    """Return the element with *caption* as its title, which is what a reader who cannot see it gets."""
+    """Return the element with *caption* as its title, for screen readers."""
     opening, rest = svg_text.split(">", maxsplit=1)
     return f'{opening} role="img"><title>{escape(caption)}</title>{rest}'
 
@@ -79,5 +79,5 @@ def _attributes(named: Attributes) -> str:
 
 
 def _number(value: float) -> str:
-    """Write a coordinate to a hundredth of a point, without zeros that say nothing."""
+    """Format a coordinate to a hundredth of a point, without trailing zeros."""
     return f"{value:.2f}".rstrip("0").rstrip(".")

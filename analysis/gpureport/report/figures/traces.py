@@ -1,4 +1,4 @@
-"""The figure of frame traces: the time of successive dispatches, a panel a point."""
+"""The figure of frame traces: the times of successive dispatches, one panel per point."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from gpureport.records.measurement import MeasuredPoint
 from gpureport.report.figures.canvas import Pen
-from gpureport.report.figures.panels import Scale, columns_of, panels, zero_scale
+from gpureport.report.figures.panels import Scale, panels, zero_scale
 from gpureport.report.figures.style import OBSERVED, linear_ticks, shorten
 from gpureport.report.run.curves import Curve
 from gpureport.units import format_time
@@ -17,7 +17,7 @@ MOST_PANELS = 6
 
 _COLUMNS, _NAME = 2, 30  # characters of a title before the median
 _BINS = 160
-_LEAST_REACH = 0.02  # of the y axis to both sides of the median
+_LEAST_REACH = 0.02  # of the y axis on both sides of the median
 _BAND, _LINE = Pen(OBSERVED, 0.9, alpha=0.3), Pen(OBSERVED, 0.7, order=3)
 _PLOT_IN, _HEAD_IN = 0.95, 0.22
 
@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Trace:
-    """One point's dispatches in order, shape (n,): when each was taken and how long it took, in s; n > 0."""
+    """Start and duration of one point's dispatches in order, shape (n,), n > 0, in s."""
 
     title: str
     at_s: Floats
@@ -34,17 +34,17 @@ class Trace:
 
     @property
     def median_s(self) -> float:
-        """What the trace varies around."""
+        """Median duration."""
         return float(np.median(self.times_s))
 
     @property
     def first(self) -> float:
-        """How long the first dispatch took, relative to the median."""
+        """Duration of the first dispatch / median."""
         return float(self.times_s[0]) / self.median_s
 
     @property
     def drift(self) -> float:
-        """By which share the median changes from the first third to the last."""
+        """Relative change of the median from the first third to the last."""
         third = -(-len(self.times_s) // 3)
         return float(np.median(self.times_s[-third:]) / np.median(self.times_s[:third])) - 1
 
@@ -64,15 +64,15 @@ def traces(curve: Curve, title: str) -> list[Trace]:
 
 
 def _at(point: MeasuredPoint) -> Floats:
-    """Return when each dispatch began, or, where that is not known, when the ones before it had ended."""
+    """Return the start of each dispatch, or, if unknown, the total duration of those before it."""
     if len(point.taken_at_s) == len(point.samples_s):
         return np.asarray(point.taken_at_s, dtype=float) - point.taken_at_s[0]
     return np.cumsum((0.0, *point.samples_s[:-1]), dtype=float)
 
 
 def trace_figure(found: Sequence[Trace]) -> str:
-    """Draw the median of each stretch of time with its least and its greatest, relative to the whole trace's median."""
-    columns = columns_of(len(found), _COLUMNS)
+    """Draw the median, minimum and maximum of each time bin, relative to the median of the trace."""
+    columns = min(len(found), _COLUMNS)
     x = [zero_scale(float(trace.at_s.max()) or 1.0, "s") for trace in found]
     drawn = [binned(trace.at_s, trace.times_s / trace.median_s) for trace in found]
     y = ratio_scale(np.concatenate([middle for _, middle, _, _ in drawn]))
@@ -87,7 +87,7 @@ def trace_figure(found: Sequence[Trace]) -> str:
 
 
 def ratio_scale(ratios: Floats) -> Scale:
-    """Return a linear scale with round ticks that has room for *ratios*, shape (n,), and on both sides of 1."""
+    """Return a linear scale with round ticks that includes *ratios*, shape (n,), and both sides of 1."""
     below, above = (max(_LEAST_REACH, float(reach)) for reach in (1 - ratios.min(), ratios.max() - 1))
     low, high = max(0.0, 1 - 1.5 * below), 1 + 1.5 * above
     ticks = tuple(linear_ticks(low, high, 4))
@@ -95,7 +95,7 @@ def ratio_scale(ratios: Floats) -> Scale:
 
 
 def binned(at_s: Floats, times_s: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return the middle, median, least and greatest of as many stretches as can be told apart, shape (bins,) each."""
+    """Return the centre, median, minimum and maximum of up to 160 time bins, shape (bins,) each."""
     parts = min(_BINS, len(times_s))
     places, values = np.array_split(at_s, parts), np.array_split(times_s, parts)
     columns = [[np.median(part) for part in places], [np.median(part) for part in values]]

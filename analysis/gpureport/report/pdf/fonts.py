@@ -1,4 +1,4 @@
-"""The fonts that documents bring along."""
+"""Fonts shipped with documents."""
 
 import base64
 from collections.abc import Callable
@@ -14,13 +14,13 @@ _FONTS = (
 )
 FILES = tuple(file for _, _, file in _FONTS)
 PAGE_FILES = {weight: file for family, weight, file in _FONTS if family == PAGE_FONT}
-"""Of the page's own font, by weight."""
+"""Files of the page's font by weight."""
 
 
 def with_fonts(html: str, address: Callable[[str], str]) -> str:
-    """Put the style rules that bring the shipped fonts where the head has a place for them.
+    """Insert the style rules of the shipped fonts at the placeholder in the head.
 
-    *address* says where a font file is found.
+    *address* returns the URL of a font file.
     """
     rule = '@font-face{{font-family:"{}";font-weight:{};src:url({})}}\n'
     rules = (rule.format(family, weight, address(file)) for family, weight, file in _FONTS)
@@ -28,10 +28,10 @@ def with_fonts(html: str, address: Callable[[str], str]) -> str:
 
 
 def data_uri(file: str) -> str:
-    """Return a font file as an address that holds all of it."""
+    """Return a font file as a data URL."""
     return f"data:font/ttf;base64,{base64.b64encode(font_file(file).read_bytes()).decode()}"
 
 
 def font_file(file: str) -> Path:
-    """Return where a font file is."""
+    """Return the path of a font file."""
     return data_dir("templates") / "fonts" / file

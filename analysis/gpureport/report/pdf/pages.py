@@ -1,7 +1,7 @@
-"""WeasyPrint's part: a manuscript laid out on pages.
+"""Layout of a manuscript on pages by WeasyPrint.
 
-What is asked of WeasyPrint's inner parts, to reach the same pages sooner, is only asked of the version it was tried
-with: :data:`KNOWN`.
+Faster paths through WeasyPrint's internals give the same pages. They are used only with the tested version:
+:data:`KNOWN`.
 """
 
 from collections.abc import Mapping
@@ -24,15 +24,15 @@ _FONTS = {f"font:{file}": file for file in FILES}
 
 
 def layout(manuscript: Manuscript, paper: Paper = "a4") -> Document:
-    """Lay it out on pages; nothing is fetched: ``picture:0`` … lead to its pictures, ``font:`` to our fonts."""
+    """Lay it out on pages without any network access: ``picture:0`` … are its pictures, ``font:`` the shipped fonts."""
     html = with_fonts(manuscript.html, "font:{}".format)
-    page = _page(html, _Beside(manuscript))
-    # Style sheets given here are those of users, which only count before the page's own if they are important.
+    page = _page(html, _LocalFetcher(manuscript))
+    # Style sheets given here are user style sheets, which override the page's own only if they are important.
     return page.render(stylesheets=[CSS(string=f"@page {{ size: {paper} !important }}")], pdf_variant="pdf/ua-1")
 
 
-class _Beside(URLFetcher):  # type: ignore[misc] # it has no annotations
-    """Hands out the fonts and the manuscript's pictures."""
+class _LocalFetcher(URLFetcher):  # type: ignore[misc] # it has no annotations
+    """Returns the fonts and the manuscript's pictures."""
 
     def __init__(self, manuscript: Manuscript) -> None:
         super().__init__(allowed_protocols={"data"})
@@ -43,32 +43,28 @@ class _Beside(URLFetcher):  # type: ignore[misc] # it has no annotations
             return URLFetcherResponse(url, font_file(_FONTS[url]).read_bytes(), {"Content-Type": "font/ttf"})
         if not url.startswith(PICTURE):
             return super().fetch(url, headers)
-        picture = _drawn_sooner(self._manuscript.pictures[int(url.removeprefix(PICTURE))])
+        picture = self._manuscript.pictures[int(url.removeprefix(PICTURE))]
+        if KNOWN:
+            from gpureport.report.figures import labels
+
+            picture = labels.quick(picture)
         return URLFetcherResponse(url, picture.encode(), {"Content-Type": "image/svg+xml"})
 
 
-def _drawn_sooner(picture: str) -> str:
-    if not KNOWN:
-        return picture
-    from gpureport.report.figures import labels
-
-    return labels.quick(picture)
-
-
 def _page(html: str, fetcher: URLFetcher) -> HTML:
-    """Parse a page: as XML if it is that, which takes a twentieth of the time."""
+    """Parse a page: as XML if possible, which takes a twentieth of the time."""
     if KNOWN:
         try:
-            return _Page(ET.fromstring(html), fetcher)  # noqa: S314 - our own; entities are not declared
-        except ET.ParseError:  # no XML, or characters that XML has not
+            return _Page(ET.fromstring(html), fetcher)  # noqa: S314 - our own page; it declares no entities
+        except ET.ParseError:  # not XML, or characters that XML does not allow
             pass
     return HTML(string=html, url_fetcher=fetcher)
 
 
 class _Page(HTML):  # type: ignore[misc] # it has no annotations
-    """A page that is parsed already, where only items of lists have markers.
+    """A parsed page in which only list items have markers.
 
-    WeasyPrint has rules for the footnotes and markers of every element, each of which it makes a style for.
+    WeasyPrint has rules for footnotes and markers of every element, and computes a style for each of them.
     """
 
     def __init__(self, root: ET.Element, fetcher: URLFetcher) -> None:

@@ -1,4 +1,4 @@
-"""From a page of HTML and its pictures to a PDF: by WeasyPrint, here or in a process of its own."""
+"""PDFs from a page of HTML and its pictures by WeasyPrint, in this process or in a separate one."""
 
 import gc
 import os
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from weasyprint.document import Document
 
 PICTURE = "picture:"
-"""Pictures have this and their number for an address."""
-_LAST_WORDS_S = 5  # for a process that fails to say why
+"""The URL of a picture is this and its number."""
+_EXIT_S = 5  # for a failing process to print its error
 
 
 @dataclass(frozen=True)
 class Manuscript:
-    """A page of HTML with addresses for its pictures, which are SVG: neither parsed with it nor in its cascade."""
+    """A page of HTML that refers to its SVG pictures by URL, so that these stay outside its parser and style rules."""
 
     html: str
     pictures: Sequence[str] = ()
@@ -41,15 +41,15 @@ class Typesetter:
     """Makes PDFs."""
 
     problem: Callable[[], str | None]
-    """What keeps it from making any, in a sentence."""
+    """Returns why it cannot make PDFs, in a sentence; ``None`` if it can."""
     pdf: Callable[[Manuscript, Paper], bytes]
 
 
 @contextmanager
 def typesetter() -> Iterator[Typesetter]:
-    """Let a process of its own load WeasyPrint, which takes a second, while this one still reads and draws.
+    """Start a process that loads WeasyPrint, which takes a second, while this process reads and draws.
 
-    Where it is loaded already, it works here.
+    If WeasyPrint is already loaded, this process makes the PDFs.
     """
     if "weasyprint" in sys.modules:
         yield HERE
@@ -58,12 +58,12 @@ def typesetter() -> Iterator[Typesetter]:
     ours, theirs = context.Pipe()
     with scratch_folder() as folder:
         process = context.Process(target=_serve, args=(theirs, str(folder)), daemon=True)
-        with _interrupts_ignored():  # by the process, from its first step; this one ends it
+        with _interrupts_ignored():  # by the new process from its start; this process stops it
             process.start()
         theirs.close()
-        ask = partial(_ask, process, ours)
+        request = partial(_request, process, ours)
         try:
-            yield Typesetter(lambda: ask(None), lambda manuscript, paper: ask((manuscript, paper)))
+            yield Typesetter(lambda: request(None), lambda manuscript, paper: request((manuscript, paper)))
         finally:
             process.kill()
             process.join()
@@ -78,17 +78,17 @@ def _interrupts_ignored() -> Iterator[None]:
         signal.signal(signal.SIGINT, handler)
 
 
-def _ask(process: BaseProcess, connection: Connection, work: object) -> Any:  # noqa: ANN401 - as _serve answers
-    """Send work to the process and return what it answers.
+def _request(process: BaseProcess, connection: Connection, work: object) -> Any:  # noqa: ANN401 - as _serve answers
+    """Send work to the process and return its answer.
 
     Raises:
-        GpuReportError: that is its answer, or it has none.
+        GpuReportError: the process answered with this error, or ended without an answer.
     """
     try:
         connection.send(work)
         answer = connection.recv()
     except (EOFError, OSError) as error:
-        process.join(_LAST_WORDS_S)
+        process.join(_EXIT_S)
         raise GpuReportError("the process that makes the PDF ended before it was made") from error
     if isinstance(answer, GpuReportError):
         raise answer
@@ -96,7 +96,7 @@ def _ask(process: BaseProcess, connection: Connection, work: object) -> Any:  # 
 
 
 def _serve(parent: Connection, folder: str) -> None:
-    """Answer what the parent sends: with the problem for ``None``, with a PDF for a manuscript and its paper.
+    """Answer the parent: the problem for ``None``, a PDF for a manuscript and its paper.
 
     WeasyPrint unpacks fonts to *folder*, which the parent removes.
     """
@@ -122,13 +122,13 @@ def _end_with_parent() -> None:
 
 
 def pdf_problem() -> str | None:
-    """Return what keeps WeasyPrint from making a PDF here, in a sentence; ``None`` if nothing does."""
+    """Return why WeasyPrint cannot make a PDF here, in a sentence; ``None`` if it can."""
     try:
         with redirect_stdout(StringIO()):  # on failure WeasyPrint prints how to install it
             import weasyprint  # noqa: F401
     except (ImportError, OSError):
         return (
-            "no PDF: WeasyPrint cannot load Pango, which the system has to provide "
+            "no PDF: WeasyPrint cannot load Pango, a system library "
             "(Debian and Ubuntu: apt-get install libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0)"
         )
     return None
@@ -138,7 +138,7 @@ def pdf(manuscript: Manuscript, paper: Paper = "a4") -> bytes:
     """Return it as a tagged PDF (PDF/UA-1).
 
     Raises:
-        GpuReportError: WeasyPrint or Pango cannot be loaded, temporary files cannot be written, or memory is too small.
+        GpuReportError: WeasyPrint or Pango cannot be loaded, or temporary space or memory is insufficient.
     """
     try:
         with _without_collector():
@@ -156,7 +156,7 @@ HERE = Typesetter(pdf_problem, pdf)
 
 @contextmanager
 def _without_collector() -> Iterator[None]:
-    """Keep Python from looking for garbage time and again in a document that stays until it is written."""
+    """Disable the garbage collector: the whole document stays in use until it is written."""
     was_on = gc.isenabled()
     gc.disable()
     try:
