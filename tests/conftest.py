@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import weasyprint  # noqa: F401 - loaded, so that no test starts a process for its documents, which takes a second
 
-from gpureport.measure.opencl import OpenCLBackend
+from gpureport.measure.backends.opencl import OpenCLBackend
 from tests.present import working
 
 

@@ -8,7 +8,7 @@ from itertools import count
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.measure.backend import (
+from gpureport.measure.backends.protocol import (
     AllocationError,
     BufferId,
     BuildError,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gpureport.measure.backend import BufferId, LaunchId
+from gpureport.measure.backends.protocol import BufferId, LaunchId
 from gpureport.spec.models import PresentDevice
 from gpureport.workloads.model import Buffer
 from tests.fake_backend import PRESENT, FakeBackend

@@ -18,11 +18,11 @@ import numpy as np
 import pyopencl as cl
 
 from gpureport.errors import DeviceError
-from gpureport.measure.backend import BufferId
+from gpureport.measure.backends.opencl import OpenCLBackend
+from gpureport.measure.backends.protocol import BufferId
+from gpureport.measure.backends.runtimes import RuntimeDevice
 from gpureport.measure.limits import features
-from gpureport.measure.opencl import OpenCLBackend
 from gpureport.measure.presence import find_devices
-from gpureport.measure.runtimes import Candidate
 from gpureport.measure.verify import verify
 from gpureport.workloads import select
 from gpureport.workloads.model import Buffer, Features, Parameters, Workload
@@ -109,7 +109,7 @@ def main() -> None:
         _tell(name, _outcome(backend, _workload(name), present))
 
 
-def _named(platform: str) -> Candidate:
+def _named(platform: str) -> RuntimeDevice:
     if platform == "auto":
         return working()
     return next(each for each in find_devices().candidates if platform in each.device.platform)

@@ -8,23 +8,23 @@ import pytest
 
 from gpureport.errors import DeviceError
 from gpureport.measure import presence
-from gpureport.measure.backend import Backend
+from gpureport.measure.backends.protocol import Backend
+from gpureport.measure.backends.runtimes import Runtime, RuntimeDevice
 from gpureport.measure.measurer import LocalMeasurer
 from gpureport.measure.presence import Presence, choose_working, find_devices
-from gpureport.measure.runtimes import Candidate, Runtime
 from gpureport.spec.models import PresentDevice
 from tests.fake_backend import FakeBackend
 
 
 @cache
-def working() -> Candidate:
+def working() -> RuntimeDevice:
     """The device that ``--device auto`` takes: PoCL, or another runtime where that runs no kernels."""
     choice = choose_working("auto")
     with choice.measurer:
         return choice.candidate
 
 
-def of_wheel() -> Candidate:
+def of_wheel() -> RuntimeDevice:
     """PoCL from PyPI, whether it runs kernels on this CPU or not."""
     return next(
         each
@@ -33,9 +33,9 @@ def of_wheel() -> Candidate:
     )
 
 
-def candidate(device: PresentDevice) -> Candidate:
+def candidate(device: PresentDevice) -> RuntimeDevice:
     """A device that does not exist."""
-    return Candidate(device, Runtime("none"), device.index)
+    return RuntimeDevice(device, Runtime("none"), device.index)
 
 
 class _StandIn(LocalMeasurer):
@@ -58,7 +58,7 @@ def stand_in(
     found = Presence(tuple(map(candidate, devices)))
     reasons = problems or {}
 
-    def opened(asked: Candidate, presence: Presence) -> LocalMeasurer:  # noqa: ARG001
+    def opened(asked: RuntimeDevice, presence: Presence) -> LocalMeasurer:  # noqa: ARG001
         if problem := reasons.get(asked.device.index):
             raise DeviceError(problem)
         return _StandIn(make(), asked.device)

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpureport.measure import nvidia
+from gpureport.measure.backends import nvidia
 from gpureport.measure.conditions import Watch
 from gpureport.measure.conditions import nvml as readers
 from gpureport.measure.conditions.processor import Processor, core_ticks, frequency, load_average, usable_cores

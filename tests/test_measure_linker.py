@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from gpureport.errors import DeviceError
-from gpureport.measure.linker import provide_linker
+from gpureport.measure.backends.linker import provide_linker
 from gpureport.measure.presence import kernel_problems
 from tests.present import of_wheel
 
 RUN_A_KERNEL = """
 import numpy as np, pyopencl as cl
-from gpureport.measure.opencl import OpenCLBackend
+from gpureport.measure.backends.opencl import OpenCLBackend
 from tests.present import of_wheel
 backend = OpenCLBackend(of_wheel())
 context = cl.Context([backend._device])

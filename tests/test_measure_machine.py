@@ -9,14 +9,15 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from gpureport.measure import machine, nvidia, pci
+from gpureport.measure import machine
+from gpureport.measure.backends import nvidia, pci
 from tests.fake_backend import PRESENT
 
 GPU = PRESENT.model_copy(update={"vendor": "NVIDIA Corporation", "pci_address": "0000:9b:00.0"})
 
 
 def test_the_host_is_described_without_saying_whose_it_is() -> None:
-    facts = machine.host()
+    facts = machine.machine_facts()
     assert facts.cores >= 1
     assert facts.memory_bytes > 2**28
     assert facts.packages["gpureport"]

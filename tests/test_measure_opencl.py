@@ -10,11 +10,11 @@ import pyopencl as cl
 import pytest
 
 from gpureport.errors import DeviceError
-from gpureport.measure import opencl
-from gpureport.measure.backend import AllocationError, BuildError, LaunchError
-from gpureport.measure.limits import Settings, features
-from gpureport.measure.opencl import OpenCLBackend
-from gpureport.measure.runtimes import Candidate, Runtime
+from gpureport.measure.backends import opencl
+from gpureport.measure.backends.opencl import OpenCLBackend
+from gpureport.measure.backends.protocol import AllocationError, BuildError, LaunchError
+from gpureport.measure.backends.runtimes import Runtime, RuntimeDevice
+from gpureport.measure.limits import SweepSettings, features
 from gpureport.measure.sweep import measure_workload
 from gpureport.records.measurement import Measurement
 from gpureport.spec.models import PresentDevice
@@ -65,7 +65,7 @@ def test_a_rest_ends_when_the_clocks_have_fallen(backend: OpenCLBackend, monkeyp
         asked.append(device)
         return len(asked) > 2
 
-    monkeypatch.setattr("gpureport.measure.nvidia.is_idle", idle)
+    monkeypatch.setattr("gpureport.measure.backends.nvidia.is_idle", idle)
     began = backend.now()
     backend.rest(60.0)
     assert backend.now() - began < 30
@@ -75,7 +75,7 @@ def test_a_rest_ends_when_the_clocks_have_fallen(backend: OpenCLBackend, monkeyp
 def test_where_clocks_are_not_known_a_rest_takes_its_time(
     backend: OpenCLBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gpureport.measure.nvidia.is_idle", lambda _: False)
+    monkeypatch.setattr("gpureport.measure.backends.nvidia.is_idle", lambda _: False)
     began = backend.now()
     backend.rest(0.12)
     assert backend.now() - began >= 0.12
@@ -98,7 +98,7 @@ def test_the_loader_of_this_process_finds_one_runtime(shared: OpenCLBackend) -> 
 
 
 def test_a_process_loads_no_second_runtime(shared: OpenCLBackend) -> None:
-    other = Candidate(shared.device, Runtime("/another/library.so"), 0)
+    other = RuntimeDevice(shared.device, Runtime("/another/library.so"), 0)
     with pytest.raises(DeviceError, match="this process has loaded another OpenCL runtime"):
         OpenCLBackend(other)
 
@@ -194,7 +194,7 @@ def test_the_compiler_is_asked_for_local_memory(backend: OpenCLBackend, source: 
 
 def test_a_workload_from_verification_to_samples(backend: OpenCLBackend, source: str) -> None:
     workload = CopyWorkload(turns=2, source=source)
-    settings = Settings(Limits(2**26, 2**25, 64, quick=True), budget_s=0.3)
+    settings = SweepSettings(Limits(2**26, 2**25, 64, quick=True), budget_s=0.3)
     (measured,) = measure_workload(
         backend, workload, (workload.sweep(64, 2**16, local=8),), features(backend.device), settings, Steps()
     )

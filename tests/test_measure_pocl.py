@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gpureport.measure.backends.opencl import OpenCLBackend
+from gpureport.measure.backends.pocl import KernelLibraries, provide_cache
 from gpureport.measure.bench import Bench, Point
 from gpureport.measure.limits import features
-from gpureport.measure.opencl import OpenCLBackend
-from gpureport.measure.pocl import KernelLibraries, provide_cache
 from gpureport.workloads.game_of_life.strips import BytesStrips, PackedStrips
 from gpureport.workloads.memory.latency import Latency
 from gpureport.workloads.model import Buffer, Dispatch, Limits, Workload

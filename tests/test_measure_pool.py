@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from gpureport.measure.backend import AllocationError
+from gpureport.measure.backends.protocol import AllocationError
 from gpureport.measure.pool import BufferPool
 from gpureport.workloads.model import Limits
 from tests.fake_backend import FakeBackend

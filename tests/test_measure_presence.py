@@ -17,9 +17,9 @@ import pytest
 from gpureport.cli import main
 from gpureport.errors import DeviceError
 from gpureport.measure import presence
+from gpureport.measure.backends.runtimes import Runtime, RuntimeDevice
 from gpureport.measure.child import Child
-from gpureport.measure.presence import Choice, choose_working, find_devices, kernel_problems
-from gpureport.measure.runtimes import Candidate, Runtime
+from gpureport.measure.presence import ChosenDevice, choose_working, find_devices, kernel_problems
 from gpureport.measure.selection import named
 from tests.fake_backend import PRESENT
 from tests.present import stand_in, working
@@ -80,7 +80,7 @@ def last_line(capsys: Captured) -> str:
     return captured.err.splitlines()[-1]
 
 
-def chosen(text: str) -> Choice:
+def chosen(text: str) -> ChosenDevice:
     choice = choose_working(text)
     with choice.measurer:
         return choice
@@ -226,7 +226,7 @@ def test_two_runtimes_of_one_cpu_are_told(vendors: Path, faulty: Path, monkeypat
     found = find_devices()
     versions = {"Faulty CPU": "PoCL 9.0"}
 
-    def renamed(each: Candidate) -> Candidate:
+    def renamed(each: RuntimeDevice) -> RuntimeDevice:
         driver = versions.get(each.device.name, "PoCL 1.0").removeprefix("PoCL ")
         pocl = {"kind": "cpu", "platform": "Portable Computing Language", "driver": driver}
         return replace(each, device=each.device.model_copy(update=pocl))
@@ -270,7 +270,7 @@ def test_where_no_device_runs_kernels_each_reason_is_told(monkeypatch: pytest.Mo
 def test_a_device_runs_a_kernel_with_the_right_results(monkeypatch: pytest.MonkeyPatch) -> None:
     """The kernel is looked at as well: one that does something else is a problem."""
     from gpureport.measure import driver_process
-    from gpureport.measure.opencl import OpenCLBackend
+    from gpureport.measure.backends.opencl import OpenCLBackend
 
     backend = OpenCLBackend(working())
     assert driver_process.kernel_problem(backend) is None

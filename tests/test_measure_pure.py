@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from gpureport.errors import DeviceError, InputError
 from gpureport.machine_code import Usage
-from gpureport.measure import pci
-from gpureport.measure.buildlog import MAX_LOG_CHARACTERS, compilation, first_error, tidy, usage
-from gpureport.measure.describe import describe, kind
+from gpureport.measure.backends import pci
+from gpureport.measure.backends.buildlog import MAX_LOG_CHARACTERS, compilation, first_error, tidy, usage
+from gpureport.measure.backends.describe import describe, kind
 from gpureport.measure.limits import features, run_limits, sweep_budget_s
 from gpureport.measure.refinement import between
 from gpureport.measure.sampling import MAX_DISPATCHES, dispatches, is_narrow, sample_length_s

@@ -20,7 +20,7 @@ import pytest
 from gpureport.cli import main, measuring
 from gpureport.measure import driver_process, remote
 from gpureport.measure.child import Child, EndedError
-from gpureport.measure.limits import Settings
+from gpureport.measure.limits import SweepSettings
 from gpureport.measure.measurer import Aftermath, Measured, Order
 from gpureport.measure.remote import RemoteMeasurer
 from gpureport.records.report import load_report
@@ -54,7 +54,7 @@ def measurer() -> Iterator[RemoteMeasurer]:
 
 def begun(measurer: RemoteMeasurer, workload: Sound) -> None:
     device = load_database().match(measurer.device).device
-    settings = Settings(LIMITS, budget_s=0.2)
+    settings = SweepSettings(LIMITS, budget_s=0.2)
     measurer.start(Order(workload, workload.sweeps(device, LIMITS), settings))
 
 

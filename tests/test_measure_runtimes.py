@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from gpureport.errors import DeviceError
-from gpureport.measure import runtimes
-from gpureport.measure.runtimes import Runtime, installed_runtimes
+from gpureport.measure.backends import runtimes
+from gpureport.measure.backends.runtimes import Runtime, installed_runtimes
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has ICD files")
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gpureport.measure.backend import LaunchError, LaunchId
+from gpureport.measure.backends.protocol import LaunchError, LaunchId
 from gpureport.measure.bench import Bench, Point
-from gpureport.measure.limits import Settings
+from gpureport.measure.limits import SweepSettings
 from gpureport.measure.rounds import FEWEST_ROUNDS, Rounds
 from gpureport.measure.sweep import UNGUIDED, Guide, measure_sweep, measure_workload
 from gpureport.observe import observe
@@ -26,7 +26,7 @@ def measure(
     backend: FakeBackend,
     workload: CopyWorkload | None = None,
     sweep: Sweep | None = None,
-    settings: Settings | None = None,
+    settings: SweepSettings | None = None,
     progress: Steps | None = None,
     seed: int = 1,
     guide: Guide = UNGUIDED,
@@ -37,7 +37,7 @@ def measure(
         workload,
         sweep or workload.sweep(*SIZES),
         FEATURES,
-        settings or Settings(LIMITS),
+        settings or SweepSettings(LIMITS),
         np.random.default_rng(seed),
         progress or Steps(),
         guide,
@@ -76,7 +76,7 @@ def test_batches_are_whole_turns() -> None:
 
 def test_a_steady_point_stops_after_the_fewest_samples_a_noisy_one_goes_on() -> None:
     assert {len(p.samples_s) for p in measure(FakeBackend()).points} == {7}
-    quick = Settings(Limits(2**20, 2**19, 256, quick=True))
+    quick = SweepSettings(Limits(2**20, 2**19, 256, quick=True))
     assert {len(p.samples_s) for p in measure(FakeBackend(), settings=quick).points} == {5}
     assert {len(p.samples_s) for p in measure(noisy()).points} == {60}
 
@@ -113,7 +113,7 @@ def test_drift_does_not_look_like_shape() -> None:
 def test_the_budget_ends_the_sampling_but_every_point_keeps_the_fewest_samples() -> None:
     rng = np.random.default_rng(5)
     backend = FakeBackend(seconds=lambda items, _: 1e-7 * items * rng.uniform(1, 2))
-    measured = measure(backend, settings=Settings(LIMITS, budget_s=0.3))
+    measured = measure(backend, settings=SweepSettings(LIMITS, budget_s=0.3))
     assert all(FEWEST_ROUNDS <= len(p.samples_s) < 60 for p in measured.points)
     assert measured.duration_s == backend.clock_s < 0.45
 
@@ -138,7 +138,7 @@ def test_coarse_points_that_take_half_the_budget_are_still_refined() -> None:
 
     once_s = 1e-6 * sum(4 * n if n > 5000 else n for n in sizes[::8])
     backend = FakeBackend(seconds=lambda items, _: 1e-6 * items * (4 if items > 5000 else 1))
-    found = measure(backend, sweep=sweep, settings=Settings(LIMITS, budget_s=2 * once_s))
+    found = measure(backend, sweep=sweep, settings=SweepSettings(LIMITS, budget_s=2 * once_s))
     assert len(found.points) > len(sizes[::8])
 
 
@@ -179,12 +179,12 @@ def test_a_trace_begins_from_what_is_to_run_before_it() -> None:
 def test_traces_rest_less_and_keep_fewer_frames_where_time_is_short() -> None:
     sweep = replace(CopyWorkload().sweep(30_000, 60_000), frames=40)
     short = FakeBackend(seconds=lambda items, _: 1e-7 * items)
-    points = measure(short, sweep=sweep, settings=Settings(LIMITS, budget_s=0.2)).points
+    points = measure(short, sweep=sweep, settings=SweepSettings(LIMITS, budget_s=0.2)).points
     assert [len(point.samples_s) for point in points] == [40, 23]
     assert points[1].skipped == "23 of 40 frames were kept: no time was left for more"
     assert short.clock_s < 0.41
     none = FakeBackend(seconds=lambda items, _: 1e-5 * items)
-    points = measure(none, sweep=sweep, settings=Settings(LIMITS, budget_s=0.2)).points
+    points = measure(none, sweep=sweep, settings=SweepSettings(LIMITS, budget_s=0.2)).points
     assert [len(point.samples_s) for point in points] == [3, 3]
 
 
@@ -209,7 +209,7 @@ def test_every_point_has_a_sample_however_slow_others_are() -> None:
     for factor in (1.0, 100.0):
         backend = FakeBackend(seconds=lambda items, _: 0.05 if items < 75 else 5e-4)
         predicted = {("group", str(n)): factor * backend.seconds(n, 0.0) for n in sizes if factor == 1.0 or n % 2}
-        settings = Settings(LIMITS, budget_s=0.5, longest_point_s=20.0)
+        settings = SweepSettings(LIMITS, budget_s=0.5, longest_point_s=20.0)
         measured = measure(backend, sweep=sweep, settings=settings, guide=Guide(predicted))
         assert [len(p.samples_s) >= 1 for p in measured.points] == [True] * 50
         assert measured.missing_share == 0.0
@@ -226,7 +226,7 @@ def test_the_first_points_of_a_search_are_in_random_order() -> None:
 
 def test_a_point_that_should_take_too_long_is_late_and_not_run() -> None:
     backend = FakeBackend()
-    settings = Settings(LIMITS, longest_point_s=0.1)
+    settings = SweepSettings(LIMITS, longest_point_s=0.1)
     measured = measure(backend, settings=settings, guide=Guide({("size", "60000"): 0.06, ("size", "10000"): 0.04}))
     assert [p.late for p in measured.points] == [False, False, False, True]
     assert measured.points[3].skipped == "one sample should take about 120 ms: longer than the 0.1 s allowed"
@@ -243,7 +243,7 @@ def test_points_that_similar_ones_show_to_be_slow_are_late() -> None:
     sizes = tuple(range(50_000, 60_000, 1000))
     backend = FakeBackend(seconds=lambda items, _: 1e-4 * items)
     guide = Guide({("size", str(size)): 1e-7 * size for size in sizes})
-    settings = Settings(LIMITS, budget_s=0.5, longest_point_s=1.0)
+    settings = SweepSettings(LIMITS, budget_s=0.5, longest_point_s=1.0)
     measured = measure(backend, sweep=CopyWorkload().sweep(*sizes), settings=settings, guide=guide)
     assert [p.late for p in measured.points].count(False) == 2
     assert measured.missing_share == 0.8
@@ -254,7 +254,7 @@ def test_slow_points_do_not_keep_faster_ones_of_the_same_work_from_running() -> 
     sizes = tuple(range(50_000, 50_020))
     backend = FakeBackend(seconds=lambda items, _: 5.0 if items % 2 else 5e-3)
     guide = Guide({("size", str(size)): 5e-3 for size in sizes})
-    settings = Settings(LIMITS, budget_s=0.5, longest_point_s=1.0)
+    settings = SweepSettings(LIMITS, budget_s=0.5, longest_point_s=1.0)
     for seed in range(10):
         measured = measure(backend, sweep=CopyWorkload().sweep(*sizes), settings=settings, guide=guide, seed=seed)
         assert [p.late for p in measured.points if p.point.label in map(str, sizes[::2])] == [False] * 10
@@ -271,7 +271,7 @@ def test_a_suspended_process_loses_no_points() -> None:
             return seconds
 
     backend = Suspended(seconds=lambda items, _: 1e-6 * items)
-    measured = measure(backend, settings=Settings(LIMITS, budget_s=12.0))
+    measured = measure(backend, settings=SweepSettings(LIMITS, budget_s=12.0))
     assert [len(p.samples_s) for p in measured.points] == [7] * 4
     assert 14.0 < measured.gap_s < 20.0
     assert measured.duration_s > 20.0
@@ -285,7 +285,9 @@ def test_the_budget_runs_from_the_begin_of_the_sweep_not_of_the_clock() -> None:
         backend = FakeBackend(
             seconds=lambda items, _: 1e-6 * items, jitter=lambda: rng.choice([1.0, 1.5]), clock_s=clock_s
         )
-        measured = measure(backend, sweep=CopyWorkload().sweep(10_000, 60_000), settings=Settings(LIMITS, budget_s=2.0))
+        measured = measure(
+            backend, sweep=CopyWorkload().sweep(10_000, 60_000), settings=SweepSettings(LIMITS, budget_s=2.0)
+        )
         return [len(p.samples_s) for p in measured.points]
 
     assert counts(1024.0) == counts(0.0)
@@ -297,7 +299,7 @@ def test_a_long_dispatch_whose_first_run_built_its_kernel_is_run_again_for_its_c
     backend = FakeBackend(seconds=lambda _, now: 10e-3 if now else 2.0)
     workload = CopyWorkload()
     point = Point(workload, workload.point({"items": 100}, workload.sweep(100)), 0)
-    rounds = Rounds(backend, Bench(backend, FEATURES, LIMITS), Settings(LIMITS), Steps(), "one")
+    rounds = Rounds(backend, Bench(backend, FEATURES, LIMITS), SweepSettings(LIMITS), Steps(), "one")
     rounds.chosen([point], 1, np.random.default_rng(0))
 
     assert point.cost_s == pytest.approx(20e-3)
@@ -310,7 +312,7 @@ def test_a_dispatch_of_five_milliseconds_needs_no_second_look(milliseconds: int,
     backend = FakeBackend(seconds=lambda *_: milliseconds * 1e-3)
     workload = CopyWorkload()
     point = Point(workload, workload.point({"items": 100}, workload.sweep(100)), 0)
-    Rounds(backend, Bench(backend, FEATURES, LIMITS), Settings(LIMITS), Steps(), "one").chosen(
+    Rounds(backend, Bench(backend, FEATURES, LIMITS), SweepSettings(LIMITS), Steps(), "one").chosen(
         [point], 1, np.random.default_rng(0)
     )
 
@@ -323,7 +325,7 @@ def test_points_that_are_measured_once_more_get_half_the_budget_more() -> None:
     backend = FakeBackend(seconds=lambda items, _: 1e-6 * items, jitter=lambda: rng.choice([1.0, 1.5]))
     guide = Guide(spans=lambda _: (Span(0.0, 2.0, frozenset({Cause.PROCESSES})),))
     measured = measure(
-        backend, sweep=CopyWorkload().sweep(60_000), settings=Settings(LIMITS, budget_s=2.0), guide=guide
+        backend, sweep=CopyWorkload().sweep(60_000), settings=SweepSettings(LIMITS, budget_s=2.0), guide=guide
     )
     (point,) = measured.points
 
@@ -387,7 +389,7 @@ def test_clocks_that_do_not_settle_are_waited_for_half_a_second_or_a_tenth_of_th
     workload = CopyWorkload()
     point = Point(workload, workload.point({"items": 100}, workload.sweep(100)), 0)
     point.dispatches = 1
-    rounds = Rounds(backend, Bench(backend, FEATURES, LIMITS), Settings(LIMITS, budget_s=budget_s), Steps(), "one")
+    rounds = Rounds(backend, Bench(backend, FEATURES, LIMITS), SweepSettings(LIMITS, budget_s=budget_s), Steps(), "one")
     rounds.settle([point])
 
     assert settling_s <= backend.clock_s < 1.1 * settling_s
@@ -416,10 +418,10 @@ def test_isolated_dispatches_are_taken_in_rounds_one_by_one() -> None:
 
 
 def test_points_that_need_too_much_memory_are_skipped() -> None:
-    tight = Settings(Limits(max_bytes=300_000, max_buffer_bytes=2**19, max_work_group=256))
+    tight = SweepSettings(Limits(max_bytes=300_000, max_buffer_bytes=2**19, max_work_group=256))
     skipped = measure(FakeBackend(), settings=tight).points[3].skipped
     assert skipped == "needs 469 KiB; a run may use 293 KiB"
-    narrow = Settings(Limits(max_bytes=2**20, max_buffer_bytes=200_000, max_work_group=256))
+    narrow = SweepSettings(Limits(max_bytes=2**20, max_buffer_bytes=200_000, max_work_group=256))
     skipped = measure(FakeBackend(), settings=narrow).points[3].skipped
     assert skipped == "needs a buffer of 234 KiB; the largest may have 195 KiB"
 
@@ -501,7 +503,7 @@ def test_progress_ends_within_the_sweep() -> None:
 def test_progress_stops_at_the_end_when_the_budget_is_overrun() -> None:
     steps = Steps()
     slow = FakeBackend(seconds=lambda items, _: 1e-7 * items)
-    measure(slow, settings=Settings(LIMITS, budget_s=0.02), progress=steps)
+    measure(slow, settings=SweepSettings(LIMITS, budget_s=0.02), progress=steps)
     assert slow.clock_s > 2 * 0.02
     assert steps.seen[-1][1] == 1.0
     assert max(done for _, done in steps.seen) == 1.0
@@ -509,7 +511,7 @@ def test_progress_stops_at_the_end_when_the_budget_is_overrun() -> None:
 
 def run_workload(backend: FakeBackend, workload: CopyWorkload) -> list[Measurement]:
     sweeps = (workload.sweep(100, 200), workload.sweep(300))
-    return list(measure_workload(backend, workload, sweeps, FEATURES, Settings(LIMITS), Steps()))
+    return list(measure_workload(backend, workload, sweeps, FEATURES, SweepSettings(LIMITS), Steps()))
 
 
 def test_a_workload_is_verified_once_and_measured_sweep_by_sweep() -> None:
@@ -557,7 +559,7 @@ class Other(CopyWorkload):
 
 
 def test_points_of_several_workloads_take_turns_with_buffers_of_their_own() -> None:
-    backend, settings = FakeBackend(memory_bytes=100_000), Settings(LIMITS)
+    backend, settings = FakeBackend(memory_bytes=100_000), SweepSettings(LIMITS)
     points = [
         Point(workload, workload.point({"items": items}, workload.sweep(items)), seed)
         for seed, (workload, items) in enumerate([(CopyWorkload(), 5000), (Other(), 7000)])
@@ -578,12 +580,12 @@ def test_what_is_left_of_the_time_is_judged_by_the_workloads_own_points() -> Non
         Point(workload, workload.point({"items": items}, workload.sweep(items)), 0)
         for workload, items in [(CopyWorkload(), 10), (Other(), 50_000)]
     ]
-    rounds = Rounds(backend, Bench(backend, FEATURES, LIMITS), Settings(LIMITS, budget_s=5.0), Steps(), "both")
+    rounds = Rounds(backend, Bench(backend, FEATURES, LIMITS), SweepSettings(LIMITS, budget_s=5.0), Steps(), "both")
     assert [point.skipped for point in rounds.chosen(points, 1, np.random.default_rng(0))] == [None, None]
 
 
-def rounds_on(backend: FakeBackend, settings: Settings | None = None) -> Rounds:
-    settings = settings or Settings(LIMITS, budget_s=100.0)
+def rounds_on(backend: FakeBackend, settings: SweepSettings | None = None) -> Rounds:
+    settings = settings or SweepSettings(LIMITS, budget_s=100.0)
     return Rounds(backend, Bench(backend, FEATURES, LIMITS), settings, Steps(), "one")
 
 
@@ -656,7 +658,7 @@ def test_points_of_a_quarter_to_four_times_the_work_show_how_slow_one_is(
 ) -> None:
     """Two took five and ten times as long as predicted: 0.2 s expected are a second, and a sample is two of them."""
     backend = FakeBackend(seconds=lambda n, _: {1000: 0.05, 1200: 0.1}.get(n, 0.2))
-    rounds = rounds_on(backend, Settings(LIMITS, budget_s=100.0, longest_point_s=longest_s))
+    rounds = rounds_on(backend, SweepSettings(LIMITS, budget_s=100.0, longest_point_s=longest_s))
     rounds.chosen([point_of(1000, 0.01), point_of(1200, 0.01)], 1, np.random.default_rng(0))
     (point,) = rounds.chosen([point_of(items, 0.2)], 1, np.random.default_rng(0))
 
@@ -700,6 +702,6 @@ def test_a_search_is_told_to_be_done_by_the_share_of_its_budget() -> None:
     steps = Steps()
     backend = FakeBackend(seconds=lambda *_: 0.5)
     bench = Bench(backend, FEATURES, LIMITS)
-    Rounds(backend, bench, Settings(LIMITS), steps, "one").chosen([point_of(100)], 1, np.random.default_rng(0))
+    Rounds(backend, bench, SweepSettings(LIMITS), steps, "one").chosen([point_of(100)], 1, np.random.default_rng(0))
 
     assert [done for _, done in steps.seen] == pytest.approx([0.0, backend.clock_s / 10.0])

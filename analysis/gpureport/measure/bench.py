@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 
 from gpureport.errors import DeviceError
-from gpureport.measure.backend import AllocationError, Backend, BufferId, LaunchId, ProgramId
+from gpureport.measure.backends.protocol import AllocationError, Backend, BufferId, LaunchId, ProgramId
 from gpureport.measure.compiling import program_options
 from gpureport.measure.draws import Draws
 from gpureport.measure.pool import BufferPool

@@ -19,7 +19,7 @@ from threading import Thread
 
 from gpureport.errors import DeviceError, GpuReportError
 from gpureport.files import scratch_folder
-from gpureport.measure.runtimes import Runtime
+from gpureport.measure.backends.runtimes import Runtime
 from gpureport.memory import limit_remark
 
 Message = tuple[str, object]

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from gpureport.errors import DeviceError
-from gpureport.measure.backend import Backend
+from gpureport.measure.backends.protocol import Backend
 from gpureport.records.measurement import Compilation
 from gpureport.workloads.model import Buffer, Features, Parameters, Sweep, Workload
 

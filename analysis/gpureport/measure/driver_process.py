@@ -16,10 +16,10 @@ from multiprocessing.connection import Connection
 import numpy as np
 
 from gpureport.errors import DeviceError, GpuReportError
-from gpureport.measure.backend import Backend
+from gpureport.measure.backends.opencl import OpenCLBackend, list_devices
+from gpureport.measure.backends.protocol import Backend
+from gpureport.measure.backends.runtimes import Runtime, RuntimeDevice
 from gpureport.measure.measurer import Aftermath, LocalMeasurer, Order
-from gpureport.measure.opencl import OpenCLBackend, list_devices
-from gpureport.measure.runtimes import Candidate, Runtime
 from gpureport.memory import limit_remark
 from gpureport.records.measurement import Compilation
 from gpureport.spec.models import PresentDevice
@@ -61,7 +61,7 @@ class DriverProcess:
         except GpuReportError as error:
             raise DeviceError((_unloadable() or str(error)) + limit_remark()) from error
 
-    def open(self, candidate: Candidate, began_s: float) -> None:
+    def open(self, candidate: RuntimeDevice, began_s: float) -> None:
         """Open a device, and run a kernel on it; the run began at *began_s* of the monotonic clock.
 
         Raises:

@@ -16,7 +16,7 @@ QUICK_LONGEST_POINT_S = 2.0
 
 
 @dataclass(frozen=True)
-class Settings:
+class SweepSettings:
     """What bounds the measuring of one sweep.
 
     Attributes:

@@ -11,7 +11,7 @@ from importlib import metadata
 from pathlib import Path
 
 from gpureport.errors import DeviceError
-from gpureport.measure import nvidia
+from gpureport.measure.backends import nvidia
 from gpureport.memory import limit_bytes, limit_remark
 from gpureport.spec.models import PresentDevice
 
@@ -33,7 +33,7 @@ _RUNTIME_BYTES = 2**28
 
 
 @dataclass(frozen=True)
-class Host:
+class MachineFacts:
     """Facts of the machine, named as the report's ``Machine`` names them."""
 
     system: str
@@ -44,11 +44,11 @@ class Host:
     packages: dict[str, str]
 
 
-def host() -> Host:
+def machine_facts() -> MachineFacts:
     """Return the facts of this machine."""
     import psutil
 
-    return Host(
+    return MachineFacts(
         system=_system(),
         cpu=_cpu(_CPU_INFO),
         cores=_cores(),

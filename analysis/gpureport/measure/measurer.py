@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Protocol, Self
 
-from gpureport.measure import nvidia
-from gpureport.measure.backend import Backend
+from gpureport.measure.backends import nvidia
+from gpureport.measure.backends.protocol import Backend
 from gpureport.measure.compiling import compile_sweep
 from gpureport.measure.conditions import Watch
-from gpureport.measure.limits import Settings, features
+from gpureport.measure.limits import SweepSettings, features
 from gpureport.measure.rounds import Progress
 from gpureport.measure.sweep import Guide, measure_workload
 from gpureport.records.measurement import Compilation, Measurement, Reading
@@ -30,7 +30,7 @@ class Order:
 
     workload: Workload
     sweeps: Sequence[Sweep]
-    settings: Settings
+    settings: SweepSettings
     expected: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
 

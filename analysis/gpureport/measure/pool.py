@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.measure.backend import AllocationError, Backend, BufferId
+from gpureport.measure.backends.protocol import AllocationError, Backend, BufferId
 from gpureport.units import format_bytes
 from gpureport.workloads.model import Buffer, Limits
 

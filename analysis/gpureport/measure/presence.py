@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from gpureport.errors import DeviceError, GpuReportError, InputError
+from gpureport.measure.backends.runtimes import ANSWER_LIMIT_S, Runtime, RuntimeDevice, installed_runtimes
 from gpureport.measure.child import Child
 from gpureport.measure.measurer import Measurer
 from gpureport.measure.remote import RemoteMeasurer
-from gpureport.measure.runtimes import ANSWER_LIMIT_S, Candidate, Runtime, installed_runtimes
 from gpureport.measure.selection import choose, in_order, named
 from gpureport.spec.models import PresentDevice
 
@@ -32,7 +32,7 @@ class Presence:
         children: processes that have loaded a runtime, which :func:`present` ends.
     """
 
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[RuntimeDevice, ...]
     failures: tuple[str, ...] = ()
     children: dict[Runtime, Child] = field(default_factory=dict, compare=False)
 
@@ -43,7 +43,7 @@ class Presence:
 
 
 @dataclass(frozen=True)
-class Choice:
+class ChosenDevice:
     """The device that a command will use.
 
     Attributes:
@@ -52,7 +52,7 @@ class Choice:
         remarks: which devices were passed over, and why, in sentences.
     """
 
-    candidate: Candidate
+    candidate: RuntimeDevice
     measurer: Measurer
     remarks: tuple[str, ...] = ()
 
@@ -83,7 +83,7 @@ def present() -> Iterator[Presence]:
 
 
 def _presence(runtimes: Sequence[Runtime], children: dict[Runtime, Child]) -> Presence:
-    found: dict[tuple[object, ...], list[Candidate]] = {}
+    found: dict[tuple[object, ...], list[RuntimeDevice]] = {}
     failures = []
     for runtime in runtimes:
         try:
@@ -95,7 +95,7 @@ def _presence(runtimes: Sequence[Runtime], children: dict[Runtime, Child]) -> Pr
             continue
         # One driver that is registered twice, by the system and by a package, shows as two equal runtimes.
         key = tuple((device.platform, device.platform_version, device.name) for device in devices)
-        found.setdefault(key, [Candidate(device, runtime, n) for n, device in enumerate(devices)])
+        found.setdefault(key, [RuntimeDevice(device, runtime, n) for n, device in enumerate(devices)])
     if not found:
         if not failures:
             raise DeviceError(_NOTHING_INSTALLED)
@@ -105,14 +105,14 @@ def _presence(runtimes: Sequence[Runtime], children: dict[Runtime, Child]) -> Pr
     return Presence(candidates, tuple(failures), children)
 
 
-def _numbered(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
+def _numbered(candidates: Sequence[RuntimeDevice]) -> tuple[RuntimeDevice, ...]:
     return tuple(
-        Candidate(each.device.model_copy(update={"index": index}), each.runtime, each.position)
+        RuntimeDevice(each.device.model_copy(update={"index": index}), each.runtime, each.position)
         for index, each in enumerate(candidates)
     )
 
 
-def kernel_problems(candidates: Sequence[Candidate]) -> tuple[str | None, ...]:
+def kernel_problems(candidates: Sequence[RuntimeDevice]) -> tuple[str | None, ...]:
     """Return for each device why it runs no kernel; ``None``: it built and ran one, with the right results."""
     opening = [RemoteMeasurer(each) for each in candidates]
     return tuple(_problem(each) for each in opening)
@@ -127,7 +127,7 @@ def _problem(opening: RemoteMeasurer) -> str | None:
     return None
 
 
-def opened(candidate: Candidate, presence: Presence) -> Measurer:
+def opened(candidate: RuntimeDevice, presence: Presence) -> Measurer:
     """Open a device and run a kernel on it, in the process that listed it, if there is one.
 
     Raises:
@@ -137,7 +137,7 @@ def opened(candidate: Candidate, presence: Presence) -> Measurer:
     return RemoteMeasurer(candidate, child).opened(ANSWER_LIMIT_S)
 
 
-def choose_working(text: str, again: PresentDevice | None = None) -> Choice:
+def choose_working(text: str, again: PresentDevice | None = None) -> ChosenDevice:
     """Return the device that *text* means, as for :func:`~.selection.choose`, if it runs kernels.
 
     ``auto`` skips devices that do not; it means *again*, the device of an earlier run, if that is still present.
@@ -157,7 +157,7 @@ def choose_working(text: str, again: PresentDevice | None = None) -> Choice:
             raise _with_failures(error, presence, text) from None
         candidate = presence.candidates[meant.index]
         try:
-            return Choice(candidate, opened(candidate, presence))
+            return ChosenDevice(candidate, opened(candidate, presence))
         except DeviceError as error:
             raise DeviceError(f"{named(meant)} runs no kernels: {error}; {remedy(meant)}") from error
 
@@ -175,7 +175,7 @@ def _with_failures(error: InputError, presence: Presence, text: str) -> GpuRepor
     return DeviceError(told) if meant else InputError(told)
 
 
-def _best_working(presence: Presence) -> Choice:
+def _best_working(presence: Presence) -> ChosenDevice:
     """Return the first device, best first, that runs kernels."""
     remarks = list(presence.failures)
     try:
@@ -189,7 +189,7 @@ def _best_working(presence: Presence) -> Choice:
         except DeviceError as error:
             remarks.append(f"{named(device)} is skipped, because it runs no kernels: {error}")
         else:
-            return Choice(candidate, measurer, (*remarks, *_others(device, devices[place + 1 :])))
+            return ChosenDevice(candidate, measurer, (*remarks, *_others(device, devices[place + 1 :])))
     raise DeviceError("; ".join(["no device here runs kernels", *remarks, remedy(devices[-1])]))
 
 

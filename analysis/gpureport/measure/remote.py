@@ -7,10 +7,10 @@ from types import TracebackType
 from typing import Self, cast
 
 from gpureport.errors import DeviceError
+from gpureport.measure.backends.runtimes import ANSWER_LIMIT_S, RuntimeDevice
 from gpureport.measure.child import Child, EndedError, Message
 from gpureport.measure.measurer import Aftermath, Measured, Order
 from gpureport.measure.rounds import Progress
-from gpureport.measure.runtimes import ANSWER_LIMIT_S, Candidate
 from gpureport.measure.sweep import unmeasured
 from gpureport.records.measurement import Compilation, Measurement
 from gpureport.spec.models import PresentDevice
@@ -24,7 +24,7 @@ so that compiling, filling gigabytes and a busy machine have room."""
 class RemoteMeasurer:
     """Measures in a process of its own, while this one may do something else."""
 
-    def __init__(self, candidate: Candidate, child: Child | None = None) -> None:
+    def __init__(self, candidate: RuntimeDevice, child: Child | None = None) -> None:
         """Begin to open a device in a process, a new one or *child*, and to run a kernel that checks it.
 
         Raises:

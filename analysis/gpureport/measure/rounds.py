@@ -8,9 +8,9 @@ import numpy as np
 
 from gpureport.errors import DeviceError
 from gpureport.measure import sampling
-from gpureport.measure.backend import Backend, LaunchError
+from gpureport.measure.backends.protocol import Backend, LaunchError
 from gpureport.measure.bench import Bench, Point
-from gpureport.measure.limits import Settings
+from gpureport.measure.limits import SweepSettings
 from gpureport.measure.refinement import between
 from gpureport.observe.disturbance import Spans, overlapping, undisturbed
 from gpureport.observe.statistics import drifts
@@ -52,7 +52,7 @@ class Rounds:
         self,
         backend: Backend,
         bench: Bench,
-        settings: Settings,
+        settings: SweepSettings,
         progress: Progress,
         label: str,
         spans: Spans = undisturbed,

@@ -9,9 +9,9 @@ from functools import partial
 import numpy as np
 
 from gpureport.errors import DeviceError
-from gpureport.measure.backend import Backend
+from gpureport.measure.backends.protocol import Backend
 from gpureport.measure.bench import Bench, Point
-from gpureport.measure.limits import Settings
+from gpureport.measure.limits import SweepSettings
 from gpureport.measure.rounds import Progress, Rounds
 from gpureport.measure.verify import verify
 from gpureport.observe.disturbance import Spans, undisturbed
@@ -42,7 +42,7 @@ def measure_workload(
     workload: Workload,
     sweeps: Sequence[Sweep],
     features: Features,
-    settings: Settings,
+    settings: SweepSettings,
     progress: Progress,
     guide: Guide = UNGUIDED,
 ) -> Iterator[Measurement]:
@@ -88,7 +88,7 @@ def measure_sweep(
     workload: Workload,
     sweep: Sweep,
     features: Features,
-    settings: Settings,
+    settings: SweepSettings,
     rng: np.random.Generator,
     progress: Progress,
     guide: Guide = UNGUIDED,
@@ -142,6 +142,6 @@ def _blank(workload: Workload, sweep: Sweep) -> Measurement:
     return Measurement(key=key, metric=workload.metric, axis=sweep.axis)
 
 
-def _rng(settings: Settings, name: str) -> np.random.Generator:
+def _rng(settings: SweepSettings, name: str) -> np.random.Generator:
     """Return a generator of its own for each sweep, so that none depends on which others run."""
     return np.random.default_rng([settings.seed, zlib.crc32(name.encode())])

@@ -6,7 +6,7 @@ from itertools import cycle, islice
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.measure.backend import Backend
+from gpureport.measure.backends.protocol import Backend
 from gpureport.measure.compiling import program_options
 from gpureport.records.measurement import Verification
 from gpureport.workloads.model import Features, Parameters, Workload

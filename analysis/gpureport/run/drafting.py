@@ -1,6 +1,6 @@
 """Getting to know a device that has no entry: primitives are measured on it, and say what its queries do not."""
 
-from gpureport.measure.limits import Settings
+from gpureport.measure.limits import SweepSettings
 from gpureport.measure.measurer import Measurer, Order
 from gpureport.measure.rounds import Progress
 from gpureport.observe import observe
@@ -22,7 +22,7 @@ _BEYOND = 2.0
 """By how much further sweeps go where the outermost cache is but a guess."""
 
 
-def get_to_know(measurer: Measurer, device: Device, settings: Settings, progress: Progress) -> Learned:
+def get_to_know(measurer: Measurer, device: Device, settings: SweepSettings, progress: Progress) -> Learned:
     """Measure the primitives on the open device, and return what they show.
 
     Args:

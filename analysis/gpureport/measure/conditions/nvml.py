@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from types import ModuleType
 from typing import Protocol
 
-from gpureport.measure.nvidia import Opened
+from gpureport.measure.backends.nvidia import Opened
 from gpureport.observe.disturbance import IDLE, POWER_CAP
 
 _RECENT_S = 1.0

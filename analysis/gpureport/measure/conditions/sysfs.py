@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from gpureport.measure.pci import DEVICES
+from gpureport.measure.backends.pci import DEVICES
 
 _CURRENT = re.compile(r"^\d+:\s*(\d{1,5})\s*mhz\s*\*$", re.IGNORECASE)
 

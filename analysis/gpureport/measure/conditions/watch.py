@@ -5,8 +5,8 @@ from contextlib import ExitStack, contextmanager
 from threading import Event, Lock, Thread
 from typing import cast
 
-from gpureport.measure import nvidia
-from gpureport.measure.backend import Backend
+from gpureport.measure.backends import nvidia
+from gpureport.measure.backends.protocol import Backend
 from gpureport.measure.conditions.nvml import Nvml
 from gpureport.measure.conditions.processor import Processor
 from gpureport.measure.conditions.sysfs import Sysfs

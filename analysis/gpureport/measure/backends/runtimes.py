@@ -72,7 +72,7 @@ class Runtime:
 
 
 @dataclass(frozen=True)
-class Candidate:
+class RuntimeDevice:
     """A device that is present.
 
     Attributes:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from gpureport.measure import pci
+from gpureport.measure.backends import pci
 from gpureport.records.quantities import MOST_NAME
 from gpureport.spec.models import Kind, PresentDevice
 from gpureport.text import shortened

@@ -17,8 +17,12 @@ from numpy.typing import NDArray
 
 from gpureport.data import data_dir
 from gpureport.errors import DeviceError
-from gpureport.measure import nvidia
-from gpureport.measure.backend import (
+from gpureport.measure.backends import nvidia
+from gpureport.measure.backends.buildlog import compilation, first_error, tidy
+from gpureport.measure.backends.describe import Ask, describe, kind
+from gpureport.measure.backends.linker import provide_linker
+from gpureport.measure.backends.pocl import KernelLibraries, provide_cache
+from gpureport.measure.backends.protocol import (
     AllocationError,
     BufferId,
     BuildError,
@@ -26,11 +30,7 @@ from gpureport.measure.backend import (
     LaunchId,
     ProgramId,
 )
-from gpureport.measure.buildlog import compilation, first_error, tidy
-from gpureport.measure.describe import Ask, describe, kind
-from gpureport.measure.linker import provide_linker
-from gpureport.measure.pocl import KernelLibraries, provide_cache
-from gpureport.measure.runtimes import Candidate
+from gpureport.measure.backends.runtimes import RuntimeDevice
 from gpureport.records.measurement import Compilation
 from gpureport.spec.models import PresentDevice
 from gpureport.workloads.model import Argument, Buffer, Dispatch, Local
@@ -66,7 +66,7 @@ _SUB_GROUP_FACTS = ("MAX_SUB_GROUP_SIZE",)
 def list_devices() -> tuple[PresentDevice, ...]:
     """Return the OpenCL devices that the loader of this process finds, indexed over all platforms.
 
-    To find those of a machine, broken drivers among them, use :func:`~.presence.find_devices`.
+    To find those of a machine, broken drivers among them, use :func:`gpureport.measure.presence.find_devices`.
 
     Raises:
         DeviceError: there is none.
@@ -121,9 +121,9 @@ class _Launch:
 
 
 class OpenCLBackend:
-    """One device, open, with an in-order queue that keeps time stamps; see :class:`~.backend.Backend`."""
+    """One device, open, with an in-order queue that keeps time stamps; see :class:`~.protocol.Backend`."""
 
-    def __init__(self, candidate: Candidate) -> None:
+    def __init__(self, candidate: RuntimeDevice) -> None:
         """Open a device, and load its runtime: a process can load only one.
 
         Raises:
