@@ -21,7 +21,7 @@ from gpureport.cli import main, measuring
 from gpureport.measure import driver_process, remote
 from gpureport.measure.child import Child, EndedError
 from gpureport.measure.limits import SweepSettings
-from gpureport.measure.measurer import Aftermath, Measured, Order
+from gpureport.measure.measurer import Aftermath, Measured, Task
 from gpureport.measure.remote import RemoteMeasurer
 from gpureport.records.report import load_report
 from gpureport.spec.database import load_database
@@ -55,7 +55,7 @@ def measurer() -> Iterator[RemoteMeasurer]:
 def begun(measurer: RemoteMeasurer, workload: Sound) -> None:
     device = load_database().match(measurer.device).device
     settings = SweepSettings(LIMITS, budget_s=0.2)
-    measurer.start(Order(workload, workload.sweeps(device, LIMITS), settings))
+    measurer.start(Task(workload, workload.sweeps(device, LIMITS), settings))
 
 
 def measured(measurer: RemoteMeasurer, workload: Sound, progress: Steps | None = None) -> Measured:

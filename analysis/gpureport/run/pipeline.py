@@ -21,7 +21,7 @@ from gpureport.measure.backends import nvidia
 from gpureport.measure.compiling import programs
 from gpureport.measure.limits import SweepSettings, features, sweep_budget_s
 from gpureport.measure.machine import MachineFacts, machine_facts
-from gpureport.measure.measurer import Measured, Measurer, Order
+from gpureport.measure.measurer import Measured, Measurer, Task
 from gpureport.measure.rounds import Progress
 from gpureport.observe import observe
 from gpureport.observe.disturbance import running_clocks
@@ -279,7 +279,7 @@ class _Run:
             DeviceError: the device was lost.
         """
         self.begun, sweeps = workload, self._missing(workload)
-        self.measurer.start(Order(workload, sweeps, self._settings(workload), self._expected(workload)))
+        self.measurer.start(Task(workload, sweeps, self._settings(workload), self._expected(workload)))
         self._sweeps_left -= len(sweeps)
 
     def conclude(self, save: Save) -> None:

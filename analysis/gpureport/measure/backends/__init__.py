@@ -1,1 +1,1 @@
-"""Runtimes and vendors: OpenCL, PoCL, NVIDIA's management library, and the protocol of an open device."""
+"""Runtimes and vendors: the protocol of an open device, OpenCL, PoCL, NVIDIA's management library, PCI."""
