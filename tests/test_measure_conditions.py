@@ -204,7 +204,7 @@ def test_own_pid_is_known_once_the_process_was_the_only_one() -> None:
         ([(2, 4294967295)], 1, None),
     ],
 )
-def test_utilisation_by_others_excludes_this_process(uses: list[tuple[int, ...]], own: int | None, share: float | None) -> None:
+def test_use_by_others_excludes_this_process(uses: list[tuple[int, ...]], own: int | None, share: float | None) -> None:
     assert readers.others_share([use(*entry) for entry in uses], own) == share
 
 

@@ -115,7 +115,7 @@ def test_a_loader_without_platforms_is_an_error(monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize("nbytes", [4, 40, 4096, 100_003])
 @pytest.mark.parametrize("words", [1, 7, 1024])
-def test_contents_are_repeated_or_cut_to_the_size_of_the_buffer(backend: OpenCLBackend, nbytes: int, words: int) -> None:
+def test_contents_are_repeated_or_cut_to_the_buffers_size(backend: OpenCLBackend, nbytes: int, words: int) -> None:
     contents = np.random.default_rng(0).integers(2**32, size=words, dtype=np.uint32)
     got = backend.read(backend.allocate(Buffer(nbytes, contents)), nbytes)
     assert (got == np.resize(contents.view(np.uint8), nbytes)).all()
