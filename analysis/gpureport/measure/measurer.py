@@ -3,7 +3,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import TracebackType
 from typing import Protocol, Self
 
 from gpureport.measure.backends import nvidia
@@ -109,9 +108,7 @@ class Measurer(Protocol):
     def __enter__(self) -> Self:
         """Begin to watch the device."""
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Close the device."""
 
 
@@ -130,10 +127,8 @@ class LocalMeasurer:
         self._watch.__enter__()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._watch.__exit__(kind, error, trace)
+    def __exit__(self, *error: object) -> None:
+        self._watch.__exit__(*error)
 
     @property
     def device(self) -> PresentDevice:

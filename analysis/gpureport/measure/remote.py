@@ -4,7 +4,6 @@
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from types import TracebackType
 from typing import Self, cast
 
 from gpureport.errors import DeviceError
@@ -71,9 +70,7 @@ class RemoteMeasurer:
     def __enter__(self) -> Self:
         return self  # the process watches its device by itself
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._child.end()
 
     @property

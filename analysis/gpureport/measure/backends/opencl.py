@@ -79,11 +79,9 @@ def list_devices() -> tuple[PresentDevice, ...]:
 
 def _devices() -> list[cl.Device]:
     provide_cache()
-    try:
-        platforms = cl.get_platforms()
-    except cl.Error:
-        platforms = []
-    devices = [device for platform in platforms for device in _platform_devices(platform)]
+    devices: list[cl.Device] = []
+    with contextlib.suppress(cl.Error):
+        devices += [device for platform in cl.get_platforms() for device in _platform_devices(platform)]
     if not devices:
         raise DeviceError("it lists no device")
     return devices
@@ -201,7 +199,7 @@ class OpenCLBackend:
             failure = error
         log = tidy(self._log(program) or str(failure or ""), source)
         if failure is not None:
-            raise BuildError(f"{source} does not build on {self._present.name}: {first_error(log)}", log) from failure
+            raise BuildError(f"{source} does not build on {self._present.name}: {first_error(log)}") from failure
         return _Program(program, options, log)
 
     def _log(self, program: cl.Program) -> str:

@@ -20,11 +20,7 @@ LaunchId = NewType("LaunchId", int)
 
 
 class BuildError(DeviceError):
-    """A kernel did not build; ``log`` is the compiler's output."""
-
-    def __init__(self, message: str, log: str = "") -> None:
-        super().__init__(message)
-        self.log = log
+    """A kernel did not build."""
 
 
 class AllocationError(DeviceError):
