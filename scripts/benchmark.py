@@ -18,9 +18,9 @@ from gpureport.cli.options import separated
 from gpureport.cli.progress import ProgressBar
 from gpureport.cli.tables import print_table
 from gpureport.errors import GpuReportError, InputError
-from gpureport.measure.limits import Settings, run_limits
+from gpureport.measure.backends.opencl import OpenCLBackend
+from gpureport.measure.limits import SweepSettings, run_limits
 from gpureport.measure.machine import free_memory_bytes
-from gpureport.measure.opencl import OpenCLBackend
 from gpureport.measure.presence import choose_working
 from gpureport.spec.database import load_database
 from gpureport.text import sentence
@@ -57,7 +57,7 @@ def main(
     present = candidate.device
     match = load_database().match(present)
     limits = run_limits(present, free_memory_bytes(present), quick=False)
-    settings = Settings(limits, budget_s=budget or BUDGET_S[present.kind])
+    settings = SweepSettings(limits, budget_s=budget or BUDGET_S[present.kind])
     size = parse(working_set, "bytes") if working_set else None
     note(f"Device: {match.device.name} ({present.runtime})")
     with ProgressBar("benchmark") as bar:

@@ -8,9 +8,9 @@ import numpy as np
 from benchmark_rows import Row
 
 from gpureport.errors import DeviceError
-from gpureport.measure.backend import Backend
+from gpureport.measure.backends.protocol import Backend
 from gpureport.measure.bench import Bench, Point
-from gpureport.measure.limits import Settings, features
+from gpureport.measure.limits import SweepSettings, features
 from gpureport.measure.rounds import Progress, Rounds
 from gpureport.measure.verify import verify
 from gpureport.observe.statistics import median_interval
@@ -29,7 +29,7 @@ class Run:
 
     backend: Backend
     device: Device
-    settings: Settings
+    settings: SweepSettings
     progress: Progress
     working_set: float | None = None
 

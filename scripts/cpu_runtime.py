@@ -8,8 +8,8 @@ import sys
 from collections.abc import Sequence
 
 from gpureport.errors import DeviceError, InputError
+from gpureport.measure.backends.runtimes import RuntimeDevice, installed_runtimes
 from gpureport.measure.presence import find_devices, kernel_problems
-from gpureport.measure.runtimes import Candidate, installed_runtimes
 from gpureport.measure.selection import in_order, named
 
 _LONGEST_REASON = 400
@@ -32,7 +32,7 @@ def answer(kinds: Sequence[str]) -> tuple[bool, str]:
     return False, "; ".join(_on_one_line(reason) for reason in reasons)
 
 
-def _of_kinds(candidates: Sequence[Candidate], kinds: Sequence[str]) -> list[Candidate]:
+def _of_kinds(candidates: Sequence[RuntimeDevice], kinds: Sequence[str]) -> list[RuntimeDevice]:
     """Return the devices of *kinds*, the best first; no simulators."""
     try:
         devices = in_order([candidate.device for candidate in candidates])
@@ -41,7 +41,7 @@ def _of_kinds(candidates: Sequence[Candidate], kinds: Sequence[str]) -> list[Can
     return [candidates[device.index] for device in devices if device.kind in kinds]
 
 
-def _reason(candidate: Candidate, problem: str) -> str:
+def _reason(candidate: RuntimeDevice, problem: str) -> str:
     return f"{named(candidate.device)} runs no kernels: {problem}"
 
 

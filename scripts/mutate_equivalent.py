@@ -28,7 +28,7 @@ EQUIVALENT = {
     ): "The line before leaves either both or neither.",
     (
         "measure/rounds.py",
-        "while room and self._elapsed() < until:",
+        "while remaining and self._elapsed() < until:",
         "self._elapsed() < until -> self._elapsed() <= until",
     ): "A clock that shows the very last moment is within the budget or beyond it: either is right.",
     (

@@ -8,7 +8,7 @@ from itertools import count
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.measure.backend import (
+from gpureport.measure.backends.protocol import (
     AllocationError,
     BufferId,
     BuildError,
@@ -52,9 +52,9 @@ class FakeBackend:
 
     Attributes:
         seconds: how long a dispatch takes, by its global size and by when it runs.
-        jitter: factor by which a timed row takes longer.
+        jitter: factor by which a timed batch takes longer.
         memory_bytes: what may be allocated in all.
-        log: what was timed, in order: global size and number of dispatches of each row.
+        log: what was timed, in order: global size and number of dispatches of each batch.
         wrong: whether the kernel spoils a result.
         wrong_options: with which the kernel is built that spoils a result.
         rested_at_s: when the last rest ended.
@@ -92,7 +92,7 @@ class FakeBackend:
 
     def build(self, source: str, options: str) -> ProgramId:
         if options == self.refused_options:
-            raise BuildError(f"{source} does not build on Fake Device: use of undeclared identifier 'x'", "log")
+            raise BuildError(f"{source} does not build on Fake Device: use of undeclared identifier 'x'")
         self.built.append(options)
         program = ProgramId(next(self._ids))
         self._options[program] = options
@@ -170,7 +170,7 @@ class FakeBackend:
 
 
 class CopyWorkload(Workload):
-    """Copies 4-byte words; with ``turns`` 2, there and back."""
+    """Copies 4-byte words; with ``turns`` 2, alternately there and back."""
 
     family = "test"
     variant = "copy"
@@ -231,7 +231,7 @@ class CopyWorkload(Workload):
 
 @dataclass
 class Steps:
-    """Remembers what it was told."""
+    """Stores the progress."""
 
     seen: list[tuple[str, float]] = field(default_factory=list)
 

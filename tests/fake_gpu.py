@@ -1,12 +1,12 @@
-"""A GPU that does not exist, with caches of known size: how long memory primitives take on it follows from them."""
-# ruff: noqa: D102 - see the protocol and the model
+"""A simulated GPU with caches of known size, which determine the times of the memory microbenchmarks."""
+# ruff: noqa: D102 - see the protocol
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from gpureport.measure.backend import BufferId, LaunchId
+from gpureport.measure.backends.protocol import BufferId, LaunchId
 from gpureport.spec.models import PresentDevice
 from gpureport.workloads.model import Buffer
 from tests.fake_backend import PRESENT, FakeBackend
@@ -27,35 +27,35 @@ GPU = PRESENT.model_copy(
         "max_allocation_bytes": 2**29,
     }
 )
-"""Of a known architecture, which gives its L1 96 KiB, but of no known size."""
+"""Its architecture is known (with an L1 of 96 KiB), its sizes are not."""
 
 
 @dataclass(frozen=True)
-class Level:
-    """A cache or the memory: bytes (of a compute unit's own, or of all), cycles, bytes/s of the device."""
+class FakeCache:
+    """A cache or the memory: capacity in bytes (L1: of one compute unit), latency in cycles, bandwidth in bytes/s."""
 
     capacity: float
     latency: float
     bandwidth: float
 
     def share(self, working_set: float) -> float:
-        """Return which part of a working set it serves."""
+        """Return the share of the accesses to a working set that it serves."""
         return 1.0 / (1.0 + (working_set / self.capacity) ** 16)
 
 
-L1 = Level(64 * KIB, 36, 40 * 50 * CLOCK_HZ)
-L2 = Level(6 * MIB, 210, 40 * 25 * CLOCK_HZ)
-MEMORY = Level(np.inf, 520, 400e9)
+L1 = FakeCache(64 * KIB, 36, 40 * 50 * CLOCK_HZ)
+L2 = FakeCache(6 * MIB, 210, 40 * 25 * CLOCK_HZ)
+MEMORY = FakeCache(np.inf, 520, 400e9)
 INTEGER_CYCLES = 8
-"""Of a chase's two integer operations."""
+"""Latency of the two integer operations of each step of a pointer chase."""
 VECTORS = 8
-"""Of a work-item in a chunk of shared reads."""
+"""Vectors that a work-item reads from each chunk of shared reads."""
 LAUNCH_S, GROUPS_PER_S = 2e-6, 0.4 * CLOCK_HZ
 
 
 @dataclass
 class FakeGpu(FakeBackend):
-    """Runs nothing, but takes the time for it."""
+    """Advances its clock without running anything."""
 
     present: PresentDevice = GPU
     noise: np.random.Generator = field(default_factory=lambda: np.random.default_rng(1))

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from gpureport.cli import measuring
-from gpureport.measure.limits import Settings
+from gpureport.measure.limits import SweepSettings
 from gpureport.records import report as document
 from gpureport.run.pipeline import Plan
 from gpureport.spec.database import load_database
@@ -96,7 +96,7 @@ class Missing(Copy):
 def plan(*workloads: CopyWorkload) -> Plan:
     """A plan of *workloads* on the fake device."""
     asked = document.Settings(quick=True, seed=3)
-    return Plan(load_database().match(PRESENT), workloads, Settings(LIMITS, budget_s=0.01, seed=3), asked)
+    return Plan(load_database().match(PRESENT), workloads, SweepSettings(LIMITS, budget_s=0.01, seed=3), asked)
 
 
 def empty_report() -> document.Report:

@@ -1,4 +1,4 @@
-"""Copies on the device that is present, one of which never ends and one of which writes to address 0."""
+"""Copies on the device that is present, with different faults: for example endless, or writing to address 0."""
 
 import os
 import signal
@@ -39,7 +39,7 @@ class Sound(Copy):
 
 
 class After(Sound):
-    """Copies, after the others."""
+    """Copies, after the other workloads."""
 
     variant = "after"
 
@@ -59,12 +59,12 @@ class Crashing(Sound):
 
 
 class CrashingOnce(Sound):
-    """Ends the driver's process in the second sweep, if the file ``crashed`` is not there yet."""
+    """Ends the driver process in the second sweep, if the file ``crashed`` does not exist."""
 
     variant = "crashing_once"
 
     def __init__(self) -> None:
-        """Remember the process that does not measure."""
+        """Store the process that does not measure."""
         super().__init__()
         self._spared = os.getpid()
 
@@ -88,7 +88,7 @@ class Unbuildable(Sound):
 
 
 class Slow(Sound):
-    """Is checked slowly: two cases of two seconds each."""
+    """Is verified slowly: two cases of two seconds each."""
 
     variant = "slow"
 
@@ -111,6 +111,6 @@ class Huge(Sound):
     variant = "huge"
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
-        """Sizes of which the last is too large."""
+        """Two sizes, the second of which is too large."""
         few, _ = super().sweeps(device, limits)
         return (self.sweep(2**8, 2**45),) if few.points else ()

@@ -1,7 +1,7 @@
-"""Runs workloads' verification points on one OpenCL platform, in a process of its own.
+"""Runs workloads' verification points on one OpenCL platform, in a separate process.
 
 Checkers read their settings when they are loaded, and a runtime may crash. ``python -m tests.kernel_runner PLATFORM
-NAME...`` prints a JSON line for each name, which is a workload's or that of a kernel file that ought to copy words.
+NAME...`` prints a JSON line for each name: of a workload, or of a kernel file that should copy words.
 """
 
 import json
@@ -18,11 +18,11 @@ import numpy as np
 import pyopencl as cl
 
 from gpureport.errors import DeviceError
-from gpureport.measure.backend import BufferId
+from gpureport.measure.backends.opencl import OpenCLBackend
+from gpureport.measure.backends.protocol import BufferId
+from gpureport.measure.backends.runtimes import RuntimeDevice
 from gpureport.measure.limits import features
-from gpureport.measure.opencl import OpenCLBackend
 from gpureport.measure.presence import find_devices
-from gpureport.measure.runtimes import Candidate
 from gpureport.measure.verify import verify
 from gpureport.workloads import select
 from gpureport.workloads.model import Buffer, Features, Parameters, Workload
@@ -32,20 +32,20 @@ from tests.present import working
 TIMEOUT_S = 120
 _LOG = "OCLGRIND_LOG"
 MOST_WORK_ITEMS = 2**14
-"""Of a verification point: a simulator takes a microsecond for each instruction of each.
+"""Largest number of work-items of a verification point: a simulator takes a microsecond per instruction of each.
 
-One that advances a board by several generations counts as often; of its points that leaves every size of board.
+A point that advances a board by several generations counts once per generation; points of every board size remain.
 """
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one workload.
+    """The result of one workload.
 
     Attributes:
-        missing: why it was not run.
-        cases: how many points were verified.
-        problems: what was wrong with its results, and what the checker found; empty: nothing.
+        missing: the reason why it was not run.
+        cases: number of verified points.
+        problems: wrong results and findings of the checker; empty: none.
     """
 
     missing: str | None = None
@@ -54,26 +54,26 @@ class Outcome:
 
 
 def outcomes(platform: str, names: Sequence[str], environment: Mapping[str, str]) -> dict[str, Outcome]:
-    """Run the named workloads on *platform* in a new process and return what came of each.
+    """Run the named workloads on *platform* in a new process and return their results.
 
     Args:
-        platform: part of its name; ``auto``: that of the device which ``--device auto`` takes.
+        platform: part of its name; ``auto``: the platform of the device of ``--device auto``.
         names: ``family/variant``, or kernel files.
-        environment: variables to set in addition.
+        environment: additional variables.
     """
     line = [sys.executable, "-m", __name__, platform, *names]
     done = run(line, env={**os.environ, **environment}, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
-    told = [json.loads(text) for text in done.stdout.splitlines() if text.startswith("[")]
-    found = {name: Outcome(**{**fields, "problems": tuple(fields["problems"])}) for name, fields in told}
+    lines = [json.loads(text) for text in done.stdout.splitlines() if text.startswith("[")]
+    found = {name: Outcome(**{**fields, "problems": tuple(fields["problems"])}) for name, fields in lines}
     if done.returncode:
         ended = Outcome(problems=(f"the process ended with {done.returncode}: {done.stderr[-2000:]}",))
-        unfinished = set(names) - set(found) | {name for name, _ in told[-1:]}
+        unfinished = set(names) - set(found) | {name for name, _ in lines[-1:]}
         found |= dict.fromkeys(unfinished, ended)
     return found
 
 
 class Copy(CopyWorkload):
-    """A kernel file that ought to copy words, in work-groups of eight."""
+    """A kernel file that should copy words, in work-groups of eight."""
 
     def verification(self) -> Sequence[Parameters]:
         """One point."""
@@ -81,14 +81,14 @@ class Copy(CopyWorkload):
 
 
 class Traceable(OpenCLBackend):
-    """Keeps to what oclgrind can follow when it tells what is initialised.
+    """Uses only operations for which oclgrind tracks initialised memory.
 
-    It loses track when the device fills or copies a buffer, and when the place of a buffer is used again. A buffer
-    without contents stays uninitialised, so that a kernel that reads it before it writes is found.
+    It does not track buffers that the device fills or copies, or whose addresses are reused. A buffer without contents
+    remains uninitialised, so that oclgrind finds kernels that read it before they write it.
     """
 
     def allocate(self, buffer: Buffer) -> BufferId:
-        """Allocate a buffer, and fill it from the host alone."""
+        """Allocate a buffer, and initialise it only from the host."""
         return super().allocate(buffer if buffer.contents is None else replace(buffer, contents=buffer.filled()))
 
     def _fill(self, memory: cl.Buffer, buffer: Buffer) -> None:
@@ -100,22 +100,22 @@ class Traceable(OpenCLBackend):
 
 
 def main() -> None:
-    """Find the platform; announce each workload before it is run, so that a crash has a name."""
+    """Run the workloads; print each name before the workload runs, so that a crash can be attributed."""
     platform, *names = sys.argv[1:]
     candidate = _named(platform)
     backend, present = (Traceable if _simulated() else OpenCLBackend)(candidate), features(candidate.device)
     for name in names:
-        _tell(name, Outcome(problems=("it was not finished",)))
-        _tell(name, _outcome(backend, _workload(name), present))
+        _print(name, Outcome(problems=("it did not finish",)))
+        _print(name, _outcome(backend, _workload(name), present))
 
 
-def _named(platform: str) -> Candidate:
+def _named(platform: str) -> RuntimeDevice:
     if platform == "auto":
         return working()
     return next(each for each in find_devices().candidates if platform in each.device.platform)
 
 
-def _tell(name: str, outcome: Outcome) -> None:
+def _print(name: str, outcome: Outcome) -> None:
     sys.stdout.write(json.dumps([name, asdict(outcome)]) + "\n")
     sys.stdout.flush()
 
@@ -147,14 +147,14 @@ def _simulated() -> bool:
 
 
 def _log() -> str:
-    """Return what the checker has written so far."""
+    """Return the checker's output so far."""
     with suppress(KeyError, FileNotFoundError):
         return Path(os.environ[_LOG]).read_text(encoding="utf-8")
     return ""
 
 
 def _small(workload: Workload) -> tuple[Parameters, ...]:
-    """Return the verification points that a simulator finishes soon: the smallest in any case."""
+    """Return the verification points that are small enough for a simulator, and the smallest in any case."""
     by_size = sorted(workload.verification(), key=lambda parameters: _work_items(workload, parameters))
     return tuple(p for n, p in enumerate(by_size) if n == 0 or _work_items(workload, p) <= MOST_WORK_ITEMS)
 

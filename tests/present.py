@@ -1,4 +1,4 @@
-"""The devices of tests: stand-ins that no runtime offers, and the one here that runs kernels."""
+"""The devices of tests: fakes without a runtime, and the real device that runs kernels."""
 
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
@@ -8,24 +8,24 @@ import pytest
 
 from gpureport.errors import DeviceError
 from gpureport.measure import presence
-from gpureport.measure.backend import Backend
+from gpureport.measure.backends.protocol import Backend
+from gpureport.measure.backends.runtimes import Runtime, RuntimeDevice
 from gpureport.measure.measurer import LocalMeasurer
 from gpureport.measure.presence import Presence, choose_working, find_devices
-from gpureport.measure.runtimes import Candidate, Runtime
 from gpureport.spec.models import PresentDevice
 from tests.fake_backend import FakeBackend
 
 
 @cache
-def working() -> Candidate:
-    """The device that ``--device auto`` takes: PoCL, or another runtime where that runs no kernels."""
+def working() -> RuntimeDevice:
+    """The device that ``--device auto`` selects: of PoCL, or of another runtime if PoCL runs no kernels."""
     choice = choose_working("auto")
     with choice.measurer:
         return choice.candidate
 
 
-def of_wheel() -> Candidate:
-    """PoCL from PyPI, whether it runs kernels on this CPU or not."""
+def of_wheel() -> RuntimeDevice:
+    """The device of PyPI's PoCL, whether it runs kernels on this CPU or not."""
     return next(
         each
         for each in find_devices().candidates
@@ -33,9 +33,9 @@ def of_wheel() -> Candidate:
     )
 
 
-def candidate(device: PresentDevice) -> Candidate:
-    """A device that does not exist."""
-    return Candidate(device, Runtime("none"), device.index)
+def candidate(device: PresentDevice) -> RuntimeDevice:
+    """A fake device."""
+    return RuntimeDevice(device, Runtime("none"), device.index)
 
 
 class _StandIn(LocalMeasurer):
@@ -54,17 +54,17 @@ def stand_in(
     problems: Mapping[int, str] | None = None,
     make: Callable[[], Backend] = FakeBackend,
 ) -> None:
-    """Let commands find these devices, which *make* opens; those at the indices of *problems* run no kernels."""
+    """Let commands find these devices; *make* opens them, and those at the indices of *problems* run no kernels."""
     found = Presence(tuple(map(candidate, devices)))
     reasons = problems or {}
 
-    def opened(asked: Candidate, presence: Presence) -> LocalMeasurer:  # noqa: ARG001
-        if problem := reasons.get(asked.device.index):
+    def opened(selected: RuntimeDevice, presence: Presence) -> LocalMeasurer:  # noqa: ARG001
+        if problem := reasons.get(selected.device.index):
             raise DeviceError(problem)
-        return _StandIn(make(), asked.device)
+        return _StandIn(make(), selected.device)
 
     monkeypatch.setattr(presence, "present", lambda: nullcontext(found))
     monkeypatch.setattr(presence, "opened", opened)
     monkeypatch.setattr(
-        presence, "kernel_problems", lambda asked: tuple(reasons.get(each.device.index) for each in asked)
+        presence, "kernel_problems", lambda found: tuple(reasons.get(each.device.index) for each in found)
     )

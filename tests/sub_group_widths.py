@@ -17,8 +17,8 @@ from unittest.mock import patch
 
 import numpy as np
 
+from gpureport.measure.backends.opencl import OpenCLBackend
 from gpureport.measure.limits import features
-from gpureport.measure.opencl import OpenCLBackend
 from gpureport.measure.presence import find_devices
 from gpureport.measure.verify import verify
 from gpureport.workloads.bit_transpose import ballot, shuffle

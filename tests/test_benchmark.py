@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from gpureport.errors import InputError
-from gpureport.measure.limits import Settings, features
+from gpureport.measure.limits import SweepSettings, features
 from gpureport.spec.database import load_database
 from gpureport.spec.models import Device
 from gpureport.text import sentence
@@ -50,7 +50,7 @@ def h200() -> Device:
 @pytest.fixture
 def run(timing: ModuleType, h200: Device) -> Any:
     limits = Limits(max_bytes=85e9, max_buffer_bytes=36e9, max_work_group=1024)
-    return timing.Run(FakeBackend(), h200, Settings(limits), Steps())
+    return timing.Run(FakeBackend(), h200, SweepSettings(limits), Steps())
 
 
 def row(script: ModuleType, label: str) -> Any:

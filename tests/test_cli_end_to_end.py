@@ -12,7 +12,7 @@ import pytest
 
 from gpureport import data
 from gpureport.cli import main
-from gpureport.measure import opencl
+from gpureport.measure.backends import opencl
 from gpureport.records.report import Report, load_report
 from tests.present import stand_in, working
 

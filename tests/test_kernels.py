@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from gpureport.measure.backends.opencl import OpenCLBackend
 from gpureport.measure.limits import features
-from gpureport.measure.opencl import OpenCLBackend
 from gpureport.measure.verify import verify
 from gpureport.workloads import all_workloads
 from gpureport.workloads.model import Job, Parameters, Workload

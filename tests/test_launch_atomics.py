@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from gpureport.measure.backends.opencl import OpenCLBackend
 from gpureport.measure.limits import features
-from gpureport.measure.opencl import OpenCLBackend
 from gpureport.measure.verify import verify
 from gpureport.predict import limits_of, predict
 from gpureport.predict.model import point_time

@@ -28,6 +28,8 @@ ORDER = (
     "predict",
     "explain",
     "findings",
+    "measure.backends",
+    "measure.conditions",
     "measure",
     "run",
     "compare",
@@ -81,4 +83,4 @@ def test_one_module_imports_pyopencl() -> None:
     """All else reaches a device through it."""
     naming = [path for path in MODULES if "import pyopencl" in (PACKAGE / path).read_text()]
 
-    assert naming == [Path("measure/opencl.py")]
+    assert naming == [Path("measure/backends/opencl.py")]

@@ -1,4 +1,4 @@
-"""What is asked of the compiler before a sweep is timed."""
+"""Compilation of a sweep's kernels before it is timed."""
 # ruff: noqa: D102, D103 - the names of the tests say what they check
 
 import numpy as np
@@ -9,7 +9,7 @@ from tests.fake_backend import FEATURES, CopyWorkload, FakeBackend
 
 
 class Counted(CopyWorkload):
-    """Remembers of which points jobs were made."""
+    """Records the points whose jobs were made."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -23,7 +23,7 @@ class Counted(CopyWorkload):
         return super().job(parameters, rng)
 
 
-def test_a_point_is_built_with_its_own_options_then_the_devices() -> None:
+def test_options_of_the_point_precede_those_of_the_device() -> None:
     assert program_options(Counted(), {"items": 8, "local": 4}, FEATURES) == "-DLOCAL=4 -DON_FAKE"
     assert program_options(CopyWorkload(), {"items": 8}, FEATURES) == "-DLOCAL=1"
 
@@ -39,7 +39,7 @@ def test_each_set_of_options_is_compiled_once_at_its_smallest_point() -> None:
     assert not backend.buffers
 
 
-def test_what_is_refused_is_not_known() -> None:
+def test_refused_builds_and_allocations_have_no_facts() -> None:
     workload = CopyWorkload()
     sweep = workload.sweep(64, local=8)
     assert compile_sweep(FakeBackend(refused_options="-DLOCAL=8"), workload, sweep, FEATURES) == (None,)

@@ -1,4 +1,4 @@
-"""Readings of device and machine: through stand-ins for the library and for files of the system."""
+"""Readings of device and machine, from fakes of the library and of the system's files."""
 # ruff: noqa: D102, D103 - the names of the tests say what they check
 
 import os
@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpureport.measure import nvidia
+from gpureport.measure.backends import nvidia
 from gpureport.measure.conditions import Watch
 from gpureport.measure.conditions import nvml as readers
 from gpureport.measure.conditions.processor import Processor, core_ticks, frequency, load_average, usable_cores
@@ -32,7 +32,7 @@ intr 12345 0 0
 """
 
 
-def test_ticks_are_those_of_the_usable_cores() -> None:
+def test_ticks_are_summed_over_the_usable_cores() -> None:
     assert core_ticks(STAT, {0, 1}) == (100 + 10 + 20 + 1 + 2 + 200 + 30 + 1, 34)
     assert core_ticks(STAT, {1}) == (231, 4)
 
@@ -65,7 +65,7 @@ def test_no_text_breaks_a_parser(text: str) -> None:
         assert value is None or 0 <= value < float("inf")
 
 
-def test_load_frequency_and_use_are_read() -> None:
+def test_load_frequency_and_utilisation_are_read() -> None:
     assert load_average("1.11 1.63 1.85 3/101 25756\n") == 1.11
     assert (load_average("nan 1 2"), load_average("inf"), load_average("-1"), load_average(" ")) == (None,) * 4
     assert frequency("2400000\n") == 2.4e9
@@ -89,7 +89,7 @@ def test_an_amd_device_is_read_from_its_folder(tmp_path: Path) -> None:
     assert Sysfs(folder.name, tmp_path)() == {"utilisation": 0.37, "clock_hz": 2.124e9}
 
 
-def test_an_intel_device_tells_its_clock(tmp_path: Path) -> None:
+def test_the_clock_of_an_intel_device_is_read(tmp_path: Path) -> None:
     (tmp_path / "0000:00:02.0" / "drm" / "card0").mkdir(parents=True)
     (tmp_path / "0000:00:02.0" / "drm" / "card0" / "gt_act_freq_mhz").write_text("1150\n")
     assert Sysfs("0000:00:02.0", tmp_path)() == {"clock_hz": 1.15e9}
@@ -129,46 +129,46 @@ def test_the_machine_at_hand_is_read() -> None:
 
 
 class Nvml(FakeNvml):
-    """Answers what it is told to; the rest is not supported."""
+    """Returns the given values; other queries are not supported."""
 
     NVML_CLOCK_SM = 1
 
-    def __init__(self, **told: object) -> None:
+    def __init__(self, **values: object) -> None:
         super().__init__()
-        self.told = told
+        self.values = values
 
-    def _answer(self, name: str) -> object:
-        if name not in self.told:
+    def _value(self, name: str) -> object:
+        if name not in self.values:
             raise self.NVMLError
-        return self.told[name]
+        return self.values[name]
 
     def nvmlDeviceGetComputeRunningProcesses(self, handle: object) -> object:  # noqa: ARG002, N802
-        return [SimpleNamespace(pid=pid) for pid in self._answer("pids")]  # type: ignore[attr-defined]
+        return [SimpleNamespace(pid=pid) for pid in self._value("pids")]  # type: ignore[attr-defined]
 
     def nvmlDeviceGetProcessUtilization(self, handle: object, since_us: int) -> object:  # noqa: ARG002, N802
-        return [use(*entry) for entry in self._answer("uses")]  # type: ignore[attr-defined]
+        return [use(*entry) for entry in self._value("uses")]  # type: ignore[attr-defined]
 
     def nvmlDeviceGetUtilizationRates(self, handle: object) -> object:  # noqa: ARG002, N802
-        return SimpleNamespace(gpu=self._answer("percent"))
+        return SimpleNamespace(gpu=self._value("percent"))
 
     def nvmlDeviceGetCurrentClocksThrottleReasons(self, handle: object) -> object:  # noqa: ARG002, N802
-        return self._answer("mask")
+        return self._value("mask")
 
 
 def use(pid: int, percent: int, stamp: int = 1) -> SimpleNamespace:
     return SimpleNamespace(pid=pid, smUtil=percent, timeStamp=stamp)
 
 
-def state(**told: object) -> dict[str, object]:
-    return readers.Nvml(nvidia.Opened(Nvml(**told), "handle"))()
+def state(**values: object) -> dict[str, object]:
+    return readers.Nvml(nvidia.Opened(Nvml(**values), "handle"))()
 
 
-def test_what_nvml_does_not_answer_is_missing() -> None:
+def test_unsupported_queries_are_missing() -> None:
     assert state() == {"clock_hz": 1.98e9}
     assert readers.Nvml(nvidia.Opened(SimpleNamespace(NVMLError=OSError), "handle"))() == {}  # type: ignore[arg-type]
 
 
-def test_use_and_reasons_are_read() -> None:
+def test_utilisation_and_reasons_are_read() -> None:
     found = state(percent=37, mask=0x4 | 0x1, pids=[os.getpid(), 5], uses=[(os.getpid(), 40), (5, 30)])
     assert found["utilisation"] == 0.37
     assert found["throttle_reasons"] == ("idle", "power cap")
@@ -184,11 +184,11 @@ def test_one_process_of_the_list_is_this_one(pids: Sequence[int], count: int | N
     assert readers.others(pids) == count
 
 
-def test_own_number_is_learnt_while_the_process_is_the_only_one() -> None:
+def test_own_pid_is_known_once_the_process_was_the_only_one() -> None:
     library = Nvml(pids=[4001], uses=[(4001, 90)])
     source = readers.Nvml(nvidia.Opened(library, "handle"))
     assert source()["others_utilisation"] == 0.0
-    library.told = {"pids": [4001, 4002], "uses": [(4001, 10), (4002, 80)]}
+    library.values = {"pids": [4001, 4002], "uses": [(4001, 10), (4002, 80)]}
     assert source()["others_utilisation"] == 0.8
 
 
@@ -204,17 +204,17 @@ def test_own_number_is_learnt_while_the_process_is_the_only_one() -> None:
         ([(2, 4294967295)], 1, None),
     ],
 )
-def test_use_by_others_is_what_is_left(uses: list[tuple[int, ...]], own: int | None, share: float | None) -> None:
+def test_use_by_others_excludes_this_process(uses: list[tuple[int, ...]], own: int | None, share: float | None) -> None:
     assert readers.others_share([use(*entry) for entry in uses], own) == share
 
 
-def test_reasons_are_named_and_unknown_ones_numbered() -> None:
+def test_reasons_have_names_and_unknown_ones_numbers() -> None:
     assert readers.reasons(0) == ()
     assert readers.reasons(0x8 | 0x40 | 0x1000) == ("hardware slowdown", "hardware thermal slowdown", "reason 0x1000")
     assert [readers.share(percent) for percent in (0, 100, 101, -1, None)] == [0.0, 1.0, None, None, None]
 
 
-def test_sources_fit_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sources_depend_on_kind_and_vendor(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pynvml", FakeNvml())
     with ExitStack() as stack:
         kinds = [
@@ -241,7 +241,7 @@ def test_a_watch_takes_readings_until_its_end() -> None:
     assert watch.taken() == ()
 
 
-def test_readings_before_and_after_are_not_of_the_measuring() -> None:
+def test_readings_before_and_after_are_not_marked_as_measuring() -> None:
     with Watch(FakeBackend(), [], period_s=60) as watch:
         with watch.measuring():
             watch.reading()
@@ -250,7 +250,7 @@ def test_readings_before_and_after_are_not_of_the_measuring() -> None:
     assert all(reading.clock_hz is None and reading.utilisation is None for reading in readings)
 
 
-def test_only_calls_that_may_run_something_occupy_the_device() -> None:
+def test_only_calls_that_may_run_kernels_occupy_the_device() -> None:
     backend = FakeBackend()
     with Watch(backend, [], period_s=60) as watch:
         counted = watch.counted(backend)
@@ -265,7 +265,7 @@ def test_only_calls_that_may_run_something_occupy_the_device() -> None:
         assert watch.reading().occupied_total_s == 3.0
 
 
-def test_calls_are_passed_on_and_counted() -> None:
+def test_calls_are_forwarded_and_counted() -> None:
     backend = FakeBackend()
     with Watch(backend, [], period_s=60) as watch:
         counted = watch.counted(backend)
@@ -276,7 +276,7 @@ def test_calls_are_passed_on_and_counted() -> None:
             counted.free(7)  # type: ignore[arg-type]
 
 
-def test_a_call_that_fails_occupies_no_longer() -> None:
+def test_a_failed_call_ends_its_occupation() -> None:
     backend = FakeBackend()
     with Watch(backend, [], period_s=60) as watch:
         with pytest.raises(KeyError):
@@ -285,7 +285,7 @@ def test_a_call_that_fails_occupies_no_longer() -> None:
         assert watch.reading().occupied_total_s == 0.0
 
 
-def test_spans_are_of_the_backend_s_clock() -> None:
+def test_spans_are_in_the_clock_of_the_backend() -> None:
     backend = FakeBackend(clock_s=1000.0)
     with Watch(backend, [lambda: {"others_utilisation": float(backend.clock_s > 1005)}], period_s=60) as watch:
         for _ in range(100):

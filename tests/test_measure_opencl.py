@@ -1,4 +1,4 @@
-"""The real thing, on whatever OpenCL device is here; PoCL where there is no other."""
+"""The OpenCL backend on the device of ``--device auto``; PoCL if there is no other."""
 # ruff: noqa: D103 - the names of the tests say what they check
 
 from collections.abc import Iterator
@@ -10,11 +10,11 @@ import pyopencl as cl
 import pytest
 
 from gpureport.errors import DeviceError
-from gpureport.measure import opencl
-from gpureport.measure.backend import AllocationError, BuildError, LaunchError
-from gpureport.measure.limits import Settings, features
-from gpureport.measure.opencl import OpenCLBackend
-from gpureport.measure.runtimes import Candidate, Runtime
+from gpureport.measure.backends import opencl
+from gpureport.measure.backends.opencl import OpenCLBackend
+from gpureport.measure.backends.protocol import AllocationError, BuildError, LaunchError
+from gpureport.measure.backends.runtimes import Runtime, RuntimeDevice
+from gpureport.measure.limits import SweepSettings, features
 from gpureport.measure.sweep import measure_workload
 from gpureport.records.measurement import Measurement
 from gpureport.spec.models import PresentDevice
@@ -59,29 +59,29 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_a_rest_ends_when_the_clocks_have_fallen(backend: OpenCLBackend, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[PresentDevice] = []
+    queried: list[PresentDevice] = []
 
     def idle(device: PresentDevice) -> bool:
-        asked.append(device)
-        return len(asked) > 2
+        queried.append(device)
+        return len(queried) > 2
 
-    monkeypatch.setattr("gpureport.measure.nvidia.is_idle", idle)
+    monkeypatch.setattr("gpureport.measure.backends.nvidia.is_idle", idle)
     began = backend.now()
     backend.rest(60.0)
     assert backend.now() - began < 30
-    assert asked == [backend.device] * 3
+    assert queried == [backend.device] * 3
 
 
-def test_where_clocks_are_not_known_a_rest_takes_its_time(
+def test_without_known_clocks_a_rest_takes_the_whole_time(
     backend: OpenCLBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gpureport.measure.nvidia.is_idle", lambda _: False)
+    monkeypatch.setattr("gpureport.measure.backends.nvidia.is_idle", lambda _: False)
     began = backend.now()
     backend.rest(0.12)
     assert backend.now() - began >= 0.12
 
 
-def test_devices_are_plain_data(device: PresentDevice, shared: OpenCLBackend) -> None:
+def test_devices_are_records(device: PresentDevice, shared: OpenCLBackend) -> None:
     assert shared.device == device
     assert device.name == device.name.strip("\0 ")
     assert device.global_memory_bytes >= device.max_allocation_bytes > 0
@@ -98,12 +98,12 @@ def test_the_loader_of_this_process_finds_one_runtime(shared: OpenCLBackend) -> 
 
 
 def test_a_process_loads_no_second_runtime(shared: OpenCLBackend) -> None:
-    other = Candidate(shared.device, Runtime("/another/library.so"), 0)
+    other = RuntimeDevice(shared.device, Runtime("/another/library.so"), 0)
     with pytest.raises(DeviceError, match="this process has loaded another OpenCL runtime"):
         OpenCLBackend(other)
 
 
-def test_a_loader_without_platforms_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_loader_without_platforms_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     def none() -> None:
         raise cl.LogicError("clGetPlatformIDs failed: PLATFORM_NOT_FOUND_KHR")
 
@@ -115,7 +115,7 @@ def test_a_loader_without_platforms_is_a_sentence(monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize("nbytes", [4, 40, 4096, 100_003])
 @pytest.mark.parametrize("words", [1, 7, 1024])
-def test_contents_are_repeated_or_cut_to_fill(backend: OpenCLBackend, nbytes: int, words: int) -> None:
+def test_contents_are_repeated_or_cut_to_the_buffers_size(backend: OpenCLBackend, nbytes: int, words: int) -> None:
     contents = np.random.default_rng(0).integers(2**32, size=words, dtype=np.uint32)
     got = backend.read(backend.allocate(Buffer(nbytes, contents)), nbytes)
     assert (got == np.resize(contents.view(np.uint8), nbytes)).all()
@@ -154,18 +154,17 @@ def test_times_are_positive_and_grow_with_the_work(backend: OpenCLBackend, sourc
     assert backend.launch_cost_s > 0
 
 
-def test_builds_are_kept_and_failures_say_the_first_error(backend: OpenCLBackend, tmp_path: Path) -> None:
+def test_builds_are_cached_and_failures_contain_the_first_error(backend: OpenCLBackend, tmp_path: Path) -> None:
     good = tmp_path / "good.cl"
     good.write_text("#if WIDTH != 8\n#error no width\n#endif\nkernel void f(global int *a) { a[0] = 1; }")
     assert backend.build(str(good), "-DWIDTH=8") == backend.build(str(good), "-DWIDTH=8")
     for _ in range(2):
-        with pytest.raises(BuildError, match=r"does not build on .*: .*no width") as caught:
+        with pytest.raises(BuildError, match=r"does not build on .*: .*no width"):
             backend.build(str(good), "")
-        assert "no width" in caught.value.log
 
 
-def test_what_is_refused_is_a_reason(backend: OpenCLBackend, source: str) -> None:
-    with pytest.raises(AllocationError, match=f"no room for a buffer of {2**50} bytes: "):
+def test_errors_of_the_runtime_are_reasons(backend: OpenCLBackend, source: str) -> None:
+    with pytest.raises(AllocationError, match=f"a buffer of {2**50} bytes cannot be allocated: "):
         backend.allocate(Buffer(2**50))
     program = backend.build(source, "")
     with pytest.raises(LaunchError, match="absent cannot be launched: "):
@@ -177,7 +176,7 @@ def test_what_is_refused_is_a_reason(backend: OpenCLBackend, source: str) -> Non
         backend.time([], [large])
 
 
-def test_the_compiler_is_asked_for_local_memory(backend: OpenCLBackend, source: str) -> None:
+def test_local_memory_comes_from_the_compiler(backend: OpenCLBackend, source: str) -> None:
     program = backend.build(source, "-DUNUSED")
     out = backend.allocate(Buffer(64))
     launch = backend.prepare(program, Dispatch("local_sum", (64,), (32,), ("out", Local(128))), {"out": out})
@@ -194,7 +193,7 @@ def test_the_compiler_is_asked_for_local_memory(backend: OpenCLBackend, source: 
 
 def test_a_workload_from_verification_to_samples(backend: OpenCLBackend, source: str) -> None:
     workload = CopyWorkload(turns=2, source=source)
-    settings = Settings(Limits(2**26, 2**25, 64, quick=True), budget_s=0.3)
+    settings = SweepSettings(Limits(2**26, 2**25, 64, quick=True), budget_s=0.3)
     (measured,) = measure_workload(
         backend, workload, (workload.sweep(64, 2**16, local=8),), features(backend.device), settings, Steps()
     )

@@ -1,4 +1,4 @@
-"""Finding the library that PoCL runs for a kernel, on made-up folders and for real."""
+"""Finding the library that PoCL runs for a kernel: in synthetic folders, and with PoCL."""
 # ruff: noqa: D102, D103 - the names of the tests say what they check
 
 import os
@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gpureport.measure.backends.opencl import OpenCLBackend
+from gpureport.measure.backends.pocl import KernelLibraries, provide_cache
 from gpureport.measure.bench import Bench, Point
 from gpureport.measure.limits import features
-from gpureport.measure.opencl import OpenCLBackend
-from gpureport.measure.pocl import KernelLibraries, provide_cache
 from gpureport.workloads.game_of_life.strips import BytesStrips, PackedStrips
 from gpureport.workloads.memory.latency import Latency
 from gpureport.workloads.model import Buffer, Dispatch, Limits, Workload
@@ -28,7 +28,7 @@ from tests.toy import TOY
         ({"HOME": "/proc/nowhere", "XDG_CACHE_HOME": "{}"}, True, True),
         ({"HOME": "{}", "XDG_CACHE_HOME": "/proc/nowhere"}, True, False),
         ({"HOME": "{}", "POCL_CACHE_DIR": "/proc/nowhere"}, True, False),
-        ({}, False, False),  # the system's folder, which another user has made
+        ({}, False, False),  # the system's folder, which belongs to another user
     ],
 )
 def test_pocl_has_a_cache_that_can_be_written(
@@ -46,7 +46,7 @@ def test_pocl_has_a_cache_that_can_be_written(
 
 
 class Process:
-    """A cache of PoCL's and the list of what is mapped into the process."""
+    """A cache folder of PoCL, and the list of files mapped into the process."""
 
     def __init__(self, folder: Path) -> None:
         self.cache = folder / "ca che"
@@ -66,7 +66,7 @@ def process(tmp_path: Path) -> Process:
     return Process(tmp_path)
 
 
-def test_what_a_launch_loaded_is_its_programs(process: Process) -> None:
+def test_a_library_loaded_by_a_launch_belongs_to_its_program(process: Process) -> None:
     libraries = KernelLibraries(process.maps)
     assert libraries.read("a", "step", (64,)) == b""
     process.load("AA/X", "step", "64-1-1-goffs0")
@@ -81,7 +81,7 @@ def test_what_a_launch_loaded_is_its_programs(process: Process) -> None:
     assert libraries.read("b", "copy", (64,)) == b""
 
 
-def test_the_last_of_several_libraries_of_a_size_is_read(process: Process) -> None:
+def test_the_newest_of_several_libraries_of_a_size_is_read(process: Process) -> None:
     process.load("AA/X", "step", "64-1-1-goffs0")
     process.load("AA/X", "step", "64-1-1-goffs0-smallgrid")
     os.utime(process.cache / "AA/X/step/64-1-1-goffs0/step.so", (0, 0))
@@ -90,7 +90,7 @@ def test_the_last_of_several_libraries_of_a_size_is_read(process: Process) -> No
     assert libraries.read("a", "step", (64, 1, 1)) == b"AA/X 64-1-1-goffs0-smallgrid"
 
 
-def test_two_candidates_are_none(process: Process) -> None:
+def test_an_ambiguous_library_is_not_read(process: Process) -> None:
     process.load("AA/X", "step", "64-1-1")
     process.load("BB/Y", "step", "64-1-1")
     libraries = KernelLibraries(process.maps)
@@ -152,7 +152,7 @@ def test_pocl_code_is_read_after_the_first_launch(backend: OpenCLBackend, tmp_pa
 def test_the_fastest_kernels_are_vectors_on_a_processor(
     backend: OpenCLBackend, workload: Workload, vectorised: bool
 ) -> None:
-    """Every loop of the strips; a chain of loads, which cannot be, shows that it could be otherwise."""
+    """Every loop of the strips; a chain of dependent loads, which cannot be vectorised, is the counterexample."""
     limits = Limits(max_bytes=2**26, max_buffer_bytes=2**25, max_work_group=backend.device.max_work_group)
     device = TOY.model_copy(update={"kind": "cpu"})
     sweep = workload.sweeps(device, limits)[0]

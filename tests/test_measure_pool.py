@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from gpureport.measure.backend import AllocationError
+from gpureport.measure.backends.protocol import AllocationError
 from gpureport.measure.pool import BufferPool
 from gpureport.workloads.model import Limits
 from tests.fake_backend import FakeBackend
@@ -19,7 +19,7 @@ def nothing(_: str) -> None:
     return None
 
 
-def test_a_buffer_that_is_large_enough_serves() -> None:
+def test_a_buffer_that_is_large_enough_is_reused() -> None:
     backend = FakeBackend()
     pool = BufferPool(backend, limits(10_000))
     first = pool.acquire({"a": 100, "b": 50}, nothing)
@@ -27,7 +27,7 @@ def test_a_buffer_that_is_large_enough_serves() -> None:
     assert backend.allocated == [100, 50]
 
 
-def test_growth_at_least_doubles_and_frees_what_was_too_small() -> None:
+def test_growth_at_least_doubles_and_frees_the_smaller_buffer() -> None:
     backend = FakeBackend()
     pool = BufferPool(backend, limits(10_000))
     for size in (100, 110, 190, 450):
@@ -36,7 +36,7 @@ def test_growth_at_least_doubles_and_frees_what_was_too_small() -> None:
     assert len(backend.buffers) == 1
 
 
-def test_growth_keeps_to_the_limits() -> None:
+def test_growth_respects_the_limits() -> None:
     backend = FakeBackend()
     pool = BufferPool(backend, limits(250, 150))
     pool.acquire({"a": 100}, nothing)
@@ -44,7 +44,7 @@ def test_growth_keeps_to_the_limits() -> None:
     assert backend.allocated == [100, 101, 120]
 
 
-def test_what_was_used_longest_ago_makes_room() -> None:
+def test_the_least_recently_used_buffer_is_freed() -> None:
     backend = FakeBackend()
     pool = BufferPool(backend, limits(300))
     ids = {name: pool.acquire({name: 100}, nothing)[name] for name in "abc"}
@@ -55,7 +55,7 @@ def test_what_was_used_longest_ago_makes_room() -> None:
     assert ids["c"] in backend.buffers
 
 
-def test_other_points_give_way_when_the_device_has_less_than_the_limits_say() -> None:
+def test_buffers_of_other_points_are_freed_when_the_device_has_less_memory_than_the_limits() -> None:
     backend = FakeBackend(memory_bytes=250)
     pool = BufferPool(backend, limits(10_000))
     pool.acquire({"a": 100, "b": 100}, nothing)
@@ -65,7 +65,7 @@ def test_other_points_give_way_when_the_device_has_less_than_the_limits_say() ->
         pool.acquire({"d": 300}, nothing)
 
 
-def test_contents_are_made_only_to_fill_and_repeat() -> None:
+def test_contents_are_made_only_to_initialise_and_are_repeated() -> None:
     backend = FakeBackend()
     made: list[str] = []
 

@@ -1,4 +1,4 @@
-"""The parts of the measuring room that need no device: logs, queries, choice, limits, sampling."""
+"""The parts of measuring without a device: logs, queries, selection, limits, sampling."""
 # ruff: noqa: D103 - the names of the tests say what they check
 
 from collections.abc import Callable
@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from gpureport.errors import DeviceError, InputError
 from gpureport.machine_code import Usage
-from gpureport.measure import pci
-from gpureport.measure.buildlog import MAX_LOG_CHARACTERS, compilation, first_error, tidy, usage
-from gpureport.measure.describe import describe, kind
+from gpureport.measure.backends import pci
+from gpureport.measure.backends.buildlog import MAX_LOG_CHARACTERS, compilation, first_error, tidy, usage
+from gpureport.measure.backends.describe import describe, kind
 from gpureport.measure.limits import features, run_limits, sweep_budget_s
 from gpureport.measure.refinement import between
 from gpureport.measure.sampling import MAX_DISPATCHES, dispatches, is_narrow, sample_length_s
@@ -60,7 +60,7 @@ def test_log_and_queries_and_local_arguments_make_a_compilation() -> None:
     assert (silent.registers_per_work_item, silent.local_memory_bytes, silent.private_bytes) == (None, 4096, 7)
 
 
-def test_logs_name_no_folder_of_the_machine() -> None:
+def test_logs_contain_no_folder_of_the_machine() -> None:
     log = (
         "error: /root/.cache/pocl/tempfile_ab12.cl:3:4: use of undeclared identifier 'x'\nsee /home/me/k/common.h:1\0\n"
     )
@@ -82,8 +82,8 @@ def test_the_first_error_is_found(log: str, line: str) -> None:
     assert first_error(log) == line
 
 
-def asked(**answers: object) -> Callable[[str], object]:
-    return answers.get
+def queries(**values: object) -> Callable[[str], object]:
+    return values.get
 
 
 def test_an_nvidia_device_is_described(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_an_nvidia_device_is_described(monkeypatch: pytest.MonkeyPatch, tmp_path
         3,
         "NVIDIA CUDA\0",
         "OpenCL 3.0 CUDA",
-        asked(
+        queries(
             TYPE=4,
             NAME="NVIDIA H200\0",
             VENDOR="NVIDIA Corporation",
@@ -123,17 +123,18 @@ def test_an_nvidia_device_is_described(monkeypatch: pytest.MonkeyPatch, tmp_path
 
 
 def test_an_amd_device_is_described() -> None:
-    place = SimpleNamespace(bus=-125, device=0, function=0)  # a signed byte in the vendor's structure
-    present = describe(0, "AMD", "2.1", asked(TYPE=4, TOPOLOGY_AMD=place, PCIE_ID_AMD=0x744C, WAVEFRONT_WIDTH_AMD=32))
+    topology = SimpleNamespace(bus=-125, device=0, function=0)  # a signed byte in the vendor's structure
+    amd = queries(TYPE=4, TOPOLOGY_AMD=topology, PCIE_ID_AMD=0x744C, WAVEFRONT_WIDTH_AMD=32)
+    present = describe(0, "AMD", "2.1", amd)
     assert (present.pci_address, present.pci_id, present.wave_size) == ("0000:83:00.0", "1002:744c", 32)
     assert present.compute_capability is None
 
 
-def test_queries_that_fail_leave_gaps_and_nothing_else() -> None:
-    present = describe(0, "P", "1", asked())
+def test_queries_that_fail_leave_only_gaps() -> None:
+    present = describe(0, "P", "1", queries())
     assert (present.name, present.clock_hz, present.pci_id, present.wave_size) == ("", None, None, None)
-    assert kind(asked(TYPE=1 << 4)) is None
-    assert [kind(asked(TYPE=bits)) for bits in (2, 4, 8, 5)] == ["cpu", "gpu", "accelerator", "gpu"]
+    assert kind(queries(TYPE=1 << 4)) is None
+    assert [kind(queries(TYPE=bits)) for bits in (2, 4, 8, 5)] == ["cpu", "gpu", "accelerator", "gpu"]
 
 
 def present(index: int, name: str, **changes: object) -> PresentDevice:
@@ -145,18 +146,18 @@ DEVICES = (
     present(1, "Small GPU", compute_units=10),
     present(2, "Large GPU", compute_units=40),
     present(3, "Board", kind="accelerator", compute_units=1000),
-    present(4, "Pretended GPU", platform="Oclgrind", compute_units=10_000),
+    present(4, "Simulated GPU", platform="Oclgrind", compute_units=10_000),
 )
 
 
 @pytest.mark.parametrize(
     ("text", "index"), [("auto", 2), ("1", 1), ("epyc", 0), ("portable", 0), ("small gpu", 1), ("oclgrind", 4)]
 )
-def test_devices_are_chosen(text: str, index: int) -> None:
+def test_devices_are_selected(text: str, index: int) -> None:
     assert choose(DEVICES, text).index == index
 
 
-def test_auto_takes_accelerators_before_cpus() -> None:
+def test_auto_selects_accelerators_before_cpus() -> None:
     assert choose((DEVICES[0], DEVICES[3]), "auto").index == 3
 
 
@@ -164,7 +165,7 @@ def test_auto_takes_accelerators_before_cpus() -> None:
     ("text", "problem"),
     [("9", "matches no device"), ("Radeon", "matches no device"), ("gpu", "matches several devices")],
 )
-def test_a_bad_choice_lists_what_there_is(text: str, problem: str) -> None:
+def test_the_error_of_a_bad_selection_lists_the_devices(text: str, problem: str) -> None:
     with pytest.raises(InputError, match=problem) as caught:
         choose(DEVICES, text)
     assert "1 = Small GPU (Fake Platform, driver 1.0)" in str(caught.value)
@@ -188,7 +189,7 @@ def test_budgets() -> None:
     assert sweep_budget_s("gpu", quick=False, spent_s=1e3, sweeps_left=10) == 0.5
 
 
-def test_points_are_sought_where_a_curve_bends() -> None:
+def test_points_are_added_where_a_curve_bends() -> None:
     sizes = [2.0 ** (step / 4) for step in range(41)]
     step = [1.0 if size < 40 else 4.0 for size in sizes]  # between the points 21 and 22
     known = [time if index % 4 == 0 else None for index, time in enumerate(step)]
@@ -199,7 +200,7 @@ def test_points_are_sought_where_a_curve_bends() -> None:
     assert between(sizes, known, 1) in ([21], [19])
 
 
-def test_no_points_are_sought_on_straight_lines() -> None:
+def test_no_points_are_added_on_straight_lines() -> None:
     sizes = [2.0 ** (step / 4) for step in range(41)]
     known = [1 / size if index % 4 == 0 else None for index, size in enumerate(sizes)]
     assert between(sizes, known, 9) == []
@@ -207,22 +208,22 @@ def test_no_points_are_sought_on_straight_lines() -> None:
     assert between([1.0], [1.0], 9) == []
 
 
-def test_samples_outlast_tick_and_launch() -> None:
+def test_samples_are_long_compared_with_tick_and_launch() -> None:
     assert sample_length_s(1e-9, 1e-6) == 200e-6
     assert sample_length_s(1e-6, 30e-6) == pytest.approx(600e-6)
     assert sample_length_s(1e-3, 30e-6) == pytest.approx(20e-3)
 
 
 @given(st.floats(1e-7, 1e-2), st.floats(0, 1), st.integers(1, 4))
-def test_a_sample_is_whole_turns_of_no_more_dispatches_than_needed(length: float, each: float, turn: int) -> None:
-    count = dispatches(length, each, turn)
+def test_a_sample_is_the_fewest_whole_cycles_that_are_long_enough(length: float, each: float, cycle: int) -> None:
+    count = dispatches(length, each, cycle)
     assert 1 <= count <= MAX_DISPATCHES
     if each >= length:
         assert count == 1
     else:
-        assert count % turn == 0
-        assert count * each >= length * (1 - 1e-9) or count > MAX_DISPATCHES - turn
-        assert (count - turn) * each <= length * (1 + 1e-9)
+        assert count % cycle == 0
+        assert count * each >= length * (1 - 1e-9) or count > MAX_DISPATCHES - cycle
+        assert (count - cycle) * each <= length * (1 + 1e-9)
 
 
 def test_intervals_of_the_median_are_those_of_the_tables() -> None:
@@ -236,7 +237,7 @@ def test_intervals_of_the_median_are_those_of_the_tables() -> None:
 
 
 @given(st.lists(st.floats(1.0, 2.0), min_size=1, max_size=60))
-def test_the_interval_holds_the_median(samples: list[float]) -> None:
+def test_the_interval_contains_the_median(samples: list[float]) -> None:
     found = median_interval(np.array(samples))
     assert found.low is not None
     assert found.high is not None

@@ -1,4 +1,4 @@
-"""Which runtimes ICD files name, and that a process loads only one."""
+"""Runtimes from ICD files; a process loads only one."""
 # ruff: noqa: D103 - the names of the tests say what they check
 
 import os
@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from gpureport.errors import DeviceError
-from gpureport.measure import runtimes
-from gpureport.measure.runtimes import Runtime, installed_runtimes
+from gpureport.measure.backends import runtimes
+from gpureport.measure.backends.runtimes import Runtime, installed_runtimes
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has ICD files")
 
@@ -34,7 +34,7 @@ def icd(folder: Path, name: str, content: str) -> Path:
     return path
 
 
-def test_the_systems_runtimes_are_those_that_its_icd_files_name(vendors: Path) -> None:
+def test_the_systems_runtimes_are_those_of_its_icd_files(vendors: Path) -> None:
     second = icd(vendors, "nvidia.icd", "libnvidia-opencl.so.1\n")
     first = icd(vendors, "amd.icd", "  /opt/rocm/lib/libamdocl64.so \nanother line\n")
     icd(vendors, "notes.txt", "libno.so")
@@ -47,19 +47,19 @@ def test_the_systems_runtimes_are_those_that_its_icd_files_name(vendors: Path) -
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        ("", "the file names no library"),
-        ("\n", "the file names no library"),
-        ("/x\0y.so\n", "the file is no text that names a library"),
-        ("\x1b[31m.so", "the file is no text that names a library"),
+        ("", "the file contains no name of a library"),
+        ("\n", "the file contains no name of a library"),
+        ("/x\0y.so\n", "the file is not a text with the name of a library"),
+        ("\x1b[31m.so", "the file is not a text with the name of a library"),
     ],
     ids=["empty", "blank", "null", "escape"],
 )
-def test_an_icd_file_that_names_nothing_is_a_problem(vendors: Path, content: str, problem: str) -> None:
+def test_an_icd_file_without_a_library_is_a_problem(vendors: Path, content: str, problem: str) -> None:
     path = icd(vendors, "x.icd", content)
     assert installed_runtimes() == (Runtime("", str(path), problem),)
 
 
-def test_what_is_no_file_is_not_opened(vendors: Path) -> None:
+def test_other_than_regular_files_are_not_opened(vendors: Path) -> None:
     os.mkfifo(vendors / "fifo.icd")
     (vendors / "folder.icd").mkdir()
     (vendors / "loop.icd").symlink_to("loop.icd")
@@ -93,8 +93,8 @@ def test_libraries_in_the_environment_come_first_and_once(vendors: Path, monkeyp
     assert installed_runtimes() == (Runtime("liba.so", "OCL_ICD_FILENAMES=liba.so"), Runtime("libb.so", str(system)))
 
 
-def test_an_environments_runtime_is_found_where_its_wheel_put_it(vendors: Path, tmp_path: Path) -> None:
-    """Its ICD file names the folder of the machine that built it, another one a library that is not there."""
+def test_a_runtime_is_found_in_the_folder_of_its_wheel(vendors: Path, tmp_path: Path) -> None:
+    """Its ICD file contains a folder of the machine that built it; another file, a library that is missing."""
     library = tmp_path / "prefix" / "lib" / "libintelocl.so"
     library.parent.mkdir(parents=True)
     library.touch()
@@ -105,7 +105,7 @@ def test_an_environments_runtime_is_found_where_its_wheel_put_it(vendors: Path, 
     assert installed_runtimes() == (Runtime(str(library), str(path)),)
 
 
-def test_other_systems_have_what_their_loader_finds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_systems_use_the_runtime_of_their_loader(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
     assert installed_runtimes() == (Runtime(""),)
     assert Runtime("").environment() == {}
@@ -125,8 +125,8 @@ def test_a_loaded_runtime_leaves_the_environment_as_it_was(monkeypatch: pytest.M
         pass
 
 
-def test_a_path_that_may_not_be_looked_at_is_a_problem(vendors: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in a folder of another user's."""
+def test_a_path_without_permission_is_a_problem(vendors: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For example, in the folder of another user."""
     path = icd(vendors, "x.icd", "libx.so")
 
     def refuse(_: object) -> bool:

@@ -1,4 +1,4 @@
-"""What ``--device auto`` takes among devices that call themselves as real runtimes do."""
+"""The selection of ``--device auto`` among devices with the names of real runtimes."""
 
 import pytest
 
@@ -18,7 +18,7 @@ Named = tuple[str, str, Kind]
 
 
 def present(*named: Named) -> tuple[PresentDevice, ...]:
-    """Return devices of these platforms and names; the earlier, the larger."""
+    """Return devices with these platforms and names; the first is the largest."""
     return tuple(
         PRESENT.model_copy(
             update={"index": n, "platform": platform, "name": name, "kind": kind, "compute_units": 1000 - n}
@@ -27,22 +27,22 @@ def present(*named: Named) -> tuple[PresentDevice, ...]:
     )
 
 
-@pytest.mark.parametrize("pretender", [OCLGRIND, FPGA_EMULATOR])
+@pytest.mark.parametrize("simulator", [OCLGRIND, FPGA_EMULATOR])
 @pytest.mark.parametrize("real", [POCL, INTEL_CPU, NVIDIA, FPGA])
-def test_auto_takes_the_real_device(pretender: Named, real: Named) -> None:
-    """Whichever comes first, and however much larger the other says it is."""
-    assert choose(present(pretender, real), "auto").name == real[1]
-    assert choose(present(real, pretender), "auto").name == real[1]
+def test_auto_selects_the_real_device(simulator: Named, real: Named) -> None:
+    """In either order, and even if the simulator reports a larger size."""
+    assert choose(present(simulator, real), "auto").name == real[1]
+    assert choose(present(real, simulator), "auto").name == real[1]
 
 
-def test_auto_takes_a_gpu_of_all_these() -> None:
-    """One machine with everything on it."""
+def test_auto_selects_a_gpu_among_all_kinds() -> None:
+    """One machine with all of them."""
     devices = present(OCLGRIND, FPGA_EMULATOR, FPGA, POCL, INTEL_CPU, NVIDIA)
     assert choose(devices, "auto").name == NVIDIA[1]
 
 
-def test_auto_takes_the_newest_pocl_of_the_runtimes_of_one_cpu() -> None:
-    """Whichever comes first, and whatever the others are called."""
+def test_auto_selects_the_newest_pocl_among_the_runtimes_of_one_cpu() -> None:
+    """In any order, and whatever the names of the others."""
     cpus = present(INTEL_CPU, POCL, POCL, POCL)
     drivers = ("2026.22.10.0", "3.1+debian", "6.0", "3.0-rc2")
     devices = [each.model_copy(update={"driver": driver}) for each, driver in zip(cpus, drivers, strict=True)]
@@ -50,17 +50,17 @@ def test_auto_takes_the_newest_pocl_of_the_runtimes_of_one_cpu() -> None:
         assert [each.driver for each in in_order(order)] == ["6.0", "3.1+debian", "3.0-rc2", "2026.22.10.0"]
 
 
-@pytest.mark.parametrize("pretender", [OCLGRIND, FPGA_EMULATOR])
-def test_a_simulator_must_be_named(pretender: Named) -> None:
-    """Alone it is not taken either; by its name or number it is."""
-    devices = present(pretender)
-    with pytest.raises(InputError, match=f"takes no simulator or emulator; name one of: 0 = {pretender[1][:5]}"):
+@pytest.mark.parametrize("simulator", [OCLGRIND, FPGA_EMULATOR])
+def test_a_simulator_must_be_selected_explicitly(simulator: Named) -> None:
+    """``auto`` does not select it even if it is the only device; its name or index does."""
+    devices = present(simulator)
+    with pytest.raises(InputError, match=f"selects no simulator or emulator; select one of: 0 = {simulator[1][:5]}"):
         choose(devices, "auto")
-    assert choose(devices, pretender[0].partition("(")[0]) == choose(devices, "0") == devices[0]
+    assert choose(devices, simulator[0].partition("(")[0]) == choose(devices, "0") == devices[0]
 
 
 @pytest.mark.parametrize("text", ["", " "])
-def test_nothing_names_no_device(text: str) -> None:
-    """Though every name contains it."""
+def test_an_empty_name_selects_no_device(text: str) -> None:
+    """Although every name contains the empty string."""
     with pytest.raises(InputError, match="no device given; use 'auto', an index, or a part of one name of: 0 = NVIDIA"):
         choose(present(NVIDIA), text)

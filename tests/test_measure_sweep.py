@@ -1,15 +1,16 @@
 """Sweeps on a device whose clock is exact."""
 # ruff: noqa: D103 - the names of the tests say what they check
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from gpureport.measure.backend import LaunchError, LaunchId
+from gpureport.measure.backends.protocol import LaunchError, LaunchId
 from gpureport.measure.bench import Bench, Point
-from gpureport.measure.limits import Settings
+from gpureport.measure.limits import SweepSettings
 from gpureport.measure.rounds import FEWEST_ROUNDS, Rounds
 from gpureport.measure.sweep import UNGUIDED, Guide, measure_sweep, measure_workload
 from gpureport.observe import observe
@@ -26,7 +27,7 @@ def measure(
     backend: FakeBackend,
     workload: CopyWorkload | None = None,
     sweep: Sweep | None = None,
-    settings: Settings | None = None,
+    settings: SweepSettings | None = None,
     progress: Steps | None = None,
     seed: int = 1,
     guide: Guide = UNGUIDED,
@@ -37,7 +38,7 @@ def measure(
         workload,
         sweep or workload.sweep(*SIZES),
         FEATURES,
-        settings or Settings(LIMITS),
+        settings or SweepSettings(LIMITS),
         np.random.default_rng(seed),
         progress or Steps(),
         guide,
@@ -69,19 +70,19 @@ def test_a_slow_timer_or_launch_makes_samples_longer() -> None:
     assert measure(backend, sweep=CopyWorkload().sweep(11_000)).points[0].dispatches_per_sample == 182
 
 
-def test_batches_are_whole_turns() -> None:
+def test_batches_are_whole_cycles() -> None:
     points = measure(FakeBackend(), CopyWorkload(turns=2), CopyWorkload(turns=2).sweep(70_000)).points
     assert points[0].dispatches_per_sample == 4  # 3 would be enough
 
 
-def test_a_steady_point_stops_after_the_fewest_samples_a_noisy_one_goes_on() -> None:
+def test_a_steady_point_stops_after_the_fewest_samples_and_a_noisy_one_continues() -> None:
     assert {len(p.samples_s) for p in measure(FakeBackend()).points} == {7}
-    quick = Settings(Limits(2**20, 2**19, 256, quick=True))
+    quick = SweepSettings(Limits(2**20, 2**19, 256, quick=True))
     assert {len(p.samples_s) for p in measure(FakeBackend(), settings=quick).points} == {5}
     assert {len(p.samples_s) for p in measure(noisy()).points} == {60}
 
 
-def test_rounds_visit_every_point_in_an_order_of_their_own() -> None:
+def test_each_round_visits_every_point_in_a_new_order() -> None:
     backend = noisy()
     measured = measure(backend)
     visits = [items for items, _ in backend.log]
@@ -110,10 +111,10 @@ def test_drift_does_not_look_like_shape() -> None:
     assert max(points[0].samples_s) / min(points[0].samples_s) > 1.5
 
 
-def test_the_budget_ends_the_sampling_but_every_point_keeps_the_fewest_samples() -> None:
+def test_the_budget_ends_the_sampling_but_every_point_gets_the_fewest_samples() -> None:
     rng = np.random.default_rng(5)
     backend = FakeBackend(seconds=lambda items, _: 1e-7 * items * rng.uniform(1, 2))
-    measured = measure(backend, settings=Settings(LIMITS, budget_s=0.3))
+    measured = measure(backend, settings=SweepSettings(LIMITS, budget_s=0.3))
     assert all(FEWEST_ROUNDS <= len(p.samples_s) < 60 for p in measured.points)
     assert measured.duration_s == backend.clock_s < 0.45
 
@@ -138,11 +139,11 @@ def test_coarse_points_that_take_half_the_budget_are_still_refined() -> None:
 
     once_s = 1e-6 * sum(4 * n if n > 5000 else n for n in sizes[::8])
     backend = FakeBackend(seconds=lambda items, _: 1e-6 * items * (4 if items > 5000 else 1))
-    found = measure(backend, sweep=sweep, settings=Settings(LIMITS, budget_s=2 * once_s))
+    found = measure(backend, sweep=sweep, settings=SweepSettings(LIMITS, budget_s=2 * once_s))
     assert len(found.points) > len(sizes[::8])
 
 
-def test_a_trace_keeps_successive_dispatches_one_by_one() -> None:
+def test_a_trace_records_successive_dispatches_one_by_one() -> None:
     ramp = FakeBackend(seconds=lambda items, now: 1e-9 * items * (1 + (1 if now < 0.002 else 0)))
     sweep = replace(CopyWorkload().sweep(30_000, 60_000), frames=40)
     for point in measure(ramp, sweep=sweep).points:
@@ -164,7 +165,7 @@ def test_every_trace_begins_with_the_clocks_of_a_rested_device() -> None:
     assert backend.clock_s < 2 * 1.0 + 0.02  # a second of rest at most before each, and little else
 
 
-def test_a_trace_begins_from_what_is_to_run_before_it() -> None:
+def test_the_dispatches_before_a_job_run_before_its_trace() -> None:
     class Prepared(CopyWorkload):
         def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
             job = super().job(parameters, rng)
@@ -176,19 +177,19 @@ def test_a_trace_begins_from_what_is_to_run_before_it() -> None:
     assert ran == [61, 30_000, 30_000, 61, *[30_000] * 5]  # built and run once, then traced
 
 
-def test_traces_rest_less_and_keep_fewer_frames_where_time_is_short() -> None:
+def test_traces_rest_less_and_record_fewer_frames_when_time_is_short() -> None:
     sweep = replace(CopyWorkload().sweep(30_000, 60_000), frames=40)
     short = FakeBackend(seconds=lambda items, _: 1e-7 * items)
-    points = measure(short, sweep=sweep, settings=Settings(LIMITS, budget_s=0.2)).points
+    points = measure(short, sweep=sweep, settings=SweepSettings(LIMITS, budget_s=0.2)).points
     assert [len(point.samples_s) for point in points] == [40, 23]
-    assert points[1].skipped == "23 of 40 frames were kept: no time was left for more"
+    assert str(points[1].skipped).startswith("only 23 of 40 frames were recorded")
     assert short.clock_s < 0.41
     none = FakeBackend(seconds=lambda items, _: 1e-5 * items)
-    points = measure(none, sweep=sweep, settings=Settings(LIMITS, budget_s=0.2)).points
+    points = measure(none, sweep=sweep, settings=SweepSettings(LIMITS, budget_s=0.2)).points
     assert [len(point.samples_s) for point in points] == [3, 3]
 
 
-def test_what_was_measured_before_a_refusal_is_kept() -> None:
+def test_samples_before_an_error_are_kept() -> None:
     backend = FakeBackend()
 
     def fails_late(items: int, now: float) -> float:
@@ -203,13 +204,13 @@ def test_what_was_measured_before_a_refusal_is_kept() -> None:
 
 
 def test_every_point_has_a_sample_however_slow_others_are() -> None:
-    """Of fifty work-group sizes the narrow ones are a hundred times slower, as predicted or not: none is left out."""
+    """Half of fifty work-group sizes are a hundred times slower, as predicted or not: none is skipped."""
     sizes = tuple(range(50, 100))
     sweep = Sweep("group", CopyWorkload.axis, tuple({"items": n, "local": n} for n in sizes), "group")
     for factor in (1.0, 100.0):
         backend = FakeBackend(seconds=lambda items, _: 0.05 if items < 75 else 5e-4)
         predicted = {("group", str(n)): factor * backend.seconds(n, 0.0) for n in sizes if factor == 1.0 or n % 2}
-        settings = Settings(LIMITS, budget_s=0.5, longest_point_s=20.0)
+        settings = SweepSettings(LIMITS, budget_s=0.5, longest_point_s=20.0)
         measured = measure(backend, sweep=sweep, settings=settings, guide=Guide(predicted))
         assert [len(p.samples_s) >= 1 for p in measured.points] == [True] * 50
         assert measured.missing_share == 0.0
@@ -224,12 +225,12 @@ def test_the_first_points_of_a_search_are_in_random_order() -> None:
     assert piloted != list(sizes)
 
 
-def test_a_point_that_should_take_too_long_is_late_and_not_run() -> None:
+def test_a_point_that_is_expected_to_take_too_long_is_late_and_not_run() -> None:
     backend = FakeBackend()
-    settings = Settings(LIMITS, longest_point_s=0.1)
+    settings = SweepSettings(LIMITS, longest_point_s=0.1)
     measured = measure(backend, settings=settings, guide=Guide({("size", "60000"): 0.06, ("size", "10000"): 0.04}))
     assert [p.late for p in measured.points] == [False, False, False, True]
-    assert measured.points[3].skipped == "one sample should take about 120 ms: longer than the 0.1 s allowed"
+    assert re.search(r"120 ms.*limit of 0\.1 s", str(measured.points[3].skipped))
     assert measured.missing_share == 0.25
     assert measured.skipped is None
     assert 60_000 not in {items for items, _ in backend.log}
@@ -238,30 +239,30 @@ def test_a_point_that_should_take_too_long_is_late_and_not_run() -> None:
     assert observed.warnings[0] == "Incomplete: 25 % of the points have no samples (60000)."
 
 
-def test_points_that_similar_ones_show_to_be_slow_are_late() -> None:
-    """All take a thousand times longer than predicted: two tell, and the other long ones are not waited for."""
+def test_points_are_late_if_similar_ones_were_slow() -> None:
+    """All take a thousand times longer than predicted: after two of them the others are skipped."""
     sizes = tuple(range(50_000, 60_000, 1000))
     backend = FakeBackend(seconds=lambda items, _: 1e-4 * items)
     guide = Guide({("size", str(size)): 1e-7 * size for size in sizes})
-    settings = Settings(LIMITS, budget_s=0.5, longest_point_s=1.0)
+    settings = SweepSettings(LIMITS, budget_s=0.5, longest_point_s=1.0)
     measured = measure(backend, sweep=CopyWorkload().sweep(*sizes), settings=settings, guide=guide)
     assert [p.late for p in measured.points].count(False) == 2
     assert measured.missing_share == 0.8
 
 
-def test_slow_points_do_not_keep_faster_ones_of_the_same_work_from_running() -> None:
-    """Half of the shapes take a thousand times longer than predicted, and may come first."""
+def test_slow_points_do_not_prevent_faster_ones_of_the_same_work() -> None:
+    """Half of the points take a thousand times longer than predicted, and may come first."""
     sizes = tuple(range(50_000, 50_020))
     backend = FakeBackend(seconds=lambda items, _: 5.0 if items % 2 else 5e-3)
     guide = Guide({("size", str(size)): 5e-3 for size in sizes})
-    settings = Settings(LIMITS, budget_s=0.5, longest_point_s=1.0)
+    settings = SweepSettings(LIMITS, budget_s=0.5, longest_point_s=1.0)
     for seed in range(10):
         measured = measure(backend, sweep=CopyWorkload().sweep(*sizes), settings=settings, guide=guide, seed=seed)
         assert [p.late for p in measured.points if p.point.label in map(str, sizes[::2])] == [False] * 10
 
 
 def test_a_suspended_process_loses_no_points() -> None:
-    """It sleeps for twenty seconds during one dispatch: the budget does not count them."""
+    """It sleeps for twenty seconds during one dispatch: they do not count towards the budget."""
 
     class Suspended(FakeBackend):
         def time(self, untimed: Sequence[LaunchId], timed: Sequence[LaunchId]) -> float:
@@ -271,59 +272,61 @@ def test_a_suspended_process_loses_no_points() -> None:
             return seconds
 
     backend = Suspended(seconds=lambda items, _: 1e-6 * items)
-    measured = measure(backend, settings=Settings(LIMITS, budget_s=12.0))
+    measured = measure(backend, settings=SweepSettings(LIMITS, budget_s=12.0))
     assert [len(p.samples_s) for p in measured.points] == [7] * 4
     assert 14.0 < measured.gap_s < 20.0
     assert measured.duration_s > 20.0
 
 
-def test_the_budget_runs_from_the_begin_of_the_sweep_not_of_the_clock() -> None:
-    """A device whose clock has counted for a while gets as many samples: the noise never ends them early."""
+def test_the_budget_begins_with_the_sweep_not_with_the_clock() -> None:
+    """The number of samples does not depend on the start of the clock; the noise never ends them early."""
 
     def counts(clock_s: float) -> list[int]:
         rng = np.random.default_rng(5)
         backend = FakeBackend(
             seconds=lambda items, _: 1e-6 * items, jitter=lambda: rng.choice([1.0, 1.5]), clock_s=clock_s
         )
-        measured = measure(backend, sweep=CopyWorkload().sweep(10_000, 60_000), settings=Settings(LIMITS, budget_s=2.0))
+        measured = measure(
+            backend, sweep=CopyWorkload().sweep(10_000, 60_000), settings=SweepSettings(LIMITS, budget_s=2.0)
+        )
         return [len(p.samples_s) for p in measured.points]
 
     assert counts(1024.0) == counts(0.0)
     assert 7 < min(counts(0.0)) < 30
 
 
-def test_a_long_dispatch_whose_first_run_built_its_kernel_is_run_again_for_its_cost() -> None:
+def test_a_long_dispatch_runs_again_for_its_cost_if_the_first_run_built_its_kernel() -> None:
     """The kernel takes 10 ms and 2 s to build: a sample is expected to cost 20 ms, one dispatch untimed, one timed."""
     backend = FakeBackend(seconds=lambda _, now: 10e-3 if now else 2.0)
     workload = CopyWorkload()
     point = Point(workload, workload.point({"items": 100}, workload.sweep(100)), 0)
-    rounds = Rounds(backend, Bench(backend, FEATURES, LIMITS), Settings(LIMITS), Steps(), "one")
+    rounds = Rounds(backend, Bench(backend, FEATURES, LIMITS), SweepSettings(LIMITS), Steps(), "one")
     rounds.chosen([point], 1, np.random.default_rng(0))
 
     assert point.cost_s == pytest.approx(20e-3)
     assert point.dispatches == 1
 
 
-@pytest.mark.parametrize(("milliseconds", "looks"), [(4, 3), (6, 1)])
-def test_a_dispatch_of_five_milliseconds_needs_no_second_look(milliseconds: int, looks: int) -> None:
-    """Shorter ones are run twice more to size their samples."""
+@pytest.mark.parametrize(("milliseconds", "runs"), [(4, 3), (6, 1)])
+def test_a_dispatch_of_five_milliseconds_runs_once_to_size_its_samples(milliseconds: int, runs: int) -> None:
+    """Shorter ones run twice more."""
     backend = FakeBackend(seconds=lambda *_: milliseconds * 1e-3)
     workload = CopyWorkload()
     point = Point(workload, workload.point({"items": 100}, workload.sweep(100)), 0)
-    Rounds(backend, Bench(backend, FEATURES, LIMITS), Settings(LIMITS), Steps(), "one").chosen(
+    Rounds(backend, Bench(backend, FEATURES, LIMITS), SweepSettings(LIMITS), Steps(), "one").chosen(
         [point], 1, np.random.default_rng(0)
     )
 
-    assert len(backend.log) == looks
+    assert len(backend.log) == runs
 
 
-def test_points_that_are_measured_once_more_get_half_the_budget_more() -> None:
+def test_points_that_are_measured_again_get_half_the_budget_more() -> None:
     """The first samples take the budget and are all disturbed; half as many replace them."""
     rng = np.random.default_rng(5)
     backend = FakeBackend(seconds=lambda items, _: 1e-6 * items, jitter=lambda: rng.choice([1.0, 1.5]))
     guide = Guide(spans=lambda _: (Span(0.0, 2.0, frozenset({Cause.PROCESSES})),))
     measured = measure(
-        backend, sweep=CopyWorkload().sweep(60_000), settings=Settings(LIMITS, budget_s=2.0), guide=guide
+        backend, sweep=CopyWorkload().sweep(60_000), settings=SweepSettings(LIMITS, budget_s=2.0), guide=guide
     )
     (point,) = measured.points
 
@@ -331,8 +334,8 @@ def test_points_that_are_measured_once_more_get_half_the_budget_more() -> None:
     assert len(point.samples_s) == pytest.approx(point.discarded / 2, abs=2)
 
 
-def test_a_point_that_drifts_is_measured_once_more() -> None:
-    """The clock settles late: what was taken before is not kept."""
+def test_a_point_that_drifts_is_measured_again() -> None:
+    """The clock settles late: the samples before are discarded."""
     rng = np.random.default_rng(3)
     backend = FakeBackend(seconds=lambda items, now: 1e-9 * items * rng.uniform(1, 1.2) * (1.5 if now < 0.01 else 1))
     measured = measure(backend, sweep=CopyWorkload().sweep(50_000))
@@ -378,30 +381,28 @@ def test_points_that_lost_no_sample_are_not_measured_again() -> None:
 
 
 @pytest.mark.parametrize(("budget_s", "settling_s"), [(100.0, 0.5), (2.0, 0.2)])
-def test_clocks_that_do_not_settle_are_waited_for_half_a_second_or_a_tenth_of_the_budget(
-    budget_s: float, settling_s: float
-) -> None:
-    """Each dispatch takes 3 % longer than the one before, at last 3 % of all of them together."""
+def test_settling_takes_at_most_half_a_second_or_a_tenth_of_the_budget(budget_s: float, settling_s: float) -> None:
+    """Each dispatch takes 3 % longer than the one before: the times never settle."""
     times = (1e-3 * 1.03**n for n in range(1000))
     backend = FakeBackend(seconds=lambda *_: next(times))
     workload = CopyWorkload()
     point = Point(workload, workload.point({"items": 100}, workload.sweep(100)), 0)
     point.dispatches = 1
-    rounds = Rounds(backend, Bench(backend, FEATURES, LIMITS), Settings(LIMITS, budget_s=budget_s), Steps(), "one")
+    rounds = Rounds(backend, Bench(backend, FEATURES, LIMITS), SweepSettings(LIMITS, budget_s=budget_s), Steps(), "one")
     rounds.settle([point])
 
     assert settling_s <= backend.clock_s < 1.1 * settling_s
 
 
-def test_single_dispatches_shorter_than_the_timers_tick_are_a_reason() -> None:
-    """One alone is none; a row of them would be a timer that stands still."""
+def test_a_point_is_skipped_if_all_its_dispatches_are_shorter_than_the_timers_tick() -> None:
+    """A few such dispatches are ignored; a batch of them would show a timer that does not advance."""
     times = iter([0.0, 0.0, *[1e-6] * 40])
     sweep = replace(CopyWorkload().sweep(100), isolated=True)
     (point,) = measure(FakeBackend(seconds=lambda *_: next(times)), sweep=sweep).points
     assert point.skipped is None
     assert point.samples_s == pytest.approx([1e-6] * len(point.samples_s))
     measured = measure(FakeBackend(seconds=lambda *_: 0.0), sweep=sweep)
-    assert measured.skipped == "each of its dispatches was shorter than a tick of the device's timer"
+    assert "shorter than a tick" in str(measured.skipped)
     assert not measured.failed
 
 
@@ -416,12 +417,12 @@ def test_isolated_dispatches_are_taken_in_rounds_one_by_one() -> None:
 
 
 def test_points_that_need_too_much_memory_are_skipped() -> None:
-    tight = Settings(Limits(max_bytes=300_000, max_buffer_bytes=2**19, max_work_group=256))
+    tight = SweepSettings(Limits(max_bytes=300_000, max_buffer_bytes=2**19, max_work_group=256))
     skipped = measure(FakeBackend(), settings=tight).points[3].skipped
-    assert skipped == "needs 469 KiB; a run may use 293 KiB"
-    narrow = Settings(Limits(max_bytes=2**20, max_buffer_bytes=200_000, max_work_group=256))
+    assert re.search("469 KiB of memory.* 293 KiB", str(skipped))
+    narrow = SweepSettings(Limits(max_bytes=2**20, max_buffer_bytes=200_000, max_work_group=256))
     skipped = measure(FakeBackend(), settings=narrow).points[3].skipped
-    assert skipped == "needs a buffer of 234 KiB; the largest may have 195 KiB"
+    assert re.search("a buffer of 234 KiB.* 195 KiB", str(skipped))
 
 
 def test_a_failed_allocation_skips_its_point_only() -> None:
@@ -450,35 +451,35 @@ def test_if_nothing_builds_the_sweep_is_skipped() -> None:
     assert all(p.skipped for p in measured.points)
 
 
-def test_points_that_the_device_cannot_show_are_kept_with_the_reason() -> None:
-    sweep = replace(CopyWorkload().sweep(100, 200), absent=(({"items": 300}, "its compiler leaves nothing of it"),))
+def test_points_that_the_device_cannot_measure_are_recorded_with_the_reason() -> None:
+    sweep = replace(CopyWorkload().sweep(100, 200), absent=(({"items": 300}, "its compiler removes all of its work"),))
     backend = FakeBackend()
     measured = measure(backend, sweep=sweep)
     assert [(p.point.label, p.skipped) for p in measured.points] == [
         ("100", None),
         ("200", None),
-        ("300", "its compiler leaves nothing of it"),
+        ("300", "its compiler removes all of its work"),
     ]
     assert measured.points[2].samples_s == ()
     assert 300 not in {items for items, _ in backend.log}
 
 
-def test_a_timer_that_stands_still_is_a_reason() -> None:
+def test_a_sweep_is_skipped_if_the_timer_does_not_advance() -> None:
     measured = measure(FakeBackend(seconds=lambda *_: 0.0))
-    assert measured.skipped == "the device's timer did not advance while the kernels ran"
+    assert "timer did not advance" in str(measured.skipped)
 
 
-def test_a_sweep_without_points_says_so() -> None:
-    assert measure(FakeBackend(), sweep=CopyWorkload().sweep()).skipped == "the sweep has no points here"
+def test_a_sweep_without_points_is_skipped() -> None:
+    assert "no points" in str(measure(FakeBackend(), sweep=CopyWorkload().sweep()).skipped)
 
 
-def test_ping_pong_starts_from_data_and_each_sample_behind_a_warm_up() -> None:
+def test_every_ping_pong_sample_follows_a_warm_up_and_the_first_one_a_whole_cycle() -> None:
     backend = FakeBackend(seconds=lambda *_: 1e-3)
     workload = CopyWorkload(turns=2)
     measured = measure(backend, workload, workload.sweep(61))
     samples = len(measured.points[0].samples_s)
     timed = len(backend.log)
-    # the first run warms up with a whole turn, all others with one dispatch
+    # the first run warms up with a whole cycle, all others with one dispatch
     dispatched = round(backend.clock_s / 1e-3)
     assert dispatched == timed + 2 + (timed - 1)
     assert samples == 7
@@ -501,7 +502,7 @@ def test_progress_ends_within_the_sweep() -> None:
 def test_progress_stops_at_the_end_when_the_budget_is_overrun() -> None:
     steps = Steps()
     slow = FakeBackend(seconds=lambda items, _: 1e-7 * items)
-    measure(slow, settings=Settings(LIMITS, budget_s=0.02), progress=steps)
+    measure(slow, settings=SweepSettings(LIMITS, budget_s=0.02), progress=steps)
     assert slow.clock_s > 2 * 0.02
     assert steps.seen[-1][1] == 1.0
     assert max(done for _, done in steps.seen) == 1.0
@@ -509,7 +510,7 @@ def test_progress_stops_at_the_end_when_the_budget_is_overrun() -> None:
 
 def run_workload(backend: FakeBackend, workload: CopyWorkload) -> list[Measurement]:
     sweeps = (workload.sweep(100, 200), workload.sweep(300))
-    return list(measure_workload(backend, workload, sweeps, FEATURES, Settings(LIMITS), Steps()))
+    return list(measure_workload(backend, workload, sweeps, FEATURES, SweepSettings(LIMITS), Steps()))
 
 
 def test_a_workload_is_verified_once_and_measured_sweep_by_sweep() -> None:
@@ -532,7 +533,7 @@ def test_wrong_results_are_never_timed() -> None:
     assert backend.log == []
 
 
-def test_what_does_not_build_is_skipped_with_its_reason() -> None:
+def test_workloads_that_do_not_build_are_skipped_with_the_reason() -> None:
     measurements = run_workload(FakeBackend(refused_options="-DLOCAL=1"), CopyWorkload())
     assert {m.skipped for m in measurements} == {
         "copy.cl does not build on Fake Device: use of undeclared identifier 'x'"
@@ -540,7 +541,7 @@ def test_what_does_not_build_is_skipped_with_its_reason() -> None:
     assert {m.verification for m in measurements} == {None}
 
 
-def test_what_the_device_lacks_is_said() -> None:
+def test_a_missing_feature_is_the_reason() -> None:
     class Missing(CopyWorkload):
         def missing(self, features: Features) -> str | None:
             return f"{features.vendor} has no sub-groups"
@@ -551,13 +552,13 @@ def test_what_the_device_lacks_is_said() -> None:
 
 
 class Other(CopyWorkload):
-    """Copies, under another name."""
+    """Copies, with another name."""
 
     variant = "other"
 
 
-def test_points_of_several_workloads_take_turns_with_buffers_of_their_own() -> None:
-    backend, settings = FakeBackend(memory_bytes=100_000), Settings(LIMITS)
+def test_points_of_several_workloads_alternate_and_share_no_buffers() -> None:
+    backend, settings = FakeBackend(memory_bytes=100_000), SweepSettings(LIMITS)
     points = [
         Point(workload, workload.point({"items": items}, workload.sweep(items)), seed)
         for seed, (workload, items) in enumerate([(CopyWorkload(), 5000), (Other(), 7000)])
@@ -571,19 +572,19 @@ def test_points_of_several_workloads_take_turns_with_buffers_of_their_own() -> N
     assert [set(order[i : i + 2]) for i in range(0, len(order), 2)] == [{5000, 7000}] * settings.min_rounds
 
 
-def test_what_is_left_of_the_time_is_judged_by_the_workloads_own_points() -> None:
+def test_the_time_left_is_estimated_from_the_workloads_own_points() -> None:
     # One workload takes a second for a unit of work that takes another a nanosecond.
     backend = FakeBackend(seconds=lambda items, _: 1.0 if items == 10 else 1e-9 * items)
     points = [
         Point(workload, workload.point({"items": items}, workload.sweep(items)), 0)
         for workload, items in [(CopyWorkload(), 10), (Other(), 50_000)]
     ]
-    rounds = Rounds(backend, Bench(backend, FEATURES, LIMITS), Settings(LIMITS, budget_s=5.0), Steps(), "both")
+    rounds = Rounds(backend, Bench(backend, FEATURES, LIMITS), SweepSettings(LIMITS, budget_s=5.0), Steps(), "both")
     assert [point.skipped for point in rounds.chosen(points, 1, np.random.default_rng(0))] == [None, None]
 
 
-def rounds_on(backend: FakeBackend, settings: Settings | None = None) -> Rounds:
-    settings = settings or Settings(LIMITS, budget_s=100.0)
+def rounds_on(backend: FakeBackend, settings: SweepSettings | None = None) -> Rounds:
+    settings = settings or SweepSettings(LIMITS, budget_s=100.0)
     return Rounds(backend, Bench(backend, FEATURES, LIMITS), settings, Steps(), "one")
 
 
@@ -606,7 +607,7 @@ class Sleeper(FakeBackend):
 
 @pytest.mark.parametrize(("cost_s", "gap_s"), [(0.0, 19.0), (0.5, 14.0), (1.8, 1.0), (2.0, 0.0)])
 def test_a_sample_may_take_a_second_and_ten_times_its_cost(cost_s: float, gap_s: float) -> None:
-    """What goes beyond is no computing: of twenty seconds asleep the rest is a gap."""
+    """The rest of the twenty seconds asleep is a gap."""
     backend, point = Sleeper(), point_of(100)
     point.cost_s = cost_s
     rounds = rounds_on(backend)
@@ -638,8 +639,8 @@ def test_a_trace_may_take_ten_times_as_long_as_its_frames_should(frames: int, ga
     assert rounds.gap_s == pytest.approx(gap_s, abs=0.5)
 
 
-def test_samples_and_frames_count_from_the_begin_of_the_passes() -> None:
-    """On a device whose clock has counted for a thousand seconds, as well."""
+def test_times_of_samples_and_frames_begin_with_the_passes() -> None:
+    """Also on a device whose clock starts at a thousand seconds."""
     for frames in (0, 5):
         sweep = replace(CopyWorkload().sweep(30_000), frames=frames)
         fresh, old = (measure(FakeBackend(clock_s=clock_s), sweep=sweep).points for clock_s in (0.0, 1024.0))
@@ -651,25 +652,23 @@ def test_samples_and_frames_count_from_the_begin_of_the_passes() -> None:
     ("items", "longest_s", "late"),
     [(3900, 2.1, False), (3900, 1.9, True), (310, 1.9, True), (4100, 1.9, False), (290, 1.9, False)],
 )
-def test_points_of_a_quarter_to_four_times_the_work_show_how_slow_one_is(
-    items: int, longest_s: float, late: bool
-) -> None:
-    """Two took five and ten times as long as predicted: 0.2 s expected are a second, and a sample is two of them."""
+def test_points_of_a_quarter_to_four_times_the_work_are_similar(items: int, longest_s: float, late: bool) -> None:
+    """Two took five and ten times as long as predicted: 0.2 s become 1 s, and a sample is two dispatches."""
     backend = FakeBackend(seconds=lambda n, _: {1000: 0.05, 1200: 0.1}.get(n, 0.2))
-    rounds = rounds_on(backend, Settings(LIMITS, budget_s=100.0, longest_point_s=longest_s))
+    rounds = rounds_on(backend, SweepSettings(LIMITS, budget_s=100.0, longest_point_s=longest_s))
     rounds.chosen([point_of(1000, 0.01), point_of(1200, 0.01)], 1, np.random.default_rng(0))
     (point,) = rounds.chosen([point_of(items, 0.2)], 1, np.random.default_rng(0))
 
     assert point.late == late
 
 
-@pytest.mark.parametrize(("building_s", "looks"), [(0.0, 1), (0.009, 1), (0.011, 3)])
-def test_a_first_run_that_took_three_dispatches_time_is_repeated(building_s: float, looks: int) -> None:
-    """A dispatch takes 10 ms; the first run is one untimed and one timed, and whatever is built."""
+@pytest.mark.parametrize(("building_s", "runs"), [(0.0, 1), (0.009, 1), (0.011, 3)])
+def test_a_first_run_is_repeated_if_it_takes_the_time_of_three_dispatches(building_s: float, runs: int) -> None:
+    """A dispatch takes 10 ms; the first run is one untimed dispatch, one timed dispatch and the build."""
     backend = FakeBackend(seconds=lambda _, now: 10e-3 + (0.0 if now else building_s))
     rounds_on(backend).chosen([point_of(100)], 1, np.random.default_rng(0))
 
-    assert len(backend.log) == looks
+    assert len(backend.log) == runs
 
 
 @pytest.mark.parametrize(("growth", "settles"), [(1.0, True), (1.015, True), (0.985, True), (1.03, False)])
@@ -685,7 +684,7 @@ def test_clocks_have_settled_when_a_time_is_within_two_percent_of_the_last(growt
     assert (len(backend.log) < 6) == settles
 
 
-def test_the_costliest_point_settles_the_clocks() -> None:
+def test_the_most_expensive_point_settles_the_clocks() -> None:
     backend = FakeBackend()
     points = [point_of(items) for items in (100, 300, 200)]
     for point, cost_s in zip(points, (1e-3, 3e-3, 2e-3), strict=True):
@@ -695,11 +694,11 @@ def test_the_costliest_point_settles_the_clocks() -> None:
     assert {items for items, _ in backend.log} == {300}
 
 
-def test_a_search_is_told_to_be_done_by_the_share_of_its_budget() -> None:
-    """After a second of ten it is a tenth done."""
+def test_progress_is_the_used_share_of_the_budget() -> None:
+    """After one second of ten it is 0.1."""
     steps = Steps()
     backend = FakeBackend(seconds=lambda *_: 0.5)
     bench = Bench(backend, FEATURES, LIMITS)
-    Rounds(backend, bench, Settings(LIMITS), steps, "one").chosen([point_of(100)], 1, np.random.default_rng(0))
+    Rounds(backend, bench, SweepSettings(LIMITS), steps, "one").chosen([point_of(100)], 1, np.random.default_rng(0))
 
     assert [done for _, done in steps.seen] == pytest.approx([0.0, backend.clock_s / 10.0])

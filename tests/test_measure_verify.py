@@ -17,7 +17,7 @@ def test_right_results_pass() -> None:
     assert result.message == ""
 
 
-def test_wrong_results_are_told() -> None:
+def test_wrong_results_are_reported() -> None:
     backend = FakeBackend(wrong=True)
     result = verify(backend, CopyWorkload(), FEATURES, np.random.default_rng(0))
     assert not result.passed
@@ -49,7 +49,7 @@ def test_a_tolerance_is_relative(got: float, *, wrong: bool) -> None:
     assert (difference(np.array([1e6, 1e6 * got]), 1e6 * expected, 1e-3) is not None) == wrong
 
 
-def test_small_values_may_have_the_error_of_large_ones() -> None:
+def test_small_values_may_have_the_error_of_large_values() -> None:
     assert difference(np.array([1000.0, 0.5]), np.array([1000.0, 0.0]), 1e-3) is None
     assert difference(np.array([1000.0, 0.8]), np.array([1000.0, 0.0]), 1e-3) is not None
 

@@ -1,4 +1,4 @@
-"""The wheel: everything that is needed is in it, nothing else, and it works without the checkout."""
+"""The wheel contains all required files and no others, and works without the checkout."""
 
 import os
 import subprocess
@@ -33,7 +33,7 @@ def names(wheel: Path) -> set[str]:
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Unpack the wheel into a folder of its own, which is how a wheel of pure Python is installed."""
+    """Unpack the wheel into an empty folder, as a wheel of pure Python is installed."""
     folder = tmp_path_factory.mktemp("site")
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(folder)
@@ -50,21 +50,21 @@ def run_installed(folder: Path, *arguments: str) -> str:
 
 
 def files_below(folder: Path) -> set[str]:
-    """Return the files below a folder, as POSIX paths from it, less what Python leaves behind."""
+    """Return the files in a folder, as relative POSIX paths, without Python's caches."""
     files = (path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
     return {path.relative_to(folder).as_posix() for path in files}
 
 
 @pytest.mark.parametrize("folder", DATA)
 def test_every_data_file_is_in_the_wheel(names: set[str], folder: str) -> None:
-    """Devices, kernels and templates lie inside the package."""
+    """Devices, kernels and templates are in the package."""
     files = files_below(ROOT / folder)
     assert files
     assert {f"gpureport/{folder}/{name}" for name in files} <= names
 
 
 def test_every_module_is_in_the_wheel(names: set[str]) -> None:
-    """So are the modules, the marker of types and the schema of the report."""
+    """Modules, the marker of types and the schema of the report are in the package."""
     files = files_below(ROOT / "analysis" / "gpureport")
     assert "py.typed" in files
     assert {f"gpureport/{name}" for name in files} <= names
@@ -78,7 +78,7 @@ def test_nothing_else_is_in_the_wheel(names: set[str]) -> None:
 
 
 def test_licences_are_in_the_wheel(names: set[str]) -> None:
-    """The licence of the code and those of the fonts travel with them."""
+    """The licence of the code and those of the fonts are included."""
     licences = {Path(name).name for name in names if ".dist-info/licenses/" in name}
     fonts = {path.name for path in (ROOT / "templates" / "fonts").glob("LICENSE*")}
     assert licences == {"LICENSE"} | fonts

@@ -12,7 +12,7 @@ from gpureport.cli import main
 from gpureport.compare.excerpt import read_excerpt
 from gpureport.data import data_dir
 from gpureport.errors import InputError
-from gpureport.measure.describe import describe
+from gpureport.measure.backends.describe import describe
 from gpureport.records.report import load_report
 from gpureport.results import published
 from gpureport.spec import plausibility

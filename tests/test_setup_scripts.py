@@ -20,8 +20,8 @@ from typing import Any
 
 import pytest
 
+from gpureport.measure.backends.runtimes import Runtime, RuntimeDevice
 from gpureport.measure.presence import Presence
-from gpureport.measure.runtimes import Candidate, Runtime
 from gpureport.measure.selection import named
 from tests.fake_backend import PRESENT
 
@@ -499,11 +499,11 @@ def test_a_real_runtime_runs_a_kernel() -> None:
 POCL = Runtime("/pocl.so")
 
 
-def present(index: int, name: str, kind: str, platform: str = "Portable Computing Language") -> Candidate:
+def present(index: int, name: str, kind: str, platform: str = "Portable Computing Language") -> RuntimeDevice:
     """Return a device; the larger the index, the worse."""
     version = "OpenCL 3.0 PoCL 3.0-rc2  Linux" if "Portable" in platform else platform
     what = {"index": index, "name": name, "kind": kind, "platform": platform, "platform_version": version}
-    return Candidate(PRESENT.model_copy(update={**what, "compute_units": 8 - index}), POCL, 0)
+    return RuntimeDevice(PRESENT.model_copy(update={**what, "compute_units": 8 - index}), POCL, 0)
 
 
 GPU, ZEN = present(0, "B300", "gpu", "NVIDIA CUDA"), present(1, "Zen 5", "cpu")
@@ -527,7 +527,7 @@ OTHER, SIMULATOR = present(2, "EPYC", "cpu", "Intel(R) OpenCL"), present(3, "Ocl
 )
 def test_answer_of_the_check(
     monkeypatch: pytest.MonkeyPatch,
-    devices: tuple[Candidate, ...],
+    devices: tuple[RuntimeDevice, ...],
     failures: tuple[str, ...],
     problems: dict[str, str],
     expected: tuple[bool, str],
@@ -535,7 +535,7 @@ def test_answer_of_the_check(
     """The first processor that runs kernels, or why none does; GPUs are not asked."""
     check = runpy.run_path(str(ROOT / "scripts" / "cpu_runtime.py"))["answer"]
 
-    def asked(candidates: list[Candidate]) -> tuple[str | None, ...]:
+    def asked(candidates: list[RuntimeDevice]) -> tuple[str | None, ...]:
         assert all(each.device.kind == "cpu" for each in candidates)
         return tuple(problems.get(each.device.name) for each in candidates)
 

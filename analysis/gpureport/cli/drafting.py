@@ -92,13 +92,13 @@ def _present(text: str) -> "Measurer":
 
 def _measured(draft: Draft, measurer: "Measurer", database: Database, seed: int) -> Draft:
     """Measure primitives on the device, and put what they show into the draft."""
-    from gpureport.measure.limits import Settings, run_limits
+    from gpureport.measure.limits import SweepSettings, run_limits
     from gpureport.measure.machine import free_memory_bytes
     from gpureport.run.drafting import SWEEP_S, get_to_know
 
     present = measurer.device
     limits = run_limits(present, free_memory_bytes(present), quick=False)
-    settings = Settings(limits, budget_s=SWEEP_S[present.kind], seed=seed)
+    settings = SweepSettings(limits, budget_s=SWEEP_S[present.kind], seed=seed)
     note(f"Measuring {present.name}, a minute or so; --no-measure leaves that out.")
     with ProgressBar("measuring", lines=True) as bar:
         found = get_to_know(measurer, new_entry.drafted_device(draft, database), settings, bar)

@@ -18,7 +18,7 @@ from gpureport.cli.summary import print_findings, print_unexpected
 from gpureport.cli.timing import print_timings
 from gpureport.errors import GpuReportError, InputError
 from gpureport.files import is_stream, remove_files
-from gpureport.measure.limits import LONGEST_POINT_S, QUICK_LONGEST_POINT_S, Settings, run_limits
+from gpureport.measure.limits import LONGEST_POINT_S, QUICK_LONGEST_POINT_S, SweepSettings, run_limits
 from gpureport.measure.machine import free_memory_bytes
 from gpureport.measure.measurer import Measurer
 from gpureport.records import report as document
@@ -197,7 +197,7 @@ def _planned(request: Request, earlier: _Earlier | None) -> Iterator[tuple[Plan,
         plan = Plan(
             match=match,
             workloads=workloads,
-            settings=Settings(limits, seed=request.seed, longest_point_s=longest_s),
+            settings=SweepSettings(limits, seed=request.seed, longest_point_s=longest_s),
             asked=document.Settings(
                 quick=request.quick,
                 seed=request.seed,

@@ -1,10 +1,11 @@
-"""One point of a sweep on one device: made ready, run, and its samples kept."""
+"""One point of a sweep on one device: prepare it, run it, keep its samples."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 
 from gpureport.errors import DeviceError
-from gpureport.measure.backend import AllocationError, Backend, BufferId, LaunchId, ProgramId
+from gpureport.measure.backends.protocol import AllocationError, Backend, BufferId, LaunchId, ProgramId
 from gpureport.measure.compiling import program_options
 from gpureport.measure.draws import Draws
 from gpureport.measure.pool import BufferPool
@@ -18,19 +19,19 @@ class Point:
     """A point while it is being measured.
 
     Attributes:
-        workload: of which it is a point.
-        key: what it is.
-        seed: of its random data, which are made again whenever a buffer must be filled; points of one seed share them.
+        workload: workload of the point.
+        key: identity of the point.
+        seed: of its random data, which are drawn again whenever a buffer is initialised; equal seeds share the data.
         job: without the contents of its buffers, which may be large; ``None`` before its first run.
-        dispatches: of one sample.
+        dispatches: dispatches per sample.
         cost_s: wall time of taking one sample.
-        expected_s: time of one dispatch as predicted; ``None``: not known.
-        alone: whether each dispatch is timed by itself, on an idle device.
-        drifted: number of samples that were discarded, since its times rose or fell.
-        failed: whether a kernel of it did not build or could not be launched.
-        discarded: number of samples that were, since other load disturbed the device.
-        late: whether it is skipped because a sample takes too long.
-        s_per_work: first estimate of the time of a unit of work, seconds; ``None`` before its pilot run.
+        expected_s: predicted time of one dispatch; ``None``: not known.
+        isolated: whether each dispatch is timed as an isolated dispatch, on an idle device.
+        discarded: number of samples discarded because other load disturbed the device.
+        drifted: number of samples discarded because the point's times rose or fell.
+        failed: whether one of its kernels did not build or could not be launched.
+        late: whether it is skipped because a sample would take too long.
+        s_per_work: first estimate of the seconds per unit of work; ``None`` before its pilot run.
     """
 
     workload: Workload
@@ -50,13 +51,13 @@ class Point:
     taken_at_s: list[float] = field(default_factory=list)
     skipped: str | None = None
 
-    def refuse(self, error: DeviceError) -> None:
-        """Skip the point, since the device refuses it."""
+    def skip(self, error: DeviceError) -> None:
+        """Skip the point because of a device error."""
         self.skipped = str(error)
         self.failed = not isinstance(error, AllocationError)
 
     def record(self) -> MeasuredPoint:
-        """Return what a report keeps."""
+        """Return the point as a report stores it."""
         return MeasuredPoint(
             point=self.key,
             samples_s=tuple(self.samples_s),
@@ -71,99 +72,95 @@ class Point:
 
 
 @dataclass
-class _Ready:
+class _Prepared:
     buffers: dict[str, BufferId]
     before: tuple[LaunchId, ...]
-    turn: tuple[LaunchId, ...]
-    filled: bool = False
+    cycle: tuple[LaunchId, ...]
+    has_run: bool = False
+
+    def batch(self, dispatches: int) -> list[LaunchId]:
+        return [self.cycle[i % len(self.cycle)] for i in range(dispatches)]
 
 
 class Bench:
-    """Runs points; buffers and launches are kept from one visit to the next, while there is room."""
+    """Runs points; buffers and launches stay allocated between the samples of a point while memory allows."""
 
     def __init__(self, backend: Backend, features: Features, limits: Limits) -> None:
         self._backend = backend
         self._features = features
         self._pool = BufferPool(backend, limits)
-        self._ready: dict[int, _Ready] = {}
-        self._draws = _ByTheirSeed()
+        self._prepared: dict[int, _Prepared] = {}
+        self._draws = _DrawsBySeed()
 
     def run(self, point: Point, dispatches: int) -> float:
-        """Return the device time, in seconds, of a row of dispatches, divided by their number.
+        """Return the device seconds of a batch of back-to-back dispatches, divided by their number.
 
-        The last dispatch of a turn runs before, untimed, so that caches hold what the first of the row would find in
-        the midst of turns; the first time a whole turn, so that it reads data and not what was in new buffers.
+        The last dispatch of the cycle runs first, untimed, so that the first timed one finds the caches in the same
+        state as all others. In the first batch the whole cycle runs untimed, so that every buffer has been written.
 
         Raises:
-            DeviceError: it does not build, has no room, or cannot be launched.
+            DeviceError: a kernel does not build, memory is exhausted, or a launch fails.
         """
-        ready = self._prepare(point)
-        warming = ready.turn[-1:] if ready.filled else ready.turn
-        row = [ready.turn[i % len(ready.turn)] for i in range(dispatches)]
-        seconds = self._backend.time((*ready.before, *warming), row)
-        ready.filled = True
+        prepared = self._prepare(point)
+        warm_up = prepared.cycle[-1:] if prepared.has_run else prepared.cycle
+        seconds = self._backend.time((*prepared.before, *warm_up), prepared.batch(dispatches))
+        prepared.has_run = True
         return seconds / dispatches
 
     def trace(self, point: Point, dispatches: int) -> list[tuple[float, float]]:
-        """Return when each of a row of dispatches began, and how long it took: device seconds from the first on.
+        """Return start and duration of each of several successive dispatches, in device seconds after the first start.
 
-        What is to run before a sample runs before the row; within it, each dispatch finds what the one before left.
+        The job's ``before`` runs once, before all of them; each dispatch finds the state that the one before left.
 
         Raises:
             DeviceError: as for :meth:`run`.
         """
-        ready = self._prepare(point)
-        row = [ready.turn[i % len(ready.turn)] for i in range(dispatches)]
-        if ready.before:
-            self._backend.run(ready.before)
-        return self._backend.trace(row)
+        prepared = self._prepare(point)
+        if prepared.before:
+            self._backend.run(prepared.before)
+        return self._backend.trace(prepared.batch(dispatches))
 
-    def turn(self, point: Point) -> int:
-        """Return how many dispatches take turns."""
-        return len(self._prepare(point).turn)
+    def cycle_length(self, point: Point) -> int:
+        """Return the number of dispatches in the point's cycle (2 for ping-pong)."""
+        return len(self._prepare(point).cycle)
 
     def compilations(self, point: Point) -> list[Compilation]:
-        """Return what the compiler made of the kernels that the point times.
+        """Return the compiler's facts about the kernels that the point times.
 
         Raises:
-            DeviceError: the point cannot be made ready.
+            DeviceError: the point cannot be prepared.
         """
-        return [self._backend.compilation(launch) for launch in self._prepare(point).turn]
+        return [self._backend.compilation(launch) for launch in self._prepare(point).cycle]
 
-    def _prepare(self, point: Point) -> _Ready:
+    def _prepare(self, point: Point) -> _Prepared:
         @cache
-        def full() -> Job:
+        def with_contents() -> Job:
             return point.workload.job(point.key.parameters, self._draws[point.seed].generator())
 
-        job = point.job = point.job or _emptied(full())
+        job = point.job = point.job or _without_contents(with_contents())
         options = program_options(point.workload, point.key.parameters, self._features)
         program = self._backend.build(point.workload.source, options)
         owner = f"{point.workload.name}: "  # workloads share no buffers
         sizes = {owner + name: buffer.nbytes for name, buffer in job.buffers.items()}
-        held = self._pool.acquire(sizes, lambda name: full().buffers[name.removeprefix(owner)].contents)
-        buffers = {name.removeprefix(owner): identity for name, identity in held.items()}
-        ready = self._ready.get(id(point))
-        if ready is None or ready.buffers != buffers:
-            ready = self._ready[id(point)] = self._set_up(program, job, buffers)
-        return ready
+        pooled = self._pool.acquire(sizes, lambda name: with_contents().buffers[name.removeprefix(owner)].contents)
+        buffers = {name.removeprefix(owner): identity for name, identity in pooled.items()}
+        prepared = self._prepared.get(id(point))
+        if prepared is None or prepared.buffers != buffers:
+            before, cycle = (self._launches(program, each, buffers) for each in (job.before, job.dispatches))
+            prepared = self._prepared[id(point)] = _Prepared(buffers, before, cycle)
+        return prepared
 
-    def _set_up(self, program: ProgramId, job: Job, buffers: dict[str, BufferId]) -> _Ready:
-        def launches(dispatches: tuple[Dispatch, ...]) -> tuple[LaunchId, ...]:
-            return tuple(self._backend.prepare(program, dispatch, buffers) for dispatch in dispatches)
-
-        return _Ready(
-            buffers=buffers,
-            before=launches(job.before),
-            turn=launches(job.dispatches),
-        )
+    def _launches(
+        self, program: ProgramId, dispatches: Sequence[Dispatch], buffers: dict[str, BufferId]
+    ) -> tuple[LaunchId, ...]:
+        return tuple(self._backend.prepare(program, dispatch, buffers) for dispatch in dispatches)
 
 
-class _ByTheirSeed(dict[int, Draws]):
+class _DrawsBySeed(dict[int, Draws]):
     def __missing__(self, seed: int) -> Draws:
         self[seed] = Draws(seed)
         return self[seed]
 
 
-def _emptied(job: Job) -> Job:
-    empty = {name: Buffer(buffer.nbytes) for name, buffer in job.buffers.items()}
-    return replace(job, buffers=empty)
+def _without_contents(job: Job) -> Job:
+    return replace(job, buffers={name: Buffer(buffer.nbytes) for name, buffer in job.buffers.items()})

@@ -1,13 +1,14 @@
-"""A process of its own for whatever a driver does: should it hang or crash, only this process ends.
+"""A separate process for all calls of a driver: if the driver hangs or crashes, only this process ends.
 
-The other end is :mod:`~.driver_process`. Requests are names with arguments; messages that come back are tuples, of
-which the first element says what they are: see :data:`Message`.
+The other end is :mod:`~.driver_process`. A request is the name of a method with its arguments; the replies are
+:data:`Message` tuples.
 """
 
 import os
 import select
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import time
@@ -19,17 +20,17 @@ from threading import Thread
 
 from gpureport.errors import DeviceError, GpuReportError
 from gpureport.files import scratch_folder
-from gpureport.measure.runtimes import Runtime
+from gpureport.measure.backends.runtimes import Runtime
 from gpureport.memory import limit_remark
 
 Message = tuple[str, object]
-"""``progress`` with a label and a share, ``item`` with one of several results, ``answer`` with the last one, or
-``refusal`` with an error: after the last two the process waits for the next request."""
+"""``progress`` with a label and a share, ``item`` with one of several results, ``answer`` with the last result, or
+``refusal`` with an error. After the last two the process waits for the next request."""
 
 _LONGEST_REASON = 300
 _POLL_S = 0.2
-_LEAST_WAIT_S = 1.0  # of one that may have been suspended since it was asked
-_KEPT_BYTES = 65536
+_LEAST_WAIT_S = 1.0  # for a process that may have been suspended since the request
+_OUTPUT_BYTES = 65536
 _END_S = 1.0
 
 
@@ -37,7 +38,7 @@ class EndedError(DeviceError):
     """The process ended, or was ended, before it answered.
 
     Attributes:
-        hung: whether it was ended, because it sent nothing for too long.
+        hung: whether it was ended because it sent nothing for too long.
     """
 
     def __init__(self, message: str, *, hung: bool) -> None:
@@ -49,7 +50,7 @@ class Child:
     """The process of one runtime."""
 
     def __init__(self, runtime: Runtime) -> None:
-        """Start it; it loads no other runtime. Its temporary files are in a folder that ends with it.
+        """Start the process, which loads no other runtime. Its folder of temporary files is removed when it ends.
 
         Raises:
             DeviceError: the system starts no process.
@@ -85,11 +86,11 @@ class Child:
 
     @property
     def ended(self) -> bool:
-        """Whether it was found to have ended."""
+        """Whether the process is known to have ended."""
         return self._connection.closed
 
     def send(self, name: str, *arguments: object) -> None:
-        """Ask for something; whether the process is still there and reads it, :meth:`receive` finds out."""
+        """Send a request. If the process has ended or does not read it, :meth:`receive` raises the error."""
         self._since_s = time.monotonic()
         request = ForkingPickler.dumps((name, arguments))
         self._sending = Thread(target=self._deliver, args=(request,), daemon=True)  # it may wait for the process
@@ -99,12 +100,12 @@ class Child:
         with suppress(OSError):
             self._connection.send_bytes(request)
 
-    def answer(self, limit_s: float, hear: Callable[[Message], None] | None = None) -> object:
-        """Return the answer to what was asked for first; *hear* is told of all messages before it.
+    def answer(self, limit_s: float, on_message: Callable[[Message], None] | None = None) -> object:
+        """Return the answer to the oldest open request; *on_message* receives all messages before it.
 
         Raises:
             EndedError: the process ended, or sent nothing for *limit_s* seconds.
-            DeviceError: it was refused.
+            DeviceError: the request was refused.
         """
         while True:
             kind, value = message = self.receive(limit_s)
@@ -112,8 +113,8 @@ class Child:
                 return value
             if isinstance(value, GpuReportError):
                 raise value
-            if hear is not None:
-                hear(message)
+            if on_message is not None:
+                on_message(message)
 
     def receive(self, limit_s: float) -> Message:
         """Return the next message.
@@ -121,21 +122,23 @@ class Child:
         Time in which this process was suspended while it waited does not count.
 
         Raises:
-            EndedError: the process ended, or has been ended, since it sent nothing for *limit_s* seconds after it was
-                asked, or after its last message.
+            EndedError: the process ended, or was ended because it sent nothing for *limit_s* seconds: after the
+                request, after its last message or within a message.
         """
         if self.ended:
-            raise EndedError("its driver has ended", hung=False)
+            raise EndedError("its driver process has ended", hung=False)
         left_s = max(limit_s - (time.monotonic() - self._since_s), min(_LEAST_WAIT_S, limit_s))
         while not self._connection.poll():
             if left_s <= 0:
-                self.end()
-                raise EndedError(f"its driver did not answer within {limit_s:g} s", hung=True)
+                raise self._hung(limit_s)
             began = time.monotonic()
             self._wait(min(left_s, _POLL_S))  # short, so that an interrupt ends it
             left_s -= min(time.monotonic() - began, 2 * _POLL_S)
+        self._limit_reading(max(limit_s, _LEAST_WAIT_S))
         try:
             message: Message = self._connection.recv()
+        except BlockingIOError:
+            raise self._hung(limit_s) from None
         except Exception as error:  # half a message may be any kind of error
             raise EndedError(self._ending(), hung=False) from error
         except BaseException:  # interrupted within a message: the rest would be taken for the next
@@ -144,6 +147,15 @@ class Child:
         self._since_s = time.monotonic()
         return message
 
+    def _hung(self, limit_s: float) -> EndedError:
+        self.end()
+        return EndedError(f"its driver did not answer within {limit_s:g} s", hung=True)
+
+    def _limit_reading(self, seconds: float) -> None:
+        """Let a read fail with BlockingIOError if nothing arrives for *seconds*, e.g. the rest of a message."""
+        whole, part = divmod(seconds, 1.0)
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("@ll", int(whole), int(1e6 * part)))
+
     def arrived(self) -> Iterator[Message]:
         """Yield the messages that have arrived, without waiting for more."""
         with suppress(EndedError):
@@ -151,22 +163,22 @@ class Child:
                 yield self.receive(0.0)
 
     def _wait(self, seconds: float) -> None:
-        """Wait for a message or output; keep the last of the output."""
+        """Wait for a message or output; keep the end of the output."""
         messages, output = self._connection.fileno(), self._output.fileno()
         ready, _, _ = select.select([messages, output], [], [], seconds)
         if output in ready and not self._read_output():
             select.select([messages], [], [], seconds)  # a closed pipe is always ready
 
     def _read_output(self) -> bool:
-        """Read what was printed; ``False`` at its end."""
+        """Read the output so far; ``False`` at its end."""
         with suppress(BlockingIOError):
-            while part := os.read(self._output.fileno(), _KEPT_BYTES):
-                self._printed = (self._printed + part)[-_KEPT_BYTES:]
+            while part := os.read(self._output.fileno(), _OUTPUT_BYTES):
+                self._printed = (self._printed + part)[-_OUTPUT_BYTES:]
             return False
         return True
 
     def _ending(self) -> str:
-        """Say how the process ended, and the last line that it printed."""
+        """Return how the process ended, with the last line of its output."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(_END_S)
         self._read_output()
@@ -176,7 +188,7 @@ class Child:
         return f"its driver {_how(code)}" + (f": {last[:_LONGEST_REASON]}" if last else "") + limit_remark()
 
     def end(self) -> None:
-        """End the process, and those that it started; what even the system cannot end is left alone."""
+        """End the process and those that it started; a process that cannot be killed is left behind."""
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         with suppress(subprocess.TimeoutExpired):

@@ -1,22 +1,22 @@
-"""What the compiler makes of a sweep's kernels, before any of them is timed."""
+"""The compiler's facts about a sweep's kernels, before any of them is timed."""
 
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from gpureport.errors import DeviceError
-from gpureport.measure.backend import Backend
+from gpureport.measure.backends.protocol import Backend
 from gpureport.records.measurement import Compilation
 from gpureport.workloads.model import Buffer, Features, Parameters, Sweep, Workload
 
 
 def program_options(workload: Workload, parameters: Parameters, features: Features) -> str:
-    """Return all build options of a point: its own, then those that the device calls for."""
+    """Return all build options of a point: its own, then those that the device requires."""
     return f"{workload.build_options(parameters)} {workload.options(features)}".strip()
 
 
 def programs(workload: Workload, sweeps: Sequence[Sweep], features: Features) -> Iterator[tuple[str, str]]:
-    """Yield source and options of every program that checking and measuring a workload may build."""
+    """Yield source and options of every program that verifying and measuring a workload may build."""
     if workload.missing(features):
         return
     points = (parameters for sweep in sweeps for parameters in sweep.points)
@@ -27,11 +27,10 @@ def programs(workload: Workload, sweeps: Sequence[Sweep], features: Features) ->
 def compile_sweep(
     backend: Backend, workload: Workload, sweep: Sweep, features: Features
 ) -> tuple[Compilation | None, ...]:
-    """Build what the sweep needs and return, for each of its points, the facts of the point's first kernel.
+    """Build the sweep's programs and return, for each point, the compiler's facts about the point's first kernel.
 
-    Registers do not depend on sizes, so each set of build options is asked about once, at its smallest point. Builds
-    are kept: measuring does not build again. ``None`` where the compiler or the device refused; measuring will say
-    why.
+    Registers do not depend on sizes, so each set of build options is compiled once, at its smallest point. Builds are
+    cached: measuring does not build again. ``None`` if the compiler or the device refused; measuring reports why.
     """
     options = [program_options(workload, parameters, features) for parameters in sweep.points]
     smallest: dict[str, Parameters] = {}

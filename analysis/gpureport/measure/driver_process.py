@@ -1,4 +1,4 @@
-"""The process that loads one OpenCL runtime and does what its :class:`~.child.Child` asks for.
+"""The process that loads one OpenCL runtime and executes the requests of its :class:`~.child.Child`.
 
 ``python -m gpureport.measure.driver_process FD``, where FD is the socket to the process that started this one.
 """
@@ -16,10 +16,10 @@ from multiprocessing.connection import Connection
 import numpy as np
 
 from gpureport.errors import DeviceError, GpuReportError
-from gpureport.measure.backend import Backend
-from gpureport.measure.measurer import Aftermath, LocalMeasurer, Order
-from gpureport.measure.opencl import OpenCLBackend, list_devices
-from gpureport.measure.runtimes import Candidate, Runtime
+from gpureport.measure.backends.opencl import OpenCLBackend, list_devices
+from gpureport.measure.backends.protocol import Backend
+from gpureport.measure.backends.runtimes import Runtime, RuntimeDevice
+from gpureport.measure.measurer import Aftermath, LocalMeasurer, Task
 from gpureport.memory import limit_remark
 from gpureport.records.measurement import Compilation
 from gpureport.spec.models import PresentDevice
@@ -29,19 +29,18 @@ _SOURCE = "common/check.cl"
 _GROUP = 8
 _END_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux
 _ITEMS = 16 * _GROUP
-_QUIET_S = 0.1  # between two messages that tell of the same sweep
+_QUIET_S = 0.1  # between two progress messages with the same label
 
 
 class DriverProcess:
-    """Answers requests; each method is one."""
+    """Executes requests: each public method but :meth:`serve` is one."""
 
     def __init__(self, connection: Connection) -> None:
-        """Wait for no request yet."""
         self._connection = connection
         self._measurer: LocalMeasurer | None = None
 
     def serve(self) -> None:
-        """Answer until the other end is closed."""
+        """Answer requests until the other end closes the connection."""
         with contextlib.suppress(EOFError, ConnectionError):
             while True:
                 name, arguments = self._connection.recv()
@@ -54,14 +53,14 @@ class DriverProcess:
         """Return the devices of the runtime.
 
         Raises:
-            DeviceError: it has none; says why.
+            DeviceError: it has none; the message gives the reason.
         """
         try:
             return list_devices()
         except GpuReportError as error:
-            raise DeviceError((_unloadable() or str(error)) + limit_remark()) from error
+            raise DeviceError((_loading_error() or str(error)) + limit_remark()) from error
 
-    def open(self, candidate: Candidate, began_s: float) -> None:
+    def open(self, candidate: RuntimeDevice, began_s: float) -> None:
         """Open a device, and run a kernel on it; the run began at *began_s* of the monotonic clock.
 
         Raises:
@@ -84,42 +83,42 @@ class DriverProcess:
         return self._measurer
 
     def build_ahead(self, requests: Iterable[tuple[str, str]]) -> None:
-        """Begin to build."""
+        """Start builds."""
         self._opened.build_ahead(requests)
 
     def compiled(self, workload: Workload, sweeps: Sequence[Sweep]) -> dict[str, tuple[Compilation | None, ...]]:
-        """Return what the compiler makes of sweeps; a message for each says that this goes on."""
+        """Return the compiler's facts about sweeps; send a progress message for each sweep."""
         found: dict[str, tuple[Compilation | None, ...]] = {}
         for sweep in sweeps:
             self._connection.send(("progress", (f"{workload.name}: building kernels", 0.0)))
             found |= self._opened.compiled(workload, [sweep])
         return found
 
-    def measure(self, order: Order) -> Aftermath:
-        """Send the measurement of each sweep as it ends; return what is known afterwards."""
-        for measurement in self._opened.measure(order, _Messages(self._connection)):
+    def measure(self, task: Task) -> Aftermath:
+        """Send the measurement of each sweep when it ends; return the state afterwards."""
+        for measurement in self._opened.measure(task, _Messages(self._connection)):
             self._connection.send(("item", measurement))
         return self._opened.aftermath()
 
 
 class _Messages:
-    """Progress as messages, few of a kind."""
+    """Sends progress as messages, at a limited rate."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._last: tuple[str, float] = "", 0.0
 
     def advance(self, label: str, done: float) -> None:
-        """Send what was just done, unless it was said a moment ago."""
-        said, at_s = self._last
+        """Send the progress, unless a message with the same label was sent less than 0.1 s ago."""
+        last_label, at_s = self._last
         now_s = time.monotonic()
-        if label != said or now_s - at_s >= _QUIET_S:
+        if label != last_label or now_s - at_s >= _QUIET_S:
             self._last = label, now_s
             self._connection.send(("progress", (label, done)))
 
 
-def _unloadable() -> str | None:
-    """Say why the system cannot load the library of the runtime; ``None`` if it can."""
+def _loading_error() -> str | None:
+    """Return why the system cannot load the library of the runtime; ``None`` if it can."""
     try:
         ctypes.CDLL(Runtime(os.environ.get("OCL_ICD_FILENAMES", "")).library)
     except OSError as error:
@@ -128,28 +127,28 @@ def _unloadable() -> str | None:
 
 
 def kernel_problem(backend: Backend) -> str | None:
-    """Say what is wrong with the results of a kernel that exchanges values within work-groups; ``None``: nothing.
+    """Check the results of a kernel that exchanges values within work-groups; ``None``: they are correct.
 
     Raises:
         DeviceError: the kernel does not build, or cannot be launched.
     """
-    given = np.random.default_rng(0).integers(2**31, size=_ITEMS, dtype=np.uint32)
-    expected = given.reshape(-1, _GROUP)[:, ::-1].ravel() + np.uint32(1)
+    data = np.random.default_rng(0).integers(2**31, size=_ITEMS, dtype=np.uint32)
+    expected = data.reshape(-1, _GROUP)[:, ::-1].ravel() + np.uint32(1)
     program = backend.build(_SOURCE, f"-DGROUP={_GROUP}")
     buffers = {
-        "from": backend.allocate(Buffer(given.nbytes, given)),
-        "to": backend.allocate(Buffer(given.nbytes)),
+        "from": backend.allocate(Buffer(data.nbytes, data)),
+        "to": backend.allocate(Buffer(data.nbytes)),
     }
     backend.run([backend.prepare(program, Dispatch("check", (_ITEMS,), (_GROUP,), ("from", "to")), buffers)])
-    found = backend.read(buffers["to"], given.nbytes).view(np.uint32)
+    found = backend.read(buffers["to"], data.nbytes).view(np.uint32)
     backend.clear()
     return None if np.array_equal(found, expected) else "a kernel gave wrong results"
 
 
 def main() -> None:
-    """Serve the socket that the argument names; whatever drivers print goes to the parent's pipe."""
+    """Serve the socket in the argument; the output of drivers goes to the parent's pipe."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    # Should the process that started this one no longer be there to end it:
+    # If the parent ends without ending this process, the kernel kills it.
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(_END_WITH_PARENT, signal.SIGKILL)
     descriptor = int(sys.argv[1])

@@ -1,4 +1,4 @@
-"""How far a run may go, and what the live device offers, as plain data. Pure."""
+"""Limits of time and memory of a run, and the features of the device. Pure."""
 
 from dataclasses import dataclass
 
@@ -9,22 +9,21 @@ from gpureport.workloads.model import Features, Limits
 _SHARE_OF_MEMORY = {"cpu": 0.4, "gpu": 0.6, "accelerator": 0.6}
 _LEAST_BYTES = 64 * 2**20
 
-
 LONGEST_POINT_S = 5.0
-"""What a sample may take, seconds."""
+"""Longest permitted sample, seconds."""
 QUICK_LONGEST_POINT_S = 2.0
 
 
 @dataclass(frozen=True)
-class Settings:
-    """What bounds the measuring of one sweep.
+class SweepSettings:
+    """Limits for measuring one sweep.
 
     Attributes:
         limits: memory, and whether the run is quick.
-        budget_s: time that a sweep should take, seconds: building its kernels, filling its buffers, running. It takes
-            longer where every point could not be sampled otherwise.
+        budget_s: time budget of a sweep, seconds, for building kernels, initialising buffers and running. A sweep takes
+            longer if otherwise not every point would get a sample.
         seed: of all random data and orders.
-        longest_point_s: a point of which one sample should take longer is left out.
+        longest_point_s: a point is skipped if one of its samples is expected to take longer.
     """
 
     limits: Limits
@@ -34,48 +33,46 @@ class Settings:
 
     @property
     def min_rounds(self) -> int:
-        """Samples of a point before its interval may end its sampling."""
+        """Least number of samples of a point; then sampling ends when its confidence interval is narrow."""
         return 5 if self.limits.quick else 7
 
     @property
     def max_rounds(self) -> int:
-        """Most samples of a point."""
+        """Largest number of samples of a point."""
         return 20 if self.limits.quick else 60
 
 
 RUN_S = {"cpu": 330.0, "gpu": 130.0, "accelerator": 130.0}
-"""What a whole run may take, seconds, while sweeps still get :data:`LEAST_SWEEP_S` each."""
+"""Time budget of a run, seconds. It is exceeded if sweeps would get less than :data:`LEAST_SWEEP_S` each."""
 QUICK_RUN_S = {"cpu": 70.0, "gpu": 25.0, "accelerator": 25.0}
 LONGEST_SWEEP_S = 10.0
 LEAST_SWEEP_S = {"cpu": 2.0, "gpu": 0.5, "accelerator": 0.5}
-"""Builds of a processor's kernels count, too."""
+"""On CPUs the time includes building the kernels."""
 
 
 def sweep_budget_s(kind: Kind, *, quick: bool, spent_s: float, sweeps_left: int) -> float:
-    """Return the seconds that the next sweep may take: an equal share of what is left of the run.
-
-    What a sweep does not need goes to those after it.
+    """Return the time budget of the next sweep, seconds: an equal share of the time left of the run.
 
     Args:
-        kind: of the device; processors get more time, since each new work-group size is a new build there.
-        quick: a quick run.
+        kind: of the device; CPUs get more time, because each new work-group size is a new build there.
+        quick: whether the run is quick.
         spent_s: time since the run began.
-        sweeps_left: how many are still to come, the next one included.
+        sweeps_left: number of sweeps to measure, the next one included.
     """
-    whole_s = (QUICK_RUN_S if quick else RUN_S)[kind]
-    return min(LONGEST_SWEEP_S, max(LEAST_SWEEP_S[kind], (whole_s - spent_s) / max(1, sweeps_left)))
+    run_s = (QUICK_RUN_S if quick else RUN_S)[kind]
+    return min(LONGEST_SWEEP_S, max(LEAST_SWEEP_S[kind], (run_s - spent_s) / max(1, sweeps_left)))
 
 
 def run_limits(device: PresentDevice, free_bytes: float, *, quick: bool) -> Limits:
-    """Return what a run may use: 60 % of the free memory of a GPU, 40 % on CPUs, which others use, too.
+    """Return the limits of a run: 60 % of a GPU's free memory, 40 % on CPUs, whose memory others use too.
 
     Args:
-        device: the live device.
+        device: the device that is present.
         free_bytes: memory that is free now.
         quick: fewer points and smaller sizes.
 
     Raises:
-        DeviceError: too little is left for any measurement.
+        DeviceError: too little memory is free for any measurement.
     """
     usable = _SHARE_OF_MEMORY[device.kind] * min(free_bytes, device.global_memory_bytes)
     if usable < _LEAST_BYTES:
@@ -92,7 +89,7 @@ def run_limits(device: PresentDevice, free_bytes: float, *, quick: bool) -> Limi
 
 
 def features(device: PresentDevice) -> Features:
-    """Return what variants ask for."""
+    """Return the device's features, on which the choice and the build options of variants depend."""
     return Features(
         extensions=frozenset(device.extensions),
         vendor=device.vendor,

@@ -1,17 +1,16 @@
-"""The machine around the device: what a report tells of it, and how much memory is free.
+"""The machine that contains the device: its description in a report, and its free memory.
 
-Nothing here names the host, its users or its folders.
+The description does not name the machine, its users or its folders.
 """
 
-import os
 import platform
-import sys
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
 from gpureport.errors import DeviceError
-from gpureport.measure import nvidia
+from gpureport.measure.backends import nvidia
+from gpureport.measure.conditions.processor import usable_cores
 from gpureport.memory import limit_bytes, limit_remark
 from gpureport.spec.models import PresentDevice
 
@@ -29,12 +28,12 @@ _PACKAGES = (
 _CPU_INFO = Path("/proc/cpuinfo")
 _CGROUP = Path("/sys/fs/cgroup")
 _RUNTIME_BYTES = 2**28
-"""What compiling and running kernels takes of a process's memory besides buffers: PoCL 3.0 crashes without it."""
+"""Memory for compiling and running kernels, besides buffers: PoCL 3.0 crashes without it."""
 
 
 @dataclass(frozen=True)
-class Host:
-    """Facts of the machine, named as the report's ``Machine`` names them."""
+class MachineFacts:
+    """Fields of the report's ``Machine``."""
 
     system: str
     cpu: str
@@ -44,14 +43,14 @@ class Host:
     packages: dict[str, str]
 
 
-def host() -> Host:
-    """Return the facts of this machine."""
+def machine_facts() -> MachineFacts:
+    """Return the description of this machine."""
     import psutil
 
-    return Host(
+    return MachineFacts(
         system=_system(),
         cpu=_cpu(_CPU_INFO),
-        cores=_cores(),
+        cores=len(usable_cores()),
         memory_bytes=float(min(psutil.virtual_memory().total, _cgroup_limit(_CGROUP))),
         python=f"{platform.python_implementation()} {platform.python_version()}",
         packages=_versions(),
@@ -59,17 +58,17 @@ def host() -> Host:
 
 
 def free_memory_bytes(device: PresentDevice) -> float:
-    """Return memory that is free for buffers, in bytes: at most what the device has in all.
+    """Return the memory that is free for buffers, in bytes: at most the device's total memory.
 
     Raises:
-        DeviceError: the memory of this process is limited, and nothing is left for buffers.
+        DeviceError: the limit of this process's memory leaves nothing for buffers.
     """
     if device.kind == "cpu":
         import psutil
 
         process = limit_bytes() - psutil.Process().memory_info().vms - _RUNTIME_BYTES
         if process <= 0:
-            raise DeviceError(f"no memory is left for measuring{limit_remark()}")
+            raise DeviceError(f"no memory is free for measuring{limit_remark()}")
         free: float | None = min(psutil.virtual_memory().available, _cgroup_free(_CGROUP), process)
     else:
         free = nvidia.free_memory_bytes(device)
@@ -81,7 +80,7 @@ def _system() -> str:
         name = platform.freedesktop_os_release()["PRETTY_NAME"]
     except (OSError, KeyError):
         name = ""
-    # The version alone: what follows it names who built the kernel, and for which of their machines.
+    # Only the version: its suffix names who built the kernel, and for which machines.
     kernel = f"{platform.system()} {platform.release().partition('-')[0]}"
     return ", ".join(part for part in (name, kernel, platform.machine()) if part)
 
@@ -93,13 +92,6 @@ def _cpu(path: Path) -> str:
         lines = []
     models = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
     return next(models, platform.processor()) or "not known"
-
-
-def _cores() -> int:
-    """Return the logical cores that this process may use."""
-    if sys.platform == "linux":
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _versions() -> dict[str, str]:
@@ -117,13 +109,13 @@ def _cgroup_limit(folder: Path) -> float:
     for name in ("memory.max", "memory/memory.limit_in_bytes"):
         try:
             return float((folder / name).read_text())
-        except (OSError, ValueError):  # the word "max" is no limit
+        except (OSError, ValueError):  # "max" means no limit
             continue
     return float("inf")
 
 
 def _cgroup_free(folder: Path) -> float:
-    """Return what the limit leaves; file pages that can be dropped count as free."""
+    """Return the limit less the used memory; file pages that can be dropped count as free."""
     try:
         used = float((folder / "memory.current").read_text())
         stat = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())

@@ -1,15 +1,15 @@
-"""What measures the workloads of a run on one device: in this process, or in one of its own."""
+"""Measuring the workloads of a run on one device: in this process, or in a separate one (:mod:`~.remote`)."""
+# ruff: noqa: D102 - the methods are those of the protocol
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import TracebackType
 from typing import Protocol, Self
 
-from gpureport.measure import nvidia
-from gpureport.measure.backend import Backend
+from gpureport.measure.backends import nvidia
+from gpureport.measure.backends.protocol import Backend
 from gpureport.measure.compiling import compile_sweep
 from gpureport.measure.conditions import Watch
-from gpureport.measure.limits import Settings, features
+from gpureport.measure.limits import SweepSettings, features
 from gpureport.measure.rounds import Progress
 from gpureport.measure.sweep import Guide, measure_workload
 from gpureport.records.measurement import Compilation, Measurement, Reading
@@ -18,30 +18,30 @@ from gpureport.workloads.model import Sweep, Workload
 
 
 @dataclass(frozen=True)
-class Order:
-    """What is to be measured.
+class Task:
+    """A workload to measure.
 
     Attributes:
-        workload: of which.
-        sweeps: of it, in this order.
-        settings: how long each may take, and all seeds.
-        expected: seconds of one dispatch as predicted, by the sweep's name and the point's label.
+        workload: the workload.
+        sweeps: its sweeps, in the order in which they are measured.
+        settings: time limit of a sweep, and all seeds.
+        expected: predicted seconds of one dispatch, by the sweep's name and the point's label.
     """
 
     workload: Workload
     sweeps: Sequence[Sweep]
-    settings: Settings
+    settings: SweepSettings
     expected: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Aftermath:
-    """What is known after a workload was measured.
+    """The state after a workload was measured.
 
     Attributes:
-        readings: of the device and its machine since the last.
+        readings: of the device and its machine since the last workload.
         state: of the device.
-        took_s: checking its results and measuring its sweeps, seconds.
+        took_s: seconds for verifying the workload and measuring its sweeps.
     """
 
     readings: tuple[Reading, ...] = ()
@@ -51,12 +51,13 @@ class Aftermath:
 
 @dataclass(frozen=True)
 class Measured:
-    """What measuring a workload gave.
+    """The results of measuring a workload.
 
     Attributes:
         measurements: one for each sweep.
-        aftermath: what is known after them.
-        restarted: how the driver's process ended before, if a new one continued; without loss, but it may be a fault.
+        aftermath: the state after them.
+        restarted: how the driver process ended, if a new process measured the remaining sweeps; nothing was lost, but
+            it may be a fault of the driver.
     """
 
     measurements: tuple[Measurement, ...]
@@ -69,40 +70,33 @@ class Measurer(Protocol):
 
     @property
     def device(self) -> PresentDevice:
-        """What is open."""
-        ...
+        """The open device."""
 
     def now(self) -> float:
-        """Return seconds of a clock that never goes back."""
-        ...
+        """Return the seconds of a monotonic clock."""
 
     def build_ahead(self, requests: Iterable[tuple[str, str]]) -> None:
-        """Begin to build sources with options, where that saves time."""
-        ...
+        """Start builds of (source, options), where that saves time."""
 
     def compiled(self, workload: Workload, sweeps: Sequence[Sweep]) -> dict[str, tuple[Compilation | None, ...]]:
-        """Return, by sweep, what the compiler made of each point's first kernel; see :func:`~.compile_sweep`.
+        """Return, by sweep, the compiler's facts about each point's first kernel; see :func:`~.compile_sweep`.
 
         Raises:
             DeviceError: the device was lost.
         """
-        ...
 
-    def start(self, order: Order) -> None:
+    def start(self, task: Task) -> None:
         """Begin to measure a workload.
 
         Raises:
             DeviceError: the device was lost.
         """
-        ...
 
     def finish(self, progress: Progress) -> Measured:
-        """Wait for the end of what was started; *progress* hears of every sample."""
-        ...
+        """Wait for the end of the started task; *progress* receives every sample."""
 
     def so_far(self) -> Measured:
-        """Return the sweeps that have ended of what was started last, without waiting and without readings."""
-        ...
+        """Return the completed sweeps of the started task, without waiting and without readings."""
 
     def reopen(self) -> None:
         """Close the device and open it again, as another run would find it.
@@ -110,85 +104,69 @@ class Measurer(Protocol):
         Raises:
             DeviceError: it can no longer be opened, or no longer runs kernels.
         """
-        ...
 
     def __enter__(self) -> Self:
         """Begin to watch the device."""
-        ...
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Close the device."""
-        ...
 
 
 class LocalMeasurer:
-    """Measures in this process, when it is waited for."""
+    """Measures in this process, in :meth:`finish`."""
 
     def __init__(self, backend: Backend, began_s: float | None = None) -> None:
-        """Take the open device, of a run that began then, or now."""
+        """Use the open device of a run that began at *began_s*, or begins now."""
         self._watch = Watch(backend, began_s=began_s)
         self._backend = self._watch.counted(backend)
-        self._order: Order | None = None
+        self._task: Task | None = None
         self._done: list[Measurement] = []
         self._began_s = 0.0
 
     def __enter__(self) -> Self:
-        """Begin to take readings."""
         self._watch.__enter__()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Take no more readings."""
-        self._watch.__exit__(kind, error, trace)
+    def __exit__(self, *error: object) -> None:
+        self._watch.__exit__(*error)
 
     @property
     def device(self) -> PresentDevice:
-        """What is open."""
         return self._backend.device
 
     def now(self) -> float:
-        """Return the backend's time."""
         return self._backend.now()
 
     def build_ahead(self, requests: Iterable[tuple[str, str]]) -> None:
-        """Begin to build."""
         self._backend.build_ahead(requests)
 
     def compiled(self, workload: Workload, sweeps: Sequence[Sweep]) -> dict[str, tuple[Compilation | None, ...]]:
-        """Build now."""
         present = features(self.device)
         return {sweep.name: compile_sweep(self._backend, workload, sweep, present) for sweep in sweeps}
 
     def reopen(self) -> None:
         """Leave the device open."""
 
-    def start(self, order: Order) -> None:
-        """Keep the order for :meth:`finish`."""
-        self._order, self._done = order, []
+    def start(self, task: Task) -> None:
+        self._task, self._done = task, []
 
     def finish(self, progress: Progress) -> Measured:
-        """Measure now."""
-        assert self._order is not None, "nothing was started"  # noqa: S101 - the caller's fault
-        for each in self.measure(self._order, progress):
-            self._done.append(each)
+        assert self._task is not None, "nothing was started"  # noqa: S101 - the caller's fault
+        for each in self.measure(self._task, progress):
+            self._done.append(each)  # one by one: an interrupted run saves those that are complete
         return Measured(tuple(self._done), self.aftermath())
 
     def so_far(self) -> Measured:
-        """Return the sweeps that have ended."""
         return Measured(tuple(self._done))
 
-    def measure(self, order: Order, progress: Progress) -> Iterator[Measurement]:
+    def measure(self, task: Task, progress: Progress) -> Iterator[Measurement]:
         """Yield the measurement of each sweep, with the time at which it began."""
-        guide = Guide(order.expected, self._watch.spans)
+        guide = Guide(task.expected, self._watch.spans)
         present = features(self.device)
         self._began_s = self.now()
         with self._watch.measuring():
             for each in measure_workload(
-                self._backend, order.workload, order.sweeps, present, order.settings, progress, guide
+                self._backend, task.workload, task.sweeps, present, task.settings, progress, guide
             ):
                 began_s = self._watch.since_began(self.now() - each.duration_s)
                 yield each.model_copy(update={"began_s": round(began_s, 6)})

@@ -1,4 +1,4 @@
-"""Buffers that the points of a sweep share by name."""
+"""Buffers shared by name between the points of a sweep."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -6,78 +6,77 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.measure.backend import AllocationError, Backend, BufferId
+from gpureport.measure.backends.protocol import AllocationError, Backend, BufferId
 from gpureport.units import format_bytes
 from gpureport.workloads.model import Buffer, Limits
 
-_GROWTH = 2  # a buffer that is too small is replaced by one at least this much larger: fewer copies of much data
+_GROWTH = 2  # a buffer that is too small is replaced by one at least this much larger, to initialise fewer buffers
 
 Sizes = Mapping[str, int]
 """Bytes by buffer name."""
 
 Contents = Callable[[str], NDArray[np.generic] | None]
-"""Makes the contents of the buffer of a name: only when it must be filled, since contents may be large."""
+"""Makes the contents of a buffer from its name; called only when a buffer is initialised, because they may be large."""
 
 
 @dataclass(frozen=True)
-class _Held:
+class _Pooled:
     identity: BufferId
     nbytes: int
 
 
 class BufferPool:
-    """Allocates, enlarges and, when memory runs short, gives back what was used longest ago."""
+    """Allocates and enlarges buffers; frees those used longest ago when memory runs short."""
 
     def __init__(self, backend: Backend, limits: Limits) -> None:
         self._backend = backend
         self._limits = limits
-        self._held: dict[str, _Held] = {}  # longest unused first
+        self._pooled: dict[str, _Pooled] = {}  # least recently used first
 
-    def acquire(self, wanted: Sizes, contents: Contents) -> dict[str, BufferId]:
-        """Return a buffer of at least the wanted size for each name.
+    def acquire(self, sizes: Sizes, contents: Contents) -> dict[str, BufferId]:
+        """Return a buffer of at least the requested size for each name.
 
         Raises:
-            AllocationError: it is more than the limits allow, or there is no room even after giving back all that
-                this point does not need.
+            AllocationError: the sizes exceed the limits, or memory is exhausted even after freeing all other buffers.
         """
-        self._check(wanted)
-        return {name: self._ensure(name, wanted, contents) for name in wanted}
+        self._check(sizes)
+        return {name: self._ensure(name, sizes, contents) for name in sizes}
 
-    def _check(self, wanted: Sizes) -> None:
-        total, largest = sum(wanted.values()), max(wanted.values(), default=0)
+    def _check(self, sizes: Sizes) -> None:
+        total, largest = sum(sizes.values()), max(sizes.values(), default=0)
         if total > self._limits.max_bytes:
-            allowed = format_bytes(self._limits.max_bytes)
-            raise AllocationError(f"needs {format_bytes(total)}; a run may use {allowed}")
+            most = format_bytes(self._limits.max_bytes)
+            raise AllocationError(f"needs {format_bytes(total)} of memory, but a run may use at most {most}")
         if largest > self._limits.max_buffer_bytes:
-            allowed = format_bytes(self._limits.max_buffer_bytes)
-            raise AllocationError(f"needs a buffer of {format_bytes(largest)}; the largest may have {allowed}")
+            most = format_bytes(self._limits.max_buffer_bytes)
+            raise AllocationError(f"needs a buffer of {format_bytes(largest)}, but a buffer may have at most {most}")
 
-    def _ensure(self, name: str, wanted: Sizes, contents: Contents) -> BufferId:
-        held = self._held.pop(name, None)
-        if held is not None and held.nbytes < wanted[name]:
-            self._backend.free(held.identity)
-        if held is None or held.nbytes < wanted[name]:
-            best = max(wanted[name], _GROWTH * held.nbytes if held else 0)
-            held = self._allocate(name, best, wanted, contents(name))
-        self._held[name] = held
-        return held.identity
+    def _ensure(self, name: str, sizes: Sizes, contents: Contents) -> BufferId:
+        pooled = self._pooled.pop(name, None)
+        if pooled is not None and pooled.nbytes < sizes[name]:
+            self._backend.free(pooled.identity)
+        if pooled is None or pooled.nbytes < sizes[name]:
+            best = max(sizes[name], _GROWTH * pooled.nbytes if pooled else 0)
+            pooled = self._allocate(name, best, sizes, contents(name))
+        self._pooled[name] = pooled
+        return pooled.identity
 
-    def _allocate(self, name: str, best: int, wanted: Sizes, contents: NDArray[np.generic] | None) -> _Held:
-        rest = sum(nbytes for other, nbytes in wanted.items() if other != name)
+    def _allocate(self, name: str, best: int, sizes: Sizes, contents: NDArray[np.generic] | None) -> _Pooled:
+        rest = sum(nbytes for other, nbytes in sizes.items() if other != name)
         if best > self._limits.max_buffer_bytes or best + max(rest, self._total()) > self._limits.max_bytes:
-            best = wanted[name]
-        self._make_room(self._limits.max_bytes - best, wanted)
+            best = sizes[name]
+        self._free_unused(self._limits.max_bytes - best, sizes)
         try:
-            return _Held(self._backend.allocate(Buffer(best, contents)), best)
+            return _Pooled(self._backend.allocate(Buffer(best, contents)), best)
         except AllocationError:
-            self._make_room(0, wanted)
-            return _Held(self._backend.allocate(Buffer(wanted[name], contents)), wanted[name])
+            self._free_unused(0, sizes)
+            return _Pooled(self._backend.allocate(Buffer(sizes[name], contents)), sizes[name])
 
-    def _make_room(self, most: float, wanted: Sizes) -> None:
-        for name in [name for name in self._held if name not in wanted]:
+    def _free_unused(self, most: float, sizes: Sizes) -> None:
+        for name in [name for name in self._pooled if name not in sizes]:
             if self._total() <= most:
                 return
-            self._backend.free(self._held.pop(name).identity)
+            self._backend.free(self._pooled.pop(name).identity)
 
     def _total(self) -> int:
-        return sum(held.nbytes for held in self._held.values())
+        return sum(pooled.nbytes for pooled in self._pooled.values())

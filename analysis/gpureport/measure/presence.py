@@ -1,18 +1,18 @@
-"""Which OpenCL devices are present and which of them run kernels; a driver that hangs or crashes harms nobody.
+"""Which OpenCL devices are present, and which of them run kernels.
 
-Each runtime is asked in a process of its own (:class:`~.child.Child`).
+Each runtime is queried in a separate process (:class:`~.child.Child`), so that a driver may hang or crash.
 """
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 from gpureport.errors import DeviceError, GpuReportError, InputError
+from gpureport.measure.backends.runtimes import ANSWER_LIMIT_S, Runtime, RuntimeDevice, installed_runtimes
 from gpureport.measure.child import Child
 from gpureport.measure.measurer import Measurer
 from gpureport.measure.remote import RemoteMeasurer
-from gpureport.measure.runtimes import ANSWER_LIMIT_S, Candidate, Runtime, installed_runtimes
 from gpureport.measure.selection import choose, in_order, named
 from gpureport.spec.models import PresentDevice
 
@@ -24,35 +24,35 @@ _NOTHING_INSTALLED = (
 
 @dataclass(frozen=True)
 class Presence:
-    """What is present.
+    """The devices that are present.
 
     Attributes:
         candidates: devices, in the order of their indices.
-        failures: of each runtime that offers no device, why not, in a sentence.
-        children: processes that have loaded a runtime, which :func:`present` ends.
+        failures: a sentence for each runtime without a device, with the reason.
+        children: processes that have loaded a runtime; :func:`present` ends them.
     """
 
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[RuntimeDevice, ...]
     failures: tuple[str, ...] = ()
     children: dict[Runtime, Child] = field(default_factory=dict, compare=False)
 
     @property
     def devices(self) -> tuple[PresentDevice, ...]:
-        """Return what the runtimes report of the devices."""
+        """Return the devices as the runtimes report them."""
         return tuple(candidate.device for candidate in self.candidates)
 
 
 @dataclass(frozen=True)
-class Choice:
+class ChosenDevice:
     """The device that a command will use.
 
     Attributes:
         candidate: the device, which runs kernels.
-        measurer: which has opened it; to be closed.
-        remarks: which devices were passed over, and why, in sentences.
+        measurer: the open device; to be closed.
+        remarks: sentences on the devices that were skipped, with the reasons.
     """
 
-    candidate: Candidate
+    candidate: RuntimeDevice
     measurer: Measurer
     remarks: tuple[str, ...] = ()
 
@@ -61,7 +61,7 @@ def find_devices() -> Presence:
     """Return the devices of all runtimes.
 
     Raises:
-        DeviceError: there is none; says whether a runtime is missing or what is wrong with those that are there.
+        DeviceError: there is none; the message says whether no runtime is installed or why each one failed.
     """
     with present() as presence:
         return presence
@@ -69,7 +69,7 @@ def find_devices() -> Presence:
 
 @contextmanager
 def present() -> Iterator[Presence]:
-    """Give the devices of all runtimes, as :func:`find_devices`, and end the processes that listed them afterwards."""
+    """Yield the devices of all runtimes, as :func:`find_devices`; end the processes that listed them afterwards."""
     runtimes, children = installed_runtimes(), dict[Runtime, Child]()
     try:
         for runtime in runtimes:
@@ -83,7 +83,7 @@ def present() -> Iterator[Presence]:
 
 
 def _presence(runtimes: Sequence[Runtime], children: dict[Runtime, Child]) -> Presence:
-    found: dict[tuple[object, ...], list[Candidate]] = {}
+    found: dict[tuple[object, ...], list[RuntimeDevice]] = {}
     failures = []
     for runtime in runtimes:
         try:
@@ -93,27 +93,28 @@ def _presence(runtimes: Sequence[Runtime], children: dict[Runtime, Child]) -> Pr
         except DeviceError as error:
             failures.append(f"{runtime}: {error}")
             continue
-        # One driver that is registered twice, by the system and by a package, shows as two equal runtimes.
+        # A driver that is registered twice, by the system and by a package, appears as two equal runtimes.
         key = tuple((device.platform, device.platform_version, device.name) for device in devices)
-        found.setdefault(key, [Candidate(device, runtime, n) for n, device in enumerate(devices)])
+        found.setdefault(key, [RuntimeDevice(device, runtime, n) for n, device in enumerate(devices)])
     if not found:
         if not failures:
             raise DeviceError(_NOTHING_INSTALLED)
-        told = "; ".join(["OpenCL runtimes are installed, but none offers a device", *failures])
-        raise DeviceError(f"{told}; repair these runtimes, or install one for the CPU: {_CPU_RUNTIMES}")
-    candidates = _numbered([each for candidates in found.values() for each in candidates])
-    return Presence(candidates, tuple(failures), children)
+        reasons = "; ".join(failures)
+        raise DeviceError(
+            f"OpenCL runtimes are installed, but none lists a device; {reasons}; "
+            f"repair these runtimes, or install one for the CPU: {_CPU_RUNTIMES}"
+        )
+    candidates = [each for candidates in found.values() for each in candidates]
+    numbered = (replace(each, device=_with_index(each.device, index)) for index, each in enumerate(candidates))
+    return Presence(tuple(numbered), tuple(failures), children)
 
 
-def _numbered(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
-    return tuple(
-        Candidate(each.device.model_copy(update={"index": index}), each.runtime, each.position)
-        for index, each in enumerate(candidates)
-    )
+def _with_index(device: PresentDevice, index: int) -> PresentDevice:
+    return device.model_copy(update={"index": index})
 
 
-def kernel_problems(candidates: Sequence[Candidate]) -> tuple[str | None, ...]:
-    """Return for each device why it runs no kernel; ``None``: it built and ran one, with the right results."""
+def kernel_problems(candidates: Sequence[RuntimeDevice]) -> tuple[str | None, ...]:
+    """Return for each device why it runs no kernel; ``None``: it built and ran one, with correct results."""
     opening = [RemoteMeasurer(each) for each in candidates]
     return tuple(_problem(each) for each in opening)
 
@@ -127,7 +128,7 @@ def _problem(opening: RemoteMeasurer) -> str | None:
     return None
 
 
-def opened(candidate: Candidate, presence: Presence) -> Measurer:
+def opened(candidate: RuntimeDevice, presence: Presence) -> Measurer:
     """Open a device and run a kernel on it, in the process that listed it, if there is one.
 
     Raises:
@@ -137,14 +138,14 @@ def opened(candidate: Candidate, presence: Presence) -> Measurer:
     return RemoteMeasurer(candidate, child).opened(ANSWER_LIMIT_S)
 
 
-def choose_working(text: str, again: PresentDevice | None = None) -> Choice:
-    """Return the device that *text* means, as for :func:`~.selection.choose`, if it runs kernels.
+def choose_working(text: str, again: PresentDevice | None = None) -> ChosenDevice:
+    """Return the device that *text* selects, as :func:`~.selection.choose`, if it runs kernels.
 
-    ``auto`` skips devices that do not; it means *again*, the device of an earlier run, if that is still present.
+    ``auto`` skips devices that run no kernels. It selects *again*, the device of an earlier run, if that is present.
 
     Raises:
         InputError: no device or several devices match.
-        DeviceError: no device is present, or none that was meant runs kernels.
+        DeviceError: no device is present, or none that matches runs kernels.
     """
     with present() as presence:
         same = (each.index for each in presence.devices if again and _is_same(each, again))
@@ -152,31 +153,31 @@ def choose_working(text: str, again: PresentDevice | None = None) -> Choice:
         if text == "auto":
             return _best_working(presence)
         try:
-            meant = choose(presence.devices, text)
+            device = choose(presence.devices, text)
         except InputError as error:
             raise _with_failures(error, presence, text) from None
-        candidate = presence.candidates[meant.index]
+        candidate = presence.candidates[device.index]
         try:
-            return Choice(candidate, opened(candidate, presence))
+            return ChosenDevice(candidate, opened(candidate, presence))
         except DeviceError as error:
-            raise DeviceError(f"{named(meant)} runs no kernels: {error}; {remedy(meant)}") from error
+            raise DeviceError(f"{named(device)} runs no kernels: {error}; {remedy(device)}") from error
 
 
 def _is_same(device: PresentDevice, other: PresentDevice) -> bool:
-    return device == other.model_copy(update={"index": device.index})
+    return device == _with_index(other, device.index)
 
 
 def _with_failures(error: InputError, presence: Presence, text: str) -> GpuReportError:
-    """Return the error with the runtimes that list no devices: what was meant may be one of theirs."""
+    """Return the error with the runtimes that list no device: *text* may select one of theirs."""
     if not presence.failures:
         return error
-    told = f"{error}; these runtimes list no device: {'; '.join(presence.failures)}"
-    meant = any(text.casefold() in failure.partition(": ")[0].casefold() for failure in presence.failures)
-    return DeviceError(told) if meant else InputError(told)
+    message = f"{error}; these runtimes list no device: {'; '.join(presence.failures)}"
+    matches = any(text.casefold() in failure.partition(": ")[0].casefold() for failure in presence.failures)
+    return DeviceError(message) if matches else InputError(message)
 
 
-def _best_working(presence: Presence) -> Choice:
-    """Return the first device, best first, that runs kernels."""
+def _best_working(presence: Presence) -> ChosenDevice:
+    """Return the best device that runs kernels."""
     remarks = list(presence.failures)
     try:
         devices = in_order(presence.devices)
@@ -187,20 +188,20 @@ def _best_working(presence: Presence) -> Choice:
         try:
             measurer = opened(candidate, presence)
         except DeviceError as error:
-            remarks.append(f"{named(device)} is skipped, because it runs no kernels: {error}")
+            remarks.append(f"{named(device)} is skipped because it runs no kernels: {error}")
         else:
-            return Choice(candidate, measurer, (*remarks, *_others(device, devices[place + 1 :])))
-    raise DeviceError("; ".join(["no device here runs kernels", *remarks, remedy(devices[-1])]))
+            return ChosenDevice(candidate, measurer, (*remarks, *_others(device, devices[place + 1 :])))
+    raise DeviceError("; ".join(["no device of this machine runs kernels", *remarks, remedy(devices[-1])]))
 
 
 def _others(chosen: PresentDevice, others: Sequence[PresentDevice]) -> list[str]:
-    """Say which runtime of a CPU is used where others list it as well."""
+    """Return which runtime of a CPU is used, if others list the CPU as well."""
     same = ", ".join(f"{each.index} = {named(each)}" for each in others if chosen.kind == each.kind == "cpu")
-    return [f"{chosen.runtime} is used for this CPU; --device selects another runtime: {same}"] if same else []
+    return [f"{chosen.runtime} is used for this CPU; to use another runtime, pass --device: {same}"] if same else []
 
 
 def remedy(device: PresentDevice) -> str:
-    """Say what to do about a device that runs no kernels."""
+    """Return what to do about a device that runs no kernels."""
     if device.kind != "cpu":
-        return "install its current driver, or use --device to select another device"
+        return "install its current driver, or select another device with --device"
     return f"install another OpenCL runtime for the CPU: {_CPU_RUNTIMES}"

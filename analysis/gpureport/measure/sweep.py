@@ -1,4 +1,4 @@
-"""The measuring of workloads, sweep by sweep."""
+"""Measuring a workload: verification, then its sweeps one after the other."""
 
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,9 +9,9 @@ from functools import partial
 import numpy as np
 
 from gpureport.errors import DeviceError
-from gpureport.measure.backend import Backend
+from gpureport.measure.backends.protocol import Backend
 from gpureport.measure.bench import Bench, Point
-from gpureport.measure.limits import Settings
+from gpureport.measure.limits import SweepSettings
 from gpureport.measure.rounds import Progress, Rounds
 from gpureport.measure.verify import verify
 from gpureport.observe.disturbance import Spans, undisturbed
@@ -22,12 +22,12 @@ from gpureport.workloads.model import Features, Sweep, Workload
 
 @dataclass(frozen=True)
 class Guide:
-    """What measuring goes by besides its samples.
+    """Information besides the samples on which measuring depends.
 
     Attributes:
-        expected: seconds of one dispatch, as predicted, by the sweep's name and the point's label: they say how long a
-            sample takes before the first was taken.
-        spans: tells when other load disturbed the device.
+        expected: predicted seconds of one dispatch, by the sweep's name and the point's label: the estimate before the
+            first sample.
+        spans: returns the spans of time in which other load disturbed the device.
     """
 
     expected: Mapping[tuple[str, str], float] = field(default_factory=dict)
@@ -42,7 +42,7 @@ def measure_workload(
     workload: Workload,
     sweeps: Sequence[Sweep],
     features: Features,
-    settings: Settings,
+    settings: SweepSettings,
     progress: Progress,
     guide: Guide = UNGUIDED,
 ) -> Iterator[Measurement]:
@@ -50,15 +50,15 @@ def measure_workload(
 
     Args:
         backend: the open device.
-        workload: what to measure.
-        sweeps: of it.
+        workload: the workload.
+        sweeps: its sweeps.
         features: of the device.
-        settings: how long it may take, and all seeds.
-        progress: hears of every sample.
-        guide: what it goes by besides its samples.
+        settings: time limit of a sweep, and all seeds.
+        progress: receives every sample.
+        guide: predictions and disturbances.
 
     Yields:
-        A measurement for each sweep; skipped ones say why. Wrong results are never timed.
+        A measurement for each sweep; a skipped one contains the reason. Wrong results are never timed.
     """
     if not sweeps:
         return
@@ -88,14 +88,14 @@ def measure_sweep(
     workload: Workload,
     sweep: Sweep,
     features: Features,
-    settings: Settings,
+    settings: SweepSettings,
     rng: np.random.Generator,
     progress: Progress,
     guide: Guide = UNGUIDED,
 ) -> Measurement:
     """Measure one sweep of a workload that was verified.
 
-    Whatever the device refuses becomes a point's ``skipped``; if it refuses all points, the sweep's.
+    If the device refuses a point, its ``skipped`` contains the reason; if it refuses all points, the sweep's does.
     """
     begun_at, start = datetime.now(UTC), backend.now()
     seed = int(rng.integers(2**32))
@@ -112,7 +112,7 @@ def measure_sweep(
             run.traces(points, sweep.frames)
         else:
             points = run.chosen(points, sweep.coarse, rng)
-            accepted = [p for p in points if not p.skipped]
+            accepted = [point for point in points if not point.skipped]
             run.settle(accepted)
             run.rounds(accepted, rng)
     finally:
@@ -123,7 +123,7 @@ def measure_sweep(
         update={
             "points": (*(point.record() for point in points), *absent),
             "compilation": tuple(run.compilations),
-            "skipped": (points[0].skipped if points else "the sweep has no points here") if refused else None,
+            "skipped": (points[0].skipped if points else "the sweep has no points on this device") if refused else None,
             "failed": refused and any(point.failed for point in points),
             "started_at": begun_at.isoformat(timespec="seconds"),
             "duration_s": backend.now() - start,
@@ -133,7 +133,7 @@ def measure_sweep(
 
 
 def unmeasured(workload: Workload, sweep: Sweep, reason: str) -> Measurement:
-    """Return the measurement of a sweep that a failure has cost."""
+    """Return the measurement of a sweep that was lost by a failure."""
     return _blank(workload, sweep).model_copy(update={"skipped": reason, "failed": True})
 
 
@@ -142,6 +142,6 @@ def _blank(workload: Workload, sweep: Sweep) -> Measurement:
     return Measurement(key=key, metric=workload.metric, axis=sweep.axis)
 
 
-def _rng(settings: Settings, name: str) -> np.random.Generator:
-    """Return a generator of its own for each sweep, so that none depends on which others run."""
+def _rng(settings: SweepSettings, name: str) -> np.random.Generator:
+    """Return a separate generator for each sweep, so that its data do not depend on the other sweeps."""
     return np.random.default_rng([settings.seed, zlib.crc32(name.encode())])

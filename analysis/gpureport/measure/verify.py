@@ -1,4 +1,4 @@
-"""Whether kernels compute what NumPy computes, before anything is timed."""
+"""Verification: before anything is timed, the kernels' results are compared with NumPy's."""
 
 from collections.abc import Callable
 from itertools import cycle, islice
@@ -6,7 +6,7 @@ from itertools import cycle, islice
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.measure.backend import Backend
+from gpureport.measure.backends.protocol import Backend
 from gpureport.measure.compiling import program_options
 from gpureport.records.measurement import Verification
 from gpureport.workloads.model import Features, Parameters, Workload
@@ -19,9 +19,9 @@ def verify(
     rng: np.random.Generator,
     next_case: Callable[[], None] = lambda: None,
 ) -> Verification:
-    """Run the workload's verification points and compare what their buffers hold with the reference.
+    """Run the workload's verification points and compare the contents of their buffers with the reference.
 
-    *next_case* is called before each of them.
+    *next_case* is called before each point.
 
     Raises:
         DeviceError: a kernel does not build, there is no memory, or a launch fails.
@@ -37,14 +37,14 @@ def verify(
 
 
 def difference(got: NDArray[np.generic], expected: NDArray[np.generic], tolerance: float) -> str | None:
-    """Say how *got* differs from *expected*, or return ``None`` if it does not.
+    """Describe how *got* differs from *expected*; ``None`` if it does not.
 
     Args:
         got: results, of the type and shape of *expected*.
         expected: the reference.
-        tolerance: 0: equal bit by bit. Otherwise the largest difference relative to the value itself, or to
-            the array's root mean square where that is larger: cancellation leaves small values the error of
-            large ones.
+        tolerance: 0: equal bit by bit. Otherwise the largest permitted difference, relative to the value or to the
+            array's root mean square, whichever is larger: after cancellation, small values have the error of large
+            ones.
     """
     got, expected = got.ravel(), expected.ravel()
     wrong = np.flatnonzero(_unequal(got, expected) if tolerance == 0 else _far(got, expected, tolerance))
@@ -58,8 +58,7 @@ def difference(got: NDArray[np.generic], expected: NDArray[np.generic], toleranc
 
 
 def _unequal(got: NDArray[np.generic], expected: NDArray[np.generic]) -> NDArray[np.bool_]:
-    pairs = (np.ascontiguousarray(a).view(np.uint8).reshape(a.size, a.itemsize) for a in (got, expected))
-    left, right = pairs
+    left, right = (np.ascontiguousarray(a).view(np.uint8).reshape(a.size, a.itemsize) for a in (got, expected))
     return np.asarray((left != right).any(axis=1))
 
 

@@ -1,7 +1,7 @@
 """Getting to know a device that has no entry: primitives are measured on it, and say what its queries do not."""
 
-from gpureport.measure.limits import Settings
-from gpureport.measure.measurer import Measurer, Order
+from gpureport.measure.limits import SweepSettings
+from gpureport.measure.measurer import Measurer, Task
 from gpureport.measure.rounds import Progress
 from gpureport.observe import observe
 from gpureport.predict.calibration.learned import Learned, Shown, learned
@@ -22,7 +22,7 @@ _BEYOND = 2.0
 """By how much further sweeps go where the outermost cache is but a guess."""
 
 
-def get_to_know(measurer: Measurer, device: Device, settings: Settings, progress: Progress) -> Learned:
+def get_to_know(measurer: Measurer, device: Device, settings: SweepSettings, progress: Progress) -> Learned:
     """Measure the primitives on the open device, and return what they show.
 
     Args:
@@ -39,7 +39,7 @@ def get_to_know(measurer: Measurer, device: Device, settings: Settings, progress
     for workload in select(MICROBENCHMARKS):
         every = workload.sweeps(explored, settings.limits)
         sweeps = [sweep for sweep in every if sweep.axis.quantity != "work_group"]
-        measurer.start(Order(workload, sweeps, settings))
+        measurer.start(Task(workload, sweeps, settings))
         for sweep, measurement in zip(sweeps, measurer.finish(progress).measurements, strict=True):
             observation = observe(measurement)
             if observation is not None and not measurement.skipped:

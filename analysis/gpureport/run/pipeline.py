@@ -17,11 +17,11 @@ from gpureport.explain.case import Circumstances
 from gpureport.explain.selection import Informed, Subject, explanations
 from gpureport.findings.evidence import code_evidence
 from gpureport.findings.verdicts import explained, find
-from gpureport.measure import nvidia
+from gpureport.measure.backends import nvidia
 from gpureport.measure.compiling import programs
-from gpureport.measure.limits import Settings, features, sweep_budget_s
-from gpureport.measure.machine import Host, host
-from gpureport.measure.measurer import Measured, Measurer, Order
+from gpureport.measure.limits import SweepSettings, features, sweep_budget_s
+from gpureport.measure.machine import MachineFacts, machine_facts
+from gpureport.measure.measurer import Measured, Measurer, Task
 from gpureport.measure.rounds import Progress
 from gpureport.observe import observe
 from gpureport.observe.disturbance import running_clocks
@@ -58,7 +58,7 @@ class Plan:
 
     match: DeviceMatch
     workloads: tuple[Workload, ...]
-    settings: Settings
+    settings: SweepSettings
     asked: document.Settings
 
 
@@ -233,7 +233,7 @@ class _Run:
             report = with_ended(report, each.workload.name, later(each.measured, self._earlier_s))
         return report
 
-    def _settings(self, workload: Workload) -> Settings:
+    def _settings(self, workload: Workload) -> SweepSettings:
         """Return the settings of a workload's sweeps, with their share of the time that is left.
 
         Primitives that every run measures get more of it: all that is calibrated rests on them.
@@ -279,7 +279,7 @@ class _Run:
             DeviceError: the device was lost.
         """
         self.begun, sweeps = workload, self._missing(workload)
-        self.measurer.start(Order(workload, sweeps, self._settings(workload), self._expected(workload)))
+        self.measurer.start(Task(workload, sweeps, self._settings(workload), self._expected(workload)))
         self._sweeps_left -= len(sweeps)
 
     def conclude(self, save: Save) -> None:
@@ -375,8 +375,8 @@ class _Run:
         )
 
     @cached_property
-    def _host(self) -> Host:
-        return host()
+    def _host(self) -> MachineFacts:
+        return machine_facts()
 
 
 def _is_microbenchmark(key: SweepKey, workloads: Sequence[Workload]) -> bool:

@@ -1,4 +1,4 @@
-"""The state of device and machine before, during and after measuring: who reads it, and how often."""
+"""The state of device and machine before, during and after measuring: its sources, and the thread that reads them."""
 
 from gpureport.measure.conditions.watch import Watch
 

@@ -1,30 +1,29 @@
-"""What NVIDIA's management library says while kernels run."""
+"""State of an NVIDIA device while kernels run, from NVIDIA's management library (NVML)."""
 
 import os
 import time
-from collections.abc import Iterable
-from types import ModuleType
+from collections.abc import Collection, Iterable
 from typing import Protocol
 
-from gpureport.measure.nvidia import Opened
+from gpureport.measure.backends.nvidia import Opened, sm_clock_hz
 from gpureport.observe.disturbance import IDLE, POWER_CAP
 
 _RECENT_S = 1.0
 _REASONS = {  # nvml.h, nvmlClocksEventReasons
     0x1: IDLE,
-    0x2: "clocks set by the owner",
+    0x2: "application clocks setting",
     0x4: POWER_CAP,
     0x8: "hardware slowdown",
     0x10: "sync boost",
     0x20: "thermal slowdown",
     0x40: "hardware thermal slowdown",
     0x80: "power brake",
-    0x100: "clocks set for the display",
+    0x100: "display clock setting",
 }
 
 
 class Use(Protocol):
-    """What NVML says of one process's use of a device."""
+    """NVML's record of one process's use of a device."""
 
     pid: int
     timeStamp: int  # noqa: N815 - NVML's name
@@ -39,38 +38,41 @@ class Nvml:
         self._own: int | None = None
 
     def __call__(self) -> dict[str, object]:
-        """Return what a ``Reading`` says of the device; what is missing is left out."""
-        pids = self._device.ask(_pids) or []
+        """Return the fields of a ``Reading`` for the device, without those that are not known."""
+        query = self._device.query
+        pids = query(lambda nvml, handle: [use.pid for use in nvml.nvmlDeviceGetComputeRunningProcesses(handle)]) or []
         if os.getpid() in pids:
             self._own = os.getpid()
-        elif len(set(pids)) == 1:  # this process has a context, so that is its number outside of its container
+        elif len(set(pids)) == 1:  # this process has a context: that is its PID outside of its container
             self._own = pids[0]
-        mask = self._device.ask(_reasons)
+        since_us = int((time.time() - _RECENT_S) * 1e6)
+        uses = query(lambda nvml, handle: list(nvml.nvmlDeviceGetProcessUtilization(handle, since_us))) or ()
+        # Old releases of the library also have this name for the reasons.
+        mask = query(lambda nvml, handle: int(nvml.nvmlDeviceGetCurrentClocksThrottleReasons(handle)))
         found = {
-            "clock_hz": self._device.ask(_clock) or None,
-            "utilisation": share(self._device.ask(_utilisation)),
-            "others_utilisation": others_share(self._device.ask(_uses) or (), self._own),
+            "clock_hz": query(sm_clock_hz) or None,
+            "utilisation": share(query(lambda nvml, handle: int(nvml.nvmlDeviceGetUtilizationRates(handle).gpu))),
+            "others_utilisation": others_share(uses, self._own),
             "other_processes": others(pids),
             "throttle_reasons": None if mask is None else reasons(mask),
         }
         return {name: value for name, value in found.items() if value is not None}
 
 
-def others(pids: Iterable[int]) -> int | None:
-    """Return how many other processes there are; of an empty list nothing follows: this process should be in it.
+def others(pids: Collection[int]) -> int | None:
+    """Return the number of other processes; ``None`` for an empty list, which should contain this process.
 
-    It is one of them under whatever number: a container may give its processes other numbers than NVML does.
+    One of *pids* is this process, though its PID in a container may differ from the PID that NVML reports.
     """
-    different = set(pids)
-    return len(different) - 1 if different else None
+    return len(set(pids)) - 1 if pids else None
 
 
 def others_share(uses: Iterable[Use], own: int | None) -> float | None:
-    """Return how much other processes than *own* used the device, at least; ``None`` if nothing is known.
+    """Return the least share of the device that processes other than *own* used; ``None``: not known.
 
     Args:
-        uses: of processes, in percent; the latest of each counts, values beyond 100 are left out.
-        own: number of this process; unknown: it may be the one that used the device most.
+        uses: utilisation by process, in percent; the latest of each counts, values beyond 100 are ignored.
+        own: PID of this process; ``None``: it may be the process that used the device most.
     """
     latest = {use.pid: use.smUtil for use in sorted(uses, key=lambda use: use.timeStamp) if 0 <= use.smUtil <= 100}
     if not latest:
@@ -86,25 +88,5 @@ def reasons(mask: int) -> tuple[str, ...]:
 
 
 def share(percent: int | None) -> float | None:
-    """Return a share of one; what is no percentage is missing."""
+    """Return a percentage as a share of one; ``None`` for any other number."""
     return percent / 100 if percent is not None and 0 <= percent <= 100 else None
-
-
-def _pids(nvml: ModuleType, handle: object) -> list[int]:
-    return [process.pid for process in nvml.nvmlDeviceGetComputeRunningProcesses(handle)]
-
-
-def _clock(nvml: ModuleType, handle: object) -> float:
-    return float(nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_SM) * 1e6)
-
-
-def _utilisation(nvml: ModuleType, handle: object) -> int:
-    return int(nvml.nvmlDeviceGetUtilizationRates(handle).gpu)
-
-
-def _uses(nvml: ModuleType, handle: object) -> list[Use]:
-    return list(nvml.nvmlDeviceGetProcessUtilization(handle, int((time.time() - _RECENT_S) * 1e6)))
-
-
-def _reasons(nvml: ModuleType, handle: object) -> int:
-    return int(nvml.nvmlDeviceGetCurrentClocksThrottleReasons(handle))  # the name that old releases know, too

@@ -1,4 +1,4 @@
-"""What Linux says of its processor: time by what it ran, context switches, load, frequency."""
+"""State of the processor from Linux: busy and stolen time, context switches, load, frequency."""
 
 import os
 import resource
@@ -12,7 +12,7 @@ PROC, CORES = Path("/proc"), Path("/sys/devices/system/cpu")
 
 _BUSY = (0, 1, 2, 5, 6)  # user, nice, system, irq, softirq: proc_stat(5); guests are counted in user and nice
 _STEAL = 7
-_MOST_CORES = 4  # of which the frequency is read: each is a question to that core
+_MOST_CORES = 4  # of which the frequency is read: each reading interrupts that core
 
 
 class Processor:
@@ -24,8 +24,8 @@ class Processor:
         self._first: dict[str, float] = {}
 
     def __call__(self) -> dict[str, object]:
-        """Return what a ``Reading`` says of the processor; what is missing is left out."""
-        ticks = core_ticks(_text(self._proc / "stat"), self._usable)
+        """Return the fields of a ``Reading`` for the processor, without those that are not known."""
+        ticks = core_ticks(read_or_empty(self._proc / "stat"), self._usable)
         found: dict[str, float] = {
             "cpu_own_total_s": _own_s() / len(self._usable),
             "context_switches": resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw,
@@ -36,19 +36,19 @@ class Processor:
         for name, value in found.items():
             self._first.setdefault(name, value)
         state: dict[str, object] = {
-            # Counters may go back when a virtual machine moves to another host.
+            # Counters may decrease when a virtual machine migrates.
             name: max(0, value - self._first[name])
             for name, value in found.items()
         }
-        load = load_average(_text(self._proc / "loadavg"))
+        load = load_average(read_or_empty(self._proc / "loadavg"))
         return state if load is None else state | {"load_average": load}
 
     def clock(self) -> dict[str, object]:
-        """Return the median frequency of some cores, if the system knows it."""
+        """Return the median frequency of some cores, if the system reports it."""
         files = (
             self._folder / f"cpu{core}" / "cpufreq" / "scaling_cur_freq" for core in sorted(self._usable)[:_MOST_CORES]
         )
-        known = [hz for file in files if (hz := frequency(_text(file))) is not None]
+        known = [hz for file in files if (hz := frequency(read_or_empty(file))) is not None]
         return {"clock_hz": median(known)} if known else {}
 
 
@@ -60,21 +60,16 @@ def usable_cores() -> frozenset[int]:
 
 
 def core_ticks(stat: str, usable: Collection[int]) -> tuple[int, int] | None:
-    """Return the ticks that *usable* cores were busy, and that were stolen from them, from the text of ``/proc/stat``.
+    """Return the busy ticks and the stolen ticks of *usable* cores, from the text of ``/proc/stat``.
 
-    ``None`` if a core is missing, a field is, or all are zero, as in sandboxes that do not count.
+    ``None`` if a core or a field is missing, or all are zero, as in sandboxes that do not count.
     """
-    wanted = {f"cpu{core}" for core in usable}
-    rows = [fields[1:] for line in stat.splitlines() if (fields := line.split()) and fields[0] in wanted]
-    if len(rows) != len(wanted) or any(len(row) <= _STEAL for row in rows):
+    names = {f"cpu{core}" for core in usable}
+    rows = [fields[1 : _STEAL + 2] for line in stat.splitlines() if (fields := line.split()) and fields[0] in names]
+    ticks = [[count for field in row if (count := _whole(field)) is not None] for row in rows]
+    if len(ticks) != len(names) or any(len(core) <= _STEAL for core in ticks) or not any(map(any, ticks)):
         return None
-    counts = [_whole(field) for row in rows for field in row[: _STEAL + 1]]
-    ticks = [count for count in counts if count is not None]
-    if len(ticks) < len(counts) or not any(ticks):
-        return None
-    width = _STEAL + 1
-    cores = [ticks[start : start + width] for start in range(0, len(ticks), width)]
-    return sum(core[field] for core in cores for field in _BUSY), sum(core[_STEAL] for core in cores)
+    return sum(core[field] for core in ticks for field in _BUSY), sum(core[_STEAL] for core in ticks)
 
 
 def load_average(text: str) -> float | None:
@@ -87,7 +82,7 @@ def load_average(text: str) -> float | None:
 
 
 def frequency(text: str) -> float | None:
-    """Return a frequency in Hz from a text in kHz; zero is no frequency."""
+    """Return a frequency in Hz from a text in kHz; ``None`` for zero."""
     kilohertz = _whole(text.strip())
     return 1e3 * kilohertz if kilohertz else None
 
@@ -101,7 +96,8 @@ def _own_s() -> float:
     return time.process_time() + children.children_user + children.children_system
 
 
-def _text(path: Path) -> str:
+def read_or_empty(path: Path) -> str:
+    """Return the text of a file of the system; empty if it cannot be read."""
     try:
         return path.read_text(encoding="ascii", errors="replace")
     except OSError:

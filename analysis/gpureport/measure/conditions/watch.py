@@ -1,12 +1,12 @@
-"""Readings of device and machine, taken in a thread of its own while workloads are measured."""
+"""Readings of device and machine, taken in a separate thread while workloads are measured."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from threading import Event, Lock, Thread
 from typing import cast
 
-from gpureport.measure import nvidia
-from gpureport.measure.backend import Backend
+from gpureport.measure.backends import nvidia
+from gpureport.measure.backends.protocol import Backend
 from gpureport.measure.conditions.nvml import Nvml
 from gpureport.measure.conditions.processor import Processor
 from gpureport.measure.conditions.sysfs import Sysfs
@@ -15,18 +15,18 @@ from gpureport.records.measurement import Reading
 from gpureport.spec.models import PresentDevice
 
 Source = Callable[[], dict[str, object]]
-"""Returns fields of a :class:`~gpureport.records.measurement.Reading`; those that are missing are left out."""
+"""Returns fields of a :class:`~gpureport.records.measurement.Reading`, without those that are not known."""
 
 _PERIOD_S = 0.2  # a reading of NVML takes 1.4 ms
-_PERIOD_CPU_S = 0.5  # a reading takes time of the very cores that run the kernels
+_PERIOD_CPU_S = 0.5  # a reading takes time from the cores that run the kernels
 _JOIN_S = 2.0
-_LEAVES_DEVICE_ALONE = frozenset({"now", "device", "build", "prepare", "compilation", "free", "rest"})
+_LEAVE_DEVICE_IDLE = frozenset({"now", "device", "build", "prepare", "compilation", "free", "rest"})
 
 
 class Watch:
-    """Takes readings from ``with Watch(backend) as watch`` to its end.
+    """Takes readings inside ``with Watch(backend) as watch``.
 
-    Times that it takes and returns are those of ``backend.now()``; those in readings are seconds since the run began.
+    Its arguments and results are times of ``backend.now()``; times in readings are seconds since the run began.
     """
 
     def __init__(
@@ -36,16 +36,21 @@ class Watch:
         period_s: float | None = None,
         began_s: float | None = None,
     ) -> None:
-        """Watch the device of a backend, from *sources* if they are given, else from those that fit the device.
+        """Watch the device of a backend.
 
-        *began_s* is when the run began, if that was earlier.
+        Args:
+            backend: the open device.
+            sources: of readings; ``None``: those of the device's kind and vendor.
+            period_s: between two readings; ``None``: by the device's kind.
+            began_s: when the run began, if that was earlier.
         """
         self._now, self._kind = backend.now, backend.device.kind
         self._began_s = backend.now() if began_s is None else began_s
         self._stack = ExitStack()
         self._sources = list(sources) if sources is not None else sources_of(backend.device, self._stack)
         self._period_s = period_s or (_PERIOD_CPU_S if self._kind == "cpu" else _PERIOD_S)
-        # Total until now, and since when, if it is occupied. What it was before this watch, nobody knows: at most all.
+        # Total occupied time, and the start of the current occupation. The time before this watch counts as occupied,
+        # because its use is not known.
         self._occupied: tuple[float, float | None] = backend.now() - self._began_s, None
         self._measuring = False
         self._readings: list[Reading] = []
@@ -54,13 +59,12 @@ class Watch:
         self._thread = Thread(target=self._run, name="readings", daemon=True)
 
     def __enter__(self) -> "Watch":
-        """Take the first reading; start the thread."""
         self.reading()
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop the thread. Should a driver not answer it, it ends with the process."""
+        """Stop the thread; if it waits for a driver that does not answer, it ends with the process."""
         self._end.set()
         self._thread.join(_JOIN_S)
         if not self._thread.is_alive():
@@ -71,7 +75,7 @@ class Watch:
             self.reading()
 
     def reading(self) -> Reading:
-        """Take a reading now; keep it, and return it."""
+        """Take a reading now, store it and return it."""
         with self._lock:
             fields = {name: value for source in self._sources for name, value in source().items()}
             total_s, since_s = self._occupied
@@ -84,7 +88,7 @@ class Watch:
 
     @contextmanager
     def measuring(self) -> Iterator[None]:
-        """Take a reading before and after what is done inside; mark those between."""
+        """Take a reading at the begin and at the end of the context; mark those in between."""
         self.reading()
         self._measuring = True
         try:
@@ -101,9 +105,9 @@ class Watch:
         return new
 
     def spans(self, since_s: float) -> tuple[Span, ...]:
-        """Return the disturbed spans known so far, from a moment on.
+        """Return the disturbed spans since a moment, as known now.
 
-        What is later than :data:`~gpureport.observe.disturbance.SETTLED_S` ago may still be found disturbed later.
+        Later readings may add spans within the last :data:`~gpureport.observe.disturbance.SETTLED_S` seconds.
         """
         with self._lock:
             readings = tuple(self._readings)
@@ -112,16 +116,16 @@ class Watch:
         return tuple(Span(span.began_s + shift, span.ended_s + shift, span.causes) for span in found)
 
     def since_began(self, at_s: float) -> float:
-        """Return a time of ``backend.now()`` as readings give it."""
+        """Convert a time of ``backend.now()`` to the clock of the readings: seconds since the run began."""
         return at_s - self._began_s
 
     def counted(self, backend: Backend) -> Backend:
-        """Return *backend* as it is, but counting the time in which its calls may have work on the device."""
+        """Wrap *backend*: the time in which its calls may occupy the device is counted."""
         return cast("Backend", _Counted(backend, self))
 
     @contextmanager
     def occupying(self) -> Iterator[None]:
-        """Count the time of what is done inside as occupying the device."""
+        """Count the time inside the context as occupying the device."""
         total_s, began_s = self._occupied[0], self._now()
         self._occupied = total_s, began_s
         try:
@@ -135,22 +139,22 @@ class _Counted:
         self._backend, self._watch = backend, watch
 
     def __getattr__(self, name: str) -> object:
-        if name in _LEAVES_DEVICE_ALONE:
+        if name in _LEAVE_DEVICE_IDLE:
             return getattr(self._backend, name)
         with self._watch.occupying():
             found = getattr(self._backend, name)  # a property may run kernels
         if not callable(found):
             return found
 
-        def counted(*arguments: object, **named: object) -> object:
+        def counted(*arguments: object, **keywords: object) -> object:
             with self._watch.occupying():
-                return found(*arguments, **named)
+                return found(*arguments, **keywords)
 
         return counted
 
 
 def sources_of(device: PresentDevice, stack: ExitStack) -> list[Source]:
-    """Return what tells of a device and its machine; *stack* closes what is opened for that."""
+    """Return the sources of readings for a device and its machine; *stack* closes what they open."""
     processor = Processor()
     if device.kind == "cpu":
         return [processor, processor.clock]

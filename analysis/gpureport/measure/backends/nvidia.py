@@ -1,4 +1,4 @@
-"""What NVIDIA's management library says of a device. Optional: whatever fails is simply not known."""
+"""A device's state from NVIDIA's management library (NVML). Optional: a query that fails leaves its value unknown."""
 
 import contextlib
 import importlib
@@ -10,7 +10,7 @@ from typing import TypeVar
 from gpureport.spec.models import PresentDevice
 
 _T = TypeVar("_T")
-_Question = Callable[[ModuleType, object], _T]
+_Query = Callable[[ModuleType, object], _T]
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class State:
     """How a device is running.
 
     Attributes:
-        clocks_hz: by what they clock, e.g. ``SM clock``.
+        clocks_hz: by name, e.g. ``SM clock``.
         facts: by name, ready to print, e.g. ``power limit``: ``700 W``.
     """
 
@@ -26,19 +26,23 @@ class State:
     facts: dict[str, str] = field(default_factory=dict)
 
 
+_IDLE = 0.5  # largest clock of an idle device, as a share of the highest
 CLOCK = "SM clock"
-"""The clock that instructions run at."""
+"""Name of the clock of the compute units."""
 
-_CLOCKS: dict[str, _Question[float]] = {
-    CLOCK: lambda nvml, handle: nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_SM) * 1e6,
+
+def sm_clock_hz(nvml: ModuleType, handle: object) -> float:
+    """Query the current clock of the compute units."""
+    return float(nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_SM) * 1e6)
+
+
+_CLOCKS: dict[str, _Query[float]] = {
+    CLOCK: sm_clock_hz,
     "memory clock": lambda nvml, handle: nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_MEM) * 1e6,
     "highest SM clock": lambda nvml, handle: nvml.nvmlDeviceGetMaxClockInfo(handle, nvml.NVML_CLOCK_SM) * 1e6,
     "highest memory clock": lambda nvml, handle: nvml.nvmlDeviceGetMaxClockInfo(handle, nvml.NVML_CLOCK_MEM) * 1e6,
 }
-
-_IDLE = 0.5
-
-_FACTS: dict[str, _Question[str]] = {
+_FACTS: dict[str, _Query[str]] = {
     "power": lambda nvml, handle: f"{nvml.nvmlDeviceGetPowerUsage(handle) / 1000:.0f} W",
     "power limit": lambda nvml, handle: f"{nvml.nvmlDeviceGetEnforcedPowerLimit(handle) / 1000:.0f} W",
     "temperature": lambda nvml, handle: f"{nvml.nvmlDeviceGetTemperature(handle, nvml.NVML_TEMPERATURE_GPU)} °C",
@@ -50,51 +54,47 @@ _FACTS: dict[str, _Question[str]] = {
 def free_memory_bytes(device: PresentDevice) -> float | None:
     """Return the device's free memory in bytes, or ``None`` if it is not known."""
     with opened(device) as found:
-        return found.ask(_free) if found else None
+        return found.query(lambda nvml, handle: float(nvml.nvmlDeviceGetMemoryInfo(handle).free)) if found else None
 
 
 def state(device: PresentDevice) -> State:
-    """Return clocks, power and temperature now; empty if they are not known."""
+    """Return the current clocks, power and temperature; empty if they are not known."""
     with opened(device) as found:
         if found is None:
             return State()
-        return State(clocks_hz=found.answers(_CLOCKS), facts=found.answers(_FACTS))
+        return State(clocks_hz=found.query_all(_CLOCKS), facts=found.query_all(_FACTS))
 
 
 def is_idle(device: PresentDevice) -> bool:
-    """Say whether the clock is known to be no more than half the highest."""
+    """Return whether the clock is known to be at most half the highest."""
     clocks = state(device).clocks_hz
     now, highest = clocks.get(CLOCK), clocks.get("highest SM clock")
     return now is not None and highest is not None and now <= _IDLE * highest
 
 
-def _free(nvml: ModuleType, handle: object) -> float:
-    return float(nvml.nvmlDeviceGetMemoryInfo(handle).free)
-
-
 @dataclass(frozen=True)
 class Opened:
-    """A device of the library, which is initialised."""
+    """A device of the library while the library is initialised."""
 
     nvml: ModuleType
     handle: object
 
-    def ask(self, question: _Question[_T]) -> _T | None:
-        """Return the answer; ``None`` if the driver or an old release of the library has none."""
+    def query(self, query: _Query[_T]) -> _T | None:
+        """Return a value; ``None`` if the driver or an old release of the library does not support the query."""
         try:
-            return question(self.nvml, self.handle)
+            return query(self.nvml, self.handle)
         except (self.nvml.NVMLError, AttributeError):
             return None
 
-    def answers(self, questions: dict[str, _Question[_T]]) -> dict[str, _T]:
-        """Return the answers that there are."""
-        asked = {name: self.ask(question) for name, question in questions.items()}
-        return {name: answer for name, answer in asked.items() if answer is not None}
+    def query_all(self, queries: dict[str, _Query[_T]]) -> dict[str, _T]:
+        """Return the values of those queries that are supported."""
+        values = {name: self.query(query) for name, query in queries.items()}
+        return {name: value for name, value in values.items() if value is not None}
 
 
 @contextlib.contextmanager
 def opened(device: PresentDevice) -> Iterator[Opened | None]:
-    """Find the device by its PCI address; ``None`` without one, without the library or without its driver."""
+    """Find the device in the library; ``None`` if the library, its driver or the device is missing."""
     try:
         nvml = importlib.import_module("pynvml")
     except ImportError:
@@ -113,7 +113,7 @@ def opened(device: PresentDevice) -> Iterator[Opened | None]:
 
 
 def _found(nvml: ModuleType, device: PresentDevice) -> Opened | None:
-    """Find the device by its address, or because there is no other NVIDIA device."""
+    """Find the device by its PCI address, or as the only NVIDIA device."""
     if "nvidia" not in device.vendor.casefold():
         return None
     try:

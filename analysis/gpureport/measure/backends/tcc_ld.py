@@ -1,6 +1,6 @@
-"""``ld`` for PoCL's kernels, by tcc: ``python tcc_ld.py TCC`` and the arguments that PoCL gives to ld.
+"""``ld`` for PoCL's kernels, implemented with tcc: ``python tcc_ld.py TCC`` and the arguments that PoCL passes to ld.
 
-It runs once for every kernel, in an interpreter without site-packages: it imports next to nothing.
+It runs once for every kernel, in an interpreter without site-packages, so it imports as little as possible.
 """
 
 import os
@@ -13,10 +13,10 @@ _READ_WRITE = 6
 
 
 def deny_executable_stack(library: bytearray) -> None:
-    """Turn the RELRO header of a 64-bit ELF file, in place, into the one that says its stack need not be executable.
+    """Replace the RELRO header of a 64-bit ELF file, in place, by one for a stack that is not executable.
 
     tcc writes no ``PT_GNU_STACK``, which means an executable stack; since 2.41 glibc loads no such library into a
-    running process (its release notes, January 2025). Without RELRO a few tables stay writable, no more.
+    running process (its release notes, January 2025). Without RELRO, only a few tables remain writable.
     """
     (table,) = struct.unpack_from("<Q", library, 32)
     size, number = struct.unpack_from("<HH", library, 54)

@@ -1,6 +1,6 @@
-"""What the measuring code needs of a device: a small protocol, so that tests can put an exact fake there.
+"""What the measuring code requires of a device: a small protocol, so that tests can use an exact fake.
 
-Programs, buffers and launches are named by numbers that the backend hands out and never uses twice.
+Programs, buffers and launches are identified by numbers that the backend issues once and never reuses.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,15 +20,11 @@ LaunchId = NewType("LaunchId", int)
 
 
 class BuildError(DeviceError):
-    """A kernel did not build; ``log`` is what the compiler said."""
-
-    def __init__(self, message: str, log: str = "") -> None:
-        super().__init__(message)
-        self.log = log
+    """A kernel did not build."""
 
 
 class AllocationError(DeviceError):
-    """A buffer could not be had."""
+    """A buffer could not be allocated."""
 
 
 class LaunchError(DeviceError):
@@ -40,37 +36,31 @@ class Backend(Protocol):
 
     @property
     def device(self) -> PresentDevice:
-        """What is open."""
-        ...
+        """The open device."""
 
     @property
     def launch_cost_s(self) -> float:
-        """Shortest time between the stamps of one dispatch that does next to nothing."""
-        ...
+        """Shortest time between the time stamps of a dispatch that does almost nothing."""
 
     def now(self) -> float:
-        """Return seconds of a clock that never goes back."""
-        ...
+        """Return the seconds of a monotonic clock."""
 
     def build(self, source: str, options: str) -> ProgramId:
         """Build *source*, a file of ``kernels_cl/``. Equal requests share a build.
 
         Raises:
-            BuildError: the compiler refused.
+            BuildError: the compiler reports an error.
         """
-        ...
 
     def build_ahead(self, requests: Iterable[tuple[str, str]]) -> None:
-        """Begin to build sources with options that :meth:`build` will be asked for, where that saves time."""
-        ...
+        """Start builds of (source, options) that :meth:`build` will need later, where that saves time."""
 
     def allocate(self, buffer: Buffer) -> BufferId:
-        """Allocate a buffer and fill it with its contents, repeated (a fixed pattern where it has none).
+        """Allocate a buffer and initialise it with its contents, repeated (with a fixed pattern if it has none).
 
         Raises:
             AllocationError: there is not enough memory, or the device refuses the size.
         """
-        ...
 
     def read(self, buffer: BufferId, nbytes: int) -> NDArray[np.uint8]:
         """Copy the first *nbytes* of a buffer back to the host.
@@ -78,23 +68,19 @@ class Backend(Protocol):
         Raises:
             LaunchError: work queued before it failed.
         """
-        ...
 
     def free(self, buffer: BufferId) -> None:
-        """Give one buffer back; launches that use it must not run any more."""
-        ...
+        """Free one buffer; launches that use it must not run any more."""
 
     def prepare(self, program: ProgramId, dispatch: Dispatch, buffers: Mapping[str, BufferId]) -> LaunchId:
-        """Set the arguments of one dispatch once, so that launching it again and again is cheap.
+        """Set the arguments of one dispatch once, so that repeated launches are cheap.
 
         Raises:
             LaunchError: the kernel does not exist, or refuses the arguments.
         """
-        ...
 
     def compilation(self, launch: LaunchId) -> Compilation:
-        """Say what the compiler made of the launch's kernel."""
-        ...
+        """Return the compiler's facts about the launch's kernel."""
 
     def run(self, launches: Sequence[LaunchId]) -> None:
         """Run each of *launches* once, in order, and wait for the end.
@@ -102,10 +88,11 @@ class Backend(Protocol):
         Raises:
             LaunchError: a launch was refused or failed.
         """
-        ...
 
     def time(self, untimed: Sequence[LaunchId], timed: Sequence[LaunchId]) -> float:
-        """Run *untimed*, then *timed*, back to back in one in-order queue; all again if the host was too slow.
+        """Run *untimed*, then *timed*, as back-to-back dispatches in one in-order queue.
+
+        If the host queued them too slowly, all are run again.
 
         Returns:
             Device seconds from the start of the first of *timed* to the end of the last.
@@ -113,23 +100,19 @@ class Backend(Protocol):
         Raises:
             LaunchError: a launch was refused or failed.
         """
-        ...
 
     def trace(self, launches: Sequence[LaunchId]) -> list[tuple[float, float]]:
-        """Run each of *launches* once, in order, one after the other as it comes.
+        """Run each of *launches* once, in order; queue each when the one before has ended.
 
         Returns:
-            For each, device seconds from the start of the first to its own start, and how long it took.
+            For each launch: its start, in device seconds after the first start, and its duration in seconds.
 
         Raises:
             LaunchError: a launch was refused or failed.
         """
-        ...
 
     def rest(self, most_s: float) -> None:
-        """Leave the device idle until its clocks are known to have fallen, or for *most_s* seconds."""
-        ...
+        """Leave the device idle until its clocks are known to have fallen, for at most *most_s* seconds."""
 
     def clear(self) -> None:
-        """Give back all buffers and forget all launches; programs stay built."""
-        ...
+        """Free all buffers and forget all launches; programs stay built."""

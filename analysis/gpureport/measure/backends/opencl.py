@@ -1,4 +1,5 @@
-"""OpenCL: the devices that are present, and a backend that runs kernels on one. Only here is pyopencl."""
+"""OpenCL: the devices that are present, and a backend that runs kernels on one. The only module with pyopencl."""
+# ruff: noqa: D102 - methods without a docstring do what the protocol says
 
 import contextlib
 import os
@@ -17,8 +18,12 @@ from numpy.typing import NDArray
 
 from gpureport.data import data_dir
 from gpureport.errors import DeviceError
-from gpureport.measure import nvidia
-from gpureport.measure.backend import (
+from gpureport.measure.backends import nvidia
+from gpureport.measure.backends.buildlog import compilation, first_error, tidy
+from gpureport.measure.backends.describe import DeviceQuery, describe, kind
+from gpureport.measure.backends.linker import provide_linker
+from gpureport.measure.backends.pocl import KernelLibraries, provide_cache
+from gpureport.measure.backends.protocol import (
     AllocationError,
     BufferId,
     BuildError,
@@ -26,64 +31,57 @@ from gpureport.measure.backend import (
     LaunchId,
     ProgramId,
 )
-from gpureport.measure.buildlog import compilation, first_error, tidy
-from gpureport.measure.describe import Ask, describe, kind
-from gpureport.measure.linker import provide_linker
-from gpureport.measure.pocl import KernelLibraries, provide_cache
-from gpureport.measure.runtimes import Candidate
+from gpureport.measure.backends.runtimes import RuntimeDevice
 from gpureport.records.measurement import Compilation
 from gpureport.spec.models import PresentDevice
 from gpureport.workloads.model import Argument, Buffer, Dispatch, Local
 
-# A cached binary comes without the compiler's log, in which NVIDIA tells registers. Read once, on loading.
+# A cached binary has no compiler log, in which NVIDIA reports registers. The variables are read once, on loading.
 os.environ["PYOPENCL_NO_CACHE"] = "1"
 os.environ["CUDA_CACHE_DISABLE"] = "1"
 
 import pyopencl as cl
 
-warnings.filterwarnings("ignore", category=cl.CompilerWarning)  # of each build the log is kept
+warnings.filterwarnings("ignore", category=cl.CompilerWarning)  # the log of each build is stored
 
 _BUILDERS = 8  # threads: more do not compile faster on 16 cores
 _POCL = "Portable Computing Language"
 _FILL_PATTERN = np.full(2**18, 0x9E3779B9, np.uint32)
-_HOLD_SOURCE = "common/hold.cl"
-_HOLD_PROBE = 20_000
+_BLOCKING_SOURCE = "common/hold.cl"
+_PROBE_ITERATIONS = 20_000
 _PROBES = 5
-_SHORTEST_HOLD_S = 50e-6
-_HELD = 1.3  # times what queueing took the last time
-_LONGEST_HOLD_S = 0.05
-_REST_S = 0.05  # between questions whether the clocks have fallen
-_SLOWEST_ENQUEUE_S = 20e-6  # more than that was compilation or another process, not queueing
+_SHORTEST_BLOCKING_S = 50e-6
+_BLOCKING_MARGIN = 1.3  # times the last measured time of queueing
+_LONGEST_BLOCKING_S = 0.05
+_REST_S = 0.05  # between two readings of the clocks
+_SLOWEST_ENQUEUE_S = 20e-6  # more than that includes compilation or another process
 _KERNEL_FACTS = (
     "LOCAL_MEM_SIZE",
     "PRIVATE_MEM_SIZE",
     "PREFERRED_WORK_GROUP_SIZE_MULTIPLE",
     "WORK_GROUP_SIZE",
 )
-_SUB_GROUP_FACTS = ("MAX_SUB_GROUP_SIZE",)
 
 
 def list_devices() -> tuple[PresentDevice, ...]:
     """Return the OpenCL devices that the loader of this process finds, indexed over all platforms.
 
-    To find those of a machine, broken drivers among them, use :func:`~.presence.find_devices`.
+    :func:`gpureport.measure.presence.find_devices` finds those of a machine, which may have broken drivers.
 
     Raises:
         DeviceError: there is none.
     """
     return tuple(
-        describe(index, device.platform.name, device.platform.version, _asker(device))
+        describe(index, device.platform.name, device.platform.version, _query(device))
         for index, device in enumerate(_devices())
     )
 
 
 def _devices() -> list[cl.Device]:
     provide_cache()
-    try:
-        platforms = cl.get_platforms()
-    except cl.Error:
-        platforms = []
-    devices = [device for platform in platforms for device in _platform_devices(platform)]
+    devices: list[cl.Device] = []
+    with contextlib.suppress(cl.Error):
+        devices += [device for platform in cl.get_platforms() for device in _platform_devices(platform)]
     if not devices:
         raise DeviceError("it lists no device")
     return devices
@@ -91,19 +89,19 @@ def _devices() -> list[cl.Device]:
 
 def _platform_devices(platform: cl.Platform) -> list[cl.Device]:
     try:
-        return [device for device in platform.get_devices() if kind(_asker(device)) is not None]
+        return [device for device in platform.get_devices() if kind(_query(device)) is not None]
     except cl.Error:
         return []
 
 
-def _asker(device: cl.Device) -> Ask:
-    def ask(query: str) -> object:
+def _query(device: cl.Device) -> DeviceQuery:
+    def query(name: str) -> object:
         try:
-            return device.get_info(getattr(cl.device_info, query))
+            return device.get_info(getattr(cl.device_info, name))
         except (cl.Error, AttributeError, UnicodeDecodeError):
             return None
 
-    return ask
+    return query
 
 
 @dataclass(frozen=True)
@@ -121,21 +119,22 @@ class _Launch:
 
 
 class OpenCLBackend:
-    """One device, open, with an in-order queue that keeps time stamps; see :class:`~.backend.Backend`."""
+    """One open device, with an in-order queue that records time stamps; see :class:`~.protocol.Backend`."""
 
-    def __init__(self, candidate: Candidate) -> None:
-        """Open a device, and load its runtime: a process can load only one.
+    def __init__(self, candidate: RuntimeDevice) -> None:
+        """Open a device, and load its runtime; a process can load only one runtime.
 
         Raises:
-            DeviceError: the device refuses to be opened, or the process has loaded another runtime.
+            DeviceError: the device cannot be opened, or the process has loaded another runtime.
         """
         device = self._present = candidate.device
         with candidate.runtime.loading():
             self._device = _devices()[candidate.position]
-        self._libraries = KernelLibraries() if self._runs_libraries else None
-        if self._device.platform.name == _POCL and candidate.runtime.of_wheel:
+        is_pocl = self._device.platform.name == _POCL
+        self._libraries = KernelLibraries() if is_pocl and device.kind == "cpu" else None
+        if is_pocl and candidate.runtime.of_wheel:
             provide_linker()
-        with _refusals(DeviceError, f"{device.name} cannot be opened"):
+        with _errors_as(DeviceError, f"{device.name} cannot be opened"):
             self._context = cl.Context([self._device])
             self._queue = cl.CommandQueue(self._context, properties=cl.command_queue_properties.PROFILING_ENABLE)
         self._enqueue_s = 5e-6
@@ -149,17 +148,15 @@ class OpenCLBackend:
 
     @property
     def device(self) -> PresentDevice:
-        """What is open."""
         return self._present
 
     def now(self) -> float:
-        """Return seconds of the host's monotonic clock."""
         return time.monotonic()
 
     def build_ahead(self, requests: Iterable[tuple[str, str]]) -> None:
-        """Start builds in threads of their own, which the driver's compiler runs in outside of Python's lock.
+        """Start builds in threads: the driver's compiler runs without Python's global lock.
 
-        Processors need none: their kernels are compiled at the first launch.
+        CPUs are skipped: their kernels are compiled at the first launch.
         """
         if self._present.kind == "cpu":
             return
@@ -170,7 +167,7 @@ class OpenCLBackend:
         builders.shutdown(wait=False)
 
     def build(self, source: str, options: str) -> ProgramId:
-        """Build a file of ``kernels_cl/``; a failure, too, is remembered."""
+        """Build a file of ``kernels_cl/``; results and failures are cached."""
         key = source, options
         if key not in self._built:
             ahead = self._ahead.pop(key, None)
@@ -202,7 +199,7 @@ class OpenCLBackend:
             failure = error
         log = tidy(self._log(program) or str(failure or ""), source)
         if failure is not None:
-            raise BuildError(f"{source} does not build on {self._present.name}: {first_error(log)}", log) from failure
+            raise BuildError(f"{source} does not build on {self._present.name}: {first_error(log)}") from failure
         return _Program(program, options, log)
 
     def _log(self, program: cl.Program) -> str:
@@ -212,8 +209,8 @@ class OpenCLBackend:
             return ""
 
     def allocate(self, buffer: Buffer) -> BufferId:
-        """Allocate and fill a buffer; waits, since drivers find out only then whether there is room."""
-        with _refusals(AllocationError, f"no room for a buffer of {buffer.nbytes} bytes"):
+        """Allocate and initialise a buffer; waits, because drivers allocate the memory only then."""
+        with _errors_as(AllocationError, f"a buffer of {buffer.nbytes} bytes cannot be allocated"):
             memory = cl.Buffer(self._context, cl.mem_flags.READ_WRITE, buffer.nbytes)
             try:
                 self._fill(memory, buffer)
@@ -225,9 +222,9 @@ class OpenCLBackend:
         return identity
 
     def _fill(self, memory: cl.Buffer, buffer: Buffer) -> None:
-        # Copies that double what is there, for the pattern, too: drivers fill gigabytes in minutes.
-        given = _FILL_PATTERN if buffer.contents is None or not buffer.contents.size else buffer.contents
-        contents = np.ascontiguousarray(given).view(np.uint8).ravel()
+        # Each copy doubles the initialised part, also for the pattern: drivers' own fill takes minutes for gigabytes.
+        data = _FILL_PATTERN if buffer.contents is None or not buffer.contents.size else buffer.contents
+        contents = np.ascontiguousarray(data).view(np.uint8).ravel()
         filled = min(len(contents), buffer.nbytes)
         cl.enqueue_copy(self._queue, memory, contents[:filled])
         while filled < buffer.nbytes:
@@ -237,20 +234,18 @@ class OpenCLBackend:
         self._queue.finish()
 
     def read(self, buffer: BufferId, nbytes: int) -> NDArray[np.uint8]:
-        """Copy the first *nbytes* of a buffer back."""
         data = np.empty(nbytes, np.uint8)
-        with _refusals(LaunchError, "results cannot be read back"):
+        with _errors_as(LaunchError, "results cannot be read back"):
             cl.enqueue_copy(self._queue, data, self._buffers[buffer])
         return data
 
     def free(self, buffer: BufferId) -> None:
-        """Give one buffer back."""
         self._buffers.pop(buffer).release()
 
     def prepare(self, program: ProgramId, dispatch: Dispatch, buffers: Mapping[str, BufferId]) -> LaunchId:
-        """Make a kernel object of its own with its arguments set."""
+        """Create a kernel object for this launch and set its arguments."""
         built = self._programs[program]
-        with _refusals(LaunchError, f"{dispatch.kernel} cannot be launched"):
+        with _errors_as(LaunchError, f"{dispatch.kernel} cannot be launched"):
             kernel = cl.Kernel(built.program, dispatch.kernel)
             for position, argument in enumerate(dispatch.arguments):
                 kernel.set_arg(position, self._argument(argument, buffers))  # type: ignore[arg-type]
@@ -264,36 +259,36 @@ class OpenCLBackend:
         return cl.LocalMemory(argument.nbytes) if isinstance(argument, Local) else argument
 
     def compilation(self, launch: LaunchId) -> Compilation:
-        """Ask the compiler's log, the program's binary and the runtime about the launch's kernel.
+        """Return the facts about the launch's kernel from the compiler's log, the binary and the runtime.
 
-        PoCL has machine code of a kernel only once it was launched; that of the size asked for first is kept.
+        PoCL has machine code of a kernel only after a launch; the code of the first requested size is cached.
         """
         ready = self._launches[launch]
         facts = {query: self._kernel_fact(ready.kernel, query) for query in _KERNEL_FACTS}
-        facts |= {query: self._sub_group_fact(ready, query) for query in _SUB_GROUP_FACTS}
+        facts["MAX_SUB_GROUP_SIZE"] = self._sub_group_size(ready)
         return compilation(ready.dispatch, ready.program.options, ready.program.log, facts, self._binary(ready))
 
     def _kernel_fact(self, kernel: cl.Kernel, query: str) -> int | None:
         try:
-            answer = kernel.get_work_group_info(getattr(cl.kernel_work_group_info, query), self._device)
+            value = kernel.get_work_group_info(getattr(cl.kernel_work_group_info, query), self._device)
         except cl.Error:
             return None
-        return answer if isinstance(answer, int) else None
+        return value if isinstance(value, int) else None
 
-    def _sub_group_fact(self, ready: _Launch, query: str) -> int | None:
-        """Ask about a launch's sub-groups; runtimes before OpenCL 2.1 have no such function to call."""
+    def _sub_group_size(self, ready: _Launch) -> int | None:
+        """Query the size of a launch's sub-groups; runtimes before OpenCL 2.1 lack the function."""
         local = ready.dispatch.local_size
         if self._present.platform_version < "OpenCL 2.1" or not local:
             return None
         try:
-            query_id = getattr(cl.kernel_sub_group_info, f"{query}_FOR_NDRANGE")
-            answer = ready.kernel.get_sub_group_info(self._device, query_id, list(local))
+            query = cl.kernel_sub_group_info.MAX_SUB_GROUP_SIZE_FOR_NDRANGE
+            value = ready.kernel.get_sub_group_info(self._device, query, list(local))
         except (cl.Error, AttributeError):
             return None
-        return answer if isinstance(answer, int) and answer else None
+        return value if isinstance(value, int) and value else None
 
     def _binary(self, ready: _Launch) -> bytes:
-        """Return the library that the launch runs as (PoCL), or its program's binary; nothing if there is none."""
+        """Return the kernel's library (PoCL) or its program's binary; empty if there is none."""
         kernel = ready.dispatch.kernel if self._libraries else ""
         key = ready.program, kernel
         if not self._binaries.get(key):
@@ -309,44 +304,40 @@ class OpenCLBackend:
             return b""
         return binaries[0] if binaries else b""
 
-    @property
-    def _runs_libraries(self) -> bool:
-        return self._device.platform.name == _POCL and self._present.kind == "cpu"
-
-    def _note(self, launches: Sequence[LaunchId]) -> None:
-        """Find out where PoCL keeps what has just run."""
+    def _note_libraries(self, launches: Sequence[LaunchId]) -> None:
+        """Store where PoCL keeps the libraries of the kernels that have just run."""
         if self._libraries:
             for ready in (self._launches[launch] for launch in dict.fromkeys(launches)):
                 self._libraries.note(ready.program, ready.dispatch.kernel, ready.dispatch.local_size)
 
     def run(self, launches: Sequence[LaunchId]) -> None:
-        """Run each of *launches* once, in order."""
-        with _refusals(LaunchError, "a kernel failed"):
+        with _errors_as(LaunchError, "a kernel failed"):
             for launch in launches:
                 self._enqueue(launch)
             self._queue.finish()
-        self._note(launches)
+        self._note_libraries(launches)
 
     def time(self, untimed: Sequence[LaunchId], timed: Sequence[LaunchId]) -> float:
-        """Run both rows and return the device time of the second, in seconds.
+        """Run both batches and return the device time of the second, in seconds.
 
-        A row of short dispatches would run only as fast as the host can queue them, so it is queued while a
-        kernel that touches no memory keeps the device busy; if that ended too early, again behind a
-        longer one.
+        Short dispatches would run only as fast as the host queues them. A batch is therefore queued while a blocking
+        kernel, which accesses no memory, occupies the device. If that kernel ended before all dispatches were queued,
+        the batches run again behind a longer one.
         """
-        hold_s = 0.0 if len(timed) == 1 else _SHORTEST_HOLD_S + _HELD * len(timed) * self._enqueue_s
-        with _refusals(LaunchError, f"{self._launches[timed[0]].dispatch.kernel} failed"):
-            seconds, held = self._row(untimed, timed, hold_s)
-            while not held and 0.0 < hold_s < _LONGEST_HOLD_S:
-                hold_s *= 3.0
-                seconds, held = self._row(untimed, timed, hold_s)
-        self._note([*untimed, *timed])
+        blocking_s = 0.0
+        if len(timed) > 1:
+            blocking_s = _SHORTEST_BLOCKING_S + _BLOCKING_MARGIN * len(timed) * self._enqueue_s
+        with _errors_as(LaunchError, f"{self._launches[timed[0]].dispatch.kernel} failed"):
+            seconds, blocked = self._run_batches(untimed, timed, blocking_s)
+            while not blocked and 0.0 < blocking_s < _LONGEST_BLOCKING_S:
+                blocking_s *= 3.0
+                seconds, blocked = self._run_batches(untimed, timed, blocking_s)
+        self._note_libraries([*untimed, *timed])
         return seconds
 
     def trace(self, launches: Sequence[LaunchId]) -> list[tuple[float, float]]:
-        """Run each of *launches* by itself, waiting for its end before the next is queued, as frames are."""
         stamps = []
-        with _refusals(LaunchError, f"{self._launches[launches[0]].dispatch.kernel} failed"):
+        with _errors_as(LaunchError, f"{self._launches[launches[0]].dispatch.kernel} failed"):
             for launch in launches:
                 event = self._enqueue(launch)
                 self._queue.finish()
@@ -355,14 +346,16 @@ class OpenCLBackend:
         return [((start - first) * 1e-9, (end - start) * 1e-9) for start, end in stamps]
 
     def rest(self, most_s: float) -> None:
-        """Sleep until the vendor's interface tells that clocks have fallen; where there is none, all of *most_s*."""
+        """Sleep until the vendor's interface reports lower clocks; for all of *most_s* if there is no interface."""
         until = time.monotonic() + most_s
         while (left := until - time.monotonic()) > 0 and not nvidia.is_idle(self._present):
             time.sleep(min(left, _REST_S))
 
-    def _row(self, untimed: Sequence[LaunchId], timed: Sequence[LaunchId], hold_s: float) -> tuple[float, bool]:
-        """Return device seconds of *timed*, and whether all was queued before the device came to it."""
-        gate = self._enqueue_hold(hold_s) if hold_s else None
+    def _run_batches(
+        self, untimed: Sequence[LaunchId], timed: Sequence[LaunchId], blocking_s: float
+    ) -> tuple[float, bool]:
+        """Return device seconds of *timed*, and whether all dispatches were queued before the device reached them."""
+        gate = self._enqueue_blocking(blocking_s) if blocking_s else None
         began = time.monotonic()
         for launch in untimed:
             gate = self._enqueue(launch)
@@ -371,9 +364,9 @@ class OpenCLBackend:
             last = self._enqueue(launch)
         each_s = (time.monotonic() - began) / (len(untimed) + len(timed))
         self._enqueue_s = min(each_s, _SLOWEST_ENQUEUE_S)
-        held = gate is None or gate.command_execution_status != cl.command_execution_status.COMPLETE
+        blocked = gate is None or gate.command_execution_status != cl.command_execution_status.COMPLETE
         self._queue.finish()
-        return (last.profile.end - first.profile.start) * 1e-9, held
+        return (last.profile.end - first.profile.start) * 1e-9, blocked
 
     def _enqueue(self, launch: LaunchId) -> cl.Event:
         ready = self._launches[launch]
@@ -381,46 +374,44 @@ class OpenCLBackend:
             self._queue, ready.kernel, ready.dispatch.global_size, ready.dispatch.local_size or None
         )
 
-    def _enqueue_hold(self, seconds: float) -> cl.Event:
-        self._hold_kernel.set_arg(1, np.uint32(1 + seconds * self._hold_iterations_per_s))
-        event = cl.enqueue_nd_range_kernel(self._queue, self._hold_kernel, (1,), (1,))
+    def _enqueue_blocking(self, seconds: float) -> cl.Event:
+        self._blocking_kernel.set_arg(1, np.uint32(1 + seconds * self._blocking_iterations_per_s))
+        event = cl.enqueue_nd_range_kernel(self._queue, self._blocking_kernel, (1,), (1,))
         self._queue.flush()
         return event
 
     @cached_property
-    def _hold_kernel(self) -> cl.Kernel:
-        kernel = cl.Kernel(self._programs[self.build(_HOLD_SOURCE, "")].program, "hold")
-        kernel.set_arg(0, self._hold_state)
+    def _blocking_kernel(self) -> cl.Kernel:
+        kernel = cl.Kernel(self._programs[self.build(_BLOCKING_SOURCE, "")].program, "hold")
+        kernel.set_arg(0, self._blocking_state)
         return kernel
 
     @cached_property
-    def _hold_state(self) -> cl.Buffer:
+    def _blocking_state(self) -> cl.Buffer:
         state = Buffer(_FILL_PATTERN.itemsize)
         memory = cl.Buffer(self._context, cl.mem_flags.READ_WRITE, state.nbytes)
         self._fill(memory, state)
         return memory
 
     @cached_property
-    def _hold_iterations_per_s(self) -> float:
-        return _HOLD_PROBE / max(self._time_hold(_HOLD_PROBE), 1e-9)
+    def _blocking_iterations_per_s(self) -> float:
+        return _PROBE_ITERATIONS / max(self._time_blocking(_PROBE_ITERATIONS), 1e-9)
 
     @cached_property
     def launch_cost_s(self) -> float:
-        """Shortest time between the stamps of one dispatch that does next to nothing."""
-        return self._time_hold(0)
+        return self._time_blocking(0)
 
-    def _time_hold(self, iterations: int) -> float:
+    def _time_blocking(self, iterations: int) -> float:
         times = []
-        with _refusals(LaunchError, f"{self._present.name} runs no kernels"):
-            self._hold_kernel.set_arg(1, np.uint32(iterations))
+        with _errors_as(LaunchError, f"{self._present.name} runs no kernels"):
+            self._blocking_kernel.set_arg(1, np.uint32(iterations))
             for _ in range(_PROBES):
-                event = cl.enqueue_nd_range_kernel(self._queue, self._hold_kernel, (1,), (1,))
+                event = cl.enqueue_nd_range_kernel(self._queue, self._blocking_kernel, (1,), (1,))
                 self._queue.finish()
                 times.append((event.profile.end - event.profile.start) * 1e-9)
         return min(times)
 
     def clear(self) -> None:
-        """Give back all buffers and forget all launches."""
         self._launches.clear()
         for memory in self._buffers.values():
             memory.release()
@@ -428,9 +419,9 @@ class OpenCLBackend:
 
 
 @contextlib.contextmanager
-def _refusals(kind: type[DeviceError], what: str) -> Iterator[None]:
-    """Turn an error of the runtime into one of ours, with the runtime's reason in one line."""
+def _errors_as(kind: type[DeviceError], failure: str) -> Iterator[None]:
+    """Turn an error of the runtime into a *kind* of ours, with the runtime's reason on the same line."""
     try:
         yield
     except cl.Error as error:
-        raise kind(f"{what}: {' '.join(str(error).split())}") from error
+        raise kind(f"{failure}: {' '.join(str(error).split())}") from error

@@ -1,8 +1,8 @@
-"""Where PoCL keeps the library that a kernel runs as, and where it may write it.
+"""PoCL's compiled kernel libraries, and the cache folder to which it writes them.
 
-PoCL builds one for each size of work-group when it is first launched, as
-``<cache>/<program>/<kernel>/<x>-<y>-<z>[-…]/<kernel>.so``, and loads it into this process. Asking for the program's
-binary instead would build others, for any size, which never run. Linux only: elsewhere nothing is found.
+At the first launch with a work-group size, PoCL builds a library for this size as
+``<cache>/<program>/<kernel>/<x>-<y>-<z>[-…]/<kernel>.so``, and loads it into this process. A query of the program's
+binary would build other libraries, for any size, which never run. Linux only: elsewhere no library is found.
 """
 
 import os
@@ -16,19 +16,19 @@ _MAPS = Path("/proc/self/maps")
 
 
 def provide_cache() -> None:
-    """Give PoCL a folder to write kernels to where it could not write to its own: it would then list no device.
+    """Set a temporary cache folder if PoCL cannot write to its own: it would then list no device.
 
     Raises:
-        GpuReportError: no temporary folder can be made either.
+        GpuReportError: no temporary folder can be created.
     """
     if not _is_writable(_cache()):
         os.environ["POCL_CACHE_DIR"] = str(scratch_folder_until_exit())
 
 
 def _cache() -> Path:
-    """Return the folder that PoCL takes."""
-    told, caches, home = (os.environ.get(name) for name in ("POCL_CACHE_DIR", "XDG_CACHE_HOME", "HOME"))
-    return Path(told) if told else Path(caches or (f"{home}/.cache" if home else "/tmp"), "pocl", "kcache")  # noqa: S108
+    """Return the cache folder that PoCL uses."""
+    own, caches, home = (os.environ.get(name) for name in ("POCL_CACHE_DIR", "XDG_CACHE_HOME", "HOME"))
+    return Path(own) if own else Path(caches or (f"{home}/.cache" if home else "/tmp"), "pocl", "kcache")  # noqa: S108
 
 
 def _is_writable(folder: Path) -> bool:
@@ -39,14 +39,14 @@ def _is_writable(folder: Path) -> bool:
 
 
 class KernelLibraries:
-    """Finds the libraries of programs by what appeared in this process when they first ran."""
+    """Finds the libraries of programs among the files that are mapped into this process after the first launch."""
 
     def __init__(self, maps: Path = _MAPS) -> None:
         self._maps = maps
         self._folders: dict[Hashable, Path] = {}
 
     def note(self, program: Hashable, kernel: str, local_size: tuple[int, ...]) -> None:
-        """Remember where *program* keeps its libraries; called after each launch, before another program's."""
+        """Store the folder of *program*'s libraries; called after each launch, before the launch of another program."""
         if program in self._folders:
             return
         loaded = {path.parents[2] for path in self._mapped() if _is_of(path, kernel, local_size)}
@@ -55,7 +55,7 @@ class KernelLibraries:
             self._folders[program] = found.pop()
 
     def read(self, program: Hashable, kernel: str, local_size: tuple[int, ...]) -> bytes:
-        """Return the library that was last made for a kernel and size of work-group; nothing if there is none."""
+        """Return the newest library for a kernel and work-group size; empty if there is none."""
         folder = self._folders.get(program)
         if folder is None:
             return b""
@@ -75,6 +75,6 @@ class KernelLibraries:
 
 
 def _is_of(library: Path, kernel: str, local_size: tuple[int, ...]) -> bool:
-    size = "-".join(str(transition) for transition in (*local_size, 1, 1, 1)[:3])
+    size = "-".join(str(length) for length in (*local_size, 1, 1, 1)[:3])
     folder = library.parent
     return library.stem == folder.parent.name == kernel and f"{folder.name}-".startswith(f"{size}-")

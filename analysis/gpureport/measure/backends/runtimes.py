@@ -1,6 +1,7 @@
-"""The OpenCL runtimes that are installed, and how a process loads one of them and no other.
+"""The installed OpenCL runtimes, and how a process loads only one of them.
 
-A runtime is a library that an ICD file names. Loading only one keeps a broken runtime from disturbing the rest.
+A runtime is a library that is listed in an ICD file. A process that loads only one is not affected by other, broken
+runtimes.
 """
 
 import os
@@ -15,7 +16,7 @@ from gpureport.errors import DeviceError
 from gpureport.spec.models import PresentDevice
 
 ANSWER_LIMIT_S = 30.0
-"""Within which a runtime must answer, seconds: loading a large driver and compiling take up to five."""
+"""Time limit for an answer of a runtime, seconds: loading a large driver and compiling take up to five."""
 SYSTEM_VENDORS = Path("/etc/OpenCL/vendors")
 _LONGEST_ICD_BYTES = 4096
 _BESIDE_LOADER = ".libs"
@@ -27,9 +28,9 @@ class Runtime:
     """An OpenCL runtime.
 
     Attributes:
-        library: its path or its soname; empty: whatever the loader finds by itself.
-        source: what names it, for messages: an ICD file, or a variable of the environment.
-        problem: why the ICD file names no library; ``None``: it names one.
+        library: its path or its soname; empty: the runtimes that the loader finds by itself.
+        source: the ICD file or environment variable that contains its name, for messages.
+        problem: why no library can be read from the ICD file; ``None``: one can.
     """
 
     library: str
@@ -37,21 +38,20 @@ class Runtime:
     problem: str | None = None
 
     def __str__(self) -> str:
-        """Name what a user can change."""
         return self.source or self.library or "the OpenCL loader"
 
     @property
     def of_wheel(self) -> bool:
-        """Whether it lies beside the loader in pyopencl's wheel, where the wheels of PoCL and oclgrind put theirs."""
+        """Whether it is in the loader's folder of pyopencl's wheel, as the wheels of PoCL and oclgrind install it."""
         return Path(self.library).parent.name == _BESIDE_LOADER
 
     def environment(self) -> dict[str, str]:
-        """Return the variables with which both common loaders (ocl-icd, Khronos) load this runtime alone."""
+        """Return variables that make both common loaders (ocl-icd, Khronos) load only this runtime."""
         return {"OCL_ICD_VENDORS": self.library, "OCL_ICD_FILENAMES": self.library} if self.library else {}
 
     @contextmanager
     def loading(self) -> Iterator[None]:
-        """Let the loader of this process find this runtime alone: it reads the variables once, when it is first used.
+        """Let the loader of this process find only this runtime: it reads the variables once, at its first use.
 
         Raises:
             DeviceError: the process has loaded another runtime.
@@ -72,13 +72,13 @@ class Runtime:
 
 
 @dataclass(frozen=True)
-class Candidate:
-    """A device that is present.
+class RuntimeDevice:
+    """A device that is present, with its runtime.
 
     Attributes:
-        device: what its runtime reports; its index counts over all runtimes.
-        runtime: that offers it.
-        position: among the devices of its runtime.
+        device: the device as its runtime reports it; its index counts over all runtimes.
+        runtime: the runtime that lists it.
+        position: index among the devices of its runtime.
     """
 
     device: PresentDevice
@@ -87,38 +87,38 @@ class Candidate:
 
 
 def installed_runtimes() -> tuple[Runtime, ...]:
-    """Return the runtimes that ICD files name: those of the system first, then those of this Python environment.
+    """Return the runtimes from ICD files: those of the system first, then those of this Python environment.
 
-    The variables of the common loaders count: ``OCL_ICD_VENDORS`` (a folder, an ICD file or a library) and
-    ``OPENCL_VENDOR_PATH`` replace the system's folder, ``OCL_ICD_FILENAMES`` adds libraries. Where the system has no
-    ICD files (macOS, Windows) there is one runtime, whatever its loader finds.
+    The variables of the common loaders are respected: ``OCL_ICD_VENDORS`` (a folder, an ICD file or a library) and
+    ``OPENCL_VENDOR_PATH`` replace the system's folder, ``OCL_ICD_FILENAMES`` adds libraries. Systems without ICD files
+    (macOS, Windows) have one runtime: the one that the loader finds.
     """
     if sys.platform != "linux":
         return (Runtime(""),)
-    asked = os.environ.get("OCL_ICD_VENDORS", "")
-    if asked and not _is(os.path.isdir, asked):
-        told = f"OCL_ICD_VENDORS={asked}"
-        return (_named_by(Path(asked)) if asked.endswith(".icd") else Runtime(asked, told),)
+    vendors = os.environ.get("OCL_ICD_VENDORS", "")
+    if vendors and not _is(os.path.isdir, vendors):
+        return (
+            _from_file(Path(vendors)) if vendors.endswith(".icd") else Runtime(vendors, f"OCL_ICD_VENDORS={vendors}"),
+        )
     listed = filter(None, os.environ.get("OCL_ICD_FILENAMES", "").split(os.pathsep))
     libraries = (Runtime(library, f"OCL_ICD_FILENAMES={library}") for library in listed)
-    system = _of_folder(Path(asked or os.environ.get("OPENCL_VENDOR_PATH", "") or SYSTEM_VENDORS))
+    system = _from_folder(Path(vendors or os.environ.get("OPENCL_VENDOR_PATH", "") or SYSTEM_VENDORS))
     found: dict[str, Runtime] = {}
-    for runtime in (*libraries, *system, *_of_wheels(), *_of_environment()):
+    for runtime in (*libraries, *system, *_from_wheels(), *_from_environment()):
         found.setdefault(runtime.library or str(runtime), runtime)
     return tuple(found.values())
 
 
 def _is(kind: Callable[[str], bool], path: str) -> bool:
-    """Say whether a path is of a kind; not if it cannot be looked at."""
+    """Return whether a path is of a kind; ``False`` if it cannot be accessed."""
     try:
         return kind(path)
     except (OSError, ValueError):
         return False
 
 
-def _of_folder(folder: Path) -> Iterator[Runtime]:
-    for path in _icd_files(folder):
-        yield _named_by(path)
+def _from_folder(folder: Path) -> Iterator[Runtime]:
+    return map(_from_file, _icd_files(folder))
 
 
 def _icd_files(folder: Path) -> Iterable[Path]:
@@ -128,31 +128,31 @@ def _icd_files(folder: Path) -> Iterable[Path]:
         return ()
 
 
-def _of_wheels() -> Iterator[Runtime]:
-    """Yield what lies beside the loader in pyopencl's wheel."""
+def _from_wheels() -> Iterator[Runtime]:
+    """Yield the runtimes in the loader's folder of pyopencl's wheel."""
     package = find_spec("pyopencl")
     for place in (package.submodule_search_locations or ()) if package else ():
         for path in _icd_files(Path(place) / _BESIDE_LOADER):
-            runtime = _named_by(path)
+            runtime = _from_file(path)
             beside = path.with_name(Path(runtime.library).name or path.name)
             yield Runtime(str(beside), str(path)) if runtime.library and _is(os.path.isfile, str(beside)) else runtime
 
 
-def _of_environment() -> Iterator[Runtime]:
-    """Yield what lies in the environment's own folder of ICD files, where conda and Intel's wheel put theirs.
+def _from_environment() -> Iterator[Runtime]:
+    """Yield the runtimes in the environment's own folder of ICD files, used by conda and Intel's wheel.
 
-    Intel's wheel names its libraries in the folder of the machine that built it, and names one that it lacks.
+    The ICD files of Intel's wheel contain paths on the machine that built it, and one library that it lacks.
     """
     for path in _icd_files(Path(sys.prefix) / "etc" / "OpenCL" / "vendors"):
-        named = _named_by(path).library
-        here = (named, os.path.join(sys.prefix, "lib", os.path.basename(named)))  # noqa: PTH118, PTH119 - not ours
-        library = next((each for each in here if named and _is(os.path.isfile, each)), None)
+        listed = _from_file(path).library
+        places = (listed, os.path.join(sys.prefix, "lib", os.path.basename(listed)))  # noqa: PTH118, PTH119 - not ours
+        library = next((each for each in places if listed and _is(os.path.isfile, each)), None)
         if library:
             yield Runtime(library, str(path))
 
 
-def _named_by(path: Path) -> Runtime:
-    """Return the runtime that an ICD file names."""
+def _from_file(path: Path) -> Runtime:
+    """Return the runtime that an ICD file lists."""
     if not _is(os.path.isfile, str(path)):
         return Runtime("", str(path), "the file cannot be read")
     try:
@@ -162,5 +162,5 @@ def _named_by(path: Path) -> Runtime:
         return Runtime("", str(path), f"the file cannot be read ({error.strerror})")
     library = lines[0].strip() if lines else ""
     if not library.isprintable():
-        return Runtime("", str(path), "the file is no text that names a library")
-    return Runtime(library, str(path)) if library else Runtime("", str(path), "the file names no library")
+        return Runtime("", str(path), "the file is not a text with the name of a library")
+    return Runtime(library, str(path)) if library else Runtime("", str(path), "the file contains no name of a library")

@@ -1,4 +1,4 @@
-"""What the operating system says of a device's place on the PCI bus."""
+"""PCI addresses and identifiers of devices, from the operating system."""
 
 from pathlib import Path
 
@@ -11,17 +11,17 @@ def address(domain: int, bus: int, device: int, function: int = 0) -> str:
 
 
 def nvidia_address(domain: int, bus: int, slot: int, devices: Path = DEVICES) -> str:
-    """Return the address of an NVIDIA device from what its OpenCL calls a slot.
+    """Return the address of an NVIDIA device from the slot number that its OpenCL driver reports.
 
-    That is device and function in one number, as the PCI standard packs them, or (on virtual machines) the device's
-    number alone: whichever exists.
+    The slot is device and function packed into one number, as in the PCI standard, or only the device number (on
+    virtual machines). The address that exists is returned; the first form if neither does.
     """
     candidates = [address(domain, bus, slot >> 3, slot & 7), address(domain, bus, slot)]
-    return next((place for place in candidates if (devices / place).exists()), candidates[0])
+    return next((each for each in candidates if (devices / each).exists()), candidates[0])
 
 
 def pci_id(place: str | None, devices: Path = DEVICES) -> str | None:
-    """Return ``vendor:device`` in hexadecimal of the device at the address *place*; ``None``: not known."""
+    """Return ``vendor:device`` in hexadecimal of the device at the PCI address *place*; ``None``: not known."""
     if place is None:
         return None
     try:
