@@ -14,7 +14,7 @@ from gpureport.observe import case_features, features_of_curve
 from gpureport.observe.crossings import crossing
 from gpureport.observe.cuts import LEAST_SPAN, TILT, Plateau, price
 from gpureport.observe.features import Curve, curve_features, without_launch
-from gpureport.observe.smooth_maximum import _slopes, _times, corner
+from gpureport.observe.smooth_maximum import _slopes, _times, fit_smooth_maximum
 from gpureport.observe.staircase import beside, centre, staircase
 from gpureport.observe.statistics import (
     Estimate,
@@ -235,7 +235,7 @@ def test_a_fitted_corner_has_the_knee_and_n90_of_its_curve(share: float, exponen
         return 5e-6 * (share + (1 - share) * (1 + (items / 1000.0) ** exponent) ** (1 / exponent))
 
     items = 2.0 ** np.arange(4, 22, 0.25)
-    found = corner(np.log(items), np.log(times(items)), np.zeros(len(items)))
+    found = fit_smooth_maximum(np.log(items), np.log(times(items)), np.zeros(len(items)))
     assert found is not None
     plateau = items[-1] / times(items[-1])
     fine = np.exp(np.linspace(np.log(items[0]), np.log(items[-1]), 100_001))
@@ -251,7 +251,7 @@ def test_the_error_of_a_fitted_knee_is_the_scatter_of_knees() -> None:
     clean = np.log(5e-6 * (0.1 + 0.9 * (1 + (items / 1000.0) ** 3) ** (1 / 3)))
     rng = np.random.default_rng(7)
     fits = [
-        corner(np.log(items), clean + 0.02 * rng.standard_normal(len(items)), np.full(len(items), 0.02))
+        fit_smooth_maximum(np.log(items), clean + 0.02 * rng.standard_normal(len(items)), np.full(len(items), 0.02))
         for _ in range(60)
     ]
     knees = [fit.knee() for fit in fits if fit]
@@ -266,8 +266,8 @@ def test_a_corner_takes_eight_points() -> None:
     items = np.array([2.0, 16.0, 128.0, 1000.0, 4000.0, 20_000.0, 100_000.0, 500_000.0])
     times = np.log(1.0 + items / 1000.0)
 
-    assert corner(np.log(items[:7]), times[:7], np.zeros(7)) is None
-    assert corner(np.log(items), times, np.zeros(8)) is not None
+    assert fit_smooth_maximum(np.log(items[:7]), times[:7], np.zeros(7)) is None
+    assert fit_smooth_maximum(np.log(items), times, np.zeros(8)) is not None
 
 
 # Lines, centres, crossings
@@ -354,7 +354,7 @@ def _growing(times: Any, sizes: Any) -> Curve:
 
 @pytest.mark.parametrize(("launch", "off"), [(1.0, 0.01), (0.6, 0.25)])
 def test_launch_cost_is_taken_off_times_and_noise_grows_as_much(launch: float, off: float) -> None:
-    """A stream of which the flat time is launch cost, or latency that a corner of p = 3 joins to it."""
+    """A stream of which the flat time is launch cost, or latency that a fit_smooth_maximum of p = 3 joins to it."""
     sizes = 2.0 ** np.arange(14, 31, 0.5)
     flat = 5e-6
     times = launch * flat + np.cbrt(((1 - launch) * flat) ** 3 + (sizes / 1e12) ** 3)

@@ -7,7 +7,7 @@ import pytest
 from gpureport.predict import limits_of, predict_sweep
 from gpureport.predict.calibration.calibrate import calibrated
 from gpureport.records.observation import Observation, ObservedPoint
-from gpureport.records.prediction import PredictedPoint, Prediction
+from gpureport.records.prediction import PredictedPoint, Prediction, is_write_ceiling
 from gpureport.spec.models import Device, Transition
 from gpureport.workloads.instructions.barrier import Barrier
 from gpureport.workloads.instructions.latency import Latency, SubGroupLatency
@@ -191,7 +191,7 @@ def test_dispatches_of_less_than_twenty_launches_do_not_show_the_rate_of_writes(
     points = tuple(
         p.model_copy(update={"time_s": launches * slow.launch.batched_s})
         for p in prediction.points
-        if p.bottleneck.endswith(" writes")
+        if is_write_ceiling(p.bottleneck)
     )
     alike = prediction.model_copy(update={"points": points})
     found = calibrated(slow, [alike], [_timed(alike, [p.time_s / 2 for p in points])])

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpureport.predict import limits_of, predict, predict_sweep, traffic
-from gpureport.predict.features import named
-from gpureport.predict.model import corner, point_time
+from gpureport.predict.features import with_level_names
+from gpureport.predict.model import point_time, smooth_maximum
 from gpureport.predict.occupancy import Resources
-from gpureport.predict.residency import Level, departed, latency_levels, staircase
+from gpureport.predict.residency import Level, fraction_beyond, latency_levels, staircase
 from gpureport.records.features import CurveFeature
 from gpureport.records.keys import Axis
 from gpureport.spec.models import Cache, Transition
@@ -60,21 +60,21 @@ def test_whole_granules_are_touched(record: int, used: int, granularity: int, to
 
 def test_corner_is_soft_and_no_less_than_the_largest() -> None:
     """Two equal ceilings cost 2^(1/p)."""
-    assert corner([1.0, 1.0], 4) == pytest.approx(2**0.25)
-    assert corner([3.0, 0.0], 4) == 3.0
-    assert corner([], 4) == 0.0
+    assert smooth_maximum([1.0, 1.0], 4) == pytest.approx(2**0.25)
+    assert smooth_maximum([3.0, 0.0], 4) == 3.0
+    assert smooth_maximum([], 4) == 0.0
 
 
 @pytest.mark.parametrize(("size", "share"), [(0.8, 0.05), (1.0, 0.5), (1.25, 0.95), (0.1, 0.0), (9.0, 1.0)])
 def test_a_curve_departs_and_arrives_where_the_extent_says(size: float, share: float) -> None:
     """5 % gone at departure, half at the midpoint, 95 % at arrival."""
-    assert departed(size * MIB, MIB, STEP) == pytest.approx(share)
+    assert fraction_beyond(size * MIB, MIB, STEP) == pytest.approx(share)
 
 
 @given(st.floats(0.01, 100), st.floats(1.0, 2.0))
 def test_departing_is_monotone(size: float, step: float) -> None:
     """A larger working set is never served better."""
-    assert departed(size, 1.0, STEP) <= departed(size * step, 1.0, STEP)
+    assert fraction_beyond(size, 1.0, STEP) <= fraction_beyond(size * step, 1.0, STEP)
 
 
 def test_a_cache_that_holds_nothing_serves_nothing() -> None:
@@ -219,7 +219,7 @@ def test_bank_conflicts_multiply_local_accesses() -> None:
 
 @pytest.mark.parametrize("workload", all_workloads(), ids=lambda workload: workload.name)
 def test_every_workload_is_predicted(workload: Workload) -> None:
-    """Times are positive and finite, no dispatch is faster than its largest ceiling, features are named."""
+    """Times are positive and finite, no dispatch is faster than its largest ceiling, features have names."""
     predictions = predict(TOY, workload, limits_of(TOY))
 
     assert predictions
@@ -268,8 +268,8 @@ def test_extents_are_ordered() -> None:
     """A degenerate extent is a sharp step, not a division by zero."""
     sharp = Transition(onset=1.0, midpoint=1.0, end=1.0)
 
-    assert departed(0.999, 1.0, sharp) == 0.0
-    assert departed(1.001, 1.0, sharp) == 1.0
+    assert fraction_beyond(0.999, 1.0, sharp) == 0.0
+    assert fraction_beyond(1.001, 1.0, sharp) == 1.0
 
 
 def test_local_memory_follows_the_work_group() -> None:
@@ -296,10 +296,17 @@ def test_a_step_that_is_far_from_every_cache_is_no_caches() -> None:
     axis = Axis(quantity="working_set", label="working set")
     points = next(iter(predict(TOY, Copy(), limits_of(TOY)))).points
 
-    assert [str(named([at(size)], axis, points, TOY)[0].level) for size in (64 * MIB, 150 * MIB)] == ["L2", "L2"]
-    assert str(named([at(2**30)], axis, points, TOY)[0].level) == "unexplained transition at 1 GiB"
-    nearly, beyond = (str(named([at(share * 4 * 64 * MIB)], axis, points, TOY)[0].level) for share in (0.99, 1.01))
+    assert [str(with_level_names([at(size)], axis, points, TOY)[0].level) for size in (64 * MIB, 150 * MIB)] == [
+        "L2",
+        "L2",
+    ]
+    assert str(with_level_names([at(2**30)], axis, points, TOY)[0].level) == "unexplained transition at 1 GiB"
+    nearly, beyond = (
+        str(with_level_names([at(share * 4 * 64 * MIB)], axis, points, TOY)[0].level) for share in (0.99, 1.01)
+    )
     assert nearly == "L2"  # of up to four times as much
     assert beyond.startswith("unexplained")
-    assert str(named([at(50 * MIB)], axis, points, TOY)[0].level) == "unexplained transition at 50 MiB"
-    assert str(named([at(128 * KIB)], axis, points, TOY)[0].level) == "L1"  # of which local memory may take a part
+    assert str(with_level_names([at(50 * MIB)], axis, points, TOY)[0].level) == "unexplained transition at 50 MiB"
+    assert (
+        str(with_level_names([at(128 * KIB)], axis, points, TOY)[0].level) == "L1"
+    )  # of which local memory may take a part

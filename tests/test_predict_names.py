@@ -11,11 +11,19 @@ from gpureport.explain import variations
 from gpureport.explain.case import Circumstances, case_of
 from gpureport.predict import limits_of, predict
 from gpureport.predict.ceilings import ceilings
-from gpureport.predict.contrast import Ratio, RatioPoint, _is_shared, _Joint, _Line, _stretches, held_longer
-from gpureport.predict.features import named
+from gpureport.predict.contrast import (
+    PredictedRatio,
+    RatioPoint,
+    _Curve,
+    _is_shared,
+    _SharedFacts,
+    _stretches,
+    capacity_difference,
+)
+from gpureport.predict.features import with_level_names
 from gpureport.predict.occupancy import Resources, too_many_registers
-from gpureport.predict.outlook import best_point, bound, is_shown, outlooks
-from gpureport.predict.residency import departed, latency_levels
+from gpureport.predict.outlook import best_point, bottleneck_of, is_shown, outlooks
+from gpureport.predict.residency import fraction_beyond, latency_levels
 from gpureport.predict.uncertainty.intervals import with_intervals
 from gpureport.predict.uncertainty.sensitivity import MODEL, NORMAL_95, Fact
 from gpureport.records.features import CurveFeature
@@ -70,13 +78,16 @@ def test_a_plateau_without_a_cliff_is_called_by_what_serves_most_of_its_points(v
     places = [(100, "L1"), (100, "L1"), (100, "L1"), (50, "L1"), (50, "L2"), (51, "L2"), (10, "DRAM"), (10, "DRAM")]
     points = [_point(2.0**i, v, served, "L2") for i, (v, served) in enumerate(places)]
 
-    assert [str(f.level) for f in named([_plateau(value)], SIZES, points, TOY)] == [level]
+    assert [str(f.level) for f in with_level_names([_plateau(value)], SIZES, points, TOY)] == [level]
 
 
 def test_over_work_items_a_plateau_is_called_by_what_binds_it() -> None:
     points = [_point(2.0**i, v, "L1", bound_by) for i, (v, bound_by) in enumerate([(1, "launch"), (9, "DRAM")] * 2)]
 
-    assert [str(f.level) for f in named([_plateau(1.0), _plateau(9.0)], ITEMS, points, TOY)] == ["launch", "DRAM"]
+    assert [str(f.level) for f in with_level_names([_plateau(1.0), _plateau(9.0)], ITEMS, points, TOY)] == [
+        "launch",
+        "DRAM",
+    ]
 
 
 @pytest.mark.parametrize(("bottleneck", "level"), [("latency", "L2 near partition"), ("L2", "L2")])
@@ -84,8 +95,8 @@ def test_only_latency_knows_the_near_partition(bottleneck: str, level: str) -> N
     """Its cliff lies at half of the capacity: to bandwidth that is too early for any cache but L2."""
     points = [_point(2.0**i, 1.0, "L2 near partition", bottleneck) for i in range(20, 30)]
 
-    assert [str(f.level) for f in named([_plateau(1.0)], SIZES, points, TOY)] == [level]
-    (step,) = named([_cliff(33 * MIB)], SIZES, points, TOY)
+    assert [str(f.level) for f in with_level_names([_plateau(1.0)], SIZES, points, TOY)] == [level]
+    (step,) = with_level_names([_cliff(33 * MIB)], SIZES, points, TOY)
     assert str(step.level) == ("L2 near partition" if bottleneck == "latency" else "unexplained transition at 33 MiB")
 
 
@@ -95,7 +106,7 @@ def test_a_plateau_has_the_name_of_the_cliff_that_ends_it() -> None:
     taper = CurveFeature(feature="taper", position="n90", level="device", value=1.0, unit="work-items")
     peak = _plateau(3.0, "device").model_copy(update={"position": "peak"})
     case = _plateau(3.0, "add").model_copy(update={"position": "case"})
-    found = named([*features, taper, peak, case], SIZES, points, TOY)
+    found = with_level_names([*features, taper, peak, case], SIZES, points, TOY)
 
     assert [str(f.level) for f in found] == ["L2"] * 4 + ["device", "device", "add"]
 
@@ -109,12 +120,12 @@ def test_the_nearest_cache_counts_on_the_logarithmic_axis() -> None:
     points = [_point(2.0**i, 1.0, "L2", "L2") for i in range(20, 30)]
 
     def names(*sizes: float) -> list[str]:
-        return [str(named([_cliff(size * MIB)], SIZES, points, device)[0].level) for size in sizes]
+        return [str(with_level_names([_cliff(size * MIB)], SIZES, points, device)[0].level) for size in sizes]
 
     assert names(3.3, 5, 15, 17, 250) == ["L2", "L2", "L2", "L3", "L3"]
     assert names(3.0) == ["cache"]  # none that could give out
     bare = TOY.model_copy(update={"caches": ()})
-    assert str(named([_cliff(MIB)], SIZES, points, bare)[0].level) == "cache"
+    assert str(with_level_names([_cliff(MIB)], SIZES, points, bare)[0].level) == "cache"
 
 
 # Intervals
@@ -253,14 +264,14 @@ def test_sweeps_over_work_groups_frames_and_nothing_are_not_shown() -> None:
     ],
 )
 def test_only_waiting_for_memory_names_the_level(bottleneck: str, level: str, moved: float, text: str) -> None:
-    assert bound(_point(1.0, 1.0, level, bottleneck, memory_bytes=moved)) == text
+    assert bottleneck_of(_point(1.0, 1.0, level, bottleneck, memory_bytes=moved)) == text
 
 
 # Contrasts
 
 
 def test_a_line_is_interpolated_between_its_sizes_and_constant_beyond() -> None:
-    line = _Line(
+    line = _Curve(
         x=np.log([1.0, 4.0, 64.0]),
         rate=np.array([1.0, 2.0, 5.0]),
         moved=np.array([[0.0, 1.0], [0.2, 1.0], [0.4, 3.0]]),
@@ -283,14 +294,14 @@ def test_a_line_is_interpolated_between_its_sizes_and_constant_beyond() -> None:
         assert found[0] == pytest.approx(rate, abs=0.04)
         assert found[1] == pytest.approx(moved, abs=0.04)
         assert found[2] == near
-    single = _Line(np.log([4.0]), np.array([2.0]), np.array([[0.5]]), ("a",), ("4",))
+    single = _Curve(np.log([4.0]), np.array([2.0]), np.array([[0.5]]), ("a",), ("4",))
     assert single.at(log(9.0))[0] == 2.0
     assert single.at(log(9.0))[2] == 0
 
 
 def test_facts_that_both_share_cancel_and_all_others_add_up_in_squares() -> None:
     """The first's second fact is the other's first; times move, so that a slower first raises the ratio alike."""
-    joint = _Joint(first=[1], other=[0])
+    joint = _SharedFacts(first=[1], other=[0])
     ratio = joint.ratio(1.0, np.array([0.3, 0.2]), 2.0, np.array([0.5, 0.4, 0.1]))
 
     assert ratio.value == pytest.approx(exp(1.0))
@@ -318,7 +329,7 @@ def test_one_figure_is_that_of_one_architecture_from_one_source() -> None:
 
 
 def _ratio_point(x: float, value: float, first: str = "DRAM", other: str = "DRAM") -> RatioPoint:
-    ratio = Ratio(value=value, ci_low=value / 2, ci_high=2 * value)
+    ratio = PredictedRatio(value=value, ci_low=value / 2, ci_high=2 * value)
     return RatioPoint(x=x, label=f"{x:g}", ratio=ratio, first_bottleneck=first, other_bottleneck=other)
 
 
@@ -350,15 +361,15 @@ def test_caches_differ_by_a_quarter_at_least(factor: float, ends: tuple[str, str
     """What their middle step is for kernels that write counts; of caches that are shared the largest."""
     grown = L2.model_copy(update={"capacity_bytes": factor * L2.capacity_bytes})
     other = TOY.model_copy(update={"id": "other", "name": "Other", "caches": (L1, grown)})
-    sentence = held_longer((TOY, other))
+    sentence = capacity_difference((TOY, other))
 
     assert (sentence is not None) == (ends is not None)
     if sentence and ends:
         assert sentence.startswith(f"Working sets between {ends[0]} and {ends[1]} stay in the caches of ")
     bare = TOY.model_copy(update={"caches": ()})
-    assert held_longer((TOY, bare)) is None
+    assert capacity_difference((TOY, bare)) is None
     own = TOY.model_copy(update={"caches": (L1,)})
-    assert (held_longer((own, TOY)) or "").startswith("Working sets between 256 KiB and 64 MiB")
+    assert (capacity_difference((own, TOY)) or "").startswith("Working sets between 256 KiB and 64 MiB")
 
 
 # Registers
@@ -417,13 +428,13 @@ def test_only_a_cache_in_parts_of_two_latencies_is_two_levels(
 def test_no_data_have_left_no_cache() -> None:
     transition = Transition(onset=0.8, midpoint=1.0, end=1.25)
 
-    assert departed(0.0, 64.0, transition) == 0.0
-    assert departed(1.0, 0.0, transition) == departed(0.0, 0.0, transition) == 1.0
-    assert [departed(x, 64.0, transition) for x in (1.0, 64 * 0.8, 64.0, 80.0, 1e3)] == pytest.approx(
+    assert fraction_beyond(0.0, 64.0, transition) == 0.0
+    assert fraction_beyond(1.0, 0.0, transition) == fraction_beyond(0.0, 0.0, transition) == 1.0
+    assert [fraction_beyond(x, 64.0, transition) for x in (1.0, 64 * 0.8, 64.0, 80.0, 1e3)] == pytest.approx(
         [0, 0.05, 0.5, 0.95, 1]
     )
-    assert departed(64 * 0.8**0.5, 64.0, transition) == pytest.approx(0.275)
-    assert departed(64 * 1.25**0.5, 64.0, transition) == pytest.approx(0.725)
+    assert fraction_beyond(64 * 0.8**0.5, 64.0, transition) == pytest.approx(0.275)
+    assert fraction_beyond(64 * 1.25**0.5, 64.0, transition) == pytest.approx(0.725)
 
 
 def test_all_limits_of_a_device_are_listed_from_the_outside_in() -> None:
@@ -436,7 +447,7 @@ def test_all_limits_of_a_device_are_listed_from_the_outside_in() -> None:
     assert [name for kind, name in names if kind == "rate"] == ["fp32", "int32", "int32_mul", "shuffle", "instruction"]
     assert values["latency", "L2"].value == pytest.approx(256e-9)
     assert values["bandwidth", "L1"].value == pytest.approx(TOY.level_bandwidth_bytes_per_s(L1))
-    assert values["launch", "dispatch in a row"].value == pytest.approx(2e-6)
+    assert values["launch", "back-to-back dispatch"].value == pytest.approx(2e-6)
     assert values["launch", "work-groups"].value == pytest.approx(1e9)
     assert values["launch", "work-groups"].unit == "groups/s"
     each = {name: (values["bandwidth", name].capacity_bytes, values["bandwidth", name].each) for name in ("L1", "L2")}

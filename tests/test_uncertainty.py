@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpureport.predict import asked, limits_of, predict_sweep
+from gpureport.predict import limits_of, model_inputs, predict_sweep
 from gpureport.predict.model import point_time
 from gpureport.predict.uncertainty.intervals import with_intervals
 from gpureport.predict.uncertainty.propagation import Tape, Uncertain, clamped, exp, log, relative_deviations
@@ -100,7 +100,7 @@ def test_what_is_far_beyond_a_limit_is_certain() -> None:
 
 @pytest.mark.parametrize("workload", all_workloads(), ids=lambda workload: workload.name)
 def test_deviations_are_those_of_the_plain_model(workload: Workload) -> None:
-    """The model, asked with each fact a little larger and a little smaller, moves as the tape says."""
+    """The model, model_inputs with each fact a little larger and a little smaller, moves as the tape says."""
     step = 1e-5
     # Lines that are looked up just as fast as read from their banks would be a corner, which has no slope.
     toy = TOY.model_copy(update={"architecture": TOY.architecture.model_copy(update={"lines_per_access": 1.7})})
@@ -108,13 +108,13 @@ def test_deviations_are_those_of_the_plain_model(workload: Workload) -> None:
     parameters = sweep.points[len(sweep.points) // 2]
 
     def time_s(device: Device) -> float:
-        return point_time(*asked(device, workload, sweep, parameters, None)).time_s
+        return point_time(*model_inputs(device, workload, sweep, parameters, None)).time_s
 
     device, facts, _ = uncertain(toy)
     assert float(time_s(device)) == pytest.approx(float(time_s(toy)), rel=1e-12)
     relative = relative_deviations(time_s(device), len(facts))
     for index, known in enumerate(facts):
-        if not known.path.endswith(("extent", "capacity")):  # their deviations are those of a whole step
+        if not known.path.endswith(("transition", "capacity")):  # their deviations are those of a whole step
             less, more = (time_s(varied(toy, known.path, 1 + sign * step)) for sign in (-1, 1))
             slope = math.log(more / less) / (2 * step)
             assert relative[index] == pytest.approx(known.relative * slope, abs=1e-4), known.path
@@ -174,7 +174,7 @@ def _prediction(name: str, device: Device = TOY) -> Prediction:
 
 
 def _known(path: str) -> Device:
-    """Return the toy with one uncertain fact: of all others it was asked."""
+    """Return the toy with one uncertain fact: of all others it was model_inputs."""
     paths = [known.path for known in uncertain(TOY)[1]]
     sure = dict.fromkeys(paths, Provenance(kind="measured", source="", here=True))
     return TOY.model_copy(update={"provenance": {p: origin for p, origin in sure.items() if p != path}})

@@ -17,7 +17,7 @@ FURTHEST = 4.0
 
 
 @dataclass(frozen=True)
-class Match:
+class FeatureMatch:
     """A predicted feature and the observed one that answers it; either may be missing.
 
     Attributes:
@@ -31,7 +31,7 @@ class Match:
     comparable: bool = True
 
 
-def match_curves(prediction: Prediction, observation: Observation) -> tuple[Match, ...]:
+def match_curves(prediction: Prediction, observation: Observation) -> tuple[FeatureMatch, ...]:
     """Pair the features of a predicted curve with those of the observed one, as :func:`match_features` does.
 
     Predicted features are those that the measured points can show, see :func:`where_measured`.
@@ -87,7 +87,7 @@ def _moved(feature: CurveFeature, value: float) -> CurveFeature:
     return feature.model_copy(update={"value": value, "ci_low": low, "ci_high": high})
 
 
-def match_features(predicted: Sequence[CurveFeature], observed: Sequence[CurveFeature]) -> tuple[Match, ...]:
+def match_features(predicted: Sequence[CurveFeature], observed: Sequence[CurveFeature]) -> tuple[FeatureMatch, ...]:
     """Pair features of one curve; observed levels take the names of the predicted ones that they answer.
 
     Those that answer none are named by where they are seen: ``step at 37 MiB``.
@@ -101,10 +101,10 @@ def match_features(predicted: Sequence[CurveFeature], observed: Sequence[CurveFe
     names, places = _level_names(predicted, observed), _places(observed)
     named = [_called(feature, names) for feature in observed]
     answers = {(f.feature, f.position, f.level): f for f in named}
-    matches = [Match(p, answers.pop((p.feature, p.position, p.level), None)) for p in predicted]
+    matches = [FeatureMatch(p, answers.pop((p.feature, p.position, p.level), None)) for p in predicted]
     if not _same_plateau(_first_plateau(predicted), _first_plateau(named)):
         matches = list(map(_not_compared, matches))
-    return (*matches, *(Match(None, _called(feature, places)) for feature in answers.values()))
+    return (*matches, *(FeatureMatch(None, _called(feature, places)) for feature in answers.values()))
 
 
 def _same_plateau(one: CurveFeature | None, other: CurveFeature | None) -> bool:
@@ -114,7 +114,7 @@ def _same_plateau(one: CurveFeature | None, other: CurveFeature | None) -> bool:
     return abs(log(one.value / other.value)) <= log(AGREEMENT)
 
 
-def _not_compared(match: Match) -> Match:
+def _not_compared(match: FeatureMatch) -> FeatureMatch:
     """Return a *match* of two tapers as not comparable, any other as it is."""
     tapers = match.predicted and match.observed and match.predicted.feature == "taper"
     return replace(match, comparable=False) if tapers else match

@@ -19,11 +19,11 @@ from gpureport.records.report import (
     PREDICTIONS_ONCE,
     SCHEMA_VERSION,
     SWEEPS_ONCE,
+    EntryMatch,
     Machine,
-    Match,
     Publication,
     Report,
-    Settings,
+    RunSettings,
 )
 from gpureport.spec.models import Device
 
@@ -137,10 +137,10 @@ class Excerpt(_Part):
     created_at: Moment
     status: str = "complete"
     device: Device
-    match: Match
+    match: EntryMatch
     machine: Machine | None
     publication: Publication | None = None
-    settings: Settings = Settings()
+    settings: RunSettings = RunSettings()
     workloads: Table[Name, WorkloadInfo] = Field(default_factory=dict)
     predictions: Annotated[Many[Annotated[Prediction | Calibrated, Field(discriminator="kind")]], PREDICTIONS_ONCE] = ()
     measurements: Annotated[Many[Measurement], SWEEPS_ONCE] = ()

@@ -34,7 +34,7 @@ _MOST_NAMES = 6
 _EXPANDED_LEVELS = 4  # containers nested deeper than this are written on one line: a line a point
 
 
-class Match(Record):
+class EntryMatch(Record):
     """How the device that was present was found in the database."""
 
     entry: Id | None
@@ -73,7 +73,7 @@ class Machine(Record):
     """What the vendor's management library tells, ready to print: power limit, temperature, ECC, …"""
 
 
-class Settings(Record):
+class RunSettings(Record):
     """What the run was asked to do."""
 
     quick: bool = False
@@ -178,7 +178,7 @@ class Report(Record):
     resumed_at: Many[Moment] = ()
     """When the run was continued after it had been interrupted, ISO 8601 times, UTC."""
     device: Device
-    match: Match
+    match: EntryMatch
     unfinished: Many[str] = ()
     """Variants (``family/variant``) during which the run was interrupted: of these, the sweeps that had ended are among
     the measurements, and nothing is derived from them."""
@@ -186,7 +186,7 @@ class Report(Record):
     """``None``: nothing ran; others published what is in here, or it is predicted only."""
     publication: Publication | None = None
     """Where the results come from, if not from a run: each point's only sample is then what was published of it."""
-    settings: Settings = Settings()
+    settings: RunSettings = RunSettings()
     workloads: Table[Name, WorkloadInfo] = Field(default_factory=dict)
     """By ``family/variant``."""
     predictions: Annotated[Many[Prediction], PREDICTIONS_ONCE] = ()

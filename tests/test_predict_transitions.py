@@ -14,8 +14,8 @@ from gpureport.predict.model import (
     _in_flight_bytes,
     _transition,
     _write_time,
-    corner,
     point_time,
+    smooth_maximum,
 )
 from gpureport.predict.occupancy import Resources, occupancy
 from gpureport.spec.database import load_database
@@ -180,7 +180,7 @@ def test_the_extent_of_passes_in_order_is_that_of_the_simulation(entry: str) -> 
 
 
 def test_the_extent_of_copies_is_that_of_the_simulation() -> None:
-    """The cache, the path between its partitions, and memory, each in times of the cache, joined by a soft corner.
+    """The cache, the path between its partitions, and memory, each in times of the cache, joined by a smooth maximum.
 
     That is assumed of where caches only begin to give out (the model interpolates between its ends), and never comes
     down to what memory alone takes, so that it does not show the arrival.
@@ -196,7 +196,7 @@ def test_the_extent_of_copies_is_that_of_the_simulation() -> None:
     def time(shares: _Shares) -> float:
         """Half of the writes cross: a quarter of all that a copy moves is what limits writes."""
         memory = (shares.missed + shares.written_back) * longer
-        return corner((1.0, shares.crossed / 0.25 * writing / 2, memory), THROUGHPUT_EXPONENT)
+        return smooth_maximum((1.0, shares.crossed / 0.25 * writing / 2, memory), THROUGHPUT_EXPONENT)
 
     within = time(_Shares(crossed=0.25))
     sizes = [0.4 + 0.02 * i for i in range(30)]
