@@ -356,10 +356,12 @@ def test_each_position_of_a_cliff_moves_by_its_own_ratio() -> None:
 def test_each_level_has_a_latency_of_its_own() -> None:
     """The near partition's goes by its own name."""
     prediction = _predicted(Chase())[0]
-    device = calibrated(TOY, [prediction], [_observed(prediction, {"L1": 1.1, "L2 near": 1.2, "L2": 1.3, "DRAM": 1.4})])
+    device = calibrated(
+        TOY, [prediction], [_observed(prediction, {"L1": 1.1, "L2 near partition": 1.2, "L2": 1.3, "DRAM": 1.4})]
+    )
     levels = {str(f.level) for f in prediction.features if f.feature == "rate"}
 
-    assert levels >= {"L1", "L2 near", "DRAM"}
+    assert levels >= {"L1", "L2 near partition", "DRAM"}
     assert device.caches[0].latency_cycles == pytest.approx(1.1 * 32)
     assert device.caches[0].far_latency_cycles == TOY.caches[0].far_latency_cycles
     assert device.caches[1].latency_cycles == pytest.approx(1.2 * 256)

@@ -141,7 +141,7 @@ def test_the_larger_cache_is_told() -> None:
     assert capacity_difference((TOY, TOY)) is None
     sentence = capacity_difference((TOY, other))
     assert sentence is not None
-    assert sentence.endswith(f"stay in the caches of Other, but not in those of {TOY.name}.")
+    assert sentence.endswith(f"the caches of Other, but not those of {TOY.name}.")
     assert capacity_difference((other, TOY)) == sentence
 
 
@@ -158,7 +158,7 @@ def test_tables_side_by_side() -> None:
     assert memory[-1] == "3.00"
     ratios = ratio_table(a, b, sizes=True)
     names = [row[0] for row in ratios.rows]
-    assert names == ["launch/queued, alone", "launch/queued, row", "memory/copy"]
+    assert names == ["launch/queued, isolated", "launch/queued, row", "memory/copy"]
     assert len(ratio_table(a, b, sizes=False).columns) == len(ratios.columns) - 1
     assert [row[0] for row in features_table([a, b.side]).rows] == ["memory/copy"]
 

@@ -105,7 +105,7 @@ def test_a_bandwidth_is_what_the_copy_reached_and_its_interval_that_of_the_copy(
     bandwidth = _learned(DRAFT, ("memory/copy",)).values["memory.bandwidth"]
 
     assert bandwidth.value == pytest.approx(1e12, rel=0.01)
-    assert "1000 GB/s (990 to 1010); what a copy reached, 900 GB/s, / 0.9," in bandwidth.provenance.note
+    assert "1000 GB/s (990 to 1010); bandwidth of a copy, 900 GB/s, / 0.9," in bandwidth.provenance.note
 
 
 def test_an_interval_of_a_step_becomes_that_of_the_capacity() -> None:
@@ -192,7 +192,7 @@ def test_a_cache_that_the_draft_lacks_is_a_remark() -> None:
 
     also = [r for r in found.remarks if "has another cliff at" in r]
     assert len(also) == 1
-    assert also[0].endswith("which answers no cache that the architecture lists")
+    assert also[0].endswith("which no cache of the architecture explains")
     assert float(also[0].removeprefix("memory/latency has another cliff at ").split()[0]) == pytest.approx(
         512, rel=0.05
     )

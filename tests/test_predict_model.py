@@ -11,9 +11,10 @@ from gpureport.predict import limits_of, predict, predict_sweep, traffic
 from gpureport.predict.features import with_level_names
 from gpureport.predict.model import point_time, smooth_maximum
 from gpureport.predict.occupancy import Resources
-from gpureport.predict.residency import Level, fraction_beyond, latency_levels, staircase
+from gpureport.predict.residency import ServingLevel, fraction_beyond, latency_levels, staircase
 from gpureport.records.features import CurveFeature
 from gpureport.records.keys import Axis
+from gpureport.records.levels import Level
 from gpureport.spec.models import Cache, Transition
 from gpureport.workloads import all_workloads
 from gpureport.workloads.memory.stream import Copy
@@ -50,15 +51,15 @@ def test_write_allocation_fetches_what_is_overwritten() -> None:
 
 
 @pytest.mark.parametrize(
-    ("record", "used", "granule", "touched"),
+    ("record", "used", "granularity", "touched"),
     [(32, 16, 32, 32), (64, 16, 32, 32), (64, 40, 32, 64), (16, 8, 32, 16), (128, 4, 64, 64), (4, 4, 32, 4)],
 )
-def test_whole_granules_are_touched(record: int, used: int, granularity: int, touched: int) -> None:
-    """Records are aligned; a granule shared by records counts once."""
+def test_whole_sectors_are_touched(record: int, used: int, granularity: int, touched: int) -> None:
+    """Records are aligned; a sector that records share counts once."""
     assert traffic.touched_bytes(Stream("a", 10, record, used), granularity) == 10 * touched
 
 
-def test_corner_is_soft_and_no_less_than_the_largest() -> None:
+def test_a_smooth_maximum_is_no_less_than_the_largest_time() -> None:
     """Two equal ceilings cost 2^(1/p)."""
     assert smooth_maximum([1.0, 1.0], 4) == pytest.approx(2**0.25)
     assert smooth_maximum([3.0, 0.0], 4) == 3.0
@@ -66,31 +67,31 @@ def test_corner_is_soft_and_no_less_than_the_largest() -> None:
 
 
 @pytest.mark.parametrize(("size", "share"), [(0.8, 0.05), (1.0, 0.5), (1.25, 0.95), (0.1, 0.0), (9.0, 1.0)])
-def test_a_curve_departs_and_arrives_where_the_extent_says(size: float, share: float) -> None:
-    """5 % gone at departure, half at the midpoint, 95 % at arrival."""
+def test_a_transition_has_the_onset_and_end_of_its_range(size: float, share: float) -> None:
+    """5 % complete at the onset, half at the midpoint, 95 % at the end."""
     assert fraction_beyond(size * MIB, MIB, STEP) == pytest.approx(share)
 
 
 @given(st.floats(0.01, 100), st.floats(1.0, 2.0))
-def test_departing_is_monotone(size: float, step: float) -> None:
+def test_the_fraction_beyond_a_cache_is_monotone(size: float, step: float) -> None:
     """A larger working set is never served better."""
     assert fraction_beyond(size, 1.0, STEP) <= fraction_beyond(size * step, 1.0, STEP)
 
 
-def test_a_cache_that_holds_nothing_serves_nothing() -> None:
-    """A working set of one byte misses a cache of none."""
-    levels = (Level("L1", 0.0, STEP, 1.0), Level("DRAM", math.inf, STEP, 8.0))
+def test_a_cache_without_capacity_serves_nothing() -> None:
+    """A working set of one byte misses a cache of no bytes."""
+    levels = (ServingLevel("L1", 0.0, STEP, 1.0), ServingLevel("DRAM", math.inf, STEP, 8.0))
 
     assert staircase(1.0, levels) == (pytest.approx(8.0), "DRAM")
 
 
 def test_latency_knows_the_near_partition() -> None:
-    """A lone work-item sees half of a two-partition cache near, the rest far."""
+    """To one work-item, half of a two-partition cache is near, the rest far."""
     levels = latency_levels(TOY, [c.capacity_bytes for c in TOY.caches])
 
-    names = [level.name for level in levels]
+    names = [str(level.name) for level in levels]
     assert names == ["L1", "L2 near partition", "L2", "DRAM"]
-    assert staircase(8 * MIB, levels) == (pytest.approx(256), "L2 near partition")
+    assert staircase(8 * MIB, levels) == (pytest.approx(256), Level(name="L2", near=True))
     assert staircase(45 * MIB, levels)[0] == pytest.approx(512, rel=0.05)
 
 
@@ -230,7 +231,7 @@ def test_every_workload_is_predicted(workload: Workload) -> None:
 
 
 def test_the_particle_cliff_lies_where_both_buffers_outgrow_the_cache() -> None:
-    """The midpoint is within a few percent of the extent's, though launch cost bends the curve."""
+    """The midpoint is within a few percent of the transition range's, though launch cost bends the curve."""
     prediction = predict(TOY, Structs(), limits_of(TOY))[0]
     middle = [f.value for f in prediction.features if (f.feature, f.position) == ("cliff", "midpoint")]
 
@@ -264,8 +265,8 @@ def test_columns_touch_a_line_for_each_lane() -> None:
     assert thirty_two == pytest.approx(32 * one)
 
 
-def test_extents_are_ordered() -> None:
-    """A degenerate extent is a sharp step, not a division by zero."""
+def test_a_degenerate_transition_is_a_sharp_one() -> None:
+    """It does not divide by zero."""
     sharp = Transition(onset=1.0, midpoint=1.0, end=1.0)
 
     assert fraction_beyond(0.999, 1.0, sharp) == 0.0

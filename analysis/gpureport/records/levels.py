@@ -6,7 +6,7 @@ from pydantic import SerializerFunctionWrapHandler, model_serializer, model_vali
 
 from gpureport.records.keys import Record
 from gpureport.records.quantities import CompactPositive, Name
-from gpureport.units import format_bytes
+from gpureport.units import format_bytes, parse
 
 
 class Level(Record):
@@ -29,7 +29,7 @@ class Level(Record):
     @classmethod
     def unexplained(cls, size_bytes: float, *, beyond: bool = False) -> Self:
         """Return the level before (or *beyond*) a transition at a working set that no level explains."""
-        return cls(transition_bytes=float(f"{size_bytes:.3g}"), beyond=beyond)
+        return cls(transition_bytes=parse(format_bytes(size_bytes), "bytes"), beyond=beyond)
 
     @property
     def is_unexplained(self) -> bool:
