@@ -336,8 +336,7 @@ def test_an_incomplete_sweep_is_named_and_judges_nothing(fake: pytest.MonkeyPatc
 
     assert main(["-o", "out", "--no-pdf"]) == 0
 
-    told = "points without samples, for lack of time, in test/slow/size (10 % of its points); no verdict or advice is"
-    assert capsys.readouterr().err.splitlines()[-1].startswith(f"gpureport: {told} based on these sweeps")
+    assert "test/slow/size (10 % of its points)" in capsys.readouterr().err.splitlines()[-1]
     report = load_report(Path("out"))
     assert {finding.key.workload for finding in report.findings} == {"test/copy"}
     assert not [each for each in report.explanations if each.key.variant == "slow"]

@@ -1,4 +1,4 @@
-"""Names that fields of entries, reports and published records had before, and those that they have now."""
+"""Old and new names of fields in entries, reports and published records."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
