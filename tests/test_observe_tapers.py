@@ -88,7 +88,8 @@ def test_a_curve_that_never_flattens_has_no_taper_and_says_so() -> None:
     features, warnings = curve_features(ITEMS, RATE, curve)
 
     assert features == ()
-    assert warnings == ("The rate still rises at the largest size: no taper was observed.",)
+    (warning,) = warnings
+    assert "still rises at the largest size" in warning
 
 
 def test_a_sweep_that_starts_too_late_shows_no_knee_but_n90() -> None:

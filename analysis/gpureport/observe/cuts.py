@@ -1,8 +1,8 @@
 """The best division of a curve into a rise, plateaus, and ramps from plateau to plateau.
 
 Dynamic programming finds it among all divisions ("cuts"). A plateau is a line with a small slope. A ramp may have any
-falling shape, so each of its points is a parameter. An information criterion (Schwarz, Ann. Statist. 6, 1978) determines
-the number of plateaus. All values are natural logarithms: ``u`` of the size, ``z`` of the rate.
+falling shape, so each of its points is a parameter. An information criterion (Schwarz, Ann. Statist. 6, 1978)
+determines the number of plateaus. All values are natural logarithms: ``u`` of the size, ``z`` of the rate.
 """
 
 from collections.abc import Sequence

@@ -30,13 +30,13 @@ LOWER_CLOCK = 0.05
 """Fraction below its usual value at which a clock counts as disturbed. Rising temperature lowers it by up to 4 %."""
 
 CPU_SHARE = 0.05
-"""Threshold for the share of the cores' time used by other processes or virtual machines. Services of an idle system use
-less than 2 %; system ticks blur one second of two cores by 1 %."""
+"""Threshold for the share of the cores' time used by other processes or virtual machines. Services of an idle system
+use less than 2 %; system ticks blur one second of two cores by 1 %."""
 
 IDLE, POWER_CAP = "idle", "power cap"
 SLOWDOWNS = frozenset({"hardware slowdown", "thermal slowdown", "hardware thermal slowdown", "power brake"})
-"""Throttle reasons that no kernel causes on a device with proper cooling and power supply. Idle, clocks set by the owner
-and the power cap do not belong here; some kernels of every run reach the power cap."""
+"""Throttle reasons that no kernel causes on a device with proper cooling and power supply. Idle, clocks set by the
+owner and the power cap do not belong here; some kernels of every run reach the power cap."""
 
 _LAGS_S = (0.0, 0.25, 0.5, 0.75, 1.0)
 _FEWEST = 3  # least number of clock readings for a decision

@@ -165,9 +165,9 @@ def without_launch(curve: Curve, plateau: Plateau) -> Curve:
       (a smooth maximum with p = 3).
     - A straight line through times of about 2 t has its intercept at t, or at 0.32 t.
 
-    A cliff makes the first estimate too small if the smallest dispatches use a cache that is faster than the plateau, and
-    the second if they leave a cache. So the larger one counts. Points that take less than 1.5 t are left out, because
-    too little of their time is work.
+    A cliff makes the first estimate too small if the smallest dispatches use a cache that is faster than the plateau,
+    and the second if they leave a cache. So the larger one counts. Points that take less than 1.5 t are left out,
+    because too little of their time is work.
 
     Args:
         curve: rates of a sweep over the working set.

@@ -140,8 +140,8 @@ def drifts(samples: Floats, taken_at: Floats) -> bool:
 def sampling_noise(samples: Sequence[Floats]) -> Floats:
     """Return the relative standard error of each point's median.
 
-    A few samples show a point's own scatter poorly, so its variance is averaged with that of the whole curve. Zero if no
-    point has two samples.
+    A few samples show a point's own scatter poorly, so its variance is averaged with that of the whole curve. Zero if
+    no point has two samples.
 
     Args:
         samples: of each point, positive, in order of measurement.

@@ -23,7 +23,8 @@ class CurveFeature(Record):
     feature: Feature
     """``cliff`` (capacity transition), ``taper`` (saturation point) or ``rate``."""
     position: Position
-    """Cliff: ``onset``, ``midpoint`` or ``end``. Taper: ``knee`` or ``n90``. Rate: ``plateau``, ``peak`` or ``case``."""
+    """Cliff: ``onset``, ``midpoint`` or ``end``. Taper: ``knee`` or ``n90``. Rate: ``plateau``, ``peak`` or
+    ``case``."""
     level: Level
     """The level that ends at a cliff, or the level of a plateau; ``device`` for tapers."""
     value: CompactPositive

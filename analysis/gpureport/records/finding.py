@@ -16,8 +16,8 @@ from gpureport.records.quantities import (
 )
 
 AGREEMENT = 1.2
-"""Largest factor between prediction and observation that counts as agreement. Published analytic models have mean errors
-of 13 to 24 % (Hong & Kim 2009, GPUMech 2014, MDM 2020, AMALI 2025)."""
+"""Largest factor between prediction and observation that counts as agreement. Published analytic models have mean
+errors of 13 to 24 % (Hong & Kim 2009, GPUMech 2014, MDM 2020, AMALI 2025)."""
 
 
 class Verdict(StrEnum):
@@ -125,8 +125,8 @@ class CodeEvidence(Record):
     loads_bytes_least: Compact | None = None
     """Minimum number of bytes that a work-item loads, on the shortest path through the code."""
     loads_bytes_compiled: Compact | None
-    """Maximum number of bytes that a work-item loads; ``None`` if static counts do not show it (loops, calls, vectors of
-    a processor)."""
+    """Maximum number of bytes that a work-item loads; ``None`` if static counts do not show it (loops, calls, vectors
+    of a processor)."""
     loads_bytes_model: Compact
     """Bytes that a work-item loads according to the model."""
     stores_bytes_least: Compact | None = None

@@ -1,7 +1,7 @@
 """Types of the values in records and entries: numbers, names, times, and lists without repetitions.
 
-Numbers are finite, bounded and have a valid sign; names have a maximum length. The bounds are far beyond any real device
-or run, and within them no computation overflows.
+Numbers are finite, bounded and have a valid sign; names have a maximum length. The bounds are far beyond any real
+device or run, and within them no computation overflows.
 """
 
 from collections import Counter
