@@ -36,7 +36,7 @@ def noisy(rng: np.random.Generator, items: Any, times: Any, noise: float, bytes_
 
 
 def test_knee_and_n90_of_a_curve_without_noise() -> None:
-    """The fit_smooth_maximum is sharp enough for both to be near the truth."""
+    """The smooth maximum is sharp enough for both to be near the truth."""
     items = 2.0 ** np.arange(8, 25)
     times = launch_bound(items)
 
@@ -125,7 +125,7 @@ def test_constant_work_items_have_no_taper() -> None:
 
 
 def test_a_fit_says_nothing_of_where_no_point_is() -> None:
-    """Below the first point, or between two that are far apart; elsewhere its own curve fits_at its shape."""
+    """Below the first point, or between two that are far apart; elsewhere its own curve follows its shape."""
     u = np.log(2.0 ** np.concatenate([np.arange(8, 14, 0.5), np.arange(18, 25, 0.5)]))
     fit = fit_smooth_maximum(u, np.log(launch_bound(np.exp(u), 2.0)), np.zeros(len(u)))
 
@@ -164,7 +164,7 @@ def test_a_peak_of_one_point_before_a_cliff_is_a_plateau() -> None:
     ("place", "error", "rises"), [(0, 0.99, True), (0, 1.01, False), (1, 5.0, True), (3, 5.0, True)]
 )
 def test_a_rise_must_stand_out_of_the_noise_of_the_first_point(place: int, error: float, rises: bool) -> None:
-    """By 4.5 standard errors: those of other points do not matter, since the plateau fits_at many."""
+    """By 4.5 standard errors: those of other points do not matter, since the plateau has many."""
     u, z = np.log(100.0 * 2.0 ** np.arange(6)), np.log([[1.0, *[1.2] * 5]])
     noise = np.full(6, 0.01)
     noise[place] = error * np.log(1.2) / 4.5

@@ -204,19 +204,19 @@ def test_a_processor_has_one_thread_of_instructions() -> None:
 
 
 @pytest.mark.parametrize(("groups", "p"), [(0, math.inf), (1, math.inf), (2, 6.0), (3, 4.5), (4, 4)])
-def test_the_corner_softens_with_the_groups_of_a_unit(groups: int, p: float) -> None:
+def test_the_exponent_falls_with_the_groups_of_a_compute_unit(groups: int, p: float) -> None:
     """3 n / (n - 1) for n groups on the fullest unit: alone, a group is disturbed by nobody."""
     assert _latency_exponent(groups) == pytest.approx(p)
 
 
-def test_a_corner_of_infinite_power_is_the_largest() -> None:
+def test_a_smooth_maximum_of_infinite_exponent_is_the_largest() -> None:
     """No power of a number is taken, which could be too large."""
     assert smooth_maximum([2.0, 3.0, 0.0], math.inf) == 3.0
     assert smooth_maximum([], math.inf) == 0.0
 
 
 @given(st.lists(st.floats(1e-9, 1.0), min_size=1, max_size=6), st.floats(1.0, 50.0), st.floats(1.0, 4.0))
-def test_a_sharper_corner_is_never_slower(times: list[float], p: float, sharper: float) -> None:
+def test_a_larger_exponent_is_never_slower(times: list[float], p: float, sharper: float) -> None:
     """Nor faster than the largest, nor slower than all in turn."""
     soft, sharp = smooth_maximum(times, p), smooth_maximum(times, p * sharper)
 
