@@ -53,7 +53,7 @@ def outcome(kind: Kind, seed: int) -> Outcome:
     observation = observe(made.measurement)
     seconds = time.process_time() - begin
     features = observation.features if observation else ()
-    return Outcome(made, {(f.position, f.level): f for f in features}, seconds)
+    return Outcome(made, {(f.position, str(f.level)): f for f in features}, seconds)
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,7 @@ def sweep(kind: Kind, seed: int) -> Sweep:
 
 @dataclass(frozen=True)
 class _Step:
-    """A fall from one plateau to the next: *drop* in ln(rate), departure and arrival in ln(size)."""
+    """A fall from one plateau to the next: *drop* in ln(rate), onset and end in ln(size)."""
 
     drop: float
     onset: float
@@ -143,7 +143,7 @@ def _measured(
     slow = (rng.uniform(size=each.shape) < 0.02) * rng.exponential(0.5, each.shape)
     samples = times * np.exp(own + each + slow + drift * taken / 30.0)
     return Measurement(
-        key=SweepKey(workload="synthetic", variant=metric.label, sweep=quantity),
+        key=SweepKey(family="synthetic", variant=metric.label, sweep=quantity),
         metric=metric,
         axis=Axis(quantity=quantity, label=quantity),
         points=tuple(

@@ -65,12 +65,12 @@ EQUIVALENT = {
         "1e-09 -> 2e-09",
     ): "It only keeps the quotient finite: no dispatch lasts as few nanoseconds.",
     (
-        "observe/corners.py",
+        "observe/smooth_maximum.py",
         "start = np.array([times[0], times[0] - times[-1] + u[-1], np.log(p), -2.0])",
         "-1 -> 1",
     ): "The fit starts elsewhere and ends in the same place.",
     (
-        "observe/corners.py",
+        "observe/smooth_maximum.py",
         'TOLERANCES = {"ftol": 1e-8, "xtol": 1e-8, "gtol": 1e-8}',
         "1e-08 -> 2e-08",
     ): "The fit ends in the same place, to far more digits than the noise leaves.",
@@ -110,14 +110,9 @@ EQUIVALENT = {
         "np.abs(ticks - np.round(ticks)) < 0.1 -> np.abs(ticks - np.round(ticks)) <= 0.1",
     ): "Differences of numbers above 1 are multiples of 2^-52, which the constant 0.1 is not.",
     (
-        "predict/model.py",
-        "nowhere = Transition(departure=1, midpoint=1, arrival=1)",
-        "1 -> 2",
-    ): "No curve leaves the last level, memory: its extent is not used.",
-    (
         "predict/residency.py",
-        "nowhere = Transition(departure=1, midpoint=1, arrival=1)",
+        "NO_TRANSITION = Transition(onset=1, midpoint=1, end=1)",
         "1 -> 2",
-    ): "No curve leaves the last level, memory: its extent is not used.",
+    ): "The last level, memory, has no transition: its range is not used.",
 }
 """File, its line, expression before and after; and why it makes no difference."""

@@ -95,7 +95,7 @@ class Missing(Copy):
 
 def plan(*workloads: CopyWorkload) -> Plan:
     """A plan of *workloads* on the fake device."""
-    asked = document.Settings(quick=True, seed=3)
+    asked = document.RunSettings(quick=True, seed=3)
     return Plan(load_database().match(PRESENT), workloads, SweepSettings(LIMITS, budget_s=0.01, seed=3), asked)
 
 

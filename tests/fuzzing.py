@@ -203,7 +203,7 @@ def impossible(record: object, path: str = "") -> Iterator[str]:
     elif isinstance(record, list | tuple):
         for item in record:
             yield from impossible(item, f"{path}[]")
-    elif isinstance(record, int | float) and not (0 <= record < math.inf or path.endswith(".sums[].value")):
+    elif isinstance(record, int | float) and not (0 <= record < math.inf or path.endswith(".steps[].value")):
         yield f"{path} = {record}"
 
 

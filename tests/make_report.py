@@ -13,7 +13,7 @@ from gpureport.records.measurement import Compilation, MeasuredPoint, Measuremen
 from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.records.prediction import Occupancy, PredictedPoint, Prediction
 from gpureport.records.provenance import Provenance
-from gpureport.records.report import Clock, Machine, Match, Report, Settings, Timing, WorkloadInfo
+from gpureport.records.report import Clock, EntryMatch, Machine, Report, RunSettings, Timing, WorkloadInfo
 from gpureport.spec.models import (
     Architecture,
     Cache,
@@ -458,9 +458,9 @@ def _report(device: Device, builder: _Builder, infos: dict[str, WorkloadInfo], s
         tool_version="0.1.0",
         created_at="2026-11-21T10:01:40Z",
         device=device,
-        match=Match(entry=device.id, how="PCI id 10de:2335 is listed in nvidia/h200_sxm."),
+        match=EntryMatch(entry=device.id, how="PCI id 10de:2335 is listed in nvidia/h200_sxm."),
         machine=make_machine(),
-        settings=Settings(seed=seed, command="gpureport --device auto"),
+        settings=RunSettings(seed=seed, command="gpureport --device auto"),
         workloads=infos,
         predictions=tuple(builder.predictions),
         measurements=tuple(builder.measurements),

@@ -1,4 +1,4 @@
-"""The arithmetic behind a predicted number: what is printed gives the number that is predicted."""
+"""The arithmetic behind a predicted time: the printed numbers give the predicted time."""
 # ruff: noqa: D103
 
 import math
@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from gpureport.predict import asked, limits_of, predict
+from gpureport.predict import limits_of, model_inputs, predict
 from gpureport.predict.arithmetic import arithmetic
 from gpureport.predict.expressions import Reader, number
 from gpureport.predict.model import point_time
@@ -17,72 +17,70 @@ from gpureport.workloads.model import Workload
 from tests.toy import TOY
 
 LIMITS = limits_of(TOY)
-KNOWN = {"ln": math.log, "exp": math.exp, "limit": lambda x: min(1.0, max(0.0, x))}
+KNOWN = {"ln": math.log, "exp": math.exp, "clamp": lambda x: min(1.0, max(0.0, x))}
 
 
 def evaluated(text: str) -> float:
-    """Return what a line of arithmetic comes to, reading nothing but what is printed."""
+    """Return the result of a line of arithmetic, from the printed text only."""
     python = text.replace("\N{MULTIPLICATION SIGN}", "*").replace("\N{MINUS SIGN}", "-").replace("^", "**")
     assert not set(re.findall(r"[a-zA-Z_]\w*", re.sub(r"\de-?\d", "0", python))) - KNOWN.keys()
     return float(eval(python, {"__builtins__": {}}, KNOWN))  # noqa: S307 - our own text
 
 
 def names_in(text: str) -> set[str]:
-    """Return the sums that a formula refers to."""
-    return set(
-        re.findall(r"t\([\w ]+\)|\b[a-z]\b|\bgroups\b|\bthroughput\b|\binstructions\b|\btraffic\b|\blone wave\b", text)
-    )
+    """Return the earlier steps that a formula refers to."""
+    return set(re.findall(r"t\([\w ]+\)|\b[a-z]\b|\bwork_groups\b", text))
 
 
 @pytest.mark.parametrize("workload", all_workloads(), ids=lambda workload: workload.name)
 def test_the_printed_numbers_give_the_predicted_time(workload: Workload) -> None:
-    """Each line comes to its value, and the last one to what the model predicts, to the digits that are printed."""
+    """Each line gives its value to the printed digits, and the last one the model's prediction."""
     for sweep in workload.sweeps(TOY, LIMITS):
         for parameters in (sweep.points[0], sweep.points[len(sweep.points) // 2], sweep.points[-1]):
-            question = asked(TOY, workload, sweep, parameters, None)
-            sums = arithmetic(*question, workload.point(parameters, sweep)).sums
-            for line in sums:
+            inputs = model_inputs(TOY, workload, sweep, parameters, None)
+            steps = arithmetic(*inputs, workload.point(parameters, sweep)).steps
+            for line in steps:
                 assert evaluated(line.numbers) == pytest.approx(line.value, rel=2e-3), line
-            assert sums[-1].name == "time"
-            assert sums[-1].value == pytest.approx(point_time(*question).time_s, rel=1e-8)
+            assert steps[-1].name == "time"
+            assert steps[-1].value == pytest.approx(point_time(*inputs).time_s, rel=1e-8)
 
 
 @pytest.mark.parametrize("name", ["particles/arrays", "memory/read", "bit_transpose/local"])
-def test_a_formula_uses_what_stands_above_it(name: str) -> None:
+def test_a_formula_uses_only_earlier_steps(name: str) -> None:
     (workload,) = select((name,))
     sweep = workload.sweeps(TOY, LIMITS)[0]
     parameters = sweep.points[len(sweep.points) // 2]
-    sums = arithmetic(*asked(TOY, workload, sweep, parameters, None), workload.point(parameters, sweep)).sums
+    steps = arithmetic(*model_inputs(TOY, workload, sweep, parameters, None), workload.point(parameters, sweep)).steps
     above: set[str] = set()
-    for line in sums:
+    for line in steps:
         assert names_in(line.formula) <= above, line
         assert line.name not in above
         above.add(line.name)
-    used = {name for line in sums for name in names_in(line.formula)}
+    used = {name for line in steps for name in names_in(line.formula)}
     assert used == above - {"time"}
 
 
 @pytest.mark.parametrize("name", ["game_of_life/bytes", "game_of_life/bytes_tile", "memory/read"])
 def test_a_line_has_ten_numbers_at_most(name: str) -> None:
-    """Longer ones are broken up; exponents of corners do not count."""
+    """Longer lines are split; exponents of smooth maxima do not count."""
     (workload,) = select((name,))
     sweep = workload.sweeps(TOY, LIMITS)[0]
     parameters = sweep.points[len(sweep.points) // 2]
-    sums = arithmetic(*asked(TOY, workload, sweep, parameters, None), workload.point(parameters, sweep)).sums
+    steps = arithmetic(*model_inputs(TOY, workload, sweep, parameters, None), workload.point(parameters, sweep)).steps
 
-    assert max(len(re.findall(r"(?<![\^\d.e-])\d[\d.]*(?:e-?\d+)?", line.numbers)) for line in sums) <= 10
+    assert max(len(re.findall(r"(?<![\^\d.e-])\d[\d.]*(?:e-?\d+)?", line.numbers)) for line in steps) <= 10
 
 
 def test_a_copy_is_bytes_over_bandwidth() -> None:
     (workload,) = select(("memory/copy",))
     sweep = workload.sweeps(TOY, LIMITS)[0]
     point = workload.point(sweep.points[-1], sweep)
-    sums = {s.name: s for s in arithmetic(*asked(TOY, workload, sweep, sweep.points[-1], None), point).sums}
-    assert sums["t(DRAM)"].formula.startswith("(from.elements \N{MULTIPLICATION SIGN} 16 + to.elements")
-    assert sums["groups"].formula == "work_items / 256"
-    assert sums["t(DRAM)"].formula.endswith("/ (memory.bandwidth \N{MULTIPLICATION SIGN} memory.efficiency)")
-    assert sums["t(DRAM)"].numbers.endswith("/ (1e12 \N{MULTIPLICATION SIGN} 0.9)")
-    assert sums["t(DRAM)"].value == pytest.approx(point.working_set_bytes / 0.9e12, rel=1e-3)
+    steps = {s.name: s for s in arithmetic(*model_inputs(TOY, workload, sweep, sweep.points[-1], None), point).steps}
+    assert steps["t(DRAM)"].formula.startswith("(from.elements \N{MULTIPLICATION SIGN} 16 + to.elements")
+    assert steps["work_groups"].formula == "work_items / 256"
+    assert steps["t(DRAM)"].formula.endswith("/ (memory.bandwidth \N{MULTIPLICATION SIGN} memory.efficiency)")
+    assert steps["t(DRAM)"].numbers.endswith("/ (1e12 \N{MULTIPLICATION SIGN} 0.9)")
+    assert steps["t(DRAM)"].value == pytest.approx(point.working_set_bytes / 0.9e12, rel=1e-3)
 
 
 def test_examples_are_those_of_essential_workloads() -> None:
@@ -91,13 +89,13 @@ def test_examples_are_those_of_essential_workloads() -> None:
     assert isinstance(found[0].arithmetic, Arithmetic)
     largest = max(found[0].points, key=lambda point: point.point.work)
     assert found[0].arithmetic.point == largest.point.label
-    assert found[0].arithmetic.sums[-1].value == pytest.approx(largest.time_s)
+    assert found[0].arithmetic.steps[-1].value == pytest.approx(largest.time_s)
     assert copy.essential
     assert not write.essential
     assert predict(TOY, write, LIMITS)[0].arithmetic is None
 
 
-def test_what_makes_no_difference_is_left_out() -> None:
+def test_factors_of_one_and_terms_of_zero_are_left_out() -> None:
     tape = Tape()
     x, y, zero = tape.given("x", 3.0), tape.given("y", 5.0), tape.given("none", 0.0)
     reader = Reader(tape)
@@ -111,7 +109,7 @@ def test_what_makes_no_difference_is_left_out() -> None:
     assert text(2.0 - (x - y)) == "2 \N{MINUS SIGN} (x \N{MINUS SIGN} y)"
     assert text(x * ((x / x) ** 4.0 + (y / x) ** 4.0) ** 0.25) == "(x^4 + y^4)^(1 / 4)"
     assert text((x + y) ** 2.0 / (x * y)) == "(x + y)^2 / (x \N{MULTIPLICATION SIGN} y)"
-    assert text(clamped(x / y, 0.0, 1.0)) == "limit(x / y)"
+    assert text(clamped(x / y, 0.0, 1.0)) == "clamp(x / y)"
     assert reader.read(x / y) is reader.read(x / y)
 
 

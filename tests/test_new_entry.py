@@ -158,10 +158,11 @@ def test_a_measured_value_names_its_primitive_and_its_interval() -> None:
 
     assert notes["caches.L2.latency"].startswith("pointer chase (memory/latency); 2")
     assert " cycles (" in notes["caches.L2.latency"]
-    assert notes["caches.L2.capacity"].startswith("where the curve of memory/latency steps; ")
+    assert notes["caches.L2.capacity"].startswith("cliff of memory/latency; ")
     assert " MiB (" in notes["caches.L2.capacity"]
     told = re.search(
-        r"; what a copy reached, (\d+) GB/s, / 0.9, the share that streams reach$", notes["memory.bandwidth"]
+        r"; bandwidth of a copy, (\d+) GB/s, / 0.9, the share of the bandwidth that copies reach$",
+        notes["memory.bandwidth"],
     )
     assert told
     assert float(told[1]) == pytest.approx(MEMORY.bandwidth / 1e9, rel=0.1)
@@ -195,7 +196,7 @@ def test_the_end_of_the_near_part_tells_the_whole_capacity(monkeypatch: pytest.M
     assert device.caches[-1].partitions == 2
     assert device.caches[-1].capacity_bytes == pytest.approx(GIVES_OUT * L2.capacity, rel=0.03)
     note = device.provenance["caches.L2.capacity"].note
-    assert note.startswith("where the curve of memory/latency steps at the end of the near part; ")
+    assert note.startswith("cliff of memory/latency (near partition); ")
 
 
 def test_a_step_that_no_cache_answers_is_a_comment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,7 +208,7 @@ def test_a_step_that_no_cache_answers_is_a_comment(monkeypatch: pytest.MonkeyPat
     comments = [line for line in Path("drafts/new.yaml").read_text().splitlines() if line.startswith("# ")]
     assert [cache.name for cache in device.caches] == ["L2"]
     assert device.caches[0].capacity_bytes == pytest.approx(L2.capacity, rel=0.1)
-    assert sum("memory/latency also steps at " in comment for comment in comments) == 1
+    assert sum("memory/latency has another cliff at " in comment for comment in comments) == 1
 
 
 def test_a_documented_size_that_is_contradicted_is_a_conflict(monkeypatch: pytest.MonkeyPatch) -> None:

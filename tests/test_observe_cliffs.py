@@ -72,7 +72,7 @@ def test_cliffs_are_counted_located_and_enclosed(per_octave: int, noise: float, 
     assert np.mean(covered) >= 0.92
 
 
-def test_departure_and_arrival_are_where_the_curve_leaves_and_reaches_its_plateaus() -> None:
+def test_onset_and_end_are_where_the_curve_leaves_and_reaches_its_plateaus() -> None:
     """A straight ramp in log-log, without noise: 95 % of the upper plateau, half way, 105 % of the lower."""
     u = np.arange(0.0, 12.0, 0.05)
     z = np.interp(u, [5.0, 6.0], [0.0, -1.0])

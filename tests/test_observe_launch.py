@@ -17,7 +17,7 @@ MEMORY = 4.2e12
 
 
 def sweep(launch: float, *, cliff: float | None, seed: int = 1) -> Curve:
-    """Return a stream whose flat time is launch cost to a share, and latency (a corner of p = 3) for the rest.
+    """Return a stream whose flat time is launch cost to a share, and latency (a smooth maximum of p = 3) for the rest.
 
     Args:
         launch: the share.

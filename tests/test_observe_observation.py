@@ -1,5 +1,6 @@
 """From a measurement's samples to its observation."""
 
+import re
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -171,7 +172,8 @@ def test_clock_states_are_said() -> None:
     observation = observe(measured.model_copy(update={"points": points}))
 
     assert observation is not None
-    assert "1.50 times apart" in observation.warnings[0]
+    assert "two groups" in observation.warnings[0]
+    assert " 1.50:" in observation.warnings[0]
 
 
 @pytest.mark.parametrize("samples", [3, 12])
@@ -191,8 +193,9 @@ def test_clock_states_are_said_however_few_the_samples(samples: int) -> None:
     assert one is not None
     assert two is not None
     assert not any("two groups" in warning for warning in one.warnings)
-    (said,) = (warning for warning in two.warnings if "two groups" in warning)
-    assert 1.25 < float(said.split(", ")[1].split()[0]) < 1.35
+    (warning,) = (warning for warning in two.warnings if "two groups" in warning)
+    (ratio,) = re.findall(r"\d+\.\d+", warning)
+    assert 1.25 < float(ratio) < 1.35
 
 
 @pytest.mark.parametrize("drift", [0.3, -0.3])
@@ -231,7 +234,7 @@ def test_times_of_few_ticks_are_known_to_a_tick() -> None:
     first = observation.points[0]
     assert len(set(next(p.samples_s for p in points if p.point == first.point))) == 1
     assert first.ci_high - first.ci_low == pytest.approx(1e-6 / SIZES[0])
-    assert any("fewer than 20 ticks of the timer" in warning for warning in observation.warnings)
+    assert any("20 timer ticks" in warning for warning in observation.warnings)
 
 
 def test_a_fall_between_distant_points_has_no_size_and_is_said() -> None:
@@ -242,9 +245,8 @@ def test_a_fall_between_distant_points_has_no_size_and_is_said() -> None:
 
     assert observation is not None
     assert [f.position for f in observation.features] == ["plateau", "plateau"]
-    (said,) = observation.warnings
-    assert "The rate falls somewhere between 1.1" in said
-    assert "MiB: too unsure a size to be called a cliff" in said
+    (warning,) = observation.warnings
+    assert re.search(r"between 1\.1\d MiB and 3\.\d+ MiB", warning)
 
 
 def test_launch_cost_hides_no_cliff() -> None:

@@ -1,4 +1,4 @@
-"""The pieces of an observation, each by itself: thresholds, ticks, strays, fitted corners, lines, launch cost."""
+"""Parts of observations, each by itself: thresholds, ticks, outliers, smooth maxima, lines, launch cost."""
 # ruff: noqa: D103
 
 from itertools import pairwise
@@ -14,7 +14,7 @@ from gpureport.observe import case_features, features_of_curve
 from gpureport.observe.crossings import crossing
 from gpureport.observe.cuts import LEAST_SPAN, TILT, Plateau, price
 from gpureport.observe.features import Curve, curve_features, without_launch
-from gpureport.observe.smooth_maximum import _slopes, _times, corner
+from gpureport.observe.smooth_maximum import _slopes, _times, fit_smooth_maximum
 from gpureport.observe.staircase import beside, centre, staircase
 from gpureport.observe.statistics import (
     Estimate,
@@ -202,11 +202,11 @@ def test_samples_that_come_in_pairs_tell_half_as_much() -> None:
     assert wide.high - wide.low > 1.3 * (narrow.high - narrow.low)
 
 
-# Corners
+# Smooth maxima
 
 
 @given(PARAMETERS, st.floats(-4, 4))
-def test_the_slopes_of_a_corner_are_its_derivatives(parameters: Any, u: float) -> None:
+def test_the_slopes_of_a_smooth_maximum_are_its_derivatives(parameters: Any, u: float) -> None:
     step = 1e-5
     found = _slopes(parameters, np.array([u]))[:, 0]
     for k in range(4):
@@ -217,7 +217,7 @@ def test_the_slopes_of_a_corner_are_its_derivatives(parameters: Any, u: float) -
 
 
 @pytest.mark.parametrize(("share", "exponent"), [(0.5, 2.0), (0.05, 3.0), (0.9, 4.0)])
-def test_times_of_a_corner_are_those_of_its_formula(share: float, exponent: float) -> None:
+def test_times_of_a_smooth_maximum_are_those_of_its_formula(share: float, exponent: float) -> None:
     """T0 (s + (1 - s) (1 + (n / k)^p)^(1/p))."""
     items = np.array([1.0, 50.0, 1000.0, 30_000.0])
     parameters = np.array([np.log(5e-6), np.log(1000.0), np.log(exponent), np.log(share / (1 - share))])
@@ -228,14 +228,14 @@ def test_times_of_a_corner_are_those_of_its_formula(share: float, exponent: floa
 
 @pytest.mark.parametrize("exponent", [2.0, 3.0, 5.0])
 @pytest.mark.parametrize("share", [0.05, 0.3])
-def test_a_fitted_corner_has_the_knee_and_n90_of_its_curve(share: float, exponent: float) -> None:
+def test_a_fitted_smooth_maximum_has_the_knee_and_n90_of_its_curve(share: float, exponent: float) -> None:
     """The plateau is the rate at the last point; n90 is found by trying all sizes."""
 
     def times(items: Any) -> Any:
         return 5e-6 * (share + (1 - share) * (1 + (items / 1000.0) ** exponent) ** (1 / exponent))
 
     items = 2.0 ** np.arange(4, 22, 0.25)
-    found = corner(np.log(items), np.log(times(items)), np.zeros(len(items)))
+    found = fit_smooth_maximum(np.log(items), np.log(times(items)), np.zeros(len(items)))
     assert found is not None
     plateau = items[-1] / times(items[-1])
     fine = np.exp(np.linspace(np.log(items[0]), np.log(items[-1]), 100_001))
@@ -251,7 +251,7 @@ def test_the_error_of_a_fitted_knee_is_the_scatter_of_knees() -> None:
     clean = np.log(5e-6 * (0.1 + 0.9 * (1 + (items / 1000.0) ** 3) ** (1 / 3)))
     rng = np.random.default_rng(7)
     fits = [
-        corner(np.log(items), clean + 0.02 * rng.standard_normal(len(items)), np.full(len(items), 0.02))
+        fit_smooth_maximum(np.log(items), clean + 0.02 * rng.standard_normal(len(items)), np.full(len(items), 0.02))
         for _ in range(60)
     ]
     knees = [fit.knee() for fit in fits if fit]
@@ -262,12 +262,12 @@ def test_the_error_of_a_fitted_knee_is_the_scatter_of_knees() -> None:
     assert width == pytest.approx(2 * 1.96 * scatter, rel=0.3)
 
 
-def test_a_corner_takes_eight_points() -> None:
+def test_a_smooth_maximum_needs_eight_points() -> None:
     items = np.array([2.0, 16.0, 128.0, 1000.0, 4000.0, 20_000.0, 100_000.0, 500_000.0])
     times = np.log(1.0 + items / 1000.0)
 
-    assert corner(np.log(items[:7]), times[:7], np.zeros(7)) is None
-    assert corner(np.log(items), times, np.zeros(8)) is not None
+    assert fit_smooth_maximum(np.log(items[:7]), times[:7], np.zeros(7)) is None
+    assert fit_smooth_maximum(np.log(items), times, np.zeros(8)) is not None
 
 
 # Lines, centres, crossings
@@ -354,7 +354,7 @@ def _growing(times: Any, sizes: Any) -> Curve:
 
 @pytest.mark.parametrize(("launch", "off"), [(1.0, 0.01), (0.6, 0.25)])
 def test_launch_cost_is_taken_off_times_and_noise_grows_as_much(launch: float, off: float) -> None:
-    """A stream of which the flat time is launch cost, or latency that a corner of p = 3 joins to it."""
+    """A stream of which the flat time is launch cost, or latency that a smooth maximum of p = 3 joins to it."""
     sizes = 2.0 ** np.arange(14, 31, 0.5)
     flat = 5e-6
     times = launch * flat + np.cbrt(((1 - launch) * flat) ** 3 + (sizes / 1e12) ** 3)

@@ -7,7 +7,7 @@ import pytest
 from gpureport.predict import limits_of, predict_sweep
 from gpureport.predict.calibration.calibrate import calibrated
 from gpureport.records.observation import Observation, ObservedPoint
-from gpureport.records.prediction import PredictedPoint, Prediction
+from gpureport.records.prediction import PredictedPoint, Prediction, is_write_ceiling
 from gpureport.spec.models import Device, Transition
 from gpureport.workloads.instructions.barrier import Barrier
 from gpureport.workloads.instructions.latency import Latency, SubGroupLatency
@@ -191,7 +191,7 @@ def test_dispatches_of_less_than_twenty_launches_do_not_show_the_rate_of_writes(
     points = tuple(
         p.model_copy(update={"time_s": launches * slow.launch.batched_s})
         for p in prediction.points
-        if p.bottleneck.endswith(" writes")
+        if is_write_ceiling(p.bottleneck)
     )
     alike = prediction.model_copy(update={"points": points})
     found = calibrated(slow, [alike], [_timed(alike, [p.time_s / 2 for p in points])])
@@ -356,10 +356,12 @@ def test_each_position_of_a_cliff_moves_by_its_own_ratio() -> None:
 def test_each_level_has_a_latency_of_its_own() -> None:
     """The near partition's goes by its own name."""
     prediction = _predicted(Chase())[0]
-    device = calibrated(TOY, [prediction], [_observed(prediction, {"L1": 1.1, "L2 near": 1.2, "L2": 1.3, "DRAM": 1.4})])
+    device = calibrated(
+        TOY, [prediction], [_observed(prediction, {"L1": 1.1, "L2 near partition": 1.2, "L2": 1.3, "DRAM": 1.4})]
+    )
     levels = {str(f.level) for f in prediction.features if f.feature == "rate"}
 
-    assert levels >= {"L1", "L2 near", "DRAM"}
+    assert levels >= {"L1", "L2 near partition", "DRAM"}
     assert device.caches[0].latency_cycles == pytest.approx(1.1 * 32)
     assert device.caches[0].far_latency_cycles == TOY.caches[0].far_latency_cycles
     assert device.caches[1].latency_cycles == pytest.approx(1.2 * 256)

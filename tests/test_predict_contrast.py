@@ -9,8 +9,8 @@ import pytest
 
 from gpureport.predict import Predicted, limits_of, predict, predict_with_deviations
 from gpureport.predict.ceilings import ceilings
-from gpureport.predict.contrast import SAME, contrasts, held_longer
-from gpureport.predict.outlook import best_point, bound, outlooks
+from gpureport.predict.contrast import SAME, capacity_difference, contrasts
+from gpureport.predict.outlook import best_point, bottleneck_of, outlooks
 from gpureport.predict.uncertainty.sensitivity import MODEL, NORMAL_95, fact
 from gpureport.records.provenance import Provenance
 from gpureport.report.prediction.side_by_side import Beside, Side, by_size, ceilings_table, features_table, ratio_table
@@ -52,7 +52,7 @@ def test_an_outlook_is_the_best_point_of_a_workload() -> None:
     assert set(found) == {"memory/read", "memory/latency"}
     read = next(p for p in predictions if str(p.key) == "memory/read/working_set")
     assert found["memory/read"].value == max(point.value for point in read.points)
-    assert found["memory/read"].bottleneck == bound(best_point(read))
+    assert found["memory/read"].bottleneck == bottleneck_of(best_point(read))
     latency = next(p for p in predictions if p.key.variant == "latency")
     assert found["memory/latency"].value == min(point.value for point in latency.points)
     assert found["memory/latency"].unit == "s"
@@ -138,11 +138,11 @@ def test_the_larger_cache_is_told() -> None:
     )
     other = TOY.model_copy(update={"id": "other", "name": "Other", "caches": caches})
 
-    assert held_longer((TOY, TOY)) is None
-    sentence = held_longer((TOY, other))
+    assert capacity_difference((TOY, TOY)) is None
+    sentence = capacity_difference((TOY, other))
     assert sentence is not None
-    assert sentence.endswith(f"stay in the caches of Other, but not in those of {TOY.name}.")
-    assert held_longer((other, TOY)) == sentence
+    assert sentence.endswith(f"the caches of Other, but not those of {TOY.name}.")
+    assert capacity_difference((other, TOY)) == sentence
 
 
 def test_tables_side_by_side() -> None:
@@ -158,7 +158,7 @@ def test_tables_side_by_side() -> None:
     assert memory[-1] == "3.00"
     ratios = ratio_table(a, b, sizes=True)
     names = [row[0] for row in ratios.rows]
-    assert names == ["launch/queued, alone", "launch/queued, row", "memory/copy"]
+    assert names == ["launch/queued, isolated", "launch/queued, row", "memory/copy"]
     assert len(ratio_table(a, b, sizes=False).columns) == len(ratios.columns) - 1
     assert [row[0] for row in features_table([a, b.side]).rows] == ["memory/copy"]
 

@@ -14,7 +14,7 @@ from gpureport.explain.case import Case, Circumstances, case_of
 from gpureport.explain.hypotheses import HYPOTHESES, Hypothesis
 from gpureport.explain.trials import NOTHING_TO_EXPLAIN, explain
 from gpureport.predict.occupancy import Resources
-from gpureport.predict.residency import departed
+from gpureport.predict.residency import fraction_beyond
 from gpureport.records.finding import Explanation
 from gpureport.records.keys import Axis, SweepKey
 from gpureport.spec.models import CpuOccupancy, Device, Transition
@@ -261,7 +261,8 @@ def test_a_whole_cache_serves_working_sets_up_to_its_capacity() -> None:
         for transition in (cache.bandwidth_transition, cache.latency_transition, cache.write_transition):
             assert transition
             shares = [
-                departed(size * cache.capacity_bytes, cache.capacity_bytes, transition) for size in (0.98, 1, 1.02)
+                fraction_beyond(size * cache.capacity_bytes, cache.capacity_bytes, transition)
+                for size in (0.98, 1, 1.02)
             ]
             assert shares == pytest.approx([0.05, 0.5, 0.95])
 

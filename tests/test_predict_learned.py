@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gpureport.predict import limits_of, predict_sweep
-from gpureport.predict.calibration.learned import Learned, Shown, learned
+from gpureport.predict.calibration.learned import Learned, ObservedSweep, learned
 from gpureport.records.features import CurveFeature
 from gpureport.records.provenance import Provenance
 from gpureport.spec.models import Device
@@ -32,10 +32,12 @@ def _with_l2(device: Device = DRAFT, **changes: Any) -> Device:
     return device.model_copy(update={"caches": (device.caches[0], device.caches[1].model_copy(update=changes))})
 
 
-def _shown(real: Device, names: tuple[str, ...], draft: Device = DRAFT) -> list[Shown]:
+def _shown(real: Device, names: tuple[str, ...], draft: Device = DRAFT) -> list[ObservedSweep]:
     """Return what the primitives show on a device that behaves as *real*, in the sweeps of the draft."""
     return [
-        Shown(workload, sweep, observed_like(predict_sweep(real, workload, sweep, "specification", intervals=False)))
+        ObservedSweep(
+            workload, sweep, observed_like(predict_sweep(real, workload, sweep, "specification", intervals=False))
+        )
         for workload in select(names)
         for sweep in workload.sweeps(draft, limits_of(draft, quick=True))
     ]
@@ -103,7 +105,7 @@ def test_a_bandwidth_is_what_the_copy_reached_and_its_interval_that_of_the_copy(
     bandwidth = _learned(DRAFT, ("memory/copy",)).values["memory.bandwidth"]
 
     assert bandwidth.value == pytest.approx(1e12, rel=0.01)
-    assert "1000 GB/s (990 to 1010); what a copy reached, 900 GB/s, / 0.9," in bandwidth.provenance.note
+    assert "1000 GB/s (990 to 1010); bandwidth of a copy, 900 GB/s, / 0.9," in bandwidth.provenance.note
 
 
 def test_an_interval_of_a_step_becomes_that_of_the_capacity() -> None:
@@ -117,11 +119,11 @@ def test_an_interval_of_a_step_becomes_that_of_the_capacity() -> None:
         return feature.model_copy(update={"ci_low": last / 2, "ci_high": last * 2}) if wide else feature
 
     features = tuple(map(ends, one.observation.features))
-    wide = Shown(one.workload, one.sweep, one.observation.model_copy(update={"features": features}))
+    wide = ObservedSweep(one.workload, one.sweep, one.observation.model_copy(update={"features": features}))
     capacity = learned(flat, [wide]).values["caches.L2.capacity"]
 
     assert capacity.value == pytest.approx(64 * MIB)
-    assert capacity.provenance.source == "where the curve of memory/latency steps"
+    assert capacity.provenance.source == "cliff of memory/latency"
     assert "(32 to 128)" in capacity.provenance.note
 
 
@@ -174,8 +176,8 @@ def test_a_step_at_a_thirtieth_of_a_capacity_is_not_that_caches() -> None:
     found = _learned(_with_l2(flat, capacity_bytes=64 * MIB / 30), CHASE, flat)
 
     assert "caches.L2.capacity" not in found.values
-    assert "L2: no step was seen where it gives out; its capacity stays as assumed" in found.remarks
-    assert sum(r.startswith("memory/latency also steps at 2.1") for r in found.remarks) == 1
+    assert "L2: no cliff was observed; its capacity remains assumed" in found.remarks
+    assert sum(r.startswith("memory/latency has another cliff at 2.1") for r in found.remarks) == 1
 
 
 def test_a_cache_that_the_draft_lacks_is_a_remark() -> None:
@@ -188,10 +190,12 @@ def test_a_cache_that_the_draft_lacks_is_a_remark() -> None:
     )
     found = _learned(real, CHASE, isolated)
 
-    also = [r for r in found.remarks if "also steps at" in r]
+    also = [r for r in found.remarks if "has another cliff at" in r]
     assert len(also) == 1
-    assert also[0].endswith("which answers no cache that the architecture lists")
-    assert float(also[0].removeprefix("memory/latency also steps at ").split()[0]) == pytest.approx(512, rel=0.05)
+    assert also[0].endswith("which no cache of the architecture explains")
+    assert float(also[0].removeprefix("memory/latency has another cliff at ").split()[0]) == pytest.approx(
+        512, rel=0.05
+    )
     assert found.values["caches.L2.capacity"].value == pytest.approx(64 * MIB, rel=0.05)
 
 

@@ -8,12 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpureport.predict import limits_of, predict, predict_sweep, traffic
-from gpureport.predict.features import named
-from gpureport.predict.model import corner, point_time
+from gpureport.predict.features import with_level_names
+from gpureport.predict.model import point_time, smooth_maximum
 from gpureport.predict.occupancy import Resources
-from gpureport.predict.residency import Level, departed, latency_levels, staircase
+from gpureport.predict.residency import ServingLevel, fraction_beyond, latency_levels, staircase
 from gpureport.records.features import CurveFeature
 from gpureport.records.keys import Axis
+from gpureport.records.levels import Level
 from gpureport.spec.models import Cache, Transition
 from gpureport.workloads import all_workloads
 from gpureport.workloads.memory.stream import Copy
@@ -53,44 +54,44 @@ def test_write_allocation_fetches_what_is_overwritten() -> None:
     ("record", "used", "granularity", "touched"),
     [(32, 16, 32, 32), (64, 16, 32, 32), (64, 40, 32, 64), (16, 8, 32, 16), (128, 4, 64, 64), (4, 4, 32, 4)],
 )
-def test_whole_granules_are_touched(record: int, used: int, granularity: int, touched: int) -> None:
-    """Records are aligned; a granule shared by records counts once."""
+def test_whole_sectors_are_touched(record: int, used: int, granularity: int, touched: int) -> None:
+    """Records are aligned; a sector that records share counts once."""
     assert traffic.touched_bytes(Stream("a", 10, record, used), granularity) == 10 * touched
 
 
-def test_corner_is_soft_and_no_less_than_the_largest() -> None:
+def test_a_smooth_maximum_is_no_less_than_the_largest_time() -> None:
     """Two equal ceilings cost 2^(1/p)."""
-    assert corner([1.0, 1.0], 4) == pytest.approx(2**0.25)
-    assert corner([3.0, 0.0], 4) == 3.0
-    assert corner([], 4) == 0.0
+    assert smooth_maximum([1.0, 1.0], 4) == pytest.approx(2**0.25)
+    assert smooth_maximum([3.0, 0.0], 4) == 3.0
+    assert smooth_maximum([], 4) == 0.0
 
 
 @pytest.mark.parametrize(("size", "share"), [(0.8, 0.05), (1.0, 0.5), (1.25, 0.95), (0.1, 0.0), (9.0, 1.0)])
-def test_a_curve_departs_and_arrives_where_the_extent_says(size: float, share: float) -> None:
-    """5 % gone at departure, half at the midpoint, 95 % at arrival."""
-    assert departed(size * MIB, MIB, STEP) == pytest.approx(share)
+def test_a_transition_has_the_onset_and_end_of_its_range(size: float, share: float) -> None:
+    """5 % complete at the onset, half at the midpoint, 95 % at the end."""
+    assert fraction_beyond(size * MIB, MIB, STEP) == pytest.approx(share)
 
 
 @given(st.floats(0.01, 100), st.floats(1.0, 2.0))
-def test_departing_is_monotone(size: float, step: float) -> None:
+def test_the_fraction_beyond_a_cache_is_monotone(size: float, step: float) -> None:
     """A larger working set is never served better."""
-    assert departed(size, 1.0, STEP) <= departed(size * step, 1.0, STEP)
+    assert fraction_beyond(size, 1.0, STEP) <= fraction_beyond(size * step, 1.0, STEP)
 
 
-def test_a_cache_that_holds_nothing_serves_nothing() -> None:
-    """A working set of one byte misses a cache of none."""
-    levels = (Level("L1", 0.0, STEP, 1.0), Level("DRAM", math.inf, STEP, 8.0))
+def test_a_cache_without_capacity_serves_nothing() -> None:
+    """A working set of one byte misses a cache of no bytes."""
+    levels = (ServingLevel("L1", 0.0, STEP, 1.0), ServingLevel("DRAM", math.inf, STEP, 8.0))
 
     assert staircase(1.0, levels) == (pytest.approx(8.0), "DRAM")
 
 
 def test_latency_knows_the_near_partition() -> None:
-    """A lone work-item sees half of a two-partition cache near, the rest far."""
+    """To one work-item, half of a two-partition cache is near, the rest far."""
     levels = latency_levels(TOY, [c.capacity_bytes for c in TOY.caches])
 
-    names = [level.name for level in levels]
+    names = [str(level.name) for level in levels]
     assert names == ["L1", "L2 near partition", "L2", "DRAM"]
-    assert staircase(8 * MIB, levels) == (pytest.approx(256), "L2 near partition")
+    assert staircase(8 * MIB, levels) == (pytest.approx(256), Level(name="L2", near=True))
     assert staircase(45 * MIB, levels)[0] == pytest.approx(512, rel=0.05)
 
 
@@ -219,7 +220,7 @@ def test_bank_conflicts_multiply_local_accesses() -> None:
 
 @pytest.mark.parametrize("workload", all_workloads(), ids=lambda workload: workload.name)
 def test_every_workload_is_predicted(workload: Workload) -> None:
-    """Times are positive and finite, no dispatch is faster than its largest ceiling, features are named."""
+    """Times are positive and finite, no dispatch is faster than its largest ceiling, features have names."""
     predictions = predict(TOY, workload, limits_of(TOY))
 
     assert predictions
@@ -230,7 +231,7 @@ def test_every_workload_is_predicted(workload: Workload) -> None:
 
 
 def test_the_particle_cliff_lies_where_both_buffers_outgrow_the_cache() -> None:
-    """The midpoint is within a few percent of the extent's, though launch cost bends the curve."""
+    """The midpoint is within a few percent of the transition range's, though launch cost bends the curve."""
     prediction = predict(TOY, Structs(), limits_of(TOY))[0]
     middle = [f.value for f in prediction.features if (f.feature, f.position) == ("cliff", "midpoint")]
 
@@ -264,12 +265,12 @@ def test_columns_touch_a_line_for_each_lane() -> None:
     assert thirty_two == pytest.approx(32 * one)
 
 
-def test_extents_are_ordered() -> None:
-    """A degenerate extent is a sharp step, not a division by zero."""
+def test_a_degenerate_transition_is_a_sharp_one() -> None:
+    """It does not divide by zero."""
     sharp = Transition(onset=1.0, midpoint=1.0, end=1.0)
 
-    assert departed(0.999, 1.0, sharp) == 0.0
-    assert departed(1.001, 1.0, sharp) == 1.0
+    assert fraction_beyond(0.999, 1.0, sharp) == 0.0
+    assert fraction_beyond(1.001, 1.0, sharp) == 1.0
 
 
 def test_local_memory_follows_the_work_group() -> None:
@@ -296,10 +297,17 @@ def test_a_step_that_is_far_from_every_cache_is_no_caches() -> None:
     axis = Axis(quantity="working_set", label="working set")
     points = next(iter(predict(TOY, Copy(), limits_of(TOY)))).points
 
-    assert [str(named([at(size)], axis, points, TOY)[0].level) for size in (64 * MIB, 150 * MIB)] == ["L2", "L2"]
-    assert str(named([at(2**30)], axis, points, TOY)[0].level) == "unexplained transition at 1 GiB"
-    nearly, beyond = (str(named([at(share * 4 * 64 * MIB)], axis, points, TOY)[0].level) for share in (0.99, 1.01))
+    assert [str(with_level_names([at(size)], axis, points, TOY)[0].level) for size in (64 * MIB, 150 * MIB)] == [
+        "L2",
+        "L2",
+    ]
+    assert str(with_level_names([at(2**30)], axis, points, TOY)[0].level) == "unexplained transition at 1 GiB"
+    nearly, beyond = (
+        str(with_level_names([at(share * 4 * 64 * MIB)], axis, points, TOY)[0].level) for share in (0.99, 1.01)
+    )
     assert nearly == "L2"  # of up to four times as much
     assert beyond.startswith("unexplained")
-    assert str(named([at(50 * MIB)], axis, points, TOY)[0].level) == "unexplained transition at 50 MiB"
-    assert str(named([at(128 * KIB)], axis, points, TOY)[0].level) == "L1"  # of which local memory may take a part
+    assert str(with_level_names([at(50 * MIB)], axis, points, TOY)[0].level) == "unexplained transition at 50 MiB"
+    assert (
+        str(with_level_names([at(128 * KIB)], axis, points, TOY)[0].level) == "L1"
+    )  # of which local memory may take a part

@@ -9,20 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpureport.predict.model import (
-    _busy_share,
+    _busy_fraction,
+    _class_times,
     _group_time,
-    _isolated,
+    _isolated_group,
     _issue_time,
-    _latency_corner,
+    _latency_exponent,
     _memory_time,
-    _operation_times,
     _pipe_times,
     _rounds,
-    _unevenly,
-    _usable_bytes,
+    _usable_capacities,
+    _with_uneven_schedulers,
     _write_time,
-    corner,
     point_time,
+    smooth_maximum,
 )
 from gpureport.predict.occupancy import Resources, occupancy
 from gpureport.predict.traffic import memory_bytes
@@ -58,14 +58,13 @@ def _served(device: Device, demand: Demand, size: float, held: tuple[float, ...]
 )
 def test_units_work_until_the_fullest_is_done(groups: float, share: float) -> None:
     """Of 100 units 101 groups leave 99 idle for half of the time; half a group is a hundredth of half a unit."""
-    assert _busy_share(TOY, of_groups(groups)) == pytest.approx(share)
+    assert _busy_fraction(TOY, of_groups(groups)) == pytest.approx(share)
 
 
 def test_operations_take_what_the_fullest_unit_takes() -> None:
     """101 to 200 groups take as long as 200: two groups of 256 x 100 operations at 64 a cycle."""
     times = [
-        _operation_times(TOY, of_groups(n, operations={"int32": n * 25_600.0}))["int32"]
-        for n in (100, 101, 199, 200, 201)
+        _class_times(TOY, of_groups(n, operations={"int32": n * 25_600.0}))["int32"] for n in (100, 101, 199, 200, 201)
     ]
 
     assert times == pytest.approx([0.4e-6, 0.8e-6, 0.8e-6, 0.8e-6, 1.2e-6])
@@ -131,27 +130,29 @@ def test_latency_comes_once_a_round() -> None:
 def test_a_lone_group_waits_for_its_loads_one_after_another() -> None:
     """Three rounds at 800 loaded cycles x 2, and two of neighbours' data at L2's 256, which no load slows down."""
     demand = of_groups(1, memory_chain=3.0, cached_chain=2.0, chain={"shuffle": 10.0, "local": 2.0})
-    isolated = _isolated(TOY, demand, 800.0, {})
+    isolated = _isolated_group(TOY, demand, 800.0, {})
 
     assert isolated.loads_s == pytest.approx((3 * 800 * 2 + 2 * 256) * 1e-9)
     assert isolated.instructions_s == pytest.approx((10 * 24 + 2 * 29) * 1e-9)
     assert isolated.time_s == pytest.approx(isolated.loads_s + isolated.instructions_s)
-    assert _isolated(TOY, replace(demand, loaded=False), 800.0, {}).loads_s == pytest.approx((3 * 800 + 2 * 256) * 1e-9)
+    assert _isolated_group(TOY, replace(demand, loaded=False), 800.0, {}).loads_s == pytest.approx(
+        (3 * 800 + 2 * 256) * 1e-9
+    )
 
 
 def test_without_a_shared_cache_neighbours_bring_nothing() -> None:
     """Rounds of neighbours' data cost nothing where no cache that all units share is known."""
     device = TOY.model_copy(update={"caches": (L1,)})
 
-    assert _isolated(device, of_groups(1, cached_chain=2.0), 800.0, {}).loads_s == 0.0
+    assert _isolated_group(device, of_groups(1, cached_chain=2.0), 800.0, {}).loads_s == 0.0
 
 
 def test_a_lone_group_issues_or_waits_whichever_takes_longer() -> None:
     """A chain of 100 x 4 cycles hides behind an issue of 1 us, one of 1000 x 4 does not."""
     short, long = (of_groups(1, chain={"int32": n}) for n in (100.0, 1000.0))
 
-    assert _isolated(TOY, short, 0.0, {"int32": 1e-6}).instructions_s == pytest.approx(1e-6)
-    assert _isolated(TOY, long, 0.0, {"int32": 1e-6}).instructions_s == pytest.approx(4e-6)
+    assert _isolated_group(TOY, short, 0.0, {"int32": 1e-6}).instructions_s == pytest.approx(1e-6)
+    assert _isolated_group(TOY, long, 0.0, {"int32": 1e-6}).instructions_s == pytest.approx(4e-6)
 
 
 @pytest.mark.parametrize(
@@ -174,18 +175,18 @@ def test_pipes_of_the_whole_unit_do_not_mind_idle_schedulers() -> None:
 
 def test_what_is_left_over_of_a_round_of_schedulers_takes_a_whole_one() -> None:
     """Six waves on four schedulers take as long as eight; a hundred and one are no matter."""
-    evenly = {"int32": 3e-6, "local": 1e-6}
+    class_times = {"int32": 3e-6, "local": 1e-6}
 
-    assert _unevenly(TOY, evenly, 6) == pytest.approx({"int32": 4e-6, "local": 1e-6})
-    assert _unevenly(TOY, evenly, 101)["int32"] == pytest.approx(3e-6 * 104 / 101)
-    assert _unevenly(CPU, evenly, 6) == evenly
+    assert _with_uneven_schedulers(TOY, class_times, 6) == pytest.approx({"int32": 4e-6, "local": 1e-6})
+    assert _with_uneven_schedulers(TOY, class_times, 101)["int32"] == pytest.approx(3e-6 * 104 / 101)
+    assert _with_uneven_schedulers(CPU, class_times, 6) == class_times
 
 
 def test_waves_stay_with_one_of_a_gcn_unit_s_four_pipes() -> None:
     """Its one scheduler serves them in turn, so that a lone wave has a quarter of the lanes."""
     gcn = load_database().device("amd/rx_570")
 
-    assert _unevenly(gcn, {"fp32": 1e-6}, 1)["fp32"] == pytest.approx(4e-6)
+    assert _with_uneven_schedulers(gcn, {"fp32": 1e-6}, 1)["fp32"] == pytest.approx(4e-6)
 
 
 def test_issue_is_that_of_one_group_by_the_slowest_pipe() -> None:
@@ -199,25 +200,25 @@ def test_a_processor_has_one_thread_of_instructions() -> None:
     assert _issue_time(CPU, of_groups(1, 32), {"int32": 1e-6}) == 0.0
 
 
-# The soft corner of latency and throughput
+# The smooth maximum of latency and throughput
 
 
 @pytest.mark.parametrize(("groups", "p"), [(0, math.inf), (1, math.inf), (2, 6.0), (3, 4.5), (4, 4)])
-def test_the_corner_softens_with_the_groups_of_a_unit(groups: int, p: float) -> None:
+def test_the_exponent_falls_with_the_groups_of_a_compute_unit(groups: int, p: float) -> None:
     """3 n / (n - 1) for n groups on the fullest unit: alone, a group is disturbed by nobody."""
-    assert _latency_corner(groups) == pytest.approx(p)
+    assert _latency_exponent(groups) == pytest.approx(p)
 
 
-def test_a_corner_of_infinite_power_is_the_largest() -> None:
+def test_a_smooth_maximum_of_infinite_exponent_is_the_largest() -> None:
     """No power of a number is taken, which could be too large."""
-    assert corner([2.0, 3.0, 0.0], math.inf) == 3.0
-    assert corner([], math.inf) == 0.0
+    assert smooth_maximum([2.0, 3.0, 0.0], math.inf) == 3.0
+    assert smooth_maximum([], math.inf) == 0.0
 
 
 @given(st.lists(st.floats(1e-9, 1.0), min_size=1, max_size=6), st.floats(1.0, 50.0), st.floats(1.0, 4.0))
-def test_a_sharper_corner_is_never_slower(times: list[float], p: float, sharper: float) -> None:
+def test_a_larger_exponent_is_never_slower(times: list[float], p: float, sharper: float) -> None:
     """Nor faster than the largest, nor slower than all in turn."""
-    soft, sharp = corner(times, p), corner(times, p * sharper)
+    soft, sharp = smooth_maximum(times, p), smooth_maximum(times, p * sharper)
 
     assert max(times) * (1 - 1e-9) <= sharp <= soft * (1 + 1e-9)
     assert soft <= sum(times) * (1 + 1e-9)
@@ -335,7 +336,7 @@ def test_a_limit_that_nobody_knows_is_none() -> None:
 
 
 def test_writes_share_the_cache_with_its_other_traffic() -> None:
-    """8 MiB written within L2: as bytes at 3.2 TB/s, as sectors of 32 bytes at half of that; a soft corner."""
+    """8 MiB written within L2: as bytes at 3.2 TB/s, as sectors of 32 bytes at half of that; a smooth maximum."""
     size = 8 * MIB
     device = toy(sector_writes_per_cycle=0.5)
     streams = (Stream("a", size / 16, 16, 16, write=True),)
@@ -361,7 +362,7 @@ def test_accesses_take_a_turn_for_the_lines_that_are_looked_up_at_once(
     """32 accesses a cycle on each of 100 units, and never faster than one access at a time."""
     device = toy(lines_per_access=looked_up)
     demand = of_groups(100, operations={"memory": 3.2e6, "local": 3.2e6}, lines_per_access=touched)
-    times = _operation_times(device, demand)
+    times = _class_times(device, demand)
 
     assert times["memory"] == pytest.approx(factor * 1e-6)
     assert times["local"] == pytest.approx(1e-6)
@@ -376,7 +377,7 @@ def test_lines_in_the_same_banks_are_read_one_a_cycle(conflicts: float, unified:
     column = {"lines_per_access": 32.0, "line_conflicts": conflicts}
     demand = of_groups(100, operations={"memory": 3.2e6}, **column)
 
-    assert _operation_times(device, demand)["memory"] == pytest.approx(factor * 1e-6)
+    assert _class_times(device, demand)["memory"] == pytest.approx(factor * 1e-6)
 
 
 def test_a_slow_pipe_hides_conflicts() -> None:
@@ -386,7 +387,7 @@ def test_a_slow_pipe_hides_conflicts() -> None:
     assert device.caches[0].unified_with_local_memory
     demand = of_groups(100, operations={"memory": 3.2e6}, lines_per_access=32.0, line_conflicts=32.0)
 
-    assert _operation_times(device, demand)["memory"] == pytest.approx(32e-6)
+    assert _class_times(device, demand)["memory"] == pytest.approx(32e-6)
 
 
 def test_a_barrier_keeps_local_memory_from_other_work() -> None:
@@ -394,22 +395,22 @@ def test_a_barrier_keeps_local_memory_from_other_work() -> None:
     operations = {"barrier": 100 * 1000 * 64.0, "local": 3.2e6}
     demand = of_groups(100, 64, operations=operations)
 
-    assert _operation_times(TOY, demand)["local"] == pytest.approx(1e-6)
-    assert _operation_times(toy(barrier_cycles=3.0), demand)["local"] == pytest.approx(4e-6)
+    assert _class_times(TOY, demand)["local"] == pytest.approx(1e-6)
+    assert _class_times(toy(barrier_cycles=3.0), demand)["local"] == pytest.approx(4e-6)
     isolated = of_groups(100, 64, operations={"barrier": 100 * 1000 * 64.0})
-    assert _operation_times(toy(barrier_cycles=3.0), isolated)["local"] == pytest.approx(3e-6)
+    assert _class_times(toy(barrier_cycles=3.0), isolated)["local"] == pytest.approx(3e-6)
 
 
 def test_conflicts_and_lines_do_not_mix() -> None:
     """Bank conflicts slow down local memory alone."""
     demand = of_groups(100, operations={"memory": 3.2e6, "local": 3.2e6}, local_conflicts=8.0)
 
-    assert _operation_times(TOY, demand) == pytest.approx({"memory": 1e-6, "local": 8e-6})
+    assert _class_times(TOY, demand) == pytest.approx({"memory": 1e-6, "local": 8e-6})
 
 
 def test_classes_without_a_rate_cost_nothing() -> None:
     """What an architecture does not list is no ceiling."""
-    assert _operation_times(TOY, of_groups(100, operations={"permute": 1e9})) == {}
+    assert _class_times(TOY, of_groups(100, operations={"permute": 1e9})) == {}
 
 
 def test_a_pipe_is_the_sum_of_what_it_executes() -> None:
@@ -438,7 +439,7 @@ def test_caches_hold_what_is_found_again(changes: dict[str, Any], held: tuple[fl
     """50 groups on 50 units: their caches add up only where each has its own data."""
     demand = of_groups(50, **changes)
 
-    assert _usable_bytes(TOY, demand, occupancy(TOY.architecture, (256,), FREE)) == held
+    assert _usable_capacities(TOY, demand, occupancy(TOY.architecture, (256,), FREE)) == held
 
 
 # Properties

@@ -103,7 +103,7 @@ def test_more_instructions_never_make_a_lone_group_faster(
 
 
 def test_a_processor_s_core_has_one_group_at_a_time_and_overlaps_all_the_same() -> None:
-    """What it waits for and what it issues are two ceilings with a soft corner, as ever."""
+    """What it waits for and what it issues are two ceilings with a smooth maximum, as ever."""
     device = load_database().device("cpu/x86_64")
     groups = 64 * device.compute_units
     demand = of_groups(groups, operations={"fp32": groups * 256 * 4096.0}, chain={"fp32": 4096.0})

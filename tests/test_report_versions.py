@@ -1,9 +1,10 @@
-"""Reports of every version of the format that there was: each opens, and does what one of today does.
+"""Reports of every version of the format: each opens, renders and compares like a current one.
 
-``tests/data/report_schema_N_first.json`` is the first report that was kept in version N, an H200's, with two workloads
-and five samples a point of it; fields that the version got later are missing in it.
+``tests/data/report_schema_1_first.json`` is the first report of version 1, of an H200, reduced to two workloads and
+five samples per point. Fields that the version got later are missing in it. Version 2 is the same report, converted.
 """
 
+import json
 from pathlib import Path
 
 import pytest
@@ -11,11 +12,52 @@ import pytest
 from gpureport.compare import compare, reduced
 from gpureport.notebook.frames import ReportFrames
 from gpureport.records.finding import Verdict
+from gpureport.records.prediction import Arithmetic
 from gpureport.records.report import SCHEMA_VERSION, Report, load_report, save_report
+from gpureport.records.version_1 import upgraded
 from gpureport.report.render import render_html
 
 DATA = Path(__file__).parent / "data"
 KEPT = Path(__file__).parents[1] / "reports" / "nvidia-h200"
+
+
+def test_version_1_has_the_records_of_version_2() -> None:
+    """Both files have the same contents under different names."""
+    one, two = (json.loads((DATA / f"report_schema_{version}_first.json").read_text()) for version in (1, 2))
+
+    assert (one["schema_version"], two["schema_version"]) == (1, 2)
+    assert Report.model_validate(upgraded(one)) == Report.model_validate(two)
+    old = {"workload", "binding", "sums", "alone", "wave_width", "bandwidth_extent", "departure", "arrival"}
+    assert old <= _names(one["predictions"]) | _names(one["device"]) | _names(one["findings"]) | {"alone", "sums"}
+    assert not old & (_names(two["predictions"]) | _names(two["device"]) | _names(two["findings"]))
+
+
+def _names(value: object) -> set[str]:
+    """Return all keys, and all positions of features, in JSON."""
+    if isinstance(value, dict):
+        return set().union(value, {str(value.get("position"))}, *map(_names, value.values()))
+    return set().union(*map(_names, value)) if isinstance(value, list) else set()
+
+
+def test_an_arithmetic_of_version_1_keeps_its_lines() -> None:
+    """Its field ``sums`` is ``steps`` in version 2."""
+    line = {"name": "time", "formula": "launch.batched", "numbers": "2e-6", "value": 2e-6}
+    old = {"predictions": [{"arithmetic": {"point": "8", "sums": [line]}}]}
+
+    (prediction,) = upgraded(old)["predictions"]
+    assert Arithmetic.model_validate(prediction["arithmetic"]).steps[0].formula == "launch.batched"
+
+
+@pytest.mark.parametrize("path", sorted(KEPT.parent.glob("*/report.json")), ids=lambda path: path.parent.name)
+def test_kept_reports_open(path: Path) -> None:
+    """With the levels of their version: no name of a level still contains the words of version 1."""
+    report = load_report(path)
+    levels = {finding.level for finding in report.findings}
+
+    assert levels
+    assert not [
+        level for level in levels if level.name.startswith(("step at", "beyond")) or level.name.endswith("near")
+    ]
 
 
 @pytest.fixture(params=range(1, SCHEMA_VERSION + 1))
@@ -25,7 +67,7 @@ def first(request: pytest.FixtureRequest) -> Report:
 
 
 def test_it_opens_renders_and_has_frames(first: Report) -> None:
-    """What it lacks is empty."""
+    """Missing fields are empty."""
     assert first.device.name in render_html(first)
     assert not first.timings
     frames = ReportFrames(first)
@@ -34,8 +76,8 @@ def test_it_opens_renders_and_has_frames(first: Report) -> None:
     assert frames.points["observed"].notna().any()
 
 
-def test_what_only_lies_within_an_interval_is_not_called_agreement(first: Report, tmp_path: Path) -> None:
-    """The first reports called it so: they open with today's grades."""
+def test_an_overlap_of_intervals_is_no_agreement(first: Report, tmp_path: Path) -> None:
+    """It was in the first reports, which open with current verdicts."""
     near, *others = (finding for finding in first.findings if finding.verdict is Verdict.AGREES and finding.ratio)
     wide = near.model_copy(update={"ratio": 1.5})
     save_report(first.model_copy(update={"findings": (wide, *others)}), tmp_path / "report.json")

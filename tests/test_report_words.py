@@ -588,8 +588,8 @@ def test_a_launch_that_lacked_resources_names_its_registers(
 
     assert why.startswith("Step failed: clEnqueueNDRangeKernel failed: OUT_OF_RESOURCES.")
     told = (
-        "The kernel as compiled takes 170 registers a work-item, 87040 for a work-group of 512; "
-        "a compute unit has 65536, given out to whole waves."
+        "The compiled kernel uses 170 registers per work-item, 87040 for a work-group of 512; "
+        "a compute unit has 65536, allocated to whole waves."
     )
     assert (told in why) is explained
     assert ("registers" in why) is explained

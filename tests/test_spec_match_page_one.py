@@ -2,7 +2,7 @@
 
 import re
 
-from gpureport.records.report import Match, Report
+from gpureport.records.report import EntryMatch, Report
 from gpureport.report.render import render_html
 from gpureport.spec.database import load_database
 from gpureport.spec.models import PresentDevice
@@ -17,7 +17,7 @@ def reported(**changes: object) -> Report:
     machine = make_machine()
     present = PresentDevice.model_validate(machine.opencl.model_dump() | changes)
     found = load_database().match(present)
-    match = Match(entry=found.entry_id, how=found.how, draft=found.draft, notes=found.notes)
+    match = EntryMatch(entry=found.entry_id, how=found.how, draft=found.draft, notes=found.notes)
     machine = machine.model_copy(update={"opencl": present})
     return make_report().model_copy(update={"device": found.device, "machine": machine, "match": match})
 

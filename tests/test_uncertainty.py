@@ -2,14 +2,16 @@
 # ruff: noqa: D103
 
 import math
+from importlib import import_module
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpureport.predict import asked, limits_of, predict_sweep
-from gpureport.predict.model import point_time
+from gpureport.predict import limits_of, model_inputs, predict, predict_sweep
+from gpureport.predict.model import PointTime, point_time
+from gpureport.predict.occupancy import Resources
 from gpureport.predict.uncertainty.intervals import with_intervals
 from gpureport.predict.uncertainty.propagation import Tape, Uncertain, clamped, exp, log, relative_deviations
 from gpureport.predict.uncertainty.sensitivity import (
@@ -19,6 +21,7 @@ from gpureport.predict.uncertainty.sensitivity import (
     NORMAL_95,
     RULES,
     Fact,
+    _mapped,
     fact,
     ranked,
     sensitivities,
@@ -30,9 +33,9 @@ from gpureport.records.features import CurveFeature
 from gpureport.records.keys import Axis, Metric, PointKey
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.records.provenance import Provenance
-from gpureport.spec.models import Device
+from gpureport.spec.models import SPECIAL_TRANSITIONS, TRANSITIONS, Device, Transition
 from gpureport.workloads import all_workloads, select
-from gpureport.workloads.model import Limits, Workload
+from gpureport.workloads.model import Demand, Limits, Workload
 from tests.toy import TOY
 
 QUICK = Limits(max_bytes=2.0**33, max_buffer_bytes=2.0**32, max_work_group=1024, quick=True)
@@ -100,24 +103,81 @@ def test_what_is_far_beyond_a_limit_is_certain() -> None:
 
 @pytest.mark.parametrize("workload", all_workloads(), ids=lambda workload: workload.name)
 def test_deviations_are_those_of_the_plain_model(workload: Workload) -> None:
-    """The model, asked with each fact a little larger and a little smaller, moves as the tape says."""
+    """Small changes of each fact change the time of the plain model as the tape predicts."""
     step = 1e-5
-    # Lines that are looked up just as fast as read from their banks would be a corner, which has no slope.
+    # If looking lines up took as long as reading them from their banks, the maximum would have no slope.
     toy = TOY.model_copy(update={"architecture": TOY.architecture.model_copy(update={"lines_per_access": 1.7})})
     sweep = workload.sweeps(toy, QUICK)[-1]
     parameters = sweep.points[len(sweep.points) // 2]
 
     def time_s(device: Device) -> float:
-        return point_time(*asked(device, workload, sweep, parameters, None)).time_s
+        return point_time(*model_inputs(device, workload, sweep, parameters, None)).time_s
 
     device, facts, _ = uncertain(toy)
     assert float(time_s(device)) == pytest.approx(float(time_s(toy)), rel=1e-12)
     relative = relative_deviations(time_s(device), len(facts))
     for index, known in enumerate(facts):
-        if not known.path.endswith(("extent", "capacity")):  # their deviations are those of a whole step
+        if not known.path.endswith(("transition", "capacity")):  # their deviations are those of a whole step
             less, more = (time_s(varied(toy, known.path, 1 + sign * step)) for sign in (-1, 1))
             slope = math.log(more / less) / (2 * step)
             assert relative[index] == pytest.approx(known.relative * slope, abs=1e-4), known.path
+
+
+def _plain_figures(device: Device) -> list[str]:
+    """Return the paths of the figures of *device* that are plain numbers although the model varies them."""
+    figures = {path: value for path, value in _figures(device).items() if not path.endswith("_transition")}
+    for cache in device.caches:
+        for name in TRANSITIONS:
+            positions: Transition | None = getattr(cache, name)
+            figures |= {f"{cache.name}.{name}.{position}": value for position, value in positions or ()}
+    return [path for path, value in figures.items() if type(value) is not Uncertain]
+
+
+def _figures(device: Device) -> dict[str, float]:
+    found: dict[str, float] = {}
+    _mapped(device, found.setdefault)
+    return found
+
+
+def test_devices_keep_their_uncertain_numbers_on_the_way_through_predict(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From ``uncertain`` to ``point_time``, for every workload; records of results have plain numbers."""
+    points: list[PointTime] = []
+
+    def checked(device: Device, demand: Demand, resources: Resources) -> PointTime:
+        assert not _plain_figures(device)
+        points.append(point_time(device, demand, resources))
+        assert type(points[-1].time_s) is Uncertain
+        assert type(points[-1].ceilings_s[points[-1].bottleneck]) is Uncertain
+        return points[-1]
+
+    for module in ("gpureport.predict", "gpureport.predict.arithmetic"):
+        monkeypatch.setattr(import_module(module), "point_time", checked)
+    special = dict.fromkeys(SPECIAL_TRANSITIONS, TOY.caches[1].bandwidth_transition)
+    device = TOY.model_copy(update={"caches": (TOY.caches[0], TOY.caches[1].model_copy(update=special))})
+    for workload in all_workloads():
+        before = len(points)
+        predictions = predict(device, workload, QUICK)
+        assert len(points) - before >= sum(len(prediction.points) for prediction in predictions) > 0
+        assert {type(point.time_s) for prediction in predictions for point in prediction.points} == {float}
+
+
+def test_copies_of_records_keep_uncertain_numbers_and_validation_makes_them_plain() -> None:
+    """The rule that :mod:`gpureport.predict.uncertainty.propagation` states."""
+    device, _, _ = uncertain(TOY)
+    copied = device.model_copy(update={"launch": device.launch.model_copy(update={"groups_per_cycle": 2.0})})
+    around = Device(**dict(device))
+
+    assert _plain_figures(TOY) == [path for path in _figures(TOY) if not path.endswith("_transition")] + [
+        f"{cache.name}.{name}.{position}"
+        for cache in TOY.caches
+        for name in TRANSITIONS
+        if getattr(cache, name)
+        for position in ("onset", "midpoint", "end")
+    ]
+    assert _plain_figures(device) == []
+    assert _plain_figures(copied) == ["launch.groups_per_cycle"]
+    assert _plain_figures(around) == ["clock"]  # nested records are kept, its own number is validated
+    assert _plain_figures(Device.model_validate(device.model_dump())) == _plain_figures(TOY)
 
 
 def test_kind_and_quantity_say_how_uncertain_a_fact_is() -> None:
@@ -174,7 +234,7 @@ def _prediction(name: str, device: Device = TOY) -> Prediction:
 
 
 def _known(path: str) -> Device:
-    """Return the toy with one uncertain fact: of all others it was asked."""
+    """Return the toy with one uncertain fact; the run has measured all others."""
     paths = [known.path for known in uncertain(TOY)[1]]
     sure = dict.fromkeys(paths, Provenance(kind="measured", source="", here=True))
     return TOY.model_copy(update={"provenance": {p: origin for p, origin in sure.items() if p != path}})
@@ -192,7 +252,7 @@ def test_a_plateau_is_as_uncertain_as_its_bandwidth() -> None:
     assert math.log(_factor(last)) == pytest.approx(NORMAL_95 * math.hypot(0.15, MODEL), rel=0.1)
 
 
-def test_a_cliff_is_as_uncertain_as_capacity_and_extent() -> None:
+def test_a_cliff_is_as_uncertain_as_capacity_and_transition_range() -> None:
     features = _prediction("memory/latency").features
     (step,) = [
         f for f in features if f.feature == "cliff" and str(f.level) == "L2 near partition" and f.position == "midpoint"

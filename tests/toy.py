@@ -155,5 +155,5 @@ def toy(device: Device = TOY, **architecture: Any) -> Device:
 
 
 def of_groups(count: float, size: int = 256, **changes: Any) -> Demand:
-    """Return what *count* work-groups of *size* ask."""
+    """Return the demand of *count* work-groups of *size* work-items."""
     return Demand(work_items=int(count * size), work_group=(size,), **changes)

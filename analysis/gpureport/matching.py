@@ -1,4 +1,4 @@
-"""Which observed feature answers which predicted one, and what those are called that answer none."""
+"""Match observed features with predicted ones, and name the observed features without a match."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,17 +13,17 @@ from gpureport.records.observation import Observation
 from gpureport.records.prediction import Prediction
 
 FURTHEST = 4.0
-"""Factor beyond which an observed cliff does not answer a predicted one."""
+"""Largest factor between an observed cliff and the predicted cliff that it matches."""
 
 
 @dataclass(frozen=True)
-class Match:
-    """A predicted feature and the observed one that answers it; either may be missing.
+class FeatureMatch:
+    """A predicted feature and the corresponding observed one; either may be missing.
 
     Attributes:
         predicted: feature of the predicted curve.
         observed: feature of the observed curve.
-        comparable: whether their ratio means anything: tapers of two different plateaus stand side by side only.
+        comparable: whether their ratio has a meaning; it has none for tapers of different plateaus.
     """
 
     predicted: CurveFeature | None
@@ -31,22 +31,22 @@ class Match:
     comparable: bool = True
 
 
-def match_curves(prediction: Prediction, observation: Observation) -> tuple[Match, ...]:
-    """Pair the features of a predicted curve with those of the observed one, as :func:`match_features` does.
+def match_curves(prediction: Prediction, observation: Observation) -> tuple[FeatureMatch, ...]:
+    """Match the predicted features that the measured points can show with the observed ones.
 
-    Predicted features are those that the measured points can show, see :func:`where_measured`.
+    See :func:`where_measured` and :func:`match_features`.
     """
     return match_features(where_measured(prediction, observation).features, observation.features)
 
 
 def where_measured(prediction: Prediction, observation: Observation) -> Prediction:
-    """Return a prediction with the features that can be compared with what was measured.
+    """Return a prediction with the features that can be compared with measurements.
 
-    More points are predicted than measured. Cliffs of caches and plateaus are those of all points. The best point of a
-    search is that of the shapes that were measured: others may not have run. Where groups fill a device in rounds a
-    curve is a staircase, and where its taper is depends on which steps are looked at: it is read off at the measured
-    points, if these show its plateau. Steps of no cache that these do not show are left out. Verdicts, figures and
-    tables use the same features.
+    More points are predicted than measured. Cliffs of caches and plateaus come from all points. The best point of a
+    work-group search comes from the measured shapes, because others may not have run. If work-groups run in rounds, a
+    curve is a staircase and its taper depends on the selection of points. The taper then comes from the measured points
+    if these show its plateau. Unexplained transitions that the measured points do not show are left out. Verdicts,
+    figures and tables use the same features.
     """
     found = _found_where_measured(prediction, observation)
     if not found:
@@ -54,22 +54,22 @@ def where_measured(prediction: Prediction, observation: Observation) -> Predicti
     matches = match_features([f for f in prediction.features if f.feature == "cliff"], found)
     shown = {match.predicted.level for match in matches if match.predicted and match.observed}
     kept = [f for f in prediction.features if not f.level.is_unexplained or f.level in shown]
-    anew = [f for f in found if f.position == "peak" or (f.feature == "taper" and _reach(prediction, found))]
-    known = {f.position: f for f in kept if f.feature in {each.feature for each in anew} and f.position != "plateau"}
-    features = [f for f in kept if f not in known.values()]
-    features += [_moved(known[f.position], f.value) if f.position in known else f for f in anew]
+    new = [f for f in found if f.position == "peak" or (f.feature == "taper" and _show_plateau(prediction, found))]
+    old = {f.position: f for f in kept if f.feature in {each.feature for each in new} and f.position != "plateau"}
+    features = [f for f in kept if f not in old.values()]
+    features += [_moved(old[f.position], f.value) if f.position in old else f for f in new]
     order = ("cliff", "taper", "rate")
     return prediction.model_copy(update={"features": tuple(sorted(features, key=lambda f: order.index(f.feature)))})
 
 
-def _reach(prediction: Prediction, found: Sequence[CurveFeature]) -> bool:
-    """Return whether features *found* at the measured points have the plateau that the predicted taper belongs to."""
+def _show_plateau(prediction: Prediction, found: Sequence[CurveFeature]) -> bool:
+    """Return whether features *found* at the measured points include the plateau of the predicted taper."""
     first, shown = _first_plateau(prediction.features), _first_plateau(found)
     return first is None or shown is None or abs(log(first.value / shown.value)) <= log(AGREEMENT)
 
 
 def _found_where_measured(prediction: Prediction, observation: Observation) -> tuple[CurveFeature, ...]:
-    """Return the features that the predicted points show that were measured; none if all were."""
+    """Return the features of the predicted points that were measured; none if all points were."""
     measured = {point.point.label for point in observation.points}
     points = [point for point in prediction.points if point.point.label in measured]
     if len(points) == len(prediction.points) or not any(map(_depends_on_points, prediction.features)):
@@ -82,51 +82,51 @@ def _depends_on_points(feature: CurveFeature) -> bool:
 
 
 def _moved(feature: CurveFeature, value: float) -> CurveFeature:
-    """Return *feature* at another value, as sure as before."""
+    """Return *feature* at another value, with an interval of the same relative width."""
     low, high = (end and end * value / feature.value for end in (feature.ci_low, feature.ci_high))
     return feature.model_copy(update={"value": value, "ci_low": low, "ci_high": high})
 
 
-def match_features(predicted: Sequence[CurveFeature], observed: Sequence[CurveFeature]) -> tuple[Match, ...]:
-    """Pair features of one curve; observed levels take the names of the predicted ones that they answer.
+def match_features(predicted: Sequence[CurveFeature], observed: Sequence[CurveFeature]) -> tuple[FeatureMatch, ...]:
+    """Match the features of one curve; observed levels get the names of the predicted levels that they match.
 
-    Those that answer none are named by where they are seen: ``step at 37 MiB``.
+    Observed levels without a match are named by their position: ``unexplained transition at 37 MiB``.
 
-    Cliffs are paired in order of size, so that the midpoints lie as near as possible (in log) and none further than
-    :data:`FURTHEST`. A plateau goes with the cliff that ends it. The last observed one goes with the last predicted
-    one if as many cliffs are seen as predicted; where fewer are seen, with the predicted one of nearest value (in log)
-    beyond the last cliff that is paired. Peaks are single. A taper belongs to the first plateau of its curve: those of
-    plateaus that differ in level and in rate are paired, but not comparable.
+    Cliffs are matched in order of size, with the smallest total distance of the midpoints on a log scale, none beyond
+    :data:`FURTHEST`. A plateau belongs to the cliff at its end. The last observed plateau matches the last predicted
+    one if equally many cliffs were observed and predicted. With fewer observed cliffs, it matches the predicted plateau
+    of nearest value (log scale) beyond the last matched cliff. A curve has one peak. A taper belongs to the first
+    plateau of its curve. Tapers of plateaus that differ in level and rate are matched, but not comparable.
     """
-    names, places = _level_names(predicted, observed), _places(observed)
-    named = [_called(feature, names) for feature in observed]
-    answers = {(f.feature, f.position, f.level): f for f in named}
-    matches = [Match(p, answers.pop((p.feature, p.position, p.level), None)) for p in predicted]
+    names, positions = _level_names(predicted, observed), _position_names(observed)
+    named = [_with_name(feature, names) for feature in observed]
+    unmatched = {(f.feature, f.position, f.level): f for f in named}
+    matches = [FeatureMatch(p, unmatched.pop((p.feature, p.position, p.level), None)) for p in predicted]
     if not _same_plateau(_first_plateau(predicted), _first_plateau(named)):
         matches = list(map(_not_compared, matches))
-    return (*matches, *(Match(None, _called(feature, places)) for feature in answers.values()))
+    return (*matches, *(FeatureMatch(None, _with_name(feature, positions)) for feature in unmatched.values()))
 
 
 def _same_plateau(one: CurveFeature | None, other: CurveFeature | None) -> bool:
-    """Return whether two plateaus are of one level or of one rate; a curve without any speaks against neither."""
+    """Return whether two plateaus have the same level or nearly the same rate, or one of them is missing."""
     if one is None or other is None or one.level == other.level:
         return True
     return abs(log(one.value / other.value)) <= log(AGREEMENT)
 
 
-def _not_compared(match: Match) -> Match:
+def _not_compared(match: FeatureMatch) -> FeatureMatch:
     """Return a *match* of two tapers as not comparable, any other as it is."""
     tapers = match.predicted and match.observed and match.predicted.feature == "taper"
     return replace(match, comparable=False) if tapers else match
 
 
 def renamed(predicted: Sequence[CurveFeature], observed: Sequence[CurveFeature]) -> tuple[CurveFeature, ...]:
-    """Return the *observed* features with the names of the levels that they answer, or where they are seen."""
-    names = _places(observed) | _level_names(predicted, observed)
-    return tuple(_called(feature, names) for feature in observed)
+    """Return the *observed* features with the names of the predicted levels that they match, or of their positions."""
+    names = _position_names(observed) | _level_names(predicted, observed)
+    return tuple(_with_name(feature, names) for feature in observed)
 
 
-def _called(feature: CurveFeature, names: Mapping[Level, Level]) -> CurveFeature:
+def _with_name(feature: CurveFeature, names: Mapping[Level, Level]) -> CurveFeature:
     return feature.model_copy(update={"level": names.get(feature.level, feature.level)})
 
 
@@ -134,15 +134,15 @@ def _first_plateau(features: Sequence[CurveFeature]) -> CurveFeature | None:
     return next((feature for feature in features if feature.position == "plateau"), None)
 
 
-def _places(observed: Sequence[CurveFeature]) -> dict[Level, Level]:
-    """Name each observed level by the cliff that ends it; the last one by the last cliff."""
+def _position_names(observed: Sequence[CurveFeature]) -> dict[Level, Level]:
+    """Name each observed level by the cliff at its end, the last level by the last cliff."""
     cliffs, last = _midpoints(observed), _last_plateau(observed)
     beyond = {last: Level.unexplained(cliffs[-1].value, beyond=True)} if cliffs and last else {}
     return beyond | {cliff.level: Level.unexplained(cliff.value) for cliff in cliffs}
 
 
 def _level_names(predicted: Sequence[CurveFeature], observed: Sequence[CurveFeature]) -> dict[Level, Level]:
-    """Return the predicted name of each observed level that has one."""
+    """Return the predicted name of each observed level with a match."""
     ours, theirs = _midpoints(predicted), _midpoints(observed)
     names = {theirs[j].level: ours[i].level for i, j in _nearest_in_order(ours, theirs)}
     last = _last_plateau(observed)
@@ -152,21 +152,18 @@ def _level_names(predicted: Sequence[CurveFeature], observed: Sequence[CurveFeat
 
 
 def _plateaus_beyond(
-    predicted: Sequence[CurveFeature], cliffs: Sequence[CurveFeature], paired: Collection[Level]
+    predicted: Sequence[CurveFeature], cliffs: Sequence[CurveFeature], matched: Collection[Level]
 ) -> list[CurveFeature]:
-    """Return the predicted plateaus further out than the last of the *paired* cliffs, nearest first.
-
-    Those that a cliff ends stand in the order of the cliffs, the last plateau after them.
-    """
+    """Return the predicted plateaus beyond the last of the *matched* cliffs, nearest first."""
     levels = [cliff.level for cliff in cliffs]
-    first = max((levels.index(level) + 1 for level in paired), default=0)
+    first = max((levels.index(level) + 1 for level in matched), default=0)
     outer = [*levels[first:], _last_plateau(predicted)]
     rates = {f.level: f for f in predicted if f.feature == "rate" and f.position != "case"}
     return [rates[level] for level in outer if level in rates]
 
 
 def _nearest_level(plateaus: Sequence[CurveFeature], observed: Sequence[CurveFeature], last: Level) -> Level:
-    """Return the level of the plateau nearest in value to the observed one called *last*; of equals the outermost."""
+    """Return the level of the plateau nearest in value to the observed plateau *last*; of equals the outermost."""
     value = next(f.value for f in observed if f.feature == "rate" and f.level == last)
     return min(reversed(plateaus), key=lambda plateau: abs(log(plateau.value / value))).level
 
@@ -177,14 +174,14 @@ def _midpoints(features: Sequence[CurveFeature]) -> list[CurveFeature]:
 
 
 def _last_plateau(features: Sequence[CurveFeature]) -> Level | None:
-    """Return the level of the plateau that no cliff ends (or of the only peak)."""
+    """Return the level of the plateau without a cliff at its end (or of the peak)."""
     ended = {f.level for f in features if f.feature == "cliff"}
     rates = (f for f in reversed(features) if f.feature == "rate" and f.position != "case")
     return next((f.level for f in rates if f.level not in ended), None)
 
 
 def _nearest_in_order(ours: Sequence[CurveFeature], theirs: Sequence[CurveFeature]) -> list[tuple[int, int]]:
-    """Return pairs of indices, ascending in both: as many as possible, then as near as possible."""
+    """Return pairs of indices, ascending in both: as many as possible, with the smallest total distance."""
     for size in range(min(len(ours), len(theirs)), 0, -1):
         best, pairs = inf, []
         for chosen in combinations(range(len(ours)), size):

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from gpureport.cli.console import print_line, print_text
 from gpureport.cli.prediction_tables import print_report_table
-from gpureport.predict.contrast import INTERVAL, held_longer
+from gpureport.predict.contrast import INTERVAL, capacity_difference
 from gpureport.report.prediction.forecast import facts_of
 from gpureport.report.prediction.side_by_side import Beside, Side, ceilings_table, features_table, ratio_table
 
@@ -15,7 +15,7 @@ def print_contrasts(first: Side, others: Sequence[Beside]) -> None:
     for side in sides:
         print_text(f"{side.letter}: {side.device.name} ({side.device.id}): {facts_of(side.device)}")
     for other in others:
-        sentence = held_longer((first.device, other.side.device))
+        sentence = capacity_difference((first.device, other.side.device))
         if sentence:
             print_text(sentence)
     print_line("")

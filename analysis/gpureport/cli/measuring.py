@@ -198,7 +198,7 @@ def _planned(request: Request, earlier: _Earlier | None) -> Iterator[tuple[Plan,
             match=match,
             workloads=workloads,
             settings=SweepSettings(limits, seed=request.seed, longest_point_s=longest_s),
-            asked=document.Settings(
+            asked=document.RunSettings(
                 quick=request.quick,
                 seed=request.seed,
                 workloads=separated(request.workloads),

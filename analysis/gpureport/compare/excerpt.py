@@ -19,11 +19,11 @@ from gpureport.records.report import (
     PREDICTIONS_ONCE,
     SCHEMA_VERSION,
     SWEEPS_ONCE,
+    EntryMatch,
     Machine,
-    Match,
     Publication,
     Report,
-    Settings,
+    RunSettings,
 )
 from gpureport.spec.models import Device
 
@@ -138,10 +138,10 @@ class Excerpt(_RecordExcerpt):
     created_at: Moment
     status: str = "complete"
     device: Device
-    match: Match
+    match: EntryMatch
     machine: Machine | None
     publication: Publication | None = None
-    settings: Settings = Settings()
+    settings: RunSettings = RunSettings()
     workloads: Table[Name, WorkloadExcerpt] = Field(default_factory=dict)
     predictions: Annotated[
         Many[Annotated[PredictionExcerpt | CalibratedExcerpt, Field(discriminator="kind")]], PREDICTIONS_ONCE

@@ -1,9 +1,9 @@
-"""One point as the model is asked about it, with what hypotheses need to know beside."""
+"""One point with the inputs of the model, with what hypotheses need to know beside."""
 
 from dataclasses import dataclass
 from math import ceil
 
-from gpureport.predict import asked
+from gpureport.predict import model_inputs
 from gpureport.predict.model import point_time
 from gpureport.predict.occupancy import Resources
 from gpureport.spec.models import Device
@@ -25,7 +25,7 @@ class Circumstances:
 
 @dataclass(frozen=True)
 class Case:
-    """One point, as the model is asked about it.
+    """One point, with the inputs of the model.
 
     Attributes:
         device: as specified or calibrated.
@@ -66,7 +66,7 @@ def case_of(
     compiled: Resources | None,
     known: Circumstances,
 ) -> Case:
-    """Return one point of *sweep* as the model is asked about it.
+    """Return one point of *sweep* with the inputs of the model.
 
     Args:
         device: as specified or calibrated.
@@ -76,8 +76,8 @@ def case_of(
         compiled: registers and local memory as compiled, if known.
         known: of the device while it was measured.
     """
-    device, demand, resources = asked(device, workload, sweep, parameters, compiled)
+    device, demand, resources = model_inputs(device, workload, sweep, parameters, compiled)
     repeated = [name for name in _REPEATS if parameters.get(name, 1) > 1]
     unrepeated = {**parameters, **dict.fromkeys(repeated, 1)}
-    once = asked(device, workload, sweep, unrepeated, compiled)[1] if repeated else None
+    once = model_inputs(device, workload, sweep, unrepeated, compiled)[1] if repeated else None
     return Case(device, demand, resources, once, clock_hz=known.clock_hz, tick_s=known.tick_s)

@@ -6,13 +6,13 @@ Why the two differ is not guessed here: ``gpureport.explain.trials`` tests hypot
 from collections.abc import Iterable, Iterator
 from math import inf, log
 
-from gpureport.matching import Match, match_features, renamed, where_measured
+from gpureport.matching import FeatureMatch, match_features, renamed, where_measured
 from gpureport.records.features import CurveFeature
 from gpureport.records.finding import AGREEMENT, Explanation, Finding, Verdict
 from gpureport.records.levels import DRAM, Level
 from gpureport.records.measurement import Measurement
 from gpureport.records.observation import Observation, ObservedPoint
-from gpureport.records.prediction import PredictedPoint, Prediction
+from gpureport.records.prediction import PredictedPoint, Prediction, is_write_ceiling
 from gpureport.spec.models import TRANSITIONS, Device
 from gpureport.units import format_bytes, format_ratio, format_value
 
@@ -120,7 +120,7 @@ def _alike(one: CurveFeature, other: CurveFeature) -> bool:
     return (one.feature, one.position, one.level) == (other.feature, other.position, other.level)
 
 
-def _finding(match: Match, context: _Context) -> Finding:
+def _finding(match: FeatureMatch, context: _Context) -> Finding:
     feature = match.predicted or match.observed
     if feature is None:
         raise ValueError("a match has at least one side")
@@ -149,7 +149,7 @@ def _finding(match: Match, context: _Context) -> Finding:
     )
 
 
-def _verdict(match: Match, ratio: float | None) -> Verdict:
+def _verdict(match: FeatureMatch, ratio: float | None) -> Verdict:
     if match.predicted is None:
         return Verdict.NOT_PREDICTED
     if match.observed is None:
@@ -178,7 +178,7 @@ def _interval(feature: CurveFeature) -> tuple[float, float]:
     return (feature.value if low is None else low), (feature.value if high is None else high)
 
 
-def _above_ceiling(match: Match, context: _Context) -> str | None:
+def _above_ceiling(match: FeatureMatch, context: _Context) -> str | None:
     """Say which ceiling a rate breaks, if it breaks one."""
     if match.observed is None or match.observed.feature != "rate":
         return None
@@ -228,7 +228,7 @@ def _same_level(feature: CurveFeature, point: ObservedPoint) -> bool:
     return abs(log(point.value / feature.value)) < log(AGREEMENT)
 
 
-def _explanation(match: Match, verdict: Verdict, context: _Context) -> str:
+def _explanation(match: FeatureMatch, verdict: Verdict, context: _Context) -> str:
     feature = match.predicted or match.observed
     if feature is None:
         return ""
@@ -367,9 +367,7 @@ _CEILINGS = {
 
 def ceiling_text(name: str) -> str:
     """Name a ceiling in words; those that are no class of instructions are bandwidths of a cache."""
-    return _CEILINGS.get(
-        name, f"{name.removesuffix('s')} bandwidth" if name.endswith(" writes") else f"{name} bandwidth"
-    )
+    return _CEILINGS.get(name, f"{name.removesuffix('s')} bandwidth" if is_write_ceiling(name) else f"{name} bandwidth")
 
 
 def _missing(feature: CurveFeature, context: _Context) -> str:

@@ -1,7 +1,7 @@
-"""What measured curves show: statistics of samples; plateaus, cliffs and tapers, each with an interval.
+"""Statistics of samples, and features of curves: plateaus, cliffs and tapers, each with an interval.
 
-Pure functions of arrays that know of no prediction. :func:`observe` takes a measurement;
-:func:`features_of_curve` and :func:`case_features` find those of a prediction by the same definitions.
+Pure functions of arrays, without knowledge of predictions. :func:`observe` takes a measurement;
+:func:`features_of_curve` and :func:`case_features` apply the same definitions to predicted curves.
 """
 
 from gpureport.observe.features import case_features, features_of_curve, features_of_points

@@ -1,4 +1,4 @@
-"""Cliffs: three positions of every step down from plateau to plateau, and the plateaus' own levels."""
+"""Cliffs: onset, midpoint and end of each fall from plateau to plateau, and the values of the plateaus."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,16 +15,16 @@ from gpureport.observe.statistics import Estimate
 Floats = NDArray[np.float64]
 
 NEAR_UPPER = float(np.log(0.95))
-"""Departure: ln of the share of the upper plateau."""
+"""Onset: ln of rate / upper plateau."""
 NEAR_LOWER = float(np.log(1.05))
-"""Arrival: ln of the share of the lower plateau."""
+"""End: ln of rate / lower plateau."""
 EDGE = 0.07
-"""Share of the range between two points, at either end, where a crossing is not: a fall itself takes some room."""
+"""Part of the range between two points, at either end, that cannot contain a crossing, because a fall has a width."""
 
 
 @dataclass(frozen=True)
 class Cliff:
-    """Where a level gives out, in bytes (or whatever the size counts)."""
+    """Positions of one cliff, in bytes (or the unit of the size)."""
 
     onset: Estimate
     midpoint: Estimate
@@ -37,8 +37,8 @@ def replicated(z: Floats, noise: Floats, replicates: int, seed: int = 0) -> Floa
     Args:
         z: ln(rate), shape (n,).
         noise: standard error of each, shape (n,).
-        replicates: number of copies; none for a curve without noise.
-        seed: of the generator, so that a report is the same each time it is made.
+        replicates: number of copies; 0 for a curve without noise.
+        seed: of the generator; a fixed seed makes reports reproducible.
 
     Returns:
         Shape (1 + replicates, n).
@@ -48,22 +48,22 @@ def replicated(z: Floats, noise: Floats, replicates: int, seed: int = 0) -> Floa
 
 
 def cliffs(u: Floats, copies: Floats, noise: Floats, plateaus: tuple[Plateau, ...]) -> tuple[Cliff, ...]:
-    """Locate every step of the staircase.
+    """Locate the cliffs between plateaus.
 
     Args:
         u: ln(size), ascending, shape (n,).
         copies: ln(rate), the curve in row 0 and its replicates below, shape (rows, n).
         noise: standard errors, shape (n,).
-        plateaus: the steps between which are the cliffs.
+        plateaus: of the curve.
     """
     return tuple(_cliff(u, copies, noise, upper, lower) for upper, lower in pairwise(plateaus))
 
 
 def levels(copies: Floats, noise: Floats, plateaus: Iterable[Plateau]) -> tuple[Estimate, ...]:
-    """Return the rate of every plateau, or of the part of one, arguments as for :func:`cliffs`.
+    """Return the rate of every plateau (or part of one), arguments as for :func:`cliffs`.
 
-    No plateau is quite flat, so its points are a sample of it, too: an interval covers whichever is wider, what their
-    noise makes of the rate or what drawing them anew does.
+    No plateau is perfectly flat, so its points are a sample, too. The interval is the wider one of two: from the noise
+    of the points, or from resampling the points.
     """
     typical = float(np.median(noise))
     rng = np.random.default_rng(len(copies))
@@ -88,7 +88,7 @@ def summary(values: Floats, draws: Floats | None = None) -> Estimate:
 
 
 def _cliff(u: Floats, copies: Floats, noise: Floats, upper: Plateau, lower: Plateau) -> Cliff:
-    """Locate one step: crossings of a monotone fit between the two plateaus."""
+    """Locate one cliff by crossings of a monotone fit between the two plateaus."""
     before, after = beside(u, upper, end=True), beside(u, lower, end=False)
     typical = float(np.median(noise))
     top, bottom = centre(before.of(copies), typical), centre(after.of(copies), typical)

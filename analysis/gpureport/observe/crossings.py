@@ -1,4 +1,4 @@
-"""Where a noisy falling curve crosses a value, and how well a few points can tell."""
+"""Position at which a noisy falling curve crosses a value, and its uncertainty with few points."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,16 +19,16 @@ def falling_fit(z: Floats, weight: Floats) -> Floats:
 
 
 def crossing(u: Floats, fit: Floats, target: Floats, *, straight: bool) -> tuple[Floats, Floats, Floats]:
-    """Return where each row falls to its target, and the range in which that can be.
+    """Return the position at which each row falls to its target, and the range of possible positions.
 
-    Between two points a monotone curve may run anywhere between its chord and the lines that continue the
-    neighbouring stretches: that range is small where the fall is resolved, and the whole bracket for a step.
+    Between two points a monotone curve may run anywhere between its chord and the extensions of the neighbouring
+    segments. This range is narrow for a well resolved fall, and the whole distance of the points for a sharp one.
 
     Args:
         u: positions, ascending, shape (n,).
         fit: never rising, shape (rows, n).
         target: shape (rows,).
-        straight: estimate by the chord (at an inflection), not by the middle of the range (at a corner).
+        straight: estimate by the chord (at an inflection point) instead of the middle of the range (at a bend).
 
     Returns:
         Estimate, lower and upper end of the range, each of shape (rows,).

@@ -1,8 +1,8 @@
-"""The cheapest way to cut a curve into a rise, plateaus, and ramps from plateau to plateau.
+"""The best division of a curve into a rise, plateaus, and ramps from plateau to plateau.
 
-Found by dynamic programming over all cuts at once. A plateau is a line of little slope; a ramp may have any
-falling shape, so each of its points is a parameter; an information criterion (Schwarz, Ann. Statist. 6, 1978)
-decides how many plateaus there are. Everything is in natural logarithms: ``u`` of the size, ``z`` of the rate.
+Dynamic programming finds it among all divisions ("cuts"). A plateau is a line with a small slope. A ramp may have any
+falling shape, so each of its points is a parameter. An information criterion (Schwarz, Ann. Statist. 6, 1978)
+determines the number of plateaus. All values are natural logarithms: ``u`` of the size, ``z`` of the rate.
 """
 
 from collections.abc import Sequence
@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 TILT = 0.1
-"""Steepest plateau, d ln(rate) / d ln(size): 7 % an octave."""
+"""Largest slope of a plateau, d ln(rate) / d ln(size): 7 % per octave."""
 MOST_PLATEAUS = 8
 LEAST_SPAN = 0.4 * float(np.log(2.0))
-"""A plateau between two cliffs is at least 0.4 octaves long."""
+"""Minimum length of a plateau between two cliffs: 0.4 octaves."""
 
 
 @dataclass(frozen=True)
@@ -39,12 +39,12 @@ class Plateau:
 
 @dataclass(frozen=True)
 class Costs:
-    """What each part of a cut costs: chi-square plus penalty.
+    """Cost of each part of a cut: chi-square plus penalty.
 
     Attributes:
         lines: ``lines[i, j]``: points i … j as one plateau, infinite for i > j.
-        ramp: ``ramp[i]``: points 0 … i on a ramp: a parameter each, and whatever goes up.
-        rise: ``rise[i]``: points 0 … i - 1 on the rise: a parameter each, and whatever goes down, point i included.
+        ramp: ``ramp[i]``: points 0 … i on a ramp: a parameter each, plus chi-square of upward steps.
+        rise: ``rise[i]``: points 0 … i - 1 on the rise: a parameter each, plus chi-square of downward steps up to i.
         penalty: of one more plateau.
     """
 
@@ -58,14 +58,14 @@ class Costs:
         return float(self.ramp[lower.start - 1] - self.ramp[upper.stop - 1])
 
     def of(self, plateaus: Sequence[Plateau]) -> float:
-        """Return the cost of a cut, but for what all cuts of as many plateaus share."""
+        """Return the cost of a cut, without the part that is equal for all cuts with the same number of plateaus."""
         flat = sum(float(self.lines[p.start, p.stop - 1]) for p in plateaus)
         ramps = sum(self.between(a, b) for a, b in pairwise(plateaus))
         return float(self.rise[plateaus[0].start]) + flat + ramps
 
 
 def price(u: Floats, z: Floats, scale: Floats) -> Costs:
-    """Price the parts of a curve with total standard errors *scale*."""
+    """Return the costs of the parts of a curve with total standard errors *scale*."""
     per_point = float(np.log(max(len(u), 3)))
     step = np.diff(z, prepend=z[:1])
     variance = scale**2 + np.concatenate([scale[:1], scale[:-1]]) ** 2
@@ -97,9 +97,9 @@ def _line_costs(u: Floats, z: Floats, weight: Floats) -> Floats:
 
 
 def _allowed(u: Floats, lines: Floats) -> tuple[Floats, Floats]:
-    """Return the costs of a first and of a later plateau, infinite where it would be too short.
+    """Return the costs of a first and of a later plateau, infinite for plateaus that are too short.
 
-    A first plateau may be a single point only as the peak of a rise; the last may have two points.
+    A first plateau may be a single point only after a rise. The last plateau may have two points.
     """
     index = np.arange(len(u))
     length = index[None, :] - index[:, None] + 1

@@ -1,7 +1,7 @@
-"""When other load or a lowered clock disturbed a run: rules over its readings. Pure.
+"""Rules that find other load or a lowered clock in the readings of a run. Pure functions.
 
-Readings of utilisation average over up to a second, so each rule looks at the readings of one second (:data:`WINDOW_S`)
-before it decides. A missing reading decides nothing.
+Drivers average utilisation over up to a second, so each rule uses the readings of one second (:data:`WINDOW_S`). A
+missing reading never counts as a disturbance.
 """
 
 from bisect import bisect_left
@@ -17,34 +17,34 @@ WINDOW_S = 1.0
 """Seconds of readings that a rule averages over."""
 
 SETTLED_S = 2.0
-"""A moment may still be found disturbed until so much later: a window, and what a driver averages over."""
+"""Delay after which no later reading can mark a moment as disturbed: a window plus the driver's averaging time."""
 
 OTHERS_REPORTED = 0.10
-"""Utilisation by other processes, where the driver counts each process: desktops draw with less."""
+"""Threshold for the utilisation by other processes, if the driver counts processes separately. Desktops need less."""
 
 OTHERS_DERIVED = 0.25
-"""Utilisation beyond the time in which this run can have had work on the device. Less may come from the unknown
-moment to which a driver's average belongs."""
+"""Threshold for the utilisation beyond the time in which this run may have had work on the device. Smaller values may
+result from the unknown time span of a driver's average."""
 
 LOWER_CLOCK = 0.05
-"""How far below its usual value a clock is disturbed. With its temperature, a GPU's clock falls by up to 4 %."""
+"""Fraction below its usual value at which a clock counts as disturbed. Rising temperature lowers it by up to 4 %."""
 
 CPU_SHARE = 0.05
-"""Share of the cores' time taken by other processes, or by other virtual machines. Services of an idle system take
-less than 2 %; system ticks blur a second of two cores by 1 %."""
+"""Threshold for the share of the cores' time used by other processes or virtual machines. Services of an idle system
+use less than 2 %; system ticks blur one second of two cores by 1 %."""
 
 IDLE, POWER_CAP = "idle", "power cap"
 SLOWDOWNS = frozenset({"hardware slowdown", "thermal slowdown", "hardware thermal slowdown", "power brake"})
-"""Throttle reasons that no kernel causes on a device that is cooled and supplied as it should be. Not among them: idle,
-clocks that the owner has set, and the power cap, which some kernels of every run reach."""
+"""Throttle reasons that no kernel causes on a device with proper cooling and power supply. Idle, clocks set by the
+owner and the power cap do not belong here; some kernels of every run reach the power cap."""
 
 _LAGS_S = (0.0, 0.25, 0.5, 0.75, 1.0)
-_FEWEST = 3  # readings of a clock that decide
-_SPANNED_S = 0.5 * WINDOW_S  # that the readings of a window must span
+_FEWEST = 3  # least number of clock readings for a decision
+_SPANNED_S = 0.5 * WINDOW_S  # least time between the first and last reading of a window
 
 
 class Cause(StrEnum):
-    """What disturbed a device."""
+    """Cause of a disturbance."""
 
     PROCESSES = "other processes used the device"
     CORES = "other processes used the processor cores"
@@ -67,22 +67,22 @@ Spans = Callable[[float], Sequence[Span]]
 
 
 def undisturbed(since_s: float) -> tuple[Span, ...]:  # noqa: ARG001 - as :data:`Spans` are
-    """Return no span: of a device that nobody watches."""
+    """Return no span, for a device without readings."""
     return ()
 
 
 def spans(readings: Sequence[Reading], kind: str, since_s: float = -inf) -> tuple[Span, ...]:
     """Return the disturbed spans of a run, in order of time.
 
-    A reading that a rule finds disturbed stands for the second before it; those that touch are one span.
+    A disturbed reading marks the second before it. Adjacent seconds form one span.
 
     Args:
-        readings: all of the run, in order of time: they tell its usual clock.
+        readings: all readings of the run, in order of time; they show the usual clock.
         kind: of the device: ``cpu``, ``gpu``, …
-        since_s: only readings from then on are judged.
+        since_s: only readings from this time on are examined.
     """
     found: list[Span] = []
-    for at_s, causes in _judged(readings, kind, since_s):
+    for at_s, causes in _causes(readings, kind, since_s):
         if not causes:
             continue
         span = Span(at_s - WINDOW_S, at_s, causes)
@@ -94,13 +94,13 @@ def spans(readings: Sequence[Reading], kind: str, since_s: float = -inf) -> tupl
 
 
 def overlapping(began_s: float, ended_s: float, disturbed: Sequence[Span]) -> frozenset[Cause]:
-    """Return what disturbed a sample that was taken in this time; nothing if nothing is known to."""
+    """Return the causes of disturbance during a sample's time; empty if none is known."""
     causes = (span.causes for span in disturbed if span.began_s <= ended_s and began_s <= span.ended_s)
     return frozenset().union(*causes)
 
 
-def _judged(readings: Sequence[Reading], kind: str, since_s: float) -> Iterator[tuple[float, frozenset[Cause]]]:
-    """Yield the time of each reading, and what disturbed the device then."""
+def _causes(readings: Sequence[Reading], kind: str, since_s: float) -> Iterator[tuple[float, frozenset[Cause]]]:
+    """Yield the time of each reading and the causes of disturbance."""
     times = [reading.at_s for reading in readings]
     usual_hz = None if kind == "cpu" else usual_clock(readings)
     for window in windows(readings, times, since_s):
@@ -113,7 +113,7 @@ def _judged(readings: Sequence[Reading], kind: str, since_s: float) -> Iterator[
 
 
 def windows(readings: Sequence[Reading], times: Sequence[float], since_s: float = -inf) -> Iterator[Sequence[Reading]]:
-    """Yield, for each reading, those of the second that ends with it."""
+    """Yield, for each reading, the readings of the second that ends with it."""
     for index in range(bisect_left(times, since_s), len(readings)):
         yield readings[bisect_left(times, times[index] - WINDOW_S) : index + 1]
 
@@ -128,19 +128,19 @@ def _cpu_causes(window: Sequence[Reading]) -> Iterator[Cause]:
 
 
 def others_cpu(first: Reading, last: Reading) -> float | None:
-    """Return the share of the cores' time that other processes took between two readings."""
+    """Return the share of the cores' time that other processes used between two readings."""
     busy = _rate(first, last, first.cpu_busy_total_s, last.cpu_busy_total_s)
     own = _rate(first, last, first.cpu_own_total_s, last.cpu_own_total_s)
     return None if busy is None or own is None else min(max(0.0, busy - own), 1.0)  # ticks blur both ends
 
 
 def steal(first: Reading, last: Reading) -> float | None:
-    """Return the share of the cores' time that other virtual machines took between two readings."""
+    """Return the share of the cores' time that other virtual machines used between two readings."""
     return _rate(first, last, first.cpu_steal_total_s, last.cpu_steal_total_s)
 
 
 def _rate(first: Reading, last: Reading, before: float | None, after: float | None) -> float | None:
-    """Return a total's growth per second; ``None`` if it is missing, or over too short a time to say."""
+    """Return a total's growth per second; ``None`` if a reading is missing or the time is too short."""
     seconds = last.at_s - first.at_s
     if before is None or after is None or seconds < _SPANNED_S:
         return None
@@ -163,16 +163,15 @@ def _device_causes(
 def others_utilisation(
     readings: Sequence[Reading], times: Sequence[float], window: Sequence[Reading]
 ) -> tuple[float, bool] | None:
-    """Return the device's mean utilisation by others over a window, and whether the driver reported it as such.
+    """Return the device's mean utilisation by others over a window, and whether the driver reported it directly.
 
-    Otherwise it is what the device's utilisation exceeds the time by in which this run could have had work there. A
-    driver's average is of an unknown length up to a second: of the windows that it may be of, the one in which the run
-    had most work counts.
+    Otherwise it is derived: the device's utilisation minus the time in which this run may have had work there. A driver
+    averages over an unknown time of up to a second. Of all possible windows, the one with most work of this run counts.
 
     Args:
         readings: of the run.
-        times: of all of them.
-        window: some that follow one another.
+        times: of all readings.
+        window: consecutive readings.
     """
     reported = [r.others_utilisation for r in window if r.others_utilisation is not None]
     derived = _derived(readings, times, window)
@@ -192,9 +191,9 @@ def _derived(readings: Sequence[Reading], times: Sequence[float], window: Sequen
 
 
 def _occupied(readings: Sequence[Reading], times: Sequence[float], at_s: float) -> float:
-    """Return the time that this run had occupied the device for at a moment, between readings by a straight line.
+    """Return the total time until *at_s* in which this run occupied the device, by linear interpolation.
 
-    Where it is missing all time counts as occupied.
+    Without readings all time counts as occupied.
     """
     after = bisect_left(times, at_s)
     before, behind = readings[max(after - 1, 0)], readings[min(after, len(readings) - 1)]
@@ -206,24 +205,24 @@ def _occupied(readings: Sequence[Reading], times: Sequence[float], at_s: float) 
 
 
 def usual_clock(readings: Sequence[Reading]) -> float | None:
-    """Return the median clock while kernels ran below the power cap; ``None`` if too few readings tell."""
+    """Return the median clock while kernels ran below the power cap; ``None`` with too few readings."""
     clocks = _clocks(readings)
     return median(clocks) if len(clocks) >= _FEWEST else None
 
 
 def running_clocks(readings: Sequence[Reading]) -> list[float]:
-    """Return the clocks at which kernels ran, at the power cap or not, where the driver tells when they did."""
+    """Return the clocks at readings at which the driver reports running kernels, with or without power cap."""
     return [r.clock_hz for r in readings if r.clock_hz and kernels_ran(r)]
 
 
 def _clocks(readings: Sequence[Reading]) -> list[float]:
-    """Return those at which no power cap held them.
+    """Return the clocks of running kernels without power cap.
 
-    Without reasons a lower clock says nothing: many devices choose another for each kernel.
+    Without throttle reasons a lower clock has no meaning, because many devices change it with each kernel.
     """
     return running_clocks([r for r in readings if POWER_CAP not in (r.throttle_reasons or ())])
 
 
 def kernels_ran(reading: Reading) -> bool:
-    """Say whether the driver reports that kernels ran at a reading taken while measuring."""
+    """Return whether the driver reports running kernels at a reading during measurement."""
     return reading.measuring and reading.throttle_reasons is not None and IDLE not in reading.throttle_reasons

@@ -1,4 +1,4 @@
-"""The features of one curve, measured or predicted: the same definitions for both."""
+"""Features of a curve, with the same definitions for measured and predicted curves."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -20,21 +20,21 @@ from gpureport.units import format_bytes
 Floats = NDArray[np.float64]
 
 REPLICATES = 400
-"""Bootstrap copies of a measured curve; the ends of an interval are then known to about 5 % of its width."""
+"""Bootstrap copies of a measured curve. The ends of an interval are then known to about 5 % of its width."""
 FEWEST_POINTS = 4
-"""A curve of fewer points has no shape."""
+"""Least number of points of a curve with features."""
 HIDDEN = 2.0 ** (1.0 / 3.0)
-"""Time of a dispatch whose work alone takes as long as its latency, in units of either: a corner of p = 3."""
+"""Time of a dispatch whose work takes as long as its latency, relative to either: a smooth maximum with p = 3."""
 RISING = (1.5, 2.2)
-"""Times, in units of the flat one, of dispatches that are mostly work and seldom beyond the first cliff."""
+"""Range of times, relative to the flat time, of dispatches that are mostly work and rarely beyond the first cliff."""
 HIDDEN_INTERCEPT = 0.32
-"""Where a straight line through such times of a corner of p = 3 begins, in units of its latency."""
+"""Intercept of a straight line through such times of a smooth maximum with p = 3, relative to its latency."""
 LEAST_SHARE = 0.2
 """A smaller share of launch cost hides no cliff."""
 VARIES = 4.0
 """A sweep over work-items shows cliffs if its working set grows by more than this factor."""
-SURE = 1.5**2
-"""Widest interval of a position, upper end / lower, that is still a size: half as much again to either side."""
+MOST_WIDTH = 1.5**2
+"""Widest interval of a cliff (upper end / lower end): a factor of 1.5 to either side."""
 
 
 @dataclass(frozen=True)
@@ -70,12 +70,12 @@ def features_of_curve(
     values: ArrayLike,
     times: ArrayLike,
 ) -> tuple[CurveFeature, ...]:
-    """Return the features of a curve without noise, such as a predicted one; they have no intervals.
+    """Return the features of a curve without noise, such as a predicted one, without intervals.
 
     Args:
         axis: what the sweep varies.
         metric: what the values are.
-        x: position of each point on the axis, in any order, shape (n,), as are all that follow.
+        x: position of each point on the axis, in any order, shape (n,), like all following arguments.
         work_items: of each point.
         working_set: bytes of each point.
         values: unit/s for a rate, s/unit for a time.
@@ -106,19 +106,19 @@ def features_of_points(axis: Axis, metric: Metric, points: Sequence[PredictedPoi
 
 
 def case_features(metric: Metric, cases: Iterable[tuple[str, Estimate]]) -> tuple[CurveFeature, ...]:
-    """Return one rate (or time) for each separate case, given as name and value; the name becomes its level."""
+    """Return one rate (or time) for each separate case, from name and value; the name becomes its level."""
     return tuple(_feature("rate", "case", Level(name=name), value, _unit(metric)) for name, value in cases)
 
 
 def curve_features(axis: Axis, metric: Metric, curve: Curve) -> tuple[tuple[CurveFeature, ...], tuple[str, ...]]:
-    """Return the features of a curve, and in sentences what could not be found and why."""
+    """Return the features of a curve, and sentences about missing features."""
     if axis.quantity == "work_group":
         return (_peak(metric, curve),) if len(curve.values) else (), ()
     size, first = np.unique(
         curve.working_set if axis.quantity == "working_set" else curve.work_items, return_index=True
     )
     if len(size) < FEWEST_POINTS:
-        return (), (f"A curve of {len(size)} sizes is too short to find features in: it takes {FEWEST_POINTS}.",)
+        return (), (f"A curve with {len(size)} sizes is too short to find features; it needs {FEWEST_POINTS}.",)
     return _shape_features(axis, metric, curve.at(first), size)
 
 
@@ -148,29 +148,33 @@ def _shape_features(
         found, warnings = [*found, *features], [*warnings, *missing]
     end = plateaus[-1].stop
     if end < len(rate) and np.median(rate[end:]) < np.median(plateaus[-1].of(rate)) - LEAST_DROP:
-        warnings.append("The rate still falls at the largest size: the next level was not reached.")
+        warnings.append("The rate still falls at the largest size, so the next level was not reached.")
     if curve.work_items[-1] >= 2.0 * curve.work_items[0]:
-        # Rates still rise a little along a plateau; its end is what tapers take 90 % of, and where cliffs depart.
+        # Rates rise slightly along a plateau. Its end is the reference of n90 and of the next cliff's onset.
         net_plateaus = tuple(beside(u, plateau, end=True) for plateau in net_plateaus)
     return (*found, *_plateau_features(metric, net_copies, net.noise, net_plateaus, measured)), tuple(warnings)
 
 
 def without_launch(curve: Curve, plateau: Plateau) -> Curve:
-    """Take the cost of a launch off the times of a curve of growing work, so that it hides no cliff.
+    """Subtract launch cost from the times of a curve of growing work, so that it hides no cliff.
 
-    The smallest dispatches take a time t that does not depend on their work: launch cost, which every dispatch pays,
-    and latency, which larger ones hide. Where work would take t by itself, the whole takes 2 t if all of t is launch
-    cost, and 1.26 t if none is (latency joins work with a corner of p = 3); between the two, the share follows. A
-    straight line through times of about twice t begins at t, or at 0.32 t. A cliff makes either seem too small: the
-    first where work begins in a cache that is faster than the plateau, the second where it leaves one; so the larger
-    counts. Points that last less than half as long again as the smallest are left out: too little of them is work.
+    The smallest dispatches take a time t that does not depend on their work. It consists of launch cost, which every
+    dispatch has, and latency, which larger dispatches hide. Two estimates give the share of launch cost:
+
+    - At the work that takes t by itself, a dispatch takes 2 t if all of t is launch cost, and 1.26 t if all is latency
+      (a smooth maximum with p = 3).
+    - A straight line through times of about 2 t has its intercept at t, or at 0.32 t.
+
+    A cliff makes the first estimate too small if the smallest dispatches use a cache that is faster than the plateau,
+    and the second if they leave a cache. So the larger one counts. Points that take less than 1.5 t are left out,
+    because too little of their time is work.
 
     Args:
         curve: rates of a sweep over the working set.
-        plateau: the first one of the curve, which says how long work takes by itself.
+        plateau: the first plateau of the curve, which shows the time of work by itself.
 
     Returns:
-        *curve* itself where it shows no such cost, or little else.
+        *curve* itself if it shows no launch cost, or little else.
     """
     beginning = curve.times[curve.work_items <= 2.0 * curve.work_items[0] * (1.0 + 1e-9)]
     if len(beginning) < 2 or np.ptp(beginning) > 0.1 * beginning[0] or not _grows(curve.work_items, 2.0):
@@ -200,58 +204,58 @@ def without_launch(curve: Curve, plateau: Plateau) -> Curve:
 
 
 def _grows(column: Floats, factor: float) -> bool:
-    """Say whether a column never falls and grows by at least *factor* in all."""
+    """Return whether a column never falls and grows by at least *factor* in total."""
     return bool(np.all(np.diff(column) >= 0.0) and column[-1] >= factor * column[0])
 
 
 def _cliff_features(
     curve: Curve, copies: Floats, plateaus: tuple[Plateau, ...]
 ) -> tuple[list[CurveFeature], list[str]]:
-    """Return three positions for each cliff, in bytes, and which falls have no certain size."""
+    """Return three positions for each cliff, in bytes, and sentences about falls at an uncertain size."""
     if np.any(np.diff(curve.working_set) <= 0.0):
         return [], []
     features: list[CurveFeature] = []
-    unsure = []
+    uncertain = []
     for number, cliff in enumerate(cliffs(np.log(curve.working_set), copies, curve.noise, plateaus), start=1):
         level, midpoint = Level(name=f"level {number}"), cliff.midpoint
-        if midpoint.width > SURE:
+        if midpoint.width > MOST_WIDTH:
             ends = f"{format_bytes(midpoint.low)} and {format_bytes(midpoint.high)}"
-            unsure.append(f"The rate falls somewhere between {ends}: too unsure a size to be called a cliff.")
+            uncertain.append(f"The rate falls between {ends}. This range is too wide to report a cliff.")
             continue
         features += [
             _feature("cliff", "onset", level, cliff.onset, "B"),
             _feature("cliff", "midpoint", level, midpoint, "B"),
             _feature("cliff", "end", level, cliff.end, "B"),
         ]
-    return features, unsure
+    return features, uncertain
 
 
 def _taper_features(
     u: Floats, copies: Floats, noise: Floats, plateaus: tuple[Plateau, ...]
 ) -> tuple[list[CurveFeature], list[str]]:
-    """Return knee and n90 in work-items, and what is missing."""
+    """Return knee and n90 in work-items, and sentences about missing ones."""
     if not flattens(plateaus):
-        return [], ["The rate still rises at the largest size: no taper was observed."]
+        return [], ["The rate still rises at the largest size, so no taper was observed."]
     found = taper(u, copies, noise, plateaus)
     if found is None:
         return [], []
     n90 = _feature("taper", "n90", DEVICE, found.n90, "work-items")
     if found.knee is None:
-        return [n90], ["The time is nowhere independent of the work: the sweep starts too late to show the knee."]
+        return [n90], ["The time always depends on the work: the sweep starts too late to show the knee."]
     return [_feature("taper", "knee", DEVICE, found.knee, "work-items"), n90], []
 
 
 def _plateau_features(
     metric: Metric, copies: Floats, noise: Floats, plateaus: tuple[Plateau, ...], measured: Floats | None
 ) -> list[CurveFeature]:
-    """Return the level of each plateau in the metric's unit.
+    """Return the value of each plateau in the metric's unit.
 
     Args:
         metric: of the curve.
         copies: ln(rate), the curve in row 0 and its replicates below, shape (rows, n).
         noise: standard errors, shape (n,).
         plateaus: of the curve, or their ends.
-        measured: rates of its points as they are, shape (n,), if launch cost was taken off them.
+        measured: measured rates of its points, shape (n,), if launch cost was subtracted from the curve.
     """
     if not flattens(plateaus):
         return []
@@ -266,7 +270,7 @@ def _plateau_features(
 
 
 def _fitted(feature: CurveFeature, reached: float) -> CurveFeature:
-    """Return a plateau with its best sample, if it lies above that: it is then known to lie no lower, no more."""
+    """Add the best measured value to a plateau that exceeds it, and extend the interval down to it."""
     if feature.value <= reached:
         return feature
     low = feature.ci_low and min(feature.ci_low, reached)
@@ -282,7 +286,7 @@ def _peak(metric: Metric, curve: Curve) -> CurveFeature:
 
 
 def _in_metric(metric: Metric, rate: Estimate) -> Estimate:
-    """Turn a rate back into a time where the metric is one."""
+    """Convert a rate to the metric: unchanged, or its reciprocal if the metric is a time."""
     if metric.kind == "rate":
         return rate
     if rate.low is None or rate.high is None:

@@ -1,4 +1,4 @@
-"""From the samples of a sweep to its observation."""
+"""Derive the observation of a sweep from its samples."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,14 +25,14 @@ from gpureport.records.observation import Observation, ObservedPoint
 Floats = NDArray[np.float64]
 
 LEAST_NOISE = 1e-3
-"""Relative error of a median that repeats exactly: timers tick, so equal samples are no proof of exactness."""
+"""Least relative error of a median. Equal samples do not prove exactness, because timers have ticks."""
 
 FEWEST_TICKS = 20
-"""A time of fewer ticks of the timer is known to no better than 5 %."""
+"""Times with fewer timer ticks have an uncertainty of 5 % or more."""
 
 
 def observe(measurement: Measurement) -> Observation | None:
-    """Return what the samples of one sweep show, found without knowing any prediction.
+    """Return statistics and features of one sweep, found without knowledge of any prediction.
 
     Args:
         measurement: the raw samples.
@@ -51,13 +51,13 @@ def observe(measurement: Measurement) -> Observation | None:
     noise = np.maximum(sampling_noise(samples), curve_noise(np.log(values)) if shaped else 0.0)
     dispatches = [point.dispatches_per_sample for point in points]
     tick = timer_tick(samples, dispatches) / np.array(dispatches) / times
-    # A time is anywhere within its tick, however often it repeats.
+    # A time may be anywhere within its tick, even if all samples are equal.
     noise = np.hypot(np.maximum(noise, LEAST_NOISE), tick / np.sqrt(12.0))
     warnings = [*_missing(measurement), *_warnings(points, samples, tick)]
     stray = strays(np.log(values), noise, counts) if shaped else np.zeros(len(points), dtype=bool)
     if np.any(stray):
         names = ", ".join(point.point.label for point, odd in zip(points, stray, strict=True) if odd)
-        warnings.append(f"Left out when looking for features, being far from both neighbours: {names}.")
+        warnings.append(f"Not used for features, because they are far from both neighbours: {names}.")
     observed = tuple(
         _observed(point, part, measurement.metric, float(error), float(share))
         for point, part, error, share in zip(points, samples, noise, np.minimum(tick, 1.0), strict=True)
@@ -94,14 +94,14 @@ def _observation(
 
 
 def _observed(point: MeasuredPoint, samples: Floats, metric: Metric, error: float, tick: float) -> ObservedPoint:
-    """Return a point's median with its interval; too few samples borrow the scatter of the curve.
+    """Return a point's median with its interval; with few samples the scatter of the curve determines it.
 
     Args:
         point: as measured.
-        samples: of it, s.
+        samples: of the point, s.
         metric: of the curve.
         error: relative standard error.
-        tick: of the timer, as a share of the time: no interval is narrower.
+        tick: of the timer, as a share of the time; no interval is narrower.
     """
     median = median_interval(samples)
     low, high = median.low or median.value, median.high or median.value
@@ -128,11 +128,11 @@ def _missing(measurement: Measurement) -> list[str]:
 
 
 def _warnings(points: list[MeasuredPoint], samples: list[Floats], tick: Floats) -> list[str]:
-    """Return what a reader must know of the samples before trusting the curve.
+    """Return reasons for caution, in sentences.
 
     Args:
         points: of the sweep.
-        samples: of each, s.
+        samples: of each point, s.
         tick: of the timer, as a share of each point's time.
     """
     warnings = []
@@ -140,17 +140,17 @@ def _warnings(points: list[MeasuredPoint], samples: list[Floats], tick: Floats) 
     if few:
         warnings.append(
             f"{few} of {len(points)} points have fewer than {ENOUGH_SAMPLES} samples: "
-            "their intervals rest on the scatter of the whole curve."
+            "their intervals use the scatter of the whole curve."
         )
     if np.any(tick > 1.0 / FEWEST_TICKS):
         warnings.append(
-            f"{np.sum(tick > 1.0 / FEWEST_TICKS)} of {len(points)} points last fewer than {FEWEST_TICKS} ticks of the "
-            "timer: their intervals are at least a tick wide."
+            f"{np.sum(tick > 1.0 / FEWEST_TICKS)} of {len(points)} points take less than {FEWEST_TICKS} timer ticks: "
+            "their intervals are at least one tick wide."
         )
     ratio = clock_states(samples)
     if ratio is not None:
         warnings.append(
-            f"The samples fall into two groups, {ratio:.2f} times apart: the device switched between two "
+            f"The samples form two groups that differ by a factor of {ratio:.2f}: the device switched between two "
             "speeds (clock states), and a median may belong to either."
         )
     drifting = [p.point.label for p, s in zip(points, samples, strict=True) if drifts(s, np.array(p.taken_at_s))]

@@ -1,8 +1,8 @@
-"""The corner of a taper: a constant time that goes over into one in proportion to the work.
+"""The smooth maximum at a taper: a constant time that turns into a time proportional to the work.
 
-T(n) = T0 (s + (1 - s) (1 + (n / k)^p)^(1/p)): a share s of the constant time (launch cost) adds to the work, the
-rest (latency) hides behind it with a soft corner of exponent p. The same shape as the prediction's, but all four
-numbers are the curve's own.
+T(n) = T0 (s + (1 - s) (1 + (n / k)^p)^(1/p)): a share s of the constant time (launch cost) adds to the work. The rest
+(latency) overlaps with it, as a smooth maximum with exponent p. The prediction has the same shape; here all four
+parameters are fitted to the curve.
 """
 
 from collections.abc import Callable
@@ -17,25 +17,25 @@ from gpureport.observe.statistics import NORMAL_95, Estimate
 Floats = NDArray[np.float64]
 
 FEWEST_POINTS = 8
-"""Twice the parameters."""
+"""Twice the number of parameters."""
 USUAL = np.array([np.log(3.0), -4.0])
-"""ln p and the logit of s where the points cannot tell: a corner of p = 3, mostly hidden."""
+"""Prior of ln p and the logit of s, which decides if the points do not: p = 3, mostly latency."""
 DOUBT = np.array([0.6, 2.5])
-"""Standard deviations of these."""
+"""Standard deviations of the prior."""
 LEAST_ERROR = 1e-3
 """Standard error of a point of a curve without noise."""
 LEAST_SCALE = 0.1
-"""Variance of the residuals, in terms of what the noise makes expect, that is believed without more points."""
+"""Smallest variance of the residuals, relative to the expected noise, that so few points can show."""
 WIDEST = float(np.log(1e6))
-"""Half-width of an interval that says nothing."""
+"""Half-width of an interval without information."""
 OCTAVE = float(np.log(2.0))
 TOLERANCES = {"ftol": 1e-8, "xtol": 1e-8, "gtol": 1e-8}
 """Of the least squares (MINPACK's lmder): relative changes of the sum and of the parameters, cosine of the gradient."""
 
 
 @dataclass(frozen=True)
-class Corner:
-    """A fitted corner. Its plateau is its rate at the last point.
+class SmoothMaximum:
+    """A fitted smooth maximum. Its plateau is its rate at the last point.
 
     Attributes:
         u: ln(work-items) of the points, never falling, shape (n,).
@@ -56,20 +56,20 @@ class Corner:
         return self._estimate(lambda parameters: parameters[0] + self._plateau(parameters))
 
     def n90(self) -> Estimate:
-        """Return the work-items at which nine tenths of the plateau's rate are reached."""
+        """Return the work-items at which the rate reaches 90 % of the plateau."""
         return self._estimate(self._n90)
 
-    def has(self, where: float, tolerance: float) -> bool:
-        """Say whether the points have the fit's shape at ln(work-items) *where*, against its plateau.
+    def fits_at(self, where: float, tolerance: float) -> bool:
+        """Return whether the points follow the fit at ln(work-items) *where* as well as on its plateau.
 
-        Compared are means over an octave, in ln(rate); besides *tolerance*, they may differ by twice their error.
+        Compares means over an octave, in ln(rate). They may differ by *tolerance* plus twice their standard error.
         """
-        away = self.times - _times(self.best, self.u)
+        residuals = self.times - _times(self.best, self.u)
         near, end = (np.abs(self.u - place) <= OCTAVE for place in (where, self.u[-1]))
         if where < self.u[0] or not np.any(near):
             return False
         error = float(np.median(self.noise)) * np.sqrt(1.0 / np.sum(near) + 1.0 / np.sum(end))
-        return bool(abs(np.mean(away[near]) - np.mean(away[end])) <= tolerance + 2.0 * error)
+        return bool(abs(np.mean(residuals[near]) - np.mean(residuals[end])) <= tolerance + 2.0 * error)
 
     def _plateau(self, parameters: Floats) -> Floats:
         return np.asarray(self.u[-1] - _times(parameters, self.u[-1]))
@@ -85,17 +85,17 @@ class Corner:
         return high
 
     def _estimate(self, logarithm: Callable[[Floats], Floats]) -> Estimate:
-        """Return exp of a function of the parameters, with its error to first order."""
+        """Return exp of a function of the parameters, with its first-order error."""
         step = 1e-4
         value, *sides = logarithm(self.best[:, None] + step * np.hstack([np.zeros((4, 1)), np.eye(4), -np.eye(4)]))
         slope = (np.array(sides[:4]) - np.array(sides[4:])) / (2.0 * step)
-        variance = float(slope @ self.covariance @ slope)  # rounding makes it negative where nothing is known
+        variance = float(slope @ self.covariance @ slope)  # rounding can make it negative without information
         error = min(NORMAL_95 * sqrt(variance), WIDEST) if variance >= 0.0 else WIDEST
         return Estimate(*np.exp([value, value - error, value + error]).tolist())
 
 
 def _times(parameters: Floats, u: Floats | float) -> Floats:
-    """Return ln(time) at ln(work-items) *u*; *parameters* along the first axis."""
+    """Return ln(time) at ln(work-items) *u*, with the *parameters* along the first axis."""
     flat, knee, exponent, share = parameters
     p = np.exp(exponent)
     hidden = -np.logaddexp(0.0, share)
@@ -109,13 +109,13 @@ def _slopes(parameters: Floats, u: Floats) -> Floats:
     past = u - knee
     rise = np.logaddexp(0.0, p * past)
     beyond = np.exp(p * past - rise)
-    hidden = np.exp(-np.logaddexp(0.0, share - rise / p))  # the part of the time that is latency or work
+    hidden = np.exp(-np.logaddexp(0.0, share - rise / p))  # the share of the time that is latency or work
     added = np.exp(-np.logaddexp(0.0, -share))
     return np.array([np.ones_like(u), -hidden * beyond, hidden * (beyond * past - rise / p), 1.0 - hidden - added])
 
 
-def corner(u: Floats, times: Floats, noise: Floats) -> Corner | None:
-    """Fit a corner by least squares; its errors are those that its own residuals show.
+def fit_smooth_maximum(u: Floats, times: Floats, noise: Floats) -> SmoothMaximum | None:
+    """Fit a smooth maximum by least squares, with errors from its residuals.
 
     Args:
         u: ln(work-items), never falling, shape (n,).
@@ -123,7 +123,7 @@ def corner(u: Floats, times: Floats, noise: Floats) -> Corner | None:
         noise: standard errors, shape (n,).
 
     Returns:
-        ``None`` if the points are too few, or all on one side of the corner.
+        ``None`` if the points are too few, or all on one side of the knee.
     """
     from scipy.optimize import leastsq
 
@@ -142,7 +142,7 @@ def corner(u: Floats, times: Floats, noise: Floats) -> Corner | None:
 
     def fitted(p: float) -> Floats:
         start = np.array([times[0], times[0] - times[-1] + u[-1], np.log(p), -2.0])
-        # least_squares takes the same steps in twice the time. Steps may go astray, and the covariance is not used.
+        # least_squares takes the same steps in twice the time. Steps may overflow; the covariance is not used.
         with np.errstate(over="ignore", invalid="ignore"):
             found = leastsq(residuals, start, Dfun=jacobian, full_output=True, **TOLERANCES)  # type: ignore[call-overload]
         return np.asarray(found[0])
@@ -150,7 +150,7 @@ def corner(u: Floats, times: Floats, noise: Floats) -> Corner | None:
     fits = [fit for fit in map(fitted, (1.5, 4.0)) if np.isfinite(fit).all()]
     if not fits:
         return None
-    with np.errstate(over="ignore", invalid="ignore"):  # where the points have no corner, p may go to infinity
+    with np.errstate(over="ignore", invalid="ignore"):  # p may diverge without a knee
         costs = [float(np.nan_to_num(np.sum(residuals(fit) ** 2), nan=np.inf)) for fit in fits]
         best = fits[costs.index(min(costs))]
         slopes = jacobian(best)
@@ -159,4 +159,4 @@ def corner(u: Floats, times: Floats, noise: Floats) -> Corner | None:
         return None
     scale = float(np.mean(((_times(best, u) - times) / error) ** 2)) * len(u) / (len(u) - 4.0)
     covariance = np.linalg.inv(information) * max(scale, LEAST_SCALE)
-    return Corner(u, times, error, best, np.asarray(covariance, dtype=np.float64))
+    return SmoothMaximum(u, times, error, best, np.asarray(covariance, dtype=np.float64))

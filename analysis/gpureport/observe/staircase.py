@@ -1,7 +1,7 @@
-"""A curve's shape: a rise at the start, then plateaus each of which is lower than the one before it.
+"""Shape of a curve: a rise at the start, then plateaus, each lower than the previous one.
 
-The cut into plateaus that an information criterion likes best (:mod:`gpureport.observe.cuts`) is simplified until
-every step from plateau to plateau is large, significant, and more than the slope of its surroundings.
+Starts from the best cut by an information criterion (:mod:`gpureport.observe.cuts`) and joins plateaus until each
+remaining step down is large, significant, and larger than the slope of its surroundings explains.
 """
 
 from collections.abc import Sequence
@@ -19,16 +19,16 @@ FLATNESS = 0.02
 LEAST_DROP = float(np.log(1 / 0.9))
 """Smallest step that counts as a cliff: 10 %."""
 SIGNIFICANCE = 4.5
-"""Smallest step in standard errors: many places are tried, and the noise itself is only estimated."""
+"""Smallest step in standard errors. It is large because many positions are tried and the noise is an estimate."""
 LONG_SPAN = float(np.log(2.0))
-"""A plateau of an octave or more is believed; a shorter one has to show that it is flat."""
+"""Plateaus of at least an octave are accepted; shorter ones must be evidently flat."""
 
 
 def centre(z: Floats, noise: float) -> Floats:
-    """Return a robust mean along the last axis: the mean of what lies within two *noise* of the median.
+    """Return a robust mean along the last axis: the mean of the values within twice the *noise* of the median.
 
-    With little noise this is the median, which the rounded corners of a plateau do not bias; with much noise
-    it has nearly the efficiency of the mean.
+    With little noise this is the median, which the rounded ends of a plateau do not bias. With much noise it is nearly
+    as efficient as the mean.
     """
     median = np.median(z, axis=-1, keepdims=True)
     near = np.abs(z - median) <= 2.0 * noise + 1e-12
@@ -37,7 +37,7 @@ def centre(z: Floats, noise: float) -> Floats:
 
 
 def beside(u: Floats, plateau: Plateau, *, end: bool) -> Plateau:
-    """Return the two octaves (five points at least) of a plateau that lie beside its right or left end."""
+    """Return the two octaves (at least five points) of a plateau next to its right or left end."""
     reach = 2.0 * np.log(2.0)
     if end:
         first = int(np.searchsorted(u, u[plateau.stop - 1] - reach - 1e-9))
@@ -55,15 +55,15 @@ def staircase(u: Floats, z: Floats, noise: Floats) -> tuple[Plateau, ...]:
         noise: standard error of each ``z``, shape (n,); zeros for a curve without noise.
 
     Returns:
-        The plateaus from left to right, one at least, each lower than the one before it by 10 % and by more than
-        the noise explains. Points before the first rise; points after the last fall, or stray.
+        At least one plateau, from left to right, each significantly lower than the previous one, by at least 10 %.
+        Points before the first plateau rise. Points after the last one fall, or are outliers.
     """
     costs = price(u, z, np.hypot(noise, FLATNESS))
     return tuple(_significant(u, z, noise, costs, cheapest_cut(u, costs)))
 
 
 def _significant(u: Floats, z: Floats, noise: Floats, costs: Costs, plateaus: list[Plateau]) -> list[Plateau]:
-    """Undo steps, the least first, until every step down is large and significant."""
+    """Remove steps, the least significant first, until every step down is large and significant."""
     while len(plateaus) > 1:
         steps = [_step(u, z, noise, plateaus, k) for k in range(len(plateaus) - 1)]
         least = int(np.argmin([size - required for size, required in steps]))
@@ -76,7 +76,7 @@ def _significant(u: Floats, z: Floats, noise: Floats, costs: Costs, plateaus: li
 
 
 def _without(plateaus: list[Plateau], step: int, costs: Costs) -> list[Plateau]:
-    """Undo one step: join its two plateaus, unless it is far better to leave one of them to the ramps."""
+    """Remove one step: join its two plateaus, or assign one of them to the ramps if that fits far better."""
     upper, lower = plateaus[step], plateaus[step + 1]
     joined = [*plateaus[:step], Plateau(upper.start, lower.stop), *plateaus[step + 2 :]]
     drops = [plateaus[:i] + plateaus[i + 1 :] for i in (step, step + 1) if 0 < i < len(plateaus) - 1]
@@ -87,9 +87,8 @@ def _without(plateaus: list[Plateau], step: int, costs: Costs) -> list[Plateau]:
 def _step(u: Floats, z: Floats, noise: Floats, plateaus: Sequence[Plateau], step: int) -> tuple[float, float]:
     """Return the size of a step down and the size that it needs to count, both in ln(rate).
 
-    A slope that goes on through both plateaus is no step: their own slopes may explain half of it at most.
-    A long plateau is flat unless its slope is evident; a short one between two cliffs, which might be part of
-    a ramp, must be evidently flat.
+    A slope through both plateaus is no step: the slopes may explain at most half of it. A long plateau counts as flat
+    unless its slope is evident. A short one between two cliffs may be part of a ramp and must be evidently flat.
     """
     upper, lower = plateaus[step : step + 2]
     edge = (u[upper.stop - 1] + u[lower.start]) / 2.0
@@ -107,7 +106,7 @@ def _step(u: Floats, z: Floats, noise: Floats, plateaus: Sequence[Plateau], step
 
 @dataclass(frozen=True)
 class _End:
-    """One plateau beside a step: its level with standard error, and what its slope explains of the step."""
+    """One plateau beside a step: its level with standard error, and the part of the step that its slope explains."""
 
     level: float
     error: float

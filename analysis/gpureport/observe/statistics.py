@@ -1,4 +1,4 @@
-"""Statistics of samples and of a curve's noise: medians with intervals, strays, clock states, drift."""
+"""Statistics of samples and of a curve's noise: medians with intervals, outliers, clock states, drift."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,19 +17,19 @@ MAD_TO_SIGMA = 1.4826
 _STEP_TO_SIGMA = MAD_TO_SIGMA / np.sqrt(2.0)
 """Standard deviation of samples / the median absolute difference of successive ones."""
 FEWEST_FOR_NOISE = 5
-"""Fewest points of a curve that show its noise."""
+"""Least number of points that show a curve's noise."""
 ENOUGH_SAMPLES = 6
-"""Fewest samples whose range holds the median with 95 % confidence (1 - 2 / 2^6 = 97 %)."""
+"""Least number of samples whose range contains the median with 95 % confidence (1 - 2 / 2^6 = 97 %)."""
 FEWEST_TOGETHER = 20
-"""Fewest samples of several points that together show two clock states, or the timer's tick."""
+"""Least number of samples, of several points together, that show two clock states or the timer's tick."""
 FEWEST_CORRELATED = 12
-"""Fewest samples of a point that show whether successive ones are alike."""
+"""Least number of samples of a point that show a correlation of successive ones."""
 LEAST_DRIFT = 0.03
-"""Change of a point's times that is called a drift."""
+"""Smallest relative change of a point's times that counts as drift."""
 CHANCE_OF_DRIFT = 1e-3
-"""Share of steady points that may be taken for drifting ones."""
+"""Share of steady points that are wrongly found to drift."""
 SHORTEST_TICK_S = 0.5e-9
-"""Time stamps count nanoseconds: what differs by less was rounded."""
+"""Smaller differences are rounding errors, because time stamps count nanoseconds."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Estimate:
 
     @property
     def width(self) -> float:
-        """Return the upper end of the interval / the lower: 1 without one."""
+        """Upper end / lower end of the interval; 1 without interval."""
         return self.high / self.low if self.low and self.high else 1.0
 
 
@@ -61,13 +61,12 @@ def median_interval(samples: Floats) -> Estimate:
     """Return the median and its distribution-free interval from order statistics.
 
     Args:
-        samples: at least one, in the order taken. With fewer than six, 95 % cannot be had and the interval is the
-            range.
+        samples: at least one, in order of measurement. Fewer than six cannot give 95 %; the interval is then the range.
 
     Returns:
-        The median; the binomial distribution of the number of samples below it gives the interval (David and
-        Nagaraja, Order Statistics, 2003, section 7.1). Where successive samples lie on one side of the median more
-        often than independent ones do, that number varies more, by :func:`correlation_time`.
+        The median. The binomial distribution of the number of samples below it gives the interval (David and
+        Nagaraja, Order Statistics, 2003, section 7.1). Correlation of successive samples increases the variance of this
+        number by :func:`correlation_time`.
     """
     ordered, n = np.sort(samples), len(samples)
     together = correlation_time(samples)
@@ -76,10 +75,10 @@ def median_interval(samples: Floats) -> Estimate:
 
 
 def medians(values: Floats, counts: NDArray[np.intp]) -> Floats:
-    """Return the medians of groups, sooner than one by one.
+    """Return the medians of groups, faster than one by one.
 
     Args:
-        values: those of the first group, then those of the second and so on.
+        values: of the first group, then of the second, and so on.
         counts: number of values of each group, at least one.
     """
     table = np.full((len(counts), np.max(counts, initial=1)), np.inf)
@@ -90,15 +89,18 @@ def medians(values: Floats, counts: NDArray[np.intp]) -> Floats:
 
 
 def correlation_time(samples: Floats) -> float:
-    """Return how many successive samples tell as much of the median as one independent sample; 1: all are.
+    """Return the number of successive samples with as much information on the median as one independent sample.
 
-    The integrated autocorrelation time of lying above or below the median (C. J. Geyer, Practical Markov Chain Monte
-    Carlo, Statistical Science 7, 1992, section 3.3: the initial positive sequence). Estimates from few samples are too
-    low: they grow by a share of four times themselves / samples, with which 95 % intervals of autoregressive series
-    cover the median in 90 to 97 % of cases (correlation of neighbours up to 0.6, twenty samples or more).
+    The integrated autocorrelation time of the side of the median (C. J. Geyer, Practical Markov Chain Monte Carlo,
+    Statistical Science 7, 1992, section 3.3: the initial positive sequence). Estimates from few samples are too low, so
+    each is multiplied by 1 + 4 estimate / samples. With this factor, 95 % intervals of autoregressive series cover the
+    median in 90 to 97 % of cases (correlation of neighbours up to 0.6, at least twenty samples).
 
     Args:
-        samples: in the order taken; of fewer than twelve nothing can be said.
+        samples: in order of measurement.
+
+    Returns:
+        1 for independent samples, and for fewer than twelve.
     """
     n = len(samples)
     side = np.sign(samples - np.median(samples))
@@ -115,14 +117,14 @@ def correlation_time(samples: Floats) -> float:
 
 
 def drifts(samples: Floats, taken_at: Floats) -> bool:
-    """Say whether a point's times rose or fell while it was measured: by 3 % or more, and not by chance.
+    """Return whether a point's times drifted during its measurement, significantly and by at least 3 %.
 
-    Kendall's rank correlation with time, which in steady series is as large in one of a thousand (M. G. Kendall, Rank
-    Correlation Methods, 1948), and the medians of the first and last third.
+    Uses the medians of the first and last third, and Kendall's rank correlation with time at a significance level of
+    0.001 (M. G. Kendall, Rank Correlation Methods, 1948).
 
     Args:
-        samples: in the order taken, shape (n,); of fewer than ten nothing can be said.
-        taken_at: when, seconds, shape (n,).
+        samples: in order of measurement, shape (n,); fewer than nine never drift.
+        taken_at: time of each sample, seconds, shape (n,).
     """
     third = len(samples) // 3
     if third < 3 or len(samples) != len(taken_at):
@@ -138,15 +140,15 @@ def drifts(samples: Floats, taken_at: Floats) -> bool:
 def sampling_noise(samples: Sequence[Floats]) -> Floats:
     """Return the relative standard error of each point's median.
 
-    A point's own scatter is known poorly from a few samples, so it is averaged, in squares, with that of the
-    whole curve. Zero where no point has two samples.
+    A few samples show a point's own scatter poorly, so its variance is averaged with that of the whole curve. Zero if
+    no point has two samples.
 
     Args:
-        samples: of each point, positive, in the order taken.
+        samples: of each point, positive, in order of measurement.
     """
     counts = np.array([len(point) for point in samples])
     within = np.ones(np.sum(counts), dtype=bool)
-    within[np.cumsum(counts) - 1] = False  # from the last sample of a point to the first of the next is no step
+    within[np.cumsum(counts) - 1] = False  # exclude differences between samples of different points
     steps = np.abs(np.diff(np.log(np.concatenate(samples)), append=0.0))[within]
     pooled = _sigma(steps)
     enough = counts >= ENOUGH_SAMPLES
@@ -160,7 +162,7 @@ def sampling_noise(samples: Sequence[Floats]) -> Floats:
 def _sigma(steps: Floats) -> float:
     """Return the standard deviation of samples from absolute differences of successive ones.
 
-    Unlike the deviation from the median it is unbiased for any number of samples, and drift hardly counts.
+    Unlike the deviation from the median, it is unbiased for any number of samples and insensitive to drift.
     """
     return float(_STEP_TO_SIGMA * np.median(steps)) if len(steps) else 0.0
 
@@ -168,11 +170,11 @@ def _sigma(steps: Floats) -> float:
 def timer_tick(samples: Sequence[Floats], dispatches: Sequence[int]) -> float:
     """Return the timer's tick in seconds; 0 if the samples do not show one.
 
-    The tick is the least by which two samples of a sweep differ, if small differences are whole multiples of it.
+    The tick is the smallest difference of two samples of a sweep, if small differences are integer multiples of it.
 
     Args:
         samples: of each point, seconds of one dispatch.
-        dispatches: that each sample of a point timed together.
+        dispatches: number of dispatches per sample, for each point.
     """
     stamps = np.unique(np.concatenate([point * n for point, n in zip(samples, dispatches, strict=True)]))
     steps = np.diff(stamps)
@@ -185,10 +187,10 @@ def timer_tick(samples: Sequence[Floats], dispatches: Sequence[int]) -> float:
 
 
 def curve_noise(z: Floats) -> float:
-    """Return the standard deviation of a curve's points about a smooth line, robustly.
+    """Return a robust estimate of the standard deviation of a curve's points about a smooth line.
 
     Args:
-        z: ln(value) of the points in order; steps and corners, being few, do not count.
+        z: ln(value) of the points in order; a few steps and bends do not matter.
 
     Returns:
         From the median absolute second difference, which has 6 times the variance of a point.
@@ -199,9 +201,9 @@ def curve_noise(z: Floats) -> float:
 
 
 def strays(z: Floats, noise: Floats, counts: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Mark single points that lie far from neighbours which agree with each other.
+    """Mark outliers: single points far from two neighbours that agree with each other.
 
-    A point with enough samples of its own is believed: all of them are not wrong by chance.
+    A point with enough samples is never an outlier, because they cannot all be wrong by chance.
 
     Args:
         z: ln(value), shape (n,).
@@ -212,9 +214,9 @@ def strays(z: Floats, noise: Floats, counts: NDArray[np.intp]) -> NDArray[np.boo
     if len(z) < FEWEST_FOR_NOISE:
         return marked
     between = (z[2:] + z[:-2]) / 2.0
-    away = np.abs(z[1:-1] - between)
+    distance = np.abs(z[1:-1] - between)
     limit = np.maximum(5.0 * noise[1:-1], 0.05)
-    marked[1:-1] = (away > limit) & (np.abs(z[2:] - z[:-2]) < away / 2.0) & (counts[1:-1] < ENOUGH_SAMPLES)
+    marked[1:-1] = (distance > limit) & (np.abs(z[2:] - z[:-2]) < distance / 2.0) & (counts[1:-1] < ENOUGH_SAMPLES)
     marked[1:] &= ~marked[:-1]
     return marked
 
@@ -222,9 +224,9 @@ def strays(z: Floats, noise: Floats, counts: NDArray[np.intp]) -> NDArray[np.boo
 def clock_states(samples: Sequence[Floats]) -> float | None:
     """Return the ratio of two speeds between which the device switched, or ``None``.
 
-    Each point's samples are split where their logarithms' gap is widest. Two states are two tight clusters, a
-    fifth of the samples each at least, seen in most of the points and with the same ratio. Points of few samples are
-    split together, each sample against the fastest of its point.
+    Each point's samples are divided at the widest gap of their logarithms. Two states are two tight clusters with at
+    least a fifth of the samples each, with the same ratio in most points. Points with few samples are divided together,
+    each sample relative to the fastest of its point.
     """
     ratios = [_two_clusters(np.sort(np.log(point))) for point in samples if len(point) >= ENOUGH_SAMPLES]
     found = np.array([ratio for ratio in ratios if ratio is not None])
@@ -236,7 +238,7 @@ def clock_states(samples: Sequence[Floats]) -> float | None:
 
 
 def _states_of_few(samples: Sequence[Floats]) -> float | None:
-    """Return the ratio of two speeds that the points of few samples show together."""
+    """Return the ratio of two speeds in all points with few samples together, or ``None``."""
     few = [np.log(point / np.min(point)) for point in samples if 1 < len(point) < ENOUGH_SAMPLES]
     together = np.sort(np.concatenate(few)) if few else np.zeros(0)
     ratio = _two_clusters(together) if len(together) >= FEWEST_TOGETHER else None
@@ -244,7 +246,7 @@ def _states_of_few(samples: Sequence[Floats]) -> float | None:
 
 
 def _two_clusters(ordered: Floats) -> float | None:
-    """Return the distance of two clusters of sorted values, or ``None`` if they are one."""
+    """Return the distance between two clusters of sorted values, or ``None`` for a single cluster."""
     n = len(ordered)
     least = max(2, int(np.ceil(n / 5)))
     gaps = np.diff(ordered)[least - 1 : n - least]
@@ -256,16 +258,16 @@ def _two_clusters(ordered: Floats) -> float | None:
 
 
 def drift(samples: Sequence[Floats], taken_at: Sequence[Floats]) -> float | None:
-    """Return by how much times changed from the first to the last third of the run, or ``None``.
+    """Return the relative change of times from the first to the last third of the run, or ``None``.
 
-    Points are taken in random order, so what all of them do together over time is drift and not shape.
+    Points are measured in random order, so a common trend over time is drift and not shape.
 
     Args:
-        samples: of each point, in the order taken.
-        taken_at: when, s.
+        samples: of each point, in order of measurement.
+        taken_at: time of each sample, s.
 
     Returns:
-        Relative change, e.g. 0.05 for times that grew by 5 %; ``None`` if below 3 % or within the noise.
+        E.g. 0.05 for times that grew by 5 %; ``None`` if below 3 % or within the noise.
     """
     pairs = [(t, np.log(s / np.median(s))) for s, t in zip(samples, taken_at, strict=True) if len(s) == len(t) > 2]
     if not pairs:

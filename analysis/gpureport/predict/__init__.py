@@ -1,4 +1,4 @@
-"""Predict a sweep from a device's description: pure functions, no measurement of the workload itself."""
+"""Predict a sweep from a device's description, without any measurement of the workload itself. Pure functions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from gpureport.observe import case_features, features_of_points
 from gpureport.observe.statistics import Estimate
 from gpureport.predict.arithmetic import arithmetic
-from gpureport.predict.features import named
+from gpureport.predict.features import with_level_names
 from gpureport.predict.model import point_time
 from gpureport.predict.occupancy import Resources
 from gpureport.predict.uncertainty.intervals import with_intervals
@@ -20,23 +20,23 @@ from gpureport.predict.uncertainty.propagation import Tape, relative_deviations
 from gpureport.predict.uncertainty.sensitivity import Fact, sensitivities, spread, uncertain
 from gpureport.records.features import CurveFeature
 from gpureport.records.keys import Axis, Metric, SweepKey
-from gpureport.records.prediction import Arithmetic, Occupancy, PredictedPoint, Prediction
+from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.spec.models import Device
 from gpureport.workloads.model import Demand, Limits, Parameters, Sweep, Workload
 
-__all__ = ["Predicted", "asked", "limits_of", "predict", "predict_sweep", "predict_with_deviations"]
+__all__ = ["Predicted", "limits_of", "model_inputs", "predict", "predict_sweep", "predict_with_deviations"]
 
 Kind = Literal["specification", "calibrated"]
 
 
 @dataclass(frozen=True)
 class Predicted:
-    """A prediction, and what its intervals are made of.
+    """A prediction, and the deviations behind its intervals.
 
     Attributes:
         prediction: of one sweep.
-        facts: of the device; none where no intervals were asked for.
-        relative: by how much one standard deviation of each moves the times of the points, shape (points, facts).
+        facts: uncertain figures of the device; none without intervals.
+        relative: relative change of each point's time per standard deviation of each fact, shape (points, facts).
     """
 
     prediction: Prediction
@@ -45,7 +45,7 @@ class Predicted:
 
 
 def limits_of(device: Device, *, quick: bool = False) -> Limits:
-    """Return the limits of a sweep on a device that is not present: 60 % of its memory, a quarter for one buffer."""
+    """Return the limits of a sweep on a device that is not present: 60 % of its memory, 25 % for one buffer."""
     size = device.memory.size_bytes
     return Limits(
         max_bytes=0.6 * size,
@@ -58,14 +58,14 @@ def limits_of(device: Device, *, quick: bool = False) -> Limits:
 def predict(
     device: Device, workload: Workload, limits: Limits, kind: Kind = "specification", *, intervals: bool = True
 ) -> tuple[Prediction, ...]:
-    """Predict every sweep of *workload* on *device*; of an essential one with the arithmetic of its largest point.
+    """Predict every sweep of *workload* on *device*. Essential workloads include the arithmetic of their largest point.
 
     Args:
-        device: as specified, or calibrated by primitives of other workloads.
-        workload: what is swept.
-        limits: how far sweeps may go.
-        kind: which of the two predictions this is.
-        intervals: without them a prediction takes a third of the time; it then has no arithmetic either.
+        device: as specified, or calibrated by microbenchmarks.
+        workload: to be predicted.
+        limits: of the sweeps.
+        kind: ``specification`` or ``calibrated``.
+        intervals: ``False`` takes a third of the time, but gives neither intervals nor arithmetic.
     """
     predicted = predict_with_deviations(device, workload, limits, kind, intervals=intervals)
     return tuple(each.prediction for each in predicted)
@@ -74,21 +74,17 @@ def predict(
 def predict_with_deviations(
     device: Device, workload: Workload, limits: Limits, kind: Kind = "specification", *, intervals: bool = True
 ) -> tuple[Predicted, ...]:
-    """Predict as :func:`predict`; return with each prediction what its intervals are made of."""
-    sweeps = [sweep for sweep in workload.sweeps(device, limits) if sweep.points]  # a small memory may allow no point
+    """Predict as :func:`predict`; return each prediction with the deviations behind its intervals."""
+    sweeps = [sweep for sweep in workload.sweeps(device, limits) if sweep.points]  # no point may fit a small memory
     predicted = [_predicted(device, workload, sweep, kind, (), intervals=intervals) for sweep in sweeps]
     if workload.essential and predicted and intervals:
-        example = _example(device, workload, sweeps[0])
+        sweep = sweeps[0]
+        largest = max(sweep.points, key=lambda parameters: workload.point(parameters, sweep).work)
+        inputs = model_inputs(device, workload, sweep, largest, None)
+        example = arithmetic(*inputs, workload.point(largest, sweep))
         with_example = predicted[0].prediction.model_copy(update={"arithmetic": example})
         predicted[0] = replace(predicted[0], prediction=with_example)
     return tuple(predicted)
-
-
-def _example(device: Device, workload: Workload, sweep: Sweep) -> Arithmetic:
-    """Return the arithmetic of a sweep's largest point."""
-    largest = max(sweep.points, key=lambda parameters: workload.point(parameters, sweep).work)
-    key = workload.point(largest, sweep)
-    return arithmetic(*asked(device, workload, sweep, largest, None), key)
 
 
 def predict_sweep(
@@ -103,12 +99,12 @@ def predict_sweep(
     """Predict one sweep.
 
     Args:
-        device: as specified, or calibrated by primitives of other workloads.
-        workload: what is swept.
+        device: as specified, or calibrated by microbenchmarks.
+        workload: to be predicted.
         sweep: its points.
-        kind: which of the two predictions this is.
-        compiled: registers and local memory of each point as compiled; the workload's estimate where unknown.
-        intervals: whether to work out how uncertain the prediction is.
+        kind: ``specification`` or ``calibrated``.
+        compiled: registers and local memory of each point as compiled; ``None`` where only the estimate is known.
+        intervals: whether to compute 95 % intervals.
     """
     return _predicted(device, workload, sweep, kind, compiled, intervals=intervals).prediction
 
@@ -123,13 +119,13 @@ def _predicted(
     intervals: bool,
 ) -> Predicted:
     device, facts, tape = uncertain(device) if intervals else (device, (), Tape())
-    points, occupancies, moved = [], [], []
+    points, occupancies, deviations = [], [], []
     for parameters, resources in zip_longest(sweep.points, compiled):
         tape.rewind()
-        answer = point_time(*asked(device, workload, sweep, parameters, resources))
+        answer = point_time(*model_inputs(device, workload, sweep, parameters, resources))
         key = workload.point(parameters, sweep)
         occupancies.append(answer.occupancy)
-        moved.append(relative_deviations(answer.time_s, len(facts)))
+        deviations.append(relative_deviations(answer.time_s, len(facts)))
         points.append(
             PredictedPoint(
                 point=key,
@@ -140,11 +136,11 @@ def _predicted(
                 level=answer.level,
                 operations=answer.operations,
                 memory_bytes=answer.memory_bytes,
-                spread=spread(moved[-1]) if intervals else 1.0,
+                spread=spread(deviations[-1]) if intervals else 1.0,
             )
         )
-    relative = np.array(moved).reshape(len(points), len(facts))
-    found = named(_features(sweep.axis, workload.metric, points), sweep.axis, points, device)
+    relative = np.array(deviations).reshape(len(points), len(facts))
+    found = with_level_names(_features(sweep.axis, workload.metric, points), sweep.axis, points, device)
     prediction = Prediction(
         key=SweepKey(family=workload.family, variant=workload.variant, sweep=sweep.name),
         kind=kind,
@@ -152,22 +148,22 @@ def _predicted(
         axis=sweep.axis,
         points=tuple(points),
         features=with_intervals(found, sweep.axis, workload.metric, points, relative, facts) if intervals else found,
-        occupancy=_distinct(occupancies),
+        occupancy=tuple({entry.work_group: entry for entry in occupancies}.values()),
         made_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
         sensitivities=sensitivities(relative, facts) if intervals else (),
     )
     return Predicted(prediction, facts, relative)
 
 
-def asked(
+def model_inputs(
     device: Device, workload: Workload, sweep: Sweep, parameters: Parameters, compiled: Resources | None
 ) -> tuple[Device, Demand, Resources]:
-    """Return what the model is asked about one point of *sweep*: the arguments of ``model.point_time``."""
+    """Return the arguments of ``model.point_time`` for one point of *sweep*."""
     isolated = sweep.isolated or sweep.frames > 0
     demand = replace(workload.demand(parameters, device), isolated=isolated, one_buffer=sweep.read_between)
     resources = compiled or Resources(demand.registers, demand.local_memory_bytes)
     if resources.compiled and demand.local_memory_bytes:
-        # The compiler was asked about one work-group of the sweep; what a group is given depends on its size.
+        # The compiler reported one work-group size of the sweep; local memory depends on the size.
         resources = replace(resources, local_memory_bytes=demand.local_memory_bytes)
     return device, demand, resources
 
@@ -176,8 +172,3 @@ def _features(axis: Axis, metric: Metric, points: Sequence[PredictedPoint]) -> t
     if axis.quantity == "case":
         return case_features(metric, [(p.point.label, Estimate(p.value)) for p in points])
     return features_of_points(axis, metric, points)
-
-
-def _distinct(occupancies: list[Occupancy]) -> tuple[Occupancy, ...]:
-    """Return one entry a work-group shape, in order of first use."""
-    return tuple({entry.work_group: entry for entry in occupancies}.values())

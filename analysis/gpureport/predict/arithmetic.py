@@ -1,7 +1,10 @@
-"""How the model comes to one number, written so that it can be followed with a pencil.
+"""The arithmetic behind one predicted time, written so that a reader can follow it with a calculator.
 
-The model itself is run, on numbers that note what is done with them (:mod:`gpureport.predict.uncertainty.propagation`);
-what is written is what was computed, less what makes no difference.
+The model runs on numbers that record each operation (:mod:`gpureport.predict.uncertainty.propagation`). The written
+formulas contain what was computed, without factors of 1 and terms of 0.
+
+Formulas name facts of the device by path (``memory.bandwidth``), the workload's demand by field (``work_items``,
+``operations.fp32``), times of ceilings and combinations of ceilings by ``t(...)``, and other results by a letter.
 """
 
 from collections import Counter
@@ -15,44 +18,44 @@ from gpureport.predict.occupancy import Resources
 from gpureport.predict.uncertainty.propagation import Tape, Uncertain
 from gpureport.predict.uncertainty.sensitivity import uncertain
 from gpureport.records.keys import PointKey
-from gpureport.records.prediction import Arithmetic, Sum
+from gpureport.records.prediction import Arithmetic, ArithmeticStep
 from gpureport.spec.models import Device
 from gpureport.workloads.model import Demand, Stream
 
 D = TypeVar("D", Demand, Stream)
 
-_LONGEST = 10
-"""Numbers in one line; longer ones are broken up."""
+_MOST_NUMBERS = 10
+"""Numbers in one line; longer lines are split."""
 
 
 def arithmetic(device: Device, demand: Demand, resources: Resources, point: PointKey) -> Arithmetic:
-    """Return the sums, in order, by which the model gets the time of one point; the last one is the time.
+    """Return the steps, in order, by which the model computes the time of one point; the last step is the time.
 
     Args:
-        device: as the model is asked about it, as are the next two.
+        device: as for ``model.point_time``, like the next two.
         demand: of the point.
         resources: of one work-item and work-group.
-        point: which one it is.
+        point: its key.
     """
-    noted, _, tape = uncertain(device)
-    answer = point_time(noted, _named(tape, demand), resources)
+    traced, _, tape = uncertain(device)
+    answer = point_time(traced, _on_tape(tape, demand), resources)
     if not isinstance(answer.time_s, Uncertain):
-        raise TypeError("a time that no fact of the device has a part in")
+        raise TypeError("the time depends on no fact of the device")
     reader = Reader(tape)
     ceilings = {
         reader.read(number): f"t({name})" for name, number in answer.ceilings_s.items() if isinstance(number, Uncertain)
     }
     classes = {*device.architecture.rates_per_cycle, *device.architecture.pipes}
-    return Arithmetic(point=point.label, sums=tuple(_sums(reader.read(answer.time_s), ceilings, classes)))
+    return Arithmetic(point=point.label, steps=tuple(_steps(reader.read(answer.time_s), ceilings, classes)))
 
 
-def _named(tape: Tape, record: D, prefix: str = "") -> D:
-    """Return a demand (or a stream) whose figures are on the tape, by the names of their fields."""
+def _on_tape(tape: Tape, record: D, prefix: str = "") -> D:
+    """Return a demand (or a stream) whose numbers are on the tape, named after their fields."""
     changes: dict[str, object] = {}
     for field in fields(record):
         value, name = getattr(record, field.name), prefix + field.name
         if field.name == "streams":
-            changes["streams"] = tuple(_named(tape, stream, f"{stream.buffer}.") for stream in value)
+            changes["streams"] = tuple(_on_tape(tape, stream, f"{stream.buffer}.") for stream in value)
         elif isinstance(value, Mapping):
             changes[field.name] = {key: tape.given(f"{name}.{key}", entry) for key, entry in value.items()}
         elif field.name in ("work_items", "elements") or isinstance(value, float):
@@ -60,25 +63,25 @@ def _named(tape: Tape, record: D, prefix: str = "") -> D:
     return replace(record, **changes)  # type: ignore[arg-type]
 
 
-def _sums(time: Expression, ceilings: Mapping[Expression, str], classes: Collection[str]) -> Iterator[Sum]:
-    """Yield a sum for each ceiling, for what is used more than once, and for parts of what is too long for a line.
+def _steps(time: Expression, ceilings: Mapping[Expression, str], classes: Collection[str]) -> Iterator[ArithmeticStep]:
+    """Yield a step for each ceiling, each result that is used more than once, and each part of a long formula.
 
     Args:
         time: of the point.
         ceilings: and their names.
-        classes: of instructions, and pipes, whose ceilings are times of computing.
+        classes: instruction classes and pipes, whose ceilings are compute times.
     """
     computing = {part for part, name in ceilings.items() if name[2:-1] in classes}
     order = _in_order(time)
     names = {part: name for part, name in ceilings.items() if part.operands and part in order}
-    names |= {part: "groups" for part in order if part.is_ratio_of("work_items")}
-    names |= _norms(order, computing) | {time: "time"}
-    names |= dict.fromkeys(_broken_up(order, names), "")
+    names |= {part: "work_groups" for part in order if part.is_ratio_of("work_items")}
+    names |= _smooth_maxima(order, computing) | {time: "time"}
+    names |= dict.fromkeys(_split(order, names), "")
     letters = iter("abcdefghijklmnopqrsuvwxyz")
     for part in order:
         if part in names:
             names[part] = names[part] or next(letters, f"n{order.index(part)}")
-            yield Sum(
+            yield ArithmeticStep(
                 name=names[part],
                 formula=part.written(names, values=False),
                 numbers=part.written(names, values=True),
@@ -86,21 +89,21 @@ def _sums(time: Expression, ceilings: Mapping[Expression, str], classes: Collect
             )
 
 
-def _norms(order: list[Expression], computing: set[Expression]) -> dict[Expression, str]:
-    """Name the soft corners: of instructions, of traffic, of both, and of a lone wave's instructions and waits."""
+def _smooth_maxima(order: list[Expression], computing: set[Expression]) -> dict[Expression, str]:
+    """Name the smooth maxima: of instructions, of traffic, of both, and of an isolated wave's issue and waits."""
     names: dict[str, Expression] = {}
     for part in order:
         if part.is_norm(ISOLATED_EXPONENT):
-            names.setdefault("lone wave", part)
+            names.setdefault("t(isolated wave)", part)
         elif part.is_norm(THROUGHPUT_EXPONENT):
             parts = set(part.operands[:-1])
-            name = "instructions" if parts <= computing else "throughput" if parts & computing else "traffic"
-            names.setdefault(name, part)
+            name = "compute" if parts <= computing else "throughput" if parts & computing else "traffic"
+            names.setdefault(f"t({name})", part)
     return {part: name for name, part in names.items()}
 
 
 def _in_order(time: Expression) -> list[Expression]:
-    """Return all parts of *time*, each after those that it consists of."""
+    """Return all parts of *time*, operands first."""
     found: dict[Expression, None] = {}
 
     def visit(part: Expression) -> None:
@@ -113,14 +116,14 @@ def _in_order(time: Expression) -> list[Expression]:
     return list(found)
 
 
-def _broken_up(order: list[Expression], names: Mapping[Expression, str]) -> Iterator[Expression]:
-    """Yield the parts that get a line of their own, besides those that have *names*."""
+def _split(order: list[Expression], names: Mapping[Expression, str]) -> Iterator[Expression]:
+    """Yield the parts, besides those with *names*, that get their own line."""
     uses = Counter(operand for part in order for operand in part.operands)
     sizes: dict[Expression, int] = {}
     for part in order:
         size = sum(sizes[operand] for operand in part.operands) or 1
         for operand in sorted(part.operands, key=lambda operand: -sizes[operand]):
-            if size > _LONGEST and sizes[operand] > 1:
+            if size > _MOST_NUMBERS and sizes[operand] > 1:
                 size += 1 - sizes[operand]
                 sizes[operand] = 1
                 yield operand

@@ -1,4 +1,4 @@
-"""What a device can do at most, whatever the kernel: bandwidths, latencies, rates of instructions, cost of a launch."""
+"""Limits of a device for any kernel: bandwidths, latencies, instruction rates, launch cost."""
 
 from collections.abc import Iterator
 from math import exp, sqrt
@@ -13,35 +13,35 @@ from gpureport.spec.models import Device
 Kind = Literal["bandwidth", "latency", "rate", "launch"]
 
 WORD_BYTES = 4
-"""What one lane's access to local memory takes."""
+"""Bytes of one lane's access to local memory."""
 _NO_RATES = ("memory", "local", "barrier")
-"""Classes that are shown as bandwidth, or that only wait."""
+"""Classes without an instruction rate: shown as bandwidth, or waiting only."""
 
 
 class Ceiling(Record):
-    """One limit of a device, all compute units together."""
+    """One limit of a device, for all compute units together."""
 
     kind: Kind
     name: str
-    """``DRAM``, the name of a cache, ``local memory``, an instruction class, or what is launched."""
+    """``DRAM``, the name of a cache, ``local memory``, an instruction class, or the kind of launch."""
     value: Compact
     unit: str
     """``B/s``, ``s``, ``op/s`` (lane operations), ``groups/s``."""
     ci_low: Compact
     ci_high: Compact
-    """95 % interval, from the uncertainties of the facts that the ceiling is made of."""
+    """95 % interval, from the uncertainties of the device's figures."""
     capacity_bytes: float | None = None
-    """Of what has one: a single instance."""
+    """Capacity of one instance of the memory or cache; ``None`` for other limits."""
     each: bool = False
-    """Whether every compute unit has an instance of its own."""
+    """Whether every compute unit has its own instance."""
 
 
 def ceilings(device: Device) -> tuple[Ceiling, ...]:
-    """Return the limits of *device*: memory and caches from the outside in, local memory, instructions, launches."""
-    noted, facts, _ = uncertain(device)
+    """Return the limits of *device*: memory and caches (outermost first), local memory, instructions, launches."""
+    traced, facts, _ = uncertain(device)
     return tuple(
         _ceiling(kind, name, value, unit, len(facts), capacity)
-        for kind, name, value, unit, capacity in _limits(noted)
+        for kind, name, value, unit, capacity in _limits(traced)
         if value > 0
     )
 
@@ -50,8 +50,8 @@ _Capacity = tuple[float | None, bool] | None
 
 
 def _ceiling(kind: Kind, name: str, value: float, unit: str, facts: int, capacity: _Capacity) -> Ceiling:
-    moved = relative_deviations(value, facts)
-    factor = exp(NORMAL_95 * sqrt(float(moved @ moved)))
+    relative = relative_deviations(value, facts)
+    factor = exp(NORMAL_95 * sqrt(float(relative @ relative)))
     size, each = capacity or (None, False)
     return Ceiling(
         kind=kind,
@@ -67,8 +67,8 @@ def _ceiling(kind: Kind, name: str, value: float, unit: str, facts: int, capacit
 
 def _limits(device: Device) -> Iterator[tuple[Kind, str, float, str, _Capacity]]:
     memory, architecture = device.memory, device.architecture
-    held = architecture.occupancy.local_memory_bytes
-    local = None if held is None else (held, True)
+    local_bytes = architecture.occupancy.local_memory_bytes
+    local = None if local_bytes is None else (local_bytes, True)
     caches = [(cache, (cache.capacity_bytes, cache.scope == "compute_unit")) for cache in reversed(device.caches)]
     yield "bandwidth", "DRAM", memory.bandwidth_bytes_per_s * memory.efficiency, "B/s", (memory.size_bytes, False)
     for cache, capacity in caches:
@@ -82,5 +82,5 @@ def _limits(device: Device) -> Iterator[tuple[Kind, str, float, str, _Capacity]]
         if name not in _NO_RATES:
             yield "rate", name, device.rate_per_s(name), "op/s", None
     yield "launch", "one dispatch", device.launch.single_s, "s", None
-    yield "launch", "dispatch in a row", device.launch.batched_s, "s", None
+    yield "launch", "back-to-back dispatch", device.launch.batched_s, "s", None
     yield "launch", "work-groups", device.launch.groups_per_cycle * device.clock_hz, "groups/s", None

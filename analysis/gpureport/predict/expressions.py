@@ -1,4 +1,4 @@
-"""What is on a tape, read back as formulas and simplified."""
+"""Computations recorded on a tape, as simplified formulas."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ _PRECEDENCE = {"+": 1, "-": 1, "*": 2, "/": 2, "^": 3, "norm": 3}
 
 @dataclass(frozen=True, eq=False)
 class Expression:
-    """A number and what it consists of; equal ones are the same object.
+    """A number and how it was computed; equal expressions are the same object.
 
     Attributes:
-        operation: ``given``, ``+`` and ``*`` (of two or more), ``-``, ``/``, ``^``, ``ln``, ``exp``, ``limit`` (to 0
-            and 1), ``norm`` (the last operand is p).
-        operands: of the operation; of what is given, none.
+        operation: ``given``, ``+`` and ``*`` (two or more operands), ``-``, ``/``, ``^``, ``ln``, ``exp``, ``clamp``
+            (to the range 0 to 1), ``norm`` (the last operand is p).
+        operands: of the operation; none for a given number.
         value: the number.
-        name: of what is given; a plain number has none.
+        name: of a given number; a plain number has none.
     """
 
     operation: str
@@ -28,15 +28,15 @@ class Expression:
     name: str = ""
 
     def is_ratio_of(self, name: str) -> bool:
-        """Return whether this is what is given as *name*, divided by a plain number."""
+        """Return whether this is the given number *name*, divided by a plain number."""
         return self.operation == "/" and self.operands[0].name == name and not self.operands[1].operands
 
     def is_norm(self, p: float) -> bool:
-        """Return whether this is a p-norm."""
+        """Return whether this is the p-norm with exponent *p*."""
         return self.operation == "norm" and self.operands[-1].value == p
 
     def written(self, names: Mapping["Expression", str], *, values: bool) -> str:
-        """Write the formula in names, or with *values* put in for them; those of parts are in *names*."""
+        """Write the formula with names, or with *values* in their place; *names* are those of intermediate results."""
         if self.operation == "given":
             return _given(self, values=values)
 
@@ -64,7 +64,7 @@ def _given(leaf: Expression, *, values: bool) -> str:
 
 
 def number(value: float) -> str:
-    """Write a number so that it can be read back to five digits: ``132``, ``1.98e9``, ``4.35e-6``."""
+    """Write a number with five digits: ``132``, ``1.98e9``, ``4.35e-6``."""
     if float(value).is_integer() and abs(value) < 1e7:
         return str(int(value))
     mantissa, _, exponent = f"{value:.5g}".partition("e")
@@ -75,7 +75,7 @@ class Reader:
     """Reads one tape."""
 
     def __init__(self, tape: Tape) -> None:
-        """Start with nothing read."""
+        """Read *tape*."""
         self._tape = tape
         self._read: dict[int, Expression] = {}
         self._made: dict[tuple[object, ...], Expression] = {}
@@ -85,15 +85,13 @@ class Reader:
         if not isinstance(x, Uncertain):
             return self._leaf(float(x))
         if x.index not in self._read:
-            noted, left, right = self._tape.steps[x.index]
-            if noted == "given":
+            operation, left, right = self._tape.steps[x.index]
+            if operation == "given":
                 name = self._tape.names[x.index]
-                # The 1 by which an extent varies tells nothing.
+                # A transition range varies by a factor of 1, which readers need not see.
                 made = self._leaf(float(x), "" if name.endswith("_transition") else name)
             else:
-                operation = "limit" if noted == "clamped" else noted
-                one_sided = operation in ("ln", "exp", "limit")
-                operands = (left,) if one_sided else (left, right)
+                operands = (left,) if operation in ("ln", "exp", "clamp") else (left, right)
                 made = self._simple(operation, tuple(self.read(operand) for operand in operands), float(x))
             self._read[x.index] = made
         return self._read[x.index]

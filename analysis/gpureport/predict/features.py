@@ -1,4 +1,4 @@
-"""Give the features of a predicted curve the names of the levels that cause them."""
+"""Name the features of a predicted curve after the levels that cause them."""
 
 from collections.abc import Sequence
 from math import log
@@ -11,17 +11,18 @@ from gpureport.records.prediction import PredictedPoint
 from gpureport.spec.models import TRANSITIONS, Cache, Device
 
 
-def named(
+def with_level_names(
     features: Sequence[CurveFeature], axis: Axis, points: Sequence[PredictedPoint], device: Device
 ) -> tuple[CurveFeature, ...]:
-    """Rename the numbered levels of *features*.
+    """Replace the numbered levels of *features* by names.
 
-    A cliff belongs to the cache whose step is nearest to its midpoint (in log), unless none is near, or it holds more
-    than that in any case; the plateau before it has its name. A plateau that no cliff ends is named by what serves
-    (over working sets) or binds (over work-items) its points.
+    A cliff and the plateau before it get the name of the cache whose capacity is nearest to the midpoint (log scale). A
+    cache does not qualify if its transition range cannot start there; the cliff is unexplained if no cache is near. A
+    plateau without a cliff is named after the level that serves its points (sweeps over working sets) or their
+    bottleneck (sweeps over work-items).
     """
     names = {
-        feature.level: _cache_near(feature.value, device, _waits(points))
+        feature.level: _cache_near(feature.value, device, of_latency=_is_latency(points))
         for feature in features
         if feature.feature == "cliff" and feature.position == "midpoint"
     }
@@ -37,35 +38,35 @@ def named(
     )
 
 
-_ON_IT = log(1.1)
-_NONE_IS_NEAR = log(4)  # where work-groups change their shape curves step, too
+_NEAR_PLATEAU = log(1.1)
+_FAR = log(4)  # a change of the work-group shape also causes a transition
 
 
 def _at_plateau(value: float, axis: Axis, points: Sequence[PredictedPoint]) -> Level:
-    """Return what serves or binds most of the points within 10 % of a plateau's value (the last point if none is)."""
-    near = [point for point in points if abs(log(point.value / value)) < _ON_IT] or [points[-1]]
+    """Return the level of most points within 10 % of a plateau's value, or of the last point if there are none."""
+    near = [point for point in points if abs(log(point.value / value)) < _NEAR_PLATEAU] or [points[-1]]
     if axis.quantity != "working_set":
         return Level(name=mode(point.bottleneck for point in near))
     level = mode(point.level for point in near)
-    return level if _waits(points) else level.whole
+    return level if _is_latency(points) else level.whole
 
 
-def _waits(points: Sequence[PredictedPoint]) -> bool:
-    """Return whether the curve is one of latency: to bandwidth no partition is nearer than another."""
+def _is_latency(points: Sequence[PredictedPoint]) -> bool:
+    """Return whether latency limits the curve. Only latency depends on which partition of a cache serves."""
     return mode(point.bottleneck for point in points) == "latency"
 
 
-def _cache_near(size_bytes: float, device: Device, apart: bool) -> Level:
-    ends = {Level(name=c.name): c.capacity_bytes for c in device.caches if size_bytes >= _least_bytes(c)}
-    if apart:
-        parted = (cache for cache in device.caches if cache.partitions > 1)
-        ends |= {Level(name=cache.name, near=True): cache.capacity_bytes / cache.partitions for cache in parted}
+def _cache_near(size_bytes: float, device: Device, *, of_latency: bool) -> Level:
+    ends = {Level(name=c.name): c.capacity_bytes for c in device.caches if size_bytes >= _smallest_onset(c)}
+    if of_latency:
+        partitioned = (cache for cache in device.caches if cache.partitions > 1)
+        ends |= {Level(name=cache.name, near=True): cache.capacity_bytes / cache.partitions for cache in partitioned}
     nearest = min(ends, key=lambda level: abs(log(size_bytes / ends[level])), default=Level(name="cache"))
-    far = nearest in ends and abs(log(size_bytes / ends[nearest])) > _NONE_IS_NEAR
+    far = nearest in ends and abs(log(size_bytes / ends[nearest])) > _FAR
     return Level.unexplained(size_bytes) if far else nearest
 
 
-def _least_bytes(cache: Cache) -> float:
-    """Return the working set below which no curve leaves *cache*; local memory may take any part of a unified one."""
+def _smallest_onset(cache: Cache) -> float:
+    """Return the smallest onset of *cache*, bytes; 0 for a unified cache, of which local memory may take any part."""
     transitions = [transition for name in TRANSITIONS if (transition := getattr(cache, name))]
-    return 0.0 if cache.unified_with_local_memory else cache.capacity_bytes * min(e.onset for e in transitions)
+    return 0.0 if cache.unified_with_local_memory else cache.capacity_bytes * min(t.onset for t in transitions)

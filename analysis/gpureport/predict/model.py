@@ -1,18 +1,23 @@
-"""The time of one point: launch cost plus the largest of several ceilings, joined by soft corners.
+"""The time of one point: launch cost plus a smooth maximum of several ceilings.
 
 ::
 
     T = launch + max( groups, W + in step )
-    W = max( corner_p( corner_4(operations by pipe or class, memory), latency ),
-             corner_4(operations + last waves, memory) )
+    W = max( smooth_p( smooth_4(operations by pipe or class, memory), latency ),
+             smooth_4(operations + last waves, memory) )
 
-Every ceiling is the time that the dispatch would take if nothing else limited it. ``p`` is 3 where many groups share a
-compute unit, and infinite where one has it for itself: it has nobody to disturb. Where there is room for one group
-only, however many follow, its operations and its latency do not disturb each other either: W is corner_p( memory, max(
-operations, latency ) ) then, on GPUs. ``in step``: groups of the first round start together, and what they do one
-after the other does not overlap yet. ``latency`` is what a group takes alone, once for each round of groups, and the
-time that passes between one group's end and the next one's start. ``last waves``: if schedulers let the oldest waves
-go first (assumed, of GPUs and of kernels without barriers), too few are left in the end to keep them busy.
+Each ceiling is the time of the dispatch if nothing else limited it. ``smooth_p`` is a smooth maximum: the p-norm with
+exponent p.
+
+- ``p`` approaches 3 from above as more work-groups share a compute unit. It is infinite for one group per compute unit:
+  nothing disturbs that group.
+- If only one group can be resident, its operations and its latency do not disturb each other either. Then
+  W = smooth_p( memory, max( operations, latency ) ) on GPUs.
+- ``in step``: groups of the first round start together, so their loads and computations do not overlap yet.
+- ``latency``: the time of an isolated group, once per round of groups, plus the time from a group's end to its
+  successor's start.
+- ``last waves``: GPU schedulers are assumed to prefer the oldest waves. In kernels without barriers the last waves are
+  then too few to keep the schedulers busy.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,9 +26,9 @@ from math import ceil, inf, prod
 
 from gpureport.predict import traffic
 from gpureport.predict.occupancy import Resources, local_memory_in_use_bytes, occupancy
-from gpureport.predict.residency import Step, latency_levels, staircase
+from gpureport.predict.residency import NO_TRANSITION, ServingLevel, latency_levels, staircase
 from gpureport.records.levels import Level
-from gpureport.records.prediction import Occupancy
+from gpureport.records.prediction import Occupancy, write_ceiling
 from gpureport.spec.models import AmdOccupancy, Cache, Device, IntelOccupancy, Transition
 from gpureport.workloads.model import Demand
 
@@ -31,30 +36,29 @@ THROUGHPUT_EXPONENT = 4.0
 """p-norm that joins throughput ceilings: fits roofline sweeps of A100, A40 and L40 to 2 % in the median
 (RRZE-HPC/gpu-benches @1038c5d, gpu-roofline)."""
 LATENCY_EXPONENT = 3.0
-"""p-norm that joins latency with throughput: of 1.5 to 4 it fits bandwidth against resident work-items best, on A100,
+"""p-norm that joins latency with throughput. Of 1.5 to 4 it fits bandwidth against resident work-items best, on A100,
 A40, H100 and MI210 (RRZE-HPC/gpu-benches @1038c5d, gpu-stream): half of the times within 6 %, nine in ten within 15."""
 ISOLATED_EXPONENT = 2.0
-"""p-norm that joins what a wave waits for with its own instructions where no others fill its waits: what the last ones
-of an H200 leave idle in kernels that issue for as long as they wait (bit_transpose/ballot, vector;
-reports/nvidia-h200)."""
+"""p-norm that joins an isolated wave's waits with its own instructions. It fits the idle time at the end of kernels
+that issue for as long as they wait (bit_transpose/ballot, vector; reports/nvidia-h200)."""
 ONE_WAY_LOSS = 0.2
-"""Share of what streams lose of the listed bandwidth that is lost where data only come or only go, so that memory's bus
-never turns round: an H200's copy reaches 0.89 of it, its reads and writes 0.98 (reports/nvidia-h200)."""
+"""Fraction of the usual bandwidth loss that remains if data move in one direction only, so that the memory bus never
+turns around. An H200's copy reaches 0.89 of the listed bandwidth, its reads and writes 0.98 (reports/nvidia-h200)."""
 _MEMORY_CLASSES = frozenset({"memory", "instruction"})
 
 
 @dataclass(frozen=True)
 class PointTime:
-    """The model's answer for one point; all times in seconds.
+    """The model's result for one point; all times in seconds.
 
     Attributes:
         time_s: of one dispatch.
         ceilings_s: by name.
-        binding: the name of the largest ceiling.
-        level: the memory level that mostly serves the working set.
+        bottleneck: the name of the largest ceiling.
+        level: the memory level that serves most of the working set.
         occupancy: of the kernel.
-        operations: lane operations that compute (no memory accesses, no overhead).
-        memory_bytes: that would move if no cache held anything from before.
+        operations: arithmetic operations, counted per lane (no memory accesses, no overhead).
+        memory_bytes: bytes to and from memory with caches that are empty at the start.
     """
 
     time_s: float
@@ -66,34 +70,34 @@ class PointTime:
     memory_bytes: float
 
 
-def corner(times: Iterable[float], p: float) -> float:
-    """Return the p-norm of *times*: their maximum with a soft corner."""
+def smooth_maximum(times: Iterable[float], exponent: float) -> float:
+    """Return the p-norm of *times* with p = *exponent*: slightly more than their maximum if several are large."""
     values = [time for time in times if time > 0]
     largest = max(values, default=0.0)
-    if p == inf:
+    if exponent == inf:
         return largest
-    return largest * sum((value / largest) ** p for value in values) ** (1 / p) if largest else 0.0
+    return largest * sum((value / largest) ** exponent for value in values) ** (1 / exponent) if largest else 0.0
 
 
 def point_time(device: Device, demand: Demand, resources: Resources) -> PointTime:
     """Predict one dispatch of *demand* on *device*, compiled to *resources*."""
     resident = occupancy(device.architecture, demand.work_group, resources)
     footprint = traffic.footprint_bytes(demand.streams, device, one_buffer=demand.one_buffer)
-    held = _usable_bytes(device, demand, resident)
-    load_cycles, level = staircase(footprint, latency_levels(device, held))
-    evenly = _operation_times(device, demand)
-    by_class = _unevenly(device, evenly, _waves_of_a_host(device, demand))
+    usable = _usable_capacities(device, demand, resident)
+    load_cycles, level = staircase(footprint, latency_levels(device, usable))
+    class_times = _class_times(device, demand)
+    by_class = _with_uneven_schedulers(device, class_times, _waves_per_compute_unit(device, demand))
     by_pipe = _pipe_times(device, by_class)
-    memory_s, bound = _memory_time(device, demand, footprint, held, resident) if demand.streams else (0.0, "DRAM")
-    isolated = _isolated(device, demand, load_cycles, evenly)
+    memory_s, limiting = _memory_time(device, demand, footprint, usable, resident) if demand.streams else (0.0, "DRAM")
+    isolated = _isolated_group(device, demand, load_cycles, class_times)
     rounds = ceil(_rounds(device, demand, resident))
-    # The first groups start with the dispatch, whose launch is counted by itself.
+    # The first groups start with the dispatch, whose launch is a ceiling of its own.
     latency_s = isolated.time_s * rounds + device.cycles(device.architecture.turnover_cycles) * (rounds - 1)
     groups_s = _group_time(device, demand)
-    # What starts work-groups does nothing else: it waits for nobody.
+    # The work-group dispatcher runs in parallel with everything else.
     work_s = max(_work_time(device, demand, resident, by_pipe, memory_s, latency_s, isolated), groups_s)
     launch_s = device.launch.single_s if demand.isolated else device.launch.batched_s
-    moving = {bound: memory_s} if demand.streams else {}
+    moving = {limiting: memory_s} if demand.streams else {}
     ceilings = {"launch": launch_s, "latency": latency_s, "groups": groups_s, **by_class, **by_pipe, **moving}
     return PointTime(
         time_s=launch_s + work_s,
@@ -113,43 +117,42 @@ def _work_time(
     by_pipe: Mapping[str, float],
     memory_s: float,
     latency_s: float,
-    isolated: "_Isolated",
+    isolated: "_IsolatedGroup",
 ) -> float:
-    """Return the seconds that groups take once they are started: what of their work and their waits overlaps."""
-    computing_s = corner(by_pipe.values(), THROUGHPUT_EXPONENT)
-    throughput_s = corner((*by_pipe.values(), memory_s), THROUGHPUT_EXPONENT)
-    p = _latency_corner(_groups_of_a_unit(device, demand))
-    work_s = corner((throughput_s, latency_s), p)
+    """Return the seconds that work-groups take after they were started, with overlap of work and waits."""
+    computing_s = smooth_maximum(by_pipe.values(), THROUGHPUT_EXPONENT)
+    throughput_s = smooth_maximum((*by_pipe.values(), memory_s), THROUGHPUT_EXPONENT)
+    exponent = _latency_exponent(_groups_per_compute_unit(device, demand))
+    work_s = smooth_maximum((throughput_s, latency_s), exponent)
     if device.kind == "cpu":
         return work_s
     if resident.groups_per_compute_unit == 1:
-        # Nobody else is on the unit, now or later; memory has others to serve.
-        work_s = corner((memory_s, max(computing_s, latency_s)), p)
+        # No other group shares the compute unit, but memory still serves other units.
+        work_s = smooth_maximum((memory_s, max(computing_s, latency_s)), exponent)
     if computing_s and not demand.chain.get("barrier"):
         with_last_s = computing_s + _last_waves_time(device, demand, computing_s, isolated.chain_s)
-        work_s = max(work_s, corner((with_last_s, memory_s), THROUGHPUT_EXPONENT))
+        work_s = max(work_s, smooth_maximum((with_last_s, memory_s), THROUGHPUT_EXPONENT))
     if demand.in_step:
-        # Groups of the first round start together: they wait, load and compute in step, and nothing overlaps, unless
-        # they do so again and again.
+        # Groups of the first round start together: they wait, load and compute at the same time, without overlap.
+        # Every further round and every further dependent load desynchronises them.
         in_step_s = isolated.loads_s + memory_s + max(isolated.instructions_s, computing_s)
         rounds = _rounds(device, demand, resident)
         work_s += max(0.0, in_step_s - work_s) / (rounds * max(1.0, demand.memory_chain))
     return work_s
 
 
-def _latency_corner(groups: int) -> float:
-    """Return the p-norm of latency and throughput: the fewer *groups* share a compute unit, the less they disturb."""
+def _latency_exponent(groups: int) -> float:
+    """Return the exponent that joins latency and throughput: the fewer *groups* share a compute unit, the larger."""
     return LATENCY_EXPONENT * groups / (groups - 1) if groups > 1 else inf
 
 
-def _usable_bytes(device: Device, demand: Demand, resident: Occupancy) -> tuple[float, ...]:
-    """Return what each cache holds of the data that the kernel finds again.
+def _usable_capacities(device: Device, demand: Demand, resident: Occupancy) -> tuple[float, ...]:
+    """Return the bytes of each cache that are available for data that the kernel reuses.
 
-    Caches that do not outlive a dispatch hold nothing for data that the next dispatch reuses. Local memory takes
-    its part of a unified cache. Caches of compute units that have a work-group add up only if each unit touches its own
-    part.
+    Caches that are invalidated between dispatches are useless for reuse by the next dispatch. Local memory takes its
+    part of a unified cache. Caches of several compute units add up only if each unit touches its own part of the data.
     """
-    held = []
+    usable = []
     for cache in device.caches:
         capacity = cache.capacity_bytes
         if cache.unified_with_local_memory:
@@ -157,23 +160,22 @@ def _usable_bytes(device: Device, demand: Demand, resident: Occupancy) -> tuple[
         if cache.scope == "compute_unit" and not demand.shared:
             capacity *= min(device.compute_units, ceil(demand.groups))
         lost = demand.reused == "never" or (demand.reused == "dispatch" and not cache.persistent)
-        held.append(0.0 if lost else capacity)
-    return tuple(held)
+        usable.append(0.0 if lost else capacity)
+    return tuple(usable)
 
 
 def _memory_time(
-    device: Device, demand: Demand, footprint: float, held: tuple[float, ...], resident: Occupancy
+    device: Device, demand: Demand, footprint: float, usable: tuple[float, ...], resident: Occupancy
 ) -> tuple[float, str]:
-    """Return the seconds that global memory traffic takes, and the level that bounds it."""
-    again = demand.reused == "kernel"
+    """Return the seconds that global memory traffic takes, and the name of the ceiling that limits it."""
     units = {
-        "compute_unit": _busy_share(device, demand),
-        "device": min(1.0, ceil(demand.groups) / _compute_units(device)),
+        "compute_unit": _busy_fraction(device, demand),
+        "device": min(1.0, ceil(demand.groups) / _group_places(device)),
     }
     writes_s = _write_time(device, demand, resident)
     overlapping = _in_flight_bytes(device, demand, resident) > footprint
-    levels, slowest, bound = [], 0.0, "DRAM"
-    for index, (cache, capacity) in enumerate(zip(device.caches, held, strict=True)):
+    levels, slowest, limiting = [], 0.0, "DRAM"
+    for index, (cache, capacity) in enumerate(zip(device.caches, usable, strict=True)):
         moved = (
             traffic.requested_bytes(demand.streams)
             if index == 0
@@ -181,70 +183,70 @@ def _memory_time(
         )
         time_s = moved / (device.level_bandwidth_bytes_per_s(cache) * units[cache.scope])
         if time_s > slowest:
-            slowest, bound = time_s, cache.name
+            slowest, limiting = time_s, cache.name
         if cache.scope == "device" and writes_s:
-            bound = f"{cache.name} writes" if writes_s > slowest else bound
-            slowest = corner((slowest, writes_s), THROUGHPUT_EXPONENT)
-        levels.append(Step(bound, capacity, _transition(cache, demand, overlapping=overlapping), slowest))
-    moved = traffic.memory_bytes(demand.streams, device, every_pass=again)
-    reached = device.memory.efficiency
+            limiting = write_ceiling(cache.name) if writes_s > slowest else limiting
+            slowest = smooth_maximum((slowest, writes_s), THROUGHPUT_EXPONENT)
+        transition = _transition(cache, demand, overlapping=overlapping)
+        levels.append(ServingLevel(limiting, capacity, transition, slowest))
+    moved = traffic.memory_bytes(demand.streams, device, every_pass=demand.reused == "kernel")
+    efficiency = device.memory.efficiency
     if device.kind != "cpu" and traffic.one_way(demand.streams, device):
-        reached = 1 - ONE_WAY_LOSS * (1 - reached)
-    memory_s = moved / (device.memory.bandwidth_bytes_per_s * reached)
+        efficiency = 1 - ONE_WAY_LOSS * (1 - efficiency)
+    memory_s = moved / (device.memory.bandwidth_bytes_per_s * efficiency)
     if memory_s > slowest:
-        slowest, bound = memory_s, "DRAM"
-    nowhere = Transition(onset=1, midpoint=1, end=1)
-    levels.append(Step(bound, float("inf"), nowhere, slowest))
+        slowest, limiting = memory_s, "DRAM"
+    levels.append(ServingLevel(limiting, inf, NO_TRANSITION, slowest))
     return staircase(footprint, levels)
 
 
 def _in_flight_bytes(device: Device, demand: Demand, resident: Occupancy) -> float:
-    """Return what the resident work-groups will have asked for when they end; 0 if data are not found again by them."""
+    """Return the bytes that all resident work-groups request until they end; 0 without reuse within the kernel."""
     if demand.reused != "kernel":
         return 0.0
-    groups = min(demand.groups, _slots(device, resident))
+    groups = min(demand.groups, _resident_groups(device, resident))
     return traffic.requested_bytes(demand.streams) / demand.groups * groups
 
 
 def _transition(cache: Cache, demand: Demand, *, overlapping: bool) -> Transition:
-    """Return where a curve of bandwidth leaves *cache*.
+    """Return the transition range of a bandwidth curve beyond *cache*.
 
     Args:
         cache: of a device.
         demand: of the kernel.
-        overlapping: whether groups begin with the next pass over the data before others are done with the last one.
+        overlapping: whether some groups start the next pass over the data before others finish the previous one.
     """
     if any(stream.write for stream in demand.streams):
         return cache.transition_of_ping_pong if demand.ping_pong else cache.transition_of_writes
     return cache.bandwidth_transition if overlapping else cache.transition_of_cyclic_sweeps
 
 
-def _busy_share(device: Device, demand: Demand) -> float:
-    """Return the share of the compute units that work, on average, until the fullest has done its groups."""
-    return demand.groups / (_groups_of_a_unit(device, demand) * _compute_units(device))
+def _busy_fraction(device: Device, demand: Demand) -> float:
+    """Return the mean fraction of the compute units that work until the most loaded one has finished its groups."""
+    return demand.groups / (_groups_per_compute_unit(device, demand) * _group_places(device))
 
 
-def _units_sharing_a_group(device: Device) -> int:
-    """Return how many compute units share a work-group's waves: Intel's execution units those of a subslice."""
+def _units_per_group(device: Device) -> int:
+    """Return the number of compute units that share a work-group's waves (Intel: the execution units of a subslice)."""
     rules = device.architecture.occupancy
     return rules.units_per_subslice if isinstance(rules, IntelOccupancy) else 1
 
 
-def _compute_units(device: Device) -> float:
-    """Return how many places there are where a work-group can run: compute units, or groups of them."""
-    return max(1.0, device.compute_units / _units_sharing_a_group(device))
+def _group_places(device: Device) -> float:
+    """Return the number of units on which a work-group can run: compute units, or Intel's subslices."""
+    return max(1.0, device.compute_units / _units_per_group(device))
 
 
-def _groups_of_a_unit(device: Device, demand: Demand) -> int:
-    """Return how many groups the fullest of these places gets."""
-    return ceil(demand.groups / _compute_units(device))
+def _groups_per_compute_unit(device: Device, demand: Demand) -> int:
+    """Return the number of work-groups of the most loaded compute unit (or subslice)."""
+    return ceil(demand.groups / _group_places(device))
 
 
 def _write_time(device: Device, demand: Demand, resident: Occupancy) -> float:
-    """Return the seconds that the cache that all units share takes for writes: their number's or their sectors'.
+    """Return the seconds that the cache shared by all compute units takes for writes.
 
-    Whichever takes longer. Between the partitions of a cache writes meet reads of what the last dispatch wrote, which
-    count as a part of a write each.
+    The number of lines or the number of sectors limits it, whichever takes longer. Reads of data that the previous
+    dispatch wrote share the path between a cache's partitions with writes; each counts as a fraction of a write.
     """
     shared = next((cache for cache in device.caches if cache.scope == "device"), None)
     line, sector = (shared.line_bytes, shared.sector_bytes) if shared else (device.memory.access_bytes,) * 2
@@ -260,18 +262,18 @@ def _write_time(device: Device, demand: Demand, resident: Occupancy) -> float:
 
 
 def _crossing_reads(cache: Cache, demand: Demand) -> float:
-    """Return how many writes the reads of what the last dispatch wrote are worth to the path between partitions.
+    """Return the load of reads on the path between a cache's partitions, as an equivalent number of writes.
 
-    Of two partitions half of all writes take it, to lines whose home is on the other side, and leave a copy on this
-    side. A quarter of the reads take it: half of the lines are at home on the other side, and half of these were
-    written from there. A read is thus worth half a write, if the path is what limits writes, and takes reads and writes
-    alike (assumed: the same rate of crossing fits copies one way, there and back, and in place on an H200 to 5 %). Once
-    read, a line is on both sides. That is so if groups go to whichever unit is free: where all reside at once, each
-    goes where it went before, and finds what it wrote.
+    With two partitions, half of all writes cross to a line's home on the other side and leave a copy on this side. A
+    quarter of the reads cross: half of the lines have their home on the other side, and half of these were written from
+    there. A read therefore counts as half a write, if the path limits writes and serves reads and writes alike
+    (assumed: one crossing rate fits one-way copies, ping-pong copies and in-place copies on an H200 to 5 %). After a
+    read both sides have the line. This applies if each group goes to whichever compute unit is free. If all groups are
+    resident at once, each runs where it ran before and finds what it wrote.
 
-    An H200's counters, in copies there and back of 16 to 32 MiB: of what is read 0.00 crosses up to one round of
-    groups, and 0.18 to 0.26 from 1.1 rounds on; of what is written 0.50. Beyond the cache half of all reads cross,
-    whoever wrote them; as memory takes longer there, no more than within it is counted.
+    Counters of an H200, ping-pong copies of 16 to 32 MiB: 0.00 of the reads cross up to one round of groups, 0.18 to
+    0.26 from 1.1 rounds on, and 0.50 of the writes. Beyond the cache half of all reads cross. That is not counted,
+    because memory takes longer there.
     """
     reads = [stream for stream in demand.streams if not stream.write]
     renewed = min(1.0, max((stream.outer_passes for stream in demand.streams if stream.write), default=0.0))
@@ -279,13 +281,13 @@ def _crossing_reads(cache: Cache, demand: Demand) -> float:
     return touched / cache.sector_bytes * renewed * (1 - 1 / cache.partitions)
 
 
-def _operation_times(device: Device, demand: Demand) -> dict[str, float]:
-    """Return the seconds each instruction class takes on the compute unit that has most groups, with all its pipes."""
-    units = _busy_share(device, demand)
+def _class_times(device: Device, demand: Demand) -> dict[str, float]:
+    """Return the seconds of each instruction class on the most loaded compute unit, with all its pipes busy."""
+    units = _busy_fraction(device, demand)
     rates = device.architecture.rates_per_cycle
-    factors = {"local": demand.local_conflicts, "memory": _access_turns(device, demand)}
+    factors = {"local": demand.local_conflicts, "memory": _access_passes(device, demand)}
     if demand.branches and device.kind == "cpu":
-        # One work-item after the other instead of a vector of them; at a barrier that is so in any case.
+        # Divergent work-items run one by one instead of as a vector. Barriers run one by one in any case.
         scalar = device.architecture.wave_size
         factors = {name: scalar * factors.get(name, 1.0) for name in demand.operations.keys() - {"barrier"}}
     times = {
@@ -294,26 +296,26 @@ def _operation_times(device: Device, demand: Demand) -> dict[str, float]:
         if name in rates
     }
     barriers = demand.operations.get("barrier", 0.0) / prod(demand.work_group)
-    kept_s = device.cycles(barriers * device.architecture.barrier_cycles / (device.compute_units * units))
-    return {**times, "local": times.get("local", 0.0) + kept_s} if kept_s else times
+    barriers_s = device.cycles(barriers * device.architecture.barrier_cycles / (device.compute_units * units))
+    return {**times, "local": times.get("local", 0.0) + barriers_s} if barriers_s else times
 
 
-def _access_turns(device: Device, demand: Demand) -> float:
-    """Return how often as long an access of a wave takes as one of neighbouring words.
+def _access_passes(device: Device, demand: Demand) -> float:
+    """Return the time of a wave's access relative to an access to neighbouring words.
 
-    Its lines are looked up one after the other. Where the first cache lies in local memory's banks, lines of which it
-    wants the same banks are read one a cycle.
+    The cache looks up an access's lines one by one. A first cache that uses the banks of local memory also reads lines
+    that map to the same banks one by one, a cycle each.
     """
     architecture = device.architecture
-    turns = max(1.0, demand.lines_per_access / architecture.lines_per_access)
+    passes = max(1.0, demand.lines_per_access / architecture.lines_per_access)
     if demand.line_conflicts > 1 and device.caches and device.caches[0].unified_with_local_memory:
         cycles = architecture.wave_size / architecture.rates_per_cycle["memory"]
-        return max(turns, demand.line_conflicts / cycles)
-    return turns
+        return max(passes, demand.line_conflicts / cycles)
+    return passes
 
 
 def _pipe_times(device: Device, by_class: Mapping[str, float]) -> dict[str, float]:
-    """Add up the times of classes that one pipe executes; the sum has the pipe's name."""
+    """Replace the times of classes that share one pipe by their sum, under the pipe's name."""
     times = dict(by_class)
     for pipe, members in device.architecture.pipes.items():
         used = [name for name in members if times.get(name)]
@@ -322,26 +324,26 @@ def _pipe_times(device: Device, by_class: Mapping[str, float]) -> dict[str, floa
     return times
 
 
-def _waves_of_a_group(device: Device, demand: Demand) -> int:
+def _waves_per_group(device: Device, demand: Demand) -> int:
     return ceil(prod(demand.work_group) / device.architecture.wave_size)
 
 
-def _waves_of_a_host(device: Device, demand: Demand) -> int:
-    return _waves_of_a_group(device, demand) * _groups_of_a_unit(device, demand)
+def _waves_per_compute_unit(device: Device, demand: Demand) -> int:
+    return _waves_per_group(device, demand) * _groups_per_compute_unit(device, demand)
 
 
 def _group_time(device: Device, demand: Demand) -> float:
-    """Return the seconds that starting all work-groups takes."""
+    """Return the seconds that it takes to start all work-groups."""
     return demand.groups / (device.launch.groups_per_cycle * device.clock_hz)
 
 
 @dataclass(frozen=True)
-class _Isolated:
-    """What a work-group takes that has a compute unit for itself, in seconds.
+class _IsolatedGroup:
+    """The time of a work-group that has a compute unit for itself, in seconds.
 
     Attributes:
-        loads_s: rounds of loads, one after the other.
-        chain_s: instructions that depend on one another.
+        loads_s: dependent loads.
+        chain_s: dependent instructions.
         issue_s: the issue of all its instructions.
     """
 
@@ -356,69 +358,72 @@ class _Isolated:
 
     @property
     def time_s(self) -> float:
-        """Of the whole group."""
+        """The whole group."""
         return self.loads_s + self.instructions_s
 
 
-def _isolated(device: Device, demand: Demand, load_cycles: float, evenly: Mapping[str, float]) -> _Isolated:
+def _isolated_group(
+    device: Device, demand: Demand, load_cycles: float, class_times: Mapping[str, float]
+) -> _IsolatedGroup:
     loaded = device.architecture.loaded_latency_factor if demand.loaded else 1.0
     latencies = device.architecture.latency_cycles
     chain_s = device.cycles(sum(count * latencies.get(name, 0.0) for name, count in demand.chain.items()))
     near_cycles = next((cache.latency_cycles for cache in device.caches if cache.scope == "device"), 0.0)
     loads_s = device.cycles(demand.memory_chain * load_cycles * loaded + demand.cached_chain * near_cycles)
-    return _Isolated(loads_s, chain_s, _issue_time(device, demand, evenly))
+    return _IsolatedGroup(loads_s, chain_s, _issue_time(device, demand, class_times))
 
 
 def _last_waves_time(device: Device, demand: Demand, computing_s: float, chain_s: float) -> float:
-    """Return the seconds that schedulers idle for want of waves: the oldest go first, so they end one after another.
+    """Return the seconds that schedulers idle at the end because too few waves are left.
 
-    A lone wave takes as long as the shares of r waves: with k < r of them left, a scheduler works k / r of its time,
-    until the next one ends after a wave's share (an assumption: waves that took fair turns would end together). Where
-    all waves together only just keep it busy, none is left over. Waves that meet at barriers go together.
+    The oldest waves go first, so waves end one after another (assumed; with fair scheduling all would end together). An
+    isolated wave takes as long as r waves' shares of the issue slots. With k < r waves left, a scheduler is busy for
+    k / r of the time, until the next wave ends. If all waves together barely keep the scheduler busy, no idle time is
+    added. Waves that meet at barriers end together.
     """
-    waves = ceil(_waves_of_a_host(device, demand) / _schedulers(device))
+    waves = ceil(_waves_per_compute_unit(device, demand) / _schedulers(device))
     share_s = computing_s / waves
-    isolated_s = corner((share_s, chain_s), ISOLATED_EXPONENT)
+    isolated_s = smooth_maximum((share_s, chain_s), ISOLATED_EXPONENT)
     last = ceil(isolated_s / share_s) - 1
     idle_s = last * share_s * (1 - (last + 1) / 2 * share_s / isolated_s)
     return max(0.0, min(idle_s, computing_s - isolated_s))
 
 
 def _rounds(device: Device, demand: Demand, resident: Occupancy) -> float:
-    """Return how often all resident groups are replaced: a group's successor starts when its last wave is done."""
-    return max(1.0, demand.groups / _slots(device, resident))
+    """Return the work-groups per resident group; a group's successor starts after its last wave has ended."""
+    return max(1.0, demand.groups / _resident_groups(device, resident))
 
 
-def _slots(device: Device, resident: Occupancy) -> float:
-    """Return how many groups reside at once; one a place in any case."""
-    return max(1, resident.groups_per_compute_unit) * _compute_units(device)
+def _resident_groups(device: Device, resident: Occupancy) -> float:
+    """Return the number of groups resident on the device at once, at least one per compute unit (or subslice)."""
+    return max(1, resident.groups_per_compute_unit) * _group_places(device)
 
 
-_OF_A_UNIT = frozenset({"local", "shuffle", "memory", "barrier"})
-"""Classes that all schedulers of a compute unit share; the others have a part of their pipe for each."""
+_SHARED_PIPES = frozenset({"local", "shuffle", "memory", "barrier"})
+"""Classes whose pipe all schedulers of a compute unit share. Each scheduler has its own part of all other pipes."""
 
 
 def _schedulers(device: Device) -> int:
-    """Return among how many schedulers the waves of a work-group are dealt out."""
+    """Return the number of schedulers among which the waves of a work-group are distributed."""
     rules, schedulers = device.architecture.occupancy, device.architecture.schedulers
-    return rules.simds if isinstance(rules, AmdOccupancy) else schedulers * _units_sharing_a_group(device)
+    return rules.simds if isinstance(rules, AmdOccupancy) else schedulers * _units_per_group(device)
 
 
-def _unevenly(device: Device, evenly: Mapping[str, float], waves: int) -> dict[str, float]:
-    """Return how long instruction classes take if *waves* share a compute unit.
+def _with_uneven_schedulers(device: Device, class_times: Mapping[str, float], waves: int) -> dict[str, float]:
+    """Return the times of instruction classes if *waves* are distributed among a compute unit's schedulers.
 
-    A wave stays with one scheduler; while those that have one wave more are at work, the pipes of the others wait.
+    A wave stays with one scheduler. The pipes of the others idle while those with one wave more finish.
     """
     if device.kind == "cpu":
-        return dict(evenly)  # a core has but one thread of instructions, to which all its pipes belong
+        return dict(class_times)  # a core has one instruction stream, which uses all its pipes
     parts = _schedulers(device)
     longer = parts * ceil(waves / parts) / waves
-    return {name: time_s if name in _OF_A_UNIT else time_s * longer for name, time_s in evenly.items()}
+    return {name: time_s if name in _SHARED_PIPES else time_s * longer for name, time_s in class_times.items()}
 
 
-def _issue_time(device: Device, demand: Demand, evenly: Mapping[str, float]) -> float:
-    """Return the seconds that one group's instructions take to issue on a compute unit that has no other group."""
+def _issue_time(device: Device, demand: Demand, class_times: Mapping[str, float]) -> float:
+    """Return the seconds that one group's instructions take to issue on a compute unit without other groups."""
     if device.kind == "cpu":
         return 0.0
-    times = _pipe_times(device, _unevenly(device, evenly, _waves_of_a_group(device, demand)))
-    return max(times.values(), default=0.0) / _groups_of_a_unit(device, demand)
+    times = _pipe_times(device, _with_uneven_schedulers(device, class_times, _waves_per_group(device, demand)))
+    return max(times.values(), default=0.0) / _groups_per_compute_unit(device, demand)

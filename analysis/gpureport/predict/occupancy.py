@@ -1,4 +1,4 @@
-"""How many waves of a kernel a compute unit holds, by the vendors' own rules."""
+"""How many waves of a kernel are resident on a compute unit, by the vendors' own rules."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,12 +18,12 @@ from gpureport.spec.models import (
 
 @dataclass(frozen=True)
 class Resources:
-    """What one work-item and one work-group need.
+    """Registers and local memory of a kernel.
 
     Attributes:
         registers: 32-bit registers of a work-item.
         local_memory_bytes: local memory of a work-group.
-        compiled: whether the compiler said so (otherwise the workload's estimate).
+        compiled: whether the compiler reported them (otherwise they are the workload's estimate).
     """
 
     registers: int
@@ -32,7 +32,7 @@ class Resources:
 
 
 def compiled_resources(compilation: Compilation | None) -> Resources | None:
-    """Return what the compiler said of a kernel, if it told the registers."""
+    """Return the resources that the compiler reported, ``None`` if it reported no registers."""
     if compilation is None or compilation.registers_per_work_item is None:
         return None
     return Resources(compilation.registers_per_work_item, compilation.local_memory_bytes or 0, compiled=True)
@@ -77,19 +77,19 @@ def occupancy(architecture: Architecture, work_group: Sequence[int], resources: 
 
 
 def too_many_registers(architecture: Architecture, work_group: Sequence[int], resources: Resources) -> str | None:
-    """Say in a sentence that no work-group finds room in the registers of a compute unit, where that is so."""
+    """Return a sentence if a work-group needs more registers than a compute unit has, else ``None``."""
     resident = occupancy(architecture, work_group, resources)
     if resident.groups_per_compute_unit or resident.limiter != "registers":
         return None
     items, each = prod(work_group), resources.registers
     return (
-        f"The kernel as compiled takes {each} registers a work-item, {each * items} for a work-group of {items}; "
-        f"a compute unit has {_registers(architecture)}, given out to whole waves."
+        f"The compiled kernel uses {each} registers per work-item, {each * items} for a work-group of {items}; "
+        f"a compute unit has {_registers(architecture)}, allocated to whole waves."
     )
 
 
 def _registers(architecture: Architecture) -> int:
-    """Return the 32-bit registers of a compute unit; only of rules that limit waves by them."""
+    """Return the 32-bit registers of a compute unit whose occupancy rules count registers."""
     match architecture.occupancy:
         case NvidiaOccupancy() | PooledOccupancy() as rules:
             return rules.registers
@@ -127,7 +127,7 @@ def _amd(rules: AmdOccupancy, wave_size: int, waves_per_group: int, resources: R
     local = _round_up(resources.local_memory_bytes, rules.local_memory_granularity_bytes)
     return {
         "waves": rules.max_waves_per_simd * rules.simds // waves_per_group,
-        # A group of a single wave needs no barrier and is not counted.
+        # A group of one wave needs no barrier and does not count towards the limit.
         "work-groups": rules.max_groups if waves_per_group > 1 else inf,
         "registers": waves_per_simd * rules.simds // waves_per_group
         if resources.registers <= rules.max_vector_registers
@@ -160,15 +160,15 @@ def _pooled(rules: PooledOccupancy, wave_size: int, waves_per_group: int, resour
 
 
 def local_memory_in_use_bytes(architecture: Architecture, resident: Occupancy, groups: float) -> float:
-    """Return the bytes of a unified cache that work-groups' local memory takes: a whole carve-out.
+    """Return the bytes of a unified cache that the carve-out for local memory takes.
+
+    The driver selects the smallest carve-out that fits the reserve and the local memory of the resident groups
+    (CUDA C++ Programming Guide, unified data cache).
 
     Args:
-        architecture: gives the rules.
-        resident: how many groups fit a compute unit.
-        groups: how many there are for each compute unit.
-
-    The driver takes the smallest carve-out that holds the reserve and the local memory of the groups that are
-    resident (CUDA C++ Programming Guide, unified data cache).
+        architecture: provides the rules.
+        resident: work-groups that fit a compute unit.
+        groups: work-groups of the dispatch per compute unit.
     """
     rules = architecture.occupancy
     if not isinstance(rules, NvidiaOccupancy) or not rules.carveouts_bytes:

@@ -1,4 +1,4 @@
-"""Traffic is lines, not useful bytes."""
+"""Memory traffic in whole lines or sectors, including bytes that no work-item uses."""
 
 from collections.abc import Sequence
 from math import ceil
@@ -8,10 +8,10 @@ from gpureport.workloads.model import Stream
 
 
 def touched_bytes(stream: Stream, granularity: int) -> float:
-    """Return the bytes of all granules (sectors or lines) that one pass of *stream* touches.
+    """Return the bytes of all sectors or lines of *granularity* bytes that one pass of *stream* touches.
 
-    Records no larger than a granule touch every granule; larger ones only those that the used bytes reach
-    (records are assumed to be aligned).
+    Records up to this size touch every sector. Larger ones touch only the sectors with used bytes (records are assumed
+    to be aligned).
     """
     if stream.used_bytes >= stream.record_bytes or stream.record_bytes <= granularity:
         return stream.elements * stream.record_bytes
@@ -19,20 +19,20 @@ def touched_bytes(stream: Stream, granularity: int) -> float:
 
 
 def requested_bytes(streams: Sequence[Stream]) -> float:
-    """Return the bytes that work-items ask of the first cache level in one dispatch."""
+    """Return the bytes that work-items request from the first cache level in one dispatch."""
     return sum(stream.elements * stream.used_bytes * stream.passes for stream in streams)
 
 
 def outer_bytes(streams: Sequence[Stream], granularity: int) -> float:
-    """Return the bytes that cross the levels behind the first in one dispatch, in whole granules."""
+    """Return the bytes moved by the levels beyond the first in one dispatch, in units of *granularity*."""
     return sum(touched_bytes(stream, granularity) * stream.outer_passes for stream in streams)
 
 
 def fill_bytes(stream: Stream, granularity: int, *, write_allocate: bool) -> float:
     """Return the bytes that must be read from memory because *stream* writes.
 
-    A granule that is only partly written is merged with what memory holds; a cache that allocates on write fetches
-    every line, even one that will be covered.
+    A partly written sector is merged with the contents of memory. A cache that allocates on write fetches every line,
+    even one that is overwritten completely.
     """
     if not stream.write:
         return 0.0
@@ -41,14 +41,14 @@ def fill_bytes(stream: Stream, granularity: int, *, write_allocate: bool) -> flo
 
 
 def memory_bytes(streams: Sequence[Stream], device: Device, *, every_pass: bool) -> float:
-    """Return the bytes that move to and from memory in one dispatch if no cache holds anything from before.
+    """Return the bytes to and from memory in one dispatch that starts with empty caches.
 
     Args:
         streams: the dispatch's traffic.
-        device: gives the access granule and whether writes allocate.
-        every_pass: whether each pass over the data comes from memory (a kernel that goes round and round over more
-            than the caches hold), or only the first (a stencil, whose other passes caches serve). A pass may be less
-            than all of the data.
+        device: provides the access granularity and whether writes allocate.
+        every_pass: whether each pass over the data comes from memory (a kernel that makes several passes over more data
+            than the caches can store), or only the first (a stencil, whose other passes caches serve). A pass may cover
+            a part of the data.
     """
     granularity = device.memory.access_bytes
     allocate = device.architecture.write_allocate
@@ -60,7 +60,7 @@ def memory_bytes(streams: Sequence[Stream], device: Device, *, every_pass: bool)
 
 
 def one_way(streams: Sequence[Stream], device: Device) -> bool:
-    """Return whether memory only reads, or only writes."""
+    """Return whether a dispatch only reads from memory, or only writes to it."""
     granularity, allocate = device.memory.access_bytes, device.architecture.write_allocate
     writes = [stream for stream in streams if stream.write]
     filled = any(fill_bytes(stream, granularity, write_allocate=allocate) for stream in writes)
@@ -68,7 +68,7 @@ def one_way(streams: Sequence[Stream], device: Device) -> bool:
 
 
 def footprint_bytes(streams: Sequence[Stream], device: Device, *, one_buffer: bool = False) -> float:
-    """Return the bytes of all lines of all buffers that the streams touch, or of the largest of them alone.
+    """Return the bytes of all lines that the streams touch in all buffers, or in the largest buffer only.
 
     Streams of one buffer count once.
     """

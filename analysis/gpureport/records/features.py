@@ -7,32 +7,38 @@ from gpureport.records.levels import Level
 from gpureport.records.quantities import CompactPositive, Name
 
 Feature = Literal["cliff", "taper", "rate"]
-"""What a finding is about: where a cache gives out, how much work fills the device, how fast it then runs."""
+"""``cliff``: the working set at which a cache level stops serving the accesses. ``taper``: the parallel work at which
+throughput saturates. ``rate``: the value on a plateau."""
 
 
 Position = Literal["onset", "midpoint", "end", "knee", "n90", "plateau", "peak", "case"]
-"""Which point of the feature. Cliff: *departure* (95 % of the upper plateau), *midpoint* (half way, in log),
-*arrival* (within 5 % of the lower plateau). Taper: *knee* (flat time x peak rate), *n90* (90 % of the plateau).
-Rate: *plateau* (a level of the curve), *peak* (the best point of a sweep), *case* (one of several separate cases)."""
+"""Position within the feature. Cliff: *onset* (95 % of the upper plateau), *midpoint* (halfway on the log axis), *end*
+(within 5 % of the lower plateau). Taper: *knee* (flat time x peak rate), *n90* (work for 90 % of the plateau). Rate:
+*plateau* (of the curve), *peak* (best point of a sweep), *case* (one of several separate cases)."""
 
 
 class CurveFeature(Record):
     """One position of one feature of a curve, predicted or observed."""
 
     feature: Feature
+    """``cliff`` (capacity transition), ``taper`` (saturation point) or ``rate``."""
     position: Position
+    """Cliff: ``onset``, ``midpoint`` or ``end``. Taper: ``knee`` or ``n90``. Rate: ``plateau``, ``peak`` or
+    ``case``."""
     level: Level
-    """Which level it belongs to: the one that a cliff ends, the one of a plateau; ``device`` for tapers."""
+    """The level that ends at a cliff, or the level of a plateau; ``device`` for tapers."""
     value: CompactPositive
+    """Position of a cliff or taper, or value of a rate, in *unit*."""
     unit: Name
     """``B`` for cliffs, ``work-items`` for tapers, the metric's unit (``B/s``, ``s``, ``cells/s``) for rates."""
     ci_low: CompactPositive | None = None
+    """Lower end of the 95 % interval; ``None`` for a prediction without interval."""
     ci_high: CompactPositive | None = None
-    """95 % interval; ``None`` for a prediction that has none."""
+    """Upper end of the 95 % interval; ``None`` for a prediction without interval."""
     best_point: CompactPositive | None = None
-    """Of a plateau that is fitted without launch cost, and so lies above all of its points: the best value of these.
+    """Best measured value of a plateau that was fitted without launch cost and therefore exceeds all of its points.
     ``None``: points reach the value."""
 
 
 MAIN_POSITIONS = frozenset({"midpoint", "n90", "plateau", "peak", "case"})
-"""The position of each feature that stands for it where there is room for one."""
+"""The position that represents a feature where only one is shown."""

@@ -1,4 +1,4 @@
-"""Prediction against observation: verdicts, explanations, evidence from compiled code."""
+"""Comparison of prediction and observation: verdicts, explanations, evidence from compiled code."""
 
 from enum import StrEnum
 from typing import Literal
@@ -16,109 +16,130 @@ from gpureport.records.quantities import (
 )
 
 AGREEMENT = 1.2
-"""Largest factor between prediction and observation that still counts as agreement: what published analytic models
-reach on average is 13 to 24 % (Hong & Kim 2009, GPUMech 2014, MDM 2020, AMALI 2025)."""
+"""Largest factor between prediction and observation that counts as agreement. Published analytic models have mean
+errors of 13 to 24 % (Hong & Kim 2009, GPUMech 2014, MDM 2020, AMALI 2025)."""
 
 
 class Verdict(StrEnum):
-    """How a finding ended."""
+    """Result of a comparison."""
 
     AGREES = "agrees"
     """Within a factor of :data:`AGREEMENT`."""
     WITHIN = "within interval"
-    """Farther apart, but the two 95 % intervals overlap: nothing shows that prediction and observation differ."""
+    """Further apart, but the two 95 % intervals overlap, so the difference is not significant."""
     OFF = "off"
     NOT_OBSERVED = "not observed"
     NOT_PREDICTED = "not predicted"
     NOT_COMPARED = "not compared"
-    """Predicted and observed, but of different plateaus: a ratio would mean nothing."""
+    """Predicted and observed, but for different plateaus, so a ratio has no meaning."""
     ERROR = "error"
-    """Above its own ceiling, or wrong results: an error of model or measurement, never a success."""
+    """Above a limit of the device, or wrong results: an error of model or measurement, never a success."""
 
     @property
     def as_predicted(self) -> bool:
-        """Whether nothing speaks against the prediction: then no other explanation is looked for."""
+        """Whether the observation is consistent with the prediction, so that no explanation is needed."""
         return self in (Verdict.AGREES, Verdict.WITHIN)
 
 
 class Finding(Record):
-    """Predicted against observed, for one position of one feature."""
+    """Comparison of prediction and observation for one position of one feature."""
 
     key: SweepKey
+    """Which sweep."""
     feature: Feature
+    """``cliff`` (capacity transition), ``taper`` (saturation point) or ``rate``."""
     position: Position
+    """Position within the feature, see :class:`CurveFeature`."""
     level: Level
+    """The level that the feature belongs to, see :class:`CurveFeature`."""
     basis: Literal["specification", "calibrated"]
-    """Which prediction it is held against."""
+    """Kind of the prediction."""
     predicted: CompactPositive | None
+    """Predicted value; ``None`` if the feature was not predicted."""
     observed: CompactPositive | None
+    """Observed value; ``None`` if the feature was not observed."""
     ci_low: CompactPositive | None
+    """Lower end of the 95 % interval of the observed value."""
     ci_high: CompactPositive | None
+    """Upper end of the 95 % interval of the observed value."""
     unit: Name
+    """Unit of all values: ``B``, ``work-items``, or the metric's unit."""
     ratio: CompactPositive | None
     """Observed / predicted."""
     predicted_low: CompactPositive | None = None
+    """Lower end of the 95 % interval of the prediction, from the uncertainties of the device's facts."""
     predicted_high: CompactPositive | None = None
-    """95 % interval of the prediction, from the uncertainties of the device's facts."""
+    """Upper end of the 95 % interval of the prediction."""
     best_point: CompactPositive | None = None
-    """Of what was observed, see :class:`CurveFeature`."""
+    """Best measured value if the observed plateau exceeds all of its points, see :class:`CurveFeature`."""
     verdict: Verdict
+    """Result of the comparison."""
     explanation: str
-    """One or two sentences: what binds there, and why the two differ where they do."""
+    """The bottleneck, and the reason for a difference, in one or two sentences."""
 
 
 class Explanation(Record):
-    """Which way of working, other than the model assumes, would make one sweep's curve as it was observed.
+    """Test of hypotheses about the hardware that would change the predicted curve of a sweep to the observed one.
 
     Errors are root mean squares of |ln(observed / predicted time)| over the points: 0.1 is about 10 %.
     """
 
     key: SweepKey
+    """Which sweep."""
     basis: Literal["specification", "calibrated"]
-    """The prediction that the hypotheses change."""
+    """Kind of the prediction that the hypotheses change."""
     base_error: CompactLogarithm
-    """Of that prediction."""
+    """Error of the unchanged prediction."""
     hypothesis: Name | None
-    """Name of the one whose curve is nearest; ``None`` if none changes the curve."""
+    """Name of the hypothesis with the smallest error; ``None`` if no hypothesis changes the curve."""
     error: CompactLogarithm | None
+    """Error of this hypothesis."""
     next_best: Name | None
-    """Name of the nearest one that makes another curve."""
+    """Name of the hypothesis with the next smallest error among those with another curve."""
     next_error: CompactLogarithm | None
+    """Error of the next best hypothesis."""
     better_than_base: CompactShare
-    """How sure it is that the nearest is nearer than the prediction, and than the next: the share of the bootstrap's
-    draws of points that say so."""
+    """Share of bootstrap draws of points in which the hypothesis has a smaller error than the prediction."""
     better_than_next: CompactShare
+    """Share of bootstrap draws of points in which the hypothesis has a smaller error than the next best one."""
     outcome: Literal["explained", "ambiguous", "unexplained"]
-    """``explained``: one surely takes away half the error at least, and no other does so nearly as well.
-    ``ambiguous``: another does. ``unexplained``: none takes away half."""
+    """``explained``: one hypothesis reliably removes at least half of the error, and no other comes close.
+    ``ambiguous``: another comes close. ``unexplained``: none removes half of the error."""
     sentence: str
-    """The same for a reader, with the numbers."""
+    """The result in words, with numbers."""
 
 
 class CodeEvidence(Record):
-    """Global memory traffic of a work-item, as its kernel was compiled and as the model counts it."""
+    """Global memory traffic of a work-item: in the compiled kernel and in the model."""
 
     workload: Name
     """``family/variant``."""
     kernel: Name
+    """Name of the kernel function."""
     options: str
+    """Compiler options."""
     point: Name
-    """The point that the model was asked about, as tables name it."""
+    """Label of the point whose model traffic is compared."""
     form: Name
-    """See :class:`MachineCode`."""
+    """Form of the compiled code, see :class:`MachineCode`."""
     loads_bytes_least: Compact | None = None
-    """Bytes that a work-item loads where branches skip as much as they can."""
+    """Minimum number of bytes that a work-item loads, on the shortest path through the code."""
     loads_bytes_compiled: Compact | None
-    """Most bytes that a work-item loads; ``None`` where static counts do not tell: loops, calls, a processor's
-    vectors."""
+    """Maximum number of bytes that a work-item loads; ``None`` if static counts do not show it (loops, calls, vectors
+    of a processor)."""
     loads_bytes_model: Compact
+    """Bytes that a work-item loads according to the model."""
     stores_bytes_least: Compact | None = None
+    """Minimum number of bytes that a work-item stores."""
     stores_bytes_compiled: Compact | None
+    """Maximum number of bytes that a work-item stores; ``None`` as for loads."""
     stores_bytes_model: Compact
+    """Bytes that a work-item stores according to the model."""
     vectorised: bool | None
+    """Processors only: whether the innermost loops are mostly vector code, see :class:`MachineCode`."""
     spill_bytes: Whole | None
+    """Bytes of spilled registers of a work-item, see :class:`Compilation`."""
     agrees: bool | None
-    """Whether the model's bytes lie between the least and the most, or within a few percent; ``None``: not
-    comparable."""
+    """Whether the model's bytes are between minimum and maximum, or within a few percent; ``None``: not comparable."""
     remark: str
-    """What a reader should know, in sentences."""
+    """Notes for the reader, in sentences."""

@@ -1,4 +1,4 @@
-"""What records are made of: their base, metrics and axes, the keys of sweeps and points."""
+"""Parts of records: their base class, metrics and axes, keys of sweeps and points."""
 
 from typing import Literal
 
@@ -8,13 +8,13 @@ from gpureport.records.quantities import Compact, CompactPositive, Items, Name, 
 
 
 class Record(BaseModel):
-    """An immutable record. Fields that a reader does not know are ignored: adding one breaks no older reader."""
+    """An immutable record. Readers ignore unknown fields, so new fields do not break older versions."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
 class Metric(Record):
-    """What a curve's value is: work per second, or seconds per unit of work."""
+    """What the values of a curve are: work per second, or seconds per unit of work."""
 
     kind: Literal["rate", "time"]
     """``rate``: value = work / time (higher is better). ``time``: value = time / work (lower is better)."""
@@ -22,7 +22,7 @@ class Metric(Record):
     """The unit of the work: ``B`` (bytes as counted in the workload's title), ``cells``, ``particles``,
     ``matrices``, ``loads``, ``launches``, ``groups``."""
     label: Name
-    """What the reader sees on the axis, without the unit: ``read bandwidth``, ``latency``."""
+    """Axis label without unit: ``read bandwidth``, ``latency``."""
 
     def value(self, work: float, time_s: float) -> float:
         """Return the curve's value: unit/s for a rate, s/unit for a time."""
@@ -33,20 +33,21 @@ class Axis(Record):
     """What a sweep varies."""
 
     quantity: Literal["working_set", "work_items", "work_group", "case"]
-    """``working_set``: x is bytes; ``work_items``: x is a count; ``work_group``: x is the shape's index; ``case``: x
-    numbers separate cases (an instruction, a stride), each of which is held against its own prediction."""
+    """``working_set``: x in bytes. ``work_items``: x is a count. ``work_group``: x is the index of a work-group shape.
+    ``case``: x is the index of a separate case (an instruction, a stride); each is compared with its own prediction."""
     label: Name
+    """Axis label."""
 
 
 class SweepKey(Record):
-    """Which curve: the identity that predictions, measurements, observations and findings share."""
+    """Identity of a sweep, shared by its prediction, measurement, observation and findings."""
 
     family: Name
     """Family of workloads, e.g. ``game_of_life``."""
     variant: Name
     """Variant of the family, e.g. ``packed64``."""
     sweep: Name
-    """The sweep, e.g. ``grid_size``."""
+    """Sweep of the variant, e.g. ``grid_size``."""
 
     def __str__(self) -> str:
         """``family/variant/sweep``."""
@@ -54,21 +55,23 @@ class SweepKey(Record):
 
     @property
     def workload(self) -> str:
-        """``family/variant``, as workloads are named."""
+        """``family/variant``, the name of the workload."""
         return f"{self.family}/{self.variant}"
 
 
 class PointKey(Record):
-    """One point of a sweep: what was asked for, and its size in the units that models and plots use."""
+    """Identity and size of one point of a sweep."""
 
     label: Name
-    """How a table names it, e.g. ``4096 x 4096`` or ``16 x 16``."""
+    """Label in tables, e.g. ``4096 x 4096`` or ``16 x 16``."""
     parameters: Table[Name, Whole]
+    """Parameters of the workload, by name."""
     work: CompactPositive
-    """Units of work of one dispatch (in-kernel repeats included), see :class:`Metric`."""
+    """Units of work of one dispatch, including repetitions within the kernel, see :class:`Metric`."""
     work_items: Items
+    """Number of work-items."""
     working_set_bytes: Compact
-    """Footprint: all lines of all buffers touched between reuses."""
+    """Bytes of all cache lines, of all buffers, that are touched between two uses of the same data."""
     x: Compact
     """Position on the sweep's axis."""
 
@@ -78,4 +81,4 @@ POINTS_ONCE = once(
     lambda each: frozenset(each.point.parameters.items()) or each.point.label,
     lambda each: each.point.label,
 )
-"""Of a sweep."""
+"""Validator of the points of a sweep."""

@@ -1,4 +1,4 @@
-"""Memory levels, and what else serves, ends or limits a part of a curve."""
+"""Levels of curves: memory levels, bottlenecks, cases, unexplained transitions."""
 
 from typing import Any, Self
 
@@ -6,39 +6,39 @@ from pydantic import SerializerFunctionWrapHandler, model_serializer, model_vali
 
 from gpureport.records.keys import Record
 from gpureport.records.quantities import CompactPositive, Name
-from gpureport.units import format_bytes
+from gpureport.units import format_bytes, parse
 
 
 class Level(Record):
-    """What serves, ends or limits a part of a curve; in JSON just its name, where there is nothing else to say.
+    """The level of a curve that a feature belongs to; in JSON only its name if all other fields have their defaults.
 
-    A cache, ``DRAM``, what limits a plateau (``int32``), the whole ``device`` (tapers), a case, or an unexplained
-    transition: one that no level of the device's entry explains. Observed levels are numbered (``level 1``) until they
-    are matched with predicted ones.
+    It is a cache, ``DRAM``, the bottleneck of a plateau (``int32``), the whole ``device`` (tapers), a case, or an
+    unexplained transition: one that no level of the device's entry explains. Observed levels have numbers (``level 1``)
+    until they are matched with predicted ones.
     """
 
     name: Name = ""
-    """Of a cache, a ceiling or a case; empty for an unexplained transition."""
+    """Name of a cache, a ceiling or a case; empty for an unexplained transition."""
     near: bool = False
-    """Whether it is the near one of a cache's partitions, which is faster for one compute unit."""
+    """Whether it is the near partition of a cache, which has the lower latency for one compute unit."""
     transition_bytes: CompactPositive | None = None
-    """Working set of an unexplained transition, in three digits."""
+    """Working set of an unexplained transition, rounded to the digits that are displayed."""
     beyond: bool = False
-    """Whether it is what follows after the unexplained transition, not what the transition ends."""
+    """Whether it is the level beyond the unexplained transition, not the level that ends there."""
 
     @classmethod
     def unexplained(cls, size_bytes: float, *, beyond: bool = False) -> Self:
-        """Return the level before (or *beyond*) a transition at a working set that no level explains."""
-        return cls(transition_bytes=float(f"{size_bytes:.3g}"), beyond=beyond)
+        """Return the level before (or *beyond*) an unexplained transition at a working set."""
+        return cls(transition_bytes=parse(format_bytes(size_bytes), "bytes"), beyond=beyond)
 
     @property
     def is_unexplained(self) -> bool:
-        """Whether it is ended by a transition that no level of the entry explains."""
+        """Whether it ends at an unexplained transition."""
         return self.transition_bytes is not None and not self.beyond
 
     @property
     def whole(self) -> "Level":
-        """The whole cache, of one of its partitions; any other level itself."""
+        """The whole cache if this is one of its partitions, else the level itself."""
         return Level(name=self.name) if self.near else self
 
     def __str__(self) -> str:
@@ -63,4 +63,4 @@ class Level(Record):
 DRAM = Level(name="DRAM")
 """Memory beyond all caches."""
 DEVICE = Level(name="device")
-"""The whole device: what tapers and peaks belong to."""
+"""The whole device, the level of tapers and peaks."""

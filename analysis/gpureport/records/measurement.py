@@ -1,4 +1,4 @@
-"""What was measured of a sweep, and under which conditions."""
+"""Measurements of sweeps, and the conditions during the run."""
 
 from typing import Annotated, Literal, Self
 
@@ -22,25 +22,27 @@ from gpureport.records.quantities import (
 
 
 class MeasuredPoint(Record):
-    """The raw samples of one point."""
+    """Raw samples of one point."""
 
     point: PointKey
+    """The point's identity and size."""
     samples_s: Many[CompactSeconds] = ()
-    """Seconds of one dispatch, one figure a sample, in the order in which they were taken."""
+    """Seconds of one dispatch, for each sample in the order of measurement."""
     taken_at_s: Many[Compact] = ()
-    """When each sample was taken, seconds since the sweep began (points are interleaved in random order)."""
+    """Time of each sample, in seconds since the start of the sweep. Points are interleaved in random order."""
     dispatches_per_sample: Count = 1
+    """Number of dispatches that each sample timed together."""
     method: Literal["event", "batch"] = "event"
-    """``event``: one dispatch between its own device time stamps. ``batch``: many dispatches back to back in one
-    in-order queue, first start to last end, divided by their number; then launch cost is part of the time."""
+    """``event``: one dispatch, timed by its own device time stamps. ``batch``: back-to-back dispatches in one in-order
+    queue, from the first start to the last end, divided by their number. Such times include launch cost."""
     skipped: str | None = None
-    """Why there are no samples, or no more than there are, in a sentence."""
+    """Why samples are missing, in a sentence."""
     late: bool = False
-    """Whether there are none because the time was too short, not because the device refused the point."""
+    """Whether samples are missing for lack of time. ``False``: the device could not run the point."""
     discarded: Whole = 0
-    """Samples that were discarded because other load disturbed the device while they were taken."""
+    """Number of samples that were discarded because of other load on the device."""
     drifted: Whole = 0
-    """Samples that were discarded because the point's times rose or fell while they were taken."""
+    """Number of samples that were discarded because the point's times drifted."""
 
     @model_validator(mode="after")
     def _paired(self) -> Self:
@@ -50,102 +52,117 @@ class MeasuredPoint(Record):
 
 
 class MachineCode(Record):
-    """What a kernel's compiled code consists of. Counts are static: an instruction of a loop counts once."""
+    """Contents of a kernel's compiled code. Counts are static: an instruction in a loop counts once."""
 
     form: Name
-    """What was read: ``PTX`` (NVIDIA's virtual instructions, before ptxas), ``x86-64``, ``AArch64``."""
+    """Form of the code: ``PTX`` (NVIDIA's virtual instructions, before ptxas), ``x86-64``, ``AArch64``."""
     counts: Table[Name, Whole]
     """Number of instructions by class: ``fp32``, ``int``, ``logic``, ``global load``, ``branch``, …"""
     global_loads: Table[Whole, Whole]
-    """Loads from global memory: number by width in bytes. A processor has but one kind of memory: all loads that go
-    neither to the stack nor to constants beside the code."""
+    """Number of loads from global memory, by width in bytes. On processors: all loads except those from the stack and
+    of constants next to the code."""
     global_stores: Table[Whole, Whole]
+    """Number of stores to global memory, by width in bytes."""
     loaded_bytes: tuple[Whole, Whole] | None = None
-    """Least and most bytes of global memory that a work-item loads on its way through the code, leaving out ways that
-    access nothing; ``None``: not known (a processor's code, loops that access memory, calls)."""
+    """Minimum and maximum number of bytes that a work-item loads from global memory, over all paths that access memory.
+    ``None``: unknown (processor code, loops that access memory, calls)."""
     stored_bytes: tuple[Whole, Whole] | None = None
-    """The same of what it stores."""
+    """Minimum and maximum number of bytes that a work-item stores, as for loads."""
     loops: bool
-    """Whether a branch leads back: then instructions are executed more often than they are counted."""
+    """Whether the code has a backward branch, so that instructions run more often than they are counted."""
     calls: Many[str] = ()
-    """Functions that are called; what they consist of is not counted."""
+    """Names of called functions, whose instructions are not counted."""
     vectorised: bool | None = None
-    """Processors only: whether most of what the innermost loops access (or compute, if they access nothing) is taken
-    as vectors."""
+    """Processors only: whether most memory accesses of the innermost loops use vectors (most arithmetic, if they access
+    no memory)."""
     vector_loops: Whole = 0
-    """Innermost loops, of a processor's code, that are mostly vectors."""
+    """Processors only: number of innermost loops that are mostly vector code."""
     scalar_loops: Whole = 0
-    """Innermost loops, of a processor's code, that are mostly scalars: remainders of vector loops, too."""
+    """Processors only: number of innermost loops that are mostly scalar code, including remainders of vector loops."""
 
     def __hash__(self) -> int:
-        """Hash what is not a dictionary; equal records have equal hashes."""
+        """Hash the fields that are not dictionaries; equal records have equal hashes."""
         return hash((self.form, self.loops, self.calls, self.vectorised, sum(self.counts.values())))
 
 
 class Compilation(Record):
-    """What the compiler made of a kernel."""
+    """Result of compiling a kernel."""
 
     kernel: Name
+    """Name of the kernel function."""
     options: str
+    """Compiler options."""
     log: str = ""
+    """Build log."""
     registers_per_work_item: Whole | None = None
+    """32-bit registers of a work-item; ``None`` if not reported."""
     local_memory_bytes: Whole | None = None
+    """Local memory of a work-group; ``None`` if not reported."""
     private_bytes: Whole | None = None
-    """Spilled or private memory of one work-item, if the runtime tells."""
+    """Private memory of a work-item, including spilled registers; ``None`` if not reported."""
     spill_bytes: Whole | None = None
-    """Bytes of spilled registers that a work-item stores (as ptxas counts) or keeps in memory (elsewhere)."""
+    """Bytes of spilled registers that a work-item stores (counted by ptxas) or keeps in memory (otherwise)."""
     wave_size: Whole | None = None
-    """The sub-group width actually used, where the code or the runtime tells; else the preferred multiple of
-    work-group sizes."""
+    """Sub-group size of the compiled code if reported, else the preferred work-group size multiple."""
     max_work_group: Whole | None = None
+    """Largest work-group size of this kernel; ``None`` if not reported."""
     reported_by: Name = ""
-    """Where registers and memory come from: ``ptxas``, ``code object`` or ``runtime``."""
+    """Source of registers and memory: ``ptxas``, ``code object`` or ``runtime``."""
     code: MachineCode | None = None
-    """The compiled code, where the runtime hands it out in a form that is understood."""
+    """Contents of the compiled code, if the runtime provides it in a known form."""
 
 
 class Verification(Record):
-    """Whether the kernel's results equal the NumPy reference, checked before anything is timed."""
+    """Comparison of the kernel's results with the NumPy reference, before anything is timed."""
 
     passed: bool
+    """Whether all results were equal."""
     cases: Many[str]
-    """What was checked, e.g. ``97 x 61, 3 generations``."""
+    """Problems that were checked, e.g. ``97 x 61, 3 generations``."""
     message: str = ""
-    """For a failure: which case, how many elements differ, the first of them."""
+    """After a failure: the case, the number of elements that differ, and the first of them."""
 
 
 class Measurement(Record):
-    """Everything measured for one sweep; statistics are derived from it, never stored in its place."""
+    """Everything measured for one sweep. Statistics are derived from it and never replace it."""
 
     key: SweepKey
+    """Which sweep."""
     metric: Metric
+    """What the values of the points are."""
     axis: Axis
+    """What the sweep varies."""
     points: Annotated[Many[MeasuredPoint], POINTS_ONCE] = ()
+    """Points of the sweep, with their samples."""
     compilation: Many[Compilation] = ()
+    """Results of compiling the sweep's kernels."""
     verification: Verification | None = None
+    """Comparison with the NumPy reference; ``None`` if none took place."""
     skipped: str | None = None
     """Why the whole sweep was not run, in a sentence."""
     failed: bool = False
-    """Whether it was not run because a kernel did not build or could not be launched, not for lack of a feature."""
+    """Whether the sweep was skipped because a kernel did not build or launch, not because a feature is missing."""
     started_at: MomentIfKnown = ""
+    """Start of the sweep: ISO 8601 time, UTC."""
     duration_s: Amount = 0.0
+    """Duration of the sweep in seconds."""
     began_s: Compact | None = None
-    """When it began, on the clock of the run's :class:`Reading`; ``None``: there are no readings."""
+    """Start of the sweep on the clock of the run's readings (:class:`Reading`); ``None`` without readings."""
     gap_s: Amount = 0.0
     """Part of the duration in which the process did not run: it was suspended, or waited far longer than expected."""
 
     @property
     def missing_share(self) -> float:
-        """Share of its points, of those that the device accepts, for which the time was too short; 0: complete."""
+        """Share of the points without samples for lack of time, among those that the device can run; 0: complete."""
         accepted = [point for point in self.points if point.samples_s or point.late]
         return sum(point.late for point in accepted) / len(accepted) if accepted else 0.0
 
 
 class Reading(Record):
-    """The state of the device and of its machine at one moment. ``None`` is a missing reading, never zero.
+    """State of the device and its machine at one moment. ``None`` is a missing reading, never zero.
 
-    Values that end in ``_total_s`` count up from the first reading of the run. Those of the processor are averages over
-    the logical cores that the process may use: they grow by at most one second per second.
+    Fields that end in ``_total_s`` accumulate from the first reading of the run. Those of the processor are averages
+    over the logical cores that the process may use, so they grow by at most one second per second.
     """
 
     at_s: Compact
@@ -153,13 +170,13 @@ class Reading(Record):
     measuring: bool = False
     """Whether a workload was being verified or timed."""
     occupied_total_s: Compact | None = None
-    """Time in which this run could have had work on the device; it had none in the rest."""
+    """Time in which this run may have had work on the device. In the remaining time it had none."""
     clock_hz: CompactPositive | None = None
-    """Of instructions (NVIDIA: SM clock); of processors, the median over some cores."""
+    """Core clock (NVIDIA: SM clock); on processors the median over some cores."""
     utilisation: RoughShare | None = None
-    """Share of the last moments (at most a second) in which kernels of any process ran."""
+    """Share of the last second or less in which kernels of any process ran."""
     others_utilisation: RoughShare | None = None
-    """The same of other processes, where the driver counts each; at least this much."""
+    """Share in which kernels of other processes ran, if the driver counts processes separately; a lower bound."""
     other_processes: Whole | None = None
     """Number of other processes with a compute context on the device."""
     throttle_reasons: tuple[Name, ...] | None = None
@@ -167,18 +184,19 @@ class Reading(Record):
     cpu_busy_total_s: Compact | None = None
     """Time in which cores ran anything, this process included."""
     cpu_steal_total_s: Compact | None = None
-    """Time in which the hypervisor ran something else although cores had work."""
+    """Time in which the hypervisor ran other virtual machines although cores had work."""
     cpu_own_total_s: Compact | None = None
     """Processor time of this process and of its children that have ended."""
     context_switches: Whole | None = None
-    """Involuntary ones of this process, since the first reading."""
+    """Involuntary context switches of this process since the first reading."""
     load_average: Rough | None = None
-    """Over one minute: processes that run or wait for a core."""
+    """One-minute average of the processes that run or wait for a core."""
 
 
 class Conditions(Record):
-    """The readings from the end of the workload before, or the beginning of the run, to the end of this one."""
+    """State of device and machine during one workload, from the end of the previous one (or the start of the run)."""
 
     workload: Name
     """``family/variant``."""
     readings: Many[Reading]
+    """Readings in order of time."""

@@ -1,4 +1,4 @@
-"""What the samples of a sweep show."""
+"""Observations: what the samples of a sweep show."""
 
 from typing import Annotated
 
@@ -8,26 +8,34 @@ from gpureport.records.quantities import CompactPositive, Many, Whole
 
 
 class ObservedPoint(Record):
-    """The statistics of one point."""
+    """Statistics of one point."""
 
     point: PointKey
+    """The point's identity and size."""
     time_s: CompactPositive
     """Median time of one dispatch."""
     value: CompactPositive
     """Median in the sweep's metric."""
     ci_low: CompactPositive
+    """Lower end of the 95 % interval of the median, in the sweep's metric."""
     ci_high: CompactPositive
-    """95 % interval of the median, in the sweep's metric."""
+    """Upper end of the 95 % interval of the median, in the sweep's metric."""
     samples: Whole
+    """Number of samples."""
 
 
 class Observation(Record):
-    """What the samples show: points with intervals, and the features found in them without being told where."""
+    """Statistics and features of a measured curve, found without knowledge of any prediction."""
 
     key: SweepKey
+    """Which sweep."""
     metric: Metric
+    """What the values of the points are."""
     axis: Axis
+    """What the sweep varies."""
     points: Annotated[Many[ObservedPoint], POINTS_ONCE]
+    """Statistics of the points."""
     features: Many[CurveFeature]
+    """Cliffs, tapers and rates of the observed curve."""
     warnings: Many[str] = ()
-    """Drift, two clock states, too few samples: what a reader must know before trusting the curve."""
+    """Reasons for caution, in sentences: drift, two clock states, too few samples."""

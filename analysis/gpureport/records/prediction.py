@@ -1,4 +1,4 @@
-"""What the model says of a sweep."""
+"""Predictions of sweeps."""
 
 from typing import Annotated, Literal
 
@@ -24,99 +24,128 @@ from gpureport.records.quantities import (
 
 
 class Occupancy(Record):
-    """How much of a compute unit the kernel may fill, and what limits it."""
+    """How many waves of a kernel can be resident on a compute unit, and what limits them."""
 
     work_group: Many[Count]
+    """Shape of a work-group, in work-items."""
     registers_per_work_item: Whole
+    """32-bit registers of a work-item."""
     local_memory_bytes: Whole
-    """Local memory of one work-group, before granules and reserves."""
+    """Local memory of one work-group, before rounding to the granularity and without reserves."""
     source: Literal["compiled", "assumed"]
-    """``compiled``: the driver's own figures; ``assumed``: the workload's estimate, before compiling."""
+    """``compiled``: registers and local memory as the driver reported them. ``assumed``: the workload's estimate."""
     groups_per_compute_unit: Whole
+    """Work-groups that can be resident on a compute unit."""
     waves_per_compute_unit: Whole
+    """Waves of these work-groups."""
     max_waves_per_compute_unit: Whole
+    """Maximum number of resident waves of any kernel."""
     fraction: Amount
-    """Resident waves / most waves a compute unit holds, 0…1."""
+    """Resident waves / maximum number of resident waves, 0…1."""
     limiter: Name
-    """``work-groups``, ``waves``, ``registers``, ``local memory``, or ``work-group size`` if none fits."""
+    """The resource that limits residency: ``work-groups``, ``waves``, ``registers``, ``local memory``, ``cores``, or
+    ``work-group size`` if no work-group fits."""
+
+
+_WRITES = " writes"
+
+
+def write_ceiling(cache: str) -> str:
+    """Return the name of the ceiling of writes to a cache: ``L2 writes``."""
+    return cache + _WRITES
+
+
+def is_write_ceiling(ceiling: str) -> bool:
+    """Return whether *ceiling* is the name of a ceiling of writes, see :func:`write_ceiling`."""
+    return ceiling.endswith(_WRITES)
 
 
 class PredictedPoint(Record):
-    """What the model says of one point."""
+    """The prediction for one point."""
 
     point: PointKey
+    """The point's identity and size."""
     time_s: CompactPositive
     """Predicted time of one dispatch."""
     value: CompactPositive
-    """The same in the sweep's metric."""
+    """Predicted value in the sweep's metric."""
     ceilings_s: Table[Name, Compact]
-    """Time that each ceiling alone would take: ``launch``, ``groups``, ``latency``, ``L1``, ``L2``, ``DRAM``,
-    ``int32``, ``shuffle``, …"""
+    """Time of the dispatch if only this ceiling limited it, by ceiling: ``launch``, ``groups``, ``latency``, ``L1``,
+    ``L2``, ``L2 writes``, ``DRAM``, ``int32``, ``shuffle``, …"""
     bottleneck: Name
-    """The largest of the ceilings."""
+    """Name of the largest ceiling."""
     level: Level = Level()
-    """The memory level that mostly serves the working set."""
+    """The memory level that serves most of the working set."""
     operations: Compact = 0.0
-    """Lane operations of the dispatch, all classes but memory (the roofline's y = operations / time)."""
+    """Arithmetic operations of the dispatch, counted per lane, without memory accesses. Roofline performance is
+    operations / time."""
     memory_bytes: Compact = 0.0
-    """Bytes that would move to and from memory if no cache held anything from before (whole lines, with fill)."""
+    """Bytes to and from memory if the dispatch starts with empty caches: whole lines, fills included."""
     spread: Annotated[Rough, Field(ge=1)] = 1.0
-    """Time and value lie between themselves / spread and themselves x spread in 95 % of cases, if the uncertainties of
-    the device's facts are right; 1: no interval was worked out."""
+    """Half-width of the 95 % interval of time and value, as a factor: from value / spread to value x spread, if the
+    uncertainties of the device's figures are right. 1: no interval was computed."""
 
 
 class Sensitivity(Record):
-    """How much a prediction hangs on one fact of the device."""
+    """How strongly a prediction depends on one fact of the device."""
 
     fact: Name
-    """Dotted path of the value, as in ``Device.provenance``: ``memory.bandwidth``; ``model``: the model's own error."""
+    """Dotted path of the fact, as in ``Device.provenance``: ``memory.bandwidth``. ``model``: the model's own error."""
     kind: Name
-    """Where it comes from, see :class:`Provenance`; ``here``: measured by the run itself."""
+    """Kind of the fact's source, see :class:`Provenance`; ``here``: measured by the run itself."""
     uncertainty: Rough
-    """One standard deviation of the fact, relative."""
+    """Standard deviation of the fact, relative."""
     effect: Rough
-    """By how much that moves times, relative: root mean square over points."""
+    """Change of the predicted times by one standard deviation of the fact, relative: root mean square over points."""
     share: RoughShare
-    """Its part in the predictions' variance, 0…1."""
+    """The fact's share of the predictions' variance, 0…1."""
 
 
-class Sum(Record):
-    """One line of the arithmetic behind a predicted number."""
+class ArithmeticStep(Record):
+    """One line of the arithmetic behind a predicted time."""
 
     name: Name
-    """What it gives: ``t(L2)`` is the time of a ceiling, a letter an intermediate result; the last is ``time``."""
+    """Name of the result: ``t(...)`` for the time of a ceiling, a letter for other intermediate results, ``time`` for
+    the last step."""
     formula: str
-    """In names of facts, of what the workload asks, and of earlier sums."""
+    """Formula with the names of facts, of the workload's demand, and of earlier steps."""
     numbers: str
-    """The same with numbers put in, in SI base units."""
+    """The formula with numbers in place of names, in SI base units."""
     value: CompactSigned
+    """The result, in SI base units."""
 
 
 class Arithmetic(Record):
-    """How the model came to the time of one point."""
+    """The computation of one point's predicted time."""
 
     point: Name
-    """As tables name it."""
-    sums: Many[Sum]
+    """Label of the point."""
+    steps: Many[ArithmeticStep]
+    """Steps in order of computation; the last one gives the time."""
 
 
 class Prediction(Record):
-    """The model's answer for one sweep, made before the sweep was measured."""
+    """The prediction of one sweep, made before the sweep was measured."""
 
     key: SweepKey
+    """Which sweep."""
     kind: Literal["specification", "calibrated"]
-    """``specification``: from the YAML entry alone. ``calibrated``: plus measured primitives of other workloads."""
+    """``specification``: from the database entry alone. ``calibrated``: with results of microbenchmarks."""
     metric: Metric
+    """What the values of the points are."""
     axis: Axis
+    """What the sweep varies."""
     points: Annotated[Many[PredictedPoint], POINTS_ONCE]
+    """Points of the sweep; more than are measured."""
     features: Many[CurveFeature]
+    """Cliffs, tapers and rates of the predicted curve."""
     occupancy: Many[Occupancy]
-    """One entry a work-group shape that the sweep uses."""
+    """Occupancy of each work-group shape that the sweep uses."""
     notes: Many[str] = ()
-    """What was assumed, in sentences."""
+    """Assumptions, in sentences."""
     made_at: MomentIfKnown = ""
-    """ISO 8601 time, UTC."""
+    """When the prediction was made: ISO 8601 time, UTC."""
     sensitivities: Many[Sensitivity] = ()
-    """Facts that its interval comes from, the greatest share first; those of little share are left out."""
+    """Facts that determine the interval, largest share first. Facts with a small share are left out."""
     arithmetic: Arithmetic | None = None
-    """Of the sweep's largest point; of few sweeps, as examples."""
+    """Computation of the sweep's largest point. Only the main workloads have one, as an example."""

@@ -1,7 +1,7 @@
-"""Values as records and entries have them: numbers, names, times, and lists without repetitions.
+"""Types of the values in records and entries: numbers, names, times, and lists without repetitions.
 
-Numbers are finite, with the sign that they can have, within bounds; names have a greatest length. The bounds lie far
-beyond what any device or run has. Within them, nothing that is computed overflows.
+Numbers are finite, bounded and have a valid sign; names have a maximum length. The bounds are far beyond any real
+device or run, and within them no computation overflows.
 """
 
 from collections import Counter
@@ -27,9 +27,9 @@ BOUNDS: dict[Dimension, tuple[float, float]] = {
     "flop/s": (1.0, 1e24),
     "count": (1e-6, 1e9),
 }
-"""Least and most of a quantity that somebody wrote or measured, in SI base units."""
+"""Minimum and maximum of a written or measured quantity, in SI base units."""
 _LEAST, _MOST = 1e-60, 1e60
-"""Of what was computed from such quantities."""
+"""Minimum and maximum of computed quantities."""
 _MOST_WHOLE = 2**64
 
 
@@ -45,16 +45,16 @@ def _few(value: object) -> object:
 
 
 Many = Annotated[tuple[T, ...], FailFast()]
-"""A list that may be long: the first mistake in it is the only one that is looked for."""
+"""A list that may be long; validation stops at its first error."""
 
 Table = Annotated[dict[K, T], BeforeValidator(_few)]
-"""A mapping of few entries."""
+"""A mapping with few entries."""
 
 MOST_NAME = 1000
 Name = Annotated[str, Field(max_length=MOST_NAME)]
-"""What something is called: a device, a driver, a sweep, a unit."""
+"""Name of a device, a driver, a sweep, a unit, …"""
 Id = Annotated[str, Field(max_length=4096)]
-"""Of a database entry: the path of its file, as long as a path may be."""
+"""Id of a database entry: the path of its file, up to the maximum length of a path."""
 
 
 def _moment(text: str) -> str:
@@ -71,16 +71,16 @@ def _moment(text: str) -> str:
 Moment = Annotated[Name, AfterValidator(_moment)]
 """An ISO 8601 time."""
 MomentIfKnown = Annotated[Name, AfterValidator(lambda text: text and _moment(text))]
-"""The same, or empty."""
+"""An ISO 8601 time, or empty."""
 
 
 def once(what: str, key: Callable[[Any], Hashable], name: Callable[[Any], object]) -> AfterValidator:
-    """Refuse a list that has something twice.
+    """Refuse a list with duplicates.
 
     Args:
-        what: each item is.
-        key: what tells items apart.
-        name: what an item is called in the message.
+        what: the kind of item, for the message.
+        key: identity of an item.
+        name: name of an item, for the message.
     """
 
     def check(items: tuple[T, ...]) -> tuple[T, ...]:
@@ -99,7 +99,7 @@ def _within(dimension: Dimension) -> FieldInfo:
 
 
 def _digits(count: int) -> AfterValidator:
-    """Keep so many significant digits: what a report stores is then what was computed with."""
+    """Round to *count* significant digits, so that a stored report has the same numbers as the one in memory."""
     spec = f".{count}g"
     return AfterValidator(lambda value: float(format(value, spec)))
 
@@ -122,13 +122,13 @@ Cycles = Annotated[float, _within("cycles")]
 Number = Annotated[float, _within("count")]
 
 Compact = Annotated[Amount, _digits(9)]
-"""A float of nine significant digits: more than any timer has."""
+"""A float with nine significant digits, more than any timer has."""
 CompactPositive = Annotated[Positive, _digits(9)]
 CompactSeconds = Annotated[Seconds, _digits(9)]
 CompactShare = Annotated[Share, _digits(9)]
 CompactSigned = Annotated[float, Field(ge=-_MOST, le=_MOST), _digits(9)]
 CompactLogarithm = Annotated[float, Field(ge=0, le=log(_MOST / _LEAST)), _digits(9)]
-"""The natural logarithm of a ratio of such numbers, whatever its sign."""
+"""Absolute natural logarithm of a ratio of such numbers."""
 Rough = Annotated[Amount, _digits(4)]
-"""A float of four significant digits: what is known of an uncertainty."""
+"""A float with four significant digits, for uncertainties."""
 RoughShare = Annotated[Share, _digits(4)]

@@ -1,4 +1,4 @@
-"""Names that fields of entries, reports and published records had before, and those that they have now."""
+"""Old and new names of fields in entries, reports and published records."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -18,6 +18,7 @@ RENAMED: Mapping[str, str] = MappingProxyType(
         "ordered_extent": "cyclic_transition",
         "ping_pong_extent": "ping_pong_transition",
         "register_granule": "register_granularity",
+        "sums": "steps",
         "told_by": "reported_by",
         "vector_register_granule": "vector_register_granularity",
         "wave_width": "wave_size",

@@ -1,4 +1,4 @@
-"""The report document: everything that one run predicted, measured and found, as one versioned JSON file."""
+"""The report document: predictions, measurements and findings of one run, as one versioned JSON file."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -34,83 +34,97 @@ _MOST_NAMES = 6
 _EXPANDED_LEVELS = 4  # containers nested deeper than this are written on one line: a line a point
 
 
-class Match(Record):
-    """How the device that was present was found in the database."""
+class EntryMatch(Record):
+    """The database entry that was used for the device, and how it was found."""
 
     entry: Id | None
-    """Id of the database entry, e.g. ``nvidia/h200_sxm``; ``None`` if none matches."""
+    """Id of the database entry, e.g. ``nvidia/h200_sxm``; ``None`` if no entry matches."""
     how: str
-    """In a sentence."""
+    """How the entry was found, in a sentence."""
     draft: bool = False
-    """Whether the device was drafted from its queries and its architecture's family."""
+    """Whether the device has no entry and was drafted from driver queries and its architecture's family."""
     notes: Many[str] = ()
-    """Where what the device reports and what the entry says disagree."""
+    """Differences between the entry and the values that the device reports, in sentences."""
 
 
 class Clock(Record):
-    """A clock frequency that was known during the run."""
+    """A clock frequency during the run."""
 
     label: Name
-    """Which, and when: ``SM clock while measuring``."""
+    """Which clock, and when: ``SM clock while measuring``."""
     clock_hz: Positive
+    """Frequency in Hz."""
 
 
 class Machine(Record):
-    """Where the run took place; nothing that names the host or its users."""
+    """The machine of the run, without names of the host or its users."""
 
     system: Name
     """Operating system and kernel."""
     cpu: Name
     """CPU model."""
     cores: Count
+    """Number of logical processor cores that the process may use."""
     memory_bytes: Amount
+    """Size of the main memory."""
     python: Name
+    """Version of Python."""
     packages: Table[Name, Name]
-    """Versions by package."""
+    """Versions of Python packages, by package."""
     opencl: PresentDevice
+    """Properties of the device that the OpenCL runtime reports."""
     clocks: Many[Clock] = ()
+    """Clock frequencies during the run."""
     vendor_facts: Table[Name, Name] = Field(default_factory=dict)
-    """What the vendor's management library tells, ready to print: power limit, temperature, ECC, …"""
+    """Properties reported by the vendor's management library, as display text: power limit, temperature, ECC, …"""
 
 
-class Settings(Record):
-    """What the run was asked to do."""
+class RunSettings(Record):
+    """Options of the run."""
 
     quick: bool = False
+    """Whether sweeps had fewer and smaller points."""
     seed: Whole = 0
+    """Seed of random data and of the order of points."""
     workloads: Many[Name] = ()
-    """Families or variants asked for; empty: all."""
+    """Requested families or workloads; empty: all."""
     command: str = ""
+    """The command line."""
 
 
 class Timing(Record):
-    """Where a run's time went."""
+    """Time that one stage of a run took."""
 
     stage: Name
     """``predict``, ``calibrate`` (build kernels, predict again), ``verify``, ``measure``, ``evidence``, ``observe``,
     ``explain``, ``save``."""
     workload: Name = ""
-    """``family/variant``; empty for what is done for all at once."""
+    """``family/variant``; empty for stages of all workloads at once."""
     seconds: Amount
+    """Duration in seconds."""
 
 
 class WorkloadInfo(Record):
-    """What a variant is, in words."""
+    """Description of a workload."""
 
     family: Name
+    """Family of workloads, e.g. ``game_of_life``."""
     variant: Name
+    """Variant of the family, e.g. ``packed64``."""
     title: Name
+    """Display name."""
     description: str
+    """What the kernel does, in sentences."""
     counting: str = ""
     """How bytes or units of work are counted."""
     skipped: str | None = None
-    """Why the whole variant was not run, in a sentence."""
+    """Why the whole workload was not run, in a sentence."""
     restarted: str = ""
-    """How the driver's process ended before a new process continued the variant; empty: one process measured all."""
+    """How the driver process ended before a new process continued the workload; empty: one process measured all."""
 
 
 def workload_info(workload: "Workload", skipped: str | None = None, restarted: str = "") -> WorkloadInfo:
-    """Return what *workload* is, in words, why it was *skipped*, and why its process was *restarted*, if it was."""
+    """Return the description of *workload*, with the reasons why it was *skipped* or its process *restarted*."""
     text, _, counting = workload.description.rpartition("ounted: ")
     return WorkloadInfo(
         family=workload.family,
@@ -124,40 +138,44 @@ def workload_info(workload: "Workload", skipped: str | None = None, restarted: s
 
 
 class PublishedStatement(Record):
-    """What a publication says, beside which the report sets what is predicted."""
+    """Statement of a publication, which the report compares with predictions."""
 
     says: str
-    """In words of our own, a sentence or two."""
+    """The statement in our own words, one or two sentences."""
     where: str
-    """Part of the publication that says it."""
+    """Part of the publication that contains the statement."""
     about: Many[Name] = ()
-    """Sweeps (``family/variant/sweep``) or variants (``family/variant``) that it is about; none: what is not predicted
-    here."""
+    """Sweeps (``family/variant/sweep``) or workloads (``family/variant``) that the statement is about; empty: something
+    that is not predicted here."""
     compare: Literal["times", "spread", "cliff", "taper", "rate"] = "times"
-    """What of them is set beside it: times of single points, how far those of one size lie apart, or features."""
+    """Predictions to compare: ``times`` of single points, ``spread`` of the times of one size, or features."""
     at: Table[Name, Whole] = Field(default_factory=dict)
-    """Parameters of the points whose times are compared, e.g. ``count: 4194304``; none: all points."""
+    """Parameters of the points whose times are compared, e.g. ``count: 4194304``; empty: all points."""
     remark: str = ""
     """What follows from the published figures themselves, by arithmetic."""
 
 
 class Publication(Record):
-    """What others published of a device; what it does not say is not known."""
+    """A publication with results of a device. Anything that it does not contain is unknown."""
 
     title: Name
+    """Title of the publication, or of its results."""
     citation: str
+    """Full citation."""
     url: str
+    """Address of the publication."""
     date: Name = ""
-    """``2020``, ``2020-09`` or ``2020-09-26``; empty if it has none."""
+    """``2020``, ``2020-09`` or ``2020-09-26``; empty if unknown."""
     notes: Many[str] = ()
-    """What was left out, and what is assumed, in sentences."""
+    """Omissions and assumptions, in sentences."""
     statements: Many[PublishedStatement] = ()
+    """Statements of the publication."""
     conditions: Table[Name, str] = Field(default_factory=dict)
-    """Under which each sweep was measured, in words, by ``family/variant/sweep``."""
+    """Measurement conditions of each sweep, in words, by ``family/variant/sweep``."""
     isolated: bool = False
-    """Whether each dispatch was timed by itself, not many in a row."""
+    """Whether dispatches were isolated, each timed by itself. ``False``: back-to-back dispatches."""
     read_between: bool = False
-    """Whether something else read, between two dispatches, what the next one reads."""
+    """Whether the data that a dispatch reads were read by something else since the previous dispatch."""
 
 
 SWEEPS_ONCE = once("sweep", lambda each: each.key, lambda each: each.key)
@@ -165,67 +183,76 @@ PREDICTIONS_ONCE = once("prediction", lambda each: (each.key, each.kind), lambda
 
 
 class Report(Record):
-    """One run on one device, or what others published of one."""
+    """One run on one device, or the published results of one device."""
 
     schema_version: int = SCHEMA_VERSION
+    """Version of this format."""
     tool_version: Name
+    """Version of gpureport that wrote the report."""
     created_at: Moment
-    """ISO 8601 time, UTC."""
+    """Start of the run: ISO 8601 time, UTC."""
     status: Literal["complete", "partial", "failed"] = "complete"
-    """``partial``: the run had not ended when this was written. ``failed``: it ended, and nothing was measured."""
+    """``partial``: the run had not ended when the report was written. ``failed``: it ended without any measurement."""
     stopped: str = ""
-    """Why the run ended before its last workload; empty if it did not, or if it was interrupted."""
+    """Why the run ended before its last workload; empty if all workloads ran, or after an interruption."""
     resumed_at: Many[Moment] = ()
-    """When the run was continued after it had been interrupted, ISO 8601 times, UTC."""
+    """When an interrupted run was resumed: ISO 8601 times, UTC."""
     device: Device
-    match: Match
+    """The device as predicted: its database entry, or a draft."""
+    match: EntryMatch
+    """How the database entry was found."""
     unfinished: Many[str] = ()
-    """Variants (``family/variant``) during which the run was interrupted: of these, the sweeps that had ended are among
-    the measurements, and nothing is derived from them."""
+    """Workloads (``family/variant``) that an interruption left unfinished. Their completed sweeps are among the
+    measurements, but no observation or finding is derived from them."""
     machine: Machine | None
-    """``None``: nothing ran; others published what is in here, or it is predicted only."""
+    """The machine of the run; ``None`` for published results and for predictions without a run."""
     publication: Publication | None = None
-    """Where the results come from, if not from a run: each point's only sample is then what was published of it."""
-    settings: Settings = Settings()
+    """Source of published results, whose points have one sample each; ``None`` for a run."""
+    settings: RunSettings = RunSettings()
+    """Options of the run."""
     workloads: Table[Name, WorkloadInfo] = Field(default_factory=dict)
-    """By ``family/variant``."""
+    """Workloads of the run, by ``family/variant``."""
     predictions: Annotated[Many[Prediction], PREDICTIONS_ONCE] = ()
+    """Predictions from the specification and after calibration, by sweep."""
     measurements: Annotated[Many[Measurement], SWEEPS_ONCE] = ()
+    """Raw samples, by sweep."""
     observations: Annotated[Many[Observation], SWEEPS_ONCE] = ()
+    """Statistics and features of the samples, by sweep."""
     findings: Many[Finding] = ()
+    """Comparisons of predicted and observed features."""
     timings: Many[Timing] = ()
+    """Time that the stages of the run took."""
     evidence: Many[CodeEvidence] = ()
+    """Comparisons of the model's memory traffic with compiled code."""
     explanations: Many[Explanation] = ()
-    """Of sweeps that are not as predicted: the hypotheses that were tested."""
+    """Hypotheses about sweeps that differ from their predictions."""
     conditions: Many[Conditions] = ()
     """State of device and machine while each workload was measured."""
 
     @property
     def has_samples(self) -> bool:
-        """Whether anything was measured, or published."""
+        """Whether the report contains measured or published samples."""
         return any(point.samples_s for measurement in self.measurements for point in measurement.points)
 
     @property
     def incomplete(self) -> dict[SweepKey, float]:
-        """The sweeps of which points have no samples because the time was too short, with their share of the points."""
+        """Sweeps with points that have no samples for lack of time, with the share of these points."""
         return {m.key: m.missing_share for m in self.measurements if m.missing_share}
 
     def gaps(self) -> str:
-        """Say in a sentence which sweeps are incomplete; nothing if none is."""
-        told = [f"{key} ({100 * share:.0f} % of its points)" for key, share in self.incomplete.items()]
-        if not told:
+        """Return a sentence about incomplete sweeps; empty if there are none."""
+        sweeps = [f"{key} ({100 * share:.0f} % of its points)" for key, share in self.incomplete.items()]
+        if not sweeps:
             return ""
-        return (
-            f"points without samples, for lack of time, in {_some(told)}; no verdict or advice is based on these sweeps"
-        )
+        return f"no samples for some points, for lack of time: {_some(sweeps)}; these sweeps give no verdict or advice"
 
     @property
     def failed_variants(self) -> dict[str, str]:
-        """The variants whose kernels did not build or could not be launched, with the reason of each."""
+        """Workloads whose kernels did not build or launch, with the reasons."""
         return {m.key.workload: m.skipped or "" for m in self.measurements if m.failed}
 
     def failures(self) -> str:
-        """Say in a sentence which variants are missing because their kernels failed; nothing if none did."""
+        """Return a sentence about workloads that are missing because their kernels failed; empty if there are none."""
         failed = self.failed_variants
         if not failed:
             return ""
@@ -236,7 +263,7 @@ class Report(Record):
         )
 
     def restarts(self) -> str:
-        """Say in a sentence during which variants the driver's process ended and nothing is missing; or nothing."""
+        """Return a sentence about driver processes that ended without loss of results; empty if there were none."""
         failed = self.failed_variants
         ended = {name: info.restarted for name, info in self.workloads.items() if info.restarted and name not in failed}
         if not ended:
@@ -248,18 +275,18 @@ class Report(Record):
 
     @property
     def only_predicted(self) -> bool:
-        """Whether nothing was measured, by anybody: all of it follows from the database entry."""
+        """Whether all contents are predictions from the database entry."""
         return self.machine is None and self.publication is None
 
 
 def _some(names: Sequence[str]) -> str:
-    """List the first of *names*, and say how many more there are."""
+    """List the first of *names* and the number of the others."""
     more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
     return ", ".join(names[:_MOST_NAMES]) + more
 
 
 class Saver:
-    """Writes the report of a run again and again while it grows, and of what was written before makes no text anew."""
+    """Writes a growing report repeatedly; the JSON of records that were written before is reused."""
 
     def __init__(self, path: Path) -> None:
         """Write to *path*."""
@@ -271,7 +298,7 @@ class Saver:
         save_report(report, self._path, self._text)
 
     def _text(self, record: Record) -> str:
-        """Return the record's JSON; records, which never change, are kept with it, so that none takes another's id."""
+        """Return the record's JSON. Storing the immutable record with it prevents reuse of its id."""
         found = self._texts.get(id(record))
         if found is None:
             found = self._texts[id(record)] = record, record.model_dump_json()
@@ -279,15 +306,15 @@ class Saver:
 
 
 def save_report(report: Report, path: Path, text_of: Callable[[Record], str] = Record.model_dump_json) -> None:
-    """Write *report* to *path*: all of it, or nothing.
+    """Write *report* to *path* completely, or not at all.
 
-    The file is diffable: one line for each point of a sweep, keys in the order of the model. That of a run that has not
-    ended, which is written again and again, is a single line, which takes less time.
+    The file is diffable: one line for each point of a sweep, keys in the order of the model. A partial report, which is
+    written repeatedly during the run, is a single line to save time.
 
     Args:
         report: the report.
         path: the file.
-        text_of: makes JSON of one of the records that are added while a run goes on.
+        text_of: makes JSON of a record that is added during a run.
 
     Raises:
         GpuReportError: the file cannot be written, or a value is not finite.
@@ -333,7 +360,7 @@ def load_report(path: Path) -> Report:
 
 
 def _graded(finding: Finding) -> Finding:
-    """Tell two grades of agreement apart that the first reports called by one name: near, and just within intervals."""
+    """Separate two verdicts that the first reports combined: agreement, and overlap of the intervals only."""
     near = finding.ratio is None or 1 / AGREEMENT <= finding.ratio <= AGREEMENT
     if finding.verdict is not Verdict.AGREES or near:
         return finding
@@ -351,7 +378,7 @@ def _check_version(path: Path, version: object) -> None:
 
 
 def _refuse(path: Path, error: ValidationError) -> NoReturn:
-    """Turn pydantic's list of errors into one sentence about the first."""
+    """Raise an error with one sentence about the first of pydantic's errors."""
     problems = error.errors(include_url=False, include_context=False)
     first = problems[0]
     field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).lstrip(".")
@@ -361,7 +388,7 @@ def _refuse(path: Path, error: ValidationError) -> NoReturn:
 
 
 def _json_lines(value: object, level: int) -> Iterator[str]:
-    """Yield the pieces of *value* as JSON, expanded down to a fixed level and compact below it."""
+    """Yield parts of the JSON of *value*: one line per item down to a fixed level, compact below."""
     if level >= _EXPANDED_LEVELS or not value or not isinstance(value, dict | list):
         yield json.dumps(value, ensure_ascii=False, allow_nan=False)
         return

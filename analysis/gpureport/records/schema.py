@@ -20,7 +20,7 @@ def report_schema() -> dict[str, Any]:
 
 
 def schema_text() -> str:
-    """Return the schema as the committed file holds it."""
+    """Return the contents of the committed schema file."""
     return json.dumps(report_schema(), indent=1, ensure_ascii=False) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""Reports of version 1 of the format, turned into those of version 2: other names, keys of findings, levels."""
+"""Conversion of reports from version 1 of the format to version 2: field names, keys of findings, levels."""
 
 from contextlib import suppress
 from typing import Any
@@ -11,13 +11,13 @@ _Json = dict[str, Any]
 
 
 def upgraded(report: _Json) -> _Json:
-    """Return the JSON of a report of version 1 as version 2 has it; what is wrong in it stays wrong."""
+    """Return the JSON of a version 1 report in version 2; errors in it are left for validation."""
     new: _Json = _renamed(report)
     for prediction in _records(new, "predictions"):
         for point in _records(prediction, "points"):
             _with_level(point)
         for sensitivity in _records(prediction, "sensitivities"):
-            sensitivity["fact"] = _path(sensitivity.get("fact"))
+            sensitivity["fact"] = _current(sensitivity.get("fact"))
     for curve in (*_records(new, "predictions"), *_records(new, "observations")):
         for feature in _records(curve, "features"):
             _with_level(feature)
@@ -29,7 +29,7 @@ def upgraded(report: _Json) -> _Json:
         finding["key"] = _key({part: finding.pop(part, None) for part in ("workload", "variant", "sweep")})
     device = new.get("device")
     if isinstance(device, dict) and isinstance(device.get("provenance"), dict):
-        device["provenance"] = {_path(path): origin for path, origin in device["provenance"].items()}
+        device["provenance"] = {_current(path): origin for path, origin in device["provenance"].items()}
     return new | {"schema_version": 2}
 
 
@@ -44,25 +44,23 @@ def _records(of: _Json, name: str) -> list[_Json]:
     return [record for record in found if isinstance(record, dict)] if isinstance(found, list) else []
 
 
-def _path(path: object) -> object:
-    """Return the dotted path of a fact with today's names."""
-    return ".".join(RENAMED.get(part, part) for part in path.split(".")) if isinstance(path, str) else path
+def _current(name: object) -> object:
+    """Return a name, or a dotted path of names, with current names."""
+    return ".".join(RENAMED.get(part, part) for part in name.split(".")) if isinstance(name, str) else name
 
 
 def _key(key: object) -> object:
     if not isinstance(key, dict):
         return key
-    sweep = key.get("sweep")
-    name = RENAMED.get(sweep, sweep) if isinstance(sweep, str) else sweep
-    return {"family": key.get("workload"), "variant": key.get("variant"), "sweep": name}
+    return {"family": key.get("workload"), "variant": key.get("variant"), "sweep": _current(key.get("sweep"))}
 
 
 def _with_level(record: _Json) -> None:
-    """Give a point, a feature or a finding the level and the position that its strings say."""
+    """Convert the strings of level and position in a point, a feature or a finding."""
     if "level" in record:
         record["level"] = _level(record["level"])
     if "position" in record:
-        record["position"] = {"departure": "onset", "arrival": "end"}.get(record["position"], record["position"])
+        record["position"] = _current(record["position"])
 
 
 def _level(text: object) -> object:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from gpureport.predict import asked, limits_of
+from gpureport.predict import limits_of, model_inputs
 from gpureport.predict.model import point_time
 from gpureport.predict.occupancy import Resources, compiled_resources
 from gpureport.records.measurement import Compilation, Measurement
@@ -157,7 +157,7 @@ def _series(
         read_between=bool(publication and publication.read_between),
     )
     for parameters in points:
-        point_time(*asked(device, workload, sweep, parameters, None))
+        point_time(*model_inputs(device, workload, sweep, parameters, None))
     compiled = tuple(_resources(workload.build_options(parameters), measurement.compilation) for parameters in points)
     return Series(workload, sweep, _renewed(measurement, workload, sweep), compiled=compiled)
 

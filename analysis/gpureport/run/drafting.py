@@ -4,7 +4,7 @@ from gpureport.measure.limits import SweepSettings
 from gpureport.measure.measurer import Measurer, Task
 from gpureport.measure.rounds import Progress
 from gpureport.observe import observe
-from gpureport.predict.calibration.learned import Learned, Shown, learned
+from gpureport.predict.calibration.learned import Learned, ObservedSweep, learned
 from gpureport.spec.models import Device
 from gpureport.workloads import select
 
@@ -43,7 +43,7 @@ def get_to_know(measurer: Measurer, device: Device, settings: SweepSettings, pro
         for sweep, measurement in zip(sweeps, measurer.finish(progress).measurements, strict=True):
             observation = observe(measurement)
             if observation is not None and not measurement.skipped:
-                shown.append(Shown(workload, sweep, observation))
+                shown.append(ObservedSweep(workload, sweep, observation))
             else:
                 failed[workload.name] = measurement.skipped or "nothing was sampled"
     found = learned(device, shown)

@@ -59,7 +59,7 @@ class Plan:
     match: DeviceMatch
     workloads: tuple[Workload, ...]
     settings: SweepSettings
-    asked: document.Settings
+    asked: document.RunSettings
 
 
 def run(plan: Plan, measurer: Measurer, save: Save, progress: Progress, earlier: Report | None = None) -> Report:
@@ -349,7 +349,7 @@ class _Run:
             resumed_at=self.resumed_at,
             unfinished=tuple(dict.fromkeys(each.key.workload for each in self.ended)),
             device=match.device,
-            match=document.Match(entry=match.entry_id, how=match.how, draft=match.draft, notes=match.notes),
+            match=document.EntryMatch(entry=match.entry_id, how=match.how, draft=match.draft, notes=match.notes),
             machine=document.Machine(
                 **asdict(self._host),
                 opencl=self.measurer.device,

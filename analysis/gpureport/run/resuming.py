@@ -6,7 +6,7 @@ from dataclasses import replace
 from gpureport.measure.measurer import Measured
 from gpureport.records.keys import Record, SweepKey
 from gpureport.records.measurement import Conditions
-from gpureport.records.report import Report, Settings
+from gpureport.records.report import Report, RunSettings
 from gpureport.spec.models import Device, PresentDevice
 from gpureport.text import shortened
 from gpureport.workloads.model import Sweep
@@ -108,12 +108,14 @@ def later(measured: Measured, by_s: float) -> Measured:
     return replace(measured, measurements=tuple(measurements), aftermath=replace(after, readings=readings))
 
 
-def changes(report: Report, version: str, present: PresentDevice, device: Device, settings: Settings) -> str:
+def changes(report: Report, version: str, present: PresentDevice, device: Device, settings: RunSettings) -> str:
     """Say what differs between the interrupted run and one that would continue it; nothing if nothing does."""
     return "; ".join(_changes(report, version, present, device, settings))
 
 
-def _changes(report: Report, version: str, present: PresentDevice, device: Device, settings: Settings) -> Iterator[str]:
+def _changes(
+    report: Report, version: str, present: PresentDevice, device: Device, settings: RunSettings
+) -> Iterator[str]:
     if report.tool_version != version:
         yield f"it was made by gpureport {report.tool_version}, and this is {version}"
     before = report.machine.opencl if report.machine else None

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 from gpureport.matching import match_curves
 from gpureport.observe import observe
-from gpureport.predict import Kind, asked, predict_sweep
+from gpureport.predict import Kind, model_inputs, predict_sweep
 from gpureport.predict.calibration.calibrate import calibrated
 from gpureport.predict.model import PointTime, point_time
 from gpureport.predict.occupancy import Resources
@@ -188,7 +188,7 @@ def _points(device: Device, series: Series, resources: Sequence[Resources | None
     """Predict the points that were measured, and nothing of the curve that they are part of."""
     sampled = {identity(point.point.parameters) for point in series.measurement.points if point.samples_s}
     return {
-        identity(parameters): point_time(*asked(device, series.workload, series.sweep, parameters, told))
+        identity(parameters): point_time(*model_inputs(device, series.workload, series.sweep, parameters, told))
         for parameters, told in zip_longest(series.sweep.points, resources)
         if identity(parameters) in sampled
     }

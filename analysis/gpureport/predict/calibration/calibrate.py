@@ -1,10 +1,13 @@
-"""A device with what its primitives measured in place of what its entry says.
+"""Replace figures of a device's entry by results of its microbenchmarks.
 
-Only primitives calibrate, and only the predictions of other workloads: launch cost and rate (``launch``), stream
-bandwidth and where curves that write leave a cache (``memory/copy``, ``memory/ping_pong``), rates of writes
-(``memory/write``, ``memory/scatter``), bandwidth and extent of the caches (``memory/read``, ``memory/read_private``),
-latencies (``memory/latency``), rates and latencies of instructions and what barriers cost (``instructions``,
-``local_memory``).
+Only microbenchmarks calibrate, and only the predictions of other workloads:
+
+- ``launch``: launch cost and rate;
+- ``memory/copy``, ``memory/ping_pong``: stream bandwidth, transition ranges of kernels that write;
+- ``memory/write``, ``memory/scatter``: write rates;
+- ``memory/read``, ``memory/read_private``: bandwidth and transition range of the caches;
+- ``memory/latency``: latencies;
+- ``instructions``, ``local_memory``: rates and latencies of instructions, cost of barriers.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -13,23 +16,23 @@ from functools import cached_property, partial
 from statistics import median
 from typing import Literal
 
-from gpureport.matching import Match, match_features
+from gpureport.matching import FeatureMatch, match_features
 from gpureport.predict.model import THROUGHPUT_EXPONENT
 from gpureport.records.levels import DRAM, Level
 from gpureport.records.observation import Observation, ObservedPoint
-from gpureport.records.prediction import PredictedPoint, Prediction
+from gpureport.records.prediction import PredictedPoint, Prediction, write_ceiling
 from gpureport.records.provenance import Provenance
 from gpureport.spec.models import Cache, Device, Transition
 from gpureport.workloads.instructions.cases import listed_class
 
 
 @dataclass(frozen=True)
-class _Shown:
-    """What one sweep of a primitive shows.
+class _ObservedSweep:
+    """One measured sweep of a microbenchmark.
 
     Attributes:
-        specified: the device as its entry has it. Figures are relative to it, so that of two sweeps that show the
-            same one the later counts.
+        specified: the device as in its entry. Figures are calibrated relative to it; if two sweeps show the same
+            figure, the later one counts.
         prediction: of the sweep, from the specification.
         observation: of the sweep.
     """
@@ -39,8 +42,8 @@ class _Shown:
     observation: Observation
 
     @cached_property
-    def matches(self) -> tuple[Match, ...]:
-        """Predicted features and the observed ones that answer them."""
+    def matches(self) -> tuple[FeatureMatch, ...]:
+        """Predicted features with the corresponding observed ones."""
         return match_features(self.prediction.features, self.observation.features)
 
     @cached_property
@@ -54,33 +57,33 @@ class _Shown:
 
     @property
     def ratios_of_cases(self) -> tuple[tuple[str, float], ...]:
-        """The same with the labels of points, of a sweep over separate cases."""
+        """The ratios of a sweep over separate cases, with the labels of its points."""
         return tuple((level.name, ratio) for level, ratio in self.ratios.items())
 
     def bottleneck(self, label: str) -> str | None:
-        """Return the ceiling that was to bind the case called *label*."""
+        """Return the predicted bottleneck of the case with this label."""
         return next((point.bottleneck for point in self.prediction.points if point.point.label == label), None)
 
 
 def calibrated(device: Device, predictions: Iterable[Prediction], observations: Iterable[Observation]) -> Device:
-    """Return *device* with measured primitives.
+    """Return *device* calibrated by microbenchmarks.
 
-    A figure of the entry is multiplied by observed / predicted of the primitive that shows it, so that what the model
-    already accounts for (launch cost, soft corners) is not counted twice.
+    A figure of the entry is multiplied by observed / predicted of the microbenchmark that shows it. Effects that the
+    model already contains (launch cost, smooth maxima) are thus not counted twice.
 
     Args:
         device: as specified.
-        predictions: specification predictions of the primitives (they name the levels).
-        observations: of the primitives; others are ignored, and so are searches for work-groups, of which some are
-            slow.
+        predictions: specification predictions of the microbenchmarks (they name the levels).
+        observations: of the microbenchmarks. Other observations are ignored, and so are work-group searches, because
+            some shapes are slow.
     """
     specified = device
     by_key = {str(prediction.key): prediction for prediction in predictions}
     for observation in observations:
         prediction = by_key.get(str(observation.key))
-        take = _TAKES.get(observation.key.workload)
-        if prediction and take and observation.axis.quantity != "work_group":
-            device = take(device, _Shown(specified, prediction, observation))
+        calibrate = _CALIBRATIONS.get(observation.key.workload)
+        if prediction and calibrate and observation.axis.quantity != "work_group":
+            device = calibrate(device, _ObservedSweep(specified, prediction, observation))
     return device
 
 
@@ -89,40 +92,40 @@ def _measured(device: Device, facts: Iterable[str], how: str) -> dict[str, Prove
     return {**device.provenance, **dict.fromkeys(facts, Provenance(kind="measured", source=how, here=True))}
 
 
-def _with_launch(device: Device, shown: _Shown) -> Device:
-    """Take the time of the smallest dispatches, and the rate of the largest."""
-    expected = {point.point.label: point.time_s for point in shown.prediction.points}
-    times = [o.time_s / expected[o.point.label] for o in shown.observation.points if o.point.work <= _FEW_GROUPS]
+def _with_launch(device: Device, sweep: _ObservedSweep) -> Device:
+    """Calibrate launch cost by the smallest dispatches and launch rate by the largest."""
+    expected = {point.point.label: point.time_s for point in sweep.prediction.points}
+    times = [o.time_s / expected[o.point.label] for o in sweep.observation.points if o.point.work <= _FEW_GROUPS]
     update = {}
     if times:
         update["batched_s"] = device.launch.batched_s * median(times)
-    if shown.ratios:
-        update["groups_per_cycle"] = device.launch.groups_per_cycle * max(shown.ratios.values())
+    if sweep.ratios:
+        update["groups_per_cycle"] = device.launch.groups_per_cycle * max(sweep.ratios.values())
     how = _measured(device, (f"launch.{name.removesuffix('_s')}" for name in update), "empty kernel (launch/groups)")
     return device.model_copy(update={"launch": device.launch.model_copy(update=update), "provenance": how})
 
 
-def _with_isolated_launch(device: Device, shown: _Shown) -> Device:
-    """Take the time of a single group's dispatch that is waited for."""
-    ratio = shown.ratios.get(Level(name="1 group"))
-    if ratio is None or shown.observation.key.sweep != "isolated":
+def _with_isolated_launch(device: Device, sweep: _ObservedSweep) -> Device:
+    """Calibrate the cost of an isolated dispatch by that of a single work-group."""
+    ratio = sweep.ratios.get(Level(name="1 group"))
+    if ratio is None or sweep.observation.key.sweep != "isolated":
         return device
-    launch = device.launch.model_copy(update={"single_s": shown.specified.launch.single_s * ratio})
-    how = _measured(device, ["launch.single"], "empty kernel, alone (launch/queued)")
+    launch = device.launch.model_copy(update={"single_s": sweep.specified.launch.single_s * ratio})
+    how = _measured(device, ["launch.single"], "empty kernel, isolated (launch/queued)")
     return device.model_copy(update={"launch": launch, "provenance": how})
 
 
 _FEW_GROUPS = 8
-"""Dispatches of so few work-groups take as long as one of a single group."""
+"""Dispatches of up to this many work-groups take as long as one work-group."""
 
 
-def _with_stream(device: Device, shown: _Shown) -> Device:
-    """Take the share of the listed bandwidth that the copy reaches where no cache helps: beyond four times the last."""
+def _with_stream(device: Device, sweep: _ObservedSweep) -> Device:
+    """Calibrate the memory efficiency by copies of at least four times the last cache, which no cache speeds up."""
     beyond = 4 * max((cache.capacity_bytes for cache in device.caches), default=0.0)
-    expected = {point.point.label: point.time_s for point in shown.prediction.points}
+    expected = {point.point.label: point.time_s for point in sweep.prediction.points}
     ratios = [
         expected[o.point.label] / o.time_s
-        for o in shown.observation.points
+        for o in sweep.observation.points
         if o.point.label in expected and o.point.working_set_bytes >= beyond
     ]
     if not ratios:
@@ -132,26 +135,26 @@ def _with_stream(device: Device, shown: _Shown) -> Device:
     return device.model_copy(update={"memory": memory, "provenance": how})
 
 
-def _with_copy(device: Device, shown: _Shown) -> Device:
-    """Take the stream's share of the listed bandwidth, and where a curve that also writes leaves the last caches."""
-    device = _with_stream(device, shown)
-    return _with_transition(device, shown, "write_transition", "stream copy (memory/copy)")
+def _with_copy(device: Device, sweep: _ObservedSweep) -> Device:
+    """Calibrate the memory efficiency and the transition ranges of kernels that also write."""
+    device = _with_stream(device, sweep)
+    return _with_transition(device, sweep, "write_transition", "stream copy (memory/copy)")
 
 
-def _with_ping_pong(device: Device, shown: _Shown) -> Device:
-    """Take where a curve leaves the last caches if each dispatch reads what the one before it wrote."""
-    return _with_transition(device, shown, "ping_pong_transition", "stream copy, there and back (memory/ping_pong)")
+def _with_ping_pong(device: Device, sweep: _ObservedSweep) -> Device:
+    """Calibrate the transition ranges of kernels that read what the previous dispatch wrote."""
+    return _with_transition(device, sweep, "ping_pong_transition", "ping-pong copy (memory/ping_pong)")
 
 
 _WritesTransition = Literal["write_transition", "ping_pong_transition"]
 
 
-def _with_transition(device: Device, shown: _Shown, name: _WritesTransition, how: str) -> Device:
-    """Take where a curve that also writes leaves the last caches, as the extent called *name*."""
+def _with_transition(device: Device, sweep: _ObservedSweep, name: _WritesTransition, how: str) -> Device:
+    """Calibrate the transition range *name* of the caches that all compute units share."""
     caches, facts = [], []
-    for cache, entry in zip(device.caches, shown.specified.caches, strict=True):
+    for cache, entry in zip(device.caches, sweep.specified.caches, strict=True):
         expected = entry.transition_of_writes if name == "write_transition" else entry.transition_of_ping_pong
-        transition = _transition(entry, expected, shown.matches) if cache.scope == "device" else None
+        transition = _transition(entry, expected, sweep.matches) if cache.scope == "device" else None
         if transition:
             facts.append(f"caches.{cache.name}.{name}")
             cache = cache.model_copy(update={name: transition})
@@ -159,34 +162,37 @@ def _with_transition(device: Device, shown: _Shown, name: _WritesTransition, how
     return device.model_copy(update={"caches": tuple(caches), "provenance": _measured(device, facts, how)})
 
 
-def _with_writes(device: Device, shown: _Shown) -> Device:
-    """Take the rate at which sectors are written, where that was to bind the largest sets."""
+def _with_writes(device: Device, sweep: _ObservedSweep) -> Device:
+    """Calibrate the rate of sector writes by large sets whose predicted bottleneck it is."""
     return _write_rate(
         device,
-        shown,
+        sweep,
         "sector_writes_per_cycle",
         lambda predicted: predicted.time_s > _MANY_LAUNCHES * device.launch.batched_s,
         "stream of writes (memory/write)",
     )
 
 
-def _with_scatter(device: Device, shown: _Shown) -> Device:
-    """Take the rate at which parts of lines are written, where every work-item writes to a line of its own."""
+def _with_scatter(device: Device, sweep: _ObservedSweep) -> Device:
+    """Calibrate the rate of line writes by points at which every work-item writes to a different line."""
     line = max((cache.line_bytes for cache in device.caches), default=0)
     return _write_rate(
         device,
-        shown,
+        sweep,
         "line_writes_per_cycle",
         lambda predicted: 4 * predicted.point.parameters["stride"] >= line,
         "scattered writes (memory/scatter)",
     )
 
 
-def _write_rate(device: Device, shown: _Shown, rate: str, counts: Callable[[PredictedPoint], bool], how: str) -> Device:
-    """Take a *rate* of writes from the points that count and that it was to bind."""
-    listed: float | None = getattr(shown.specified.architecture, rate)
-    expected = {p.point.label: p for p in shown.prediction.points if p.bottleneck.endswith(" writes") and counts(p)}
-    ratios = [expected[o.point.label].time_s / o.time_s for o in shown.observation.points if o.point.label in expected]
+def _write_rate(
+    device: Device, sweep: _ObservedSweep, rate: str, counts: Callable[[PredictedPoint], bool], how: str
+) -> Device:
+    """Calibrate a *rate* of writes by the points that *counts* selects and whose predicted bottleneck is writes."""
+    listed: float | None = getattr(sweep.specified.architecture, rate)
+    writes = {write_ceiling(cache.name) for cache in device.caches}
+    expected = {p.point.label: p for p in sweep.prediction.points if p.bottleneck in writes and counts(p)}
+    ratios = [expected[o.point.label].time_s / o.time_s for o in sweep.observation.points if o.point.label in expected]
     if listed is None or not ratios:
         return device
     architecture = device.architecture.model_copy(update={rate: listed * median(ratios)})
@@ -194,19 +200,19 @@ def _write_rate(device: Device, shown: _Shown, rate: str, counts: Callable[[Pred
 
 
 _MANY_LAUNCHES = 20
-"""Dispatches of so many launches' time show what else they take."""
+"""Dispatches that take more than this many launches show more than launch cost."""
 
 
-def _with_caches(device: Device, shown: _Shown, scope: Literal["compute_unit", "device"]) -> Device:
-    """Take bandwidth and extent of each cache of *scope* whose plateau or cliff was found."""
+def _with_caches(device: Device, sweep: _ObservedSweep, scope: Literal["compute_unit", "device"]) -> Device:
+    """Calibrate bandwidth and transition range of each cache of *scope* whose plateau or cliff was observed."""
     caches, facts = [], []
-    for cache, entry in zip(device.caches, shown.specified.caches, strict=True):
+    for cache, entry in zip(device.caches, sweep.specified.caches, strict=True):
         update: dict[str, float | Transition] = {}
-        if cache.scope == scope and (level := Level(name=cache.name)) in shown.ratios:
-            update["bandwidth_bytes_per_cycle"] = entry.bandwidth_bytes_per_cycle * shown.ratios[level]
+        if cache.scope == scope and (level := Level(name=cache.name)) in sweep.ratios:
+            update["bandwidth_bytes_per_cycle"] = entry.bandwidth_bytes_per_cycle * sweep.ratios[level]
             facts.append(f"caches.{cache.name}.bandwidth")
         transition = (
-            _transition(entry, entry.transition_of_cyclic_sweeps, shown.matches) if cache.scope == scope else None
+            _transition(entry, entry.transition_of_cyclic_sweeps, sweep.matches) if cache.scope == scope else None
         )
         if transition:
             name = "cyclic_transition" if entry.cyclic_transition else "bandwidth_transition"
@@ -217,8 +223,8 @@ def _with_caches(device: Device, shown: _Shown, scope: Literal["compute_unit", "
     return device.model_copy(update={"caches": tuple(caches), "provenance": how})
 
 
-def _transition(cache: Cache, expected: Transition, matches: Sequence[Match]) -> Transition | None:
-    """Return where a curve leaves a cache: each position *expected*, moved by observed / predicted."""
+def _transition(cache: Cache, expected: Transition, matches: Sequence[FeatureMatch]) -> Transition | None:
+    """Return a cache's transition range: each *expected* position times observed / predicted."""
     moved = {
         m.predicted.position: m.observed.value / m.predicted.value
         for m in matches
@@ -234,9 +240,9 @@ def _transition(cache: Cache, expected: Transition, matches: Sequence[Match]) ->
     )
 
 
-def _with_latencies(device: Device, shown: _Shown) -> Device:
-    """Take the latency of each level whose plateau was found; a far partition's goes by the cache's own name."""
-    ratios = shown.ratios
+def _with_latencies(device: Device, sweep: _ObservedSweep) -> Device:
+    """Calibrate the latency of each level whose plateau was observed; the far partition has the cache's own name."""
+    ratios = sweep.ratios
     caches, facts = [], []
     for cache in device.caches:
         far = cache.far_latency_cycles
@@ -259,70 +265,73 @@ def _with_latencies(device: Device, shown: _Shown) -> Device:
 
 
 _LABELS = {"4 B, stride 1": "local"}
-"""Cases of ``local_memory`` that show a class's rate; those of ``instructions`` have the class's own name."""
+"""Instruction classes of cases of ``local_memory``. Cases of ``instructions`` have the name of their class."""
 
 
-def _shown_by(label: str, listed: Collection[str]) -> tuple[str, ...]:
-    """Return the classes that a case shows: its own; and ``int32``, if it is what stands for integers in general.
+def _classes_of(label: str, listed: Collection[str]) -> tuple[str, ...]:
+    """Return the classes that a case calibrates: its own, and ``int32`` if it represents integers in general.
 
-    That is the addition, or, where additions have a class of their own since they run on two pipes, the bitwise
-    operation.
+    The addition represents them, or the bitwise operation if additions have their own class because they run on two
+    pipes.
     """
     name = _LABELS.get(label, label)
     return (name, "int32") if name == ("ternary" if "add" in listed else "add") else (name,)
 
 
-def _with_rates(device: Device, shown: _Shown) -> Device:
-    """Take the rate of each instruction class that its case shows: where the class itself was to bind."""
-    old = shown.specified.architecture.rates_per_cycle
+def _with_rates(device: Device, sweep: _ObservedSweep) -> Device:
+    """Calibrate the rate of each instruction class by the case of which it is the predicted bottleneck."""
+    old = sweep.specified.architecture.rates_per_cycle
     rates: dict[str, float] = {}
-    for label, ratio in shown.ratios_of_cases:
-        names = _shown_by(label, old)
-        if shown.bottleneck(label) == listed_class(names[0], old):
+    for label, ratio in sweep.ratios_of_cases:
+        names = _classes_of(label, old)
+        if sweep.bottleneck(label) == listed_class(names[0], old):
             rates |= {name: old[listed_class(name, old)] * ratio for name in names}
     architecture = device.architecture.model_copy(
         update={"rates_per_cycle": {**device.architecture.rates_per_cycle, **rates}}
     )
-    how = _measured(device, [f"rates.{name}" for name in rates], "chains that fill the device (instructions)")
+    how = _measured(
+        device, [f"rates.{name}" for name in rates], "instruction chains on all compute units (instructions)"
+    )
     return device.model_copy(update={"architecture": architecture, "provenance": how})
 
 
-def _with_barriers(device: Device, shown: _Shown) -> Device:
-    """Take the rate at which waves arrive from the largest groups, and what a barrier adds from those of one wave.
+def _with_barriers(device: Device, sweep: _ObservedSweep) -> Device:
+    """Calibrate the barrier rate by the largest work-groups and the cost per barrier by work-groups of one wave.
 
-    Waves arrive while local memory is kept, so that the two join in a corner, which is undone here.
+    Both contribute to a smooth maximum, from which the cost per barrier is solved.
     """
-    points = sorted(shown.observation.points, key=lambda point: point.point.parameters["local"])
-    width = device.architecture.wave_size
-    if len(points) < _BARRIER_SIZES or points[0].point.parameters["local"] != width:
+    points = sorted(sweep.observation.points, key=lambda point: point.point.parameters["local"])
+    wave_size = device.architecture.wave_size
+    if len(points) < _BARRIER_SIZES or points[0].point.parameters["local"] != wave_size:
         return device
 
-    def between(point: ObservedPoint) -> float:
+    def cycles_per_barrier(point: ObservedPoint) -> float:
         """Cycles from one barrier on a compute unit to the next."""
         barriers = point.point.work / point.point.parameters["local"] / device.compute_units
         return (point.time_s - device.launch.batched_s) * device.clock_hz / barriers
 
-    isolated, end = between(points[0]), between(points[-1]) * width / points[-1].point.parameters["local"]
-    kept = max(0.0, isolated**THROUGHPUT_EXPONENT - end**THROUGHPUT_EXPONENT) ** (1 / THROUGHPUT_EXPONENT)
-    rates = {**device.architecture.rates_per_cycle, "barrier": width / end}
-    update = {"rates_per_cycle": rates, "barrier_cycles": kept}
+    single = cycles_per_barrier(points[0])
+    per_wave = cycles_per_barrier(points[-1]) * wave_size / points[-1].point.parameters["local"]
+    added = max(0.0, single**THROUGHPUT_EXPONENT - per_wave**THROUGHPUT_EXPONENT) ** (1 / THROUGHPUT_EXPONENT)
+    rates = {**device.architecture.rates_per_cycle, "barrier": wave_size / per_wave}
+    update = {"rates_per_cycle": rates, "barrier_cycles": added}
     architecture = device.architecture.model_copy(update=update)
     how = _measured(device, ["barrier_cycles", "rates.barrier"], "barriers of several sizes (instructions/barrier)")
     return device.model_copy(update={"architecture": architecture, "provenance": how})
 
 
 _BARRIER_SIZES = 3
-"""Sizes of work-groups that tell a wave's arrival from what a barrier adds."""
+"""Least number of work-group sizes that separate the barrier rate from the cost per barrier."""
 
 
-def _with_chains(device: Device, shown: _Shown) -> Device:
-    """Take the latency of each instruction class that its case shows: where the chain was to bind."""
-    old = shown.specified.architecture.latency_cycles
+def _with_chains(device: Device, sweep: _ObservedSweep) -> Device:
+    """Calibrate the latency of each instruction class by the case whose predicted bottleneck is latency."""
+    old = sweep.specified.architecture.latency_cycles
     latencies = {
         name: old[listed_class(name, old)] * ratio
-        for label, ratio in shown.ratios_of_cases
-        for name in _shown_by(label, old)
-        if listed_class(name, old) in old and shown.bottleneck(label) == "latency"
+        for label, ratio in sweep.ratios_of_cases
+        for name in _classes_of(label, old)
+        if listed_class(name, old) in old and sweep.bottleneck(label) == "latency"
     }
     architecture = device.architecture.model_copy(
         update={"latency_cycles": {**device.architecture.latency_cycles, **latencies}}
@@ -331,7 +340,7 @@ def _with_chains(device: Device, shown: _Shown) -> Device:
     return device.model_copy(update={"architecture": architecture, "provenance": how})
 
 
-_TAKES: Mapping[str, Callable[[Device, _Shown], Device]] = {
+_CALIBRATIONS: Mapping[str, Callable[[Device, _ObservedSweep], Device]] = {
     "launch/groups": _with_launch,
     "launch/queued": _with_isolated_launch,
     "memory/copy": _with_copy,
@@ -348,4 +357,4 @@ _TAKES: Mapping[str, Callable[[Device, _Shown], Device]] = {
     "instructions/sub_group_latency": _with_chains,
     "local_memory/bandwidth": _with_rates,
 }
-"""What each primitive changes."""
+"""What each microbenchmark calibrates."""

@@ -1,6 +1,6 @@
-"""What primitives teach of a device that has no entry: capacities, latencies, bandwidths, each with its interval.
+"""Derive capacities, latencies and bandwidths of a device without an entry from microbenchmarks, with intervals.
 
-The curves are predicted from a draft of the device; where an observed step or plateau answers a predicted one, the
+Curves are predicted from a draft of the device. Where an observed cliff or plateau corresponds to a predicted one, the
 draft's figure is multiplied by observed / predicted, as in ``gpureport.predict.calibration.calibrate``.
 """
 
@@ -20,19 +20,19 @@ from gpureport.units import format_bandwidth, format_bytes, format_interval
 from gpureport.workloads.model import Sweep, Workload
 
 _AGREES = 1.2
-"""Factor within which a measured capacity does not question one that is documented."""
-_FURTHEST = 16.0
-"""Factor beyond which a step is not taken for the one that was expected, though it is the only one."""
+"""Largest factor between a measured and a documented capacity that still count as equal."""
+_LARGEST_FACTOR = 16.0
+"""Largest factor between an observed and a predicted cliff that are matched by their order."""
 _CAPACITIES = ("memory/latency", "memory/read_private", "memory/read")
-"""What shows capacities, the surest first."""
+"""Microbenchmarks that show capacities, most reliable first."""
 
 End = Literal["value", "ci_low", "ci_high"]
 _ENDS: tuple[End, ...] = ("value", "ci_low", "ci_high")
 
 
 @dataclass(frozen=True)
-class Shown:
-    """One sweep of a primitive, and what was observed."""
+class ObservedSweep:
+    """One measured sweep of a microbenchmark."""
 
     workload: Workload
     sweep: Sweep
@@ -41,51 +41,52 @@ class Shown:
 
 @dataclass(frozen=True)
 class Learned:
-    """What was learned: measured values by path, in SI base units, and what else an author should know."""
+    """Measured values by path, in SI base units, and remarks for the author of an entry, in sentences."""
 
     values: Mapping[str, Value]
     remarks: tuple[str, ...]
 
 
-def learned(device: Device, shown: Sequence[Shown]) -> Learned:
-    """Return what primitives show of a device.
+def learned(device: Device, sweeps: Sequence[ObservedSweep]) -> Learned:
+    """Return what microbenchmarks show of a device.
 
     Args:
         device: as drafted from its queries and its architecture.
-        shown: sweeps of primitives over sizes enough to see its caches give out.
+        sweeps: of microbenchmarks, over enough sizes to show the cliffs of its caches.
     """
-    sizes = _capacities(device, shown)
-    sized = _resized(device, {name: ends[0] for name, (ends, _) in sizes.items()})
-    predictions = [predict_sweep(sized, one.workload, one.sweep, "specification") for one in shown]
-    ends = [calibrated(sized, predictions, [_at(one.observation, end) for one in shown]) for end in _ENDS]
-    facts = [_facts(end, sized) for end in ends]
+    sizes = _capacities(device, sweeps)
+    sized = _with_capacities(device, {name: ends[0] for name, (ends, _) in sizes.items()})
+    predictions = [predict_sweep(sized, one.workload, one.sweep, "specification") for one in sweeps]
+    ends = [calibrated(sized, predictions, [_at(one.observation, end) for one in sweeps]) for end in _ENDS]
+    figures = [_figures(end, sized) for end in ends]
     values = {
-        path: _value([fact[path] for fact in facts], unit, ends[0].provenance[shows].source)
-        for path, (shows, unit) in _paths(sized).items()
-        if shows in ends[0].provenance and ends[0].provenance[shows].here
+        path: _value([each[path] for each in figures], unit, ends[0].provenance[shown_by].source)
+        for path, (shown_by, unit) in _paths(sized).items()
+        if shown_by in ends[0].provenance and ends[0].provenance[shown_by].here
     }
     if bandwidth := values.get("memory.bandwidth"):
-        reached = format_bandwidth(bandwidth.value * sized.memory.efficiency)
-        share = f"what a copy reached, {reached}, / {sized.memory.efficiency:g}, the share that streams reach"
-        values["memory.bandwidth"] = _noted(bandwidth, share)
-    remarks = list(_unanswered(sized, shown))
+        copy = format_bandwidth(bandwidth.value * sized.memory.efficiency)
+        note = (
+            f"bandwidth of a copy, {copy}, / {sized.memory.efficiency:g}, the share of the bandwidth that copies reach"
+        )
+        values["memory.bandwidth"] = _noted(bandwidth, note)
+    remarks = list(_unexplained(sized, sweeps))
     for name, (capacity, where) in sizes.items():
         path = f"caches.{name}.capacity"
         listed, known = next(c.capacity_bytes for c in device.caches if c.name == name), device.provenance[path]
-        measured = _value(capacity, "B", f"where the curve of {where}")
+        measured = _value(capacity, "B", f"cliff of {where}")
         if known.kind != "assumed" and 1 / _AGREES < capacity[0] / listed < _AGREES:
-            agreed = f"which agrees with {format_bytes(listed)} ({known.kind})"
-            remarks.append(f"{name}: measured as {measured.provenance.note}, {agreed}")
+            agreement = f"which agrees with {format_bytes(listed)} ({known.kind})"
+            remarks.append(f"{name}: measured as {measured.provenance.note}, {agreement}")
         else:
-            values[path] = _unless_assumed(measured, known, listed)
-    return Learned(values, (*remarks, *_unseen(device, sizes)))
+            values[path] = _with_conflict(measured, known, listed)
+    return Learned(values, (*remarks, *_without_cliff(device, sizes)))
 
 
 def _value(ends: Sequence[float], unit: str, source: str) -> Value:
-    """Make a value of itself and the two ends of its interval, in either order."""
+    """Return a measured value, from the value followed by the ends of its interval in either order."""
     value, low, high = ends[0], min(ends), max(ends)
-    told = Provenance(kind="measured", source=source, note=format_interval(value, low, high, unit))
-    return Value(value, told)
+    return Value(value, Provenance(kind="measured", source=source, note=format_interval(value, low, high, unit)))
 
 
 def _noted(value: Value, note: str) -> Value:
@@ -93,40 +94,40 @@ def _noted(value: Value, note: str) -> Value:
     return Value(value.value, provenance.model_copy(update={"note": f"{provenance.note}; {note}"}))
 
 
-def _unless_assumed(measured: Value, known: Provenance, listed: float) -> Value:
-    """Record the conflict with a value that is not just a guess."""
+def _with_conflict(measured: Value, known: Provenance, listed: float) -> Value:
+    """Note the conflict with a listed value, unless that is assumed."""
     if known.kind == "assumed":
         return measured
     return _noted(measured, f"conflict: {format_bytes(listed)} ({known.kind}: {known.source or known.note})")
 
 
-def _capacities(device: Device, shown: Sequence[Shown]) -> dict[str, tuple[list[float], str]]:
-    """Return capacity with the ends of its interval, bytes, and the step that shows it, by level.
+def _capacities(device: Device, sweeps: Sequence[ObservedSweep]) -> dict[str, tuple[list[float], str]]:
+    """Return each level's capacity with the ends of its interval, bytes, and the cliff that shows it.
 
-    Of a cache in partitions one work-item's latency may show the end of the near one alone, at a known share of it.
+    The latency of one work-item may show only the near partition of a cache, a known fraction of the whole.
     """
     found: dict[str, tuple[list[float], str]] = {}
     listed = {cache.name: cache.capacity_bytes for cache in device.caches}
-    ordered = [one for name in _CAPACITIES for one in shown if one.workload.name == name]
+    ordered = [one for name in _CAPACITIES for one in sweeps if one.workload.name == name]
     for one in ordered:
         prediction = predict_sweep(device, one.workload, one.sweep, "specification")
-        steps = list(_steps(prediction.features, one.observation.features))
-        for predicted, observed in sorted(steps, key=lambda step: step[0].level.near):
+        cliffs = _matched_cliffs(prediction.features, one.observation.features)
+        for predicted, observed in sorted(cliffs, key=lambda pair: pair[0].level.near):
             level = predicted.level.name
             if level in listed and level not in found:
                 ratios = [_end(observed, end) / predicted.value for end in _ENDS]
-                part = " at the end of the near partition" if predicted.level.near else ""
-                found[level] = [listed[level] * ratio for ratio in ratios], f"{one.workload.name} steps{part}"
+                part = " (near partition)" if predicted.level.near else ""
+                found[level] = [listed[level] * ratio for ratio in ratios], f"{one.workload.name}{part}"
     return found
 
 
-def _steps(
+def _matched_cliffs(
     predicted: Sequence[CurveFeature], observed: Sequence[CurveFeature]
 ) -> Iterator[tuple[CurveFeature, CurveFeature]]:
-    """Yield midpoints of predicted and observed steps that answer each other: in order, if there are as many."""
+    """Yield midpoints of corresponding predicted and observed cliffs: in order, if their numbers are equal."""
     ours, theirs = _midpoints(predicted), _midpoints(observed)
     pairs = list(zip(ours, theirs, strict=False))
-    if len(ours) == len(theirs) and all(1 / _FURTHEST < o.value / p.value < _FURTHEST for p, o in pairs):
+    if len(ours) == len(theirs) and all(1 / _LARGEST_FACTOR < o.value / p.value < _LARGEST_FACTOR for p, o in pairs):
         yield from pairs
         return
     for match in match_features(predicted, observed):
@@ -139,7 +140,7 @@ def _midpoints(features: Sequence[CurveFeature]) -> list[CurveFeature]:
     return sorted(middles, key=lambda feature: feature.value)
 
 
-def _resized(device: Device, capacities: Mapping[str, float]) -> Device:
+def _with_capacities(device: Device, capacities: Mapping[str, float]) -> Device:
     caches = (c.model_copy(update={"capacity_bytes": capacities.get(c.name, c.capacity_bytes)}) for c in device.caches)
     return device.model_copy(update={"caches": tuple(caches)})
 
@@ -151,7 +152,7 @@ def _end(feature: CurveFeature, end: End) -> float:
 
 
 def _at(observation: Observation, end: End) -> Observation:
-    """Return the observation as it would be with everything at that end of its interval."""
+    """Return the observation with every value at this end of its interval."""
 
     def moved(point: ObservedPoint) -> ObservedPoint:
         value: float = getattr(point, end)
@@ -163,51 +164,51 @@ def _at(observation: Observation, end: End) -> Observation:
     return observation.model_copy(update={"points": tuple(map(moved, observation.points)), "features": tuple(features)})
 
 
-def _facts(device: Device, specified: Device) -> dict[str, float]:
-    """Return the figures that primitives show, by path, in SI base units.
+def _figures(device: Device, specified: Device) -> dict[str, float]:
+    """Return the figures that microbenchmarks show, by path, in SI base units.
 
-    Calibration changes the share of the listed bandwidth that is reached; an entry lists the bandwidth of which the
-    architecture's share is reached.
+    Calibration changes the memory's efficiency. An entry takes the efficiency from its architecture, so the change goes
+    into the listed bandwidth.
     """
-    reached = device.memory.efficiency / specified.memory.efficiency
-    facts = {
-        "memory.bandwidth": device.memory.bandwidth_bytes_per_s * reached,
+    change = device.memory.efficiency / specified.memory.efficiency
+    figures = {
+        "memory.bandwidth": device.memory.bandwidth_bytes_per_s * change,
         "memory.latency": device.memory.latency_cycles,
         "launch.single": device.launch.single_s,
         "launch.batched": device.launch.batched_s,
         "launch.groups_per_cycle": device.launch.groups_per_cycle,
     }
     for cache in device.caches:
-        facts[f"caches.{cache.name}.latency"] = cache.latency_cycles
-        facts[f"caches.{cache.name}.bandwidth"] = cache.bandwidth_bytes_per_cycle
+        figures[f"caches.{cache.name}.latency"] = cache.latency_cycles
+        figures[f"caches.{cache.name}.bandwidth"] = cache.bandwidth_bytes_per_cycle
         if cache.far_latency_cycles:
-            facts[f"caches.{cache.name}.far_latency"] = cache.far_latency_cycles
-    return facts
+            figures[f"caches.{cache.name}.far_latency"] = cache.far_latency_cycles
+    return figures
 
 
 def _paths(device: Device) -> dict[str, tuple[str, str]]:
-    """Return the path of the provenance that tells whether each figure was measured, and the figure's unit."""
+    """Return for each figure the path of the provenance that shows whether it was measured, and its unit."""
     units = {"bandwidth": "B/cycle", "latency": "cycles", "far_latency": "cycles", "single": "s", "batched": "s"}
-    paths = {path: (path, units.get(path.rsplit(".", 1)[-1], "")) for path in _facts(device, device)}
+    paths = {path: (path, units.get(path.rsplit(".", 1)[-1], "")) for path in _figures(device, device)}
     return paths | {"memory.bandwidth": ("memory.efficiency", "B/s")}
 
 
-def _unanswered(device: Device, shown: Sequence[Shown]) -> Iterator[str]:
-    """Say which steps of the latency answer no cache that the architecture lists."""
-    for one in shown:
+def _unexplained(device: Device, sweeps: Sequence[ObservedSweep]) -> Iterator[str]:
+    """Yield sentences about latency cliffs that no cache of the architecture explains."""
+    for one in sweeps:
         if one.workload.name != _CAPACITIES[0]:
             continue
         prediction = predict_sweep(device, one.workload, one.sweep, "specification")
-        answered = {observed.value for _, observed in _steps(prediction.features, one.observation.features)}
-        for step in _midpoints(one.observation.features):
-            if step.value not in answered:
-                size = format_interval(step.value, step.ci_low, step.ci_high, "B")
-                yield f"{one.workload.name} also steps at {size}, which answers no cache that the architecture lists"
+        explained = {observed.value for _, observed in _matched_cliffs(prediction.features, one.observation.features)}
+        for cliff in _midpoints(one.observation.features):
+            if cliff.value not in explained:
+                size = format_interval(cliff.value, cliff.ci_low, cliff.ci_high, "B")
+                yield f"{one.workload.name} has another cliff at {size}, which no cache of the architecture explains"
 
 
-def _unseen(device: Device, sizes: Mapping[str, object]) -> Iterator[str]:
-    """Say which caches showed no step."""
+def _without_cliff(device: Device, sizes: Mapping[str, object]) -> Iterator[str]:
+    """Yield sentences about caches without an observed cliff."""
     for cache in device.caches:
         known = device.provenance[f"caches.{cache.name}.capacity"].kind
         if cache.name not in sizes:
-            yield f"{cache.name}: no step was seen where it gives out; its capacity stays as {known}"
+            yield f"{cache.name}: no cliff was observed; its capacity remains {known}"

@@ -1,1 +1,1 @@
-"""How sure predictions are: what the uncertainties of values make of times and features."""
+"""How uncertain predictions are: from the uncertainties of a device's figures to intervals of times and features."""

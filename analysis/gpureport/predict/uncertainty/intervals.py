@@ -1,4 +1,4 @@
-"""Intervals of a predicted curve's features, from the deviations of its points."""
+"""Intervals of a predicted curve's features, derived from the deviations of its points."""
 
 from collections.abc import Sequence
 from math import hypot, log
@@ -18,10 +18,10 @@ Floats = NDArray[np.float64]
 _NEAR = log(1.1)
 """Points within 10 % of a plateau's value, or of the first time, belong to it."""
 _FIRST = 4
-"""So many points of the plateau that ends a taper stand for it: further ones may belong to the next level."""
+"""Number of points that represent the plateau after a taper. Further points may belong to the next level."""
 _LEAST_SLOPE = 0.1
-"""Slope of ln(rate) over ln(work-items) at 90 % of the plateau where a fixed cost joins work; a softer corner's is
-0.27."""
+"""Slope of ln(rate) over ln(work-items) at 90 % of the plateau if a fixed cost adds to the work. With a smooth maximum
+it is 0.27."""
 
 
 def with_intervals(
@@ -34,16 +34,16 @@ def with_intervals(
 ) -> tuple[CurveFeature, ...]:
     """Give each feature of a predicted curve its 95 % interval.
 
-    A rate is as uncertain as the points of its plateau; a cliff as its cache's capacity and the extent of its step; a
-    taper moves with the time of little work and the rate of much.
+    A rate is as uncertain as the points of its plateau. A cliff is as uncertain as the capacity and the transition
+    range of its cache. A taper moves with the time of small dispatches and the rate of large ones.
 
     Args:
-        features: named by level.
+        features: with the names of their levels.
         axis: of the sweep.
         metric: of its values.
         points: of the curve.
-        relative: deviations of the points' times, relative, shape (points, facts).
-        facts: those of the columns.
+        relative: relative deviations of the points' times, shape (points, facts).
+        facts: of the columns.
     """
     curve = _Curve(axis, metric, points, relative, facts)
     return tuple(_with_interval(feature, curve.factor(feature)) for feature in features)
@@ -55,7 +55,7 @@ def _with_interval(feature: CurveFeature, factor: float) -> CurveFeature:
 
 
 class _Curve:
-    """A predicted curve and its deviations; see :func:`with_intervals`."""
+    """A predicted curve and its deviations, see :func:`with_intervals`."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class _Curve:
         self.uncertainties = {fact.path: fact for fact in facts}
 
     def factor(self, feature: CurveFeature) -> float:
-        """Return the factor to both sides of *feature* that spans 95 %."""
+        """Return the half-width of the 95 % interval of *feature*, as a factor."""
         if feature.feature == "cliff":
             return float(np.exp(NORMAL_95 * self._of_cliff(feature.level)))
         if feature.feature == "taper":
@@ -82,7 +82,7 @@ class _Curve:
         return spread(self._at(feature.value, [point.value for point in self.points]))
 
     def _of_cliff(self, level: Level) -> float:
-        """Return the standard deviation of where a cache gives out: the measured extent's, or also the capacity's."""
+        """Return a cliff's relative standard deviation: the transition range's and, unless measured, the capacity's."""
         transition = self._transition(f"caches.{level.name}")
         capacity = self.uncertainties.get(f"caches.{level.name}.capacity")
         if transition is None or capacity is None:
@@ -90,15 +90,15 @@ class _Curve:
         return transition.relative if transition.kind == "here" else hypot(transition.relative, capacity.relative)
 
     def _transition(self, cache: str) -> Fact | None:
-        """Return the extent by which the curve leaves a cache: of those that bandwidth has the one that moves it."""
+        """Return the transition range of the cache that has the largest effect on the curve."""
         of_latency = self.metric.kind == "time"
         paths = {f"{cache}.{name}" for name in TRANSITIONS if (name == "latency_transition") == of_latency}
-        moved = np.abs(self.relative).sum(axis=0)
-        listed = [(by, fact) for by, fact in zip(moved, self.uncertainties.values(), strict=True) if fact.path in paths]
+        effects = zip(np.abs(self.relative).sum(axis=0), self.uncertainties.values(), strict=True)
+        listed = [(effect, fact) for effect, fact in effects if fact.path in paths]
         return max(listed, key=lambda each: each[0])[1] if listed else None
 
     def _of_taper(self, feature: CurveFeature) -> Floats:
-        """Return the deviations of a taper's position, relative."""
+        """Return the relative deviations of a taper's position."""
         work = np.log([float(point.point.work_items) for point in self.points])
         times = np.log([point.time_s for point in self.points])
         u, first = np.unique(work, return_index=True)
@@ -113,6 +113,6 @@ class _Curve:
         return np.asarray((there - plateau) / slope)
 
     def _at(self, value: float, values: Sequence[float]) -> Floats:
-        """Return the mean deviations of the points near a value (of the nearest if none is)."""
-        away = np.abs(np.log(np.asarray(values, dtype=float) / value))
-        return np.asarray(self.relative[away <= max(_NEAR, float(away.min()))].mean(axis=0))
+        """Return the mean deviations of the points near a value, or of the nearest point."""
+        distances = np.abs(np.log(np.asarray(values, dtype=float) / value))
+        return np.asarray(self.relative[distances <= max(_NEAR, float(distances.min()))].mean(axis=0))

@@ -1,9 +1,19 @@
-"""Numbers that know what they were computed from, without the model's knowing.
+"""Numbers that record how they were computed, without changes to the model's code.
 
-The model computes with :class:`Uncertain` as with any float. Each step is noted on a :class:`Tape`. Going back over it
-gives the derivative of a result by every fact at once (reverse-mode differentiation: Griewank and Walther, Evaluating
-Derivatives, 2008, chapter 3; error propagation to first order: Taylor, An Introduction to Error Analysis, 1997,
-chapter 3). Reading it tells how a result came about (:mod:`gpureport.predict.arithmetic`).
+The model computes with :class:`Uncertain` as with any float. A :class:`Tape` records each operation. Going back over
+the tape gives the derivative of a result by every fact at once (reverse-mode differentiation: Griewank and Walther,
+Evaluating Derivatives, 2008, chapter 3; first-order error propagation: Taylor, An Introduction to Error Analysis, 1997,
+chapter 3). The tape also shows how a result was computed (:mod:`gpureport.predict.arithmetic`).
+
+An :class:`Uncertain` silently becomes a plain float, and its interval too small, wherever something converts it:
+
+- ``float(x)`` and the functions of ``math`` and NumPy; ``min`` and ``max`` keep it.
+- Pydantic, whenever it validates a float: ``Model(field=x)``, ``Model.model_validate({"field": x})``, and the
+  validation of dumped data. Build records from final results only.
+- ``model.model_copy(update={"field": x})`` validates nothing and keeps it, and so does a nested model that is already
+  an instance. Change devices in this way only.
+
+``tests/test_uncertainty.py`` checks that devices keep their uncertain numbers on the way through the model.
 """
 
 import math
@@ -14,26 +24,26 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-Operation = Literal["given", "+", "-", "*", "/", "^", "ln", "exp", "clamped"]
+Operation = Literal["given", "+", "-", "*", "/", "^", "ln", "exp", "clamp"]
 
 Step = tuple[Operation, float, float]
-"""How a number was computed: from *left* and *right*; functions of one have no *right*, what is given neither.
+"""How a number was computed: operation, left operand, right operand (0 if the operation has fewer operands).
 
-A plain tuple: a prediction takes a million of them."""
+A plain tuple, because a prediction needs a million of them."""
 
 
 class Tape:
-    """The steps of a computation; the first are the facts that it started from.
+    """The steps of a computation. The first steps are the facts.
 
     Attributes:
         steps: by index.
-        names: of what was given, by index.
-        slopes: of what was clamped, by index: its derivatives by the facts.
-        sigmas: of the facts.
+        names: of given numbers, by index.
+        slopes: derivatives of clamped numbers by the facts, by index.
+        sigmas: standard deviations of the facts.
     """
 
     def __init__(self) -> None:
-        """Start with no facts."""
+        """Start without facts."""
         self.steps: list[Step] = []
         self.names: dict[int, str] = {}
         self.slopes: dict[int, list[float]] = {}
@@ -41,12 +51,12 @@ class Tape:
         self._kept = 0
 
     def fact(self, name: str, value: float, sigma: float) -> "Uncertain":
-        """Return a number that is known to *sigma*, one standard deviation; before any other step."""
+        """Return a number with standard deviation *sigma*. All facts must come before any other step."""
         self.sigmas.append(sigma)
         return self.given(name, value)
 
     def given(self, name: str, value: float) -> "Uncertain":
-        """Return a number that is known."""
+        """Return a number without uncertainty."""
         self.names[len(self.steps)] = name
         return self.note(value, ("given", value, 0.0))
 
@@ -58,23 +68,22 @@ class Tape:
         return made
 
     def keep(self) -> None:
-        """Keep the steps up to here when rewinding."""
+        """Mark the position to which :meth:`rewind` returns."""
         self._kept = len(self.steps)
 
     def rewind(self) -> None:
-        """Forget what was computed since :meth:`keep`."""
+        """Delete the steps since :meth:`keep`."""
         del self.steps[self._kept :]
 
 
 class Uncertain(float):
-    """A float on a tape.
+    """A float on a tape, with the value of the plain computation.
 
-    Its value is computed just as that of floats. Functions that do not know it take it for a float; :func:`log`,
-    :func:`exp` and :func:`clamped` are to be used in place of those of ``math``.
+    Use :func:`log`, :func:`exp` and :func:`clamped` in place of the functions of ``math``.
     """
 
     __slots__ = ("index", "tape")
-    __array_ufunc__ = None  # NumPy's numbers leave arithmetic to the methods below
+    __array_ufunc__ = None  # NumPy scalars use the methods below
     tape: Tape
     index: int
 
@@ -83,7 +92,7 @@ class Uncertain(float):
         return self.tape.note(float(self) + float(other), ("+", self, other))
 
     def __radd__(self, other: float) -> "Uncertain":
-        """Add to a plain number; to the 0 that a sum starts with is no step."""
+        """Add to a plain number; the initial 0 of a sum needs no step."""
         return self.tape.note(float(other) + float(self), ("+", other, self)) if other else self
 
     def __neg__(self) -> "Uncertain":
@@ -115,12 +124,12 @@ class Uncertain(float):
         return self.tape.note(float(other) / float(self), ("/", other, self))
 
     def __pow__(self, exponent: float) -> "Uncertain":  # type: ignore[override]
-        """Raise to a plain power; 0 is not."""
+        """Raise to the power of a plain number other than 0."""
         return self.tape.note(float(self) ** float(exponent), ("^", self, float(exponent)))
 
     @property
     def deviations(self) -> Floats:
-        """By how much one standard deviation of each fact moves the number, shape (facts,)."""
+        """Change of the number by one standard deviation of each fact, shape (facts,)."""
         steps, sigmas = self.tape.steps, self.tape.sigmas
         derivatives = [0.0] * max(self.index + 1, len(sigmas))
         derivatives[self.index] = 1.0
@@ -129,7 +138,7 @@ class Uncertain(float):
             if outer == 0.0:
                 continue
             operation, left, right = steps[index]
-            if operation == "clamped":
+            if operation == "clamp":
                 for number, slope in enumerate(self.tape.slopes[index]):
                     derivatives[number] += outer * slope
                 continue
@@ -142,7 +151,7 @@ class Uncertain(float):
 
 
 def _derivatives(operation: Operation, a: float, b: float) -> tuple[float, float]:
-    """Return the derivatives of a step's result by *a* and *b*, which it was computed from; most frequent first."""
+    """Return the derivatives of a step's result by its operands *a* and *b*. Frequent operations come first."""
     if operation == "*":
         return b, a
     if operation == "/":
@@ -171,14 +180,14 @@ def exp(x: float) -> float:
 
 
 _REACH = 1.0
-"""A number further beyond its limits, in units of the range between them, is certain to be beyond."""
+"""A number that exceeds a limit by more than this, in units of the range, counts as certainly beyond."""
 
 
 def clamped(x: float, low: float, high: float) -> float:
-    """Return *x*, or the limit that it is beyond.
+    """Return *x* limited to *low* … *high*.
 
-    Near a limit its derivatives are those of a whole standard deviation to both sides, not the slope's: a working set
-    just short of a cliff is uncertain, too.
+    Its derivatives are differences over one standard deviation to both sides, not slopes. So a working set just below a
+    cliff is uncertain, too.
     """
     value = float(min(high, max(low, x)))
     if type(x) is not Uncertain or abs(float(x) - value) > _REACH * (high - low):
@@ -187,9 +196,9 @@ def clamped(x: float, low: float, high: float) -> float:
     moved = np.clip(float(x) + deviations, low, high) - np.clip(float(x) - deviations, low, high)
     slopes = np.divide(moved, 2.0 * sigmas, out=np.zeros(len(sigmas)), where=sigmas > 0.0)
     x.tape.slopes[len(x.tape.steps)] = slopes.tolist()
-    return x.tape.note(value, ("clamped", x, 0.0))
+    return x.tape.note(value, ("clamp", x, 0.0))
 
 
 def relative_deviations(x: float, facts: int) -> Floats:
-    """Return how far one standard deviation of each of *facts* moves *x*, relative; zeros for a plain number."""
+    """Return the relative change of *x* by one standard deviation of each fact; *facts* zeros for a plain number."""
     return x.deviations / float(x) if isinstance(x, Uncertain) else np.zeros(facts)

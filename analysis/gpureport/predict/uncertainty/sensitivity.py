@@ -1,7 +1,7 @@
-"""How uncertain a device's facts are, and what that does to its predictions.
+"""How uncertain a device's figures ("facts") are, and how that affects its predictions.
 
-Each fact has a relative standard deviation by what it is and where it comes from. The model computes with all of them
-at once (:mod:`gpureport.predict.uncertainty.propagation`); their effects on a time add up in quadrature.
+Each fact has a relative standard deviation that depends on its kind and its source. The model propagates all of them at
+once (:mod:`gpureport.predict.uncertainty.propagation`). Their effects on a time add in quadrature.
 """
 
 import re
@@ -22,21 +22,21 @@ Floats = NDArray[np.float64]
 MEDIAN_TO_SIGMA = 1.4826
 """Standard deviation of a normal distribution / median of its absolute errors."""
 MEAN_TO_SIGMA = 1.2533
-"""The same / mean of its absolute errors."""
+"""Standard deviation of a normal distribution / mean of its absolute errors."""
 NORMAL_95 = 1.96
 """Half-width of the 95 % interval of a normal distribution, in standard deviations."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """How uncertain a kind of fact is: standard deviations, relative.
+    """Relative standard deviations of one kind of fact.
 
     Attributes:
-        what: in words.
+        what: the kind, in words.
         paths: pattern of the facts' dotted paths.
-        published: of a fact with a source.
-        assumed: of a fact without one.
-        source: of *published*.
+        published: standard deviation of a fact with a source.
+        assumed: standard deviation of a fact without a source.
+        source: where *published* comes from.
     """
 
     what: str
@@ -47,17 +47,17 @@ class Rule:
 
 
 GUESS = 0.3
-"""Of a fact that is only assumed (assumed itself: right within a factor of 1.8 in 95 % of cases)."""
+"""Standard deviation of an assumed fact (itself assumed: correct within a factor of 1.8 in 95 % of cases)."""
 HERE = 0.01
-"""Of a fact that the run itself measures: two runs on two H200 agree within 1.2 % in 90 % of 99 plateaus and cases,
-and within 2 % in 9 of 10 positions of primitives' cliffs and tapers."""
+"""Standard deviation of a fact that the run itself measures. Two runs on two H200 agree within 1.2 % in 90 % of 99
+plateaus and cases, and within 2 % in 9 of 10 positions of cliffs and tapers of microbenchmarks."""
 MODEL = 0.043 * MEDIAN_TO_SIGMA
-"""Of the model itself: half of the times of published results lie within 4.3 % of what is predicted for them
-(``gpureport validate --times reports/published``: GPUs by NVIDIA 2.8 %, by AMD 5.2 %, by Intel 9.2 %), uncertain facts
-included; most of them are of devices whose caches are known from the same authors."""
+"""Standard deviation of the model itself. Half of the published times are within 4.3 % of their predictions
+(``gpureport validate --times reports/published``: NVIDIA GPUs 2.8 %, AMD 5.2 %, Intel 9.2 %). This includes uncertain
+facts. Most of these devices have caches that the same authors measured."""
 KINDS = {"queried": 0.01, "spec": 0.02, "measured": 0.1, "derived": 0.15, "assumed": GUESS}
-"""Of other facts, by kind. Data sheets and data bases differ by 2 % (H200's memory: 4.8 and 4.89 TB/s); what is
-measured or derived belongs to another device of the architecture (assumed)."""
+"""Standard deviations of other facts, by kind. Data sheets and databases differ by 2 % (H200's memory: 4.8 and
+4.89 TB/s). Measured or derived figures belong to another device of the architecture (assumed)."""
 RULES = (
     Rule(
         "clock",
@@ -67,11 +67,12 @@ RULES = (
         "FP32 rate against the listed boost clock: off by 5.2 % in the median of 30 cards (krrishnarraj/clpeak logs)",
     ),
     Rule(
-        "share of the memory's bandwidth",
+        "achievable share of the memory bandwidth",
         r"memory\.efficiency",
         0.068 * MEAN_TO_SIGMA,
         0.15,
-        "OpenCL reads / listed bandwidth: one share misses 28 cards by 6.8 % on average (krrishnarraj/clpeak logs)",
+        "OpenCL reads / listed bandwidth: one share for all is off by 6.8 % on average over 28 cards "
+        "(krrishnarraj/clpeak logs)",
     ),
     Rule(
         "latency of caches and memory",
@@ -82,40 +83,39 @@ RULES = (
         "arXiv:2402.13499; Chips and Cheese)",
     ),
     Rule(
-        "latency under load / latency",
+        "latency under load / unloaded latency",
         r"loaded_latency_factor",
         0.25,
         GUESS,
-        "work-items for 90 % of the bandwidth, predicted with it: off by 19 % in the median of A100, A40, H100 and "
-        "MI210 (RRZE-HPC/gpu-benches @1038c5d, gpu-stream), of which memory's share explains a part",
+        "predicted work-items for 90 % of the bandwidth: off by 19 % in the median of A100, A40, H100 and "
+        "MI210 (RRZE-HPC/gpu-benches @1038c5d, gpu-stream); memory's bandwidth share explains a part of that",
     ),
     Rule(
-        "from one work-group to the next",
+        "time from one work-group to the next",
         r"turnover_cycles",
         0.15,
         0.5,
-        "300 to 530 cycles on seven architectures, by reads and by writes of one 15 % apart (RRZE-HPC/gpu-benches, "
+        "300 to 530 cycles on seven architectures; on one, reads and writes differ by 15 % (RRZE-HPC/gpu-benches, "
         "gpu-stream)",
     ),
     Rule(
-        "cost of a launch",
+        "launch cost",
         r"launch\.(single|batched)",
         0.28,
         GUESS,
         "3.4 to 9.3 µs on 17 NVIDIA cards (krrishnarraj/clpeak logs)",
     ),
-    Rule("instructions issued", r"rates\.instruction", 0.02, GUESS, "follows from the number of schedulers"),
+    Rule("instruction issue rate", r"rates\.instruction", 0.02, GUESS, "follows from the number of schedulers"),
     Rule(
-        "where a cache gives out / capacity",
+        "transition range of a cache / capacity",
         r"caches\.\w+\.\w+_transition",
         0.05,
         0.1,
-        "steps of latency lie at 1.00 to 1.05 of the capacity of second-level caches, those of bandwidth at 0.87 to "
-        "0.91 where they have two partitions (RRZE-HPC/gpu-benches @1038c5d), of passes in order at 0.75, "
-        "of copies at 0.64 (simulated)",
+        "latency: 1.00 to 1.05 of the capacity of second-level caches; bandwidth: 0.87 to 0.91 with two partitions "
+        "(RRZE-HPC/gpu-benches @1038c5d); cyclic sweeps 0.75, copies 0.64 (simulated)",
     ),
 )
-"""Facts of which more is known than their kind."""
+"""Facts with a known spread of their own. The first rule that matches counts."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ class Fact:
     Attributes:
         path: dotted, as in ``Device.provenance``.
         kind: as there, or ``here``: measured by the run itself.
-        relative: its standard deviation, relative.
+        relative: relative standard deviation.
     """
 
     path: str
@@ -134,7 +134,7 @@ class Fact:
 
 
 def fact(device: Device, path: str) -> Fact:
-    """Say how uncertain a value of *device* is; one of unknown origin is taken as assumed."""
+    """Return how uncertain a figure of *device* is; without provenance it counts as assumed."""
     origin = device.provenance.get(path)
     kind = origin.kind if origin else "assumed"
     if origin and origin.here:
@@ -146,21 +146,21 @@ def fact(device: Device, path: str) -> Fact:
 
 
 def uncertain(device: Device) -> tuple[Device, tuple[Fact, ...], Tape]:
-    """Return *device* with figures that are on a tape, the facts that are uncertain, and the tape.
+    """Return *device* with figures on a tape, its facts, and the tape.
 
-    What the run itself measured is stored in terms of other figures (cycles of the listed clock, shares of the listed
-    bandwidth), whose errors it cancels.
+    Figures that the run itself measured are stored relative to other figures: in cycles of the listed clock, or as
+    shares of the listed bandwidth. Errors of these other figures cancel.
     """
     tape = Tape()
     facts: list[Fact] = []
     numbers: dict[str, float] = {}
 
-    def noted(path: str, value: float) -> float:
+    def add(path: str, value: float) -> float:
         facts.append(fact(device, path))
         numbers[path] = tape.fact(path, value, abs(value) * facts[-1].relative)
         return value
 
-    _mapped(device, noted)
+    _mapped(device, add)
     for path, other, exponent in [(f.path, *basis) for f in facts if f.kind == "here" and (basis := _basis(f.path))]:
         if other in numbers:
             numbers[path] *= (numbers[other] / float(numbers[other])) ** exponent
@@ -180,7 +180,7 @@ _BASES = (
     (r"caches\.\w+\.bandwidth|rates\..*|launch\.groups_per_cycle", "clock", -1.0),
     (r"caches\.\w+\.(far_)?latency|memory\.latency|latencies\..*", "clock", 1.0),
 )
-"""In terms of which other fact a figure is stored, and how it then varies with it."""
+"""Pattern of figures, the fact that they are stored relative to, and the exponent with which they vary with it."""
 
 
 def _basis(path: str) -> tuple[str, float] | None:
@@ -237,7 +237,7 @@ def _mapped(device: Device, number: Callable[[str, float], float]) -> Device:
 
 
 def _mapped_cache(cache: Cache, number: Callable[[str, float], float]) -> Cache:
-    """Replace a cache's figures; the three positions of an extent move together."""
+    """Replace a cache's figures; the three positions of a transition range move together."""
     path = f"caches.{cache.name}"
     update: dict[str, object] = {
         "capacity_bytes": number(f"{path}.capacity", cache.capacity_bytes),
@@ -258,7 +258,7 @@ def _scaled(transition: Transition, factor: float) -> Transition:
 
 
 def spread(relative: Floats) -> float:
-    """Return the factor that spans 95 % to both sides of a figure, from its deviations (relative, by fact)."""
+    """Return the half-width of a 95 % interval, as a factor, from relative deviations by fact."""
     return exp(NORMAL_95 * hypot(MODEL, sqrt(float(relative @ relative))))
 
 
@@ -266,7 +266,7 @@ _LEAST_SHARE = 0.01
 
 
 def sensitivities(relative: Floats, facts: Iterable[Fact]) -> tuple[Sensitivity, ...]:
-    """Rank facts by their part in the variance of times.
+    """Rank facts by their share of the variance of times.
 
     Args:
         relative: of each point's time, shape (points, facts).
@@ -289,10 +289,10 @@ def sensitivities(relative: Floats, facts: Iterable[Fact]) -> tuple[Sensitivity,
 
 
 def ranked(predictions: Iterable[Prediction]) -> tuple[Sensitivity, ...]:
-    """Rank the facts that several predictions hang on.
+    """Rank the facts that several predictions depend on.
 
     Returns:
-        For each fact its mean share over all sweeps, and its median effect over those that it matters to.
+        For each fact its mean share over all sweeps, and its median effect over the sweeps that list it.
     """
     sweeps = [prediction.sensitivities for prediction in predictions if prediction.sensitivities]
     found: dict[str, list[Sensitivity]] = {}

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from gpureport import __version__
-from gpureport.predict.contrast import INTERVAL, held_longer
+from gpureport.predict.contrast import INTERVAL, capacity_difference
 from gpureport.records.keys import SweepKey
 from gpureport.records.prediction import Prediction
 from gpureport.report import Paper
@@ -72,7 +72,7 @@ def _chapter(first: Side, other: Beside) -> Chapter:
     return Chapter(
         anchor=f"against-{other.side.letter}",
         title=f"{shorten(other.side.device.name, 40)} ({other.side.letter}) against the first (A)",
-        sentence=held_longer((first.device, other.side.device)),
+        sentence=capacity_difference((first.device, other.side.device)),
         ratios=ratio_table(first, other, sizes=False),
         stretches=stretch_table(first, other),
         figures=_figures(first, other),

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from gpureport import __version__
 from gpureport.records.prediction import Prediction
-from gpureport.records.report import Match, Report, Settings, workload_info
+from gpureport.records.report import EntryMatch, Report, RunSettings, workload_info
 from gpureport.spec.models import Device
 from gpureport.workloads.model import Workload
 
@@ -28,9 +28,9 @@ def prediction_report(
         tool_version=__version__,
         created_at=datetime.now(UTC).isoformat(timespec="seconds"),
         device=device,
-        match=Match(entry=device.id, how="named on the command line; no such device was looked for."),
+        match=EntryMatch(entry=device.id, how="named on the command line; no such device was looked for."),
         machine=None,
-        settings=Settings(quick=quick),
+        settings=RunSettings(quick=quick),
         workloads={workload.name: workload_info(workload) for workload in workloads},
         predictions=tuple(p for p in predictions if p.key.sweep != "frames"),
     )

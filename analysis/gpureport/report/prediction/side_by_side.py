@@ -6,7 +6,7 @@ from itertools import pairwise
 from math import log, sqrt
 
 from gpureport.predict.ceilings import ceilings
-from gpureport.predict.contrast import SAME, Contrast, Ratio, RatioPoint
+from gpureport.predict.contrast import SAME, Contrast, PredictedRatio, RatioPoint
 from gpureport.predict.outlook import Outlook, is_shown, outlooks
 from gpureport.records.keys import Axis
 from gpureport.records.prediction import Prediction
@@ -102,7 +102,7 @@ def _name(contrast: Contrast) -> str:
     return contrast.key.workload
 
 
-def ratio_text(ratio: Ratio) -> str:
+def ratio_text(ratio: PredictedRatio) -> str:
     """Write a ratio with its interval, which is as wide in log to both sides: ``0.52 (factor 1.7)``."""
     factor = ratio.ci_high / ratio.value
     interval = f"±\xa0{100 * (factor - 1):.0f}\xa0%" if factor < _WIDE else f"(factor\xa0{factor:.2g})"

@@ -147,8 +147,8 @@ def _runs(report: Report, measurement: Measurement | None, workload: str, point:
 
 
 def arithmetic_table(arithmetic: Arithmetic) -> Table:
-    """List the sums behind one predicted time."""
-    rows = tuple((s.name, s.formula, s.numbers, _result(s.name, s.value)) for s in arithmetic.sums)
+    """List the steps behind one predicted time."""
+    rows = tuple((s.name, s.formula, s.numbers, _result(s.name, s.value)) for s in arithmetic.steps)
     return Table(("name", "is", "with the numbers put in", "gives"), rows, frozenset({"gives"}))
 
 

@@ -12,7 +12,7 @@ from gpureport.predict import predict_sweep
 from gpureport.records.finding import Explanation, Finding
 from gpureport.records.observation import Observation
 from gpureport.records.prediction import Prediction
-from gpureport.records.report import Match, Publication, Report, workload_info
+from gpureport.records.report import EntryMatch, Publication, Report, workload_info
 from gpureport.results.published.record import Published, Series
 from gpureport.spec.models import Device
 
@@ -40,7 +40,7 @@ def published_report(record: Published, device: Device) -> Report:
         tool_version=__version__,
         created_at=datetime.now(UTC).isoformat(timespec="seconds"),
         device=device,
-        match=Match(entry=record.device, how="named by the published record"),
+        match=EntryMatch(entry=record.device, how="named by the published record"),
         machine=None,
         publication=_publication(record),
         workloads={name: workload_info(workload) for name, workload in workloads.items()},

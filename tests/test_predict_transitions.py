@@ -14,8 +14,8 @@ from gpureport.predict.model import (
     _in_flight_bytes,
     _transition,
     _write_time,
-    corner,
     point_time,
+    smooth_maximum,
 )
 from gpureport.predict.occupancy import Resources, occupancy
 from gpureport.spec.database import load_database
@@ -36,7 +36,7 @@ READ = Demand(
 COPY = replace(READ, streams=(Stream("from", 2**20, 16, 16), Stream("to", 2**20, 16, 16, write=True)))
 
 
-def test_passes_in_order_have_an_extent_of_their_own_and_so_have_writes() -> None:
+def test_cyclic_sweeps_and_writes_have_their_own_transitions() -> None:
     """Where a cache lists none, all leave it where any order does."""
     assert _transition(CACHE, READ, overlapping=False) == ORDERED
     assert _transition(CACHE, READ, overlapping=True) == CACHE.bandwidth_transition
@@ -165,7 +165,7 @@ def test_two_partitions_give_out_at_two_thirds() -> None:
 
 
 @pytest.mark.parametrize("entry", ["nvidia/h200_sxm", "nvidia/a100_sxm_80"])
-def test_the_extent_of_passes_in_order_is_that_of_the_simulation(entry: str) -> None:
+def test_the_transition_of_cyclic_sweeps_is_that_of_the_simulation(entry: str) -> None:
     """Reads take as long as the cache needs for all or memory for what it serves, whichever is longer."""
     device = load_database().device(entry)
     cache = device.caches[-1]
@@ -179,11 +179,11 @@ def test_the_extent_of_passes_in_order_is_that_of_the_simulation(entry: str) -> 
     assert cache.cyclic_transition.end == pytest.approx(_where(sizes, times, 0.95 * longer), rel=0.05)
 
 
-def test_the_extent_of_copies_is_that_of_the_simulation() -> None:
-    """The cache, the path between its partitions, and memory, each in times of the cache, joined by a soft corner.
+def test_the_transition_of_copies_is_that_of_the_simulation() -> None:
+    """The cache, the path between its partitions, and memory, each in times of the cache, joined by a smooth maximum.
 
     That is assumed of where caches only begin to give out (the model interpolates between its ends), and never comes
-    down to what memory alone takes, so that it does not show the arrival.
+    down to what memory alone takes, so that it does not show the end.
     """
     device = load_database().device("nvidia/h200_sxm")
     cache, rate = device.caches[-1], device.architecture.sector_writes_per_cycle
@@ -196,7 +196,7 @@ def test_the_extent_of_copies_is_that_of_the_simulation() -> None:
     def time(shares: _Shares) -> float:
         """Half of the writes cross: a quarter of all that a copy moves is what limits writes."""
         memory = (shares.missed + shares.written_back) * longer
-        return corner((1.0, shares.crossed / 0.25 * writing / 2, memory), THROUGHPUT_EXPONENT)
+        return smooth_maximum((1.0, shares.crossed / 0.25 * writing / 2, memory), THROUGHPUT_EXPONENT)
 
     within = time(_Shares(crossed=0.25))
     sizes = [0.4 + 0.02 * i for i in range(30)]
