@@ -56,6 +56,16 @@ def test_the_samples_still_show_what_was_found(report: Report) -> None:
             assert after == pytest.approx(before, rel=0.01)
 
 
+def test_explanations_of_findings_do_not_repeat_the_tested_hypotheses(report: Report) -> None:
+    """In version 1 they ended with what was tested on their sweeps."""
+    tested = {explanation.key: explanation.sentence for explanation in report.explanations}
+    texts = [finding.explanation for finding in report.findings if finding.key in tested]
+
+    assert texts
+    assert not any(tested[f.key] in f.explanation for f in report.findings if f.key in tested)
+    assert all(text == text.rstrip() for text in texts)
+
+
 def test_it_renders(report: Report) -> None:
     """As HTML, with its device's name."""
     assert report.device.name in render_html(report)

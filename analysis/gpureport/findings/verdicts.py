@@ -1,14 +1,15 @@
 """Prediction against observation: ratio, verdict, explanation. Pure functions.
 
-Why the two differ is not guessed here: ``gpureport.explain.trials`` tests hypotheses, and :func:`explained` quotes it.
+They do not guess why the two differ: ``gpureport.explain.trials`` tests hypotheses about that.
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from math import inf, log
 
 from gpureport.matching import Match, match_features, renamed, where_measured
 from gpureport.records.features import CurveFeature
-from gpureport.records.finding import AGREEMENT, Explanation, Finding, Verdict
+from gpureport.records.finding import AGREEMENT, Finding, Verdict
 from gpureport.records.levels import DRAM, Level
 from gpureport.records.measurement import Measurement
 from gpureport.records.observation import Observation, ObservedPoint
@@ -38,41 +39,38 @@ def find(
     A feature that neither side has gives no finding. A sweep that was not measured gives none either; one whose
     results were wrong gives an error.
     """
-    seen = {str(observation.key): observation for observation in observations}
-    wrong = {str(m.key): m for m in measurements if m.verification and not m.verification.passed}
+    observed = {observation.key: observation for observation in observations}
+    wrong = {m.key: m.verification.message for m in measurements if m.verification and not m.verification.passed}
     findings: list[Finding] = []
     for prediction in predictions:
-        key = str(prediction.key)
+        key = prediction.key
         if key in wrong:
             findings.append(_wrong(prediction, wrong[key]))
-        elif key in seen:
-            findings += _compare(device, prediction, seen[key])
+        elif key in observed:
+            findings += _compare(device, prediction, observed[key])
     return tuple(findings)
 
 
-def explained(findings: Iterable[Finding], explanations: Iterable[Explanation]) -> tuple[Finding, ...]:
-    """Say of each finding that is not as predicted what the hypotheses tested on its sweep came to."""
-    said = {str(explanation.key): explanation.sentence for explanation in explanations}
-
-    def tell(finding: Finding) -> Finding:
-        sentence = said.get(str(finding.key))
-        if sentence is None or finding.verdict.as_predicted:
-            return finding
-        return finding.model_copy(update={"explanation": f"{finding.explanation} {sentence}".strip()})
-
-    return tuple(tell(finding) for finding in findings)
-
-
 def _compare(device: Device, prediction: Prediction, observation: Observation) -> list[Finding]:
-    context = _Context(device, where_measured(prediction, observation), observation)
-    return [_finding(match, context) for match in match_features(context.prediction.features, observation.features)]
+    prediction = where_measured(prediction, observation)
+    named = renamed(prediction.features, observation.features)
+    context = _Context(device, prediction, observation.model_copy(update={"features": named}))
+    return [_finding(match, context) for match in match_features(prediction.features, observation.features)]
 
 
+@dataclass(frozen=True)
 class _Context:
-    """The curve that a finding belongs to, for explanations."""
+    """The curve of a finding, for its explanation.
 
-    def __init__(self, device: Device, prediction: Prediction, observation: Observation) -> None:
-        self.device, self.prediction, self.observation = device, prediction, observation
+    Attributes:
+        device: that was predicted.
+        prediction: with the features that can be compared at the measured points.
+        observation: with levels named by the predicted ones that they match.
+    """
+
+    device: Device
+    prediction: Prediction
+    observation: Observation
 
     def predicted_near(self, feature: CurveFeature) -> PredictedPoint:
         """Return the predicted point that stands for a feature of rate.
@@ -88,7 +86,7 @@ class _Context:
 
     def _end_of(self, plateau: CurveFeature) -> tuple[PredictedPoint, ...]:
         """Return the predicted points of the last two octaves of a plateau's working sets."""
-        curves = (self.prediction.features, renamed(self.prediction.features, self.observation.features))
+        curves = (self.prediction.features, self.observation.features)
         features = next((curve for curve in curves if any(_alike(plateau, f) for f in curve)), ())
         middles = {f.level: f.value for f in features if f.feature == "cliff" and f.position == "midpoint"}
         end = middles.get(plateau.level, inf)
@@ -99,8 +97,7 @@ class _Context:
 
     def falls(self, cliff: CurveFeature) -> tuple[float, float]:
         """Return to which share of their rates the predicted and the observed curve fall over an observed *cliff*."""
-        named = renamed(self.prediction.features, self.observation.features)
-        ends = [f.value for f in named if f.feature == "cliff" and f.level == cliff.level]
+        ends = [f.value for f in self.observation.features if f.feature == "cliff" and f.level == cliff.level]
         predicted, observed = (
             _fall([(p.point.working_set_bytes, p.value) for p in points], min(ends), max(ends))
             for points in (self.prediction.points, self.observation.points)
@@ -416,8 +413,7 @@ def _ends(context: _Context) -> str:
     )
 
 
-def _wrong(prediction: Prediction, measurement: Measurement) -> Finding:
-    message = measurement.verification.message if measurement.verification else ""
+def _wrong(prediction: Prediction, message: str) -> Finding:
     return Finding(
         key=prediction.key,
         feature="rate",

@@ -24,13 +24,21 @@ def upgraded(report: _Json) -> _Json:
     for name in ("predictions", "measurements", "observations", "explanations"):
         for record in _records(new, name):
             record["key"] = _key(record.get("key"))
-    for finding in _records(new, "findings"):
-        _with_level(finding)
-        finding["key"] = _key({part: finding.pop(part, None) for part in ("workload", "variant", "sweep")})
+    _upgrade_findings(new)
     device = new.get("device")
     if isinstance(device, dict) and isinstance(device.get("provenance"), dict):
         device["provenance"] = {_path(path): origin for path, origin in device["provenance"].items()}
     return new | {"schema_version": 2}
+
+
+def _upgrade_findings(report: _Json) -> None:
+    """Give findings keys and levels, and take off their explanations the hypotheses tested on their sweeps."""
+    tested = {str(each["key"]): str(each.get("sentence") or "") for each in _records(report, "explanations")}
+    for finding in _records(report, "findings"):
+        _with_level(finding)
+        finding["key"] = _key({part: finding.pop(part, None) for part in ("workload", "variant", "sweep")})
+        if isinstance(text := finding.get("explanation"), str):
+            finding["explanation"] = text.removesuffix(tested.get(str(finding["key"]), "")).rstrip()
 
 
 def _renamed(value: Any) -> Any:  # noqa: ANN401 - any JSON

@@ -16,7 +16,7 @@ from gpureport.errors import DeviceError
 from gpureport.explain.case import Circumstances
 from gpureport.explain.selection import Informed, Subject, explanations
 from gpureport.findings.evidence import code_evidence
-from gpureport.findings.verdicts import explained, find
+from gpureport.findings.verdicts import find
 from gpureport.measure import nvidia
 from gpureport.measure.compiling import programs
 from gpureport.measure.limits import Settings, features, sweep_budget_s
@@ -336,7 +336,7 @@ class _Run:
         found = find(subject.specified, [p for p in self.predictions if p.key.workload == name], measured, observed)
         reasons = explanations(subject, found, measured, observed)
         self.explanations += reasons
-        self.findings += explained(found, reasons)
+        self.findings += found
 
     def report(self, status: Literal["complete", "partial", "failed"]) -> Report:
         """Return the report of what there is."""

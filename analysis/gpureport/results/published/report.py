@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from gpureport import __version__
 from gpureport.explain.case import Circumstances
 from gpureport.explain.selection import Subject, explanations
-from gpureport.findings.verdicts import explained, find
+from gpureport.findings.verdicts import find
 from gpureport.observe import observe
 from gpureport.predict import predict_sweep
 from gpureport.records.finding import Explanation, Finding
@@ -94,7 +94,7 @@ def _held(
     reasons = explanations(subject, found, measured, observed)
     if len(observation.points) == 1:
         reasons = tuple(map(_unsure, reasons))
-    return explained(found, reasons), reasons
+    return found, reasons
 
 
 def _unsure(explanation: Explanation) -> Explanation:
