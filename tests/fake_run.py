@@ -95,8 +95,8 @@ class Missing(Copy):
 
 def plan(*workloads: CopyWorkload) -> Plan:
     """A plan of *workloads* on the fake device."""
-    asked = document.Settings(quick=True, seed=3)
-    return Plan(load_database().match(PRESENT), workloads, Settings(LIMITS, budget_s=0.01, seed=3), asked)
+    requested = document.Settings(quick=True, seed=3)
+    return Plan(load_database().match(PRESENT), workloads, Settings(LIMITS, budget_s=0.01, seed=3), requested)
 
 
 def empty_report() -> document.Report:

@@ -14,7 +14,7 @@ from gpureport.measure.measurer import LocalMeasurer, Measured
 from gpureport.measure.rounds import Progress
 from gpureport.records.report import FILE_NAME, Report, load_report, save_report
 from gpureport.report.render import render_html
-from gpureport.run import pipeline
+from gpureport.run import workload_run
 from gpureport.run.pipeline import run
 from gpureport.run.resuming import changes
 from tests.fake_backend import FakeBackend, Steps
@@ -296,7 +296,7 @@ def test_a_workload_that_was_measured_and_not_looked_into_is_looked_into(monkeyp
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(pipeline, "find", stop)
+        patch.setattr(workload_run, "find", stop)
         report = interrupted(Steps())
     assert report.unfinished == ("test/copy",)
     assert [str(m.key) for m in report.measurements] == ["test/copy/size"]

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from gpureport.cli.summary import feature_name, print_unexpected
-from gpureport.explain.case import Circumstances
+from gpureport.explain.point_model import TimingConditions
 from gpureport.explain.selection import Informed, Subject, explanations
 from gpureport.findings.verdicts import find
 from gpureport.predict import limits_of, predict_sweep
@@ -27,7 +27,7 @@ from tests.toy import TOY
 COPY = next(w for w in all_workloads() if w.name == "memory/copy")
 SWEEP = COPY.sweeps(TOY, limits_of(TOY, quick=True))[0]
 SLOW = TOY.model_copy(update={"memory": TOY.memory.model_copy(update={"bandwidth_bytes_per_s": 4e11})})
-SUBJECT = Subject(COPY, (SWEEP,), TOY, None, Circumstances())
+SUBJECT = Subject(COPY, (SWEEP,), TOY, None, TimingConditions())
 
 
 def _run(times_s: Sequence[float]) -> tuple[Measurement, Observation]:
@@ -66,7 +66,7 @@ def test_a_device_that_differs_from_its_entry_is_explained_by_its_primitives() -
 
     assert (explanation.basis, explanation.hypothesis, explanation.outcome) == (
         "specification",
-        "measured primitives",
+        "measured microbenchmarks",
         "explained",
     )
     assert explanation.error == pytest.approx(0, abs=1e-6)
@@ -89,7 +89,7 @@ def test_ticks_are_blamed_only_where_samples_come_in_them(shift: float, ticking:
     """A driver may name a coarse resolution and tell finer times."""
     tick_s = 2e-5
     told = [tick_s * (-(-time // tick_s) + shift) for time in _times(TOY)]
-    (explanation,) = _tested(replace(SUBJECT, known=Circumstances(tick_s=tick_s)), told)
+    (explanation,) = _tested(replace(SUBJECT, conditions=TimingConditions(tick_s=tick_s)), told)
 
     assert (explanation.hypothesis == "timer ticks") == ticking
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from gpureport import __version__
-from gpureport.explain.case import Circumstances
+from gpureport.explain.point_model import TimingConditions
 from gpureport.explain.selection import Subject, explanations
 from gpureport.findings.verdicts import find
 from gpureport.observe import observe
@@ -90,7 +90,7 @@ def _held(
     measured, observed = (series.measurement,), (observation,)
     found = find(device, (prediction,), measured, observed)
     told = {series.sweep.name: series.compiled}
-    subject = Subject(series.workload, (series.sweep,), device, None, Circumstances(), told)
+    subject = Subject(series.workload, (series.sweep,), device, None, TimingConditions(), told)
     reasons = explanations(subject, found, measured, observed)
     if len(observation.points) == 1:
         reasons = tuple(map(_unsure, reasons))
