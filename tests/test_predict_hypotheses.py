@@ -103,7 +103,7 @@ SWEEPS = {
     "measured microbenchmarks": tuple(replace(point, calibrated=replace(point, device=SLOW)) for point in COPIES),
     "one partition": _over(TOY, AT_L2, _copy),
     "full capacity": _over(TOY, AT_L2, _copy),
-    "no carve-out": _over(TOY, AT_L1, lambda n: _resident(n, local_memory_bytes=48 * 1024)),
+    "no carve out": _over(TOY, AT_L1, lambda n: _resident(n, local_memory_bytes=48 * 1024)),
     "shared cores": _over(CPU, AT_L1, _resident),
     "warm caches": _over(TOY, AT_L1, lambda n: _resident(n, reused="dispatch")),
     "cold caches": _over(TOY, MANY, _isolated),
@@ -137,7 +137,7 @@ SWEEPS = {
     "unloaded latency": _over(TOY, FEW, lambda n: replace(_copy(n), memory_chain=20.0)),
     "no overlap": _over(TOY, MANY, _mixed),
     "isolated dispatches": COPIES,
-    "waves started": _over(TOY, MANY, lambda n: Demand(n, (256,), (), {"instruction": float(n)})),
+    "wave by wave": _over(TOY, MANY, lambda n: Demand(n, (256,), (), {"instruction": float(n)})),
     "measured clock": COMPUTES,
     "timer ticks": tuple(replace(point, conditions=TimingConditions(tick_s=5e-6)) for point in COPIES),
 }
@@ -187,7 +187,7 @@ def test_what_no_hypothesis_makes_is_not_explained() -> None:
 
 def test_one_factor_throughout_is_said_to_be_one() -> None:
     """It points to a clock or a rate; the sentence gives it."""
-    points = SWEEPS["waves started"]
+    points = SWEEPS["wave by wave"]
     explanation = explain(KEY, "calibrated", points, [3 * point.time_s for point in points], ())
 
     assert explanation is not None
@@ -283,11 +283,11 @@ def test_groups_that_start_wave_by_wave_take_eight_times_as_long_to_start() -> N
     """A group of 256 work-items has eight waves of 32; the toy starts one group in each cycle of 1 ns."""
     groups = 10**7
     (point,) = _over(TOY, [groups * 256], lambda n: Demand(n, (256,)))
-    (slow,) = vary.waves_started(point)
+    (slow,) = vary.wave_by_wave(point)
 
     assert point.time_s == pytest.approx(groups * 1e-9, rel=0.01)
     assert slow.time_s == pytest.approx(8 * groups * 1e-9, rel=0.01)
-    (odd,) = vary.waves_started(replace(point, demand=Demand(groups * 33, (33,))))
+    (odd,) = vary.wave_by_wave(replace(point, demand=Demand(groups * 33, (33,))))
     assert odd.time_s == pytest.approx(2 * groups * 1e-9, rel=0.01)
 
 

@@ -255,7 +255,7 @@ def isolated_dispatches(point: PointModel) -> Sequence[PointModel]:
     return _demand(point, isolated=True)
 
 
-def waves_started(point: PointModel) -> Sequence[PointModel]:
+def wave_by_wave(point: PointModel) -> Sequence[PointModel]:
     waves = ceil(prod(point.demand.work_group) / point.device.architecture.wave_size)
     return _launch(point, groups_per_cycle=point.device.launch.groups_per_cycle / waves)
 

@@ -22,6 +22,7 @@ _HYPOTHESES = {
     "lone latency": "unloaded latency",
     "lone launches": "isolated dispatches",
     "measured primitives": "measured microbenchmarks",
+    "no carve-out": "no carve out",
     "no conflicts": "no bank conflicts",
     "one line": "one line per wave",
     "own buffers": "separate footprints",
@@ -31,6 +32,7 @@ _HYPOTHESES = {
     "scalar": "scalar code",
     "to and fro": "partition crossing",
     "vector": "vector code",
+    "waves started": "wave by wave",
     "whole cache": "full capacity",
 }
 """New names of hypotheses by old ones."""

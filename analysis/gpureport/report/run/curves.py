@@ -192,33 +192,24 @@ def curves(report: Report) -> tuple[Curve, ...]:
 
 
 def _predicted(prediction: Prediction | None, findings: Iterable[Finding]) -> Prediction | None:
-    """Return a prediction with the features that its findings compare; as it is if there are none."""
-    features = prediction and tuple(
-        _feature(f, f.predicted, f.predicted_low, f.predicted_high)
+    """Return a prediction with the features that its findings compare; unchanged if there are none."""
+    features = tuple(
+        _feature(f, value=f.predicted, ci_low=f.predicted_low, ci_high=f.predicted_high, best_point=None)
         for f in findings
-        if f.basis == prediction.kind and f.predicted
+        if prediction and f.basis == prediction.kind and f.predicted
     )
     return prediction.model_copy(update={"features": features}) if prediction and features else prediction
 
 
 def _observed(observation: Observation | None, findings: Iterable[Finding]) -> Observation | None:
-    """Return an observation with the features of its findings, whose levels have the names of predicted ones."""
-    features = tuple(
-        _feature(f, f.observed, f.ci_low, f.ci_high) for f in findings if f.basis == "specification" and f.observed
-    )
+    """Return an observation with the features of its findings; without any if nothing was compared."""
+    compared = (f for f in findings if f.basis == "specification" and f.observed)
+    features = tuple(_feature(f, value=f.observed) for f in compared)
     return observation and observation.model_copy(update={"features": features})
 
 
-def _feature(finding: Finding, value: float, low: float | None, high: float | None) -> CurveFeature:
-    return CurveFeature(
-        feature=finding.feature,
-        position=finding.position,
-        level=finding.level,
-        value=value,
-        unit=finding.unit,
-        ci_low=low,
-        ci_high=high,
-    )
+def _feature(finding: Finding, **changes: float | None) -> CurveFeature:
+    return CurveFeature.model_validate({**dict(finding), **changes})
 
 
 @dataclass(frozen=True)
