@@ -176,7 +176,7 @@ Change = Callable[[Report], Report]
             "(quick: no then, yes now, workloads: memory then, none",
         ),
         (lambda r: _present(r, name="Other"), "measured on Other (Fake Platform"),
-        (lambda r: _present(r, compute_units=5), "set up differently (compute units: 5 then, 4 now)"),
+        (lambda r: _present(r, compute_units=5), "another setup (compute units: 5 then, 4 now)"),
         (
             lambda r: _present(r, board="X", extensions=("cl_x",)),
             "extensions: cl_x then, cl_khr_fp64 now, board: X then, unknown",

@@ -3,6 +3,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from math import ceil, prod
 from typing import Any
 
@@ -28,10 +29,6 @@ def _architecture(point: PointModel, **update: object) -> Sequence[PointModel]:
 
 def _caches(point: PointModel, change: Callable[[Cache], Mapping[str, object]]) -> Sequence[PointModel]:
     return _device(point, caches=tuple(cache.model_copy(update=dict(change(cache))) for cache in point.device.caches))
-
-
-def _all_caches(point: PointModel, **update: object) -> Sequence[PointModel]:
-    return _caches(point, lambda _: update)
 
 
 def _launch(point: PointModel, **update: object) -> Sequence[PointModel]:
@@ -65,10 +62,7 @@ def one_partition(point: PointModel) -> Sequence[PointModel]:
 
 
 _SHARP = Transition(onset=0.98, midpoint=1.0, end=1.02)
-
-
-def full_capacity(point: PointModel) -> Sequence[PointModel]:
-    return _all_caches(point, **dict.fromkeys(TRANSITIONS, _SHARP))
+full_capacity = partial(_caches, change=lambda _: dict.fromkeys(TRANSITIONS, _SHARP))
 
 
 def no_carve_out(point: PointModel) -> Sequence[PointModel]:
@@ -100,24 +94,11 @@ def shared_cores(point: PointModel) -> Sequence[PointModel]:
     )
 
 
-def warm_caches(point: PointModel) -> Sequence[PointModel]:
-    return _all_caches(point, persistent=True)
-
-
-def cold_caches(point: PointModel) -> Sequence[PointModel]:
-    return _demand(point, reused="never")
-
-
-def replicated_data(point: PointModel) -> Sequence[PointModel]:
-    return _demand(point, shared=True)
-
-
-def distributed_data(point: PointModel) -> Sequence[PointModel]:
-    return _demand(point, shared=False)
-
-
-def one_buffer(point: PointModel) -> Sequence[PointModel]:
-    return _demand(point, one_buffer=True)
+warm_caches = partial(_caches, change=lambda _: {"persistent": True})
+cold_caches = partial(_demand, reused="never")
+replicated_data = partial(_demand, shared=True)
+distributed_data = partial(_demand, shared=False)
+one_buffer = partial(_demand, one_buffer=True)
 
 
 def separate_footprints(point: PointModel) -> Sequence[PointModel]:
@@ -162,8 +143,7 @@ def no_fill(point: PointModel) -> Sequence[PointModel]:
     )
 
 
-def fill(point: PointModel) -> Sequence[PointModel]:
-    return _architecture(point, write_allocate=True)
+fill = partial(_architecture, write_allocate=True)
 
 
 def no_reuse(point: PointModel) -> Sequence[PointModel]:
@@ -181,8 +161,7 @@ def hoisted(point: PointModel) -> Sequence[PointModel]:
     return (replace(point, demand=point.once),) if point.once else ()
 
 
-def no_bank_conflicts(point: PointModel) -> Sequence[PointModel]:
-    return _demand(point, local_conflicts=1.0)
+no_bank_conflicts = partial(_demand, local_conflicts=1.0)
 
 
 def bank_conflicts(point: PointModel) -> Sequence[PointModel]:
@@ -190,12 +169,8 @@ def bank_conflicts(point: PointModel) -> Sequence[PointModel]:
     return _demand(point, local_conflicts=float(max(1, banks)))
 
 
-def one_line_per_wave(point: PointModel) -> Sequence[PointModel]:
-    return _demand(point, lines_per_access=1.0, line_conflicts=1.0)
-
-
-def no_line_conflicts(point: PointModel) -> Sequence[PointModel]:
-    return _demand(point, line_conflicts=1.0)
+one_line_per_wave = partial(_demand, lines_per_access=1.0, line_conflicts=1.0)
+no_line_conflicts = partial(_demand, line_conflicts=1.0)
 
 
 def one_line_per_lane(point: PointModel) -> Sequence[PointModel]:
@@ -216,27 +191,16 @@ def one_pipe(point: PointModel) -> Sequence[PointModel]:
     return _architecture(point, pipes={"one pipe": tuple(used)})
 
 
-def separate_pipes(point: PointModel) -> Sequence[PointModel]:
-    return _architecture(point, pipes={})
-
-
-def scalar_code(point: PointModel) -> Sequence[PointModel]:
-    return _demand(point, branches=True)
-
-
-def vector_code(point: PointModel) -> Sequence[PointModel]:
-    return _demand(point, branches=False)
+separate_pipes = partial(_architecture, pipes={})
+scalar_code = partial(_demand, branches=True)
+vector_code = partial(_demand, branches=False)
 
 
 # Latency and overlap.
 
 
-def loaded_latency(point: PointModel) -> Sequence[PointModel]:
-    return _demand(point, loaded=True)
-
-
-def unloaded_latency(point: PointModel) -> Sequence[PointModel]:
-    return _demand(point, loaded=False)
+loaded_latency = partial(_demand, loaded=True)
+unloaded_latency = partial(_demand, loaded=False)
 
 
 def no_overlap(point: PointModel) -> Sequence[PointModel]:
@@ -251,8 +215,7 @@ def no_overlap(point: PointModel) -> Sequence[PointModel]:
 # Launches, clocks and timers.
 
 
-def isolated_dispatches(point: PointModel) -> Sequence[PointModel]:
-    return _demand(point, isolated=True)
+isolated_dispatches = partial(_demand, isolated=True)
 
 
 def wave_by_wave(point: PointModel) -> Sequence[PointModel]:

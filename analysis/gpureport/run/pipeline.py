@@ -23,9 +23,9 @@ from gpureport.measure.rounds import Progress
 from gpureport.observe.disturbance import running_clocks
 from gpureport.predict.calibration.calibrate import calibrated
 from gpureport.records import report as document
-from gpureport.records.measurement import Conditions
+from gpureport.records.measurement import Conditions, Measurement
 from gpureport.records.report import Report
-from gpureport.run.resuming import end_s, finished_part, later, with_ended
+from gpureport.run.resuming import end_s, later, with_ended
 from gpureport.run.workload_run import WorkloadRun
 from gpureport.spec.models import DeviceMatch
 from gpureport.workloads.model import Workload
@@ -116,17 +116,25 @@ class _Run:
         """The workloads that are still to be measured."""
         return tuple(part for part in self.parts if not part.measurements)
 
+    @property
+    def measurements(self) -> tuple[Measurement, ...]:
+        """All measurements so far, also of sweeps of unfinished workloads."""
+        return tuple(each for part in self.parts for each in (*part.measurements, *part.ended))
+
     def take_over(self, earlier: Report) -> None:
         """Continue an interrupted run."""
-        earlier = finished_part(earlier, {part.name: part.sweeps for part in self.parts})
         self.created_at, self.resumed_at = earlier.created_at, (*earlier.resumed_at, self.created_at)
         for part in self.parts:
             part.take_over(earlier)
-        self.conditions += earlier.conditions
+        finished = {part.name for part in self.parts if part.measurements}
+        begun = finished.union(part.name for part in self.parts if part.ended)
+        self.conditions += (each for each in earlier.conditions if each.workload in begun)
         self.clocks += earlier.machine.clocks if earlier.machine else ()
-        self.timings |= {(each.stage, each.workload): each.seconds for each in earlier.timings}
+        self.timings |= {
+            (each.stage, each.workload): each.seconds for each in earlier.timings if each.workload in finished
+        }
         self._sweeps_left = sum(len(part.sweeps_left) for part in self.unfinished)
-        self._earlier_s = end_s(earlier)
+        self._earlier_s = end_s(self.conditions, self.measurements)
 
     @contextmanager
     def stage(self, name: str, part: WorkloadRun | None = None) -> Iterator[None]:
@@ -268,7 +276,7 @@ class _Run:
                 *(prediction for part in parts for prediction in part.specified),
                 *(prediction for part in parts for prediction in part.calibrated),
             ),
-            measurements=tuple(each for part in parts for each in (*part.measurements, *part.ended)),
+            measurements=self.measurements,
             observations=tuple(each for part in parts for each in part.observations),
             findings=tuple(each for part in parts for each in part.findings),
             explanations=tuple(each for part in parts for each in part.explanations),

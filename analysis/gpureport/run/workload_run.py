@@ -69,22 +69,28 @@ class WorkloadRun:
         }
 
     def take_over(self, earlier: Report) -> None:
-        """Take the workload's records of an interrupted run."""
+        """Take the records of an interrupted run: of a finished workload all, else those of its finished sweeps.
+
+        Failed workloads are measured again, and so are sweeps whose points changed: they depend on the free memory.
+        """
 
         def own(records: Sequence[_Keyed]) -> tuple[_Keyed, ...]:
             return tuple(record for record in records if record.key.workload == self.name)
 
         predictions, measurements = own(earlier.predictions), own(earlier.measurements)
-        self.specified = tuple(each for each in predictions if each.kind == "specification")
-        self.calibrated = tuple(each for each in predictions if each.kind == "calibrated")
+        specified = tuple(each for each in predictions if each.kind == "specification")
         if self.name in earlier.unfinished:
-            self.ended = measurements
-        else:
-            self.measurements = measurements
-        self.observations, self.findings = own(earlier.observations), own(earlier.findings)
-        self.explanations = own(earlier.explanations)
-        self.evidence = tuple(each for each in earlier.evidence if each.workload == self.name)
-        if info := earlier.workloads.get(self.name):
+            points = {sweep.name: list(sweep.points) for sweep in self.sweeps}
+            same = {p.key: p for p in specified if [q.point.parameters for q in p.points] == points.get(p.key.sweep)}
+            self.ended = tuple(each for each in measurements if each.key in same and not each.failed)
+            self.specified = tuple(same[each.key] for each in self.ended)
+        elif measurements and self.name not in earlier.failed_variants:
+            self.measurements, self.specified = measurements, specified
+            self.calibrated = tuple(each for each in predictions if each.kind == "calibrated")
+            self.observations, self.findings = own(earlier.observations), own(earlier.findings)
+            self.explanations = own(earlier.explanations)
+            self.evidence = tuple(each for each in earlier.evidence if each.workload == self.name)
+        if (self.ended or self.measurements) and (info := earlier.workloads.get(self.name)):
             self.skipped, self.restarted = info.skipped, info.restarted
 
     def specify(self) -> None:
