@@ -1,4 +1,4 @@
-"""A whole run on the device that does not exist: two workloads that copy, one of them a primitive."""
+"""A whole run on a simulated device: two workloads that copy, one of them a microbenchmark."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -20,7 +20,7 @@ SIZES = tuple(2**power for power in range(6, 15))
 
 
 class Copy(CopyWorkload):
-    """The primitive."""
+    """The microbenchmark."""
 
     microbenchmark = True
 
@@ -35,7 +35,7 @@ class Copy(CopyWorkload):
 
 
 class Again(Copy):
-    """The same, predicted from what the primitive measured."""
+    """The same, calibrated by the microbenchmark."""
 
     variant = "again"
     microbenchmark = False

@@ -1,4 +1,4 @@
-"""What is said of compiled code beside the model."""
+"""Compiled code compared with the model."""
 # ruff: noqa: D102, D103 - the names of the tests say what they check
 
 import re
@@ -41,7 +41,7 @@ class Copies(CopyWorkload):
 
 
 class Two(Copies):
-    """Takes turns between two kernels."""
+    """Alternates between two kernels."""
 
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
         job = super().job(parameters, rng)

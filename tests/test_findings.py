@@ -434,7 +434,7 @@ def test_a_cliff_beyond_the_largest_working_set_is_not_looked_for(last: float, e
 
 
 def test_wrong_results_are_an_error() -> None:
-    """Nothing was timed, and the finding says why."""
+    """Nothing was timed, and the finding has the reason."""
     prediction = predict(TOY, READ, limits_of(TOY))[0]
     wrong = Measurement(
         key=prediction.key,
@@ -541,7 +541,7 @@ def test_additions_that_are_slower_than_other_integers_do_not_raise_the_ceiling(
 
 @pytest.mark.parametrize(("size", "level"), [(12, "near"), (15, "far")])
 def test_of_two_transitions_that_cover_a_size_the_one_with_the_nearer_middle_is_likely(size: int, level: str) -> None:
-    """Geometric middles lie at 10.6 and 20 MiB."""
+    """Geometric middles are 10.6 and 20 MiB."""
     bare = TOY.model_copy(update={"caches": ()})
     ends = {"near": (8, 14), "far": (10, 40)}
     for order in (("near", "far"), ("far", "near")):

@@ -168,7 +168,7 @@ def test_what_a_hypothesis_makes_is_explained_by_it(hypothesis: Hypothesis) -> N
 
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_as_predicted_needs_no_explanation(name: str) -> None:
-    """Noise alone is nothing to explain."""
+    """Noise needs no explanation."""
     points = SWEEPS[name]
 
     assert _explained(points, _noisy([point.time_s for point in points])) is None
@@ -197,7 +197,7 @@ def test_one_factor_throughout_is_said_to_be_one() -> None:
 
 
 def test_two_that_do_equally_well_are_both_named() -> None:
-    """Half way between eight and ten times as slow the points cannot tell."""
+    """Half way between eight and ten times as slow, both fit."""
     eight, ten = (Hypothesis(f"{n} times", f"it is done {n} times", partial(_times, n)) for n in (8, 10))
     between = _noisy([sqrt(80) * point.time_s for point in COPIES])
     explanation = explain(KEY, "calibrated", COPIES, between, (eight, ten))
@@ -258,7 +258,7 @@ def test_an_isolated_dispatch_stays_isolated_and_pays_its_launch_once() -> None:
 
 
 def test_a_whole_cache_serves_working_sets_up_to_its_capacity() -> None:
-    """The curve is halfway down at the capacity; onset and end lie 2 % below and above it."""
+    """The curve is halfway down at the capacity; onset and end are 2 % below and above it."""
     (point,) = vary.full_capacity(SWEEPS["full capacity"][0])
 
     for cache in point.device.caches:

@@ -160,9 +160,9 @@ def _serving(searches: list[dict[str, float]]) -> dict[str, frozenset[int]]:
     shapes.sort(key=lambda shape: -_total(frozenset({shape}), searches))
     first: dict[frozenset[int], str] = {}
     for shape in shapes:
-        served = frozenset(i for i, shares in enumerate(searches) if shares.get(shape, 0.0) >= 1 - WITHIN)
-        first.setdefault(served, shape)
-    return {shape: served for served, shape in first.items() if not any(served < other for other in first)}
+        suited = frozenset(i for i, shares in enumerate(searches) if shares.get(shape, 0.0) >= 1 - WITHIN)
+        first.setdefault(suited, shape)
+    return {shape: suited for suited, shape in first.items() if not any(suited < other for other in first)}
 
 
 def _covers(serving: Mapping[str, frozenset[int]], left: frozenset[int], size: int) -> Iterator[frozenset[str]]:
@@ -170,7 +170,7 @@ def _covers(serving: Mapping[str, frozenset[int]], left: frozenset[int], size: i
     if not left:
         yield frozenset()
     elif size:
-        by_search = {search: [shape for shape, served in serving.items() if search in served] for search in left}
+        by_search = {search: [shape for shape, suited in serving.items() if search in suited] for search in left}
         hardest = min(sorted(left), key=lambda search: len(by_search[search]))
         for shape in by_search[hardest]:
             for others in _covers(serving, left - serving[shape], size - 1):

@@ -147,18 +147,18 @@ def _verdict(match: Match, ratio: float | None) -> Verdict:
         return Verdict.NOT_OBSERVED
     if ratio is None:
         return Verdict.NOT_COMPARED
-    return grade(ratio, meet=_meet(match.predicted, match.observed))
+    return grade(ratio, meet=_overlap(match.predicted, match.observed))
 
 
 def grade(ratio: float, *, meet: bool) -> Verdict:
-    """Return the verdict on a value, from observed / predicted and from whether their intervals *meet*."""
-    apart = max(ratio, 1 / ratio)
-    if apart <= AGREEMENT:
+    """Return the verdict on a value, from observed / predicted and from whether their intervals *meet* (overlap)."""
+    factor = max(ratio, 1 / ratio)
+    if factor <= AGREEMENT:
         return Verdict.AGREES
-    return Verdict.WITHIN if meet and apart <= UNCERTAIN else Verdict.OFF
+    return Verdict.WITHIN if meet and factor <= UNCERTAIN else Verdict.OFF
 
 
-def _meet(one: CurveFeature, other: CurveFeature) -> bool:
+def _overlap(one: CurveFeature, other: CurveFeature) -> bool:
     """Return whether the intervals of two values overlap; a value without interval is a point."""
     (low, high), (least, most) = _interval(one), _interval(other)
     return low <= most and least <= high
