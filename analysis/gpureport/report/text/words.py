@@ -89,9 +89,9 @@ def agreeing(verdicts: Iterable[Verdict]) -> str:
 
 
 def explanations(groups: Iterable[Group]) -> tuple[str, ...]:
-    """Return what explains the values that are not as predicted, each after the variants and values it explains.
+    """Return the explanations of values that are not as predicted, each after the variants and values it explains.
 
-    The results of the hypotheses tested on a whole curve come last, once for all of its values.
+    Results of hypothesis tests apply to whole curves: they come last, once a curve.
     """
     off = [group for group in groups if not group.main.main.verdict.as_predicted]
     own = ((f"{g.name}, {feature_text(g.main.main)}", g.main.main.explanation) for g in off)
