@@ -1,4 +1,4 @@
-"""A device that does not exist: its clock advances only by what is run on it, so that timing is exact."""
+"""A simulated device: its clock advances only by the dispatches that run, so that timing is exact."""
 # ruff: noqa: D102 - see the protocol and the model
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -54,7 +54,7 @@ class FakeBackend:
         seconds: how long a dispatch takes, by its global size and by when it runs.
         jitter: factor by which a timed batch takes longer.
         memory_bytes: what may be allocated in all.
-        log: what was timed, in order: global size and number of dispatches of each batch.
+        log: timed batches in order: global size and number of dispatches.
         wrong: whether the kernel spoils a result.
         wrong_options: with which the kernel is built that spoils a result.
         rested_at_s: when the last rest ended.
@@ -231,7 +231,7 @@ class CopyWorkload(Workload):
 
 @dataclass
 class Steps:
-    """Stores the progress."""
+    """Records each step."""
 
     seen: list[tuple[str, float]] = field(default_factory=list)
 

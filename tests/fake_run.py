@@ -1,4 +1,4 @@
-"""A whole run on the device that does not exist: two workloads that copy, one of them a primitive."""
+"""A whole run on a simulated device: two workloads that copy, one of them a microbenchmark."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -20,7 +20,7 @@ SIZES = tuple(2**power for power in range(6, 15))
 
 
 class Copy(CopyWorkload):
-    """The primitive."""
+    """The microbenchmark."""
 
     microbenchmark = True
 
@@ -35,7 +35,7 @@ class Copy(CopyWorkload):
 
 
 class Again(Copy):
-    """The same, predicted from what the primitive measured."""
+    """The same, calibrated by the microbenchmark."""
 
     variant = "again"
     microbenchmark = False
@@ -95,8 +95,8 @@ class Missing(Copy):
 
 def plan(*workloads: CopyWorkload) -> Plan:
     """A plan of *workloads* on the fake device."""
-    asked = document.RunSettings(quick=True, seed=3)
-    return Plan(load_database().match(PRESENT), workloads, SweepSettings(LIMITS, budget_s=0.01, seed=3), asked)
+    requested = document.RunSettings(quick=True, seed=3)
+    return Plan(load_database().match(PRESENT), workloads, SweepSettings(LIMITS, budget_s=0.01, seed=3), requested)
 
 
 def empty_report() -> document.Report:

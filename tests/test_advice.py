@@ -128,7 +128,7 @@ def test_one_shape_that_serves_all_is_preferred_to_each_ones_best() -> None:
 
 
 def test_two_shapes_where_one_does_not_suffice() -> None:
-    """Each variant is told which of them to use."""
+    """Each variant has the one to use."""
     (family,) = advise(
         [search("a", {"64x1": 100.0, "1x64": 90.0}), search("b", {"64x1": 90.0, "1x64": 100.0})],
     )
@@ -174,7 +174,7 @@ def test_only_searches_over_shapes_count() -> None:
 
 
 def test_shapes_are_known_by_their_sides() -> None:
-    """Trailing ones do not count, whatever the label says; without parameters the label stands."""
+    """Trailing ones do not count, whatever the label says; without parameters the label is used."""
     key = PointKey(
         label="big", parameters={"local_x": 64, "local_y": 1}, work=1, work_items=1, working_set_bytes=1, x=0
     )

@@ -22,7 +22,7 @@ from gpureport.records.measurement import MachineCode
 from gpureport.records.report import Report, Saver, load_report
 from gpureport.report import render
 from gpureport.report.pdf import typesetting
-from gpureport.run import pipeline
+from gpureport.run import workload_run
 from tests.fake_backend import FakeBackend
 from tests.fake_run import Again, Copy, Missing, Slow, Wide, install
 
@@ -406,7 +406,7 @@ def test_an_interruption_before_anything_was_saved_says_so(fake: pytest.MonkeyPa
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    fake.setattr(pipeline, "predict", interrupt)
+    fake.setattr(workload_run, "predict_sweeps", interrupt)
 
     assert main(["measure", "-o", "r.json"]) == 130
     assert capsys.readouterr().err.endswith("gpureport: interrupted; nothing was written\n")

@@ -4,20 +4,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpureport.findings.verdicts import explained, find, likely_level
+from gpureport.findings.verdicts import find, likely_level
 from gpureport.matching import match_curves, match_features
 from gpureport.observe import features_of_points
 from gpureport.predict import limits_of, predict
 from gpureport.predict.calibration.calibrate import calibrated
 from gpureport.records.features import CurveFeature
-from gpureport.records.finding import Explanation, Verdict
+from gpureport.records.finding import Verdict
 from gpureport.records.levels import Level
 from gpureport.records.measurement import Measurement, Verification
 from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.records.prediction import Prediction
 from gpureport.records.provenance import Provenance
 from gpureport.spec.models import TRANSITIONS
-from gpureport.units import format_value
+from gpureport.units import format_bytes, format_value
 from gpureport.workloads import all_workloads
 from gpureport.workloads.instructions.rate import Rate
 from tests.toy import L1, L2, MIB, STEP, TOY, toy
@@ -29,7 +29,7 @@ BALLOT = next(w for w in all_workloads() if w.name == "bit_transpose/ballot")
 GROUPS = next(w for w in all_workloads() if w.name == "launch/groups")
 
 
-def _cliff(level: str, midpoint: float) -> CurveFeature:
+def _cliff(level: Level | str, midpoint: float) -> CurveFeature:
     return CurveFeature(feature="cliff", position="midpoint", level=level, value=midpoint, unit="B")
 
 
@@ -37,7 +37,7 @@ def _taper(n90: float) -> CurveFeature:
     return CurveFeature(feature="taper", position="n90", level="device", value=n90, unit="work-items")
 
 
-def _plateau(level: str, value: float) -> CurveFeature:
+def _plateau(level: Level | str, value: float) -> CurveFeature:
     return CurveFeature(feature="rate", position="plateau", level=level, value=value, unit="B/s")
 
 
@@ -73,7 +73,7 @@ def observed_like(prediction: Prediction, factor: float = 1.0, *, shift: float =
 
 
 def test_cliffs_are_matched_in_order_of_size() -> None:
-    """The nearest assignment wins; a cliff too far away answers nothing."""
+    """The nearest assignment wins; a cliff too far away matches nothing."""
     predicted = [_cliff("L1", 1 * MIB), _cliff("L2", 60 * MIB)]
     observed = [_cliff("level 1", 50 * MIB), _cliff("level 2", 900 * MIB)]
     matches = match_features(predicted, observed)
@@ -85,7 +85,7 @@ def test_cliffs_are_matched_in_order_of_size() -> None:
 
 
 def test_a_plateau_goes_with_the_cliff_that_ends_it() -> None:
-    """With the inner cliff unseen, the first observed plateau is still the outer cache's."""
+    """Without the inner cliff, the first observed plateau is still the outer cache's."""
     predicted = [
         _cliff("L1", 1 * MIB),
         _cliff("L2", 60 * MIB),
@@ -106,7 +106,7 @@ def test_a_plateau_goes_with_the_cliff_that_ends_it() -> None:
 
 @pytest.mark.parametrize(("value", "level"), [(33, "L1"), (8, "L2"), (5, "DRAM"), (1, "DRAM")])
 def test_a_lone_plateau_goes_with_the_nearest_one(value: float, level: str) -> None:
-    """Without a cliff nothing else says which level was seen."""
+    """Without a cliff nothing else identifies the level."""
     predicted = [_cliff("L1", MIB), _cliff("L2", 60 * MIB), _plateau("L1", 30), _plateau("L2", 9), _plateau("DRAM", 4)]
     for order in (predicted, predicted[::-1], [*predicted[2:], *predicted[:2]]):
         matches = match_features(order, [_plateau("level 1", value)])
@@ -125,7 +125,7 @@ def test_a_cliff_that_answers_nothing_is_named_by_its_midpoint() -> None:
 
 @pytest.mark.parametrize(("value", "level"), [(28, "L2"), (8, "L2"), (5, "DRAM")])
 def test_the_last_plateau_stays_beyond_the_last_cliff(value: float, level: str) -> None:
-    """However near its value is to that of a level that ended before."""
+    """However close its value is to that of a level that ended before."""
     predicted = [_cliff("L1", MIB), _cliff("L2", 60 * MIB), _plateau("L1", 30), _plateau("L2", 9), _plateau("DRAM", 4)]
     observed = [_cliff("level 1", MIB), _plateau("level 1", 40), _plateau("level 2", value)]
     matches = match_features(predicted, observed)
@@ -135,7 +135,7 @@ def test_the_last_plateau_stays_beyond_the_last_cliff(value: float, level: str) 
 
 
 def test_the_last_plateaus_go_together_if_all_cliffs_are_seen() -> None:
-    """Then order says which is which, whatever the values."""
+    """Then their order decides, whatever the values."""
     predicted = [_cliff("L2", MIB), _plateau("L2", 30), _plateau("DRAM", 4)]
     observed = [_cliff("level 1", 50 * MIB), _plateau("level 1", 40), _plateau("level 2", 25)]
     matches = match_features(predicted, observed)
@@ -155,7 +155,7 @@ def test_no_feature_is_lost_or_used_twice(ours: list[float], theirs: list[float]
 
 
 def test_a_taper_is_read_off_at_the_sizes_that_were_measured() -> None:
-    """Of every third size the same shape is asked on both sides; cliffs and plateaus stay those of all sizes."""
+    """At every third size both sides use the same points; cliffs and plateaus stay those of all sizes."""
     prediction = next(p for p in predict(TOY, BALLOT, limits_of(TOY)) if p.key.sweep == "matrices")
     few = prediction.points[::3]
     everything = observed_like(prediction)
@@ -184,7 +184,7 @@ def test_a_taper_is_read_off_at_the_sizes_that_were_measured() -> None:
     ("factor", "verdict"), [(1.0, Verdict.AGREES), (0.9, Verdict.AGREES), (0.4, Verdict.OFF), (1.3, Verdict.ERROR)]
 )
 def test_verdicts_of_rates(factor: float, verdict: Verdict) -> None:
-    """Near: agrees. Slow: off. Above what the listed bandwidth allows: an error, never a success."""
+    """Close: agrees. Slow: off. Above the listed bandwidth: an error, never a success."""
     prediction = predict(TOY, READ, limits_of(TOY))[0]
     findings = find(TOY, [prediction], [], [observed_like(prediction, factor)])
     memory = [f for f in findings if (f.feature, str(f.level)) == ("rate", "DRAM")]
@@ -224,34 +224,8 @@ def test_what_is_off_is_beyond_both_intervals(
     assert finding.verdict == verdict
 
 
-def test_findings_that_are_off_quote_the_hypotheses_tested() -> None:
-    """Those that agree do not, and neither do those of other sweeps."""
-    prediction = predict(TOY, READ, limits_of(TOY))[0]
-    findings = find(TOY, [prediction], [], [observed_like(prediction, 0.4)])
-    explanation = Explanation(
-        key=prediction.key,
-        basis="specification",
-        base_error=0.7,
-        hypothesis="one buffer",
-        error=0.1,
-        next_best=None,
-        next_error=None,
-        better_than_base=1,
-        better_than_next=1,
-        outcome="explained",
-        sentence="It fits that only one of the buffers stays.",
-    )
-    elsewhere = explanation.model_copy(update={"key": prediction.key.model_copy(update={"sweep": "other"})})
-    told = explained(findings, [explanation])
-
-    assert {f.verdict for f in told} >= {Verdict.AGREES, Verdict.OFF}
-    assert all(explanation.sentence in f.explanation for f in told if not f.verdict.as_predicted)
-    assert not any(explanation.sentence in f.explanation for f in told if f.verdict.as_predicted)
-    assert explained(findings, [elsewhere]) == findings
-
-
 def test_even_an_assumed_bandwidth_is_not_wrong_by_a_factor_of_ten() -> None:
-    """A little faster than assumed is off; ten times as fast, a compiler has left work out."""
+    """A little faster than assumed is off; at ten times the speed, a compiler has removed work."""
     assumed = TOY.model_copy(update={"provenance": {"memory.bandwidth": Provenance(kind="assumed", source="test")}})
     prediction = predict(assumed, COPY, limits_of(assumed))[0]
     faster, absurd = (
@@ -280,7 +254,7 @@ def test_where_nothing_is_listed_that_bounds_a_kernel_no_speed_is_an_error() -> 
 
 
 def test_integers_that_may_be_additions_may_run_on_two_pipes() -> None:
-    """What one pipe cannot do is an error, unless a compiler may have spread it over two."""
+    """A rate above that of one pipe is an error, unless a compiler may have used two."""
     listed = {**TOY.architecture.rates_per_cycle, "add": 128.0}
     two = toy(rates_per_cycle=listed)
     verdicts = {}
@@ -294,7 +268,7 @@ def test_integers_that_may_be_additions_may_run_on_two_pipes() -> None:
 
 
 def test_missing_sides_are_named() -> None:
-    """A cliff beyond the sweep's end was not observed; one that nothing causes was not predicted."""
+    """A cliff beyond the sweep's end was not observed; one without a cause was not predicted."""
     prediction = predict(TOY, READ, limits_of(TOY))[0]
     observation = observed_like(prediction)
     strange = observation.model_copy(update={"features": (_cliff("level 1", 400 * MIB),)})
@@ -316,29 +290,29 @@ def test_a_transition_within_the_range_of_a_level_has_a_likely_cause(
     ends = min(e.onset for e in transitions), max(e.end for e in transitions)
     found = likely_level(last.capacity_bytes * ends[end] * factor, TOY, ())
 
-    assert (found[0] if found else None) == level
+    assert (str(found[0]) if found else None) == level
 
 
 def test_the_caches_of_compute_units_count_where_the_prediction_has_them() -> None:
-    """A GPU's L1 keeps nothing from dispatch to dispatch: its size alone explains no transition."""
+    """A GPU's L1 keeps no data between dispatches: its size explains no transition by itself."""
     ends = {"onset": 8 * MIB, "midpoint": 10 * MIB, "end": 14 * MIB}
     cliff = [_cliff("L1", value).model_copy(update={"position": position}) for position, value in ends.items()]
 
-    assert likely_level(12 * MIB, TOY, cliff) == ("L1", 8 * MIB, 14 * MIB)
+    assert likely_level(12 * MIB, TOY, cliff) == (Level(name="L1"), 8 * MIB, 14 * MIB)
     assert likely_level(12 * MIB, TOY, ()) is None
 
 
 @pytest.mark.parametrize(("units", "named"), [(1, True), (100, True), (10, False)])
 def test_caches_that_keep_their_data_count_one_by_one_and_added_up(units: int, named: bool) -> None:
-    """A processor's own caches: of one core, and of all of them; shared ones whether or not they keep anything."""
+    """A processor's own caches: of one core, and of all cores; shared ones whether or not they keep data."""
     lasting = L1.model_copy(update={"persistent": True})
     device = TOY.model_copy(update={"caches": (lasting, L2.model_copy(update={"persistent": False}))})
     size = units * L1.capacity_bytes
     shared = likely_level(L2.capacity_bytes, device, ())
 
-    assert likely_level(size, device, ()) == (("L1", STEP.onset * size, STEP.end * size) if named else None)
+    assert likely_level(size, device, ()) == ((Level(name="L1"), STEP.onset * size, STEP.end * size) if named else None)
     assert shared is not None
-    assert shared[0] == "L2"
+    assert str(shared[0]) == "L2"
 
 
 def test_a_transition_that_was_not_predicted_names_its_likely_cause() -> None:
@@ -349,12 +323,12 @@ def test_a_transition_that_was_not_predicted_names_its_likely_cause() -> None:
     (finding,) = find(TOY, [bare], [], [strange])
 
     assert finding.verdict is Verdict.NOT_PREDICTED
-    assert "It lies in the transition range of L2, " in finding.explanation
-    assert finding.explanation.endswith(", which may cause it.")
+    _, low, high = likely_level(60 * MIB, TOY, ()) or (None, 0.0, 0.0)
+    assert all(text in finding.explanation for text in ("range of L2", format_bytes(low), format_bytes(high)))
 
 
 def test_tapers_of_different_levels_are_not_compared() -> None:
-    """A curve that peaks in a cache and then falls levels off elsewhere than one that rises towards memory."""
+    """A curve that peaks in a cache has another first plateau than one that rises towards memory."""
     predicted = [_taper(800e3), _plateau("DRAM", 9e12)]
     peaked = [_cliff("level 1", 50 * MIB), _taper(100e3), _plateau("level 1", 6e12), _plateau("level 2", 5e12)]
     alike = [_taper(700e3), _plateau("level 1", 8e12)]
@@ -370,7 +344,7 @@ def test_tapers_of_different_levels_are_not_compared() -> None:
 
 
 def test_sizes_beyond_a_plateau_have_no_taper_of_it() -> None:
-    """Measured beyond the L2 only, the samples say nothing of how much work fills it; its prediction is not moved."""
+    """Samples beyond the L2 only do not show the L2's saturation point; its prediction is unchanged."""
     prediction = predict(TOY, COPY, limits_of(TOY))[0]
     everything = observed_like(prediction)
     beyond = tuple(p for p in everything.points if p.point.working_set_bytes > 4 * TOY.caches[-1].capacity_bytes)
@@ -389,7 +363,7 @@ def test_sizes_beyond_a_plateau_have_no_taper_of_it() -> None:
 
 
 def test_a_taper_of_another_level_is_shown_but_not_compared() -> None:
-    """Both values stand there without a ratio, and why; each counts once."""
+    """Both values are there, without a ratio but with the reason; each counts once."""
     prediction = next(p for p in predict(TOY, BALLOT, limits_of(TOY)) if p.key.sweep == "matrices")
     seen = observed_like(prediction)
     level = next(f.value for f in prediction.features if f.position == "plateau")
@@ -407,7 +381,7 @@ def test_a_taper_of_another_level_is_shown_but_not_compared() -> None:
 
 
 def test_a_knee_that_the_sweep_starts_too_late_for_is_said_so() -> None:
-    """Its taper is observed, so the curve does rise and level off."""
+    """The curve has a taper, so it rises and levels off."""
     prediction = next(p for p in predict(TOY, BALLOT, limits_of(TOY)) if p.key.sweep == "matrices")
     seen = observed_like(prediction)
     features = tuple(f for f in seen.features if f.position != "knee")
@@ -415,11 +389,11 @@ def test_a_knee_that_the_sweep_starts_too_late_for_is_said_so() -> None:
     (knee,) = (f for f in found if f.position == "knee")
 
     assert knee.verdict is Verdict.NOT_OBSERVED
-    assert "starts too late" in knee.explanation
+    assert "starts with too much work" in knee.explanation
 
 
 def test_a_taper_that_is_off_says_by_how_much_little_and_much_work_are() -> None:
-    """Three times as slow throughout, and a taper elsewhere."""
+    """All points are three times as slow, and the taper has moved."""
     prediction = next(p for p in predict(TOY, BALLOT, limits_of(TOY)) if p.key.sweep == "matrices")
     seen = observed_like(prediction, 1 / 3)
     moved = [f.model_copy(update={"value": f.value * (5.0 if f.feature == "taper" else 1.0)}) for f in seen.features]
@@ -427,20 +401,20 @@ def test_a_taper_that_is_off_says_by_how_much_little_and_much_work_are() -> None
     tapers = [f for f in found if f.feature == "taper" and f.verdict is Verdict.OFF]
 
     assert tapers
-    assert all("Little work takes 3.0" in f.explanation for f in tapers)
-    assert all("much work 3.0" in f.explanation for f in tapers)
+    assert all("dispatches take 3.0" in f.explanation for f in tapers)
+    assert all("large ones 3.0" in f.explanation for f in tapers)
     rates = [f for f in found if f.feature == "rate" and f.verdict is Verdict.OFF]
     assert rates
-    assert not any("Little work" in f.explanation for f in rates)
+    assert not any("dispatches" in f.explanation for f in rates)
 
 
 def test_a_taper_that_is_as_predicted_needs_no_comparison_of_times() -> None:
-    """It says only what bounds little and much work."""
+    """It has only what limits small and large dispatches."""
     prediction = next(p for p in predict(TOY, BALLOT, limits_of(TOY)) if p.key.sweep == "matrices")
     tapers = [f for f in find(TOY, [prediction], [], [observed_like(prediction)]) if f.feature == "taper"]
 
     assert {f.verdict for f in tapers} == {Verdict.AGREES}
-    assert not any("of the predicted time" in f.explanation for f in tapers)
+    assert not any("the predicted time" in f.explanation for f in tapers)
 
 
 @pytest.mark.parametrize(("last", "ended"), [(0.99, True), (1.0, False)])
@@ -460,7 +434,7 @@ def test_a_cliff_beyond_the_largest_working_set_is_not_looked_for(last: float, e
 
 
 def test_wrong_results_are_an_error() -> None:
-    """Nothing was timed, and the finding says why."""
+    """Nothing was timed, and the finding has the reason."""
     prediction = predict(TOY, READ, limits_of(TOY))[0]
     wrong = Measurement(
         key=prediction.key,
@@ -491,7 +465,7 @@ def test_primitives_that_agree_change_nothing() -> None:
 
 
 def test_calibration_takes_what_was_measured() -> None:
-    """Half the bandwidth, and a cache that gives out early."""
+    """Half the bandwidth, and a cliff at a smaller working set."""
     copy, read = (predict(TOY, w, limits_of(TOY))[0] for w in (COPY, READ))
     device = calibrated(TOY, [copy, read], [observed_like(copy, 0.5), observed_like(read, shift=0.8)])
 
@@ -500,12 +474,12 @@ def test_calibration_takes_what_was_measured() -> None:
 
 
 def test_a_predicted_cliff_is_said_to_be_predicted() -> None:
-    """With an interval as without one: its place is not what was observed."""
+    """With or without an interval: it was not observed there."""
     for intervals in (True, False):
         prediction = predict(TOY, READ, limits_of(TOY), intervals=intervals)[0]
         found = find(TOY, [prediction], [], [observed_like(prediction, shift=2.0)])
         (middle,) = [f for f in found if (f.feature, f.position, str(f.level)) == ("cliff", "midpoint", "L2")]
-        assert middle.explanation == "L2 holds 64 MiB; the midpoint is predicted at 1.00 of that."
+        assert "L2 is 64 MiB; the midpoint is predicted at 1.00 times" in middle.explanation
 
 
 def test_an_explanation_gives_the_share_of_the_next_ceiling() -> None:
@@ -517,11 +491,13 @@ def test_an_explanation_gives_the_share_of_the_next_ceiling() -> None:
     rates = [f for f in find(TOY, [ours], [], [observed_like(ours, 0.4)]) if f.feature == "rate"]
 
     assert rates
-    assert {f.explanation for f in rates} == {"Bound by L2 bandwidth; next comes launch cost at 0.500 of it."}
+    assert rates
+    assert all(f.explanation.startswith("Limited by L2 bandwidth; launch cost ") for f in rates)
+    assert all("50 %" in f.explanation for f in rates)
 
 
 def test_a_taper_says_what_bounds_the_smallest_and_the_largest_size() -> None:
-    """And how long the smallest takes."""
+    """And the time of the smallest."""
     prediction = next(p for p in predict(TOY, BALLOT, limits_of(TOY)) if p.key.sweep == "matrices")
     first, *others, last = prediction.points
     first = first.model_copy(update={"time_s": 1e-3, "bottleneck": "launch"})
@@ -531,10 +507,10 @@ def test_a_taper_says_what_bounds_the_smallest_and_the_largest_size() -> None:
 
     assert tapers
     for found in tapers:
-        assert (
-            found.explanation == "Little work is predicted to take 1.00 ms whatever its size (launch cost); "
-            "much work is bound by shuffles."
-        )
+        small, large = found.explanation.split(";")
+        assert "1.00 ms" in small
+        assert "(launch cost)" in small
+        assert "limited by shuffles" in large
 
 
 def test_an_error_says_how_many_times_as_fast_as_its_ceiling_a_kernel_runs() -> None:
@@ -565,7 +541,7 @@ def test_additions_that_are_slower_than_other_integers_do_not_raise_the_ceiling(
 
 @pytest.mark.parametrize(("size", "level"), [(12, "near"), (15, "far")])
 def test_of_two_transitions_that_cover_a_size_the_one_with_the_nearer_middle_is_likely(size: int, level: str) -> None:
-    """Geometric middles lie at 10.6 and 20 MiB."""
+    """Geometric middles are 10.6 and 20 MiB."""
     bare = TOY.model_copy(update={"caches": ()})
     ends = {"near": (8, 14), "far": (10, 40)}
     for order in (("near", "far"), ("far", "near")):
@@ -576,30 +552,31 @@ def test_of_two_transitions_that_cover_a_size_the_one_with_the_nearer_middle_is_
         ]
         found = likely_level(size * MIB, bare, cliffs)
         assert found
-        assert found[0] == level
+        assert str(found[0]) == level
 
 
 def test_a_cliff_of_the_near_part_is_held_against_one_partition() -> None:
-    """Predicted by its latency, and observed where nothing predicts it."""
+    """When latency predicts it, and when it is observed without a prediction."""
     prediction = predict(TOY, CHASE, limits_of(TOY))[0]
     near = next(f for f in prediction.features if str(f.level) == "L2 near partition" and f.position == "midpoint")
     found = find(TOY, [prediction], [], [observed_like(prediction)])
     (middle,) = [f for f in found if (f.position, str(f.level)) == ("midpoint", "L2 near partition")]
 
     share = near.value / (32 * MIB)
-    assert middle.explanation == f"One partition of L2 holds 32 MiB; the midpoint is predicted at {share:.2f} of that."
+    assert "one partition of L2 is 32 MiB" in middle.explanation
+    assert f"the midpoint is predicted at {share:.2f} times" in middle.explanation
 
 
 def test_a_transition_that_no_level_explains_names_the_nearest_cache() -> None:
-    """On the logarithmic axis: the border between 256 KiB and 64 MiB lies at 4 MiB."""
+    """On the logarithmic axis: the middle of 256 KiB and 64 MiB is 4 MiB."""
     prediction = predict(TOY, READ, limits_of(TOY))[0].model_copy(update={"features": ()})
-    for size, text in ((3, "L1, holds 256 KiB"), (5, "L2, holds 64 MiB")):
+    for size, text in ((3, ("L1", "256 KiB")), (5, ("L2", "64 MiB"))):
         strange = observed_like(prediction).model_copy(update={"features": (_cliff("level 1", size * MIB),)})
         (finding,) = find(TOY, [prediction], [], [strange])
-        assert f"The nearest cache, {text}." in finding.explanation
+        assert all(part in finding.explanation for part in ("nearest cache", *text))
         bare = TOY.model_copy(update={"caches": ()})
         (finding,) = find(bare, [prediction], [], [strange])
-        assert "The device has no caches that are known." in finding.explanation
+        assert "no known caches" in finding.explanation
 
 
 def test_the_best_of_a_search_is_that_of_the_shapes_that_ran() -> None:
@@ -625,13 +602,11 @@ def test_the_best_of_a_search_is_that_of_the_shapes_that_ran() -> None:
     assert part.predicted.value == pytest.approx(max(p.value for p in others))
 
 
-def test_steps_that_the_measured_sizes_do_not_show_are_not_asked_for() -> None:
-    """Cliffs of caches are: a sweep that ends before one says so."""
+def test_unexplained_transitions_that_the_measured_sizes_do_not_show_are_not_compared() -> None:
+    """Cliffs of caches are: a sweep that ends before one reports that."""
     prediction = predict(TOY, COPY, limits_of(TOY))[0]
-    step = [
-        _cliff("unexplained transition at 1.00 GiB", 1024 * MIB),
-        _plateau("unexplained transition at 1.00 GiB", 1e12),
-    ]
+    unexplained = Level.unexplained(1024 * MIB)
+    step = [_cliff(unexplained, 1024 * MIB), _plateau(unexplained, 1e12)]
     stepped = prediction.model_copy(update={"features": (*prediction.features, *step)})
     seen = observed_like(prediction)
     few = seen.model_copy(update={"points": seen.points[1:]})
@@ -639,7 +614,7 @@ def test_steps_that_the_measured_sizes_do_not_show_are_not_asked_for() -> None:
     def levels(observation: Observation) -> set[str]:
         return {str(match.predicted.level) for match in match_curves(stepped, observation) if match.predicted}
 
-    assert "unexplained transition at 1 GiB" in levels(seen)
+    assert str(unexplained) in levels(seen)
     assert levels(few) == {str(f.level) for f in prediction.features}
 
 
@@ -658,27 +633,27 @@ def test_what_binds_a_plateau_is_that_of_its_sizes() -> None:
     assert beyond.bottleneck == "DRAM"
     inside = [p for p in prediction.points if p.point.working_set_bytes < 16 * MIB]
     assert {p.bottleneck for p in inside} == {"L2"}
-    assert "Bound by L2 bandwidth" in before.explanation
+    assert "Limited by L2 bandwidth" in before.explanation
 
 
 def test_a_fall_of_the_predicted_curve_that_is_no_cliff_is_said() -> None:
-    """Where it does not fall, that is said as well."""
+    """The explanation also says when it does not fall."""
     prediction = predict(TOY, READ, limits_of(TOY))[0]
     bare = prediction.model_copy(update={"features": ()})
     middle = next(f.value for f in prediction.features if f.position == "midpoint" and str(f.level) == "L2")
-    told = []
+    texts = []
     for size in (middle, 16 * middle):
         ends = ((0.7, "onset"), (1.0, "midpoint"), (1.6, "end"))
         cliff = [_cliff("level 1", share * size).model_copy(update={"position": position}) for share, position in ends]
         seen = observed_like(prediction).model_copy(update={"features": tuple(cliff)})
-        told += [f.explanation for f in find(TOY, [bare], [], [seen]) if f.position == "midpoint"]
+        texts += [f.explanation for f in find(TOY, [bare], [], [seen]) if f.position == "midpoint"]
 
-    assert ["falls there, too" in text for text in told] == [True, False]
-    assert ["has no cliff there" in text for text in told] == [False, True]
+    assert ["falls there, too" in text for text in texts] == [True, False]
+    assert ["has no cliff there" in text for text in texts] == [False, True]
 
 
 def test_a_cliff_near_a_step_that_was_not_measured_is_not_predicted() -> None:
-    """The step is left out on both sides: for the verdict and for its explanation."""
+    """The unexplained transition is left out for the verdict and for its explanation."""
     prediction = predict(TOY, COPY, limits_of(TOY))[0]
     step = [
         _cliff(Level.unexplained(1024 * MIB), share * 1024 * MIB).model_copy(update={"position": position})
@@ -686,7 +661,7 @@ def test_a_cliff_near_a_step_that_was_not_measured_is_not_predicted() -> None:
     ]
     stepped = prediction.model_copy(update={"features": (*prediction.features, *step)})
     seen = observed_like(prediction)
-    strange = [f.model_copy(update={"level": "level 9", "value": 0.6 * f.value}) for f in step]
+    strange = [f.model_copy(update={"level": Level(name="level 9"), "value": 0.6 * f.value}) for f in step]
     few = seen.model_copy(update={"points": seen.points[1:], "features": (*seen.features, *strange)})
     found = [f for f in find(TOY, [stepped], [], [few]) if f.feature == "cliff" and f.verdict is Verdict.NOT_PREDICTED]
 
@@ -694,7 +669,7 @@ def test_a_cliff_near_a_step_that_was_not_measured_is_not_predicted() -> None:
 
 
 def test_a_taper_is_wholly_that_of_the_measured_points() -> None:
-    """A knee that only all predicted points show is not asked for; one that only the measured show is."""
+    """A knee that only all predicted points show is not compared; one that the measured points show is."""
     prediction = next(p for p in predict(TOY, BALLOT, limits_of(TOY)) if p.key.sweep == "matrices")
     seen = observed_like(prediction)
     late = [p for p in seen.points if p.point.work_items >= 4 * seen.points[0].point.work_items]
@@ -702,8 +677,8 @@ def test_a_taper_is_wholly_that_of_the_measured_points() -> None:
     points = [point for point in prediction.points if point.point.label in labels]
     shown = {f.position for f in features_of_points(prediction.axis, prediction.metric, points)}
     some = seen.model_copy(update={"points": tuple(late)})
-    asked = {m.predicted.position for m in match_curves(prediction, some) if m.predicted}
+    compared = {m.predicted.position for m in match_curves(prediction, some) if m.predicted}
     whole = {m.predicted.position for m in match_curves(prediction, seen) if m.predicted}
 
     assert {"knee", "n90"} <= whole
-    assert asked & {"knee", "n90"} == shown & {"knee", "n90"}
+    assert compared & {"knee", "n90"} == shown & {"knee", "n90"}

@@ -1,4 +1,4 @@
-"""One run: what is saved when, and what a report of it holds."""
+"""One run: its saved states and its report."""
 # ruff: noqa: D103 - the names of the tests say what they check
 
 import json

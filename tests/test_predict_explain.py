@@ -1,4 +1,4 @@
-"""How hypotheses are judged: on points that all take a second, of which hypotheses make so many."""
+"""Tests of hypotheses on points of known times, which made-up hypotheses multiply."""
 # ruff: noqa: D103
 
 from collections.abc import Sequence
@@ -7,8 +7,8 @@ from math import exp, log
 
 import pytest
 
-from gpureport.explain.case import Case
 from gpureport.explain.hypotheses import Hypothesis
+from gpureport.explain.point_model import PointModel
 from gpureport.explain.trials import explain
 from gpureport.predict.occupancy import Resources
 from gpureport.records.finding import Explanation
@@ -17,26 +17,26 @@ from gpureport.workloads.model import Demand
 from tests.toy import TOY
 
 KEY = SweepKey(family="family", variant="variant", sweep="sweep")
-CASES = [Case(TOY, Demand(256 * 2**i, (256,), (), {"int32": 1e6 * 2**i}), Resources(32)) for i in range(20)]
+POINTS = [PointModel(TOY, Demand(256 * 2**i, (256,), (), {"int32": 1e6 * 2**i}), Resources(32)) for i in range(20)]
 
 
-def _times(factors: Sequence[int], case: Case) -> list[Case]:
-    """Return so many cases in place of one, by its place among all of them."""
-    return [case] * factors[CASES.index(case)]
+def _times(factors: Sequence[int], point: PointModel) -> list[PointModel]:
+    """Return a point several times: the factor depends on its index."""
+    return [point] * factors[POINTS.index(point)]
 
 
 def _slower(*factors: int, name: str = "") -> Hypothesis:
-    """Return a hypothesis by which points take so many times as long; the factors repeat."""
-    every = (factors * len(CASES))[: len(CASES)]
+    """Return a hypothesis that multiplies the points' times by *factors*, which repeat."""
+    every = (factors * len(POINTS))[: len(POINTS)]
     name = name or f"{'/'.join(map(str, factors))} times"
-    return Hypothesis(name, f"it is done {name}", partial(_times, every))
+    return Hypothesis(name, f"the time is {name}", partial(_times, every))
 
 
-def _told(factors: Sequence[float], *hypotheses: Hypothesis, points: int = len(CASES)) -> Explanation:
-    """Explain points that take so many times as long as predicted; the factors repeat."""
-    cases = CASES[:points]
-    observed = [case.time_s * factors[i % len(factors)] for i, case in enumerate(cases)]
-    found = explain(KEY, "calibrated", cases, observed, hypotheses)
+def _explained(factors: Sequence[float], *hypotheses: Hypothesis, points: int = len(POINTS)) -> Explanation:
+    """Explain points whose times are the predicted ones multiplied by *factors*, which repeat."""
+    points = POINTS[:points]
+    observed = [point.time_s * factors[i % len(factors)] for i, point in enumerate(points)]
+    found = explain(KEY, "calibrated", points, observed, hypotheses)
     assert found is not None
     return found
 
@@ -57,14 +57,14 @@ def _told(factors: Sequence[float], *hypotheses: Hypothesis, points: int = len(C
 def test_a_curve_is_off_throughout_if_all_points_are_by_about_one_factor(
     factors: tuple[float, ...], points: int, throughout: str | None
 ) -> None:
-    sentence = _told(factors, points=points).sentence
+    sentence = _explained(factors, points=points).sentence
 
-    assert sentence.startswith("No hypothesis comes nearer to the curve than the model, which is ")
+    assert sentence.startswith("No hypothesis is closer to the curve than the model")
     assert (throughout in sentence) if throughout else ("throughout" not in sentence)
 
 
 def test_the_error_of_a_curve_is_the_root_mean_square_of_the_logarithms() -> None:
-    found = _told((exp(0.3), exp(-0.4)))
+    found = _explained((exp(0.3), exp(-0.4)))
 
     assert found.base_error == pytest.approx((0.5 * (0.09 + 0.16)) ** 0.5)
     assert (found.hypothesis, found.error, found.next_best, found.next_error) == (None, None, None, None)
@@ -76,76 +76,70 @@ def test_the_error_of_a_curve_is_the_root_mean_square_of_the_logarithms() -> Non
 )
 def test_a_hypothesis_explains_if_it_leaves_half_of_the_error(factor: int, outcome: str) -> None:
     """Of ten times as slow 4 times leave 2.5 times (0.40 of the error), 3 times 3.3 times (0.52)."""
-    found = _told((10.0,), _slower(factor))
+    found = _explained((10.0,), _slower(factor))
 
     assert found.outcome == outcome
     assert found.hypothesis == f"{factor} times"
     assert found.error == pytest.approx(log(10 / factor), abs=1e-6)
     assert found.better_than_base == 1.0
     left = "0 %" if factor == 10 else f"a factor of {10 / factor:.1f}"
-    if outcome == "explained":
-        assert found.sentence == (
-            f"It fits that it is done {factor} times: the curve is then {left} off instead of a factor of 10.0."
-        )
-    else:
-        assert found.sentence == (
-            "No hypothesis explains the curve, which is a factor of 10.0 off, throughout 10.00 times as slow as "
-            f"predicted: the nearest, that it is done {factor} times, still leaves {left}."
-        )
+    assert found.sentence.startswith("No hypothesis explains") == (outcome == "unexplained")
+    assert ("throughout 10.00 times as slow" in found.sentence) == (outcome == "unexplained")
+    assert all(text in found.sentence for text in (f"that the time is {factor} times", left, "a factor of 10.0"))
+    assert "next" not in found.sentence
 
 
 def test_a_hypothesis_that_leads_away_is_none() -> None:
-    found = _told((0.5,), _slower(2))
+    found = _explained((0.5,), _slower(2))
 
     assert found.outcome == "unexplained"
     assert found.better_than_base == 0.0
-    assert found.sentence.startswith("No hypothesis comes nearer to the curve than the model")
+    assert found.sentence.startswith("No hypothesis is closer to the curve than the model")
 
 
-def test_the_next_best_is_told_with_what_it_leaves() -> None:
-    found = _told((9.0,), _slower(4), _slower(2), _slower(8))
+def test_the_sentence_contains_the_next_best_with_its_error() -> None:
+    found = _explained((9.0,), _slower(4), _slower(2), _slower(8))
 
     assert (found.hypothesis, found.next_best) == ("8 times", "4 times")
     assert (found.error, found.next_error) == pytest.approx((log(9 / 8), log(9 / 4)))
     assert (found.better_than_base, found.better_than_next) == (1.0, 1.0)
     assert found.outcome == "explained"
-    assert found.sentence == (
-        "It fits that it is done 8 times: the curve is then 12 % off instead of a factor of 9.0; "
-        "the next hypothesis, that it is done 4 times, leaves a factor of 2.3."
-    )
+    first, following = found.sentence.split(". The next hypothesis")
+    assert all(text in first for text in ("that the time is 8 times", "12 %", "a factor of 9.0"))
+    assert all(text in following for text in ("that the time is 4 times", "a factor of 2.3"))
 
 
 def test_hypotheses_of_one_curve_are_one_and_those_that_change_nothing_none() -> None:
-    found = _told((9.0,), _slower(1), _slower(8), _slower(8, name="eight-fold"), _slower(1, name="once"))
+    found = _explained((9.0,), _slower(1), _slower(8), _slower(8, name="eight-fold"), _slower(1, name="once"))
 
     assert (found.hypothesis, found.next_best) == ("8 times", None)
 
 
-def test_of_two_that_are_right_at_every_other_point_neither_is_sure() -> None:
-    """Each leaves half of the error's square: neither is nearer than the other in most draws."""
-    found = _told((8.0, 8.0), _slower(8, 6), _slower(6, 8))
+def test_two_hypotheses_that_are_right_at_every_other_point_are_ambiguous() -> None:
+    """Each leaves half of the squared error: neither is closer in most draws."""
+    found = _explained((8.0, 8.0), _slower(8, 6), _slower(6, 8))
 
     assert found.outcome == "ambiguous"
     assert 0.05 < found.better_than_next < 0.95
-    assert found.sentence == (
-        "It fits that it is done 8/6 times (23 % off instead of a factor of 8.0), but nearly as well that it is done "
-        "6/8 times (23 %)."
-    )
+    assert found.sentence.startswith("Two hypotheses explain the curve")
+    first, following = found.sentence.split(", or ")
+    assert all(text in first for text in ("that the time is 8/6 times", "23 %", "a factor of 8.0"))
+    assert all(text in following for text in ("that the time is 6/8 times", "23 %"))
 
 
 def test_a_rival_that_leaves_more_than_half_of_the_error_makes_nothing_ambiguous() -> None:
     """Two points of twenty decide between them."""
     near, far = _slower(*[3] * 20), _slower(*[2] * 9, 16, *[2] * 10)
-    found = _told((4.0,), near, far)
+    found = _explained((4.0,), near, far)
 
     assert found.hypothesis == "/".join(["3"] * 20) + " times"
     assert found.outcome == "explained"
 
 
-def test_few_points_that_are_far_nearer_do_not_make_sure() -> None:
-    """One explains most of the error, at eight others the model is nearer: three draws of ten lack the one."""
+def test_few_points_that_are_much_closer_are_not_significant() -> None:
+    """One point has most of the error; at eight others the model is closer. Three draws of ten lack the one."""
     factors = [1.0] * 19 + [64.0]
-    found = _told(factors, _slower(*[1] * 11, *[2] * 8, 60))
+    found = _explained(factors, _slower(*[1] * 11, *[2] * 8, 60))
 
     assert found.error is not None
     assert found.error < 0.5 * found.base_error
@@ -154,7 +148,7 @@ def test_few_points_that_are_far_nearer_do_not_make_sure() -> None:
 
 
 def test_the_best_of_many_is_found() -> None:
-    found = _told((7.0,), *(_slower(factor) for factor in (2, 3, 4, 5, 6, 7, 8, 9)))
+    found = _explained((7.0,), *(_slower(factor) for factor in (2, 3, 4, 5, 6, 7, 8, 9)))
 
     assert (found.hypothesis, found.next_best) == ("7 times", "8 times")
     assert found.error == pytest.approx(0.0, abs=1e-9)

@@ -1,4 +1,4 @@
-"""Hypotheses: an observation made under one is explained by it, and one that is as predicted by none."""
+"""Hypotheses: each explains an observation simulated under it, and none explains one that is as predicted."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from gpureport.explain import variations as vary
-from gpureport.explain.case import Case, Circumstances, case_of
 from gpureport.explain.hypotheses import HYPOTHESES, Hypothesis
+from gpureport.explain.point_model import PointModel, TimingConditions, point_model
 from gpureport.explain.trials import NOTHING_TO_EXPLAIN, explain
 from gpureport.predict.occupancy import Resources
 from gpureport.predict.residency import fraction_beyond
@@ -38,13 +38,13 @@ PARTED = toy(sector_writes_per_cycle=0.25).model_copy(
 WHOLE = TOY.model_copy(update={"caches": (L1, L2.model_copy(update={"partitions": 1}))})
 SLOW = TOY.model_copy(update={"memory": TOY.memory.model_copy(update={"bandwidth_bytes_per_s": 4e11})})
 MANY = tuple(round(2 ** (power / 2)) * 256 for power in range(8, 38))
-"""Work-items of growing dispatches: of 16 work-groups up to more than caches hold."""
+"""Work-items of growing dispatches: from 16 work-groups to more than the capacity of caches."""
 AT_L1 = tuple(round(2 ** (power / 8)) * 256 for power in range(69, 110))
 """Work-items of :func:`_resident` whose data are 0.1 to 3 L1 caches."""
 AT_L2 = tuple(round(2 ** (power / 8)) * 2**17 for power in range(32, 60))
 """Work-items of :func:`_copy` whose data are a quarter to three times the L2 cache."""
 FEW = tuple(256 * groups for groups in (30, 90, 110, 130, 180, 220, 330, 420, 510, 620, 790, 805, 1000))
-"""Work-items of dispatches whose last round of work-groups is hardly filled."""
+"""Work-items of dispatches whose last round has few work-groups."""
 
 
 def _copy(items: int, *, elements: float = 1.0, record: int = 4, used: int = 4, write: bool = True) -> Demand:
@@ -66,7 +66,7 @@ def _stencil(items: int, outer: float, loads: float = 1.0) -> Demand:
 
 
 def _resident(items: int, **changes: Any) -> Demand:
-    """A kernel that goes round and round over what grows from a few KiB to more than L1 caches hold."""
+    """A kernel that reads its data again and again: from a few KiB to more than the capacity of L1 caches."""
     data = Stream("data", items / 16, 4, 4, passes=1e5, outer_passes=1e5)
     return replace(Demand(51200, (256,), (data,), memory_chain=1.0, reused="kernel"), **changes)
 
@@ -76,10 +76,12 @@ def _compute(items: int, **changes: Any) -> Demand:
     return replace(Demand(items, (256,), (), operations, chain={"int32": 200.0}), **changes)
 
 
-def _over(device: Device, sizes: Sequence[int], demand: Callable[[int], Demand]) -> tuple[Case, ...]:
+def _over(device: Device, sizes: Sequence[int], demand: Callable[[int], Demand]) -> tuple[PointModel, ...]:
     """Return a sweep over work-items."""
     demands = [demand(n) for n in sizes]
-    return tuple(Case(device, d, Resources(32, d.local_memory_bytes), clock_hz=1.3e9) for d in demands)
+    return tuple(
+        PointModel(device, d, Resources(32, d.local_memory_bytes), conditions=TimingConditions(1.3e9)) for d in demands
+    )
 
 
 def _in_place(items: int) -> Demand:
@@ -98,50 +100,52 @@ def _mixed(items: int) -> Demand:
 COPIES, COMPUTES, ROUNDS = _over(TOY, MANY, _copy), _over(TOY, MANY, _compute), _over(TOY, FEW, _compute)
 RECORDS = _over(TOY, MANY, lambda n: _copy(n, record=128, used=16))
 SWEEPS = {
-    "measured primitives": tuple(replace(case, informed=replace(case, device=SLOW)) for case in COPIES),
+    "measured microbenchmarks": tuple(replace(point, calibrated=replace(point, device=SLOW)) for point in COPIES),
     "one partition": _over(TOY, AT_L2, _copy),
-    "whole cache": _over(TOY, AT_L2, _copy),
-    "no carve-out": _over(TOY, AT_L1, lambda n: _resident(n, local_memory_bytes=48 * 1024)),
+    "full capacity": _over(TOY, AT_L2, _copy),
+    "no carve out": _over(TOY, AT_L1, lambda n: _resident(n, local_memory_bytes=48 * 1024)),
     "shared cores": _over(CPU, AT_L1, _resident),
-    "caches keep": _over(TOY, AT_L1, lambda n: _resident(n, reused="dispatch")),
-    "caches forget": _over(TOY, MANY, _isolated),
-    "caches copy": _over(TOY, MANY, lambda n: _resident(n, shared=False)),
-    "caches divide": _over(TOY, AT_L1, _resident),
+    "warm caches": _over(TOY, AT_L1, lambda n: _resident(n, reused="dispatch")),
+    "cold caches": _over(TOY, MANY, _isolated),
+    "replicated data": _over(TOY, MANY, lambda n: _resident(n, shared=False)),
+    "distributed data": _over(TOY, AT_L1, _resident),
     "one buffer": _over(TOY, AT_L2, _copy),
-    "own buffers": _over(WHOLE, AT_L2, _in_place),
-    "both sides": _over(PARTED, AT_L2, lambda n: replace(_copy(n), ping_pong=True)),
-    "to and fro": _over(PARTED, AT_L2, _copy),
+    "separate footprints": _over(WHOLE, AT_L2, _in_place),
+    "no crossing": _over(PARTED, AT_L2, lambda n: replace(_copy(n), ping_pong=True)),
+    "partition crossing": _over(PARTED, AT_L2, _copy),
     "useful bytes": RECORDS,
     "whole lines": RECORDS,
     "no fill": RECORDS,
     "fill": COPIES,
-    "re-read": _over(TOY, MANY, lambda n: _stencil(n, 1.0)),
-    "read once": _over(TOY, MANY, lambda n: _stencil(n, 5.0)),
-    "hoisted": tuple(replace(case, once=replace(case.demand, operations={})) for case in COMPUTES),
-    "no conflicts": _over(TOY, MANY, lambda n: _compute(n, local_conflicts=16.0)),
-    "conflicts": COMPUTES,
-    "one line": _over(TOY, MANY, lambda n: replace(_copy(n), lines_per_access=32.0)),
-    "banks apart": _over(LOOKED_UP, MANY, lambda n: replace(_copy(n), lines_per_access=32.0, line_conflicts=32.0)),
-    "line a lane": COPIES,
-    "loads in turn": _over(TOY, FEW, lambda n: _stencil(n, 1.0)),
-    "loads at once": _over(TOY, FEW, lambda n: _stencil(n, 1.0, loads=5.0)),
+    "no reuse": _over(TOY, MANY, lambda n: _stencil(n, 1.0)),
+    "full reuse": _over(TOY, MANY, lambda n: _stencil(n, 5.0)),
+    "hoisted": tuple(replace(point, once=replace(point.demand, operations={})) for point in COMPUTES),
+    "no bank conflicts": _over(TOY, MANY, lambda n: _compute(n, local_conflicts=16.0)),
+    "bank conflicts": COMPUTES,
+    "one line per wave": _over(TOY, MANY, lambda n: replace(_copy(n), lines_per_access=32.0)),
+    "no line conflicts": _over(
+        LOOKED_UP, MANY, lambda n: replace(_copy(n), lines_per_access=32.0, line_conflicts=32.0)
+    ),
+    "one line per lane": COPIES,
+    "dependent loads": _over(TOY, FEW, lambda n: _stencil(n, 1.0)),
+    "independent loads": _over(TOY, FEW, lambda n: _stencil(n, 1.0, loads=5.0)),
     "one pipe": COMPUTES,
-    "own pipes": _over(PIPED, MANY, _compute),
-    "scalar": _over(CPU, MANY, _compute),
-    "vector": _over(CPU, MANY, lambda n: _compute(n, branches=True)),
+    "separate pipes": _over(PIPED, MANY, _compute),
+    "scalar code": _over(CPU, MANY, _compute),
+    "vector code": _over(CPU, MANY, lambda n: _compute(n, branches=True)),
     "loaded latency": _over(TOY, FEW, lambda n: replace(_copy(n), loaded=False, memory_chain=20.0)),
-    "lone latency": _over(TOY, FEW, lambda n: replace(_copy(n), memory_chain=20.0)),
+    "unloaded latency": _over(TOY, FEW, lambda n: replace(_copy(n), memory_chain=20.0)),
     "no overlap": _over(TOY, MANY, _mixed),
-    "lone launches": COPIES,
-    "waves started": _over(TOY, MANY, lambda n: Demand(n, (256,), (), {"instruction": float(n)})),
+    "isolated dispatches": COPIES,
+    "wave by wave": _over(TOY, MANY, lambda n: Demand(n, (256,), (), {"instruction": float(n)})),
     "measured clock": COMPUTES,
-    "timer ticks": tuple(replace(case, tick_s=5e-6) for case in COPIES),
+    "timer ticks": tuple(replace(point, conditions=TimingConditions(tick_s=5e-6)) for point in COPIES),
 }
 """A sweep on which the hypothesis of that name shows."""
 
 
-def _explained(cases: Sequence[Case], times: Sequence[float]) -> Explanation | None:
-    return explain(KEY, "specification", cases, times)
+def _explained(points: Sequence[PointModel], times: Sequence[float]) -> Explanation | None:
+    return explain(KEY, "specification", points, times)
 
 
 def _noisy(times: Sequence[float]) -> list[float]:
@@ -151,9 +155,9 @@ def _noisy(times: Sequence[float]) -> list[float]:
 
 @pytest.mark.parametrize("hypothesis", HYPOTHESES, ids=NAMES)
 def test_what_a_hypothesis_makes_is_explained_by_it(hypothesis: Hypothesis) -> None:
-    """With one percent of noise it is found, surely, and leaves about the noise."""
-    cases = SWEEPS[hypothesis.name]
-    explanation = _explained(cases, _noisy([hypothesis.time_s(case) for case in cases]))
+    """With one percent of noise it is found and leaves about the noise."""
+    points = SWEEPS[hypothesis.name]
+    explanation = _explained(points, _noisy([hypothesis.time_s(point) for point in points]))
 
     assert explanation is not None
     assert (explanation.hypothesis, explanation.outcome) == (hypothesis.name, "explained")
@@ -164,17 +168,17 @@ def test_what_a_hypothesis_makes_is_explained_by_it(hypothesis: Hypothesis) -> N
 
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_as_predicted_needs_no_explanation(name: str) -> None:
-    """Noise alone is nothing to explain."""
-    cases = SWEEPS[name]
+    """Noise needs no explanation."""
+    points = SWEEPS[name]
 
-    assert _explained(cases, _noisy([case.time_s for case in cases])) is None
+    assert _explained(points, _noisy([point.time_s for point in points])) is None
 
 
 def test_what_no_hypothesis_makes_is_not_explained() -> None:
     """A ripple of a factor of two is nothing that any mechanism does."""
-    cases = SWEEPS["one buffer"]
-    times = [case.time_s * (2 if i % 2 else 0.5) for i, case in enumerate(cases)]
-    explanation = _explained(cases, times)
+    points = SWEEPS["one buffer"]
+    times = [point.time_s * (2 if i % 2 else 0.5) for i, point in enumerate(points)]
+    explanation = _explained(points, times)
 
     assert explanation is not None
     assert explanation.outcome == "unexplained"
@@ -183,8 +187,8 @@ def test_what_no_hypothesis_makes_is_not_explained() -> None:
 
 def test_one_factor_throughout_is_said_to_be_one() -> None:
     """It points to a clock or a rate; the sentence gives it."""
-    cases = SWEEPS["waves started"]
-    explanation = explain(KEY, "calibrated", cases, [3 * case.time_s for case in cases], ())
+    points = SWEEPS["wave by wave"]
+    explanation = explain(KEY, "calibrated", points, [3 * point.time_s for point in points], ())
 
     assert explanation is not None
     assert explanation.hypothesis is None
@@ -193,9 +197,9 @@ def test_one_factor_throughout_is_said_to_be_one() -> None:
 
 
 def test_two_that_do_equally_well_are_both_named() -> None:
-    """Half way between eight and ten times as slow the points cannot tell."""
+    """Half way between eight and ten times as slow, both fit."""
     eight, ten = (Hypothesis(f"{n} times", f"it is done {n} times", partial(_times, n)) for n in (8, 10))
-    between = _noisy([sqrt(80) * case.time_s for case in COPIES])
+    between = _noisy([sqrt(80) * point.time_s for point in COPIES])
     explanation = explain(KEY, "calibrated", COPIES, between, (eight, ten))
 
     assert explanation is not None
@@ -203,27 +207,27 @@ def test_two_that_do_equally_well_are_both_named() -> None:
     assert all(hypothesis.statement in explanation.sentence for hypothesis in (eight, ten))
 
 
-def _times(count: int, case: Case) -> list[Case]:
-    return [case] * count
+def _times(count: int, point: PointModel) -> list[PointModel]:
+    return [point] * count
 
 
 def test_near_enough_is_five_percent() -> None:
-    """Just below it nothing is said, just above it is."""
-    cases = SWEEPS["one buffer"]
-    below, above = ([case.time_s * exp(NOTHING_TO_EXPLAIN * share) for case in cases] for share in (0.99, 1.01))
+    """There is an explanation just above it, and none just below it."""
+    points = SWEEPS["one buffer"]
+    below, above = ([point.time_s * exp(NOTHING_TO_EXPLAIN * share) for point in points] for share in (0.99, 1.01))
 
-    assert _explained(cases, below) is None
-    assert _explained(cases, above) is not None
+    assert _explained(points, below) is None
+    assert _explained(points, above) is not None
 
 
 def test_hypotheses_change_nothing_of_the_case_itself() -> None:
-    """They are pure: the case afterwards equals the case before."""
+    """They are pure: the point stays as it was."""
     for hypothesis in HYPOTHESES:
-        cases = SWEEPS[hypothesis.name]
-        before = [(case.device.model_copy(deep=True), case.demand, case.resources) for case in cases[:2]]
-        for case in cases[:2]:
-            hypothesis.vary(case)
-        assert [(case.device, case.demand, case.resources) for case in cases[:2]] == before
+        points = SWEEPS[hypothesis.name]
+        before = [(point.device.model_copy(deep=True), point.demand, point.resources) for point in points[:2]]
+        for point in points[:2]:
+            hypothesis.vary(point)
+        assert [(point.device, point.demand, point.resources) for point in points[:2]] == before
 
 
 def test_names_are_unique() -> None:
@@ -231,33 +235,33 @@ def test_names_are_unique() -> None:
     assert len(set(NAMES)) == len(NAMES)
 
 
-def test_a_case_knows_its_repeats_done_once() -> None:
+def test_a_point_has_the_demand_of_one_repeat() -> None:
     """A transposition repeated a thousand times computes a thousandth if its loop is hoisted."""
     workload = next(w for w in all_workloads() if w.name == "bit_transpose/shuffle")
     sweep = Sweep("matrices", Axis(quantity="work_items", label="work-items"), (), "")
     parameters = {"tiles": 1024, "local": 256, "repeats": 1001}
-    case = case_of(TOY, workload, sweep, parameters, None, Circumstances())
+    point = point_model(TOY, workload, sweep, parameters, None, TimingConditions())
 
-    assert case.once is not None
-    assert case.demand.operations["shuffle"] == pytest.approx(1001 * case.once.operations["shuffle"])
-    assert case_of(TOY, workload, sweep, {**parameters, "repeats": 1}, None, Circumstances()).once is None
+    assert point.once is not None
+    assert point.demand.operations["shuffle"] == pytest.approx(1001 * point.once.operations["shuffle"])
+    assert point_model(TOY, workload, sweep, {**parameters, "repeats": 1}, None, TimingConditions()).once is None
 
 
-def test_a_dispatch_timed_by_itself_is_no_longer_lone_and_pays_its_launch_once() -> None:
-    """Other launches than its own do not matter to it."""
-    case = SWEEPS["no overlap"][-1]
-    isolated = replace(case, demand=replace(case.demand, isolated=True))
+def test_an_isolated_dispatch_stays_isolated_and_pays_its_launch_once() -> None:
+    """Other dispatches do not affect it."""
+    point = SWEEPS["no overlap"][-1]
+    isolated = replace(point, demand=replace(point.demand, isolated=True))
 
-    assert vary.isolated_launches(isolated) == ()
-    both, in_a_row = (sum(part.time_s for part in vary.in_turn(each)) for each in (isolated, case))
-    assert both - in_a_row == pytest.approx(TOY.launch.single_s - TOY.launch.batched_s)
+    assert vary.isolated_dispatches(isolated) == ()
+    single, batched = (sum(part.time_s for part in vary.no_overlap(each)) for each in (isolated, point))
+    assert single - batched == pytest.approx(TOY.launch.single_s - TOY.launch.batched_s)
 
 
 def test_a_whole_cache_serves_working_sets_up_to_its_capacity() -> None:
-    """The curve is halfway down at the capacity; onset and end lie 2 % below and above it."""
-    (case,) = vary.whole_cache(SWEEPS["whole cache"][0])
+    """The curve is halfway down at the capacity; onset and end are 2 % below and above it."""
+    (point,) = vary.full_capacity(SWEEPS["full capacity"][0])
 
-    for cache in case.device.caches:
+    for cache in point.device.caches:
         for transition in (cache.bandwidth_transition, cache.latency_transition, cache.write_transition):
             assert transition
             shares = [
@@ -268,23 +272,23 @@ def test_a_whole_cache_serves_working_sets_up_to_its_capacity() -> None:
 
 
 def test_ticks_round_up() -> None:
-    """2.1 ticks are told as three."""
-    (case, *_) = SWEEPS["timer ticks"]
-    coarse = replace(case, tick_s=case.time_s / 2.1, rounded=True)
+    """2.1 ticks are reported as three."""
+    (point, *_) = SWEEPS["timer ticks"]
+    coarse = replace(point, conditions=TimingConditions(tick_s=point.time_s / 2.1), rounded=True)
 
-    assert coarse.time_s == pytest.approx(3 * coarse.tick_s)
-    assert ceil(case.time_s / coarse.tick_s) == 3
+    assert coarse.time_s == pytest.approx(3 * coarse.conditions.tick_s)
+    assert ceil(point.time_s / coarse.conditions.tick_s) == 3
 
 
 def test_groups_that_start_wave_by_wave_take_eight_times_as_long_to_start() -> None:
     """A group of 256 work-items has eight waves of 32; the toy starts one group in each cycle of 1 ns."""
     groups = 10**7
-    (case,) = _over(TOY, [groups * 256], lambda n: Demand(n, (256,)))
-    (slow,) = vary.waves_started(case)
+    (point,) = _over(TOY, [groups * 256], lambda n: Demand(n, (256,)))
+    (slow,) = vary.wave_by_wave(point)
 
-    assert case.time_s == pytest.approx(groups * 1e-9, rel=0.01)
+    assert point.time_s == pytest.approx(groups * 1e-9, rel=0.01)
     assert slow.time_s == pytest.approx(8 * groups * 1e-9, rel=0.01)
-    (odd,) = vary.waves_started(replace(case, demand=Demand(groups * 33, (33,))))
+    (odd,) = vary.wave_by_wave(replace(point, demand=Demand(groups * 33, (33,))))
     assert odd.time_s == pytest.approx(2 * groups * 1e-9, rel=0.01)
 
 
@@ -294,47 +298,47 @@ STENCIL = replace(_stencil(2048, 3.0, loads=4.0), local_conflicts=4.0, lines_per
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("conflicts", {"local_conflicts": 32.0}),
-        ("no_conflicts", {"local_conflicts": 1.0}),
-        ("one_line", {"lines_per_access": 1.0, "line_conflicts": 1.0}),
-        ("banks_apart", {"lines_per_access": 8.0, "line_conflicts": 1.0}),
-        ("line_a_lane", {"lines_per_access": 32.0, "line_conflicts": 2.0}),
-        ("loads_in_turn", {"memory_chain": 5.0}),
-        ("loads_at_once", {"memory_chain": 1.0}),
-        ("reread", {"outer_passes": 5.0}),
-        ("read_once", {"outer_passes": 1.0}),
+        ("bank_conflicts", {"local_conflicts": 32.0}),
+        ("no_bank_conflicts", {"local_conflicts": 1.0}),
+        ("one_line_per_wave", {"lines_per_access": 1.0, "line_conflicts": 1.0}),
+        ("no_line_conflicts", {"lines_per_access": 8.0, "line_conflicts": 1.0}),
+        ("one_line_per_lane", {"lines_per_access": 32.0, "line_conflicts": 2.0}),
+        ("dependent_loads", {"memory_chain": 5.0}),
+        ("independent_loads", {"memory_chain": 1.0}),
+        ("no_reuse", {"outer_passes": 5.0}),
+        ("full_reuse", {"outer_passes": 1.0}),
     ],
 )
-def test_hypotheses_say_how_often_accesses_are_executed(name: str, expected: dict[str, float]) -> None:
+def test_hypotheses_set_how_often_accesses_are_executed(name: str, expected: dict[str, float]) -> None:
     """A stencil loads five words in four dependent rounds; a wave has 32 lanes, local memory 32 banks."""
-    (case,) = _over(TOY, [2048], lambda _: STENCIL)
-    (varied,) = getattr(vary, name)(case)
+    (point,) = _over(TOY, [2048], lambda _: STENCIL)
+    (varied,) = getattr(vary, name)(point)
 
     assert {key: getattr(varied.demand, key, varied.demand.streams[0].outer_passes) for key in expected} == expected
 
 
 @pytest.mark.parametrize(("banks", "lanes", "conflicts"), [(16, 32, 16.0), (32, 8, 8.0), (64, 32, 32.0)])
-def test_conflicts_are_as_many_as_lanes_can_meet_in_one_bank(banks: int, lanes: int, conflicts: float) -> None:
+def test_bank_conflicts_are_limited_by_lanes_and_banks(banks: int, lanes: int, conflicts: float) -> None:
     """Neither more than the lanes of a wave nor more than the banks."""
-    (case,) = _over(toy(local_memory_banks=banks, wave_size=lanes), [2048], _compute)
-    (varied,) = vary.conflicts(case)
+    (point,) = _over(toy(local_memory_banks=banks, wave_size=lanes), [2048], _compute)
+    (varied,) = vary.bank_conflicts(point)
 
     assert varied.demand.local_conflicts == conflicts
 
 
-def test_a_load_that_is_already_alone_cannot_wait_less() -> None:
+def test_an_independent_load_cannot_wait_less() -> None:
     """Hypotheses that change nothing of a point do not apply to it."""
-    (case,) = _over(TOY, [2048], lambda n: _stencil(n, 1.0))
+    (point,) = _over(TOY, [2048], lambda n: _stencil(n, 1.0))
 
-    assert vary.loads_at_once(case) == ()
-    assert vary.read_once(case) == ()
-    assert vary.no_conflicts(case) == ()
-    assert vary.one_line(case) == ()
+    assert vary.independent_loads(point) == ()
+    assert vary.full_reuse(point) == ()
+    assert vary.no_bank_conflicts(point) == ()
+    assert vary.one_line_per_wave(point) == ()
 
 
-def test_one_partition_of_two_holds_half_of_the_data() -> None:
-    """Where curves of some kernels leave a cache of both partitions says nothing of one."""
-    (varied,) = vary.one_partition(SWEEPS["to and fro"][0])
+def test_one_partition_of_two_has_half_of_the_capacity() -> None:
+    """Transitions measured on both partitions do not apply to one."""
+    (varied,) = vary.one_partition(SWEEPS["partition crossing"][0])
     first, last = varied.device.caches
 
     assert (first.capacity_bytes, last.capacity_bytes) == (L1.capacity_bytes, L2.capacity_bytes / 2)
@@ -343,38 +347,38 @@ def test_one_partition_of_two_holds_half_of_the_data() -> None:
 
 
 def test_a_thread_has_half_of_a_core_of_two() -> None:
-    """Half of its instructions, private caches and bandwidth; what a thread gets of the second cache is listed."""
+    """Half of its instructions, private caches and bandwidth; that of the second cache is listed per thread."""
     second = L1.model_copy(update={"name": "L2"})
     third = L2.model_copy(update={"name": "L3"})
     device = CPU.model_copy(update={"caches": (L1, second, third)})
-    (case,) = _over(device, [2048], _compute)
-    (varied,) = vary.shared_cores(case)
+    (point,) = _over(device, [2048], _compute)
+    (varied,) = vary.shared_cores(point)
     caches = varied.device.caches
 
     assert [c.capacity_bytes / KIB for c in caches] == [128, 128, 64 * 1024]
     assert [c.bandwidth_bytes_per_cycle for c in caches] == [64, 128, 16]
     assert varied.device.architecture.rates_per_cycle["fp32"] == 64
-    assert vary.shared_cores(SWEEPS["conflicts"][0]) == ()
+    assert vary.shared_cores(SWEEPS["bank conflicts"][0]) == ()
 
 
 @pytest.mark.parametrize(("access", "expected"), [(32, 128), (256, 256)])
 def test_whole_lines_move_where_sectors_did(access: int, expected: int) -> None:
     """Between caches, and from memory unless it moves more anyway."""
     memory = TOY.memory.model_copy(update={"access_bytes": access})
-    (case,) = _over(TOY.model_copy(update={"memory": memory}), [2048], _copy)
-    (varied,) = vary.whole_lines(case)
+    (point,) = _over(TOY.model_copy(update={"memory": memory}), [2048], _copy)
+    (varied,) = vary.whole_lines(point)
 
     assert [cache.sector_bytes for cache in varied.device.caches] == [128, 128]
     assert varied.device.memory.access_bytes == expected
 
 
 def test_a_device_without_caches_has_no_lines_to_move() -> None:
-    """What memory moves at a time stays."""
-    (case,) = _over(TOY.model_copy(update={"caches": ()}), [2048], _copy)
+    """The access size of memory stays."""
+    (point,) = _over(TOY.model_copy(update={"caches": ()}), [2048], _copy)
 
-    assert vary.whole_lines(case) == ()
-    assert vary.whole_cache(case) == ()
-    assert vary.to_and_fro(case) == ()
+    assert vary.whole_lines(point) == ()
+    assert vary.full_capacity(point) == ()
+    assert vary.partition_crossing(point) == ()
 
 
 def test_only_used_bytes_of_records_move() -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from gpureport.explain.hypotheses import HYPOTHESES
 from gpureport.findings.verdicts import find
 from gpureport.matching import match_features
 from gpureport.observe import observe
@@ -54,6 +55,18 @@ def test_the_samples_still_show_what_was_found(report: Report) -> None:
             before = {(f.feature, f.position, str(f.level)): f.value for f in stored[measurement.key].features}
             after = {(f.feature, f.position, str(f.level)): f.value for f in again.features}
             assert after == pytest.approx(before, rel=0.01)
+
+
+def test_findings_do_not_repeat_the_tested_hypotheses_which_have_current_names(report: Report) -> None:
+    """In version 1 explanations of findings ended with the result for their sweep, and hypotheses had other names."""
+    tested = {explanation.key: explanation.sentence for explanation in report.explanations}
+    texts = [finding.explanation for finding in report.findings if finding.key in tested]
+
+    assert texts
+    assert not any(tested[f.key] in f.explanation for f in report.findings if f.key in tested)
+    assert all(text == text.rstrip() for text in texts)
+    names = {name for e in report.explanations for name in (e.hypothesis, e.next_best) if name}
+    assert names <= {hypothesis.name for hypothesis in HYPOTHESES}
 
 
 def test_it_renders(report: Report) -> None:

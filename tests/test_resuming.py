@@ -14,7 +14,7 @@ from gpureport.measure.measurer import LocalMeasurer, Measured
 from gpureport.measure.rounds import Progress
 from gpureport.records.report import FILE_NAME, Report, load_report, save_report
 from gpureport.report.render import render_html
-from gpureport.run import pipeline
+from gpureport.run import workload_run
 from gpureport.run.pipeline import run
 from gpureport.run.resuming import changes
 from tests.fake_backend import FakeBackend, Steps
@@ -58,6 +58,23 @@ def test_a_run_that_is_continued_ends_with_the_measurements_of_one_that_was_not(
     assert continued.workloads == whole[-1].workloads
     assert continued.created_at == whole[-1].created_at
     assert len(continued.resumed_at) == 1
+
+
+def test_calibrated_predictions_of_unmeasured_workloads_are_made_again() -> None:
+    """On a GPU the report may be saved while the next workload, already calibrated, is measured."""
+
+    def saved(earlier: Report | None = None) -> list[Report]:
+        reports: list[Report] = []
+        run(plan(Copy(), Again(), Two()), LocalMeasurer(FakeBackend()), reports.append, Steps(), earlier)
+        return reports
+
+    def calibrated(report: Report) -> set[str]:
+        return {each.key.variant for each in report.predictions if each.kind == "calibrated"}
+
+    half = next(report for report in saved() if calibrated(report) > {m.key.variant for m in report.measurements[1:]})
+    first, *_, last = saved(half)
+    assert calibrated(half) == calibrated(last) == {"again", "two"}
+    assert calibrated(first) == {"again"}
 
 
 def test_finished_workloads_are_not_measured_again() -> None:
@@ -152,8 +169,8 @@ def test_another_device_does_not_continue_it(fake: pytest.MonkeyPatch, capsys: C
     save_report(report.model_copy(update={"status": "partial", "machine": machine}), Path("r.json"))
     before = Path("r.json").read_bytes()
     assert main(["measure", "--resume", "r.json"]) == 2
-    told = "its driver was 0.9 (OpenCL 3.0), and now it is 1.0 (OpenCL 3.0); measure again without --resume\n"
-    assert capsys.readouterr().err.endswith(told)
+    message = "its driver was 0.9 (OpenCL 3.0), and now it is 1.0 (OpenCL 3.0); measure again without --resume\n"
+    assert capsys.readouterr().err.endswith(message)
     assert Path("r.json").read_bytes() == before
 
 
@@ -161,7 +178,7 @@ Change = Callable[[Report], Report]
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "text"),
     [
         (lambda r: r, ""),
         (lambda r: r.model_copy(update={"tool_version": "0.1"}), "it was made by gpureport 0.1"),
@@ -176,7 +193,7 @@ Change = Callable[[Report], Report]
             "(quick: no then, yes now, workloads: memory then, none",
         ),
         (lambda r: _present(r, name="Other"), "measured on Other (Fake Platform"),
-        (lambda r: _present(r, compute_units=5), "set up differently (compute units: 5 then, 4 now)"),
+        (lambda r: _present(r, compute_units=5), "another setup (compute units: 5 then, 4 now)"),
         (
             lambda r: _present(r, board="X", extensions=("cl_x",)),
             "extensions: cl_x then, cl_khr_fp64 now, board: X then, unknown",
@@ -185,13 +202,13 @@ Change = Callable[[Report], Report]
         (lambda r: _present(r, index=7), ""),
     ],
 )
-def test_each_change_is_named(change: Change, told: str) -> None:
+def test_each_change_is_named(change: Change, text: str) -> None:
     report = states()[2]
     assert report.machine
     args = (report.tool_version, report.machine.opencl, report.device, report.settings)
     found = changes(change(report), *args)
-    assert told in found
-    assert bool(told) == bool(found)
+    assert text in found
+    assert bool(text) == bool(found)
 
 
 def _asked(report: Report, **values: object) -> Report:
@@ -296,7 +313,7 @@ def test_a_workload_that_was_measured_and_not_looked_into_is_looked_into(monkeyp
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(pipeline, "find", stop)
+        patch.setattr(workload_run, "find", stop)
         report = interrupted(Steps())
     assert report.unfinished == ("test/copy",)
     assert [str(m.key) for m in report.measurements] == ["test/copy/size"]

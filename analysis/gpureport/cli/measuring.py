@@ -134,7 +134,7 @@ class _Earlier:
         Raises:
             InputError: it differs; says in what.
         """
-        if told := changes(self.report, __version__, device, plan.match.device, plan.asked):
+        if told := changes(self.report, __version__, device, plan.match.device, plan.requested):
             raise InputError(
                 f"--resume: {self.path} cannot be continued, because {told}; measure again without --resume"
             )
@@ -198,7 +198,7 @@ def _planned(request: Request, earlier: _Earlier | None) -> Iterator[tuple[Plan,
             match=match,
             workloads=workloads,
             settings=SweepSettings(limits, seed=request.seed, longest_point_s=longest_s),
-            asked=document.RunSettings(
+            requested=document.RunSettings(
                 quick=request.quick,
                 seed=request.seed,
                 workloads=separated(request.workloads),

@@ -1,1 +1,1 @@
-"""Which other way of working would make a curve as it was observed: hypotheses, tested on it."""
+"""Hypotheses about why a curve differs from its prediction, and tests of them."""

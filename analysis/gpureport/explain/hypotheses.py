@@ -1,13 +1,13 @@
-"""Other ways in which a device may work than the model assumes: each a change to what the model is asked.
+"""Hypotheses: how a device may work differently from the model. Each is a change of the model's input.
 
-A hypothesis never feeds a prediction. Where prediction and observation differ, the curve is predicted once more under
-each hypothesis, and ``gpureport.explain.trials`` tells which of those curves is the observed one.
+A hypothesis never feeds a prediction. Where prediction and observation differ, the curve is predicted again under each
+hypothesis; ``gpureport.explain.trials`` compares these curves with the observed one.
 """
 
 from dataclasses import dataclass
 
-from gpureport.explain import variations as vary
-from gpureport.explain.case import Case
+from gpureport.explain import variations
+from gpureport.explain.point_model import PointModel
 from gpureport.explain.variations import Vary
 
 
@@ -17,61 +17,61 @@ class Hypothesis:
 
     Attributes:
         name: short, for tables.
-        claim: what would then be so, to stand after "that".
-        vary: what it makes of a point.
+        statement: a clause, to follow "that".
+        vary: returns the changed input of a point.
     """
 
     name: str
     statement: str
     vary: Vary
 
-    def time_s(self, case: Case) -> float:
-        """Return the seconds of one dispatch under the hypothesis; without it where it does not apply."""
-        return sum(varied.time_s for varied in self.vary(case)) or case.time_s
+    def time_s(self, point: PointModel) -> float:
+        """Return the seconds of one dispatch under the hypothesis; the model's where it does not apply."""
+        return sum(varied.time_s for varied in self.vary(point)) or point.time_s
 
 
-HYPOTHESES = (
-    Hypothesis(
-        "measured primitives", "the device differs from its entry as primitives show", vary.measured_microbenchmarks
-    ),
-    Hypothesis("one partition", "each part of the device uses only its own partition of a cache", vary.one_partition),
-    Hypothesis("whole cache", "caches serve their whole capacity before they give out", vary.whole_cache),
-    Hypothesis("no carve-out", "local memory takes nothing of the first cache", vary.no_carve_out),
-    Hypothesis(
-        "shared cores", "each of the processor's threads has half of a core and of its caches", vary.shared_cores
-    ),
-    Hypothesis("caches keep", "compute units' caches keep their data from one dispatch to the next", vary.kept_by_all),
-    Hypothesis("caches forget", "no cache holds anything of the data from before", vary.nothing_kept),
-    Hypothesis("caches copy", "each compute unit's cache holds a copy of all data", vary.shared),
-    Hypothesis("caches divide", "compute units' caches divide the data among them", vary.divided),
-    Hypothesis("one buffer", "only one of the buffers stays in the caches", vary.one_buffer),
-    Hypothesis("own buffers", "reads and writes of one buffer take room in the caches twice", vary.own_buffers),
-    Hypothesis("both sides", "no partition of a cache lacks what the last dispatch wrote in another", vary.both_sides),
-    Hypothesis("to and fro", "what the last dispatch wrote in another partition of a cache crosses", vary.to_and_fro),
-    Hypothesis("useful bytes", "only the bytes that are used move", vary.useful_bytes),
-    Hypothesis("whole lines", "whole lines move, not sectors", vary.whole_lines),
-    Hypothesis("no fill", "lines are written without being filled from memory first", vary.no_fill),
-    Hypothesis("fill", "every line is filled from memory before it is written", vary.fill),
-    Hypothesis("re-read", "the first cache serves no reuse: neighbours' loads move the data again", vary.reread),
-    Hypothesis("read once", "whatever neighbours share moves but once", vary.read_once),
-    Hypothesis("hoisted", "the compiler took the work out of the loop, so that it is done once", vary.hoisted),
-    Hypothesis("no conflicts", "accesses to local memory meet no bank conflicts", vary.no_conflicts),
-    Hypothesis("conflicts", "all lanes of an access to local memory meet in one bank", vary.conflicts),
-    Hypothesis("one line", "an access of a wave costs as much as one line, however many it touches", vary.one_line),
-    Hypothesis("banks apart", "the lines that an access touches never want the same banks", vary.banks_apart),
-    Hypothesis("line a lane", "every lane's access touches a line of its own", vary.line_a_lane),
-    Hypothesis("loads in turn", "each load of a work-item waits for the one before", vary.loads_in_turn),
-    Hypothesis("loads at once", "all loads of a work-item are under way at once", vary.loads_at_once),
-    Hypothesis("one pipe", "all instructions share one pipe", vary.one_pipe),
-    Hypothesis("own pipes", "every class of instructions has a pipe of its own", vary.own_pipes),
-    Hypothesis("scalar", "work-items run one after another, not as lanes of a vector", vary.scalar),
-    Hypothesis("vector", "work-items run as lanes of a vector in spite of branches", vary.vector),
-    Hypothesis("loaded latency", "its own traffic makes loads wait longer", vary.loaded),
-    Hypothesis("lone latency", "loads wait no longer than a lone one", vary.unloaded),
-    Hypothesis("no overlap", "memory traffic and instructions take turns instead of overlapping", vary.in_turn),
-    Hypothesis("lone launches", "each dispatch costs as much as one that is waited for", vary.isolated_launches),
-    Hypothesis("waves started", "work-groups start wave by wave, each wave in a group's time", vary.waves_started),
-    Hypothesis("measured clock", "the clock is the one that was measured, not the listed one", vary.measured_clock),
-    Hypothesis("timer ticks", "times are told in whole ticks of the timer", vary.ticks),
+_STATEMENTS = {
+    "measured microbenchmarks": "the device has the values that the microbenchmarks measured, not its entry's",
+    "one partition": "each part of the device uses only its own partition of a cache",
+    "full capacity": "caches serve working sets up to their full capacity",
+    "no carve out": "local memory takes no capacity from the first cache",
+    "shared cores": "each thread of the processor gets half of a core and of its caches",
+    "warm caches": "caches of compute units keep their data from one dispatch to the next",
+    "cold caches": "caches contain no data from earlier accesses",
+    "replicated data": "each compute unit's cache contains a copy of all data",
+    "distributed data": "the data are distributed over the compute units' caches",
+    "one buffer": "only one of the buffers stays in the caches",
+    "separate footprints": "reads and writes of one buffer occupy cache capacity twice",
+    "no crossing": "data that the last dispatch wrote are in all partitions of a cache",
+    "partition crossing": "data that the last dispatch wrote in another partition of a cache cross to the reader's",
+    "useful bytes": "only the bytes that the kernel uses are moved",
+    "whole lines": "whole cache lines are moved, not sectors",
+    "no fill": "lines are written without being filled from memory first",
+    "fill": "every line is filled from memory before it is written",
+    "no reuse": "the first cache serves no reuse: loads of neighbouring work-items move the data again",
+    "full reuse": "data that neighbouring work-items share are moved only once",
+    "hoisted": "the compiler moved the work out of the loop, so that it is done once",
+    "no bank conflicts": "accesses to local memory have no bank conflicts",
+    "bank conflicts": "all lanes of an access to local memory use the same bank",
+    "one line per wave": "an access of a wave costs as much as one line, however many it touches",
+    "no line conflicts": "the lines that an access touches never map to the same bank",
+    "one line per lane": "every lane's access touches a line of its own",
+    "dependent loads": "each load of a work-item waits for the one before",
+    "independent loads": "all loads of a work-item are in flight at once",
+    "one pipe": "all instructions share one pipe",
+    "separate pipes": "every class of instructions has its own pipe",
+    "scalar code": "work-items run one after another, not as lanes of a vector",
+    "vector code": "work-items run as lanes of a vector in spite of branches",
+    "loaded latency": "the kernel's own traffic makes its loads wait longer",
+    "unloaded latency": "loads have the latency of an unloaded memory system",
+    "no overlap": "memory traffic and instructions do not overlap",
+    "isolated dispatches": "each dispatch costs as much as an isolated one",
+    "wave by wave": "work-groups start wave by wave, and each wave takes the time of a group",
+    "measured clock": "the clock has the measured frequency, not the listed one",
+    "timer ticks": "measured times are rounded up to whole ticks of the timer",
+}
+
+HYPOTHESES = tuple(
+    Hypothesis(name, statement, getattr(variations, name.replace(" ", "_"))) for name, statement in _STATEMENTS.items()
 )
-"""All that are tested."""
+"""All hypotheses that are tested; each is named after its function."""

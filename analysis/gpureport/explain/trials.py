@@ -1,4 +1,4 @@
-"""Which hypothesis makes a curve as it was observed: predict it under each, compare, and say how sure that is."""
+"""Test of hypotheses on a curve: predict it under each, compare with the observation, and bootstrap the comparison."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,18 +9,18 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.explain.case import Case
 from gpureport.explain.hypotheses import HYPOTHESES, Hypothesis
+from gpureport.explain.point_model import PointModel
 from gpureport.records.finding import Explanation
 from gpureport.records.keys import SweepKey
 from gpureport.text import off_by
 
 NOTHING_TO_EXPLAIN = log(1.05)
-"""Error of a prediction that is near enough."""
+"""A prediction with at most this error needs no explanation."""
 EXPLAINS = 0.5
-"""A hypothesis explains a disagreement if it leaves at most this share of the error."""
-SURE = 0.95
-"""Share of the bootstrap's draws that makes sure."""
+"""A hypothesis explains a difference if it leaves at most this share of the error."""
+SIGNIFICANT = 0.95
+"""Least share of the bootstrap's draws in which a hypothesis must be closer."""
 
 _SAME = log(1.01)
 _SCREENED = 12
@@ -34,10 +34,10 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class _Trial:
-    """How far one curve is from the observed one.
+    """A predicted curve compared with the observed one.
 
     Attributes:
-        hypothesis: that predicts the curve; ``None``: the model as it is.
+        hypothesis: of the prediction; ``None``: the unchanged model.
         residuals: ln(observed / predicted time) of each point.
     """
 
@@ -46,41 +46,41 @@ class _Trial:
 
     @cached_property
     def error(self) -> float:
-        """Root mean square; no factor is taken out."""
+        """Root mean square of the residuals."""
         return sqrt(float(np.mean(self.residuals**2)))
 
     def differs(self, other: "_Trial") -> bool:
-        """Return whether the two curves are apart anywhere."""
+        """Return whether the two curves differ at any point."""
         return float(np.abs(self.residuals - other.residuals).max()) > _SAME
 
 
 def explain(
     key: SweepKey,
     basis: Literal["specification", "calibrated"],
-    cases: Sequence[Case],
+    points: Sequence[PointModel],
     observed_s: Sequence[float],
     hypotheses: Sequence[Hypothesis] = HYPOTHESES,
 ) -> Explanation | None:
     """Test *hypotheses* on one sweep; ``None`` if its prediction is within 5 % of the observation.
 
-    Curves are compared as they are: no hypothesis has a factor to fit.
+    Curves are compared directly: no hypothesis has a parameter to fit.
 
     Args:
         key: of the sweep.
-        basis: which prediction *cases* ask for.
-        cases: the observed points as the model is asked about them, in the order of the axis.
+        basis: the prediction that the hypotheses change.
+        points: the observed points as inputs of that prediction, in the order of the axis.
         observed_s: their observed times, in seconds.
-        hypotheses: what is tried.
+        hypotheses: those to test.
     """
     observed = np.log(np.asarray(observed_s, dtype=float))
-    base = _trial(None, cases, observed)
+    base = _trial(None, points, observed)
     if base.error <= NOTHING_TO_EXPLAIN:
         return None
-    ranked = _ranked(hypotheses, cases, observed, base)
+    ranked = _ranked(hypotheses, points, observed, base)
     best, following = (*ranked, None, None)[:2]
-    sure = _share_nearer(best, base) if best else 0.0
-    apart = _share_nearer(best, following) if best and following else 1.0
-    outcome = _outcome(base, best, following, sure, apart)
+    better_than_base = _share_closer(best, base) if best else 0.0
+    better_than_next = _share_closer(best, following) if best and following else 1.0
+    outcome = _outcome(base, best, following, better_than_base, better_than_next)
     return Explanation(
         key=key,
         basis=basis,
@@ -89,42 +89,44 @@ def explain(
         error=best.error if best else None,
         next_best=_name(following),
         next_error=following.error if following else None,
-        better_than_base=sure,
-        better_than_next=apart,
+        better_than_base=better_than_base,
+        better_than_next=better_than_next,
         outcome=outcome,
         sentence=_sentence(outcome, base, best, following),
     )
 
 
-def _trial(hypothesis: Hypothesis | None, cases: Sequence[Case], observed: Floats) -> _Trial:
-    times = [hypothesis.time_s(case) if hypothesis else case.time_s for case in cases]
+def _trial(hypothesis: Hypothesis | None, points: Sequence[PointModel], observed: Floats) -> _Trial:
+    times = [hypothesis.time_s(point) if hypothesis else point.time_s for point in points]
     return _Trial(hypothesis, observed - np.log(times))
 
 
-def _ranked(hypotheses: Sequence[Hypothesis], cases: Sequence[Case], observed: Floats, base: _Trial) -> list[_Trial]:
-    """Return trials of all points, nearest first, of the hypotheses that do best on a few of them.
+def _ranked(
+    hypotheses: Sequence[Hypothesis], points: Sequence[PointModel], observed: Floats, base: _Trial
+) -> list[_Trial]:
+    """Return trials on all points, closest first, of the hypotheses that are closest on a few points.
 
-    Those that change nothing are left out, and of several that make the same curve all but the first.
+    Hypotheses that change nothing are left out. Of several with the same curve only the first is tested.
     """
-    few = np.unique(np.linspace(0, len(cases) - 1, _SCREENED).round().astype(int))
-    some = [cases[i] for i in few]
+    few = np.unique(np.linspace(0, len(points) - 1, _SCREENED).round().astype(int))
+    some = [points[i] for i in few]
     base = _Trial(None, base.residuals[few])
     screened: list[_Trial] = []
     for trial in (_trial(hypothesis, some, observed[few]) for hypothesis in hypotheses):
         if all(trial.differs(other) for other in (base, *screened)):
             screened.append(trial)
     finalists = sorted(screened, key=lambda trial: trial.error)[:_FINALISTS]
-    return sorted((_trial(t.hypothesis, cases, observed) for t in finalists), key=lambda trial: trial.error)
+    return sorted((_trial(t.hypothesis, points, observed) for t in finalists), key=lambda trial: trial.error)
 
 
-def _share_nearer(one: _Trial, other: _Trial) -> float:
-    """Return the share of draws of points in which *one* is nearer to the observation than *other*.
+def _share_closer(one: _Trial, other: _Trial) -> float:
+    """Return the share of draws of points in which *one* is closer to the observation than *other*.
 
-    Only points at which the two curves differ tell. Neighbours err together, so they are drawn in blocks (circular
-    block bootstrap, Politis & Romano 1992).
+    Only points at which the two curves differ count. Errors of neighbouring points are correlated, so points are drawn
+    in blocks (circular block bootstrap, Politis & Romano 1992).
     """
-    tell = np.abs(one.residuals - other.residuals) > _SAME
-    gain = (other.residuals**2 - one.residuals**2)[tell]
+    differing = np.abs(one.residuals - other.residuals) > _SAME
+    gain = (other.residuals**2 - one.residuals**2)[differing]
     count = len(gain)
     if not count:
         return 0.0
@@ -135,11 +137,11 @@ def _share_nearer(one: _Trial, other: _Trial) -> float:
 
 
 def _outcome(
-    base: _Trial, best: _Trial | None, following: _Trial | None, sure: float, apart: float
+    base: _Trial, best: _Trial | None, following: _Trial | None, better_than_base: float, better_than_next: float
 ) -> Literal["explained", "ambiguous", "unexplained"]:
-    if best is None or best.error > EXPLAINS * base.error or sure < SURE:
+    if best is None or best.error > EXPLAINS * base.error or better_than_base < SIGNIFICANT:
         return "unexplained"
-    if following and following.error <= EXPLAINS * base.error and apart < SURE:
+    if following and following.error <= EXPLAINS * base.error and better_than_next < SIGNIFICANT:
         return "ambiguous"
     return "explained"
 
@@ -151,23 +153,22 @@ def _name(trial: _Trial | None) -> str | None:
 def _sentence(outcome: str, base: _Trial, best: _Trial | None, following: _Trial | None) -> str:
     off = off_by(base.error)
     if best is None or best.error >= base.error:
-        return f"No hypothesis comes nearer to the curve than the model, which is {off} off{_throughout(base)}."
+        return f"No hypothesis is closer to the curve than the model, which is {off} off{_throughout(base)}."
+    left = off_by(best.error)
     if outcome == "unexplained":
         return (
-            f"No hypothesis explains the curve, which is {off} off{_throughout(base)}: the nearest, that "
-            f"{_said(best)}, still leaves {off_by(best.error)}."
+            f"No hypothesis explains the curve, which is {off} off{_throughout(base)}. The closest, that "
+            f"{_statement(best)}, leaves {left}."
         )
-    if following is None:
-        return f"It fits that {_said(best)}: the curve is then {off_by(best.error)} off instead of {off}."
-    if outcome == "ambiguous":
+    if following and outcome == "ambiguous":
         return (
-            f"It fits that {_said(best)} ({off_by(best.error)} off instead of {off}), but nearly as well that "
-            f"{_said(following)} ({off_by(following.error)})."
+            f"Two hypotheses explain the curve: that {_statement(best)} ({left} off instead of {off}), or that "
+            f"{_statement(following)} ({off_by(following.error)} off)."
         )
-    return (
-        f"It fits that {_said(best)}: the curve is then {off_by(best.error)} off instead of {off}; "
-        f"the next hypothesis, that {_said(following)}, leaves {off_by(following.error)}."
-    )
+    sentence = f"The curve is explained by the hypothesis that {_statement(best)}: {left} off instead of {off}."
+    if following is None:
+        return sentence
+    return f"{sentence} The next hypothesis, that {_statement(following)}, leaves {off_by(following.error)}."
 
 
 def _throughout(base: _Trial) -> str:
@@ -178,5 +179,5 @@ def _throughout(base: _Trial) -> str:
     return f", throughout {exp(abs(slower)):.2f} times as {'slow' if slower > 0 else 'fast'} as predicted"
 
 
-def _said(trial: _Trial) -> str:
+def _statement(trial: _Trial) -> str:
     return trial.hypothesis.statement if trial.hypothesis else ""

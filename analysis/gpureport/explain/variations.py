@@ -1,93 +1,87 @@
-"""What hypotheses change of a case: pure functions, each one other way in which a device may work."""
-# ruff: noqa: D103 - the claims of the hypotheses say what each of these makes so
+"""Changes of the model's input: pure functions, one for each hypothesis."""
+# ruff: noqa: D103 - the statements of the hypotheses say what each of these assumes
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from math import ceil, prod
 from typing import Any
 
-from gpureport.explain.case import Case
+from gpureport.explain.point_model import PointModel
 from gpureport.spec.models import SPECIAL_TRANSITIONS, TRANSITIONS, Cache, NvidiaOccupancy, Transition
 from gpureport.workloads.model import Stream
 
-Vary = Callable[[Case], Sequence[Case]]
-"""What a hypothesis makes of a point: several cases run one after another; none where it does not apply."""
+Vary = Callable[[PointModel], Sequence[PointModel]]
+"""Returns the changed point, or the parts that run one after another; nothing where the hypothesis changes nothing."""
 
 
-# How a case is changed: parts of it replaced. Nothing is returned where that changes nothing.
+# Each of these replaces parts of a point, and returns nothing where that changes nothing.
 
 
-def _device(case: Case, **update: object) -> Sequence[Case]:
-    device = case.device.model_copy(update=update)
-    return () if device == case.device else (replace(case, device=device),)
+def _device(point: PointModel, **update: object) -> Sequence[PointModel]:
+    device = point.device.model_copy(update=update)
+    return () if device == point.device else (replace(point, device=device),)
 
 
-def _architecture(case: Case, **update: object) -> Sequence[Case]:
-    return _device(case, architecture=case.device.architecture.model_copy(update=update))
+def _architecture(point: PointModel, **update: object) -> Sequence[PointModel]:
+    return _device(point, architecture=point.device.architecture.model_copy(update=update))
 
 
-def _caches(case: Case, change: Callable[[Cache], Mapping[str, object]]) -> Sequence[Case]:
-    return _device(case, caches=tuple(cache.model_copy(update=dict(change(cache))) for cache in case.device.caches))
+def _caches(point: PointModel, change: Callable[[Cache], Mapping[str, object]]) -> Sequence[PointModel]:
+    return _device(point, caches=tuple(cache.model_copy(update=dict(change(cache))) for cache in point.device.caches))
 
 
-def _all_caches(case: Case, **update: object) -> Sequence[Case]:
-    return _caches(case, lambda _: update)
+def _launch(point: PointModel, **update: object) -> Sequence[PointModel]:
+    return _device(point, launch=point.device.launch.model_copy(update=update))
 
 
-def _launch(case: Case, **update: object) -> Sequence[Case]:
-    return _device(case, launch=case.device.launch.model_copy(update=update))
+def _demand(point: PointModel, **changes: Any) -> Sequence[PointModel]:  # noqa: ANN401 - fields of a demand
+    demand = replace(point.demand, **changes)
+    return () if demand == point.demand else (replace(point, demand=demand),)
 
 
-def _asks(case: Case, **changes: Any) -> Sequence[Case]:  # noqa: ANN401 - fields of a demand
-    demand = replace(case.demand, **changes)
-    return () if demand == case.demand else (replace(case, demand=demand),)
+def _streams(point: PointModel, change: Callable[[int, Stream], Stream]) -> Sequence[PointModel]:
+    return _demand(point, streams=tuple(change(i, stream) for i, stream in enumerate(point.demand.streams)))
 
 
-def _streams(case: Case, change: Callable[[int, Stream], Stream]) -> Sequence[Case]:
-    return _asks(case, streams=tuple(change(i, stream) for i, stream in enumerate(case.demand.streams)))
-
-
-def _chained(case: Case, *varies: Vary) -> Sequence[Case]:
-    """Change a case in one way after another."""
-    changed: Sequence[Case] = ()
+def _in_sequence(point: PointModel, *varies: Vary) -> Sequence[PointModel]:
+    """Apply several changes."""
+    changed: Sequence[PointModel] = ()
     for vary in varies:
-        changed = vary(case) or changed
-        case = changed[0] if changed else case
+        changed = vary(point) or changed
+        point = changed[0] if changed else point
     return changed
 
 
-# Caches: how much of them serves whom, and what stays in them.
+# Caches: their capacity, and which data they contain.
 
 
-def one_partition(case: Case) -> Sequence[Case]:
+def one_partition(point: PointModel) -> Sequence[PointModel]:
     of_both = dict.fromkeys(SPECIAL_TRANSITIONS)
-    return _caches(case, lambda cache: {"capacity_bytes": cache.capacity_bytes / cache.partitions, **of_both})
+    return _caches(point, lambda cache: {"capacity_bytes": cache.capacity_bytes / cache.partitions, **of_both})
 
 
-_FULL = Transition(onset=0.98, midpoint=1.0, end=1.02)
+_SHARP = Transition(onset=0.98, midpoint=1.0, end=1.02)
+full_capacity = partial(_caches, change=lambda _: dict.fromkeys(TRANSITIONS, _SHARP))
 
 
-def whole_cache(case: Case) -> Sequence[Case]:
-    return _all_caches(case, **dict.fromkeys(TRANSITIONS, _FULL))
-
-
-def no_carve_out(case: Case) -> Sequence[Case]:
-    rules = case.device.architecture.occupancy
+def no_carve_out(point: PointModel) -> Sequence[PointModel]:
+    rules = point.device.architecture.occupancy
     if not isinstance(rules, NvidiaOccupancy):
         return ()
-    return _architecture(case, occupancy=rules.model_copy(update={"carveouts_bytes": ()}))
+    return _architecture(point, occupancy=rules.model_copy(update={"carveouts_bytes": ()}))
 
 
-def shared_cores(case: Case) -> Sequence[Case]:
-    if case.device.kind != "cpu":
+def shared_cores(point: PointModel) -> Sequence[PointModel]:
+    if point.device.kind != "cpu":
         return ()
-    first = case.device.caches[0].name if case.device.caches else ""
-    rates = {name: rate / 2 for name, rate in case.device.architecture.rates_per_cycle.items()}
+    first = point.device.caches[0].name if point.device.caches else ""
+    rates = {name: rate / 2 for name, rate in point.device.architecture.rates_per_cycle.items()}
 
     def half(cache: Cache) -> Mapping[str, object]:
-        """Two threads share what a core holds, its loads and its way to the cache of all cores.
+        """Halve the caches of a core, its loads and its path to the shared cache.
 
-        Not the path to a second cache: the architecture lists what one thread gets of it, which is half (x86_64).
+        The architecture (x86_64) already lists half of the path to a second cache.
         """
         divided = cache.name == first or cache.scope == "device"
         return {
@@ -95,176 +89,147 @@ def shared_cores(case: Case) -> Sequence[Case]:
             "bandwidth_bytes_per_cycle": cache.bandwidth_bytes_per_cycle / (2 if divided else 1),
         }
 
-    return _chained(case, lambda case: _architecture(case, rates_per_cycle=rates), lambda case: _caches(case, half))
+    return _in_sequence(
+        point, lambda point: _architecture(point, rates_per_cycle=rates), lambda point: _caches(point, half)
+    )
 
 
-def kept_by_all(case: Case) -> Sequence[Case]:
-    return _all_caches(case, persistent=True)
+warm_caches = partial(_caches, change=lambda _: {"persistent": True})
+cold_caches = partial(_demand, reused="never")
+replicated_data = partial(_demand, shared=True)
+distributed_data = partial(_demand, shared=False)
+one_buffer = partial(_demand, one_buffer=True)
 
 
-def nothing_kept(case: Case) -> Sequence[Case]:
-    return _asks(case, reused="never")
+def separate_footprints(point: PointModel) -> Sequence[PointModel]:
+    return _streams(point, lambda i, stream: replace(stream, buffer=str(i)))
 
 
-def shared(case: Case) -> Sequence[Case]:
-    return _asks(case, shared=True)
+def no_crossing(point: PointModel) -> Sequence[PointModel]:
+    return _demand(point, ping_pong=False) if _has_partitions(point) else ()
 
 
-def divided(case: Case) -> Sequence[Case]:
-    return _asks(case, shared=False)
+def partition_crossing(point: PointModel) -> Sequence[PointModel]:
+    writes = any(stream.write for stream in point.demand.streams)
+    return _demand(point, ping_pong=True) if writes and _has_partitions(point) else ()
 
 
-def one_buffer(case: Case) -> Sequence[Case]:
-    return _asks(case, one_buffer=True)
+def _has_partitions(point: PointModel) -> bool:
+    return any(cache.scope == "device" and cache.partitions > 1 for cache in point.device.caches)
 
 
-def own_buffers(case: Case) -> Sequence[Case]:
-    return _streams(case, lambda i, stream: replace(stream, buffer=str(i)))
+# Traffic: bytes that an access moves.
 
 
-def both_sides(case: Case) -> Sequence[Case]:
-    return _asks(case, ping_pong=False) if _parted(case) else ()
+def useful_bytes(point: PointModel) -> Sequence[PointModel]:
+    return _streams(point, lambda _, stream: replace(stream, record_bytes=min(stream.record_bytes, stream.used_bytes)))
 
 
-def to_and_fro(case: Case) -> Sequence[Case]:
-    writes = any(stream.write for stream in case.demand.streams)
-    return _asks(case, ping_pong=True) if writes and _parted(case) else ()
-
-
-def _parted(case: Case) -> bool:
-    return any(cache.scope == "device" and cache.partitions > 1 for cache in case.device.caches)
-
-
-# Traffic: what moves when a work-item asks for some bytes.
-
-
-def useful_bytes(case: Case) -> Sequence[Case]:
-    return _streams(case, lambda _, stream: replace(stream, record_bytes=min(stream.record_bytes, stream.used_bytes)))
-
-
-def whole_lines(case: Case) -> Sequence[Case]:
-    memory, line = case.device.memory, max((cache.line_bytes for cache in case.device.caches), default=0)
+def whole_lines(point: PointModel) -> Sequence[PointModel]:
+    memory, line = point.device.memory, max((cache.line_bytes for cache in point.device.caches), default=0)
     moved = memory.model_copy(update={"access_bytes": max(line, memory.access_bytes)})
-    return _chained(
-        case,
-        lambda case: _caches(case, lambda cache: {"sector_bytes": cache.line_bytes}),
-        lambda case: _device(case, memory=moved),
+    return _in_sequence(
+        point,
+        lambda point: _caches(point, lambda cache: {"sector_bytes": cache.line_bytes}),
+        lambda point: _device(point, memory=moved),
     )
 
 
-def no_fill(case: Case) -> Sequence[Case]:
-    return _chained(
-        case,
-        lambda case: _streams(case, lambda _, stream: replace(stream, write=False)),
-        lambda case: _architecture(case, write_allocate=False),
+def no_fill(point: PointModel) -> Sequence[PointModel]:
+    return _in_sequence(
+        point,
+        lambda point: _streams(point, lambda _, stream: replace(stream, write=False)),
+        lambda point: _architecture(point, write_allocate=False),
     )
 
 
-def fill(case: Case) -> Sequence[Case]:
-    return _architecture(case, write_allocate=True)
+fill = partial(_architecture, write_allocate=True)
 
 
-def reread(case: Case) -> Sequence[Case]:
-    return _streams(case, lambda _, s: replace(s, outer_passes=max(s.outer_passes, s.passes)))
+def no_reuse(point: PointModel) -> Sequence[PointModel]:
+    return _streams(point, lambda _, s: replace(s, outer_passes=max(s.outer_passes, s.passes)))
 
 
-def read_once(case: Case) -> Sequence[Case]:
-    return _streams(case, lambda _, s: replace(s, outer_passes=min(s.outer_passes, 1.0)))
+def full_reuse(point: PointModel) -> Sequence[PointModel]:
+    return _streams(point, lambda _, s: replace(s, outer_passes=min(s.outer_passes, 1.0)))
 
 
-# Instructions: how many of them are executed, and what waits for what.
+# Instructions: how many are executed, and their dependences.
 
 
-def hoisted(case: Case) -> Sequence[Case]:
-    return (replace(case, demand=case.once),) if case.once else ()
+def hoisted(point: PointModel) -> Sequence[PointModel]:
+    return (replace(point, demand=point.once),) if point.once else ()
 
 
-def no_conflicts(case: Case) -> Sequence[Case]:
-    return _asks(case, local_conflicts=1.0)
+no_bank_conflicts = partial(_demand, local_conflicts=1.0)
 
 
-def conflicts(case: Case) -> Sequence[Case]:
-    banks = min(case.device.architecture.local_memory_banks, case.device.architecture.wave_size)
-    return _asks(case, local_conflicts=float(max(1, banks)))
+def bank_conflicts(point: PointModel) -> Sequence[PointModel]:
+    banks = min(point.device.architecture.local_memory_banks, point.device.architecture.wave_size)
+    return _demand(point, local_conflicts=float(max(1, banks)))
 
 
-def one_line(case: Case) -> Sequence[Case]:
-    return _asks(case, lines_per_access=1.0, line_conflicts=1.0)
+one_line_per_wave = partial(_demand, lines_per_access=1.0, line_conflicts=1.0)
+no_line_conflicts = partial(_demand, line_conflicts=1.0)
 
 
-def banks_apart(case: Case) -> Sequence[Case]:
-    return _asks(case, line_conflicts=1.0)
+def one_line_per_lane(point: PointModel) -> Sequence[PointModel]:
+    return _demand(point, lines_per_access=float(point.device.architecture.wave_size))
 
 
-def line_a_lane(case: Case) -> Sequence[Case]:
-    return _asks(case, lines_per_access=float(case.device.architecture.wave_size))
+def dependent_loads(point: PointModel) -> Sequence[PointModel]:
+    accesses = point.demand.operations.get("memory", 0.0) / point.demand.work_items
+    return _demand(point, memory_chain=max(point.demand.memory_chain, accesses))
 
 
-def loads_in_turn(case: Case) -> Sequence[Case]:
-    accesses = case.demand.operations.get("memory", 0.0) / case.demand.work_items
-    return _asks(case, memory_chain=max(case.demand.memory_chain, accesses))
+def independent_loads(point: PointModel) -> Sequence[PointModel]:
+    return _demand(point, memory_chain=min(point.demand.memory_chain, 1.0))
 
 
-def loads_at_once(case: Case) -> Sequence[Case]:
-    return _asks(case, memory_chain=min(case.demand.memory_chain, 1.0))
+def one_pipe(point: PointModel) -> Sequence[PointModel]:
+    used = [name for name in point.demand.operations if name != "instruction"]
+    return _architecture(point, pipes={"one pipe": tuple(used)})
 
 
-def one_pipe(case: Case) -> Sequence[Case]:
-    used = [name for name in case.demand.operations if name != "instruction"]
-    return _architecture(case, pipes={"one pipe": tuple(used)})
+separate_pipes = partial(_architecture, pipes={})
+scalar_code = partial(_demand, branches=True)
+vector_code = partial(_demand, branches=False)
 
 
-def own_pipes(case: Case) -> Sequence[Case]:
-    return _architecture(case, pipes={})
+# Latency and overlap.
 
 
-def scalar(case: Case) -> Sequence[Case]:
-    return _asks(case, branches=True)
+loaded_latency = partial(_demand, loaded=True)
+unloaded_latency = partial(_demand, loaded=False)
 
 
-def vector(case: Case) -> Sequence[Case]:
-    return _asks(case, branches=False)
-
-
-# Waiting: which waits hide behind what.
-
-
-def loaded(case: Case) -> Sequence[Case]:
-    return _asks(case, loaded=True)
-
-
-def unloaded(case: Case) -> Sequence[Case]:
-    return _asks(case, loaded=False)
-
-
-def in_turn(case: Case) -> Sequence[Case]:
-    demand = case.demand
+def no_overlap(point: PointModel) -> Sequence[PointModel]:
+    demand = point.demand
     if not (demand.streams and demand.operations):
         return ()
-    moves = _asks(case, operations={}, chain={})
-    computes = replace(case, demand=replace(demand, streams=(), memory_chain=0.0))
+    moves = _demand(point, operations={}, chain={})
+    computes = replace(point, demand=replace(demand, streams=(), memory_chain=0.0))
     return (*moves, *_launch(computes, batched_s=0.0, single_s=0.0))
 
 
-# Starting and ending: launches, groups, clocks, timers.
+# Launches, clocks and timers.
 
 
-def isolated_launches(case: Case) -> Sequence[Case]:
-    return _asks(case, isolated=True)
+isolated_dispatches = partial(_demand, isolated=True)
 
 
-def waves_started(case: Case) -> Sequence[Case]:
-    waves = ceil(prod(case.demand.work_group) / case.device.architecture.wave_size)
-    return _launch(case, groups_per_cycle=case.device.launch.groups_per_cycle / waves)
+def wave_by_wave(point: PointModel) -> Sequence[PointModel]:
+    waves = ceil(prod(point.demand.work_group) / point.device.architecture.wave_size)
+    return _launch(point, groups_per_cycle=point.device.launch.groups_per_cycle / waves)
 
 
-def measured_microbenchmarks(case: Case) -> Sequence[Case]:
-    return (case.informed,) if case.informed else ()
+def measured_microbenchmarks(point: PointModel) -> Sequence[PointModel]:
+    return (point.calibrated,) if point.calibrated else ()
 
 
-def measured_clock(case: Case) -> Sequence[Case]:
-    return _device(case, clock_hz=case.clock_hz) if case.clock_hz else ()
+def measured_clock(point: PointModel) -> Sequence[PointModel]:
+    return _device(point, clock_hz=point.conditions.clock_hz) if point.conditions.clock_hz else ()
 
 
-def ticks(case: Case) -> Sequence[Case]:
-    return (replace(case, rounded=True),) if case.tick_s else ()
+def timer_ticks(point: PointModel) -> Sequence[PointModel]:
+    return (replace(point, rounded=True),) if point.conditions.tick_s else ()

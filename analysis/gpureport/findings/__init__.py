@@ -1,1 +1,1 @@
-"""What follows from predictions and observations: verdicts, evidence from compiled code, advice."""
+"""Results of predictions and observations: verdicts, evidence from compiled code, advice."""

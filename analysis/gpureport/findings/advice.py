@@ -1,4 +1,4 @@
-"""Which work-group size to use: the best and the worst shape, and the fewest shapes that serve a family."""
+"""Advice on work-group sizes: the best and the worst shape, and the fewest shapes that suit a family."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,15 +8,15 @@ from gpureport.records.keys import PointKey
 from gpureport.records.observation import Observation
 
 WITHIN = 0.03
-"""A shape serves a variant if it loses no more than this share of the variant's best rate."""
+"""A shape suits a variant if it loses at most this share of the variant's best rate."""
 
 Shares = Mapping[str, float]
 """Rate by shape, as a share of the best shape's; 1 for the best."""
 
 
 @dataclass(frozen=True)
-class Choice:
-    """One shape, with the value that was observed with it, in the sweep's metric."""
+class ObservedShape:
+    """One shape, with its observed value in the sweep's metric."""
 
     shape: str
     value: float
@@ -27,38 +27,38 @@ class VariantAdvice:
     """The shapes of one search.
 
     Attributes:
-        name: the variant (and the sweep, where a variant has several searches).
+        name: the variant (and the sweep, if a variant has several searches).
         unit: of the values: ``cells/s``, ``s``.
         best: the fastest shape.
         worst: the slowest.
-        shares: how near every shape comes to the best.
-        use: the member of the family's set that serves this variant best.
-        ties: all shapes that serve it as well as the best, to within :data:`WITHIN`.
+        shares: rate of every shape / best rate.
+        use: the best shape of the family's set for this variant.
+        ties: all shapes within :data:`WITHIN` of the best.
     """
 
     name: str
     unit: str
-    best: Choice
-    worst: Choice
+    best: ObservedShape
+    worst: ObservedShape
     shares: Shares
     use: str
     ties: tuple[str, ...]
 
     @property
     def gain(self) -> float:
-        """How many times as fast the best shape is as the worst."""
+        """Rate of the best shape / rate of the worst."""
         return 1 / self.shares[self.worst.shape]
 
 
 @dataclass(frozen=True)
 class FamilyAdvice:
-    """The searches of one family, and the smallest set of shapes that serves each of them.
+    """The searches of one family, and the smallest set of shapes that suits them.
 
     Attributes:
         family: its name.
         variants: its searches.
         shapes: the smallest set.
-        choices: for each member of the set, all shapes that serve its searches as well, itself included.
+        choices: for each member of the set, all shapes that could replace it, itself included.
     """
 
     family: str
@@ -68,7 +68,7 @@ class FamilyAdvice:
 
 
 def shape_of(point: PointKey) -> tuple[int, ...] | None:
-    """Return a point's work-group shape, without trailing ones; ``None`` if its parameters do not tell."""
+    """Return a point's work-group shape, without trailing ones; ``None`` if its parameters have none."""
     local = point.parameters.get("local", point.parameters.get("local_x"))
     if local is None:
         return None
@@ -79,13 +79,13 @@ def shape_of(point: PointKey) -> tuple[int, ...] | None:
 
 
 def shape_text(point: PointKey) -> str:
-    """Write a point's work-group shape: ``64 x 4``, ``256``; its label if its parameters do not tell."""
+    """Write a point's work-group shape: ``64 x 4``, ``256``; its label if its parameters have none."""
     shape = shape_of(point)
     return point.label if shape is None else " x ".join(map(str, shape))
 
 
 def advise(observations: Iterable[Observation]) -> tuple[FamilyAdvice, ...]:
-    """Sum up every search over work-group shapes, a family at a time, in the order in which they were observed."""
+    """Summarise every search over work-group shapes by family, in the order of the observations."""
     families: dict[str, list[Observation]] = {}
     for observation in observations:
         if observation.axis.quantity == "work_group" and len(observation.points) > 1:
@@ -105,7 +105,7 @@ def _family(family: str, searches: list[Observation]) -> FamilyAdvice:
 
 
 def _instead(shape: str, chosen: Sequence[str], searches: Sequence[Shares]) -> tuple[str, ...]:
-    """Return the shapes that serve the searches which only *shape* serves of those *chosen*, itself included."""
+    """Return the shapes that suit all searches that *shape* alone suits of those *chosen*, itself included."""
     others = [other for other in chosen if other != shape]
     only = [shares for shares in searches if not any(shares.get(other, 0.0) >= 1 - WITHIN for other in others)]
     found = {each for shares in only for each in shares if each not in others}
@@ -114,7 +114,7 @@ def _instead(shape: str, chosen: Sequence[str], searches: Sequence[Shares]) -> t
 
 
 def _shares(search: Observation) -> dict[str, float]:
-    """Return the share of the best rate by shape; of several points of one shape the best counts."""
+    """Return the share of the best rate by shape; the best of several points with one shape counts."""
     rates: dict[str, float] = {}
     for point in search.points:
         rate = point.value if search.metric.kind == "rate" else 1 / point.value
@@ -131,8 +131,8 @@ def _variant(search: Observation, shares: Shares, chosen: tuple[str, ...], *, re
     return VariantAdvice(
         name=name,
         unit=f"{search.metric.unit}/s" if search.metric.kind == "rate" else "s",
-        best=Choice(best, values[best]),
-        worst=Choice(worst, values[worst]),
+        best=ObservedShape(best, values[best]),
+        worst=ObservedShape(worst, values[worst]),
         shares=shares,
         use=max(chosen, key=lambda shape: shares.get(shape, 0.0)),
         ties=tuple(sorted((shape for shape, share in shares.items() if share >= 1 - WITHIN), key=_order)),
@@ -140,12 +140,11 @@ def _variant(search: Observation, shares: Shares, chosen: tuple[str, ...], *, re
 
 
 def smallest_set(searches: list[dict[str, float]]) -> tuple[str, ...]:
-    """Return the fewest shapes of which one comes within :data:`WITHIN` of the best of each search.
+    """Return the fewest shapes of which one is within :data:`WITHIN` of the best of each search.
 
-    Exact: sets are tried by increasing size. Shapes that serve no more searches than another one are left out, of
-    those that serve the same ones all but the best in sum; of several smallest sets the one whose searches' rates
-    are the best in sum is taken. Of those that are equal in this too, it is the one whose last name in alphabetical
-    order is the last, so that the order of the searches does not matter.
+    Exact: sets are tried by increasing size. A shape is left out if another suits the same searches with a better sum
+    of rates, or suits these and more. Of several smallest sets, the one with the best sum of the searches' rates is
+    returned; of equal ones, the last by name, so that the order of the searches does not matter.
     """
     for size, _ in enumerate(searches, start=1):
         sets = list(_covers(_serving(searches), frozenset(range(len(searches))), size))
@@ -156,22 +155,22 @@ def smallest_set(searches: list[dict[str, float]]) -> tuple[str, ...]:
 
 
 def _serving(searches: list[dict[str, float]]) -> dict[str, frozenset[int]]:
-    """Return the searches that each shape worth trying serves."""
+    """Return the searches that each shape suits, without shapes that need not be tried."""
     shapes = sorted({shape for shares in searches for shape in shares})
     shapes.sort(key=lambda shape: -_total(frozenset({shape}), searches))
     first: dict[frozenset[int], str] = {}
     for shape in shapes:
-        served = frozenset(i for i, shares in enumerate(searches) if shares.get(shape, 0.0) >= 1 - WITHIN)
-        first.setdefault(served, shape)
-    return {shape: served for served, shape in first.items() if not any(served < other for other in first)}
+        suited = frozenset(i for i, shares in enumerate(searches) if shares.get(shape, 0.0) >= 1 - WITHIN)
+        first.setdefault(suited, shape)
+    return {shape: suited for suited, shape in first.items() if not any(suited < other for other in first)}
 
 
 def _covers(serving: Mapping[str, frozenset[int]], left: frozenset[int], size: int) -> Iterator[frozenset[str]]:
-    """Yield the sets of at most *size* shapes that serve all searches in *left*: one of them must serve the hardest."""
+    """Yield the sets of at most *size* shapes that suit all searches in *left*, the most difficult one first."""
     if not left:
         yield frozenset()
     elif size:
-        by_search = {search: [shape for shape, served in serving.items() if search in served] for search in left}
+        by_search = {search: [shape for shape, suited in serving.items() if search in suited] for search in left}
         hardest = min(sorted(left), key=lambda search: len(by_search[search]))
         for shape in by_search[hardest]:
             for others in _covers(serving, left - serving[shape], size - 1):

@@ -1,4 +1,4 @@
-"""Compiled code against the model: bytes of global memory that a work-item loads and stores. Pure."""
+"""Bytes of global memory that a work-item loads and stores: compiled code against the model. Pure."""
 
 from collections.abc import Iterator, Sequence
 
@@ -12,51 +12,51 @@ from gpureport.units import format_bytes
 from gpureport.workloads.model import Demand, Workload
 
 TOLERANCE = 0.05
-"""Largest relative difference that still agrees."""
+"""Largest relative difference that counts as agreement."""
 
-_BY_WORK_ITEM = "PTX"  # the form of code in which an instruction is one of a single work-item
+_BY_WORK_ITEM = "PTX"  # its instructions are those of a single work-item
 _Range = tuple[int, int]
 
 
 def code_evidence(workload: Workload, device: Device, measurements: Sequence[Measurement]) -> tuple[CodeEvidence, ...]:
-    """Set what was compiled beside what the model counts, once for each kernel and set of build options.
+    """Compare compiled code with the model's count, once for each kernel and set of build options.
 
-    The model is asked about the largest point that ran with those options: borders weigh least there.
+    The model's count is that of the largest point with those options, where borders matter least.
 
     Args:
-        workload: whose measurements they are.
-        device: that the model is asked about.
-        measurements: its sweeps, as measured.
+        workload: of the measurements.
+        device: for the model.
+        measurements: of the workload's sweeps.
 
     Returns:
-        One record for each kernel whose code is known; none for points that take turns between different kernels,
-        of which the model knows only the sum.
+        One record for each kernel with known code; none for points with several kernels, of which the model has only
+        the sum.
     """
     found: dict[tuple[str, str], CodeEvidence] = {}
     for measurement in measurements:
-        wanted = {
+        known = {
             (c.kernel, c.options): (c, c.code)
             for c in measurement.compilation
             if c.code is not None and (c.kernel, c.options) not in found
         }
         points = sorted((p.point for p in measurement.points if p.samples_s), key=lambda p: p.work_items, reverse=True)
-        for key, point in _runs(workload, points, set(wanted)):
-            found[key] = _compared(workload.name, *wanted[key], point, workload.demand(point.parameters, device))
+        for key, point in _first_runs(workload, points, set(known)):
+            found[key] = _compared(workload.name, *known[key], point, workload.demand(point.parameters, device))
     return tuple(found.values())
 
 
-def _runs(
-    workload: Workload, points: Sequence[PointKey], wanted: set[tuple[str, str]]
+def _first_runs(
+    workload: Workload, points: Sequence[PointKey], left: set[tuple[str, str]]
 ) -> Iterator[tuple[tuple[str, str], PointKey]]:
-    """Yield each of the *wanted* pairs of kernel and build options with the first of *points* that ran it."""
+    """Yield each pair of kernel and build options that is *left* with the first of *points* that ran it."""
     for point in points:
-        if not wanted:
+        if not left:
             return
         options = workload.build_options(point.parameters)
-        found = [key for key in wanted if _built_with(options, key[1])]
+        found = [key for key in left if _built_with(options, key[1])]
         kernels = _kernels(workload, point) if found else set()
         for key in [key for key in found if kernels == {key[0]}]:
-            wanted.remove(key)
+            left.remove(key)
             yield key, point
 
 
@@ -66,7 +66,7 @@ def _kernels(workload: Workload, point: PointKey) -> set[str]:
 
 
 def _built_with(options: str, all_options: str) -> bool:
-    """Say whether a point's options begin *all_options*, to which the device and the back end may have added."""
+    """Return whether *all_options* begin with a point's options; device and back end may add others."""
     return f"{all_options} ".startswith(f"{options} ".lstrip())
 
 
@@ -74,7 +74,7 @@ def _compared(name: str, compilation: Compilation, code: MachineCode, point: Poi
     loads, stores = (_per_item(demand, write=write) for write in (False, True))
     reason = _incomparable(code, demand)
     loaded, stored = (None, None) if reason else (code.loaded_bytes, code.stored_bytes)
-    answers = {None} if loaded is None or stored is None else {_holds(loaded, loads), _holds(stored, stores)}
+    agreements = {None} if loaded is None or stored is None else {_agrees(loaded, loads), _agrees(stored, stores)}
     return CodeEvidence(
         workload=name,
         kernel=compilation.kernel,
@@ -89,25 +89,21 @@ def _compared(name: str, compilation: Compilation, code: MachineCode, point: Poi
         stores_bytes_model=stores,
         vectorised=code.vectorised,
         spill_bytes=compilation.spill_bytes,
-        agrees=False if False in answers else None if None in answers else True,
+        agrees=False if False in agreements else None if None in agreements else True,
         remark=" ".join(_remarks(compilation, code, reason, (loaded, loads), (stored, stores))),
     )
 
 
 def _per_item(demand: Demand, *, write: bool) -> float:
-    """Return the bytes that the model has a work-item move between registers and the first cache.
-
-    Those that only fill work-groups up do not count: neither do the ways through the code that access nothing.
-    """
+    """Return the model's bytes between registers and the first cache per work-item, without idle work-items."""
     streams = (stream for stream in demand.streams if stream.write == write)
     return sum(s.elements * s.used_bytes * s.passes for s in streams) / (demand.work_items - demand.idle_items)
 
 
-def _holds(compiled: _Range, model: float) -> bool | None:
-    """Say whether the model's bytes, a mean over all work-items, lie between the least and the most that one moves.
+def _agrees(compiled: _Range, model: float) -> bool | None:
+    """Return whether the model's bytes, a mean over work-items, are between the least and the most of a work-item.
 
-    ``None`` if the model counts less than the most and a guard hides all of it: then nothing shows that it counts
-    enough.
+    ``None`` if a guard may skip all accesses and the model counts less than the most: then the code shows neither.
     """
     least, most = compiled
     if not least * (1 - TOLERANCE) <= model <= most * (1 + TOLERANCE):
@@ -116,20 +112,17 @@ def _holds(compiled: _Range, model: float) -> bool | None:
 
 
 def _incomparable(code: MachineCode, demand: Demand) -> str | None:
-    """Say why static counts do not tell the bytes of a work-item, or return ``None``."""
+    """Say why static counts are not the bytes of a work-item, or return ``None``."""
     if code.form != _BY_WORK_ITEM:
-        return "A processor's code serves several work-items at once: its accesses are not those of one."
+        return "The code of a processor runs several work-items at once: its accesses are not those of one."
     if code.calls:
         return f"It calls {', '.join(code.calls)}, whose accesses are not counted."
     if code.counts.get("atomic"):
         return "It has atomic operations, whose bytes are not counted."
     if not demand.streams:
-        return "The model counts no accesses: work of another kind takes the time."
-    return "It loops over accesses: they are executed more often than they are counted." if _loops(code) else None
-
-
-def _loops(code: MachineCode) -> bool:
-    return code.loaded_bytes is None or code.stored_bytes is None
+        return "The model counts no accesses."
+    loops = code.loaded_bytes is None or code.stored_bytes is None
+    return "Its loops execute accesses more often than static counts show." if loops else None
 
 
 def _remarks(
@@ -146,26 +139,26 @@ def _remarks(
     if code.vectorised is not None:
         yield _vectors(code)
     if compilation.spill_bytes:
-        yield f"Registers spill {format_bytes(compilation.spill_bytes)} a work-item, which the model does not count."
+        yield f"Registers spill {format_bytes(compilation.spill_bytes)} per work-item, which the model does not count."
 
 
 def _difference(verb: str, compiled: _Range | None, model: float) -> Iterator[str]:
     if compiled is None:
         return
-    holds = _holds(compiled, model)
-    if holds is None:
-        yield f"Guards hide how many of up to {compiled[1]:g} B a work-item {verb}; the model counts {model:.4g} B."
-    if holds is False:
+    agrees = _agrees(compiled, model)
+    if agrees is None:
+        yield f"A work-item {verb} up to {compiled[1]:g} B, less where guards skip it; the model counts {model:.4g} B."
+    if agrees is False:
         yield f"A work-item {verb} {range_text(*compiled)} B as compiled, {model:.4g} B in the model."
 
 
 def range_text(least: float, most: float) -> str:
-    """Write bytes that branches decide on: ``16``, or ``16 to 24``."""
+    """Write a range of bytes: ``16``, or ``16 to 24``."""
     return f"{most:g}" if least == most else f"{least:g} to {most:g}"
 
 
 def _vectors(code: MachineCode) -> str:
-    how = "mostly vectors" if code.vectorised else "mostly scalars"
+    how = "mostly vector instructions" if code.vectorised else "mostly scalar instructions"
     if not code.loops:
         return f"The code has no loop and is {how}."
-    return f"The innermost loops are {how}: {code.vector_loops} of vectors, {code.scalar_loops} of scalars."
+    return f"The innermost loops are {how}: {code.vector_loops} with vectors, {code.scalar_loops} with scalars."

@@ -1,30 +1,30 @@
 """Prediction against observation: ratio, verdict, explanation. Pure functions.
 
-Why the two differ is not guessed here: ``gpureport.explain.trials`` tests hypotheses, and :func:`explained` quotes it.
+They do not guess why the two differ: ``gpureport.explain.trials`` tests hypotheses about that.
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from math import inf, log
 
 from gpureport.matching import FeatureMatch, match_features, renamed, where_measured
 from gpureport.records.features import CurveFeature
-from gpureport.records.finding import AGREEMENT, Explanation, Finding, Verdict
+from gpureport.records.finding import AGREEMENT, Finding, Verdict
 from gpureport.records.levels import DRAM, Level
 from gpureport.records.measurement import Measurement
 from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.records.prediction import PredictedPoint, Prediction, is_write_ceiling
 from gpureport.spec.models import TRANSITIONS, Device
-from gpureport.units import format_bytes, format_ratio, format_value
+from gpureport.units import format_bytes, format_percent, format_ratio, format_value
 
 UNCERTAIN = 2.0
-"""Largest factor between the two that an interval excuses; intervals so wide that they meet in any case prove
-nothing."""
+"""Largest ratio at which overlapping intervals give "within interval"; wider intervals show nothing."""
 ABOVE_CEILING = 1.05
-"""A rate this far above what the hardware can do is an error: clocks above the listed one explain less."""
+"""A rate above the hardware's limit by this factor is an error: clocks above the listed one explain less."""
 ASSUMED = 5.0
-"""No bandwidth that is just assumed is wrong by more: work beyond it was left out by a compiler."""
+"""Largest plausible error of an assumed bandwidth; beyond it, a compiler removed work."""
 FALLS = 0.95
-"""A predicted rate that falls further, over a cliff that is observed only, is said to fall there, too."""
+"""A predicted rate that falls below this share over an observed cliff also falls there, says the explanation."""
 
 
 def find(
@@ -33,52 +33,45 @@ def find(
     measurements: Iterable[Measurement],
     observations: Iterable[Observation],
 ) -> tuple[Finding, ...]:
-    """Hold every observation against its predictions, in the order of the predictions.
+    """Compare every observation with its predictions, in the order of the predictions.
 
-    A feature that neither side has gives no finding. A sweep that was not measured gives none either; one whose
-    results were wrong gives an error.
+    A sweep that was not measured gives no finding. A sweep with wrong results gives an error.
     """
-    seen = {str(observation.key): observation for observation in observations}
-    wrong = {str(m.key): m for m in measurements if m.verification and not m.verification.passed}
+    observed = {observation.key: observation for observation in observations}
+    wrong = {m.key: m.verification.message for m in measurements if m.verification and not m.verification.passed}
     findings: list[Finding] = []
     for prediction in predictions:
-        key = str(prediction.key)
+        key = prediction.key
         if key in wrong:
             findings.append(_wrong(prediction, wrong[key]))
-        elif key in seen:
-            findings += _compare(device, prediction, seen[key])
+        elif key in observed:
+            findings += _compare(device, prediction, observed[key])
     return tuple(findings)
 
 
-def explained(findings: Iterable[Finding], explanations: Iterable[Explanation]) -> tuple[Finding, ...]:
-    """Say of each finding that is not as predicted what the hypotheses tested on its sweep came to."""
-    said = {str(explanation.key): explanation.sentence for explanation in explanations}
-
-    def tell(finding: Finding) -> Finding:
-        sentence = said.get(str(finding.key))
-        if sentence is None or finding.verdict.as_predicted:
-            return finding
-        return finding.model_copy(update={"explanation": f"{finding.explanation} {sentence}".strip()})
-
-    return tuple(tell(finding) for finding in findings)
-
-
 def _compare(device: Device, prediction: Prediction, observation: Observation) -> list[Finding]:
-    context = _Context(device, where_measured(prediction, observation), observation)
-    return [_finding(match, context) for match in match_features(context.prediction.features, observation.features)]
+    prediction = where_measured(prediction, observation)
+    named = renamed(prediction.features, observation.features)
+    context = _Context(device, prediction, observation.model_copy(update={"features": named}))
+    return [_finding(match, context) for match in match_features(prediction.features, observation.features)]
 
 
+@dataclass(frozen=True)
 class _Context:
-    """The curve that a finding belongs to, for explanations."""
+    """The curve of a finding, for its explanation.
 
-    def __init__(self, device: Device, prediction: Prediction, observation: Observation) -> None:
-        self.device, self.prediction, self.observation = device, prediction, observation
+    Attributes:
+        device: that was predicted.
+        prediction: with the features that can be compared at the measured points.
+        observation: with levels named by the predicted ones that they match.
+    """
+
+    device: Device
+    prediction: Prediction
+    observation: Observation
 
     def predicted_near(self, feature: CurveFeature) -> PredictedPoint:
-        """Return the predicted point that stands for a feature of rate.
-
-        Of a plateau it is the one of nearest rate among its last two octaves.
-        """
+        """Return the predicted point that represents a rate; for a plateau, one of its last two octaves."""
         points = self.prediction.points
         if feature.position == "case":
             return next(point for point in points if point.point.label == feature.level.name)
@@ -88,7 +81,7 @@ class _Context:
 
     def _end_of(self, plateau: CurveFeature) -> tuple[PredictedPoint, ...]:
         """Return the predicted points of the last two octaves of a plateau's working sets."""
-        curves = (self.prediction.features, renamed(self.prediction.features, self.observation.features))
+        curves = (self.prediction.features, self.observation.features)
         features = next((curve for curve in curves if any(_alike(plateau, f) for f in curve)), ())
         middles = {f.level: f.value for f in features if f.feature == "cliff" and f.position == "midpoint"}
         end = middles.get(plateau.level, inf)
@@ -98,9 +91,8 @@ class _Context:
         return tuple(point for point in within if point.point.working_set_bytes >= largest / 4)
 
     def falls(self, cliff: CurveFeature) -> tuple[float, float]:
-        """Return to which share of their rates the predicted and the observed curve fall over an observed *cliff*."""
-        named = renamed(self.prediction.features, self.observation.features)
-        ends = [f.value for f in named if f.feature == "cliff" and f.level == cliff.level]
+        """Return the shares of their rates to which the predicted and the observed curve fall over a *cliff*."""
+        ends = [f.value for f in self.observation.features if f.feature == "cliff" and f.level == cliff.level]
         predicted, observed = (
             _fall([(p.point.working_set_bytes, p.value) for p in points], min(ends), max(ends))
             for points in (self.prediction.points, self.observation.points)
@@ -109,7 +101,7 @@ class _Context:
 
 
 def _fall(curve: Iterable[tuple[float, float]], begin: float, end: float) -> float:
-    """Return the value at the first size from *end* on, divided by that at the last one up to *begin*."""
+    """Return the value at the first size from *end* on, divided by the value at the last size up to *begin*."""
     ordered = sorted(curve)
     before = [value for size, value in ordered if size <= begin]
     after = [value for size, value in ordered if size >= end]
@@ -124,9 +116,8 @@ def _finding(match: FeatureMatch, context: _Context) -> Finding:
     feature = match.predicted or match.observed
     if feature is None:
         raise ValueError("a match has at least one side")
-    predicted = match.predicted.value if match.predicted else None
-    observed = match.observed.value if match.observed else None
-    ratio = observed / predicted if predicted and observed and match.comparable else None
+    predicted, observed = match.predicted, match.observed
+    ratio = observed.value / predicted.value if predicted and observed and match.comparable else None
     above = _above_ceiling(match, context)
     verdict = Verdict.ERROR if above else _verdict(match, ratio)
     return Finding(
@@ -135,17 +126,17 @@ def _finding(match: FeatureMatch, context: _Context) -> Finding:
         position=feature.position,
         level=feature.level,
         basis=context.prediction.kind,
-        predicted=predicted,
-        observed=observed,
-        ci_low=match.observed.ci_low if match.observed else None,
-        ci_high=match.observed.ci_high if match.observed else None,
+        predicted=predicted.value if predicted else None,
+        observed=observed.value if observed else None,
+        ci_low=observed.ci_low if observed else None,
+        ci_high=observed.ci_high if observed else None,
         unit=feature.unit,
         ratio=ratio,
-        predicted_low=match.predicted.ci_low if match.predicted else None,
-        predicted_high=match.predicted.ci_high if match.predicted else None,
-        best_point=match.observed.best_point if match.observed else None,
+        predicted_low=predicted.ci_low if predicted else None,
+        predicted_high=predicted.ci_high if predicted else None,
+        best_point=observed.best_point if observed else None,
         verdict=verdict,
-        explanation=above or _explanation(match, verdict, context),
+        explanation=above or _explanation(feature, verdict, context),
     )
 
 
@@ -156,19 +147,19 @@ def _verdict(match: FeatureMatch, ratio: float | None) -> Verdict:
         return Verdict.NOT_OBSERVED
     if ratio is None:
         return Verdict.NOT_COMPARED
-    return grade(ratio, meet=_meet(match.predicted, match.observed))
+    return grade(ratio, meet=_overlap(match.predicted, match.observed))
 
 
 def grade(ratio: float, *, meet: bool) -> Verdict:
-    """Return how well a value answers its prediction, by their *ratio* and by whether their intervals *meet*."""
-    apart = max(ratio, 1 / ratio)
-    if apart <= AGREEMENT:
+    """Return the verdict on a value, from observed / predicted and from whether their intervals *meet* (overlap)."""
+    factor = max(ratio, 1 / ratio)
+    if factor <= AGREEMENT:
         return Verdict.AGREES
-    return Verdict.WITHIN if meet and apart <= UNCERTAIN else Verdict.OFF
+    return Verdict.WITHIN if meet and factor <= UNCERTAIN else Verdict.OFF
 
 
-def _meet(one: CurveFeature, other: CurveFeature) -> bool:
-    """Return whether the intervals of two values overlap; a value without one is a point."""
+def _overlap(one: CurveFeature, other: CurveFeature) -> bool:
+    """Return whether the intervals of two values overlap; a value without interval is a point."""
     (low, high), (least, most) = _interval(one), _interval(other)
     return low <= most and least <= high
 
@@ -179,7 +170,7 @@ def _interval(feature: CurveFeature) -> tuple[float, float]:
 
 
 def _above_ceiling(match: FeatureMatch, context: _Context) -> str | None:
-    """Say which ceiling a rate breaks, if it breaks one."""
+    """Return the sentence on the ceiling that a rate exceeds, if any."""
     if match.observed is None or match.observed.feature != "rate":
         return None
     predicted = {point.point.label: point for point in context.prediction.points}
@@ -198,12 +189,11 @@ def _above_ceiling(match: FeatureMatch, context: _Context) -> str | None:
 
 
 def _hard_limit(point: PredictedPoint, device: Device) -> tuple[str, float]:
-    """Return the ceiling no kernel passes: instruction rates at full clock, memory at its listed bandwidth.
+    """Return the ceiling that no kernel exceeds: instruction rates at full clock, memory at its listed bandwidth.
 
-    How many lines a load looks up in a cycle and what barriers cost local memory is no listed rate.
-
-    Instructions are counted in GPU machine code, so they bound nothing on a CPU. Memory counts only where nothing is
-    served by a cache any more, at about four times the last cache and beyond.
+    Cache lines per cycle of a load and the cost of barriers in local memory are not listed rates.
+    Instructions are counted in GPU machine code, so they do not limit a CPU. Memory counts only where caches serve
+    nothing, from about four times the last cache.
     """
     soft = {cache.name for cache in device.caches} | {"DRAM", "launch", "latency", "groups"}
     soft |= {"memory", *({"local"} if "barrier" in point.ceilings_s else ())}
@@ -211,7 +201,7 @@ def _hard_limit(point: PredictedPoint, device: Device) -> tuple[str, float]:
     rates = device.architecture.rates_per_cycle
     hard = {name: point.ceilings_s[name] for name in bounding if name in rates}
     if "int32" in hard and "add" in rates:
-        # Integers in general may be additions, which compilers may spread over two pipes.
+        # Integer operations may be additions, which compilers may spread over two pipes.
         hard["int32"] *= min(1.0, rates["int32"] / rates["add"])
     last = device.caches[-1].capacity_bytes if device.caches else 0.0
     origin = device.provenance.get("memory.bandwidth")
@@ -228,29 +218,26 @@ def _same_level(feature: CurveFeature, point: ObservedPoint) -> bool:
     return abs(log(point.value / feature.value)) < log(AGREEMENT)
 
 
-def _explanation(match: FeatureMatch, verdict: Verdict, context: _Context) -> str:
-    feature = match.predicted or match.observed
-    if feature is None:
-        return ""
+def _explanation(feature: CurveFeature, verdict: Verdict, context: _Context) -> str:
     because = _EXPLAIN[feature.feature](feature, context)
     if verdict == Verdict.NOT_OBSERVED:
         return f"{because} {_missing(feature, context)}"
     if verdict == Verdict.NOT_PREDICTED:
         return f"{_unpredicted(feature, context)} {because}"
     if verdict == Verdict.NOT_COMPARED:
-        return f"{because} {_apart(context)}".rstrip()
+        return f"{because} {_different_plateaus(context)}".rstrip()
     if verdict == Verdict.OFF and feature.feature == "taper":
-        return f"{because} {_ends(context)}".rstrip()
+        return f"{because} {_ends_differ(context)}".rstrip()
     return because
 
 
 def _unpredicted(feature: CurveFeature, context: _Context) -> str:
-    """Say where the samples show what was not predicted, and whether the predicted curve falls there all the same."""
+    """Say where the samples show an unpredicted feature, and whether the predicted curve also falls there."""
     value = format_value(feature.value, feature.unit)
     seen = f"The samples show it at {value}"
     if feature.best_point is not None:
         best = format_value(feature.best_point, feature.unit)
-        seen = f"Without launch cost it is fitted at {value}, where the best sample is {best}"
+        seen = f"The fit without launch cost gives {value}; the best sample is {best}"
     if feature.feature != "cliff":
         return f"{seen}; no such {feature.feature if feature.feature == 'taper' else feature.position} is predicted."
     predicted, observed = context.falls(feature)
@@ -260,7 +247,7 @@ def _unpredicted(feature: CurveFeature, context: _Context) -> str:
         return f"{seen}; the predicted curve falls there, too, but has no cliff."
     return (
         f"{seen}. The predicted curve falls there, too, to {format_ratio(predicted)} of its rate (observed: "
-        f"{format_ratio(observed)}), but only the observed fall is found to be a cliff."
+        f"{format_ratio(observed)}), but only the observed curve has a cliff."
     )
 
 
@@ -271,24 +258,24 @@ def _cliff(feature: CurveFeature, context: _Context) -> str:
         if likely is None:
             return _nearest_cache(feature.value, context.device)
         name, *ends = likely
-        return f"It lies in the transition range of {name}, {' to '.join(map(format_bytes, ends))}, which may cause it."
+        return f"The transition range of {name}, {' to '.join(map(format_bytes, ends))}, may be the cause."
     near = feature.level.near
     size = cache.capacity_bytes / (cache.partitions if near else 1)
-    whole = f"{'One partition of ' if near else ''}{cache.name} holds {format_bytes(size)}"
-    stands = _STANDS[feature in context.prediction.features]
-    return f"{whole}; the {feature.position} {stands} {format_ratio(feature.value / size)} of that."
+    whole = f"The capacity of {'one partition of ' if near else ''}{cache.name} is {format_bytes(size)}"
+    verb = "is predicted at" if feature in context.prediction.features else "is at"
+    return f"{whole}; the {feature.position} {verb} {format_ratio(feature.value / size)} times the capacity."
 
 
 _Range = tuple[Level, float, float]
-"""A level, with the working sets at which its transition begins and ends."""
+"""A level, with the onset and the end of its transition in bytes."""
 
 
 def likely_level(size_bytes: float, device: Device, predicted: Iterable[CurveFeature]) -> _Range | None:
-    """Return the level whose transition range covers a working set at which a cliff was observed, and that range.
+    """Return the level whose transition range covers the working set of an observed cliff, and that range.
 
-    Ranges are those of the predicted cliffs of the curve, and those of caches that all data go through: shared ones,
-    and those of compute units that keep their data from dispatch to dispatch, one by one and added up. Either end may
-    be off by a factor of :data:`AGREEMENT`; of several levels the one whose range has the nearest middle is taken.
+    Ranges are those of the curve's predicted cliffs, of shared caches, and of compute units' caches that keep their
+    data from dispatch to dispatch (one of them, and their sum). Either end may be off by a factor of
+    :data:`AGREEMENT`. Of several levels, the one whose range has the nearest middle is returned.
     """
     ranges = [*_predicted_ranges(predicted), *_cache_ranges(device)]
     covering = [r for r in ranges if r[1] / AGREEMENT <= size_bytes <= r[2] * AGREEMENT]
@@ -318,26 +305,23 @@ def _cache_ranges(device: Device) -> Iterator[_Range]:
 def _nearest_cache(size_bytes: float, device: Device) -> str:
     near = min(device.caches, key=lambda cache: abs(log(size_bytes / cache.capacity_bytes)), default=None)
     if near is None:
-        return "The device has no caches that are known."
-    return f"The nearest cache, {near.name}, holds {format_bytes(near.capacity_bytes)}."
-
-
-_STANDS = {True: "is predicted at", False: "lies at"}
+        return "The device has no known caches."
+    return f"The nearest cache, {near.name}, has {format_bytes(near.capacity_bytes)}."
 
 
 def _taper(feature: CurveFeature, context: _Context) -> str:  # noqa: ARG001 - one signature for all features
     first, last = context.prediction.points[0], context.prediction.points[-1]
-    least = f"{format_value(first.time_s, 's')} whatever its size ({ceiling_text(first.bottleneck)})"
-    return f"Little work is predicted to take {least}; much work is bound by {ceiling_text(last.bottleneck)}."
+    least = f"{format_value(first.time_s, 's')} at any size ({ceiling_text(first.bottleneck)})"
+    return f"Small dispatches are predicted to take {least}; large ones are limited by {ceiling_text(last.bottleneck)}."
 
 
 def _rate(feature: CurveFeature, context: _Context) -> str:
     point = context.predicted_near(feature)
     first, *others = sorted(point.ceilings_s, key=lambda name: -point.ceilings_s[name])
     if not others:
-        return f"Bound by {ceiling_text(first)}."
-    share = format_ratio(point.ceilings_s[others[0]] / point.ceilings_s[first])
-    return f"Bound by {ceiling_text(first)}; next comes {ceiling_text(others[0])} at {share} of it."
+        return f"Limited by {ceiling_text(first)}."
+    share = format_percent(point.ceilings_s[others[0]] / point.ceilings_s[first])
+    return f"Limited by {ceiling_text(first)}; {ceiling_text(others[0])} is second, with {share} of its time."
 
 
 _EXPLAIN = {"cliff": _cliff, "taper": _taper, "rate": _rate}
@@ -366,56 +350,55 @@ _CEILINGS = {
 
 
 def ceiling_text(name: str) -> str:
-    """Name a ceiling in words; those that are no class of instructions are bandwidths of a cache."""
+    """Return the name of a ceiling in words; an unlisted one is the bandwidth of a cache."""
     return _CEILINGS.get(name, f"{name.removesuffix('s')} bandwidth" if is_write_ceiling(name) else f"{name} bandwidth")
 
 
 def _missing(feature: CurveFeature, context: _Context) -> str:
-    """Say why a predicted feature may not show."""
+    """Say why a predicted feature may be missing in the observation."""
     if feature.feature == "cliff":
         largest = max(point.point.working_set_bytes for point in context.observation.points)
         if feature.value > largest:
             return f"The sweep ended before it, at {format_bytes(largest)}."
-        return "The samples show no step there that stands out of their noise."
+        return "The samples show no transition there above their noise."
     if feature.feature == "taper":
         return _no_taper(feature.position, context)
-    return "The curve has no plateau that answers it."
+    return "The observed curve has no matching plateau."
 
 
 def _no_taper(position: str, context: _Context) -> str:
-    """Say why no observed taper answers the predicted one."""
+    """Say why no observed taper matches the predicted one."""
     if position == "knee" and any(feature.position == "n90" for feature in context.observation.features):
-        return "The sweep starts too late to show it: the time is nowhere independent of the work."
-    return "The curve does not rise from a flat start to a flat end within the sweep."
+        return "The sweep starts with too much work to show it: the time is nowhere independent of the work."
+    return "The observed curve does not rise from a flat start to a flat end."
 
 
-def _apart(context: _Context) -> str:
-    """Say why two tapers are not compared: which plateau each belongs to."""
+def _different_plateaus(context: _Context) -> str:
+    """Say why two tapers are not compared: they belong to different plateaus."""
     curves = (context.prediction.features, context.observation.features)
     first = [next((f for f in features if f.position == "plateau"), None) for features in curves]
     rates = [format_value(plateau.value, plateau.unit) for plateau in first if plateau]
     if len(rates) < len(curves):
         return ""
     return (
-        f"The predicted curve levels off first at {rates[0]}, the observed one at {rates[1]}: these are not the same "
-        "plateau, so how much work reaches them is not compared."
+        f"The first plateau of the predicted curve is at {rates[0]}, that of the observed one at {rates[1]}. These are "
+        "different plateaus, so the work that reaches them is not compared."
     )
 
 
-def _ends(context: _Context) -> str:
-    """Say which of the three makes a taper differ: the time of little work, the rate of much, or the corner between."""
+def _ends_differ(context: _Context) -> str:
+    """Say how small and large dispatches differ from their predictions, which move a taper."""
     predicted = {point.point.label: point.time_s for point in context.prediction.points}
     ratios = [o.time_s / predicted[o.point.label] for o in context.observation.points if o.point.label in predicted]
     if not ratios:
         return ""
     return (
-        f"Little work takes {format_ratio(ratios[0])} of the predicted time, much work {format_ratio(ratios[-1])}; "
-        "the rest is the corner between them."
+        f"Small dispatches take {format_ratio(ratios[0])} times the predicted time, large ones "
+        f"{format_ratio(ratios[-1])} times."
     )
 
 
-def _wrong(prediction: Prediction, measurement: Measurement) -> Finding:
-    message = measurement.verification.message if measurement.verification else ""
+def _wrong(prediction: Prediction, message: str) -> Finding:
     return Finding(
         key=prediction.key,
         feature="rate",
@@ -429,5 +412,5 @@ def _wrong(prediction: Prediction, measurement: Measurement) -> Finding:
         unit=prediction.metric.unit,
         ratio=None,
         verdict=Verdict.ERROR,
-        explanation=f"Its results are wrong, so it was not timed. {message}",
+        explanation=f"The results are wrong, so the sweep was not timed. {message}".rstrip(),
     )

@@ -24,7 +24,15 @@ from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.spec.models import Device
 from gpureport.workloads.model import Demand, Limits, Parameters, Sweep, Workload
 
-__all__ = ["Predicted", "limits_of", "model_inputs", "predict", "predict_sweep", "predict_with_deviations"]
+__all__ = [
+    "Predicted",
+    "limits_of",
+    "model_inputs",
+    "predict",
+    "predict_sweep",
+    "predict_sweeps",
+    "predict_with_deviations",
+]
 
 Kind = Literal["specification", "calibrated"]
 
@@ -74,8 +82,20 @@ def predict(
 def predict_with_deviations(
     device: Device, workload: Workload, limits: Limits, kind: Kind = "specification", *, intervals: bool = True
 ) -> tuple[Predicted, ...]:
-    """Predict as :func:`predict`; return each prediction with the deviations behind its intervals."""
-    sweeps = [sweep for sweep in workload.sweeps(device, limits) if sweep.points]  # no point may fit a small memory
+    """Predict as :func:`predict`; return with each prediction what its intervals are made of."""
+    return predict_sweeps(device, workload, workload.sweeps(device, limits), kind, intervals=intervals)
+
+
+def predict_sweeps(
+    device: Device,
+    workload: Workload,
+    sweeps: Sequence[Sweep],
+    kind: Kind = "specification",
+    *,
+    intervals: bool = True,
+) -> tuple[Predicted, ...]:
+    """Predict *sweeps* of a workload as :func:`predict_with_deviations` does."""
+    sweeps = [sweep for sweep in sweeps if sweep.points]  # a small memory may allow no point
     predicted = [_predicted(device, workload, sweep, kind, (), intervals=intervals) for sweep in sweeps]
     if workload.essential and predicted and intervals:
         sweep = sweeps[0]

@@ -8,6 +8,34 @@ from gpureport.records.renamed import RENAMED
 from gpureport.units import parse
 
 _Json = dict[str, Any]
+_HYPOTHESES = {
+    "banks apart": "no line conflicts",
+    "both sides": "no crossing",
+    "caches copy": "replicated data",
+    "caches divide": "distributed data",
+    "caches forget": "cold caches",
+    "caches keep": "warm caches",
+    "conflicts": "bank conflicts",
+    "line a lane": "one line per lane",
+    "loads at once": "independent loads",
+    "loads in turn": "dependent loads",
+    "lone latency": "unloaded latency",
+    "lone launches": "isolated dispatches",
+    "measured primitives": "measured microbenchmarks",
+    "no carve-out": "no carve out",
+    "no conflicts": "no bank conflicts",
+    "one line": "one line per wave",
+    "own buffers": "separate footprints",
+    "own pipes": "separate pipes",
+    "re-read": "no reuse",
+    "read once": "full reuse",
+    "scalar": "scalar code",
+    "to and fro": "partition crossing",
+    "vector": "vector code",
+    "waves started": "wave by wave",
+    "whole cache": "full capacity",
+}
+"""New names of hypotheses by old ones."""
 
 
 def upgraded(report: _Json) -> _Json:
@@ -24,13 +52,25 @@ def upgraded(report: _Json) -> _Json:
     for name in ("predictions", "measurements", "observations", "explanations"):
         for record in _records(new, name):
             record["key"] = _key(record.get("key"))
-    for finding in _records(new, "findings"):
-        _with_level(finding)
-        finding["key"] = _key({part: finding.pop(part, None) for part in ("workload", "variant", "sweep")})
+    _upgrade_findings(new)
     device = new.get("device")
     if isinstance(device, dict) and isinstance(device.get("provenance"), dict):
         device["provenance"] = {_current(path): origin for path, origin in device["provenance"].items()}
     return new | {"schema_version": 2}
+
+
+def _upgrade_findings(report: _Json) -> None:
+    """Give findings keys and levels, rename hypotheses, and remove them from the explanations of findings."""
+    tested = {str(each["key"]): str(each.get("sentence") or "") for each in _records(report, "explanations")}
+    for explanation in _records(report, "explanations"):
+        for field in ("hypothesis", "next_best"):
+            if isinstance(name := explanation.get(field), str):
+                explanation[field] = _HYPOTHESES.get(name, name)
+    for finding in _records(report, "findings"):
+        _with_level(finding)
+        finding["key"] = _key({part: finding.pop(part, None) for part in ("workload", "variant", "sweep")})
+        if isinstance(text := finding.get("explanation"), str):
+            finding["explanation"] = text.removesuffix(tested.get(str(finding["key"]), "")).rstrip()
 
 
 def _renamed(value: Any) -> Any:  # noqa: ANN401 - any JSON

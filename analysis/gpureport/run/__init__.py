@@ -1,1 +1,1 @@
-"""A run from the first prediction to the last finding; a run that is continued; a device that is drafted."""
+"""A run from the first prediction to the last finding; resumed runs; drafts of unknown devices."""

@@ -1,4 +1,4 @@
-"""Getting to know a device that has no entry: primitives are measured on it, and say what its queries do not."""
+"""Microbenchmarks on a device without an entry: they measure what its queries do not report."""
 
 from gpureport.measure.limits import SweepSettings
 from gpureport.measure.measurer import Measurer, Task
@@ -17,22 +17,22 @@ MICROBENCHMARKS = (
     "memory/copy",
 )
 SWEEP_S = {"cpu": 8.0, "gpu": 4.0, "accelerator": 4.0}
-"""What one sweep may take, seconds: a minute in all on a processor, half of it on a GPU."""
+"""Seconds of one sweep: a minute in all on a processor, half of it on a GPU."""
 _BEYOND = 2.0
-"""By how much further sweeps go where the outermost cache is but a guess."""
+"""Factor by which sweeps extend if the size of the outermost cache is assumed."""
 
 
 def get_to_know(measurer: Measurer, device: Device, settings: SweepSettings, progress: Progress) -> Learned:
-    """Measure the primitives on the open device, and return what they show.
+    """Measure the microbenchmarks on the open device.
 
     Args:
         measurer: of the open device.
         device: as drafted from its queries.
         settings: memory, seed, and the time that a sweep may take.
-        progress: is told what is being done.
+        progress: receives each step.
 
     Returns:
-        Measured values, and remarks; among these what could not be measured, and why.
+        Measured values, and remarks, for example on what could not be measured.
     """
     explored = _explored(device)
     shown, failed = [], {}
@@ -51,7 +51,7 @@ def get_to_know(measurer: Measurer, device: Device, settings: SweepSettings, pro
 
 
 def _explored(device: Device) -> Device:
-    """Return the device with a larger outermost cache, if its size is a guess: sweeps are sized by it."""
+    """Return the device with a larger outermost cache if its size is assumed: sweeps depend on it."""
     if not device.caches or device.provenance[f"caches.{device.caches[-1].name}.capacity"].kind != "assumed":
         return device
     *inner, last = device.caches

@@ -1,9 +1,9 @@
-"""One run, from the device that is present to a report: predict, measure, observe, find; saved after every workload.
+"""One run, from the present device to a report: predict, measure, observe, compare; saved after every workload.
 
-Nothing here prints. What the caller shows of the run's progress, it shows through a :class:`Progress`.
+Nothing here prints. Callers show the progress of the run through a :class:`Progress`.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
@@ -13,69 +13,61 @@ from typing import Literal
 
 from gpureport import __version__
 from gpureport.errors import DeviceError
-from gpureport.explain.case import Circumstances
-from gpureport.explain.selection import Informed, Subject, explanations
-from gpureport.findings.evidence import code_evidence
-from gpureport.findings.verdicts import explained, find
+from gpureport.explain.point_model import TimingConditions
 from gpureport.measure.backends import nvidia
 from gpureport.measure.compiling import programs
 from gpureport.measure.limits import SweepSettings, features, sweep_budget_s
 from gpureport.measure.machine import MachineFacts, machine_facts
 from gpureport.measure.measurer import Measured, Measurer, Task
 from gpureport.measure.rounds import Progress
-from gpureport.observe import observe
 from gpureport.observe.disturbance import running_clocks
-from gpureport.predict import predict, predict_sweep
 from gpureport.predict.calibration.calibrate import calibrated
-from gpureport.predict.occupancy import Resources, compiled_resources
 from gpureport.records import report as document
-from gpureport.records.finding import CodeEvidence, Explanation, Finding
-from gpureport.records.keys import SweepKey
 from gpureport.records.measurement import Conditions, Measurement
-from gpureport.records.observation import Observation
-from gpureport.records.prediction import Prediction
 from gpureport.records.report import Report
-from gpureport.run.resuming import both, end_s, finished_part, later, with_ended
+from gpureport.run.resuming import end_s, later, with_ended
+from gpureport.run.workload_run import WorkloadRun
 from gpureport.spec.models import DeviceMatch
-from gpureport.workloads.model import Sweep, Workload
+from gpureport.workloads.model import Workload
 
 Save = Callable[[Report], None]
 
 _WEIGHT = 3.0
-"""Shares of time for a primitive that calibrates."""
+"""Shares of time for an essential microbenchmark."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be run.
+    """What a run will do.
 
     Attributes:
-        match: the device as the database knows it.
+        match: the device in the database.
         workloads: in the order in which they run.
-        settings: how far sweeps may go.
-        asked: what was asked for, as the report keeps it.
+        settings: limits of sweeps.
+        requested: the user's settings, as the report stores them.
     """
 
     match: DeviceMatch
     workloads: tuple[Workload, ...]
     settings: SweepSettings
-    asked: document.RunSettings
+    requested: document.RunSettings
 
 
 def run(plan: Plan, measurer: Measurer, save: Save, progress: Progress, earlier: Report | None = None) -> Report:
     """Carry out *plan* on the open device of *measurer*.
 
     *save* is called with every prediction from the specification before the first dispatch, after every workload, and
-    at the end. The specification predictions do not change after the first call. Should the device be lost, the run
-    ends with what it has. An interrupt is passed on, after sweeps that have ended are saved. Workloads and sweeps that
-    an *earlier*, interrupted run of the same plan finished are not repeated.
+    at the end. The specification predictions do not change after the first call. If the device is lost, the run ends
+    with what it has. An interrupt is passed on after the finished sweeps are saved. Workloads and sweeps that an
+    *earlier*, interrupted run of the same plan finished are not repeated.
     """
     state = _Run(plan, measurer)
     if earlier is not None:
         state.take_over(earlier)
-    state.build_ahead(state.unfinished)
+    state.build_ahead()
     with state.stage("predict"):
-        state.specify()
+        for part in state.unfinished:
+            part.specify()
     state.save(save)
     try:
         state.carry_out(save, progress)
@@ -89,135 +81,102 @@ def run(plan: Plan, measurer: Measurer, save: Save, progress: Progress, earlier:
     return report
 
 
-@dataclass(frozen=True)
-class _Ended:
-    """A workload that was measured, and what that gave."""
-
-    workload: Workload
-    measured: Measured
-
-
 @dataclass
 class _Run:
-    """What a run has so far."""
+    """The state of a run."""
 
     plan: Plan
     measurer: Measurer
     created_at: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
-    predictions: list[Prediction] = field(default_factory=list)
-    measurements: list[Measurement] = field(default_factory=list)
-    observations: list[Observation] = field(default_factory=list)
-    findings: list[Finding] = field(default_factory=list)
-    explanations: list[Explanation] = field(default_factory=list)
-    informed: dict[str, Informed] = field(default_factory=dict)
-    """What calibrated predictions knew, by workload."""
-    evidence: list[CodeEvidence] = field(default_factory=list)
     clocks: list[document.Clock] = field(default_factory=list)
     conditions: list[Conditions] = field(default_factory=list)
-    skipped: dict[str, str] = field(default_factory=dict)
-    restarted: dict[str, str] = field(default_factory=dict)
     timings: dict[tuple[str, str], float] = field(default_factory=dict)
     """Seconds by stage and workload."""
     stopped: str = ""
     """Why the run ended before its last workload."""
     resumed_at: tuple[str, ...] = ()
     """When it was continued."""
-    ended: list[Measurement] = field(default_factory=list)
-    """Sweeps that an earlier run measured of workloads that it did not finish."""
-    last: _Ended | None = None
-    """What was measured and not yet looked into."""
-    begun: Workload | None = None
-    """What was begun to be measured last."""
+    measured: tuple[WorkloadRun, Measured] | None = None
+    """The workload that was measured last, until its measurements are evaluated."""
+    started: WorkloadRun | None = None
+    """The workload whose measuring started last."""
 
     def __post_init__(self) -> None:
         """Start the clock, and size the sweeps."""
-        self._begun_s = self.measurer.now()
+        device, limits = self.plan.match.device, self.plan.settings.limits
+        self.parts = tuple(WorkloadRun(each, device, each.sweeps(device, limits)) for each in self.plan.workloads)
+        self._began_s = self.measurer.now()
         self._state = nvidia.state(self.measurer.device)
-        self._sweeps = {
-            workload.name: workload.sweeps(self.plan.match.device, self.plan.settings.limits)
-            for workload in self.plan.workloads
-        }
-        self._sweeps_left = sum(map(len, self._sweeps.values()))
+        self._features = features(self.measurer.device)
+        self._sweeps_left = sum(len(part.sweeps) for part in self.parts)
         self._earlier_s = 0.0
 
     @property
-    def unfinished(self) -> tuple[Workload, ...]:
+    def unfinished(self) -> tuple[WorkloadRun, ...]:
         """The workloads that are still to be measured."""
-        measured = {measurement.key.workload for measurement in self.measurements}
-        return tuple(workload for workload in self.plan.workloads if workload.name not in measured)
+        return tuple(part for part in self.parts if not part.measurements)
+
+    @property
+    def measurements(self) -> tuple[Measurement, ...]:
+        """All measurements so far, also of sweeps of unfinished workloads."""
+        return tuple(each for part in self.parts for each in (*part.measurements, *part.ended))
 
     def take_over(self, earlier: Report) -> None:
         """Continue an interrupted run."""
-        earlier = finished_part(earlier, self._sweeps)
         self.created_at, self.resumed_at = earlier.created_at, (*earlier.resumed_at, self.created_at)
-        self.predictions += earlier.predictions
-        for each in earlier.measurements:
-            (self.ended if each.key.workload in earlier.unfinished else self.measurements).append(each)
-        self.observations += earlier.observations
-        self.findings += earlier.findings
-        self.explanations += earlier.explanations
-        self.evidence += earlier.evidence
-        self.conditions += earlier.conditions
+        for part in self.parts:
+            part.take_over(earlier)
+        finished = {part.name for part in self.parts if part.measurements}
+        begun = finished.union(part.name for part in self.parts if part.ended)
+        self.conditions += (each for each in earlier.conditions if each.workload in begun)
         self.clocks += earlier.machine.clocks if earlier.machine else ()
-        self.skipped |= {name: info.skipped for name, info in earlier.workloads.items() if info.skipped}
-        self.restarted |= {name: info.restarted for name, info in earlier.workloads.items()}
-        self.timings |= {(each.stage, each.workload): each.seconds for each in earlier.timings}
-        self._sweeps_left = sum(len(self._missing(workload)) for workload in self.unfinished)
-        self._earlier_s = end_s(earlier)
-
-    def _missing(self, workload: Workload) -> list[Sweep]:
-        """Return the sweeps of a workload that are still to be measured."""
-        ended = {each.key.sweep for each in self.ended if each.key.workload == workload.name}
-        return [sweep for sweep in self._sweeps[workload.name] if sweep.name not in ended]
-
-    def may_overlap(self, last: Workload, following: Workload) -> bool:
-        """Say whether one workload may be measured while what the one before it gave is looked into.
-
-        Not on processors, whose cores that takes, and not where predictions wait for the last primitive.
-        """
-        return self.measurer.device.kind != "cpu" and last.microbenchmark == following.microbenchmark
+        self.timings |= {
+            (each.stage, each.workload): each.seconds for each in earlier.timings if each.workload in finished
+        }
+        self._sweeps_left = sum(len(part.sweeps_left) for part in self.unfinished)
+        self._earlier_s = end_s(self.conditions, self.measurements)
 
     @contextmanager
-    def stage(self, name: str, workload: Workload | None = None) -> Iterator[None]:
-        """Count the time of what is done inside."""
+    def stage(self, name: str, part: WorkloadRun | None = None) -> Iterator[None]:
+        """Count the time of a stage."""
         began = self.measurer.now()
         try:
             yield
         finally:
-            self._spend(name, workload, self.measurer.now() - began)
+            self._spend(name, part, self.measurer.now() - began)
 
-    def _spend(self, stage: str, workload: Workload | None, seconds: float) -> None:
-        key = stage, workload.name if workload else ""
+    def _spend(self, stage: str, part: WorkloadRun | None, seconds: float) -> None:
+        key = stage, part.name if part else ""
         self.timings[key] = self.timings.get(key, 0.0) + seconds
 
-    def build_ahead(self, workloads: Sequence[Workload]) -> None:
+    def build_ahead(self) -> None:
         """Begin to build the kernels of workloads while they are predicted."""
-        present = features(self.measurer.device)
-        self.measurer.build_ahead(key for each in workloads for key in programs(each, self._sweeps[each.name], present))
-
-    def specify(self) -> None:
-        """Predict what is to be measured from the specification."""
-        known = {prediction.key for prediction in self.predictions}
-        for workload in self.unfinished:
-            predictions = predict(self.plan.match.device, workload, self.plan.settings.limits)
-            self.predictions += [each for each in predictions if each.key not in known]
+        self.measurer.build_ahead(
+            key for part in self.unfinished for key in programs(part.workload, part.sweeps, self._features)
+        )
 
     def carry_out(self, save: Save, progress: Progress) -> None:
-        """Measure each workload, and look into what that gave: of GPUs, while the next is measured."""
-        specified = tuple(each for each in self.predictions if each.kind == "specification")
+        """Measure each workload and evaluate its measurements: on a GPU, while the next workload is measured."""
         try:
-            for workload in self.unfinished:
-                if self.last and not self.may_overlap(self.last.workload, workload):
-                    self.conclude(save)
-                if not workload.microbenchmark:
-                    with self.stage("calibrate", workload):
-                        self.calibrate(workload, specified)
-                self.start(workload)
-                self.conclude(save)
-                self.last = _Ended(workload, self.measurer.finish(progress))
+            for part in self.unfinished:
+                if self.measured and not self._may_overlap(self.measured[0].workload, part.workload):
+                    self._evaluate(save)
+                if not part.workload.microbenchmark:
+                    with self.stage("calibrate", part):
+                        self._calibrate(part)
+                self._start(part)
+                self._evaluate(save)
+                self.measured = part, self.measurer.finish(progress)
         except DeviceError as error:
             self.stopped = str(error)
-        self.conclude(save)
+        self._evaluate(save)
+
+    def _may_overlap(self, last: Workload, following: Workload) -> bool:
+        """Return whether one workload may be measured while the measurements of the one before are evaluated.
+
+        Not on processors, which need their cores for both, and not before the last microbenchmark is evaluated.
+        """
+        return self.measurer.device.kind != "cpu" and last.microbenchmark == following.microbenchmark
 
     def save(self, save: Save) -> None:
         """Save what there is."""
@@ -226,128 +185,81 @@ class _Run:
             save(self._saved)
 
     def interrupted(self) -> Report:
-        """Return what was saved last, with the sweeps that have ended since; nothing is derived from them."""
+        """Return the last saved report with the sweeps that have ended since; nothing is derived from them."""
         report = self._saved
-        begun = [_Ended(self.begun, self.measurer.so_far())] if self.begun else []
-        for each in ([self.last] if self.last else []) + begun:
-            report = with_ended(report, each.workload.name, later(each.measured, self._earlier_s))
+        started = [(self.started, self.measurer.so_far())] if self.started else []
+        for part, measured in ([self.measured] if self.measured else []) + started:
+            report = with_ended(report, part.name, later(measured, self._earlier_s))
         return report
 
-    def _settings(self, workload: Workload) -> SweepSettings:
-        """Return the settings of a workload's sweeps, with their share of the time that is left.
+    def _calibrate(self, part: WorkloadRun) -> None:
+        """Predict a workload once more, from measured microbenchmarks and compiled kernels."""
+        observations = [o for each in self.parts if each.workload.microbenchmark for o in each.observations]
+        if observations and not part.workload.missing(self._features):
+            specified = [prediction for each in self.parts for prediction in each.specified]
+            device = calibrated(self.plan.match.device, specified, observations)
+            part.calibrate(device, self.measurer.compiled(part.workload, part.sweeps))
 
-        Primitives that every run measures get more of it: all that is calibrated rests on them.
-        """
-        settings = self.plan.settings
-        weight = _WEIGHT if workload.microbenchmark and workload.essential else 1.0
-        share_s = sweep_budget_s(
-            self.measurer.device.kind,
-            quick=settings.limits.quick,
-            spent_s=self._earlier_s + self.measurer.now() - self._begun_s - sum(m.gap_s for m in self.measurements),
-            sweeps_left=self._sweeps_left,
-        )
-        return replace(settings, budget_s=min(settings.budget_s, weight * share_s))
-
-    def _expected(self, workload: Workload) -> dict[tuple[str, str], float]:
-        """Return the predicted times of a workload's points: calibrated ones, which come last, where there are any."""
-        return {
-            (prediction.key.sweep, point.point.label): point.time_s
-            for prediction in self.predictions
-            if prediction.key.workload == workload.name
-            for point in prediction.points
-        }
-
-    def calibrate(self, workload: Workload, specified: Sequence[Prediction]) -> None:
-        """Predict the sweeps of a workload once more, from what primitives measured and from compiled kernels."""
-        microbenchmarks = [o for o in self.observations if _is_microbenchmark(o.key, self.plan.workloads)]
-        if not microbenchmarks or workload.missing(features(self.measurer.device)):
-            return
-        device = calibrated(self.plan.match.device, specified, microbenchmarks)
-        told: dict[str, list[Resources | None]] = {}
-        sweeps = self._sweeps[workload.name]
-        compilations = self.measurer.compiled(workload, sweeps)
-        for sweep in sweeps:
-            compiled = [compiled_resources(facts) for facts in compilations[sweep.name]]
-            self.predictions.append(predict_sweep(device, workload, sweep, "calibrated", compiled))
-            told[sweep.name] = compiled
-        self.informed[workload.name] = Informed(device, told)
-
-    def start(self, workload: Workload) -> None:
+    def _start(self, part: WorkloadRun) -> None:
         """Begin to verify and time a workload.
 
         Raises:
             DeviceError: the device was lost.
         """
-        self.begun, sweeps = workload, self._missing(workload)
-        self.measurer.start(Task(workload, sweeps, self._settings(workload), self._expected(workload)))
+        self.started, sweeps = part, part.sweeps_left
+        self.measurer.start(Task(part.workload, sweeps, self._settings(part.workload), part.expected_s))
         self._sweeps_left -= len(sweeps)
 
-    def conclude(self, save: Save) -> None:
-        """Look into what measuring the last workload gave: observe each of its sweeps, compare, explain; save."""
-        if self.last is None:
-            return
-        workload, dated = self.last.workload, later(self.last.measured, self._earlier_s)
-        after = dated.aftermath
-        sweeps = self._sweeps[workload.name]
-        read = Conditions(workload=workload.name, readings=after.readings)
-        self.conditions.append(read)
-        running_s = sum(measurement.duration_s for measurement in dated.measurements)
-        self._spend("verify", workload, max(0.0, after.took_s - running_s))
-        measured = self._with_ended(workload, dated.measurements)
-        self._spend("measure", workload, sum(measurement.duration_s for measurement in measured))
-        self.measurements += measured
-        self.restarted[workload.name] = both(self.restarted.get(workload.name, ""), dated.restarted)
-        with self.stage("evidence", workload):
-            self.evidence += code_evidence(workload, self.plan.match.device, measured)
-        with self.stage("observe", workload):
-            self.observations += [observation for each in measured if (observation := observe(each))]
-        reasons = {m.skipped for m in self.measurements if m.key.workload == workload.name}
-        if None not in reasons:
-            missing = workload.missing(features(self.measurer.device))
-            self.skipped[workload.name] = missing or next(filter(None, reasons), "it has no sweeps here")
-        self._state, clocks = after.state, after.state.clocks_hz
-        self.clocks += [
-            document.Clock(label=f"{name} after {workload.name}", clock_hz=clock) for name, clock in clocks.items()
-        ]
-        with self.stage("explain", workload):
-            running_hz = running_clocks(read.readings)
-            clock_hz = median(running_hz) if running_hz else clocks.get(nvidia.CLOCK)
-            known = Circumstances(clock_hz, self.measurer.device.timer_resolution_s)
-            self._find(Subject(workload, sweeps, self.plan.match.device, self.informed.get(workload.name), known))
-        self.save(save)
-        self.last = None
+    def _settings(self, workload: Workload) -> SweepSettings:
+        """Return the settings of a workload's sweeps, with their share of the remaining time.
 
-    def _with_ended(self, workload: Workload, measured: Sequence[Measurement]) -> list[Measurement]:
-        """Return the measurements of all sweeps of a workload, with those that an earlier run took out of ``ended``."""
-        before = [each for each in self.ended if each.key.workload == workload.name]
-        self.ended = [each for each in self.ended if each not in before]
-        names = [sweep.name for sweep in self._sweeps[workload.name]]
-        return sorted((*before, *measured), key=lambda each: names.index(each.key.sweep))
-
-    def _find(self, subject: Subject) -> None:
-        """Compare what was observed of a workload with its predictions; explain what is not as predicted.
-
-        Of sweeps that are incomplete nothing is said: what they lack may be their best point.
+        Essential microbenchmarks get more of it: calibrated predictions depend on them.
         """
-        name = subject.workload.name
-        measured = [m for m in self.measurements if m.key.workload == name]
-        incomplete = {m.key for m in measured if m.missing_share}
-        observed = [o for o in self.observations if o.key.workload == name and o.key not in incomplete]
-        found = find(subject.specified, [p for p in self.predictions if p.key.workload == name], measured, observed)
-        reasons = explanations(subject, found, measured, observed)
-        self.explanations += reasons
-        self.findings += explained(found, reasons)
+        settings = self.plan.settings
+        weight = _WEIGHT if workload.microbenchmark and workload.essential else 1.0
+        gaps_s = sum(measurement.gap_s for part in self.parts for measurement in part.measurements)
+        share_s = sweep_budget_s(
+            self.measurer.device.kind,
+            quick=settings.limits.quick,
+            spent_s=self._earlier_s + self.measurer.now() - self._began_s - gaps_s,
+            sweeps_left=self._sweeps_left,
+        )
+        return replace(settings, budget_s=min(settings.budget_s, weight * share_s))
+
+    def _evaluate(self, save: Save) -> None:
+        """Observe, compare and explain the sweeps that were measured last, if any; save."""
+        if self.measured is None:
+            return
+        part, measured = self.measured[0], later(self.measured[1], self._earlier_s)
+        after = measured.aftermath
+        self.conditions.append(Conditions(workload=part.name, readings=after.readings))
+        running_s = sum(measurement.duration_s for measurement in measured.measurements)
+        self._spend("verify", part, max(0.0, after.took_s - running_s))
+        part.add(measured, self._features)
+        self._spend("measure", part, sum(measurement.duration_s for measurement in part.measurements))
+        with self.stage("evidence", part):
+            part.read_code()
+        with self.stage("observe", part):
+            part.observe()
+        self._state, clocks = after.state, after.state.clocks_hz
+        self.clocks += [document.Clock(label=f"{name} after {part.name}", clock_hz=hz) for name, hz in clocks.items()]
+        with self.stage("explain", part):
+            running_hz = running_clocks(after.readings)
+            clock_hz = median(running_hz) if running_hz else clocks.get(nvidia.CLOCK)
+            part.compare(TimingConditions(clock_hz, self.measurer.device.timer_resolution_s))
+        self.save(save)
+        self.measured = None
 
     def report(self, status: Literal["complete", "partial", "failed"]) -> Report:
         """Return the report of what there is."""
-        match = self.plan.match
+        match, parts = self.plan.match, self.parts
         return Report(
             tool_version=__version__,
             created_at=self.created_at,
             status=status,
             stopped=self.stopped,
             resumed_at=self.resumed_at,
-            unfinished=tuple(dict.fromkeys(each.key.workload for each in self.ended)),
+            unfinished=tuple(part.name for part in parts if part.ended),
             device=match.device,
             match=document.EntryMatch(entry=match.entry_id, how=match.how, draft=match.draft, notes=match.notes),
             machine=document.Machine(
@@ -356,17 +268,19 @@ class _Run:
                 clocks=tuple(self.clocks),
                 vendor_facts=self._state.facts,
             ),
-            settings=self.plan.asked,
+            settings=self.plan.requested,
             workloads={
-                w.name: document.workload_info(w, self.skipped.get(w.name), self.restarted.get(w.name, ""))
-                for w in self.plan.workloads
+                part.name: document.workload_info(part.workload, part.skipped, part.restarted) for part in parts
             },
-            predictions=tuple(self.predictions),
-            measurements=(*self.measurements, *self.ended),
-            observations=tuple(self.observations),
-            findings=tuple(self.findings),
-            explanations=tuple(self.explanations),
-            evidence=tuple(self.evidence),
+            predictions=(
+                *(prediction for part in parts for prediction in part.specified),
+                *(prediction for part in parts for prediction in part.calibrated),
+            ),
+            measurements=self.measurements,
+            observations=tuple(each for part in parts for each in part.observations),
+            findings=tuple(each for part in parts for each in part.findings),
+            explanations=tuple(each for part in parts for each in part.explanations),
+            evidence=tuple(each for part in parts for each in part.evidence),
             conditions=tuple(self.conditions),
             timings=tuple(
                 document.Timing(stage=stage, workload=workload, seconds=round(seconds, 3))
@@ -377,10 +291,6 @@ class _Run:
     @cached_property
     def _host(self) -> MachineFacts:
         return machine_facts()
-
-
-def _is_microbenchmark(key: SweepKey, workloads: Sequence[Workload]) -> bool:
-    return any(workload.microbenchmark for workload in workloads if workload.name == key.workload)
 
 
 def wrong_results(report: Report) -> tuple[str, ...]:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from itertools import chain
 
 from gpureport.findings.verdicts import likely_level
-from gpureport.matching import renamed, where_measured
 from gpureport.records.features import MAIN_POSITIONS, CurveFeature, Position
 from gpureport.records.finding import Finding, Verdict
 from gpureport.records.keys import Axis, Metric, SweepKey
@@ -161,7 +160,10 @@ def level_of(cliff: Finding | CurveFeature, curve: Curve, device: Device) -> Lev
 
 
 def curves(report: Report) -> tuple[Curve, ...]:
-    """Put together the records of each sweep, in the order in which they were predicted."""
+    """Put together the records of each sweep, in the order in which they were predicted.
+
+    Features that findings compare are those of the findings: at the points that were measured, with matched levels.
+    """
     predictions = {(prediction.key, prediction.kind): prediction for prediction in report.predictions}
     measurements = {measurement.key: measurement for measurement in report.measurements}
     observations = {observation.key: observation for observation in report.observations}
@@ -173,24 +175,41 @@ def curves(report: Report) -> tuple[Curve, ...]:
     findings: dict[SweepKey, list[Finding]] = {}
     for finding in report.findings:
         findings.setdefault(finding.key, []).append(finding)
-    comparable = {
-        (key, kind): _where_measured(prediction, observations.get(key))
-        for (key, kind), prediction in predictions.items()
-    }
     return tuple(
         Curve(
             key=key,
             metric=records[key].metric,
             axis=records[key].axis,
-            specification=comparable.get((key, "specification")),
-            calibrated=comparable.get((key, "calibrated")),
+            specification=_predicted(predictions.get((key, "specification")), findings.get(key, ())),
+            calibrated=_predicted(predictions.get((key, "calibrated")), findings.get(key, ())),
             measurement=measurements.get(key),
-            observation=_with_names(observations.get(key), comparable.get((key, "specification"))),
+            observation=_observed(observations.get(key), findings.get(key, ())),
             pairs=paired(findings.get(key, ())),
             tested=tested.get(key, ""),
         )
         for key in order
     )
+
+
+def _predicted(prediction: Prediction | None, findings: Iterable[Finding]) -> Prediction | None:
+    """Return a prediction with the features that its findings compare; unchanged if there are none."""
+    features = tuple(
+        _feature(f, value=f.predicted, ci_low=f.predicted_low, ci_high=f.predicted_high, best_point=None)
+        for f in findings
+        if prediction and f.basis == prediction.kind and f.predicted
+    )
+    return prediction.model_copy(update={"features": features}) if prediction and features else prediction
+
+
+def _observed(observation: Observation | None, findings: Iterable[Finding]) -> Observation | None:
+    """Return an observation with the features of its findings; without any if nothing was compared."""
+    compared = (f for f in findings if f.basis == "specification" and f.observed)
+    features = tuple(_feature(f, value=f.observed) for f in compared)
+    return observation and observation.model_copy(update={"features": features})
+
+
+def _feature(finding: Finding, **changes: float | None) -> CurveFeature:
+    return CurveFeature.model_validate({**dict(finding), **changes})
 
 
 @dataclass(frozen=True)
@@ -222,15 +241,3 @@ def verdicts(report: Report) -> tuple[Verdicts, ...]:
 def _main_positions(group: list[FindingPair]) -> list[FindingPair]:
     """Leave out the lesser positions of a feature, if any of its main one is there."""
     return [pair for pair in group if pair.main.position in MAIN_POSITIONS] or group
-
-
-def _with_names(observation: Observation | None, prediction: Prediction | None) -> Observation | None:
-    """Give observed levels the names of the predicted ones that they answer."""
-    if observation is None or prediction is None:
-        return observation
-    return observation.model_copy(update={"features": renamed(prediction.features, observation.features)})
-
-
-def _where_measured(prediction: Prediction | None, observation: Observation | None) -> Prediction | None:
-    """Leave the predicted features that findings compare."""
-    return where_measured(prediction, observation) if prediction and observation else prediction

@@ -89,13 +89,13 @@ def agreeing(verdicts: Iterable[Verdict]) -> str:
 
 
 def explanations(groups: Iterable[Group]) -> tuple[str, ...]:
-    """Return what explains the values that are not as predicted, each after the variants and values it explains.
+    """Return the explanations of values that are not as predicted, each after the variants and values it explains.
 
-    What hypotheses say of a whole curve comes last, once for all of its values.
+    Results of hypothesis tests apply to whole curves: they come last, once a curve.
     """
-    off = [group for group in groups if not group.main.main.verdict.as_predicted and group.main.main.explanation]
-    own = ((f"{g.name}, {feature_text(g.main.main)}", g.main.main.explanation.removesuffix(g.tested)) for g in off)
-    return with_names([*((name, text.rstrip()) for name, text in own), *((g.name, g.tested) for g in off if g.tested)])
+    off = [group for group in groups if not group.main.main.verdict.as_predicted]
+    own = ((f"{g.name}, {feature_text(g.main.main)}", g.main.main.explanation) for g in off)
+    return with_names((name, text) for name, text in (*own, *((g.name, g.tested) for g in off)) if text)
 
 
 def with_names(texts: Iterable[tuple[str, str]]) -> tuple[str, ...]:

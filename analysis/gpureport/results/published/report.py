@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from gpureport import __version__
-from gpureport.explain.case import Circumstances
+from gpureport.explain.point_model import TimingConditions
 from gpureport.explain.selection import Subject, explanations
-from gpureport.findings.verdicts import explained, find
+from gpureport.findings.verdicts import find
 from gpureport.observe import observe
 from gpureport.predict import predict_sweep
 from gpureport.records.finding import Explanation, Finding
@@ -90,11 +90,11 @@ def _held(
     measured, observed = (series.measurement,), (observation,)
     found = find(device, (prediction,), measured, observed)
     told = {series.sweep.name: series.compiled}
-    subject = Subject(series.workload, (series.sweep,), device, None, Circumstances(), told)
+    subject = Subject(series.workload, (series.sweep,), device, None, TimingConditions(), told)
     reasons = explanations(subject, found, measured, observed)
     if len(observation.points) == 1:
         reasons = tuple(map(_unsure, reasons))
-    return explained(found, reasons), reasons
+    return found, reasons
 
 
 def _unsure(explanation: Explanation) -> Explanation:

@@ -1,0 +1,140 @@
+"""One workload of a run: its sweeps and all records of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from gpureport.explain.point_model import TimingConditions
+from gpureport.explain.selection import Informed, Subject, explanations
+from gpureport.findings.evidence import code_evidence
+from gpureport.findings.verdicts import find
+from gpureport.measure.measurer import Measured
+from gpureport.observe import observe
+from gpureport.predict import predict_sweep, predict_sweeps
+from gpureport.predict.occupancy import compiled_resources
+from gpureport.records.finding import CodeEvidence, Explanation, Finding
+from gpureport.records.measurement import Compilation, Measurement
+from gpureport.records.observation import Observation
+from gpureport.records.prediction import Prediction
+from gpureport.records.report import Report
+from gpureport.run.resuming import both
+from gpureport.spec.models import Device
+from gpureport.workloads.model import Features, Sweep, Workload
+
+_Keyed = TypeVar("_Keyed", Prediction, Measurement, Observation, Finding, Explanation)
+
+
+@dataclass
+class WorkloadRun:
+    """One workload of a run."""
+
+    workload: Workload
+    device: Device
+    """As specified."""
+    sweeps: tuple[Sweep, ...]
+    specified: tuple[Prediction, ...] = ()
+    calibrated: tuple[Prediction, ...] = ()
+    informed: Informed | None = None
+    """The input of the calibrated predictions."""
+    ended: tuple[Measurement, ...] = ()
+    """Sweeps that an earlier run measured before it was interrupted; until the others are measured, too."""
+    measurements: tuple[Measurement, ...] = ()
+    """Of all sweeps, in their order."""
+    observations: tuple[Observation, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    explanations: tuple[Explanation, ...] = ()
+    evidence: tuple[CodeEvidence, ...] = ()
+    skipped: str | None = None
+    """Why none of its sweeps was measured."""
+    restarted: str = ""
+
+    @property
+    def name(self) -> str:
+        """``family/variant``."""
+        return self.workload.name
+
+    @property
+    def sweeps_left(self) -> list[Sweep]:
+        """The sweeps that are still to be measured."""
+        measured = {each.key.sweep for each in (*self.ended, *self.measurements)}
+        return [sweep for sweep in self.sweeps if sweep.name not in measured]
+
+    @property
+    def expected_s(self) -> dict[tuple[str, str], float]:
+        """Predicted times by sweep and label of the point: calibrated ones where there are any."""
+        return {
+            (prediction.key.sweep, point.point.label): point.time_s
+            for prediction in (*self.specified, *self.calibrated)
+            for point in prediction.points
+        }
+
+    def take_over(self, earlier: Report) -> None:
+        """Take the records of an interrupted run: of a finished workload all, else those of its finished sweeps.
+
+        Failed workloads are measured again, and so are sweeps whose points changed: they depend on the free memory.
+        """
+
+        def own(records: Sequence[_Keyed]) -> tuple[_Keyed, ...]:
+            return tuple(record for record in records if record.key.workload == self.name)
+
+        predictions, measurements = own(earlier.predictions), own(earlier.measurements)
+        specified = tuple(each for each in predictions if each.kind == "specification")
+        if self.name in earlier.unfinished:
+            points = {sweep.name: list(sweep.points) for sweep in self.sweeps}
+            same = {p.key: p for p in specified if [q.point.parameters for q in p.points] == points.get(p.key.sweep)}
+            self.ended = tuple(each for each in measurements if each.key in same and not each.failed)
+            self.specified = tuple(same[each.key] for each in self.ended)
+        elif measurements and self.name not in earlier.failed_variants:
+            self.measurements, self.specified = measurements, specified
+            self.calibrated = tuple(each for each in predictions if each.kind == "calibrated")
+            self.observations, self.findings = own(earlier.observations), own(earlier.findings)
+            self.explanations = own(earlier.explanations)
+            self.evidence = tuple(each for each in earlier.evidence if each.workload == self.name)
+        if (self.ended or self.measurements) and (info := earlier.workloads.get(self.name)):
+            self.skipped, self.restarted = info.skipped, info.restarted
+
+    def specify(self) -> None:
+        """Predict from the specification; predictions of an earlier run stay."""
+        known = {prediction.key: prediction for prediction in self.specified}
+        predicted = (each.prediction for each in predict_sweeps(self.device, self.workload, self.sweeps))
+        self.specified = tuple(known.get(prediction.key, prediction) for prediction in predicted)
+
+    def calibrate(self, device: Device, compilations: Mapping[str, Sequence[Compilation | None]]) -> None:
+        """Predict with a calibrated *device* and with what the compiler reported of each sweep's points."""
+        compiled = {name: [compiled_resources(each) for each in found] for name, found in compilations.items()}
+        self.informed = Informed(device, compiled)
+        self.calibrated = tuple(
+            predict_sweep(device, self.workload, sweep, "calibrated", compiled[sweep.name]) for sweep in self.sweeps
+        )
+
+    def add(self, measured: Measured, features: Features) -> None:
+        """Add the measurements of the sweeps that were left; *features* of the device explain skipped ones."""
+        order = [sweep.name for sweep in self.sweeps]
+        measurements = (*self.ended, *measured.measurements)
+        self.measurements = tuple(sorted(measurements, key=lambda each: order.index(each.key.sweep)))
+        self.ended = ()
+        self.restarted = both(self.restarted, measured.restarted)
+        reasons = {each.skipped for each in self.measurements}
+        if None not in reasons:
+            missing = self.workload.missing(features)
+            self.skipped = missing or next(filter(None, reasons), "it has no sweeps here")
+
+    def read_code(self) -> None:
+        """Compare the compiled code with the model."""
+        self.evidence = code_evidence(self.workload, self.device, self.measurements)
+
+    def observe(self) -> None:
+        """Derive what the samples show."""
+        self.observations = tuple(observed for each in self.measurements if (observed := observe(each)))
+
+    def compare(self, conditions: TimingConditions) -> None:
+        """Compare observations with predictions, and test hypotheses where they differ.
+
+        Incomplete sweeps are left out: their best point may be among those that were not measured.
+        """
+        incomplete = {each.key for each in self.measurements if each.missing_share}
+        observed = [each for each in self.observations if each.key not in incomplete]
+        predictions = (*self.specified, *self.calibrated)
+        self.findings = find(self.device, predictions, self.measurements, observed)
+        subject = Subject(self.workload, self.sweeps, self.device, self.informed, conditions)
+        self.explanations = explanations(subject, self.findings, self.measurements, observed)
