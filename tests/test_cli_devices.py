@@ -62,7 +62,7 @@ def test_present_devices_as_json(capsys: Captured) -> None:
     assert PresentDevice.model_validate({k: v for k, v in devices[1].items() if k not in told}) == HOSTILE
     assert [device["draft"] for device in devices] == [True, True, False]
     assert devices[0]["notes"] == []
-    assert devices[2]["how"] == "The PCI id 10de:2235 is that of nvidia/a40."
+    assert devices[2]["how"] == "The PCI id 10de:2235 matches nvidia/a40."
     assert all(" where NVIDIA A40 has " in note for note in devices[2]["notes"])
     assert devices[2]["notes"]
 

@@ -98,7 +98,7 @@ def test_a_draft_beside_a_schema_names_it() -> None:
 def test_a_draft_with_another_ending_is_refused(name: str, capsys: Captured) -> None:
     sentence = failure(capsys, "--empty", "-o", f"x/{name}")
 
-    assert sentence == f"x/{name}: an entry's name must end in .yaml; call it d.yaml"
+    assert sentence == f"x/{name}: the name of an entry must end in .yaml; rename it to d.yaml"
     assert not Path("x").exists()
 
 
@@ -109,7 +109,7 @@ def test_what_a_draft_leaves_to_its_author_is_a_warning(arguments: tuple[str, ..
     problems = check_file(path)
 
     assert {"clock", "compute_units", "memory.bandwidth", "caches.L2.capacity"} <= {p.field for p in problems}
-    assert {p.message for p in problems} == {"is still as drafted; give the documented value and its source"}
+    assert {p.message for p in problems} == {"is still a draft value; give the documented value and its source"}
     line = next(line for line in path.read_text().splitlines() if line.startswith("clock: "))
     path.write_text(path.read_text().replace(line, f"clock: {{value: {device.clock_hz / 1e9} GHz, source: sheet}}"))
     path.write_text(path.read_text() + "sources: {sheet: A sheet}\n")
@@ -195,7 +195,7 @@ def test_the_end_of_the_near_part_tells_the_whole_capacity(monkeypatch: pytest.M
     assert device.caches[-1].partitions == 2
     assert device.caches[-1].capacity_bytes == pytest.approx(GIVES_OUT * L2.capacity, rel=0.03)
     note = device.provenance["caches.L2.capacity"].note
-    assert note.startswith("where the curve of memory/latency steps at the end of the near part; ")
+    assert note.startswith("where the curve of memory/latency steps at the end of the near partition; ")
 
 
 def test_a_step_that_no_cache_answers_is_a_comment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -297,10 +297,10 @@ def test_what_the_empty_entry_lists_is_right_if_taken() -> None:
 
 
 def test_a_processor_without_a_third_level_has_none(database: Database) -> None:
-    from gpureport.spec.host import Host, HostCache
+    from gpureport.spec.host import HostCache, HostProcessor
 
     there = Database(database.entries, database.architecture_paths)
-    there.host = Host("x", 4, 2**30, 1e9, (HostCache(1, 32 * KIB, 1, 64), HostCache(2, 1024 * KIB, 4, 64)))
+    there.host = HostProcessor("x", 4, 2**30, 1e9, (HostCache(1, 32 * KIB, 1, 64), HostCache(2, 1024 * KIB, 4, 64)))
     text = write_entry(of_present(PRESENT.model_copy(update={"kind": "cpu"}), there))
 
     assert yaml.safe_load(text)["caches"]["L3"] is None
@@ -308,10 +308,10 @@ def test_a_processor_without_a_third_level_has_none(database: Database) -> None:
 
 def test_an_arm_processor_is_drafted_as_one(database: Database) -> None:
     """Under its own name, without what PoCL puts before it; a driver's name for it stays that of the match."""
-    from gpureport.spec.host import Host
+    from gpureport.spec.host import HostProcessor
 
     there = Database(database.entries, database.architecture_paths)
-    there.host = Host("x", 4, 2**30, 1e9, machine="aarch64")
+    there.host = HostProcessor("x", 4, 2**30, 1e9, machine="aarch64")
     processor = PRESENT.model_copy(update={"kind": "cpu", "name": "pthread-Cortex-A72", "vendor": "ARM"})
     draft = of_present(processor, there)
 
@@ -331,7 +331,7 @@ def test_sizes_are_written_to_six_digits(size: float) -> None:
 def test_names_and_notes_stay_what_they_are(name: str, note: str) -> None:
     """Whatever a driver says, the file is YAML with one more text in it."""
     known = Value(1e9, Provenance(kind="queried", source="", note=note))
-    text = write_entry(Draft(name, "v", "generic_gpu", {"clock": known}, asked=note, remarks=(note,)))
+    text = write_entry(Draft(name, "v", "generic_gpu", {"clock": known}, queried=note, remarks=(note,)))
 
     read = yaml.safe_load(text)
     assert read["name"].split() == "".join(c if c.isprintable() else " " for c in name).split()

@@ -15,7 +15,7 @@ def test_a_draft_of_what_is_here_validates_and_is_matched(tmp_path: Path, monkey
     """In little time, so that few sweeps show a step; a launch takes some time on every device."""
     present = working().device
     monkeypatch.setattr(drafting, "SWEEP_S", dict.fromkeys(drafting.SWEEP_S, 1.0))
-    monkeypatch.setattr(drafting, "PRIMITIVES", ("launch/groups", "memory/read_private"))
+    monkeypatch.setattr(drafting, "MICROBENCHMARKS", ("launch/groups", "memory/read_private"))
     path = tmp_path / "mine" / "here.yaml"
 
     assert main(["devices", "new", "-o", str(path)]) == 0

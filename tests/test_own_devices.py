@@ -120,7 +120,7 @@ def test_an_entry_of_something_else_says_nothing(config: Path, capsys: Captured)
 BROKEN = {
     "unit": ("1.74 GHz", "3", ":7: clock: '3' lacks a unit; write a frequency like 1.98 GHz"),
     "architecture": ("ampere_86", "vega", ": architecture: there is no architecture 'vega'"),
-    "missing": (", bandwidth: 696 GB/s", "", ": memory.bandwidth is missing: neither the device nor its architecture"),
+    "missing": (", bandwidth: 696 GB/s", "", ": memory.bandwidth is missing in both the device and its architecture"),
 }
 
 
@@ -207,5 +207,5 @@ def test_a_line_has_whole_sectors(config: Path, sector: str, capsys: Captured) -
     entry(config, "other", ("6 MiB", f"{{capacity: 6 MiB, sector: {sector}}}"), ("name: NVIDIA A40", "name: B"))
 
     assert main(["devices", "check", str(config)]) == 0
-    odd = [line for line in capsys.readouterr().out.splitlines() if f"no multiple of the sector of {sector}" in line]
+    odd = [line for line in capsys.readouterr().out.splitlines() if f"not a multiple of the sector of {sector}" in line]
     assert [Path(line.split(":")[0]).name for line in odd] == ["odd.yaml", "other.yaml"]

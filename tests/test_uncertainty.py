@@ -114,7 +114,7 @@ def test_deviations_are_those_of_the_plain_model(workload: Workload) -> None:
     assert float(time_s(device)) == pytest.approx(float(time_s(toy)), rel=1e-12)
     relative = relative_deviations(time_s(device), len(facts))
     for index, known in enumerate(facts):
-        if not known.path.endswith(("extent", "capacity")):  # their deviations are those of a whole step
+        if not known.path.endswith(("transition", "capacity")):  # their deviations are those of a whole step
             less, more = (time_s(varied(toy, known.path, 1 + sign * step)) for sign in (-1, 1))
             slope = math.log(more / less) / (2 * step)
             assert relative[index] == pytest.approx(known.relative * slope, abs=1e-4), known.path

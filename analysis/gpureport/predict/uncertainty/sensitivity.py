@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from gpureport.predict.uncertainty.propagation import Tape
 from gpureport.records.prediction import Prediction, Sensitivity
-from gpureport.spec.models import TRANSITIONS, Cache, Device, Transition
+from gpureport.spec.models import SCALARS, TRANSITIONS, Cache, Device, Transition
 
 Floats = NDArray[np.float64]
 
@@ -107,7 +107,7 @@ RULES = (
     Rule("instructions issued", r"rates\.instruction", 0.02, GUESS, "follows from the number of schedulers"),
     Rule(
         "where a cache gives out / capacity",
-        r"caches\.\w+\.\w+_extent",
+        r"caches\.\w+\.\w+_transition",
         0.05,
         0.1,
         "steps of latency lie at 1.00 to 1.05 of the capacity of second-level caches, those of bandwidth at 0.87 to "
@@ -176,7 +176,7 @@ def varied(device: Device, path: str, factor: float) -> Device:
 
 _BASES = (
     (r"memory\.efficiency", "memory.bandwidth", -1.0),
-    (r"caches\.(\w+)\.\w+_extent", r"caches.\1.capacity", -1.0),
+    (r"caches\.(\w+)\.\w+_transition", r"caches.\1.capacity", -1.0),
     (r"caches\.\w+\.bandwidth|rates\..*|launch\.groups_per_cycle", "clock", -1.0),
     (r"caches\.\w+\.(far_)?latency|memory\.latency|latencies\..*", "clock", 1.0),
 )
@@ -191,21 +191,12 @@ def _basis(path: str) -> tuple[str, float] | None:
     return None
 
 
-_OF_ARCHITECTURE = (
-    "loaded_latency_factor",
-    "turnover_cycles",
-    "sector_writes_per_cycle",
-    "line_writes_per_cycle",
-    "barrier_cycles",
-)
-
-
 def _mapped(device: Device, number: Callable[[str, float], float]) -> Device:
     """Return *device* with each uncertain figure replaced by ``number(path, figure)``."""
     architecture, memory, launch = device.architecture, device.memory, device.launch
     rates = {name: number(f"rates.{name}", rate) for name, rate in architecture.rates_per_cycle.items()}
     cycles = {name: number(f"latencies.{name}", n) for name, n in architecture.latency_cycles.items() if n}
-    given = {name: getattr(architecture, name) for name in _OF_ARCHITECTURE}
+    given = {name: getattr(architecture, name) for name, scalar in SCALARS.items() if scalar.uncertain}
     limits = {name: number(name, value) for name, value in given.items() if value is not None}
     return device.model_copy(
         update={
