@@ -43,9 +43,9 @@ def test_every_disagreement_is_said() -> None:
     """Units, memory and clock, each with both figures."""
     said = page_one(reported(compute_units=100, global_memory_bytes=96 << 30, clock_hz=1.5e9))
 
-    assert "reports 100 compute units where NVIDIA H200 SXM has 132" in said
-    assert "reports 96 GiB of memory where NVIDIA H200 SXM has 141 GiB" in said
-    assert "reports a clock of 1.50 GHz where NVIDIA H200 SXM has 1.98 GHz" in said
+    assert "reports 100 compute units; NVIDIA H200 SXM has 132" in said
+    assert "reports 96 GiB of memory; NVIDIA H200 SXM has 141 GiB" in said
+    assert "reports a clock of 1.50 GHz; NVIDIA H200 SXM has 1.98 GHz" in said
     assert "100 compute units at 1.50 GHz" in said
 
 

@@ -102,13 +102,12 @@ def _with_near(database: Database, path: Path) -> Database:
     return Database(database.entries, {**database.architecture_paths, **near})
 
 
-def _misnamed(document: Document[DeviceFile] | Document[ArchitectureFile]) -> Iterator[Problem]:
-    """Yield a warning if the file's ending prevents it from being found."""
+def _misnamed(document: Checked) -> Iterator[Problem]:
     if (misnamed := wrong_ending(document.path)) and document.path.exists():
         yield document.problem("", f"is ignored in folders of entries: {misnamed}")
 
 
-def _unsourced(document: Document[DeviceFile] | Document[ArchitectureFile]) -> Iterator[Problem]:
+def _unsourced(document: Checked) -> Iterator[Problem]:
     """Yield a warning for each value with neither a source nor a note that explains its origin."""
     file = document.salvaged
     for path, leaf in file.leaves().items() if file else ():

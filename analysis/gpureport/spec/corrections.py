@@ -75,7 +75,6 @@ def cpu_values(host: HostProcessor, present: PresentDevice) -> Values:
 
 
 def _units(listed: Device, present: PresentDevice) -> tuple[Values, Notes]:
-    """Replace the number of compute units if fewer are present."""
     units, whole = reported.compute_units(present), reported.whole_units(listed, present)
     if units is None:
         note = (
@@ -121,7 +120,6 @@ def _part(listed: Device, present: PresentDevice, parts: int) -> _Subdevice | No
 
 
 def _part_units(listed: Device, present: PresentDevice, part: _Subdevice) -> tuple[Values, Notes]:
-    """Use the number of units that is present, and name the whole device in a note."""
     whole = reported.whole_units(listed, present)[0]
     units = max(1, round(present.compute_units * listed.compute_units / whole))
     note = (
@@ -133,19 +131,13 @@ def _part_units(listed: Device, present: PresentDevice, part: _Subdevice) -> tup
 
 def _shares(listed: Device, part: _Subdevice) -> tuple[Values, Notes]:
     """Scale the shared resources: memory bandwidth and device-wide caches."""
-    note = f"{part.share} of the whole device"
-    bandwidth = listed.memory.bandwidth_bytes_per_s * float(part.share)
-    values: Values = {"memory.bandwidth": _derived(bandwidth, part.source, note)}
-    for cache in listed.caches:
-        if cache.scope == "device":
-            path, partitions = f"caches.{cache.name}", max(1, round(cache.partitions * part.share))
-            values[f"{path}.capacity"] = _derived(cache.capacity_bytes * float(part.share), part.source, note)
-            values[f"{path}.partitions"] = _derived(partitions, part.source, note)
-    return values, ()
-
-
-def _derived(value: object, source: str, note: str) -> Value:
-    return Value(value, Provenance(kind="derived", source=source, note=note))
+    share = float(part.share)
+    scaled: dict[str, float] = {"memory.bandwidth": listed.memory.bandwidth_bytes_per_s * share}
+    for cache in (cache for cache in listed.caches if cache.scope == "device"):
+        scaled[f"caches.{cache.name}.capacity"] = cache.capacity_bytes * share
+        scaled[f"caches.{cache.name}.partitions"] = max(1, round(cache.partitions * part.share))
+    provenance = Provenance(kind="derived", source=part.source, note=f"{part.share} of the whole device")
+    return {path: Value(value, provenance) for path, value in scaled.items()}, ()
 
 
 def _memory(listed: Device, present: PresentDevice, *, whole: bool) -> tuple[Values, Notes]:

@@ -161,7 +161,6 @@ _MOST_NAMED = 6
 
 
 def _some(ids: list[str]) -> str:
-    """List two or more ids, at most the first few."""
     more = len(ids) - _MOST_NAMED
     *first, last = ids if more < 2 else (*ids[:_MOST_NAMED], f"one of {more} more")
     return f"{', '.join(first)} or {last}"

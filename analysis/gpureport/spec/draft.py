@@ -52,7 +52,11 @@ def draft_values(present: PresentDevice, architecture: ArchitectureFile) -> dict
     """Return reported values, and typical values in proportion to the compute units for the rest."""
     counted = _units(present, architecture)
     units = counted.value
-    values = {"compute_units": counted, "clock": _clock(present), "memory.size": _memory(present)}
+    values = {
+        "compute_units": counted,
+        "clock": _reported(reported.clock_hz(present), "CL_DEVICE_MAX_CLOCK_FREQUENCY", _ASSUMED_CLOCK_HZ),
+        "memory.size": _reported(reported.memory_bytes(present), "CL_DEVICE_GLOBAL_MEM_SIZE", _ASSUMED_MEMORY_BYTES),
+    }
     typical = architecture.typical
     if typical.bandwidth is not None:
         note = f"{typical.bandwidth.value / 1e9:g} GB/s per compute unit for {units} compute units"
@@ -66,28 +70,18 @@ def draft_values(present: PresentDevice, architecture: ArchitectureFile) -> dict
 
 
 def _units(present: PresentDevice, architecture: ArchitectureFile) -> Value:
-    reported_units = reported.compute_units(present)
-    if reported_units is None:
+    units = reported.compute_units(present)
+    if units is None:
         return assumed(
             max(1, round(architecture.units_per_opencl_unit)), "the device does not report a plausible number"
         )
     per_unit = 1 if reported.counts_whole_units(present) else architecture.units_per_opencl_unit
-    counted = f"{reported_units} {_PARTS if per_unit < 1 else _PAIRS}" if per_unit != 1 else ""
-    return queried(max(1, round(reported_units * per_unit)), "CL_DEVICE_MAX_COMPUTE_UNITS", counted)
+    counted = f"{units} {_PARTS if per_unit < 1 else _PAIRS}" if per_unit != 1 else ""
+    return queried(max(1, round(units * per_unit)), "CL_DEVICE_MAX_COMPUTE_UNITS", counted)
 
 
-def _clock(present: PresentDevice) -> Value:
-    clock = reported.clock_hz(present)
-    if clock is None:
-        return assumed(_ASSUMED_CLOCK_HZ, "the device does not report a plausible clock")
-    return queried(clock, "CL_DEVICE_MAX_CLOCK_FREQUENCY")
-
-
-def _memory(present: PresentDevice) -> Value:
-    size = reported.memory_bytes(present)
-    if size is None:
-        return assumed(_ASSUMED_MEMORY_BYTES, "not reported by the device")
-    return queried(float(size), "CL_DEVICE_GLOBAL_MEM_SIZE")
+def _reported(value: float | None, query: str, default: float) -> Value:
+    return assumed(default, "the device reports no plausible value") if value is None else queried(float(value), query)
 
 
 def _capacity(present: PresentDevice, architecture: ArchitectureFile, level: str, per_unit: float, units: int) -> Value:

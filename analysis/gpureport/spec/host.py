@@ -84,7 +84,6 @@ def host_values(
 
 
 def _clock(host: HostProcessor, clock_hz: float | None) -> Value:
-    """Prefer the clock reported by OpenCL, then that of the operating system."""
     if clock_hz:
         return queried(clock_hz, "CL_DEVICE_MAX_CLOCK_FREQUENCY")
     if host.clock_hz:
@@ -125,7 +124,6 @@ def _processor_name(cpuinfo: Path) -> str:
 
 
 def _usable_processors() -> int:
-    """Return the number of processors available to this program."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

@@ -135,7 +135,6 @@ def _doubt(entry: "Entry", present: PresentDevice) -> str:
 
 
 def _matched(database: "Database", present: PresentDevice, entry: "Entry", how: str) -> DeviceMatch:
-    """Return the entry, corrected by reported values."""
     if entry.file.host:
         return _any_cpu(database, present, entry.id, how)
     listed = database.device(entry.id)

@@ -57,7 +57,6 @@ def suggestion(name: str, known: Iterable[str]) -> str:
 
 
 def _message(model: type[BaseModel], details: ErrorDetails) -> str:
-    """Turn one of pydantic's errors into a sentence."""
     match details["type"]:
         case "extra_forbidden" if details["loc"][-1] in RENAMED:
             return f"has been renamed; write {RENAMED[str(details['loc'][-1])]!r}"
@@ -80,7 +79,6 @@ def _message(model: type[BaseModel], details: ErrorDetails) -> str:
 
 
 def _choice(given: str, expected: str) -> str:
-    """Return a message with the allowed words, which *expected* quotes."""
     allowed = re.findall(r"'([^']*)'", expected)
     near = nearest(given, allowed)
     listed = " or ".join(filter(None, [", ".join(map(repr, allowed[:-1])), repr(allowed[-1])]))
@@ -92,7 +90,6 @@ def _bare(quoted: object) -> str:
 
 
 def _form(given: str, pattern: str) -> str:
-    """Return a message with the required form of a text."""
     required = next((text for part, text in _FORMS.items() if part in pattern), f"must be of the form {pattern}")
     right = given.lower().replace("0x", "")
     return f"{required}; write {right!r}" if re.fullmatch(pattern, right) else f"{required}, not {given!r}"
@@ -114,7 +111,6 @@ def _is_implied(path: Steps, step: Step, known: set[Steps]) -> bool:
 
 
 def _siblings(model: type[BaseModel], details: ErrorDetails) -> list[str]:
-    """Return the allowed fields at the place of an unknown one."""
     schema = _schema(model)
     return sorted(_fields_at(schema, schema.get("$defs", {}), tuple(details["loc"])[:-1]))
 

@@ -1,6 +1,6 @@
 """A new device file: of a present device, based on a relative, or empty; measured values override the others."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -67,7 +67,7 @@ def of_present(present: PresentDevice, database: "Database", relative: "Entry | 
         opencl_names=(named(present.name),),
         opencl_units=present.compute_units if other else None,
         pci_id=present.pci_id,
-        remarks=(*_LEGEND, _INHERITED.format(key), *_relation(relative)),
+        remarks=_remarks(key, relative),
     )
 
 
@@ -79,7 +79,7 @@ def of_relative(relative: "Entry") -> Draft:
         architecture=relative.file.architecture,
         values=_copied(relative),
         without=_without(relative),
-        remarks=(*_LEGEND, _INHERITED.format(relative.file.architecture), *_relation(relative)),
+        remarks=_remarks(relative.file.architecture, relative),
     )
 
 
@@ -122,16 +122,13 @@ def _reported(present: PresentDevice, database: "Database", key: str) -> dict[st
 
 def _copied(relative: "Entry") -> dict[str, Value]:
     """Return the values of a relative's file, marked for the author to check."""
-    return {
-        path: Value(value.value, _as(relative, value.provenance))
-        for path, value in layer(relative.file).items()
-        if path.split(".")[0] in _WRITTEN
-    }
+    own = {path: value for path, value in layer(relative.file).items() if path.split(".")[0] in _WRITTEN}
+    return {path: assumed(value.value, _origin(relative, value.provenance)) for path, value in own.items()}
 
 
-def _as(relative: "Entry", known: Provenance) -> Provenance:
+def _origin(relative: "Entry", known: Provenance) -> str:
     origin = ", ".join(part for part in (known.source, known.note) if part)
-    return Provenance(kind="assumed", source="", note=f"as {relative.file.name} ({known.kind}: {origin}); {TO_CHECK}")
+    return f"as {relative.file.name} ({known.kind}: {origin}); {TO_CHECK}"
 
 
 def _without(relative: "Entry") -> tuple[str, ...]:
@@ -144,6 +141,8 @@ def _absent_levels(present: PresentDevice, database: "Database") -> tuple[str, .
     return ("L3",) if caches and all(cache.level < 3 for cache in caches) else ()
 
 
-def _relation(relative: "Entry | None") -> Iterator[str]:
-    if relative:
-        yield f"Values marked 'as {relative.file.name}' are copied from {relative.id}: check each."
+def _remarks(architecture: str, relative: "Entry | None") -> tuple[str, ...]:
+    remarks = (*_LEGEND, _INHERITED.format(architecture))
+    if relative is None:
+        return remarks
+    return (*remarks, f"Values marked 'as {relative.file.name}' are copied from {relative.id}: check each.")

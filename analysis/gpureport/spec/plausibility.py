@@ -88,7 +88,6 @@ def uneven(values: Layer) -> Iterator[Remark]:
 
 
 def _numbers(value: object) -> list[float]:
-    """Return the numbers of a value, which may be a list or a mapping."""
     each = value.values() if isinstance(value, dict) else value if isinstance(value, tuple) else [value]
     return [number for number in each if isinstance(number, int | float)]
 
@@ -132,7 +131,6 @@ def _usual(path: str, value: float) -> bool:
 
 
 def _bandwidth(device: Device) -> Iterator[Remark]:
-    """Compare the memory bandwidth with the single-precision peak."""
     bandwidth = device.memory.bandwidth_bytes_per_s
     balance, (low, high) = peak_flops(device) / bandwidth, _BALANCE[device.kind]
     if not low <= balance <= high:
@@ -144,7 +142,6 @@ def _bandwidth(device: Device) -> Iterator[Remark]:
 
 
 def _flops(device: Device, listed: float) -> Iterator[Remark]:
-    """Compare the listed peak with lanes x units x clock."""
     peak = peak_flops(device)
     if abs(listed / peak - 1) > _FLOPS_TOLERANCE:
         lanes = device.architecture.rates_per_cycle["fp32"]
@@ -156,7 +153,6 @@ def _flops(device: Device, listed: float) -> Iterator[Remark]:
 
 
 def _order(inner: Cache, outer: Cache) -> Iterator[Remark]:
-    """Compare one level with the next one out."""
     path = f"caches.{outer.name}"
     if outer.capacity_bytes < inner.capacity_bytes:
         sizes = [f"{cache.name} ({format_bytes(cache.capacity_bytes)})" for cache in (outer, inner)]
@@ -170,7 +166,6 @@ def _order(inner: Cache, outer: Cache) -> Iterator[Remark]:
 
 
 def _cache(device: Device, cache: Cache) -> Iterator[Remark]:
-    """Compare one level with the memory, and its own values with each other."""
     path = f"caches.{cache.name}"
     largest = _LARGEST_BYTES["cpu" if device.is_cpu else "gpu", cache.scope]
     if cache.capacity_bytes > largest:

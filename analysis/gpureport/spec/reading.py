@@ -83,7 +83,6 @@ def read_file(path: Path, model: type[F]) -> Document[F]:
 
 
 def _validate(document: Document[F], model: type[F], data: object) -> None:
-    """Set the contents, or add the errors that make them invalid."""
     if not isinstance(data, Mapping):
         document.problems.append(Problem(str(document.path), 1, "", "must be a mapping of fields to values"))
         return
@@ -106,7 +105,6 @@ def _validate(document: Document[F], model: type[F], data: object) -> None:
 
 
 def _unknown_sources(document: Document[F], contents: File) -> list[Problem]:
-    """Return errors for references to sources that the file does not list."""
     used = {"source": contents.source} | {f"{path}.source": leaf.source for path, leaf in contents.leaves().items()}
     return [
         document.problem(
@@ -120,7 +118,6 @@ def _unknown_sources(document: Document[F], contents: File) -> list[Problem]:
 
 
 def _line(lines: Mapping[Steps, int], path: Steps) -> int | None:
-    """Return the line of the deepest part of *path* in the file."""
     steps = tuple(int(s) if isinstance(s, str) and s.isdigit() else s for s in path)
     return next((lines[steps[:n]] for n in range(len(steps), 0, -1) if steps[:n] in lines), None)
 

@@ -7,7 +7,7 @@ reports may form a third. Each value has its provenance.
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 from gpureport.errors import InputError
 from gpureport.records.keys import Record
@@ -16,17 +16,12 @@ from gpureport.spec.files import ArchitectureFile, DeviceFile
 from gpureport.spec.models import (
     SCALARS,
     TRANSITIONS,
-    AmdOccupancy,
     Architecture,
     Cache,
-    CpuOccupancy,
     Device,
-    IntelOccupancy,
     Launch,
     Memory,
-    NvidiaOccupancy,
     OccupancyRules,
-    PooledOccupancy,
     Transition,
 )
 
@@ -42,12 +37,8 @@ class Value:
 Layer = Mapping[str, Value]
 """Values by dotted path: ``caches.L2.capacity``."""
 
-_OCCUPANCY: dict[str, type[NvidiaOccupancy | AmdOccupancy | IntelOccupancy | PooledOccupancy | CpuOccupancy]] = {
-    "nvidia": NvidiaOccupancy,
-    "amd": AmdOccupancy,
-    "intel": IntelOccupancy,
-    "pooled": PooledOccupancy,
-    "cpu": CpuOccupancy,
+_OCCUPANCY: dict[str, type[OccupancyRules]] = {
+    rules.model_fields["rule"].default: rules for rules in get_args(OccupancyRules)
 }
 
 
@@ -141,7 +132,6 @@ def _belongs(path: str, names: tuple[str, ...]) -> bool:
 
 
 def _opencl_units(architecture: ArchitectureFile, values: Layer) -> int | None:
-    """Return the compute units that OpenCL reports, if the number differs from the device's."""
     if "opencl.compute_units" in values:
         return int(values["opencl.compute_units"].value)
     per_unit = architecture.units_per_opencl_unit
@@ -149,7 +139,6 @@ def _opencl_units(architecture: ArchitectureFile, values: Layer) -> int | None:
 
 
 def _part(values: Layer, prefix: str) -> dict[str, Any]:
-    """Return the values under *prefix* by the rest of their path."""
     return {p[len(prefix) :]: v.value for p, v in values.items() if p.startswith(prefix)}
 
 

@@ -34,12 +34,10 @@ def _titled(schema: Schema, title: str) -> Schema:
 
 
 def _title(definition: Schema) -> str:
-    """Return a definition's title, or the title of its long form."""
     return str(definition.get("title") or definition["anyOf"][1]["title"])
 
 
 def _renamed(part: Any, references: dict[str, str]) -> Any:  # noqa: ANN401 - any JSON
-    """Replace references throughout."""
     if isinstance(part, dict):
         return {key: _renamed(value, references) for key, value in part.items()}
     if isinstance(part, list):

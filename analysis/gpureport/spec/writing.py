@@ -111,7 +111,6 @@ def _lines(draft: Draft) -> Iterator[str]:
 
 
 def _group(draft: Draft, group: str) -> Iterator[str]:
-    """Yield the lines of one group; caches level by level."""
     if group == "caches":
         levels = sorted({path.split(".")[1] for path in draft.values if path.startswith("caches.")})
         if levels or draft.without:
@@ -148,7 +147,6 @@ def _example(path: str) -> str:
 
 
 def _identity(draft: Draft) -> Iterator[str]:
-    """Yield the names and ids that identify the device."""
     if draft.opencl_names:
         yield "opencl:"
         yield f"  names: [{', '.join(map(_quoted, draft.opencl_names))}]"
@@ -164,7 +162,6 @@ def _identity(draft: Draft) -> Iterator[str]:
 
 
 def _leaf(path: str, value: Value) -> str:
-    """Write one value as ``{value: …, kind: …, note: …}``."""
     provenance = value.provenance
     origin = "source: device, " if provenance.kind in ("queried", "measured") else ""
     note = "; ".join(part for part in (provenance.source, provenance.note) if part)
