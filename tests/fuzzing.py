@@ -54,7 +54,7 @@ ARCHITECTURES = {
     "x86_64": "cpu/x86_64",
     "ampere_86": "nvidia/a40",
 }
-"""By architecture, a device of it."""
+"""One device of each architecture."""
 RECORDS = ("gtx_1060_bit_transpose", "hd_630_bit_transpose", "rx_570_bit_transpose", "a40_game_of_life")
 NUMBERS: tuple[Any, ...] = (
     *(0, -1, 1, 2, -0.0, 0.5, 1e-308, 5e-324, 1e-30, 1e-9, 1e9, 1e18, 1e30, 1e308, -1e30),
@@ -183,7 +183,7 @@ class Mutator:
 
 
 def _places(data: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """Yield every place of *data*: its kind (the path without indices), what holds it, and its key there."""
+    """Yield every place of *data*: its kind (the path without indices), its container, and its key there."""
     pairs = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
     for key, value in list(pairs):
         many = isinstance(data, list) or path.endswith((".provenance", ".workloads", ".sources", ".packages"))
@@ -209,7 +209,7 @@ def impossible(record: object, path: str = "") -> Iterator[str]:
 
 @contextmanager
 def in_time() -> Iterator[None]:
-    """Raise in what takes longer than the limit of processor time, or waits for a minute."""
+    """Raise in the code that exceeds the limit of processor time or waits for a minute."""
     timers = {signal.SIGPROF: (signal.ITIMER_PROF, LIMIT_S), signal.SIGALRM: (signal.ITIMER_REAL, 6 * LIMIT_S)}
 
     def stop(*_: object) -> None:

@@ -1,4 +1,4 @@
-"""``gpureport devices new``: drafts of what is present, of relatives, of nothing; what is measured is marked so."""
+"""``gpureport devices new``: drafts of present devices, of relatives and empty ones; measured values are marked."""
 # ruff: noqa: D103 - the names of the tests say what they check
 
 import re
@@ -37,7 +37,7 @@ A40 = PRESENT.model_copy(update={"index": 2, "name": "NVIDIA A40", "platform": "
 
 @pytest.fixture(autouse=True)
 def present(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Three devices that do not exist, and one on which memory can be measured."""
+    """Three devices without a back end, and one whose memory can be measured."""
     monkeypatch.chdir(tmp_path)
     stand_in(monkeypatch, PRESENT, HOSTILE, A40, GPU.model_copy(update={"index": 3}), make=FakeGpu)
     monkeypatch.setattr(machine, "free_memory_bytes", lambda _: 2.0**31)
@@ -60,7 +60,7 @@ def new(*arguments: str) -> Device:
 
 
 def failure(capsys: Captured, *arguments: str) -> str:
-    """Return the sentence with which drafting ends."""
+    """Return the last error message of a draft."""
     assert main(["devices", "new", *arguments]) in (1, 2)
     captured = capsys.readouterr()
     assert captured.out == ""
@@ -124,14 +124,14 @@ def test_a_draft_overwrites_nothing(capsys: Captured) -> None:
     assert Path("mine.yaml").read_text() == "mine"
 
 
-def test_a_device_with_an_entry_is_said_to_have_one(capsys: Captured) -> None:
+def test_a_device_with_an_entry_causes_a_note(capsys: Captured) -> None:
     new("--no-measure", "--device", "2")
 
     error = capsys.readouterr().err
     assert "nvidia/a40.yaml describes this device already; `--from nvidia/a40` starts from it." in error
 
 
-def test_what_primitives_measure_is_that_of_the_device(capsys: Captured) -> None:
+def test_microbenchmarks_measure_the_values_of_the_device(capsys: Captured) -> None:
     """An unknown card of a known architecture: its second level was a guess, and its first is the architecture's."""
     device = new("--device", "3")
     first, second = device.caches
@@ -153,22 +153,22 @@ def test_what_primitives_measure_is_that_of_the_device(capsys: Captured) -> None
     assert "launch/groups …\n" in capsys.readouterr().err
 
 
-def test_a_measured_value_names_its_primitive_and_its_interval() -> None:
+def test_a_measured_value_names_its_microbenchmark_and_its_interval() -> None:
     notes = {path: known.note for path, known in new("--device", "3").provenance.items()}
 
     assert notes["caches.L2.latency"].startswith("pointer chase (memory/latency); 2")
     assert " cycles (" in notes["caches.L2.latency"]
     assert notes["caches.L2.capacity"].startswith("where the curve of memory/latency steps; ")
     assert " MiB (" in notes["caches.L2.capacity"]
-    told = re.search(
+    figures = re.search(
         r"; what a copy reached, (\d+) GB/s, / 0.9, the share that streams reach$", notes["memory.bandwidth"]
     )
-    assert told
-    assert float(told[1]) == pytest.approx(MEMORY.bandwidth / 1e9, rel=0.1)
+    assert figures
+    assert float(figures[1]) == pytest.approx(MEMORY.bandwidth / 1e9, rel=0.1)
 
 
 def test_a_measured_value_has_as_many_digits_as_are_known() -> None:
-    """Four, in the file as in the note; the vendor is called as in other entries."""
+    """Four, in the file as in the note; the vendor has the name of other entries."""
     new("--device", "3")
     written = yaml.safe_load(Path("drafts/new.yaml").read_text())
 
@@ -179,8 +179,8 @@ def test_a_measured_value_has_as_many_digits_as_are_known() -> None:
     assert written["vendor"] == "NVIDIA"
 
 
-def test_the_end_of_the_near_part_tells_the_whole_capacity(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One work-item of a cache in two parts sees only its own give out."""
+def test_the_end_of_the_near_partition_yields_the_whole_capacity(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One work-item uses only the near one of two partitions."""
     hopper = GPU.model_copy(update={"name": "NVIDIA H99", "compute_capability": "9.0"})
     stand_in(monkeypatch, hopper, make=FakeGpu)
 
@@ -211,7 +211,7 @@ def test_a_step_that_no_cache_answers_is_a_comment(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_documented_size_that_is_contradicted_is_a_conflict(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Half of the first level: what was measured is taken, what is documented is in the note."""
+    """Half of the first level: the draft contains the measured value, its note the documented one."""
     monkeypatch.setattr("tests.fake_gpu.L1", L1.__class__(32 * KIB, L1.latency, L1.bandwidth))
 
     device = new("--device", "3")
@@ -219,7 +219,9 @@ def test_a_documented_size_that_is_contradicted_is_a_conflict(monkeypatch: pytes
     assert "; conflict: 96 KiB (spec: " in device.provenance["caches.L1.capacity"].note
 
 
-def test_what_cannot_be_measured_is_said_and_left_out(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+def test_values_that_cannot_be_measured_are_reported_and_omitted(
+    monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
     wrong = Verification(passed=False, cases=(), message="bytes = 3")
     monkeypatch.setattr(sweep, "verify", lambda *_: wrong)
 
@@ -285,7 +287,7 @@ def test_an_empty_entry_validates_and_lists_every_field(capsys: Captured, monkey
     assert failure(capsys, "--empty", "--from", "A40").startswith("--empty: starts from nothing; leave out")
 
 
-def test_what_the_empty_entry_lists_is_right_if_taken() -> None:
+def test_optional_fields_of_the_empty_entry_are_valid() -> None:
     """Each commented line of the memory, freed, still validates."""
     new("--empty")
     path = Path("drafts/new.yaml")

@@ -1,4 +1,4 @@
-"""Broken device files: each mistake is one sentence with file, line and what would be right."""
+"""Broken device files: each mistake is one sentence with file, line and correction."""
 
 from pathlib import Path
 
@@ -63,7 +63,7 @@ def test_loading_a_folder_gives_the_same_sentence(name: str, tmp_path: Path) -> 
     ],
 )
 def test_a_wrong_field_says_what_it_must_be(right: str, wrong: str, sentence: str, tmp_path: Path) -> None:
-    """In people's words, with the line."""
+    """In plain words, with the line."""
     path = tmp_path / "mine.yaml"
     path.write_text(GOOD.read_text().replace(right, wrong, 1))
 
@@ -111,17 +111,17 @@ def test_another_encoding_is_named_with_its_line(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_every_mistake_is_named_at_once(changes: dict[str, str], expected: list[str], tmp_path: Path) -> None:
-    """None hides another, and none is said twice."""
+def test_all_mistakes_are_reported_together(changes: dict[str, str], expected: list[str], tmp_path: Path) -> None:
+    """None hides another, and none is reported twice."""
     path, text = tmp_path / "mine.yaml", GOOD.read_text()
     for right, wrong in changes.items():
         assert right in text
         text = text.replace(right, wrong, 1)
     path.write_text(text)
 
-    said = [f"{problem.field}: {problem.message}" for problem in check_file(path)]
-    assert len(said) == len(expected), said
-    assert all(sentence.startswith(start) for sentence, start in zip(said, expected, strict=True)), said
+    messages = [f"{problem.field}: {problem.message}" for problem in check_file(path)]
+    assert len(messages) == len(expected), messages
+    assert all(sentence.startswith(start) for sentence, start in zip(messages, expected, strict=True)), messages
 
 
 def test_entries_that_cannot_be_distinguished_cause_a_warning(tmp_path: Path) -> None:
@@ -171,12 +171,12 @@ def test_a_source_is_to_be_defined_where_there_is_none(tmp_path: Path) -> None:
 
 
 def test_a_good_file_has_no_problem() -> None:
-    """The file from which the broken ones were made is right."""
+    """The original of the broken files is valid."""
     assert check_file(GOOD) == []
 
 
 def test_implausible_values_keep_no_file_from_use() -> None:
-    """They are possible, and said."""
+    """They are possible, but cause warnings."""
     problems = check_file(BROKEN / "implausible.yaml")
 
     assert [(p.line, p.field, p.severity) for p in problems] == [
@@ -205,7 +205,7 @@ def test_an_architecture_of_another_vendor_causes_a_warning(tmp_path: Path) -> N
 
 
 def test_an_unknown_rule_is_answered_with_the_nearest(tmp_path: Path) -> None:
-    """The fields that belong to a rule cannot be told before."""
+    """Without the rule, its fields are unknown."""
     path = tmp_path / "mine.yaml"
     text = (data_dir("devices") / "architectures" / "turing_75.yaml").read_text()
     path.write_text(text.replace("rule: nvidia", "rule: nvida"))

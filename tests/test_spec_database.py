@@ -83,7 +83,7 @@ def test_a_device_is_found_by_any_of_its_names(database: Database, text: str, en
 
 
 def test_names_that_mean_several_or_none_are_refused(database: Database) -> None:
-    """The sentence lists what could be meant."""
+    """The message lists the candidates."""
     with pytest.raises(InputError, match=r"^'vega' .* amd/rx_vega_56 or amd/rx_vega_64; give one of these$"):
         database.resolve("vega")
     with pytest.raises(InputError, match=r"^'RTX' matches ([^,]*, ){5}\S* or one of \d+ more; give one of these$"):
@@ -95,7 +95,7 @@ def test_names_that_mean_several_or_none_are_refused(database: Database) -> None
 
 
 def test_values_keep_where_they_came_from(database: Database) -> None:
-    """Spec, measured, derived and assumed values are told apart, with their citations."""
+    """Spec, measured, derived and assumed values are distinguished, with their citations."""
     device = database.resolve("h200")
 
     assert device.provenance["memory.bandwidth"].source == "NVIDIA H200 Tensor Core GPU data sheet"
@@ -120,8 +120,8 @@ def test_the_present_device_is_matched_by_pci_id_and_name(database: Database) ->
     assert older.entry_id == "nvidia/rtx_2070"
 
 
-def test_a_slice_is_predicted_as_what_is_there(database: Database) -> None:
-    """Fewer units and less memory are said, and used."""
+def test_a_slice_is_predicted_with_its_own_units_and_memory(database: Database) -> None:
+    """Fewer units and less memory cause notes and replace the entry's values."""
     found = database.match(present(compute_units=16, global_memory_bytes=18 * GIB))
 
     assert found.entry_id == "nvidia/h200_sxm"
@@ -181,7 +181,7 @@ def test_a_cpu_takes_the_generic_entry_with_the_host_s_sizes() -> None:
 
 @pytest.mark.parametrize("machine", ["aarch64", "arm64"])
 def test_an_arm_processor_takes_the_generic_entry_of_its_kind(machine: str) -> None:
-    """Under PoCL, by whatever name; the other generic entry stays what its file says."""
+    """Under PoCL, with any name; the other generic entry keeps the values of its file."""
     database = load_database()
     database.host = HostProcessor("Raspberry Pi 4 Model B Rev 1.4", 4, 4 * GIB, 1.8e9, machine=machine)
     found = database.match(present(name="cpu-cortex-a72", kind="cpu", compute_units=4, clock_hz=1.8e9, **OTHER))
@@ -212,7 +212,7 @@ def test_a_processor_that_is_listed_has_its_own_entry(database: Database, prefix
 
 
 def test_a_part_of_a_processor_is_a_virtual_machine(database: Database) -> None:
-    """Its operating system says what there is of it; the listed bandwidth is not its own."""
+    """Its operating system reports its sizes; the listed bandwidth does not apply."""
     found = database.match(present(name="AMD EPYC 7763 64-Core Processor", compute_units=4, **RYZEN))
 
     assert found.entry_id == "cpu/x86_64"
@@ -235,7 +235,7 @@ def own_entry(folder: Path, text: str) -> Database:
 
 
 def test_a_cpu_s_own_entry_comes_before_the_generic_one(database: Database, tmp_path: Path) -> None:
-    """Its figures are taken as they stand; the runtime's limits are those of the runtime."""
+    """Its values are used unchanged, except for the runtime's limits."""
     processor = present(name="pthread-A processor", kind="cpu", compute_units=2, global_memory_bytes=4 * GIB, **OTHER)
     entry = write_entry(of_present(processor, database)).replace("clock: {value: ", "clock: {value: 3.21 GHz} #")
 
@@ -258,7 +258,7 @@ def test_an_own_entry_of_a_cpu_may_take_the_host_s_sizes(tmp_path: Path) -> None
 
 
 def test_an_own_entry_comes_before_a_shipped_one_of_the_same_name(database: Database, tmp_path: Path) -> None:
-    """Not instead of it: both can be predicted by id."""
+    """Without replacing it: both can be predicted by id."""
     path = database.entries["nvidia/h200_sxm"].path
     found = own_entry(tmp_path, path.read_text().replace("value: 1.98 GHz", "value: 1.5 GHz"))
 
@@ -319,7 +319,7 @@ def test_an_unknown_device_is_drafted_from_its_family(
 
 @pytest.mark.parametrize("name", ["", "x" * 1000])
 def test_a_device_with_an_odd_name_is_drafted_all_the_same(database: Database, tmp_path: Path, name: str) -> None:
-    """Cut, or called unnamed; the file validates."""
+    """Shortened, or replaced by "unnamed"; the file is valid."""
     unknown = present(name=name, vendor="", **OTHER)
     (tmp_path / "draft.yaml").write_text(write_entry(of_present(unknown, database)))
 

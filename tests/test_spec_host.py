@@ -1,4 +1,4 @@
-"""What the operating system says of the processor."""
+"""The host processor as the operating system reports it."""
 
 from pathlib import Path
 
@@ -44,7 +44,7 @@ def test_caches_are_read_as_linux_lists_them(sysfs: Path, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("told", "name"),
+    ("content", "name"),
     [
         ("model name\t:\nmodel name\t: A processor\nModel\t: A board\n", "A processor"),
         (
@@ -53,9 +53,9 @@ def test_caches_are_read_as_linux_lists_them(sysfs: Path, tmp_path: Path) -> Non
         ),
     ],
 )
-def test_arm_names_the_board_where_it_names_no_processor(told: str, name: str, sysfs: Path, tmp_path: Path) -> None:
+def test_arm_reports_the_board_if_it_reports_no_processor(content: str, name: str, sysfs: Path, tmp_path: Path) -> None:
     """Linux on Arm lists implementer and part in numbers."""
-    (tmp_path / "cpuinfo").write_text(told)
+    (tmp_path / "cpuinfo").write_text(content)
 
     assert read_host(sysfs, tmp_path / "cpuinfo").name.startswith(name)
 
