@@ -139,7 +139,7 @@ def test_all_entries_of_a_folder_are_checked(tmp_path: Path, capsys: Captured) -
 
 def test_a_file_with_another_ending_is_named_as_left_out(tmp_path: Path, capsys: Captured) -> None:
     (tmp_path / "mine.yml").write_text(DEVICE)
-    reason = "an entry's name must end in .yaml; call it mine.yaml"
+    reason = "the file name must end in .yaml; rename it to mine.yaml"
 
     assert main(["devices", "check", str(tmp_path)]) == 0
     problem, count = capsys.readouterr().out.splitlines()

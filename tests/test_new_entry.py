@@ -98,7 +98,7 @@ def test_a_draft_beside_a_schema_names_it() -> None:
 def test_a_draft_with_another_ending_is_refused(name: str, capsys: Captured) -> None:
     sentence = failure(capsys, "--empty", "-o", f"x/{name}")
 
-    assert sentence == f"x/{name}: the name of an entry must end in .yaml; rename it to d.yaml"
+    assert sentence == f"x/{name}: the file name must end in .yaml; rename it to d.yaml"
     assert not Path("x").exists()
 
 

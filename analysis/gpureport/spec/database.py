@@ -257,9 +257,7 @@ def _skip_misnamed(database: Database, root: Path) -> None:
 
 def wrong_ending(path: Path) -> str:
     """Return the correct name if a file has another ending, else nothing."""
-    return (
-        "" if path.suffix == ENDING else f"the name of an entry must end in {ENDING}; rename it to {path.stem}{ENDING}"
-    )
+    return "" if path.suffix == ENDING else f"the file name must end in {ENDING}; rename it to {path.stem}{ENDING}"
 
 
 def is_architecture(path: Path) -> bool:
