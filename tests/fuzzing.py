@@ -30,6 +30,7 @@ from gpureport.notebook.frames import ReportFrames
 from gpureport.predict.ceilings import ceilings
 from gpureport.predict.outlook import outlooks
 from gpureport.records.report import Report, load_report
+from gpureport.records.version_1 import upgraded
 from gpureport.report.comparison.document import write_comparison
 from gpureport.report.render import render_html
 from gpureport.results import published
@@ -243,6 +244,12 @@ def reports() -> tuple[dict[str, Any], ...]:
     return (early, *(_part(report) for report in kept), cited)
 
 
+def stored() -> Report:
+    """Return a kept report, of either version of the format."""
+    data = reports()[1]
+    return Report.model_validate(upgraded(data) if data["schema_version"] == 1 else data)
+
+
 def _part(report: dict[str, Any]) -> dict[str, Any]:
     """Return a report with a few sweeps of different kinds, of five samples a point."""
     keys: dict[str, Any] = {}
@@ -314,7 +321,7 @@ class Fuzzer:
         database = Database(dict(shipped().entries), dict(shipped().architecture_paths))
         wrong = [problem for problem in check_folder([path], database) if problem.severity == "error"]
         assert all(str(problem).count("\n") == 0 for problem in wrong), "a problem has several lines"
-        files._add_what_is_right(database, root)
+        files._add_valid(database, root)
         if database.broken:
             raise GpuReportError(next(iter(database.broken.values())))
         device = database.device("mine")
@@ -340,7 +347,7 @@ class Fuzzer:
         path = self.folder / "report.json"
         path.write_bytes(_json(rng, rng.choice(reports())))
         if rng.random() < 0.5 and (part := read_excerpt(path)):  # of which less is checked
-            self._written({"changed": (reduced(part),), "base": (reduced(Report.model_validate(reports()[1])),)})
+            self._written({"changed": (reduced(part),), "base": (reduced(stored()),)})
         report = load_report(path)
         _check(report)
         uses = (self._render, self._compare, self._compare_with_itself, self._validate, self._frames)
@@ -351,7 +358,7 @@ class Fuzzer:
         render_html(report)
 
     def _compare(self, report: Report) -> None:
-        self._written({"changed": (reduced(report),), "base": (reduced(Report.model_validate(reports()[1])),)})
+        self._written({"changed": (reduced(report),), "base": (reduced(stored()),)})
 
     def _compare_with_itself(self, report: Report) -> None:
         again = reduced(report)
