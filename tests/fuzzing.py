@@ -30,6 +30,7 @@ from gpureport.notebook.frames import ReportFrames
 from gpureport.predict.ceilings import ceilings
 from gpureport.predict.outlook import outlooks
 from gpureport.records.report import Report, load_report
+from gpureport.records.version_1 import upgraded
 from gpureport.report.comparison.document import write_comparison
 from gpureport.report.render import render_html
 from gpureport.results import published
@@ -54,7 +55,7 @@ ARCHITECTURES = {
     "x86_64": "cpu/x86_64",
     "ampere_86": "nvidia/a40",
 }
-"""By architecture, a device of it."""
+"""One device of each architecture."""
 RECORDS = ("gtx_1060_bit_transpose", "hd_630_bit_transpose", "rx_570_bit_transpose", "a40_game_of_life")
 NUMBERS: tuple[Any, ...] = (
     *(0, -1, 1, 2, -0.0, 0.5, 1e-308, 5e-324, 1e-30, 1e-9, 1e9, 1e18, 1e30, 1e308, -1e30),
@@ -183,7 +184,7 @@ class Mutator:
 
 
 def _places(data: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """Yield every place of *data*: its kind (the path without indices), what holds it, and its key there."""
+    """Yield every place of *data*: its kind (the path without indices), its container, and its key there."""
     pairs = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
     for key, value in list(pairs):
         many = isinstance(data, list) or path.endswith((".provenance", ".workloads", ".sources", ".packages"))
@@ -209,7 +210,7 @@ def impossible(record: object, path: str = "") -> Iterator[str]:
 
 @contextmanager
 def in_time() -> Iterator[None]:
-    """Raise in what takes longer than the limit of processor time, or waits for a minute."""
+    """Raise in the code that exceeds the limit of processor time or waits for a minute."""
     timers = {signal.SIGPROF: (signal.ITIMER_PROF, LIMIT_S), signal.SIGALRM: (signal.ITIMER_REAL, 6 * LIMIT_S)}
 
     def stop(*_: object) -> None:
@@ -241,6 +242,12 @@ def reports() -> tuple[dict[str, Any], ...]:
     record = published.load(ROOT / "reports" / "published" / "gtx_1060_bit_transpose.yaml")
     cited = published_report(record, shipped().device(record.device)).model_dump(mode="json")
     return (early, *(_part(report) for report in kept), cited)
+
+
+def stored() -> Report:
+    """Return a kept report, of either version of the format."""
+    data = reports()[1]
+    return Report.model_validate(upgraded(data) if data["schema_version"] == 1 else data)
 
 
 def _part(report: dict[str, Any]) -> dict[str, Any]:
@@ -314,7 +321,7 @@ class Fuzzer:
         database = Database(dict(shipped().entries), dict(shipped().architecture_paths))
         wrong = [problem for problem in check_folder([path], database) if problem.severity == "error"]
         assert all(str(problem).count("\n") == 0 for problem in wrong), "a problem has several lines"
-        files._add_what_is_right(database, root)
+        files._add_valid(database, root)
         if database.broken:
             raise GpuReportError(next(iter(database.broken.values())))
         device = database.device("mine")
@@ -340,7 +347,7 @@ class Fuzzer:
         path = self.folder / "report.json"
         path.write_bytes(_json(rng, rng.choice(reports())))
         if rng.random() < 0.5 and (part := read_excerpt(path)):  # of which less is checked
-            self._written({"changed": (reduced(part),), "base": (reduced(Report.model_validate(reports()[1])),)})
+            self._written({"changed": (reduced(part),), "base": (reduced(stored()),)})
         report = load_report(path)
         _check(report)
         uses = (self._render, self._compare, self._compare_with_itself, self._validate, self._frames)
@@ -351,7 +358,7 @@ class Fuzzer:
         render_html(report)
 
     def _compare(self, report: Report) -> None:
-        self._written({"changed": (reduced(report),), "base": (reduced(Report.model_validate(reports()[1])),)})
+        self._written({"changed": (reduced(report),), "base": (reduced(stored()),)})
 
     def _compare_with_itself(self, report: Report) -> None:
         again = reduced(report)

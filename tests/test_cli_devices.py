@@ -62,8 +62,8 @@ def test_present_devices_as_json(capsys: Captured) -> None:
     assert PresentDevice.model_validate({k: v for k, v in devices[1].items() if k not in told}) == HOSTILE
     assert [device["draft"] for device in devices] == [True, True, False]
     assert devices[0]["notes"] == []
-    assert devices[2]["how"] == "The PCI id 10de:2235 is that of nvidia/a40."
-    assert all(" where NVIDIA A40 has " in note for note in devices[2]["notes"])
+    assert devices[2]["how"] == "The PCI id 10de:2235 matches nvidia/a40."
+    assert all("; NVIDIA A40 has " in note for note in devices[2]["notes"])
     assert devices[2]["notes"]
 
 
@@ -139,11 +139,11 @@ def test_all_entries_of_a_folder_are_checked(tmp_path: Path, capsys: Captured) -
 
 def test_a_file_with_another_ending_is_named_as_left_out(tmp_path: Path, capsys: Captured) -> None:
     (tmp_path / "mine.yml").write_text(DEVICE)
-    reason = "an entry's name must end in .yaml; call it mine.yaml"
+    reason = "the file name must end in .yaml; rename it to mine.yaml"
 
     assert main(["devices", "check", str(tmp_path)]) == 0
     problem, count = capsys.readouterr().out.splitlines()
-    assert problem == f"{tmp_path}/mine.yml: warning: is left out where entries are looked for: {reason}"
+    assert problem == f"{tmp_path}/mine.yml: warning: is ignored in folders of entries: {reason}"
     assert count == "1 file, 0 errors, 1 warning"
     assert main(["predict", "mine", "--devices", str(tmp_path)]) == 2
     sentence = f"{tmp_path}/mine.yml: {reason}\n"
@@ -208,5 +208,5 @@ def test_a_device_that_is_not_known_is_named(name: str, capsys: Captured) -> Non
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.startswith(f"gpureport: the database has no device {name!r}")
-    assert captured.err.endswith("'gpureport devices --known' lists it\n")
+    assert captured.err.endswith("'gpureport devices --known' lists all\n")
     assert captured.err.count("\n") == 1

@@ -1,4 +1,4 @@
-"""The NVIDIA part of the database, held against listed peaks, memory interfaces and driver names."""
+"""NVIDIA entries compared with listed peaks, memory interfaces and driver names."""
 
 from collections import Counter
 
@@ -104,17 +104,19 @@ def test_width_and_data_rate_give_the_bandwidth(database: Database, name: str) -
     assert device.memory.bandwidth_bytes_per_s / 1e9 == pytest.approx(bits * rate / 8, rel=5e-3)
 
 
-def test_two_entries_alone_have_a_name_in_common(database: Database) -> None:
-    """Drivers call both RTX 3080 the same; whoever asks for that name means the one that is called so."""
+def test_only_two_entries_share_a_name(database: Database) -> None:
+    """Drivers report the same name for both RTX 3080; the name selects the entry with exactly that title."""
     entries = [entry for entry in database.entries.values() if entry.id.startswith("nvidia/")]
     names = [{plain(name) for name in (entry.file.name, *entry.file.opencl.names)} for entry in entries]
 
-    assert [name for name, count in Counter(n for called in names for n in called).items() if count > 1] == ["rtx3080"]
+    assert [name for name, count in Counter(n for each_names in names for n in each_names).items() if count > 1] == [
+        "rtx3080"
+    ]
     assert database.resolve("NVIDIA GeForce RTX 3080").id == "nvidia/rtx_3080"
     assert database.resolve("rtx 3080 12gb").id == "nvidia/rtx_3080_12gb"
 
 
-def test_pci_ids_are_shared_only_where_subsystems_tell_boards_apart(database: Database) -> None:
+def test_pci_ids_are_shared_only_if_subsystem_ids_distinguish_boards(database: Database) -> None:
     """Quadro RTX 6000 and 8000."""
     ids = Counter(pci_id for entry in database.entries.values() for pci_id in entry.file.pci_ids)
     shared = sorted(pci_id for pci_id, count in ids.items() if count > 1)
@@ -129,8 +131,8 @@ def test_a_name_with_and_without_the_vendor_finds_the_same_entry(database: Datab
         gib = device.memory.size_bytes / 2**30
         for name in entry.file.opencl.names:
             bare = name.removeprefix("NVIDIA ")
-            for said in (bare, f"NVIDIA {bare}"):
-                assert database.match(present(said, device.compute_units, gib)).entry_id == entry.id
+            for reported in (bare, f"NVIDIA {bare}"):
+                assert database.match(present(reported, device.compute_units, gib)).entry_id == entry.id
 
 
 @pytest.mark.parametrize(("name", "units", "clock_mhz", "entry"), REPORTED, ids=[case[0] for case in REPORTED])
@@ -159,11 +161,11 @@ def test_what_drivers_report_finds_the_entry(
 def test_laptop_parts_are_not_their_desktop_namesakes(
     database: Database, name: str, units: int, memory_gib: float
 ) -> None:
-    """They have other clocks and bandwidths; where only the name is the same, more units tell."""
+    """They have other clocks and bandwidths; if only the name is the same, the number of units distinguishes them."""
     assert database.match(present(name, units, memory_gib)).entry_id is None
 
 
-def test_boards_that_share_a_name_are_told_apart_by_the_pci_id(database: Database) -> None:
+def test_the_pci_id_distinguishes_boards_that_share_a_name(database: Database) -> None:
     """The RTX 3080 with 12 GiB has two units more; Quadro RTX 6000 and 8000 share ids, but not names."""
     larger = present("NVIDIA GeForce RTX 3080", 70, 12, "10de:220a")
 

@@ -1,4 +1,4 @@
-"""The part of the database that is not NVIDIA's, held against listed peaks, memory interfaces and drivers' counts."""
+"""Entries of other vendors compared with listed peaks, memory interfaces and the counts of drivers."""
 
 import pytest
 
@@ -90,7 +90,7 @@ def test_opencl_counts_pairs_of_rdna_s_units_and_engines_of_xe_cores(database: D
 
 
 def test_boards_of_one_name_and_size_differ_in_their_pci_ids(database: Database) -> None:
-    """Otherwise the PCI id tells them apart: Radeon VII and MI50, RX 6600 XT and 6650 XT, MI210 and MI250."""
+    """Otherwise the PCI id distinguishes them: Radeon VII and MI50, RX 6600 XT and 6650 XT, MI210 and MI250."""
     seen: dict[tuple[str, int, int, tuple[str, ...]], str] = {}
     for entry in others(database, "amd", "intel"):
         device = database.device(entry)
@@ -102,7 +102,7 @@ def test_boards_of_one_name_and_size_differ_in_their_pci_ids(database: Database)
 
 @pytest.mark.parametrize(("entry", "dies"), [("amd/mi300x", 8), ("amd/mi325x", 8), ("amd/mi300a", 6)])
 def test_a_die_of_cdna_3_has_38_units_and_4_mib(database: Database, entry: str, dies: int) -> None:
-    """The runtime reports the L2 of one; a lone work-item sees no other."""
+    """The runtime reports the L2 of one die; a single work-item uses no other."""
     device = database.device(entry)
     l2 = next(cache for cache in device.caches if cache.name == "L2")
 

@@ -33,7 +33,7 @@ def _thinned(sweep: Sweep) -> Sweep:
 
 @pytest.mark.parametrize("entry", ENTRIES)
 def test_every_workload_is_predicted(database: Database, entry: str) -> None:
-    """At its smallest, middle and largest sizes each workload takes a time, and no less than any one ceiling."""
+    """At small, medium and large sizes, each workload has a predicted time of at least every ceiling."""
     device = database.device(entry)
     limits = limits_of(device)
     found = {workload: workload.sweeps(device, limits) for workload in all_workloads()}
@@ -54,7 +54,7 @@ def test_every_workload_is_predicted(database: Database, entry: str) -> None:
 
 @pytest.mark.parametrize(("number", "entry"), list(enumerate(ENTRIES)), ids=str)
 def test_a_share_of_the_workloads_is_predicted_in_full(database: Database, number: int, entry: str) -> None:
-    """With features and intervals, which hold their values; the workloads take turns over the entries."""
+    """With features and intervals that contain their values; each entry gets another workload."""
     device = database.device(entry)
     for workload in all_workloads()[number % EVERY :: EVERY]:
         for prediction in predict(device, workload, limits_of(device, quick=True)):
@@ -73,7 +73,7 @@ def test_every_workload_is_predicted_in_full_somewhere() -> None:
 
 @pytest.mark.parametrize("entry", ENTRIES)
 def test_ceilings_are_in_order(database: Database, entry: str) -> None:
-    """Bandwidth grows and latency shrinks from memory inwards, and every interval holds its value."""
+    """Bandwidth grows and latency shrinks from memory inwards, and every interval contains its value."""
     device = database.device(entry)
     found = ceilings(device)
 

@@ -135,7 +135,7 @@ def test_nvidia_rules_are_the_vendor_s(database: Database) -> None:
 
 
 def test_neighbouring_words_are_read_at_the_full_rate(database: Database) -> None:
-    """What the load/store unit looks up in an access's time covers a wave's words, in lines of its first cache."""
+    """The lines looked up in the time of one access contain at least the words of a wave."""
     for device in map(database.device, ENTRIES):
         line, architecture = device.caches[0].line_bytes, device.architecture
         assert architecture.lines_per_access * line >= 4 * architecture.wave_size, architecture.id

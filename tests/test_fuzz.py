@@ -9,7 +9,7 @@ import pytest
 from tests.fuzzing import KINDS, Fuzzer, reports, shipped
 
 _FEW = 320
-"""Inputs that are tried if no number is asked for."""
+"""Default number of inputs."""
 
 
 @pytest.mark.parametrize("kind", KINDS)

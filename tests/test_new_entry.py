@@ -1,4 +1,4 @@
-"""``gpureport devices new``: drafts of what is present, of relatives, of nothing; what is measured is marked so."""
+"""``gpureport devices new``: drafts of present devices, of relatives and empty ones; measured values are marked."""
 # ruff: noqa: D103 - the names of the tests say what they check
 
 import re
@@ -37,7 +37,7 @@ A40 = PRESENT.model_copy(update={"index": 2, "name": "NVIDIA A40", "platform": "
 
 @pytest.fixture(autouse=True)
 def present(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Three devices that do not exist, and one on which memory can be measured."""
+    """Three devices without a back end, and one whose memory can be measured."""
     monkeypatch.chdir(tmp_path)
     stand_in(monkeypatch, PRESENT, HOSTILE, A40, GPU.model_copy(update={"index": 3}), make=FakeGpu)
     monkeypatch.setattr(machine, "free_memory_bytes", lambda _: 2.0**31)
@@ -60,7 +60,7 @@ def new(*arguments: str) -> Device:
 
 
 def failure(capsys: Captured, *arguments: str) -> str:
-    """Return the sentence with which drafting ends."""
+    """Return the last error message of a draft."""
     assert main(["devices", "new", *arguments]) in (1, 2)
     captured = capsys.readouterr()
     assert captured.out == ""
@@ -98,7 +98,7 @@ def test_a_draft_beside_a_schema_names_it() -> None:
 def test_a_draft_with_another_ending_is_refused(name: str, capsys: Captured) -> None:
     sentence = failure(capsys, "--empty", "-o", f"x/{name}")
 
-    assert sentence == f"x/{name}: an entry's name must end in .yaml; call it d.yaml"
+    assert sentence == f"x/{name}: the file name must end in .yaml; rename it to d.yaml"
     assert not Path("x").exists()
 
 
@@ -109,7 +109,7 @@ def test_what_a_draft_leaves_to_its_author_is_a_warning(arguments: tuple[str, ..
     problems = check_file(path)
 
     assert {"clock", "compute_units", "memory.bandwidth", "caches.L2.capacity"} <= {p.field for p in problems}
-    assert {p.message for p in problems} == {"is still as drafted; give the documented value and its source"}
+    assert {p.message for p in problems} == {"is still a draft value; give the documented value and its source"}
     line = next(line for line in path.read_text().splitlines() if line.startswith("clock: "))
     path.write_text(path.read_text().replace(line, f"clock: {{value: {device.clock_hz / 1e9} GHz, source: sheet}}"))
     path.write_text(path.read_text() + "sources: {sheet: A sheet}\n")
@@ -124,14 +124,14 @@ def test_a_draft_overwrites_nothing(capsys: Captured) -> None:
     assert Path("mine.yaml").read_text() == "mine"
 
 
-def test_a_device_with_an_entry_is_said_to_have_one(capsys: Captured) -> None:
+def test_a_device_with_an_entry_causes_a_note(capsys: Captured) -> None:
     new("--no-measure", "--device", "2")
 
     error = capsys.readouterr().err
     assert "nvidia/a40.yaml describes this device already; `--from nvidia/a40` starts from it." in error
 
 
-def test_what_primitives_measure_is_that_of_the_device(capsys: Captured) -> None:
+def test_microbenchmarks_measure_the_values_of_the_device(capsys: Captured) -> None:
     """An unknown card of a known architecture: its second level was a guess, and its first is the architecture's."""
     device = new("--device", "3")
     first, second = device.caches
@@ -153,23 +153,23 @@ def test_what_primitives_measure_is_that_of_the_device(capsys: Captured) -> None
     assert "launch/groups …\n" in capsys.readouterr().err
 
 
-def test_a_measured_value_names_its_primitive_and_its_interval() -> None:
+def test_a_measured_value_names_its_microbenchmark_and_its_interval() -> None:
     notes = {path: known.note for path, known in new("--device", "3").provenance.items()}
 
     assert notes["caches.L2.latency"].startswith("pointer chase (memory/latency); 2")
     assert " cycles (" in notes["caches.L2.latency"]
     assert notes["caches.L2.capacity"].startswith("cliff of memory/latency; ")
     assert " MiB (" in notes["caches.L2.capacity"]
-    told = re.search(
+    figures = re.search(
         r"; bandwidth of a copy, (\d+) GB/s, / 0.9, the share of the bandwidth that copies reach$",
         notes["memory.bandwidth"],
     )
-    assert told
-    assert float(told[1]) == pytest.approx(MEMORY.bandwidth / 1e9, rel=0.1)
+    assert figures
+    assert float(figures[1]) == pytest.approx(MEMORY.bandwidth / 1e9, rel=0.1)
 
 
 def test_a_measured_value_has_as_many_digits_as_are_known() -> None:
-    """Four, in the file as in the note; the vendor is called as in other entries."""
+    """Four, in the file as in the note; the vendor has the name of other entries."""
     new("--device", "3")
     written = yaml.safe_load(Path("drafts/new.yaml").read_text())
 
@@ -180,8 +180,8 @@ def test_a_measured_value_has_as_many_digits_as_are_known() -> None:
     assert written["vendor"] == "NVIDIA"
 
 
-def test_the_end_of_the_near_part_tells_the_whole_capacity(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One work-item of a cache in two parts sees only its own give out."""
+def test_the_end_of_the_near_partition_yields_the_whole_capacity(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One work-item uses only the near one of two partitions."""
     hopper = GPU.model_copy(update={"name": "NVIDIA H99", "compute_capability": "9.0"})
     stand_in(monkeypatch, hopper, make=FakeGpu)
 
@@ -212,7 +212,7 @@ def test_a_step_that_no_cache_answers_is_a_comment(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_documented_size_that_is_contradicted_is_a_conflict(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Half of the first level: what was measured is taken, what is documented is in the note."""
+    """Half of the first level: the draft contains the measured value, its note the documented one."""
     monkeypatch.setattr("tests.fake_gpu.L1", L1.__class__(32 * KIB, L1.latency, L1.bandwidth))
 
     device = new("--device", "3")
@@ -220,7 +220,9 @@ def test_a_documented_size_that_is_contradicted_is_a_conflict(monkeypatch: pytes
     assert "; conflict: 96 KiB (spec: " in device.provenance["caches.L1.capacity"].note
 
 
-def test_what_cannot_be_measured_is_said_and_left_out(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+def test_values_that_cannot_be_measured_are_reported_and_omitted(
+    monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
     wrong = Verification(passed=False, cases=(), message="bytes = 3")
     monkeypatch.setattr(sweep, "verify", lambda *_: wrong)
 
@@ -286,7 +288,7 @@ def test_an_empty_entry_validates_and_lists_every_field(capsys: Captured, monkey
     assert failure(capsys, "--empty", "--from", "A40").startswith("--empty: starts from nothing; leave out")
 
 
-def test_what_the_empty_entry_lists_is_right_if_taken() -> None:
+def test_optional_fields_of_the_empty_entry_are_valid() -> None:
     """Each commented line of the memory, freed, still validates."""
     new("--empty")
     path = Path("drafts/new.yaml")
@@ -298,10 +300,10 @@ def test_what_the_empty_entry_lists_is_right_if_taken() -> None:
 
 
 def test_a_processor_without_a_third_level_has_none(database: Database) -> None:
-    from gpureport.spec.host import Host, HostCache
+    from gpureport.spec.host import HostCache, HostProcessor
 
     there = Database(database.entries, database.architecture_paths)
-    there.host = Host("x", 4, 2**30, 1e9, (HostCache(1, 32 * KIB, 1, 64), HostCache(2, 1024 * KIB, 4, 64)))
+    there.host = HostProcessor("x", 4, 2**30, 1e9, (HostCache(1, 32 * KIB, 1, 64), HostCache(2, 1024 * KIB, 4, 64)))
     text = write_entry(of_present(PRESENT.model_copy(update={"kind": "cpu"}), there))
 
     assert yaml.safe_load(text)["caches"]["L3"] is None
@@ -309,10 +311,10 @@ def test_a_processor_without_a_third_level_has_none(database: Database) -> None:
 
 def test_an_arm_processor_is_drafted_as_one(database: Database) -> None:
     """Under its own name, without what PoCL puts before it; a driver's name for it stays that of the match."""
-    from gpureport.spec.host import Host
+    from gpureport.spec.host import HostProcessor
 
     there = Database(database.entries, database.architecture_paths)
-    there.host = Host("x", 4, 2**30, 1e9, machine="aarch64")
+    there.host = HostProcessor("x", 4, 2**30, 1e9, machine="aarch64")
     processor = PRESENT.model_copy(update={"kind": "cpu", "name": "pthread-Cortex-A72", "vendor": "ARM"})
     draft = of_present(processor, there)
 
@@ -332,7 +334,7 @@ def test_sizes_are_written_to_six_digits(size: float) -> None:
 def test_names_and_notes_stay_what_they_are(name: str, note: str) -> None:
     """Whatever a driver says, the file is YAML with one more text in it."""
     known = Value(1e9, Provenance(kind="queried", source="", note=note))
-    text = write_entry(Draft(name, "v", "generic_gpu", {"clock": known}, asked=note, remarks=(note,)))
+    text = write_entry(Draft(name, "v", "generic_gpu", {"clock": known}, queried=note, remarks=(note,)))
 
     read = yaml.safe_load(text)
     assert read["name"].split() == "".join(c if c.isprintable() else " " for c in name).split()

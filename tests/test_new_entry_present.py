@@ -1,4 +1,4 @@
-"""An entry drafted on whatever OpenCL device is here: asked, measured, checked, matched."""
+"""An entry drafted on any present OpenCL device: queried, measured, checked, matched."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from tests.present import working
 
 
 def test_a_draft_of_what_is_here_validates_and_is_matched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In little time, so that few sweeps show a step; a launch takes some time on every device."""
+    """In a short run, few sweeps have a transition; launch costs exist on every device."""
     present = working().device
     monkeypatch.setattr(drafting, "SWEEP_S", dict.fromkeys(drafting.SWEEP_S, 1.0))
     monkeypatch.setattr(drafting, "MICROBENCHMARKS", ("launch/groups", "memory/read_private"))

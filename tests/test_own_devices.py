@@ -1,4 +1,4 @@
-"""The user's own entries: where they lie, what they come before, and what happens if one is broken."""
+"""The user's own entries: their folders, their precedence, and errors in them."""
 # ruff: noqa: D103 - the names of the tests say what they check
 
 from pathlib import Path
@@ -70,12 +70,12 @@ def test_a_configuration_folder_must_be_absolute(monkeypatch: pytest.MonkeyPatch
 
 
 def test_folders_come_before_each_other(config: Path, capsys: Captured) -> None:
-    """What is shipped, the user's, the project's, what was asked for: each is used in place of those before."""
+    """Shipped, the user's, the project's, ``--devices``: each overrides the previous ones."""
     given = Path("given").resolve()
     for folder, clock in ((config, "1 GHz"), (Path("gpureport-devices"), "2 GHz"), (given, "3 GHz")):
         path = entry(folder, "nvidia/a40", ("1.74 GHz", clock))
-        asked = ["--devices", str(given)] if folder == given else []
-        assert main(["predict", "nvidia/a40", "-w", "launch", *asked]) == 0
+        options = ["--devices", str(given)] if folder == given else []
+        assert main(["predict", "nvidia/a40", "-w", "launch", *options]) == 0
         captured = capsys.readouterr()
         assert f"at {clock.replace(' ', '.00 ')}" in captured.out
         assert captured.err == f"Note: {path} is used in place of the shipped nvidia/a40.\n"
@@ -100,17 +100,15 @@ def test_an_entry_comes_before_a_shipped_one_with_its_name_or_its_pci_id(config:
         ("amd/rx_590", ("amd/rx_480", "amd/rx_580", "amd/rx_590")),
     ],
 )
-def test_boards_that_share_a_name_are_not_said_to_be_replaced(
-    shipped: str, replaced: tuple[str, ...], config: Path
-) -> None:
-    """Unless nothing else tells them apart."""
+def test_boards_that_share_a_name_are_not_replaced(shipped: str, replaced: tuple[str, ...], config: Path) -> None:
+    """Unless nothing else distinguishes them."""
     path = config / "mine.yaml"
     path.write_text((data_dir("devices") / f"{shipped}.yaml").read_text())
 
     assert load_database(own_dirs=[config]).entries["mine"].before == replaced
 
 
-def test_an_entry_of_something_else_says_nothing(config: Path, capsys: Captured) -> None:
+def test_an_entry_of_another_device_causes_no_note(config: Path, capsys: Captured) -> None:
     entry(config, "mine", ("NVIDIA A40", "My card"), ("10de:2235", "1234:5678"))
 
     assert main(["predict", "My card", "-w", "launch"]) == 0
@@ -120,12 +118,12 @@ def test_an_entry_of_something_else_says_nothing(config: Path, capsys: Captured)
 BROKEN = {
     "unit": ("1.74 GHz", "3", ":7: clock: '3' lacks a unit; write a frequency like 1.98 GHz"),
     "architecture": ("ampere_86", "vega", ": architecture: there is no architecture 'vega'"),
-    "missing": (", bandwidth: 696 GB/s", "", ": memory.bandwidth is missing: neither the device nor its architecture"),
+    "missing": (", bandwidth: 696 GB/s", "", ": memory.bandwidth is missing in both the device and its architecture"),
 }
 
 
 @pytest.mark.parametrize("case", sorted(BROKEN))
-def test_a_broken_entry_is_named_and_left_out(case: str, config: Path, capsys: Captured) -> None:
+def test_a_broken_entry_is_reported_and_skipped(case: str, config: Path, capsys: Captured) -> None:
     old, new, sentence = BROKEN[case]
     path = entry(config, "bad", (old, new))
 
@@ -136,7 +134,7 @@ def test_a_broken_entry_is_named_and_left_out(case: str, config: Path, capsys: C
         assert error.count("\n") == 1
 
 
-def test_a_broken_entry_that_is_asked_for_is_an_error(config: Path, capsys: Captured) -> None:
+def test_a_broken_entry_that_is_requested_is_an_error(config: Path, capsys: Captured) -> None:
     path = entry(config, "bad", ("1.74 GHz", "3"))
 
     assert main(["predict", "bad"]) == 2
@@ -167,17 +165,17 @@ def test_own_entries_are_checked_with_the_rest_and_find_their_architectures(conf
     assert capsys.readouterr().out.splitlines()[0].endswith("'3' lacks a unit; write a frequency like 1.98 GHz")
 
 
-def test_the_shipped_folder_is_nobody_s_own() -> None:
+def test_the_shipped_folder_is_not_the_user_s() -> None:
     database = load_database([data_dir("devices")], [data_dir("devices")])
 
     assert not any(entry.own for entry in database.entries.values())
 
 
 @pytest.mark.parametrize("command", ["predict mine", "predict mine twin", "measure -o r.json", "-o out --no-pdf"])
-def test_implausible_values_of_ones_own_are_said_where_they_are_used(
+def test_implausible_values_of_own_files_cause_warnings_where_they_are_used(
     config: Path, command: str, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
-    """Of the entry and of its architecture, each once, as the check says them."""
+    """Of the entry and of its architecture, each once, with the messages of the check."""
     install(monkeypatch)
     stand_in(monkeypatch, A40)
     (config / "architectures").mkdir()
@@ -192,13 +190,13 @@ def test_implausible_values_of_ones_own_are_said_where_they_are_used(
     assert len(checked) == 2
 
     assert main(command.split()) == 0
-    said = capsys.readouterr().err.splitlines()
-    assert sorted(line for line in said if ": warning: " in line) == sorted(checked)
+    lines = capsys.readouterr().err.splitlines()
+    assert sorted(line for line in lines if ": warning: " in line) == sorted(checked)
 
 
 @pytest.mark.parametrize("sector", ["48 B", "256 B"])
 def test_a_line_has_whole_sectors(config: Path, sector: str, capsys: Captured) -> None:
-    """In an architecture, which is then the only file at fault, and in a device."""
+    """In an architecture, without a second warning for its device, and in a device."""
     (config / "architectures").mkdir()
     shipped = (data_dir("devices") / "architectures" / "ampere_86.yaml").read_text()
     wrong = shipped.replace("sector: {value: 32 B", f"sector: {{value: {sector}", 1)
@@ -207,5 +205,5 @@ def test_a_line_has_whole_sectors(config: Path, sector: str, capsys: Captured) -
     entry(config, "other", ("6 MiB", f"{{capacity: 6 MiB, sector: {sector}}}"), ("name: NVIDIA A40", "name: B"))
 
     assert main(["devices", "check", str(config)]) == 0
-    odd = [line for line in capsys.readouterr().out.splitlines() if f"no multiple of the sector of {sector}" in line]
+    odd = [line for line in capsys.readouterr().out.splitlines() if f"not a multiple of the sector of {sector}" in line]
     assert [Path(line.split(":")[0]).name for line in odd] == ["odd.yaml", "other.yaml"]

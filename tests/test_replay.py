@@ -11,7 +11,7 @@ from gpureport.records.report import Match, Report
 from gpureport.results.replay import device_of, report_result
 from gpureport.run.pipeline import run
 from gpureport.spec.database import load_database
-from gpureport.spec.host import Host, HostCache
+from gpureport.spec.host import HostCache, HostProcessor
 from gpureport.spec.models import DeviceMatch, PresentDevice
 from gpureport.validate.residuals import residuals
 from tests.fake_backend import FakeBackend, Steps
@@ -139,8 +139,8 @@ def test_a_device_without_an_entry_stays_as_stored() -> None:
 def test_a_processor_keeps_the_sizes_of_its_own_machine() -> None:
     there, here = load_database(), load_database()
     caches = ((1, 48 << 10, 2), (2, 2 << 20, 2), (3, 16 << 20, 8))
-    there.host = Host("Some CPU", 32, 2**36, 3e9, tuple(HostCache(*sizes, line_bytes=64) for sizes in caches))
-    here.host = Host("Another CPU", 2, 2**30)
+    there.host = HostProcessor("Some CPU", 32, 2**36, 3e9, tuple(HostCache(*sizes, line_bytes=64) for sizes in caches))
+    here.host = HostProcessor("Another CPU", 2, 2**30)
     fields = {"kind": "cpu", "name": "cpu-some", "compute_units": 32, "clock_hz": 3e9, "pci_id": None}
     present = make_report(families=1).machine.opencl.model_copy(update=fields)
     report = report_of(there.match(present), present)

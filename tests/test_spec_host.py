@@ -1,10 +1,10 @@
-"""What the operating system says of the processor."""
+"""The host processor as the operating system reports it."""
 
 from pathlib import Path
 
 import pytest
 
-from gpureport.spec.host import Host, HostCache, host_values, read_host
+from gpureport.spec.host import HostCache, HostProcessor, host_values, read_host
 
 
 def _cache(root: Path, index: int, **files: str) -> None:
@@ -44,7 +44,7 @@ def test_caches_are_read_as_linux_lists_them(sysfs: Path, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("told", "name"),
+    ("content", "name"),
     [
         ("model name\t:\nmodel name\t: A processor\nModel\t: A board\n", "A processor"),
         (
@@ -53,9 +53,9 @@ def test_caches_are_read_as_linux_lists_them(sysfs: Path, tmp_path: Path) -> Non
         ),
     ],
 )
-def test_arm_names_the_board_where_it_names_no_processor(told: str, name: str, sysfs: Path, tmp_path: Path) -> None:
+def test_arm_reports_the_board_if_it_reports_no_processor(content: str, name: str, sysfs: Path, tmp_path: Path) -> None:
     """Linux on Arm lists implementer and part in numbers."""
-    (tmp_path / "cpuinfo").write_text(told)
+    (tmp_path / "cpuinfo").write_text(content)
 
     assert read_host(sysfs, tmp_path / "cpuinfo").name.startswith(name)
 
@@ -65,13 +65,13 @@ def test_arm_names_the_board_where_it_names_no_processor(told: str, name: str, s
 )
 def test_the_operating_system_s_words_for_an_instruction_set(machine: str, family: str) -> None:
     """Linux, macOS and Windows."""
-    assert Host("x", 1, 1 << 30, machine=machine).family == family
+    assert HostProcessor("x", 1, 1 << 30, machine=machine).family == family
 
 
 def test_capacities_are_those_of_a_compute_unit() -> None:
     """Private caches are shared out among hardware threads; instances of L3 add up."""
     caches = (HostCache(1, 48 << 10, 2, 64), HostCache(2, 2 << 20, 2, 64), HostCache(3, 32 << 20, 8, 64))
-    values = host_values(Host("x", 16, 1 << 34, 3.5e9, caches))
+    values = host_values(HostProcessor("x", 16, 1 << 34, 3.5e9, caches))
 
     assert values["caches.L1.capacity"].value == 24 << 10
     assert values["caches.L2.capacity"].value == 1 << 20
@@ -85,7 +85,7 @@ def test_capacities_are_those_of_a_compute_unit() -> None:
 
 def test_what_opencl_reports_wins_over_the_operating_system() -> None:
     """A container may see fewer compute units than the host has processors."""
-    values = host_values(Host("x", 16, 1 << 34, 3.5e9), compute_units=2, clock_hz=2.4e9)
+    values = host_values(HostProcessor("x", 16, 1 << 34, 3.5e9), compute_units=2, clock_hz=2.4e9)
 
     assert values["compute_units"].value == 2
     assert values["clock"].value == 2.4e9
@@ -95,7 +95,7 @@ def test_what_opencl_reports_wins_over_the_operating_system() -> None:
 def test_without_sysfs_the_last_level_is_assumed(tmp_path: Path) -> None:
     """A container without /sys still gets a prediction, marked assumed."""
     host = read_host(tmp_path / "nowhere", tmp_path / "neither")
-    values = host_values(Host("x", 4, 1 << 30))
+    values = host_values(HostProcessor("x", 4, 1 << 30))
 
     assert host.caches == ()
     assert host.name

@@ -1,4 +1,4 @@
-"""Matching on what drivers really said of devices (``data/clinfo.yaml``), and on what none should say."""
+"""Matching with recorded answers of drivers (``data/clinfo.yaml``) and with implausible ones."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -23,14 +23,15 @@ CORPUS: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "data" / 
 MIB = 1 << 20
 UNSEEN = {"units": 8, "memory_mib": 8192, "clock_mhz": 0}
 """What a draft gets where its source does not show the figure."""
-SAYS = {
-    "units": "compute units where",
-    "memory": "of memory where",
+NOTES = {
+    "units": "compute units; ",
+    "memory": "of memory; ",
     "clock": "a clock of",
     "part": "This is a part of",
-    "cache": "another model, or counted in another way",
-    "not tell": "does not tell the number of compute units",
+    "cache": "the driver counts differently",
+    "implausible units": "does not report a plausible number of compute units",
 }
+"""A part of each note, by its kind in ``data/clinfo.yaml``."""
 
 
 @cache
@@ -44,7 +45,7 @@ def database() -> Database:
     return _shipped()
 
 
-def present(**said: object) -> PresentDevice:
+def present(**answers: object) -> PresentDevice:
     """Make a device of what its driver says."""
     usual: dict[str, object] = {
         "index": 0,
@@ -67,25 +68,25 @@ def present(**said: object) -> PresentDevice:
         "timer_resolution_s": 0.0,
         "extensions": (),
     }
-    return PresentDevice.model_validate(usual | said)
+    return PresentDevice.model_validate(usual | answers)
 
 
-def recorded(database: Database, said: Mapping[str, Any]) -> PresentDevice:
+def recorded(database: Database, answers: Mapping[str, Any]) -> PresentDevice:
     """Make a device of the corpus; what its source does not show is as in its entry."""
-    shown = UNSEEN | _listed(database, said["entry"]) | dict(said)
+    shown = UNSEEN | _listed(database, answers["entry"]) | dict(answers)
     return present(
-        platform=said["platform"],
-        name=said["name"],
-        vendor=said["vendor"],
-        kind=said.get("kind", "gpu"),
-        version=said.get("version", "OpenCL 2.0"),
+        platform=answers["platform"],
+        name=answers["name"],
+        vendor=answers["vendor"],
+        kind=answers.get("kind", "gpu"),
+        version=answers.get("version", "OpenCL 2.0"),
         compute_units=shown["units"],
         clock_hz=shown["clock_mhz"] * 1e6 or None,
         global_memory_bytes=int(shown["memory_mib"] * MIB),
-        global_cache_bytes=int(said.get("cache_kib", 0)) << 10,
-        pci_id=said.get("pci"),
-        board=said.get("board"),
-        compute_capability=said.get("capability"),
+        global_cache_bytes=int(answers.get("cache_kib", 0)) << 10,
+        pci_id=answers.get("pci"),
+        board=answers.get("board"),
+        compute_capability=answers.get("capability"),
     )
 
 
@@ -97,23 +98,23 @@ def _listed(database: Database, entry: str | None) -> dict[str, float]:
     return {"units": units, "memory_mib": device.memory.size_bytes / MIB}
 
 
-@pytest.mark.parametrize("said", CORPUS, ids=lambda said: f"{said['name'][:40]}, {said['platform'][:12]}")
-def test_a_real_device_is_matched_to_its_entry_and_no_other(database: Database, said: dict[str, Any]) -> None:
-    """The entry, the units to predict for, and what page one says of disagreements: all of it and nothing else."""
-    found = database.match(recorded(database, said))
+@pytest.mark.parametrize("answers", CORPUS, ids=lambda answers: f"{answers['name'][:40]}, {answers['platform'][:12]}")
+def test_a_real_device_is_matched_to_its_entry_and_no_other(database: Database, answers: dict[str, Any]) -> None:
+    """The entry, the number of units, and exactly the expected notes."""
+    found = database.match(recorded(database, answers))
 
-    assert (found.entry_id, found.draft) == (said["entry"], said["entry"] is None), found.how
-    if "architecture" in said:
-        assert found.device.architecture.id == said["architecture"]
-    if "predicted_units" in said:
-        assert found.device.compute_units == said["predicted_units"]
-    expected = said.get("notes", [])
+    assert (found.entry_id, found.draft) == (answers["entry"], answers["entry"] is None), found.how
+    if "architecture" in answers:
+        assert found.device.architecture.id == answers["architecture"]
+    if "predicted_units" in answers:
+        assert found.device.compute_units == answers["predicted_units"]
+    expected = answers.get("notes", [])
     assert len(found.notes) == len(expected), found.notes
-    assert all(SAYS[what] in note for what, note in zip(expected, found.notes, strict=True)), found.notes
+    assert all(NOTES[what] in note for what, note in zip(expected, found.notes, strict=True)), found.notes
     if "cache" in expected:
-        assert found.device.caches[-1].capacity_bytes == said["cache_kib"] << 10
+        assert found.device.caches[-1].capacity_bytes == answers["cache_kib"] << 10
     else:
-        _is_scaled(database, found, said.get("share", 1.0))
+        _is_scaled(database, found, answers.get("share", 1.0))
 
 
 def _is_scaled(database: Database, found: DeviceMatch, share: float) -> None:
@@ -126,10 +127,12 @@ def _is_scaled(database: Database, found: DeviceMatch, share: float) -> None:
         assert there.capacity_bytes == whole.capacity_bytes * (share if whole.scope == "device" else 1)
 
 
-@pytest.mark.parametrize("said", [s for s in CORPUS if s["entry"] is None], ids=lambda said: str(said["name"][:40]))
-def test_the_draft_of_a_real_device_can_be_loaded(database: Database, said: dict[str, Any], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "answers", [s for s in CORPUS if s["entry"] is None], ids=lambda answers: str(answers["name"][:40])
+)
+def test_the_draft_of_a_real_device_can_be_loaded(database: Database, answers: dict[str, Any], tmp_path: Path) -> None:
     """What ``devices new`` writes gives the device that the report has."""
-    unknown = recorded(database, said)
+    unknown = recorded(database, answers)
     path = tmp_path / "mine.yaml"
     path.write_text(write_entry(of_present(unknown, database)))
 
@@ -141,7 +144,7 @@ def test_the_draft_of_a_real_device_can_be_loaded(database: Database, said: dict
 
 
 def _as_listed(entry: Entry, name: str, pci: str | None) -> PresentDevice:
-    """Make a device that is exactly as *entry* says, under one of its names."""
+    """Make a device exactly as in *entry*, with one of its names."""
     device = _shipped().device(entry.id)
     return present(
         name=name,
@@ -159,7 +162,7 @@ ENTRIES = [entry for entry in _shipped().entries.values() if entry.file.opencl.n
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: str(entry.id))
 def test_every_entry_is_found_and_never_for_another(database: Database, entry: Entry) -> None:
-    """By each PCI id with its names; by a name alone itself or, where products share it, none."""
+    """By each PCI id with its names; by a name alone the entry itself or, if products share the name, none."""
     for pci in entry.file.pci_ids:
         found = database.match(_as_listed(entry, entry.file.opencl.names[-1], pci))
         assert found.entry_id in (entry.id, None), found.how
@@ -171,8 +174,8 @@ def test_every_entry_is_found_and_never_for_another(database: Database, entry: E
     assert entry.id in named
 
 
-def test_a_slice_says_that_it_is_one_and_where_its_share_comes_from(database: Database) -> None:
-    """Its name tells it from the card; latency no longer steps where the card's partitions meet."""
+def test_a_slice_is_identified_with_the_source_of_its_fraction(database: Database) -> None:
+    """Its name identifies it; it has only one L2 partition."""
     found = database.match(
         present(
             name="NVIDIA A100-SXM4-40GB MIG 1g.5gb",
@@ -185,8 +188,8 @@ def test_a_slice_says_that_it_is_one_and_where_its_share_comes_from(database: Da
 
     assert found.device.name == "NVIDIA A100 SXM4 40 GB, MIG 1g.5gb"
     assert " ".join(found.notes) == (
-        "This is a part of NVIDIA A100 SXM4 40 GB (MIG 1g.5gb) with 14 of its 108 compute units. Predictions give it "
-        "1/8 of shared caches and of memory bandwidth (NVIDIA, MIG User Guide, supported profiles)."
+        "This is a part of NVIDIA A100 SXM4 40 GB (MIG 1g.5gb) with 14 of its 108 compute units. Predictions assume "
+        "1/8 of shared caches and memory bandwidth (NVIDIA, MIG User Guide, supported profiles)."
     )
     assert found.device.caches[-1].capacity_bytes == 5 * MIB
     assert found.device.caches[-1].partitions == 1
@@ -195,11 +198,13 @@ def test_a_slice_says_that_it_is_one_and_where_its_share_comes_from(database: Da
     assert "MIG User Guide" in found.device.provenance["caches.L2.capacity"].source
 
 
-def test_fewer_units_without_a_slice_s_name_leave_bandwidth_alone(database: Database) -> None:
-    """Nobody says how much of it there is."""
+def test_fewer_units_without_a_slice_s_name_do_not_change_bandwidth(database: Database) -> None:
+    """The fraction of the bandwidth is unknown."""
     found = database.match(present(name="NVIDIA A40", compute_units=42, global_memory_bytes=48 << 30))
 
-    assert found.notes[0].startswith("The device reports 42 compute units where NVIDIA A40 has 84: a slice of it")
+    assert found.notes[0].startswith(
+        "The device reports 42 compute units; NVIDIA A40 has 84. It is a part of that device"
+    )
     assert found.device.memory.bandwidth_bytes_per_s == database.device("nvidia/a40").memory.bandwidth_bytes_per_s
 
 
@@ -229,12 +234,12 @@ def test_equal_parts_that_show_as_devices_have_their_share(tmp_path: Path) -> No
     assert odd.device.compute_units == 36
 
 
-def test_virtual_gpus_are_their_card_s_with_less_memory(database: Database) -> None:
+def test_virtual_gpus_match_their_card_with_less_memory(database: Database) -> None:
     """``A40-8Q`` is all of an A40, some of the time, with 8 GB."""
     found = database.match(present(name="NVIDIA A40-8Q", compute_units=84, global_memory_bytes=8 << 30))
 
     assert (found.entry_id, found.device.compute_units) == ("nvidia/a40", 84)
-    assert [note.split(" where ")[0] for note in found.notes] == ["The device reports 8 GiB of memory"]
+    assert [note.split(";")[0] for note in found.notes] == ["The device reports 8 GiB of memory"]
 
 
 @pytest.mark.parametrize(
@@ -248,7 +253,7 @@ def test_virtual_gpus_are_their_card_s_with_less_memory(database: Database) -> N
         "NVIDIA GeForce RTX 20",
     ],
 )
-def test_names_that_begin_like_a_card_s_are_not_its(database: Database, near: str) -> None:
+def test_names_that_only_begin_like_a_card_s_do_not_match(database: Database, near: str) -> None:
     """Only the whole name counts."""
     assert database.match(present(name=near, compute_units=8, compute_capability="8.6")).draft
 
@@ -267,12 +272,12 @@ def test_a_pci_id_of_another_entry_outweighs_the_name(database: Database) -> Non
     assert found.entry_id == "nvidia/rtx_2060"
 
 
-def test_a_pci_id_that_no_entry_lists_is_said(database: Database) -> None:
+def test_a_pci_id_that_no_entry_lists_is_reported(database: Database) -> None:
     """The mobile RTX 2060 has the desktop card's name."""
     found = database.match(present(name="GeForce RTX 2060", compute_units=30, pci_id="10de:1f11"))
 
     assert found.entry_id == "nvidia/rtx_2060"
-    assert found.how.endswith("The PCI id 10de:1f11 is not among those listed there.")
+    assert "does not list the PCI id 10de:1f11" in found.how
 
 
 @pytest.mark.parametrize(
@@ -288,7 +293,7 @@ def test_nvidia_s_clock_is_believed_where_it_can_be_one(
     assert (found.device.clock_hz, len(found.notes)) == (predicted, notes)
 
 
-def test_amd_s_clock_is_doubted_and_not_used(database: Database) -> None:
+def test_amd_s_clock_causes_a_note_and_is_not_used(database: Database) -> None:
     """ROCm and PAL may report a lower state's (1115 MHz of an RX 6700 XT)."""
     card = {"platform": "AMD Accelerated Parallel Processing", "vendor": "Advanced Micro Devices, Inc."}
     found = database.match(
@@ -296,14 +301,18 @@ def test_amd_s_clock_is_doubted_and_not_used(database: Database) -> None:
     )
 
     assert found.device.clock_hz == 2.394e9
-    assert "does not always tell the highest clock" in found.notes[0]
+    assert "does not always report the highest clock" in found.notes[0]
 
 
 @pytest.mark.parametrize(("cache", "predicted"), [(512, 768), (768, 768), (384, 384), (0, 768)])
 def test_intel_s_cache_is_believed_where_it_is_quite_another(database: Database, cache: int, predicted: int) -> None:
     """Drivers of Gen9 say 512 KiB or 768 KiB of the same cache; a half is a smaller one."""
-    said = {"platform": "Intel(R) OpenCL Graphics", "vendor": "Intel(R) Corporation", "global_cache_bytes": cache << 10}
-    found = database.match(present(name="Intel(R) HD Graphics 520", compute_units=24, **said))
+    answers = {
+        "platform": "Intel(R) OpenCL Graphics",
+        "vendor": "Intel(R) Corporation",
+        "global_cache_bytes": cache << 10,
+    }
+    found = database.match(present(name="Intel(R) HD Graphics 520", compute_units=24, **answers))
 
     assert found.device.caches[-1].capacity_bytes == predicted << 10
     assert len(found.notes) == (predicted != 768)
@@ -346,7 +355,7 @@ def test_nothing_that_a_driver_says_breaks_the_match(
     clock: float | None,
     pci: str | None,
 ) -> None:
-    """There is always a device to predict for; what is said of it can be shown."""
+    """There is always a device to predict for, and its description is legible."""
     units, memory, cache, local, group, width = numbers
     device = present(
         name=name,
@@ -372,13 +381,13 @@ def test_nothing_that_a_driver_says_breaks_the_match(
 
 
 def test_what_steers_a_terminal_does_not_get_past_the_driver() -> None:
-    """Names, vendors and versions are made legible where they are asked for."""
-    said = {
+    """Names, vendors and versions are made legible when they are queried."""
+    answers = {
         "NAME": "\x1b[31mRTX\x1b[0m\0\0",
         "VENDOR": "a\nb\x07",
         "VERSION": "OpenCL\t3.0",
         "BOARD_NAME_AMD": "\x9b2J",
     }
-    device = describe(0, "p\x1b", "v", said.get)
+    device = describe(0, "p\x1b", "v", answers.get)
 
     assert (device.name, device.vendor, device.version, device.board) == ("[31mRTX [0m", "a b", "OpenCL 3.0", "2J")

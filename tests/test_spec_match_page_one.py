@@ -1,4 +1,4 @@
-"""What page one says of a device that is not as its entry lists it."""
+"""Page one for a device that differs from its entry."""
 
 import re
 
@@ -13,7 +13,7 @@ HOSTILE = "\x1b[31m<b>{{ 7 * 7 }}</b>"
 
 
 def reported(**changes: object) -> Report:
-    """Make a report of the device that the entry found for *changes* of an H200 describes."""
+    """Make a report of an H200 with *changes*, matched to its entry."""
     machine = make_machine()
     present = PresentDevice.model_validate(machine.opencl.model_dump() | changes)
     found = load_database().match(present)
@@ -29,32 +29,32 @@ def page_one(report: Report) -> str:
     return " ".join(re.sub(r"<[^>]+>", " ", head[0]).split())
 
 
-def test_a_slice_is_named_and_its_figures_are_its_own() -> None:
-    """Heading, figures and the box are of the slice."""
+def test_a_slice_has_its_own_name_and_values() -> None:
+    """Heading, values and the box describe the slice."""
     slice_of = {"name": "NVIDIA H200 MIG 2g.35gb", "compute_units": 32, "global_memory_bytes": 34 << 30}
-    said = page_one(reported(**slice_of))
+    text = page_one(reported(**slice_of))
 
-    assert said.startswith("NVIDIA H200 SXM, MIG 2g.35gb")
-    assert "32 compute units at 1.98 GHz; L1 256 KiB each, L2 15 MiB, memory 34 GiB at 1200 GB/s" in said
-    assert "△ Not as the database lists it. This is a part of NVIDIA H200 SXM (MIG 2g.35gb)" in said
+    assert text.startswith("NVIDIA H200 SXM, MIG 2g.35gb")
+    assert "32 compute units at 1.98 GHz; L1 256 KiB each, L2 15 MiB, memory 34 GiB at 1200 GB/s" in text
+    assert "△ Not as the database lists it. This is a part of NVIDIA H200 SXM (MIG 2g.35gb)" in text
 
 
-def test_every_disagreement_is_said() -> None:
+def test_every_difference_is_reported() -> None:
     """Units, memory and clock, each with both figures."""
-    said = page_one(reported(compute_units=100, global_memory_bytes=96 << 30, clock_hz=1.5e9))
+    text = page_one(reported(compute_units=100, global_memory_bytes=96 << 30, clock_hz=1.5e9))
 
-    assert "reports 100 compute units where NVIDIA H200 SXM has 132" in said
-    assert "reports 96 GiB of memory where NVIDIA H200 SXM has 141 GiB" in said
-    assert "reports a clock of 1.50 GHz where NVIDIA H200 SXM has 1.98 GHz" in said
-    assert "100 compute units at 1.50 GHz" in said
+    assert "reports 100 compute units; NVIDIA H200 SXM has 132" in text
+    assert "reports 96 GiB of memory; NVIDIA H200 SXM has 141 GiB" in text
+    assert "reports a clock of 1.50 GHz; NVIDIA H200 SXM has 1.98 GHz" in text
+    assert "100 compute units at 1.50 GHz" in text
 
 
 def test_a_device_that_is_as_listed_has_no_box() -> None:
-    """Nothing is said where nothing disagrees."""
+    """No note without a difference."""
     assert "Not as the database lists it" not in page_one(reported())
 
 
-def test_what_a_driver_says_stays_text() -> None:
+def test_names_from_drivers_are_escaped() -> None:
     """Markup of a name is shown, control characters are not."""
     html = render_html(reported(name=HOSTILE, pci_id=None, board=HOSTILE, platform=HOSTILE))
 

@@ -16,11 +16,15 @@ from pydantic.json_schema import GenerateJsonSchema
 
 @cache
 def field_docs(model: type[BaseModel]) -> Mapping[str, str]:
-    """Return the docstring of each field of *model* that has one, those of its bases included."""
+    """Return the docstrings of the fields of *model* and its bases.
+
+    A model made by ``create_model`` names the class that documents its fields in ``documented_by``.
+    """
     docs: dict[str, str] = {}
     for each in reversed(model.__mro__):
         if issubclass(each, BaseModel) and each is not BaseModel:
-            docs |= _own_docs(each.__pydantic_generic_metadata__["origin"] or each)
+            source = each.__dict__.get("documented_by") or each.__pydantic_generic_metadata__["origin"] or each
+            docs |= {name: text for name, text in _own_docs(source).items() if name in each.model_fields}
     return docs
 
 

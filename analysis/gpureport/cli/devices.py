@@ -96,7 +96,7 @@ def list_known(as_json: bool, entries: Sequence[Path]) -> int:
     rows = [
         (
             d.id,
-            f"{d.name} (this machine's processor)" if database.is_here(d.id) else d.name,
+            f"{d.name} (this machine's processor)" if database.is_this_processor(d.id) else d.name,
             str(d.compute_units),
             format_frequency(d.clock_hz),
             ", ".join(glued(f"{c.name} {format_bytes(c.capacity_bytes)}") for c in d.caches),

@@ -10,7 +10,7 @@ from gpureport.records.measurement import Compilation, Measurement
 from gpureport.records.report import Publication, Report
 from gpureport.results import published
 from gpureport.spec.database import Database
-from gpureport.spec.host import Host, HostCache
+from gpureport.spec.host import HostCache, HostProcessor
 from gpureport.spec.models import Device
 from gpureport.workloads.model import Parameters, Sweep, Workload
 
@@ -113,7 +113,7 @@ def device_of(report: Report, database: Database) -> Device:
     return match.device if match.entry_id == entry else there.device(entry)
 
 
-def _host(device: Device) -> Host:
+def _host(device: Device) -> HostProcessor:
     """Return the host whose sizes are those of the stored device."""
     cores = device.compute_units
     caches = (
@@ -127,7 +127,7 @@ def _host(device: Device) -> Host:
         if cache.name in ("L1", "L2", "L3")
     )
     machine = device.architecture.id
-    return Host(device.name, cores, round(device.memory.size_bytes), device.clock_hz, tuple(caches), machine)
+    return HostProcessor(device.name, cores, round(device.memory.size_bytes), device.clock_hz, tuple(caches), machine)
 
 
 def _series(

@@ -1,1 +1,1 @@
-"""What is known of devices: the YAML database, checked, resolved and matched to the device present."""
+"""Device specifications: the YAML database, checked, resolved and matched to present devices."""

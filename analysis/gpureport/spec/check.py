@@ -1,4 +1,4 @@
-"""Checking device files: everything that is wrong, implausible or without a source, in sentences."""
+"""Check device files: errors, implausible values and missing sources, as sentences."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -23,24 +23,24 @@ __all__ = ["Problem", "check_file", "check_folder", "doubts"]
 
 
 def check_folder(paths: Iterable[Path], database: Database | None = None) -> list[Problem]:
-    """Check the files of one folder: each by itself, and which of its entries cannot be told apart.
+    """Check the files of one folder: each file, and entries that cannot be distinguished.
 
     Args:
         paths: the files.
         database: as for :func:`check_file`.
 
     Returns:
-        Problems, file by file.
+        Problems, ordered by file.
     """
     database, documents = database or load_database(), [_read(path) for path in paths]
-    apart: dict[Path, list[Problem]] = {}
+    clashing: dict[Path, list[Problem]] = {}
     for problem in clashes(document for document in documents if isinstance(document.salvaged, DeviceFile)):
-        apart.setdefault(Path(problem.file), []).append(problem)
-    return [problem for d in documents for problem in (*_check(d, database), *apart.get(d.path, ()))]
+        clashing.setdefault(Path(problem.file), []).append(problem)
+    return [problem for d in documents for problem in (*_check(d, database), *clashing.get(d.path, ()))]
 
 
 def doubts(device: Device, database: Database) -> list[Problem]:
-    """Return the warnings of implausible values in files of the user's own that *device* was put together from."""
+    """Return the warnings of implausible values in the user's own files of *device*."""
     entry, architecture = database.entries.get(device.id), database.architecture_paths[device.architecture.id]
     files = [entry.path] if entry and entry.own else []
     files += [] if architecture.is_relative_to(data_dir("devices")) else [architecture]
@@ -53,11 +53,11 @@ def check_file(path: Path, database: Database | None = None) -> list[Problem]:
 
     Args:
         path: the file.
-        database: where a device's architecture is looked up, after a folder ``architectures`` beside the file or one
-            level above it; by default the shipped one.
+        database: contains a device's architecture, unless a folder ``architectures`` beside the file or one level
+            above it does; default: the shipped database.
 
     Returns:
-        Problems in the order of the file: errors, which keep it from being used, and warnings.
+        Problems in the order of the file: errors, which make it unusable, and warnings.
     """
     return _check(_read(path), database)
 
@@ -75,7 +75,7 @@ def _check(document: Checked, database: Database | None) -> list[Problem]:
 
 
 def _check_values(document: Checked, database: Database | None) -> Iterator[Problem]:
-    """Yield a warning for each value that is implausible, and what keeps a device from being put together."""
+    """Yield a warning for each implausible value, and errors that prevent resolving a device."""
     if isinstance(document.salvaged, ArchitectureFile):
         values = layer(document.salvaged)
         yield from (document.problem(path, message) for path, message in (*out_of_range(values), *uneven(values)))
@@ -85,7 +85,7 @@ def _check_values(document: Checked, database: Database | None) -> Iterator[Prob
 
 
 def _has_rules(path: Path) -> bool:
-    """Whether the file, wherever it lies, is an architecture's: only these have occupancy rules."""
+    """Whether the file is an architecture's: only these have occupancy rules."""
     try:
         data = read_yaml(path).data
     except FileError:
@@ -94,7 +94,7 @@ def _has_rules(path: Path) -> bool:
 
 
 def _with_near(database: Database, path: Path) -> Database:
-    """Return *database* with the architectures that lie near *path*, which come first."""
+    """Return *database* with the architectures near *path*, which take precedence."""
     folders = (real_path(path).parent.parent, real_path(path).parent)
     near = {p.stem: p for folder in folders for p in sorted(folder.glob("architectures/*.yaml"))}
     if near.items() <= database.architecture_paths.items():
@@ -102,28 +102,27 @@ def _with_near(database: Database, path: Path) -> Database:
     return Database(database.entries, {**database.architecture_paths, **near})
 
 
-def _misnamed(document: Document[DeviceFile] | Document[ArchitectureFile]) -> Iterator[Problem]:
-    """Yield a warning if no folder that the file is in will be found to have it."""
+def _misnamed(document: Checked) -> Iterator[Problem]:
     if (misnamed := wrong_ending(document.path)) and document.path.exists():
-        yield document.problem("", f"is left out where entries are looked for: {misnamed}")
+        yield document.problem("", f"is ignored in folders of entries: {misnamed}")
 
 
-def _unsourced(document: Document[DeviceFile] | Document[ArchitectureFile]) -> Iterator[Problem]:
-    """Yield a warning for each value that has no source, nor is marked as having none with a note that says why."""
+def _unsourced(document: Checked) -> Iterator[Problem]:
+    """Yield a warning for each value with neither a source nor a note that explains its origin."""
     file = document.salvaged
     for path, leaf in file.leaves().items() if file else ():
         marked = leaf.kind in ("assumed", "derived", "queried")
         unsourced = leaf.source is None and file and file.source is None and not marked
         if leaf.unfinished:
-            yield document.problem(path, "is still as drafted; give the documented value and its source")
+            yield document.problem(path, "is still a draft value; give the documented value and its source")
         elif leaf.source is None and marked and not leaf.note:
-            yield document.problem(path, f"is {leaf.kind}, but has no note that says why or from what")
+            yield document.problem(path, f"is {leaf.kind}, but has no note on its origin")
         elif unsourced and not document.spoiled(path) and not document.spoiled("source"):
             yield document.problem(path, "has no source; give one, or mark it 'kind: assumed' with a note")
 
 
 def _check_device(document: Document[DeviceFile], file: DeviceFile, database: Database) -> Iterator[Problem]:
-    """Yield what is wrong with what was read of a device: all of it once its architecture is known."""
+    """Yield the problems of a device's values; without its architecture, only of single values."""
     here = file.host and is_like(file, database.host)
     overlay = host_values(database.host) if here else {}
     file = on_host(file, database.host) if here else file
@@ -148,24 +147,24 @@ def _check_device(document: Document[DeviceFile], file: DeviceFile, database: Da
 def _lacking(
     document: Document[DeviceFile], file: DeviceFile, architecture: ArchitectureFile, paths: list[str]
 ) -> Iterator[Problem]:
-    """Yield the *paths* that neither file has: of a level that the architecture does not know once, for all of them."""
+    """Yield an error for each missing path; one for all paths of a level that the architecture does not have."""
     own = [name for name in file.caches if name not in architecture.caches]
-    strange = {name: [p for p in paths if p.startswith(f"caches.{name}.")] for name in own}
-    meant = {nearest(name, architecture.caches) for name, lacking in strange.items() if lacking}
-    for name, lacking in strange.items():
+    unknown = {name: [p for p in paths if p.startswith(f"caches.{name}.")] for name in own}
+    similar = {nearest(name, architecture.caches) for name, lacking in unknown.items() if lacking}
+    for name, lacking in unknown.items():
         if lacking:
             message = _unknown_level(name, file.architecture, architecture, lacking)
             yield document.problem(f"caches.{name}", message, "error")
     for path in paths:
         level = path.split(".")[1] if path.startswith("caches.") else None
-        if level not in strange and level not in meant:
-            yield document.problem(path, "is missing: neither the device nor its architecture has it", "error")
+        if level not in unknown and level not in similar:
+            yield document.problem(path, "is missing in both the device and its architecture", "error")
 
 
 def _unknown_level(name: str, key: str, architecture: ArchitectureFile, lacking: list[str]) -> str:
-    """Say that a level is not the architecture's, and what it would take to add it."""
+    """Return the message for a level that the architecture does not have: the fields needed to add it."""
     fields = ", ".join(path.rsplit(".", 1)[-1] for path in lacking)
     return (
         f"the architecture {key} has no level {name!r}{suggestion(name, architecture.caches)} "
-        f"(a level of the device's own also needs {fields})"
+        f"(a level that only the device has also needs {fields})"
     )

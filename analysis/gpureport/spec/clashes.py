@@ -1,4 +1,4 @@
-"""Entries of one folder that cannot be told apart: by the name that people type, or by what a driver says. Pure."""
+"""Entries of one folder that cannot be distinguished: by name, or by the identifiers that drivers report. Pure."""
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -13,10 +13,10 @@ Entry = Document[DeviceFile]
 
 
 def clashes(documents: Iterable[Entry]) -> Iterator[Problem]:
-    """Yield a warning for each entry that has the name, or all that a device is told by, of one before it.
+    """Yield a warning for each entry with the same name or the same identifiers as an earlier one.
 
     Args:
-        documents: the entries of one folder; of wrong ones what of them is right.
+        documents: the entries of one folder; of files with errors, the valid part is used.
     """
     former: list[tuple[Path, DeviceFile]] = []
     for document in documents:
@@ -28,37 +28,29 @@ def clashes(documents: Iterable[Entry]) -> Iterator[Problem]:
 
 
 def _clash(document: Entry, file: DeviceFile, path: Path, other: DeviceFile) -> Problem | None:
-    """Return what keeps an entry apart from no *other*, which lies at *path*."""
+    """Return a warning if an entry cannot be distinguished from *other*, the file at *path*."""
     if plain(file.name) == plain(other.name):
-        message = f"{file.name!r} is {path} as well, and asking for it finds neither; give one of them another name"
+        message = f"{path} has the name {file.name!r} as well, so the name finds neither; rename one of them"
         return document.problem("name", message)
     if shared := _indistinguishable(file, other):
         message = (
-            f"{shared!r} is {path} as well, with as many compute units and as much memory, and a device of that name "
-            "is taken for neither; list PCI ids that tell them apart"
+            f"{path} lists {shared!r} as well, with the same number of compute units and memory size, so a device of "
+            "that name matches neither; list PCI ids that distinguish them"
         )
         return document.problem("opencl.names", message)
     return None
 
 
-def _indistinguishable(ours: DeviceFile, theirs: DeviceFile) -> str | None:
-    """Return an OpenCL name of both, if no PCI id, number of units or amount of memory tells them apart."""
-    if set(ours.pci_ids) ^ set(theirs.pci_ids) or not alike(ours, theirs):
+def _indistinguishable(one: DeviceFile, other: DeviceFile) -> str | None:
+    """Return an OpenCL name of both entries if PCI ids, units and memory do not distinguish them."""
+    if set(one.pci_ids) ^ set(other.pci_ids) or not alike(one, other):
         return None
-    return next((name for name in theirs.opencl.names for other in ours.opencl.names if same(name, other)), None)
+    return next((name for name in other.opencl.names for known in one.opencl.names if same(name, known)), None)
 
 
-def alike(ours: DeviceFile, theirs: DeviceFile) -> bool:
-    """Whether neither the number of compute units nor the amount of memory tells two entries apart."""
-    return _as_many_units(ours, theirs) and _as_much_memory(ours, theirs)
-
-
-def _as_many_units(ours: DeviceFile, theirs: DeviceFile) -> bool:
-    counts = [file.opencl.compute_units or file.compute_units for file in (ours, theirs)]
-    return len({count.value if count else None for count in counts}) == 1
-
-
-def _as_much_memory(ours: DeviceFile, theirs: DeviceFile) -> bool:
-    """Whether sizes are as near as the match takes for one; true where one is not given."""
-    one, other = ours.memory.size, theirs.memory.size
-    return not (one and other) or abs(one.value / other.value - 1) <= MEMORY_TOLERANCE
+def alike(one: DeviceFile, other: DeviceFile) -> bool:
+    """Whether two entries have the same number of compute units and, within the tolerance, the same memory size."""
+    counts = [file.opencl.compute_units or file.compute_units for file in (one, other)]
+    sizes = [file.memory.size.value for file in (one, other) if file.memory.size]
+    same_units = len({count.value if count else None for count in counts}) == 1
+    return same_units and (len(sizes) < 2 or abs(sizes[0] / sizes[1] - 1) <= MEMORY_TOLERANCE)

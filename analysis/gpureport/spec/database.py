@@ -1,4 +1,4 @@
-"""The database: every device file, found by name or matched to a device that is present."""
+"""The database of device files: found by name, or matched to a device that is present."""
 
 import difflib
 import re
@@ -12,7 +12,7 @@ from gpureport.errors import InputError
 from gpureport.files import real_path
 from gpureport.spec.clashes import alike
 from gpureport.spec.files import ArchitectureFile, DeviceFile
-from gpureport.spec.host import Host, host_values, read_host
+from gpureport.spec.host import HostProcessor, host_values, read_host
 from gpureport.spec.models import Device, DeviceMatch, PresentDevice
 from gpureport.spec.names import plain
 from gpureport.spec.reading import read_file
@@ -33,23 +33,23 @@ class Entry:
     path: Path
     file: DeviceFile
     own: bool = False
-    """Whether the user's, not shipped."""
+    """Whether the file is the user's, not shipped."""
     before: tuple[str, ...] = ()
-    """Ids of the shipped entries that this one is used in place of."""
+    """Ids of the shipped entries that this one replaces."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Everything that it is called."""
+        """All names of the device."""
         return (*self.titles, *self.file.opencl.names)
 
     @property
     def titles(self) -> tuple[str, ...]:
-        """What it alone is called: drivers may call several devices the same."""
+        """Names that are unique; drivers may report the same name for several devices."""
         return (self.id, self.id.rsplit("/", 1)[-1], self.file.name)
 
     @property
     def keys(self) -> frozenset[str]:
-        """What a device that is present may be told by."""
+        """Identifiers that a present device may report."""
         return frozenset((*map(plain, (self.file.name, *self.file.opencl.names)), *self.file.pci_ids))
 
 
@@ -60,19 +60,19 @@ class Database:
     entries: dict[str, Entry]
     architecture_paths: dict[str, Path]
     broken: dict[str, str] = field(default_factory=dict)
-    """What is wrong with the user's own files that are left out, by the id that they would have."""
+    """Errors in the user's own files, which are skipped, by the id that they would have."""
     _read: dict[str, ArchitectureFile] = field(default_factory=dict)
 
     @cached_property
-    def host(self) -> Host:
-        """The machine that this runs on."""
+    def host(self) -> HostProcessor:
+        """The processor of this machine."""
         return read_host()
 
     def architecture(self, name: str, where: str = "") -> ArchitectureFile:
         """Return an architecture's file.
 
         Raises:
-            InputError: there is none of that name (*where* says who asked), or it is wrong.
+            InputError: it does not exist (*where* is the file that refers to it), or its file has errors.
         """
         if name not in self.architecture_paths:
             near = nearest(name, self.architecture_paths)
@@ -82,23 +82,23 @@ class Database:
         return self._read[name]
 
     def device(self, entry_id: str, overlay: Layer | None = None) -> Device:
-        """Resolve an entry, with an *overlay* of values queried of the device that is present."""
+        """Resolve an entry, with an *overlay* of values reported by the present device."""
         entry = self.entries[entry_id]
         architecture = self.architecture(entry.file.architecture, f"{entry.path}: ")
-        if not self.is_here(entry_id):
+        if not self.is_this_processor(entry_id):
             return resolve(entry.id, entry.file, architecture, overlay)
         return resolve(entry.id, on_host(entry.file, self.host), architecture, overlay or host_values(self.host))
 
-    def is_here(self, entry_id: str) -> bool:
-        """Whether an entry stands for any processor of this machine's kind, and so takes this machine's sizes."""
+    def is_this_processor(self, entry_id: str) -> bool:
+        """Whether an entry describes any CPU of this machine's instruction set, and so uses this machine's sizes."""
         file = self.entries[entry_id].file
         return file.host and is_like(file, self.host)
 
     def resolve(self, text: str) -> Device:
-        """Find a device by id or name, whole or in part.
+        """Find a device by id or name, complete or in part.
 
         Raises:
-            InputError: no device or several are meant; the sentence lists the nearest.
+            InputError: no device or several match; the message lists the nearest.
         """
         return self.device(self._find(text))
 
@@ -109,50 +109,50 @@ class Database:
         return match(self, present)
 
     def remark(self, entry_id: str) -> str | None:
-        """Say which file of the user's is used in place of a shipped entry, if *entry_id* is such a file's."""
+        """Return a sentence if *entry_id* is the user's and replaces a shipped entry."""
         entry = self.entries[entry_id]
         return f"{entry.path} is used in place of the shipped {' and '.join(entry.before)}" if entry.before else None
 
     def own_first(self, ids: list[str]) -> list[str]:
-        """Leave only the user's own entries, if there are any."""
+        """Return only the user's own entries, if there are any."""
         return [entry_id for entry_id in ids if self.entries[entry_id].own] or ids
 
     def _find(self, text: str) -> str:
-        """Return the id of the one entry that *text* means."""
+        """Return the id of the entry that *text* identifies."""
         if text in self.entries and text not in self.broken:
             return text
-        wanted = plain(text)
-        for name, problem in self.broken.items():
-            if text == name or wanted in (plain(name), plain(name.rsplit("/", 1)[-1])):
+        name = plain(text)
+        for entry_id, problem in self.broken.items():
+            if text == entry_id or name in (plain(entry_id), plain(entry_id.rsplit("/", 1)[-1])):
                 raise InputError(problem)
-        found = self._called(wanted)
+        found = self._named(name)
         if len(found) == 1:
             return found[0]
         if found:
-            raise InputError(f"{quoted(text)} could be {_some(sorted(found))}; give one of these")
+            raise InputError(f"{quoted(text)} matches {_some(sorted(found))}; give one of these")
         near = nearest(text, [name for entry in self.entries.values() for name in entry.names])
-        raise InputError(f"the database has no device {quoted(text)}{near}; 'gpureport devices --known' lists it")
+        raise InputError(f"the database has no device {quoted(text)}{near}; 'gpureport devices --known' lists all")
 
-    def _called(self, wanted: str) -> list[str]:
-        """Return the ids of the entries that are called so: in full, or else by their last words, or else in part.
+    def _named(self, name: str) -> list[str]:
+        """Return the ids of the entries with this plain name: complete, else the last words of one, else a part.
 
-        ``4070`` is the RTX 4070, not the 4070 Ti; ``h100`` is the H100 of any form.
+        ``4070`` is the RTX 4070, not the 4070 Ti; ``h100`` is any H100.
         """
-        if wanted == _THIS_PROCESSOR:
-            return self.own_first([entry_id for entry_id in self.entries if self.is_here(entry_id)])
-        names = {entry.id: [plain(name) for name in entry.names] for entry in self.entries.values()}
-        exact = [entry_id for entry_id, called in names.items() if wanted and wanted in called]
+        if name == _THIS_PROCESSOR:
+            return self.own_first([entry_id for entry_id in self.entries if self.is_this_processor(entry_id)])
+        names = {entry.id: [plain(each) for each in entry.names] for entry in self.entries.values()}
+        exact = [entry_id for entry_id, known in names.items() if name and name in known]
         if exact:
-            ours = self.own_first(exact)
-            return [entry_id for entry_id in ours if wanted in map(plain, self.entries[entry_id].titles)] or ours
-        last = [entry.id for entry in self.entries.values() if wanted in _last_words(entry)]
-        if last and re.search(r"\d", wanted):  # "rtx" alone is no TITAN RTX
+            own = self.own_first(exact)
+            return [entry_id for entry_id in own if name in map(plain, self.entries[entry_id].titles)] or own
+        last = [entry.id for entry in self.entries.values() if name in _last_words(entry)]
+        if last and re.search(r"\d", name):  # "rtx" alone does not mean TITAN RTX
             return last
-        return [entry_id for entry_id, called in names.items() if wanted and any(wanted in name for name in called)]
+        return [entry_id for entry_id, known in names.items() if name and any(name in each for each in known)]
 
 
 def _last_words(entry: Entry) -> set[str]:
-    """Return the ends of an entry's names from each word on, joined: ``7900xt`` and ``xt`` of an RX 7900 XT."""
+    """Return the joined last words of an entry's names: ``7900xt`` and ``xt`` of an RX 7900 XT."""
     found = (re.findall(r"[a-z0-9]+", name.lower()) for name in entry.names)
     return {"".join(words[start:]) for words in found for start in range(len(words))}
 
@@ -161,36 +161,36 @@ _MOST_NAMED = 6
 
 
 def _some(ids: list[str]) -> str:
-    """List two ids or more, of many the first few."""
     more = len(ids) - _MOST_NAMED
     *first, last = ids if more < 2 else (*ids[:_MOST_NAMED], f"one of {more} more")
     return f"{', '.join(first)} or {last}"
 
 
 def load_database(extra_dirs: Iterable[Path] = (), own_dirs: Iterable[Path] = ()) -> Database:
-    """Read the device files that are shipped, then the user's, which come before them.
+    """Read the shipped device files, then the user's, which override them.
 
     Args:
-        extra_dirs: folders that were asked for.
-        own_dirs: folders that are just there, and weigh less; files that are wrong go to :attr:`Database.broken`.
+        extra_dirs: folders that the user names.
+        own_dirs: the user's default folders, overridden by *extra_dirs*; files with errors go to
+            :attr:`Database.broken`.
 
     Raises:
-        InputError: a folder of *extra_dirs* is missing, or a file in it is wrong (one sentence: file, line, field,
-            what would be right).
+        InputError: a folder of *extra_dirs* is missing, or a file in it has errors (one sentence with file, line,
+            field and correction).
     """
     shipped, extra = data_dir("devices"), tuple(extra_dirs)
     for root in extra:
         if root.is_file():
-            raise InputError(f"{root}: is a file; name its folder, {root.parent}")
+            raise InputError(f"{root}: is a file; give its folder, {root.parent}")
         if not root.is_dir():
-            raise InputError(f"{root}: there is no such folder of device files")
+            raise InputError(f"{root}: this folder of device files does not exist")
     database = Database({}, {})
     _add(database, shipped, own=False)
     originals = dict(database.entries)
     known = {shipped.resolve(), *(root.resolve() for root in extra)}
     for root in own_dirs:
         if root.resolve() not in known:
-            _add_what_is_right(database, root)
+            _add_valid(database, root)
     for root in extra:
         if root.resolve() != shipped.resolve():
             _add(database, root, own=True)
@@ -201,16 +201,16 @@ def load_database(extra_dirs: Iterable[Path] = (), own_dirs: Iterable[Path] = ()
 
 
 def _replaces(own: Entry, original: Entry) -> bool:
-    """Whether an entry is asked for by a shipped one's id or name, or found where that one would be.
+    """Whether an entry has a shipped one's id or name, or its identifiers, units and memory.
 
-    Boards share OpenCL names and PCI ids; units and memory tell them apart.
+    Boards share OpenCL names and PCI ids; units and memory distinguish them.
     """
-    asked_for = own.id == original.id or plain(original.file.name) in own.keys
-    return asked_for or (bool(own.keys & original.keys) and alike(own.file, original.file))
+    has_name = own.id == original.id or plain(original.file.name) in own.keys
+    return has_name or (bool(own.keys & original.keys) and alike(own.file, original.file))
 
 
 def _files(root: Path) -> Iterator[tuple[str, Path]]:
-    """Yield id and path of each file, architectures first: devices need them."""
+    """Yield id and path of each file; architectures first, because devices refer to them."""
     for path in sorted(root.rglob("*.yaml"), key=lambda path: (not is_architecture(path), path)):
         yield path.relative_to(root).with_suffix("").as_posix(), path
 
@@ -219,10 +219,10 @@ def _add(database: Database, root: Path, *, own: bool) -> None:
     """Add the files of a folder.
 
     Raises:
-        InputError: one is wrong.
+        InputError: a file has errors.
     """
     if own:
-        _leave_out_misnamed(database, root)
+        _skip_misnamed(database, root)
     for name, path in _files(root):
         if is_architecture(path):
             database.architecture_paths[path.stem] = path
@@ -231,9 +231,9 @@ def _add(database: Database, root: Path, *, own: bool) -> None:
             database.broken.pop(name, None)
 
 
-def _add_what_is_right(database: Database, root: Path) -> None:
-    """Add the files of a user's folder; what is wrong with the others goes to ``broken``."""
-    _leave_out_misnamed(database, root)
+def _add_valid(database: Database, root: Path) -> None:
+    """Add the valid files of a user's folder; errors of the others go to ``broken``."""
+    _skip_misnamed(database, root)
     for name, path in _files(root):
         try:
             if is_architecture(path):
@@ -249,36 +249,36 @@ def _add_what_is_right(database: Database, root: Path) -> None:
             database.broken[name] = sentence if sentence.startswith(str(path)) else f"{path}: {sentence}"
 
 
-def _leave_out_misnamed(database: Database, root: Path) -> None:
-    """Put the files of a user's folder whose ending is another into ``broken``."""
+def _skip_misnamed(database: Database, root: Path) -> None:
+    """Add the files of a user's folder with another ending to ``broken``."""
     for path in sorted(root.rglob("*.yml")):
         database.broken[path.relative_to(root).with_suffix("").as_posix()] = f"{path}: {wrong_ending(path)}"
 
 
 def wrong_ending(path: Path) -> str:
-    """Say what a file must be called to be found; nothing if it is called so."""
-    return "" if path.suffix == ENDING else f"an entry's name must end in {ENDING}; call it {path.stem}{ENDING}"
+    """Return the correct name if a file has another ending, else nothing."""
+    return "" if path.suffix == ENDING else f"the file name must end in {ENDING}; rename it to {path.stem}{ENDING}"
 
 
 def is_architecture(path: Path) -> bool:
-    """Whether a file describes an architecture: it lies in a folder ``architectures``."""
+    """Whether a file describes an architecture: it is in a folder ``architectures``."""
     return real_path(path).parent.name == ARCHITECTURES
 
 
-def is_like(file: DeviceFile, host: Host) -> bool:
-    """Whether a processor's architecture is not that of the other instruction set than *host* has."""
+def is_like(file: DeviceFile, host: HostProcessor) -> bool:
+    """Whether a CPU entry's architecture fits the instruction set of *host*."""
     other = "x86_64" if host.family == "aarch64" else "aarch64"
     return not file.architecture.startswith(other)
 
 
-def on_host(file: DeviceFile, host: Host) -> DeviceFile:
-    """Return the generic CPU's file for *host*: its name, without the levels that it lacks."""
+def on_host(file: DeviceFile, host: HostProcessor) -> DeviceFile:
+    """Return the generic CPU's file with the name of *host* and without levels that *host* does not have."""
     lacking = {"L3": None} if host.caches and all(cache.level < 3 for cache in host.caches) else {}
     return file.model_copy(update={"name": host.name or file.name, "caches": {**file.caches, **lacking}})
 
 
 def nearest(name: str, known: Iterable[str] | Mapping[str, object]) -> str:
-    """Suggest up to three of the *known* names that are like *name*."""
+    """Suggest up to three of the *known* names that are similar to *name*."""
     lowered = {candidate.lower(): candidate for candidate in known}
     near = difflib.get_close_matches(name.lower(), lowered, n=3, cutoff=0.5)
     names = ", ".join(repr(lowered[n]) for n in near)

@@ -1,4 +1,4 @@
-"""An entry for a device that has none: what it says of itself, the rest from its architecture's family."""
+"""A device without an entry: reported values, and typical values of its architecture for the rest."""
 
 import re
 from fnmatch import fnmatchcase
@@ -19,12 +19,12 @@ _MOST_CHARACTERS = 200
 _ASSUMED_CLOCK_HZ = 1e9
 _ASSUMED_MEMORY_BYTES = 2.0**30
 _PAIRS, _PARTS = "work-group processors", "vector engines"
-"""What OpenCL counts instead of compute units: two of them (AMD), or a part of one (Intel)."""
+"""Units that OpenCL counts: two compute units each (AMD), or a part of one (Intel)."""
 
 
 def family(database: "Database", present: PresentDevice) -> str:
-    """Return the architecture whose patterns fit the device best: exactly, else NVIDIA's next older, else generic."""
-    if present.kind == "cpu":
+    """Return the architecture whose patterns match the device, else NVIDIA's next older one, else the generic one."""
+    if present.is_cpu:
         return database.host.family
     capability = "sm_" + present.compute_capability.replace(".", "") if present.compute_capability else ""
     names = [name for name in (capability, present.name) if name]
@@ -36,7 +36,7 @@ def family(database: "Database", present: PresentDevice) -> str:
 
 
 def _next_older(database: "Database", capability: str) -> str | None:
-    """Return the newest NVIDIA architecture that is older than an unknown compute capability."""
+    """Return the newest NVIDIA architecture older than an unknown compute capability."""
     if not capability:
         return None
     known = [
@@ -49,56 +49,52 @@ def _next_older(database: "Database", capability: str) -> str | None:
 
 
 def draft_values(present: PresentDevice, architecture: ArchitectureFile) -> dict[str, Value]:
-    """Return what the device says of itself, and assumptions in proportion to its compute units for the rest."""
+    """Return reported values, and typical values in proportion to the compute units for the rest."""
     counted = _units(present, architecture)
     units = counted.value
-    values = {"compute_units": counted, "clock": _clock(present), "memory.size": _memory(present)}
+    values = {
+        "compute_units": counted,
+        "clock": _reported(reported.clock_hz(present), "CL_DEVICE_MAX_CLOCK_FREQUENCY", _ASSUMED_CLOCK_HZ),
+        "memory.size": _reported(reported.memory_bytes(present), "CL_DEVICE_GLOBAL_MEM_SIZE", _ASSUMED_MEMORY_BYTES),
+    }
     typical = architecture.typical
     if typical.bandwidth is not None:
-        note = f"{typical.bandwidth.value / 1e9:g} GB/s for each of {units} compute units"
+        note = f"{typical.bandwidth.value / 1e9:g} GB/s per compute unit for {units} compute units"
         values["memory.bandwidth"] = assumed(typical.bandwidth.value * units, note)
     for level, leaf in typical.capacities.items():
         values[f"caches.{level}.capacity"] = _capacity(present, architecture, level, leaf.value, units)
-    width = reported.wave_size(present)
-    if width is not None and not without_registers(width, architecture.occupancy):
-        values["wave_size"] = queried(width, "sub-group, warp or wavefront width")
+    wave_size = reported.wave_size(present)
+    if wave_size is not None and not without_registers(wave_size, architecture.occupancy):
+        values["wave_size"] = queried(wave_size, "sub-group, warp or wavefront size")
     return values
 
 
 def _units(present: PresentDevice, architecture: ArchitectureFile) -> Value:
-    reported_units = reported.compute_units(present)
-    if reported_units is None:
-        return assumed(max(1, round(architecture.units_per_opencl_unit)), "the device does not tell a plausible number")
+    units = reported.compute_units(present)
+    if units is None:
+        return assumed(
+            max(1, round(architecture.units_per_opencl_unit)), "the device does not report a plausible number"
+        )
     per_unit = 1 if reported.counts_whole_units(present) else architecture.units_per_opencl_unit
-    counted = f"{reported_units} {_PARTS if per_unit < 1 else _PAIRS}" if per_unit != 1 else ""
-    return queried(max(1, round(reported_units * per_unit)), "CL_DEVICE_MAX_COMPUTE_UNITS", counted)
+    counted = f"{units} {_PARTS if per_unit < 1 else _PAIRS}" if per_unit != 1 else ""
+    return queried(max(1, round(units * per_unit)), "CL_DEVICE_MAX_COMPUTE_UNITS", counted)
 
 
-def _clock(present: PresentDevice) -> Value:
-    clock = reported.clock_hz(present)
-    if clock is None:
-        return assumed(_ASSUMED_CLOCK_HZ, "the device does not tell a plausible clock")
-    return queried(clock, "CL_DEVICE_MAX_CLOCK_FREQUENCY")
-
-
-def _memory(present: PresentDevice) -> Value:
-    size = reported.memory_bytes(present)
-    if size is None:
-        return assumed(_ASSUMED_MEMORY_BYTES, "the device does not tell")
-    return queried(float(size), "CL_DEVICE_GLOBAL_MEM_SIZE")
+def _reported(value: float | None, query: str, default: float) -> Value:
+    return assumed(default, "the device reports no plausible value") if value is None else queried(float(value), query)
 
 
 def _capacity(present: PresentDevice, architecture: ArchitectureFile, level: str, per_unit: float, units: int) -> Value:
-    """Take a device-wide capacity from the query where the vendor reports that level, else from the family."""
+    """Return a device-wide capacity from the query if the vendor reports that level, else a typical one."""
     # NVIDIA and AMD report the sum or the size of their first level instead (AdaptiveCpp/AdaptiveCpp#929).
     if architecture.vendor == "Intel" and (size := reported.cache_bytes(present)) is not None:
         return queried(float(size), "CL_DEVICE_GLOBAL_MEM_CACHE_SIZE")
-    note = f"{per_unit / 1024:g} KiB for each of {units} compute units; {level} is not reported by OpenCL"
+    note = f"{per_unit / 1024:g} KiB per compute unit for {units} compute units; OpenCL does not report {level}"
     return assumed(per_unit * units, note)
 
 
 def draft_device(database: "Database", present: PresentDevice) -> Device:
-    """Make a device for which the database has no entry; its id is ``draft``."""
+    """Make a device without an entry; its id is ``draft``."""
     key = family(database, present)
     architecture = database.architecture(key)
     values = draft_values(present, architecture)
@@ -109,5 +105,5 @@ def draft_device(database: "Database", present: PresentDevice) -> Device:
 
 
 def named(text: str) -> str:
-    """Return what a driver calls something as a file may hold it: not empty, not too long, legible."""
+    """Return a driver's name for something as text for a file: not empty, not too long, legible."""
     return legible(text.strip()[:_MOST_CHARACTERS]) or "unnamed"

@@ -1,6 +1,6 @@
-"""The YAML files as people write them: their units, their sources; one model a kind of file.
+"""The YAML files, one model for each kind of file; values have units and sources.
 
-Every value may be written bare or with where it comes from::
+Every value is either bare or has a provenance::
 
     clock: 1.98 GHz
     clock: {value: 1.98 GHz, source: datasheet, note: boost}
@@ -9,20 +9,21 @@ Every value may be written bare or with where it comes from::
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, create_model, model_validator
 
-from gpureport.spec.models import Kind, check_registers
+from gpureport.spec.models import SCALARS, Architecture, Kind, check_registers
 from gpureport.spec.values import (
+    QUANTITIES,
     Bytes,
     BytesPerCycle,
     BytesPerSecond,
     Count,
     Counts,
     Cycles,
-    Extents,
     Flag,
+    Fractions,
     Hertz,
     Key,
     Leaf,
@@ -41,7 +42,7 @@ from gpureport.spec.values import (
 
 
 class CacheFields(Strict):
-    """A cache level. Fields may be spread over the architecture's and the device's file; the device's win."""
+    """A cache level. Fields of the device's file override fields of the architecture's file."""
 
     short_for = "capacity"
 
@@ -51,21 +52,21 @@ class CacheFields(Strict):
     """One instance for each compute unit, or one for the device."""
     line: Leaf[WholeBytes] | None = None
     sector: Leaf[WholeBytes] | None = None
-    """The least that moves on a miss (= line where lines are not sectored)."""
+    """Bytes transferred on a miss; equal to the line size for caches without sectors."""
     latency: Leaf[Cycles] | None = None
     """Latency of a dependent load."""
     bandwidth: Leaf[BytesPerCycle] | None = None
-    """Bytes a cycle for one compute unit."""
-    bandwidth_transition: Leaf[Extents] | None = None
-    """Onset, midpoint and end of the cliff in bandwidth, as shares of the usable capacity."""
-    latency_transition: Leaf[Extents] | None = None
-    """The same for one chasing work-item's latency."""
-    cyclic_transition: Leaf[Extents] | None = None
-    """The same for the bandwidth of cyclic sweeps; as ``bandwidth_transition`` if not given."""
-    write_transition: Leaf[Extents] | None = None
-    """The same for the bandwidth of kernels that also write; as ``bandwidth_transition`` if not given."""
-    ping_pong_transition: Leaf[Extents] | None = None
-    """The same where each dispatch reads what the one before it wrote; as ``write_transition`` if not given."""
+    """Bytes per cycle for one compute unit."""
+    bandwidth_transition: Leaf[Fractions] | None = None
+    """Onset, midpoint and end of the cliff in bandwidth, as fractions of the usable capacity."""
+    latency_transition: Leaf[Fractions] | None = None
+    """The same for the latency of one pointer-chasing work-item."""
+    cyclic_transition: Leaf[Fractions] | None = None
+    """The same for the bandwidth of cyclic sweeps; default: as ``bandwidth_transition``."""
+    write_transition: Leaf[Fractions] | None = None
+    """The same for the bandwidth of kernels that also write; default: as ``bandwidth_transition``."""
+    ping_pong_transition: Leaf[Fractions] | None = None
+    """The same if each dispatch reads what the previous one wrote; default: as ``write_transition``."""
     persistent: Leaf[Flag] | None = None
     """Whether contents survive from one dispatch to the next."""
     unified_with_local_memory: Leaf[Flag] | None = None
@@ -76,7 +77,7 @@ class CacheFields(Strict):
     @model_validator(mode="before")
     @classmethod
     def _bare(cls, data: object) -> object:
-        """Accept ``L2: 60 MiB`` for ``L2: {capacity: 60 MiB}``, with or without where it comes from."""
+        """Accept ``L2: 60 MiB`` for ``L2: {capacity: 60 MiB}``, with or without a source."""
         if isinstance(data, Mapping) and "value" not in data:
             return data
         return {"capacity": data}
@@ -90,24 +91,24 @@ class MemoryFields(Strict):
 
     size: Leaf[Bytes] | None = None
     bandwidth: Leaf[BytesPerSecond] | None = None
-    """As listed."""
+    """Listed bandwidth."""
     efficiency: Leaf[Share] | None = None
-    """Share of the listed bandwidth that a streaming kernel reaches."""
+    """Fraction of the listed bandwidth that a streaming kernel reaches."""
     latency: Leaf[Cycles] | None = None
     """Latency of a dependent load beyond all caches."""
     access: Leaf[WholeBytes] | None = None
-    """The least that moves to or from memory."""
+    """Smallest transfer to or from memory."""
 
 
 class LaunchFields(Strict):
-    """What starting work costs."""
+    """Launch costs."""
 
     single: Leaf[Seconds] | None = None
-    """One dispatch that does nothing, between its own time stamps."""
+    """One empty kernel, between its own time stamps."""
     batched: Leaf[Seconds] | None = None
-    """One of many dispatches in a row that do nothing."""
+    """Time per dispatch of back-to-back dispatches of an empty kernel."""
     groups_per_cycle: Leaf[Number] | None = None
-    """Work-groups that the whole device starts in a cycle."""
+    """Work-groups that the whole device starts per cycle."""
 
 
 class NvidiaRules(Strict):
@@ -162,7 +163,7 @@ class PooledRules(Strict):
     """Registers are allocated to a work-item in multiples of this."""
     max_registers_per_work_item: Leaf[Count]
     local_memory: Leaf[Bytes] | None = None
-    """Left out where local memory is ordinary memory."""
+    """Omitted if local memory is ordinary memory."""
 
 
 class CpuRules(Strict):
@@ -176,16 +177,16 @@ Rules = Annotated[NvidiaRules | AmdRules | IntelRules | PooledRules | CpuRules, 
 
 
 class File(Strict):
-    """What both kinds of file share."""
+    """Fields of both kinds of file."""
 
     name: Text
     vendor: Text
     sources: dict[str, Source] = Field(default_factory=dict, max_length=200)
     """Citations by key."""
     source: str | None = None
-    """The key that values without a source of their own have."""
+    """The key used for values without their own source."""
     caches: Levels = Field(default_factory=dict)
-    """By level, nearest first; ``null`` drops a level that the architecture lists."""
+    """By level, nearest first; ``null`` removes a level of the architecture."""
     memory: MemoryFields = MemoryFields()
     launch: LaunchFields = LaunchFields()
     notes: tuple[str, ...] = ()
@@ -196,11 +197,11 @@ class Rates(Strict):
 
     fp32: Leaf[Number]
     fp32_three: Leaf[Number] | None = None
-    """Multiply-adds of three different registers, where that is slower."""
+    """Multiply-adds of three different registers, if slower."""
     int32: Leaf[Number]
-    """Whatever integer operation has no class of its own."""
+    """Integer operations without their own class."""
     add: Leaf[Number] | None = None
-    """Additions alone, where compilers may spread them over more pipes than one."""
+    """Additions, if compilers may distribute them over several pipes."""
     int32_mul: Leaf[Number]
     ternary: Leaf[Number] | None = None
     """Bitwise combinations of three words."""
@@ -214,13 +215,13 @@ class Rates(Strict):
     memory: Leaf[Number]
     """4-byte global loads and stores issued."""
     instruction: Leaf[Number]
-    """Anything that is issued."""
+    """Any issued instruction."""
     barrier: Leaf[Number] | None = None
     """Work-items that reach a barrier."""
 
 
 class Latencies(Strict):
-    """Cycles from the issue of an instruction to that of one that needs its result."""
+    """Cycles from the issue of an instruction to the issue of a dependent one."""
 
     fp32: Leaf[Cycles]
     int32: Leaf[Cycles]
@@ -235,65 +236,64 @@ class Latencies(Strict):
 
 
 class TypicalFields(Strict):
-    """What to assume of a device that has no file and does not say: so much for each compute unit."""
+    """Values per compute unit, assumed for devices without a file that do not report them."""
 
     bandwidth: Leaf[BytesPerSecond] | None = None
     capacities: dict[str, Leaf[Bytes]] = Field(default_factory=dict, max_length=16)
-    """Of caches that serve the whole device, by level."""
+    """Capacities of device-wide caches, by level."""
 
 
-class ArchitectureFile(File):
-    """``devices/architectures/*.yaml``: what all devices of one (micro)architecture share."""
+def _scalar(name: str) -> Any:  # noqa: ANN401 - a type that pydantic reads
+    """Return type and default of the field for a number of an architecture."""
+    declared, leaf = Architecture.model_fields[name], Leaf
+    number: Any = Count if declared.annotation is int else QUANTITIES[SCALARS[name].dimension]
+    required: Any = leaf[number]
+    return (required, ...) if declared.is_required() else (required | None, None)
+
+
+if TYPE_CHECKING:
+
+    class _WithScalars(File):
+        """A file with the numbers that :class:`Architecture` declares."""
+else:
+    _WithScalars = create_model("_WithScalars", __base__=File, **{name: _scalar(name) for name in SCALARS})
+    _WithScalars.documented_by = Architecture
+
+
+class ArchitectureFile(_WithScalars):
+    """``devices/architectures/*.yaml``: values that all devices of one (micro)architecture share."""
 
     kind: Kind
     matches: tuple[str, ...] = ()
-    """Patterns (``*``, ``?``) of what its devices call themselves: ``sm_90``, ``gfx110?``, a name; for those
-    without a file of their own."""
+    """Patterns (``*``, ``?``) of device names or compute capabilities: ``sm_90``, ``gfx110?``. They select the
+    architecture of devices without their own file."""
     units_per_opencl_unit: Annotated[float, Field(gt=0)] = 1
     """Compute units that OpenCL counts as one (AMD work-group processors: 2; Intel's vector engines, of which a core
     has 16: 0.0625)."""
     typical: TypicalFields = TypicalFields()
-    wave_size: Leaf[Count]
-    max_work_group: Leaf[Count]
-    schedulers: Leaf[Count]
-    """Waves that can issue an instruction in one cycle, per compute unit."""
-    local_memory_banks: Leaf[Count]
     write_allocate: Leaf[Flag]
-    """Whether a write miss fetches the line even when the write will cover it."""
-    loaded_latency_factor: Leaf[Number]
-    """Latency under streaming load / latency of a lone dependent load."""
-    lines_per_access: Leaf[Number] | None = None
-    """Lines that the load/store unit looks up in the time of one access of a wave to neighbouring words; 1 if not
-    given."""
-    sector_writes_per_cycle: Leaf[Number] | None = None
-    """Sectors that the device-wide cache lets write in a cycle, for each compute unit."""
-    line_writes_per_cycle: Leaf[Number] | None = None
-    """Writes, of a line or of any part of one, that it takes in a cycle, for each compute unit."""
-    barrier_cycles: Leaf[Cycles] | None = None
-    """For how long a work-group's barrier keeps its compute unit's local memory from other work; 0 if not given."""
-    turnover_cycles: Leaf[Cycles] | None = None
-    """From the end of a work-group to the first instruction of the next in its place; 0 if not given."""
+    """Whether a write miss fetches the line even if the write will cover it."""
     occupancy: Rules
     rates: Rates
     latencies: Latencies
     pipes: dict[Key, Leaf[Names]] = Field(default_factory=dict, max_length=50)
-    """Instruction classes that one pipe executes, one after the other, by the pipe's name."""
+    """Instruction classes that share one pipe, by the pipe's name."""
 
     @model_validator(mode="after")
     def _has_registers(self) -> Self:
-        check_registers(self.wave_size.value, self.occupancy)
+        check_registers(self.leaves()["wave_size"].value, self.occupancy)
         return self
 
 
 class OpenclFields(Strict):
-    """How the device shows itself in OpenCL."""
+    """The device as OpenCL reports it."""
 
     names: tuple[Text, ...] = Field(default=(), min_length=1, max_length=200)
     """``CL_DEVICE_NAME``."""
     compute_units: Leaf[Count] | None = None
-    """``CL_DEVICE_MAX_COMPUTE_UNITS``, where it differs from ``compute_units``."""
+    """``CL_DEVICE_MAX_COMPUTE_UNITS``, if it differs from ``compute_units``."""
     parts: Leaf[Count] | None = None
-    """Equal parts (tiles, dies) that may show as devices of their own, each with its share of caches and bandwidth."""
+    """Equal parts (tiles, dies) that may appear as separate devices, each with its part of caches and bandwidth."""
 
 
 class DeviceFile(File):
@@ -305,10 +305,10 @@ class DeviceFile(File):
     clock: Leaf[Hertz] | None = None
     """Listed boost clock."""
     flops: Leaf[OperationsPerSecond] | None = None
-    """Listed single-precision peak: no prediction uses it, but ``devices check`` holds it against lanes, units and
+    """Listed single-precision peak. No prediction uses it; ``devices check`` compares it with lanes, compute units and
     clock."""
     opencl: OpenclFields = OpenclFields()
     pci_ids: tuple[Annotated[str, Field(pattern=r"^[0-9a-f]{4}:[0-9a-f]{4}$")], ...] = ()
     """``vendor:device`` in lower-case hexadecimal."""
     host: bool = False
-    """Whether sizes, clock and compute units are those of the machine that it runs on (CPUs)."""
+    """Whether the entry describes any CPU of its kind: sizes, clock and compute units are those of this machine."""

@@ -1,4 +1,4 @@
-"""What the operating system says of the processor that this runs on."""
+"""The host processor as the operating system reports it."""
 
 import os
 import platform
@@ -12,7 +12,7 @@ _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 _CPUINFO = Path("/proc/cpuinfo")
 _ARM = ("aarch64", "arm64")
 _NAMED_BY = ("model name", "Model", "Hardware")
-"""What precedes a name in ``cpuinfo``: of the processor, or on Arm of the board or chip."""
+"""Keys of the name in ``cpuinfo``: of the processor, or on Arm of the board or chip."""
 _SIZES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
@@ -28,29 +28,29 @@ class HostCache:
 
 
 @dataclass(frozen=True)
-class Host:
-    """The machine; what it does not tell is ``None`` or empty."""
+class HostProcessor:
+    """The host processor and its memory; unknown values are ``None`` or empty."""
 
     name: str
     processors: int
-    """Logical processors that this program may use."""
+    """Logical processors available to this program."""
     memory_bytes: int
     clock_hz: float | None = None
     caches: tuple[HostCache, ...] = field(default=())
     machine: str = "x86_64"
-    """What the operating system calls its instruction set."""
+    """Instruction set as the operating system names it."""
 
     @property
     def family(self) -> Literal["aarch64", "x86_64"]:
-        """The generic architecture, and entry, that describe it best."""
+        """The generic architecture and entry for this instruction set."""
         return "aarch64" if self.machine.lower() in _ARM else "x86_64"
 
 
-def read_host(caches: Path = _CACHES, cpuinfo: Path = _CPUINFO) -> Host:
-    """Ask the operating system; the arguments are where Linux says it."""
+def read_host(caches: Path = _CACHES, cpuinfo: Path = _CPUINFO) -> HostProcessor:
+    """Query the operating system; the arguments are the paths on Linux."""
     import psutil
 
-    return Host(
+    return HostProcessor(
         name=_processor_name(cpuinfo),
         processors=_usable_processors(),
         memory_bytes=psutil.virtual_memory().total,
@@ -60,13 +60,15 @@ def read_host(caches: Path = _CACHES, cpuinfo: Path = _CPUINFO) -> Host:
     )
 
 
-def host_values(host: Host, compute_units: int | None = None, clock_hz: float | None = None) -> dict[str, Value]:
-    """Return what the host says, as the topmost layer of a CPU's values.
+def host_values(
+    host: HostProcessor, compute_units: int | None = None, clock_hz: float | None = None
+) -> dict[str, Value]:
+    """Return the values that the operating system reports, as the topmost layer of a CPU's values.
 
     Args:
-        host: the machine.
-        compute_units: what OpenCL reports of the CPU device, if there is one.
-        clock_hz: the same.
+        host: the processor.
+        compute_units: as reported by OpenCL, if there is a CPU device.
+        clock_hz: as reported by OpenCL, if there is a CPU device.
     """
     cores = compute_units or host.processors
     source = "CL_DEVICE_MAX_COMPUTE_UNITS" if compute_units else "operating system, usable processors"
@@ -75,23 +77,22 @@ def host_values(host: Host, compute_units: int | None = None, clock_hz: float | 
         "compute_units": queried(cores, source),
         "clock": _clock(host, clock_hz),
         "memory.size": queried(float(host.memory_bytes), "operating system, physical memory"),
-        "memory.bandwidth": assumed(bandwidth, f"25 GB/s for each of {cores} cores, at most 200 GB/s"),
-        "launch.groups_per_cycle": assumed(0.025 * cores, f"some 40 cycles a group on each of {cores} cores"),
+        "memory.bandwidth": assumed(bandwidth, f"25 GB/s per core for {cores} cores, at most 200 GB/s"),
+        "launch.groups_per_cycle": assumed(0.025 * cores, f"about 40 cycles per group on each of {cores} cores"),
     }
     return values | _cache_values(host, cores)
 
 
-def _clock(host: Host, clock_hz: float | None) -> Value:
-    """Prefer what OpenCL says, then the operating system."""
+def _clock(host: HostProcessor, clock_hz: float | None) -> Value:
     if clock_hz:
         return queried(clock_hz, "CL_DEVICE_MAX_CLOCK_FREQUENCY")
     if host.clock_hz:
         return queried(host.clock_hz, "operating system, processor frequency")
-    return assumed(3e9, "the operating system does not tell; a usual processor")
+    return assumed(3e9, "not reported by the operating system; typical processor")
 
 
-def _cache_values(host: Host, cores: int) -> dict[str, Value]:
-    """Return capacities: of one core's share for L1 and L2, of all instances together for L3."""
+def _cache_values(host: HostProcessor, cores: int) -> dict[str, Value]:
+    """Return capacities: the part of one core for L1 and L2, the sum of all instances for L3."""
     values: dict[str, Value] = {}
     for cache in host.caches:
         path = f"caches.L{cache.level}"
@@ -106,7 +107,7 @@ def _cache_values(host: Host, cores: int) -> dict[str, Value]:
             values[f"{path}.capacity"] = queried(float(cache.size_bytes * instances), source, note)
             values[f"{path}.partitions"] = queried(instances, source)
     if "caches.L3.capacity" not in values and not host.caches:
-        note = "the operating system does not tell; 2 MiB for each core"
+        note = "not reported by the operating system; 2 MiB per core"
         values["caches.L3.capacity"] = assumed(float(cores * (2 << 20)), note)
     return values
 
@@ -117,18 +118,17 @@ def _processor_name(cpuinfo: Path) -> str:
         lines = cpuinfo.read_text(errors="replace").splitlines()
     except OSError:
         lines = []
-    told = [(key.strip(), name.strip()) for key, _, name in (line.partition(":") for line in lines) if name.strip()]
-    names = (name for wanted in _NAMED_BY for key, name in told if key == wanted)
+    fields = [(key.strip(), name.strip()) for key, _, name in (line.partition(":") for line in lines) if name.strip()]
+    names = (name for named_by in _NAMED_BY for key, name in fields if key == named_by)
     return next(names, "") or platform.processor() or platform.machine()
 
 
 def _usable_processors() -> int:
-    """Return the processors that this program may run on."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _clock_hz() -> float | None:
-    """Return the highest listed or the current frequency."""
+    """Return the maximum of the listed and the current frequency."""
     import psutil
 
     try:
@@ -140,7 +140,7 @@ def _clock_hz() -> float | None:
 
 
 def _read_caches(root: Path) -> list[HostCache]:
-    """Read the data and unified caches under *root*, nearest first; those that cannot be read are left out."""
+    """Read the data and unified caches under *root*, nearest first; skip unreadable ones."""
     found = []
     for folder in sorted(root.glob("index*")):
         try:
@@ -157,7 +157,7 @@ def _read_cache(folder: Path) -> HostCache:
 
     Raises:
         OSError: a file is missing.
-        ValueError, KeyError: a file does not hold what Linux documents.
+        ValueError, KeyError: the content of a file is not as Linux documents.
     """
     text = {name: (folder / name).read_text().strip() for name in ("level", "size", "shared_cpu_list")}
     line = folder / "coherency_line_size"

@@ -1,4 +1,4 @@
-"""What is wrong with a field, in a sentence that says what would be right: pydantic's errors in people's words."""
+"""Pydantic's errors as sentences: the error in a field and its correction."""
 
 import difflib
 import re
@@ -14,43 +14,41 @@ from gpureport.records.renamed import RENAMED
 from gpureport.text import requirement
 
 _FORMS = {"[0-9a-f]": "must be vendor:device in lower-case hexadecimal, like '10de:2335'"}
-"""What a pattern that contains the key asks for."""
+"""Required form of a text, by a part of its pattern."""
 _FEW = 12
-
-
 MOST = 100
-"""Mistakes of one file that are named."""
+"""Maximum number of reported mistakes per file."""
 
 
 def mistakes(model: type[BaseModel], error: ValidationError, written: Iterable[Steps]) -> Iterator[tuple[Steps, str]]:
-    """Yield where each mistake is, and a sentence; of :data:`MOST` at most.
+    """Yield path and message of each mistake, at most :data:`MOST`.
 
     Args:
         model: of the file.
-        error: what pydantic found.
-        written: the paths of everything that the file holds.
+        error: from pydantic.
+        written: paths of all values in the file.
     """
     found, known = error.errors()[:MOST], set(written)
     unknown = [details for details in found if details["type"] == "extra_forbidden"]
-    meant = {(*d["loc"][:-1], _meant(str(d["loc"][-1]), _siblings(model, d))) for d in unknown}
+    misspelt = {(*d["loc"][:-1], _correct(str(d["loc"][-1]), _siblings(model, d))) for d in unknown}
     for details in found:
-        if details["type"] != "missing" or tuple(details["loc"]) not in meant:
+        if details["type"] != "missing" or tuple(details["loc"]) not in misspelt:
             yield _written(tuple(details["loc"]), known), _message(model, details)
 
 
-def _meant(name: str, known: Iterable[str]) -> str | None:
+def _correct(name: str, known: Iterable[str]) -> str | None:
     return RENAMED.get(name) or nearest(name, known)
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """Return which of the *known* names was probably meant, in whatever case it was written."""
+    """Return the most similar of the *known* names, ignoring case."""
     lowered = {candidate.lower(): candidate for candidate in known}
     near = difflib.get_close_matches(name.lower(), lowered, n=1, cutoff=0.6)
     return lowered[near[0]] if near else None
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """Suggest the nearest of the *known* names, or list them if they are few: the end of a sentence, or nothing."""
+    """Return the end of a sentence: the most similar of the *known* names, else all if they are few, else nothing."""
     names = sorted(known)
     near = nearest(name, names)
     if near:
@@ -59,7 +57,6 @@ def suggestion(name: str, known: Iterable[str]) -> str:
 
 
 def _message(model: type[BaseModel], details: ErrorDetails) -> str:
-    """Turn one of pydantic's errors into a sentence."""
     match details["type"]:
         case "extra_forbidden" if details["loc"][-1] in RENAMED:
             return f"has been renamed; write {RENAMED[str(details['loc'][-1])]!r}"
@@ -82,7 +79,6 @@ def _message(model: type[BaseModel], details: ErrorDetails) -> str:
 
 
 def _choice(given: str, expected: str) -> str:
-    """Say which words are allowed; *expected* quotes them."""
     allowed = re.findall(r"'([^']*)'", expected)
     near = nearest(given, allowed)
     listed = " or ".join(filter(None, [", ".join(map(repr, allowed[:-1])), repr(allowed[-1])]))
@@ -94,14 +90,13 @@ def _bare(quoted: object) -> str:
 
 
 def _form(given: str, pattern: str) -> str:
-    """Say what a text must look like."""
-    wanted = next((text for part, text in _FORMS.items() if part in pattern), f"must be of the form {pattern}")
+    required = next((text for part, text in _FORMS.items() if part in pattern), f"must be of the form {pattern}")
     right = given.lower().replace("0x", "")
-    return f"{wanted}; write {right!r}" if re.fullmatch(pattern, right) else f"{wanted}, not {given!r}"
+    return f"{required}; write {right!r}" if re.fullmatch(pattern, right) else f"{required}, not {given!r}"
 
 
 def _written(location: Steps, known: set[Steps]) -> Steps:
-    """Drop from pydantic's location the steps that no one wrote: implied ``value``s and discriminators."""
+    """Remove steps of pydantic's location that are not in the file: implied ``value``s and discriminators."""
     path: Steps = ()
     for index, step in enumerate(location):
         last = index == len(location) - 1
@@ -111,12 +106,11 @@ def _written(location: Steps, known: set[Steps]) -> Steps:
 
 
 def _is_implied(path: Steps, step: Step, known: set[Steps]) -> bool:
-    """Whether *step* was put in by a short form: its parent is a plain value, not a mapping."""
+    """Whether *step* is implied by a short form: its parent is a plain value, not a mapping."""
     return step == "capacity" and path in known and not any(p[:-1] == path for p in known)
 
 
 def _siblings(model: type[BaseModel], details: ErrorDetails) -> list[str]:
-    """Return the fields that may stand where an unknown one does."""
     schema = _schema(model)
     return sorted(_fields_at(schema, schema.get("$defs", {}), tuple(details["loc"])[:-1]))
 

@@ -1,9 +1,11 @@
-"""What the models know about a device: plain numbers in SI base units, with where each came from.
+"""Resolved devices: plain numbers in SI base units, each with its provenance.
 
-These are the *resolved* records that every other room uses. The YAML files that people write, with their
-units and sources, are read by ``gpureport.spec.database`` into these.
+All other packages use these records. ``gpureport.spec.database`` makes them from YAML files, which contain units and
+sources.
 """
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import chain
 from typing import Annotated, Literal, Self
 
@@ -31,12 +33,13 @@ from gpureport.records.quantities import (
     WholeBytes,
 )
 from gpureport.spec.values import Names
+from gpureport.units import Dimension
 
 Kind = Literal["gpu", "accelerator", "cpu"]
 
 
 class Transition(Record):
-    """A cliff's width: working set / usable capacity at which a cache departs, is half way, has given out."""
+    """The transition range of a cliff: working sets / usable capacity."""
 
     onset: Number
     midpoint: Number
@@ -45,14 +48,14 @@ class Transition(Record):
     @model_validator(mode="after")
     def _ascending(self) -> Self:
         if not self.onset <= self.midpoint <= self.end:
-            raise ValueError("must ascend from onset (departure) through midpoint to end (arrival)")
+            raise ValueError("must ascend from onset through midpoint to end")
         return self
 
 
 SPECIAL_TRANSITIONS = ("cyclic_transition", "write_transition", "ping_pong_transition")
-"""Fields of a cache that say where curves of some kernels leave it; ``None``: where others do."""
+"""Transitions that apply to some kernels only; ``None``: the same as for other kernels."""
 TRANSITIONS = ("bandwidth_transition", "latency_transition", *SPECIAL_TRANSITIONS)
-"""Fields of a cache that say where curves leave it."""
+"""All transitions of a cache."""
 
 
 class Cache(Record):
@@ -66,48 +69,48 @@ class Cache(Record):
     """``compute_unit``: one instance for each compute unit; ``device``: one instance for all."""
     line_bytes: WholeBytes
     sector_bytes: WholeBytes
-    """The least that moves on a miss (= line where lines are not sectored)."""
+    """Bytes transferred on a miss; equal to the line size for caches without sectors."""
     latency_cycles: Cycles
-    """Dependent-load latency at the device's clock."""
+    """Dependent-load latency in cycles of the device's clock."""
     bandwidth_bytes_per_cycle: BytesPerCycle
-    """Bytes a cycle for one compute unit, at the device's clock."""
+    """Bytes per cycle of the device's clock, for one compute unit."""
     bandwidth_transition: Transition
-    """Where a bandwidth curve leaves this level, whatever the order of accesses."""
+    """Transition of the bandwidth, for any order of accesses."""
     latency_transition: Transition
-    """Where a latency curve of one chasing work-item leaves this level."""
+    """Transition of the latency of one pointer-chasing work-item."""
     persistent: bool
     """Whether contents survive from one dispatch to the next (GPU L1 caches are invalidated)."""
     unified_with_local_memory: bool = False
     """Whether local memory is carved out of this cache's capacity."""
     partitions: Count = 1
-    """Parts of a device-wide cache that differ in distance.
+    """Partitions of a device-wide cache that differ in latency.
 
-    One work-item's latency also steps at capacity / partitions.
+    The latency of one work-item also rises at capacity / partitions.
     """
     far_latency_cycles: Cycles | None = None
     """Latency of the far partition."""
     cyclic_transition: Transition | None = None
-    """Where that of passes leaves this level that follow one another in order, so that what is needed next is what was
-    used longest ago; ``None``: as ``bandwidth_transition``."""
+    """Transition of the bandwidth of cyclic sweeps, the worst case of LRU replacement; ``None``: as
+    ``bandwidth_transition``."""
     write_transition: Transition | None = None
-    """Of the bandwidth of kernels that also write; ``None``: as ``bandwidth_transition``."""
+    """Transition of the bandwidth of kernels that also write; ``None``: as ``bandwidth_transition``."""
     ping_pong_transition: Transition | None = None
-    """Where that of a kernel leaves this level that reads what the dispatch before it wrote, and writes what that one
-    read; ``None``: as of kernels that write."""
+    """Transition of the bandwidth of kernels that exchange two buffers from dispatch to dispatch, each reading what
+    the last one wrote; ``None``: as ``write_transition``."""
 
     @property
     def transition_of_cyclic_sweeps(self) -> Transition:
-        """Where the bandwidth of passes in order leaves this level."""
+        """Transition of the bandwidth of cyclic sweeps."""
         return self.cyclic_transition or self.bandwidth_transition
 
     @property
     def transition_of_writes(self) -> Transition:
-        """Where the bandwidth of kernels that also write leaves this level."""
+        """Transition of the bandwidth of kernels that also write."""
         return self.write_transition or self.bandwidth_transition
 
     @property
     def transition_of_ping_pong(self) -> Transition:
-        """Where the bandwidth of kernels leaves this level that read what the dispatch before them wrote."""
+        """Transition of the bandwidth of kernels that read what the previous dispatch wrote."""
         return self.ping_pong_transition or self.transition_of_writes
 
 
@@ -116,28 +119,28 @@ class Memory(Record):
 
     size_bytes: Bytes
     bandwidth_bytes_per_s: BytesPerSecond
-    """As listed."""
+    """Listed bandwidth."""
     efficiency: Annotated[Share, Field(ge=1e-6)]
-    """Share of the listed bandwidth that a streaming kernel reaches."""
+    """Fraction of the listed bandwidth that a streaming kernel reaches."""
     latency_cycles: Cycles
-    """Dependent-load latency beyond all caches, at the device's clock."""
+    """Dependent-load latency beyond all caches, in cycles of the device's clock."""
     access_bytes: WholeBytes
-    """The least that moves to or from memory."""
+    """Smallest transfer to or from memory."""
 
 
 class Launch(Record):
-    """What starting work costs."""
+    """Launch costs."""
 
     single_s: Seconds
-    """Shortest time between the start and end stamps of one dispatch that does nothing."""
+    """Shortest time between the start and end time stamps of one empty kernel."""
     batched_s: Seconds
-    """Time a dispatch takes in a row of dispatches that do nothing."""
+    """Time per dispatch of back-to-back dispatches of an empty kernel."""
     groups_per_cycle: Number
     """Work-groups that the whole device starts in one clock cycle."""
 
 
 class NvidiaOccupancy(Record):
-    """Rules of ``cuda_occupancy.h``: registers are handed out to whole warps per sub-partition."""
+    """Rules of ``cuda_occupancy.h``: registers are allocated to whole warps per sub-partition."""
 
     rule: Literal["nvidia"] = "nvidia"
     max_waves: Count
@@ -149,12 +152,12 @@ class NvidiaOccupancy(Record):
     max_registers_per_work_item: Count
     sub_partitions: Count
     local_memory_bytes: Amount
-    """Most local memory of a compute unit (largest carve-out)."""
+    """Maximum local memory of a compute unit (largest carve-out)."""
     local_memory_granularity_bytes: WholeBytes
     local_memory_reserved_bytes: Whole
-    """Taken by the system for each work-group."""
+    """Reserved by the system for each work-group."""
     carveouts_bytes: Many[Amount] = ()
-    """Sizes that local memory may take of the unified cache, ascending; empty: not unified."""
+    """Sizes of local memory within the unified cache, ascending; empty: not unified."""
 
 
 class AmdOccupancy(Record):
@@ -164,7 +167,7 @@ class AmdOccupancy(Record):
     simds: Count
     max_waves_per_simd: Count
     vector_registers: Table[Count, Count]
-    """Vector registers of a SIMD lane, by wave width."""
+    """Vector registers of a SIMD lane, by wave size."""
     vector_register_granularity: Table[Count, Count]
     max_vector_registers: Count
     max_groups: Count
@@ -193,12 +196,12 @@ class PooledOccupancy(Record):
     registers: Count
     """32-bit registers of a compute unit, all pools together."""
     pools: Count
-    """Equal parts of the registers; a wave takes its own from one of them, and all hold equally many waves."""
+    """Equal parts of the registers; a wave is allocated in one of them, and waves are distributed evenly."""
     register_granularity: Count
     """Registers are allocated to a work-item in multiples of this."""
     max_registers_per_work_item: Count
     local_memory_bytes: Amount | None = None
-    """``None``: local memory is ordinary memory, of which there is enough for all waves."""
+    """``None``: local memory is ordinary memory and does not limit occupancy."""
 
 
 class CpuOccupancy(Record):
@@ -212,23 +215,43 @@ OccupancyRules = NvidiaOccupancy | AmdOccupancy | IntelOccupancy | PooledOccupan
 
 
 def without_registers(wave_size: int, rules: object) -> str | None:
-    """Name the table of vector registers, of AMD's rules, that has none for waves of a width; ``None``: all have."""
+    """Return the field of AMD's *rules* without vector registers for waves of *wave_size*; ``None``: there is none."""
     for name in ("vector_registers", "vector_register_granularity"):
         table = getattr(rules, name, None)
-        widths = getattr(table, "value", table)
-        if widths is not None and wave_size not in widths:
+        sizes = getattr(table, "value", table)
+        if sizes is not None and wave_size not in sizes:
             return name
     return None
 
 
 def check_registers(wave_size: int, rules: object) -> None:
-    """Check that AMD's rules have vector registers for waves of a width.
+    """Check that AMD's *rules* have vector registers for waves of *wave_size*.
 
     Raises:
-        ValueError: they have not.
+        ValueError: they do not.
     """
     if name := without_registers(wave_size, rules):
         raise ValueError(f"occupancy.{name} has no value for wave_size {wave_size}; add one")
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """Declares a number of an architecture, as metadata of its field in :class:`Architecture`.
+
+    From it follow the field in YAML files, its unit, the warning about unlikely values and the part of the number in
+    the uncertainty of predictions. A field with a default is optional in YAML files.
+
+    Attributes:
+        dimension: of the quantity in YAML files; ``count``: a number without a unit.
+        least: smallest usual value.
+        most: largest usual value.
+        uncertain: whether the uncertainty of predictions includes it.
+    """
+
+    dimension: Dimension
+    least: float
+    most: float
+    uncertain: bool = True
 
 
 class Architecture(Record):
@@ -238,41 +261,46 @@ class Architecture(Record):
     name: Name
     vendor: Name
     kind: Kind
-    wave_size: Count
+    wave_size: Annotated[Count, Scalar("count", 1, 256, uncertain=False)]
     """Lanes of a wave (warp, wavefront, hardware thread; SIMD width of a CPU core in 32-bit lanes)."""
-    max_work_group: Count
+    max_work_group: Annotated[Count, Scalar("count", 16, 1 << 16, uncertain=False)]
     occupancy: OccupancyRules = Field(discriminator="rule")
-    schedulers: Count
-    """Waves that can issue an instruction in one cycle, per compute unit."""
+    schedulers: Annotated[Count, Scalar("count", 1, 64, uncertain=False)]
+    """Waves of a compute unit that can issue an instruction in one cycle."""
     rates_per_cycle: Table[Name, Number]
     """Lane operations per cycle of one compute unit, by instruction class.
 
-    ``fp32``, ``int32`` (whatever has no class of its own), ``int32_mul``, ``shuffle``, ``local`` (4-byte local-memory
-    accesses), ``memory`` (4-byte global loads and stores issued), ``instruction`` (anything); where known ``add``
-    (additions alone, where compilers may spread them over two pipes), ``fp32_three`` (multiply-adds of three different
-    registers), ``ternary`` (bitwise, of three words), ``shift`` (and rotations), ``ballot``, ``permute`` (words of a
-    CPU's vector), ``barrier`` (work-items that reach one).
+    ``fp32``, ``int32`` (integer operations without their own class), ``int32_mul``, ``shuffle``, ``local`` (4-byte
+    local-memory accesses), ``memory`` (4-byte global loads and stores issued), ``instruction`` (any); where known
+    ``add`` (additions, which compilers may distribute over two pipes), ``fp32_three`` (multiply-adds of three
+    different registers), ``ternary`` (bitwise, of three words), ``shift`` (and rotations), ``ballot``, ``permute``
+    (words of a CPU's vector), ``barrier`` (work-items that reach one).
     """
-    lines_per_access: Number = 1.0
-    """Lines that the load/store unit looks up in the time of one access of a wave to neighbouring words."""
-    sector_writes_per_cycle: Number | None = None
-    """Sectors that the device-wide cache lets write in a cycle, for each compute unit; ``None``: not known to be a
-    limit."""
-    line_writes_per_cycle: Number | None = None
-    """Writes, of a line or of any part of one, that it takes in a cycle, for each compute unit."""
-    barrier_cycles: Amount = 0.0
-    """For how long a work-group's barrier keeps its compute unit's local memory from other work."""
+    lines_per_access: Annotated[Number, Scalar("count", 0.5, 64, uncertain=False)] = 1.0
+    """Lines that the load/store unit looks up in the time of one access of a wave to neighbouring words; default 1."""
+    sector_writes_per_cycle: Annotated[Number | None, Scalar("count", 0.01, 64)] = None
+    """Sectors that the device-wide cache writes per cycle, for each compute unit; default: no known limit."""
+    line_writes_per_cycle: Annotated[Number | None, Scalar("count", 0.01, 64)] = None
+    """Writes to a whole line or a part of one that the device-wide cache accepts per cycle, for each compute unit;
+    default: no known limit."""
+    barrier_cycles: Annotated[Amount, Scalar("cycles", 0.1, 1000)] = 0.0
+    """Cycles for which a barrier of a work-group blocks the local memory of its compute unit; default 0."""
     pipes: Table[Name, Names] = Field(default_factory=dict)
-    """Instruction classes that one pipe executes, by the pipe's name: they wait for each other."""
+    """Instruction classes that share one pipe and wait for each other, by the pipe's name."""
     latency_cycles: Table[Name, Cycles]
     """Dependent-issue latency by instruction class (as in ``rates_per_cycle``, plus ``barrier``)."""
-    local_memory_banks: Count
+    local_memory_banks: Annotated[Count, Scalar("count", 1, 256, uncertain=False)]
     write_allocate: bool
-    """Whether a write miss fetches the line even when the write will cover it (CPUs)."""
-    loaded_latency_factor: Number
-    """Latency under streaming load / latency of a lone dependent load."""
-    turnover_cycles: Amount = 0.0
-    """From the end of a work-group to the first instruction of the next in its place, in all but what it waits for."""
+    """Whether a write miss fetches the line even if the write will cover it (CPUs)."""
+    loaded_latency_factor: Annotated[Number, Scalar("count", 1, 5)]
+    """Latency under streaming load / unloaded latency of a dependent load."""
+    turnover_cycles: Annotated[Amount, Scalar("cycles", 1, 10_000)] = 0.0
+    """Cycles from the end of a work-group to the first instruction of the next one in its place; default 0."""
+
+    @property
+    def is_cpu(self) -> bool:
+        """Whether work-groups run on the cores of a CPU, one after the other on each."""
+        return self.kind == "cpu"
 
     @model_validator(mode="after")
     def _has_registers(self) -> Self:
@@ -280,33 +308,47 @@ class Architecture(Record):
         return self
 
 
+SCALARS: Mapping[str, Scalar] = {
+    name: scalar
+    for name, field in Architecture.model_fields.items()
+    for scalar in field.metadata
+    if isinstance(scalar, Scalar)
+}
+"""The numbers of an architecture that YAML files contain, by field."""
+
+
 class Device(Record):
-    """A device, resolved: its own figures and its architecture's."""
+    """A resolved device: its own values and those of its architecture."""
 
     id: Id
-    """The database entry, e.g. ``nvidia/h200_sxm``; ``draft`` for a device that no entry matches."""
+    """The database entry, e.g. ``nvidia/h200_sxm``; ``draft`` for a device without a matching entry."""
     name: Name
     vendor: Name
     kind: Kind
     architecture: Architecture
     compute_units: Count
     clock_hz: Hertz
-    """Clock that the model uses: listed boost clock, unless a better one is known."""
+    """Clock that the model uses: the listed boost clock unless a better value is known."""
     caches: Many[Cache]
-    """Nearest first; only those that OpenCL global loads and stores see."""
+    """Nearest first; only caches that OpenCL global loads and stores use."""
     memory: Memory
     launch: Launch
     opencl_names: Many[Name] = ()
     opencl_compute_units: Count | None = None
-    """What ``CL_DEVICE_MAX_COMPUTE_UNITS`` reports, where it differs (AMD work-group processors, Intel engines)."""
+    """``CL_DEVICE_MAX_COMPUTE_UNITS`` where it differs (AMD work-group processors, Intel vector engines)."""
     pci_ids: Many[Name] = ()
     provenance: Table[Name, Provenance] = Field(default_factory=dict)
     """By dotted path of the value: ``memory.bandwidth``, ``caches.L2.capacity``."""
     notes: Many[str] = ()
 
     @property
+    def is_cpu(self) -> bool:
+        """Whether work-groups run on the cores of a CPU, one after the other on each."""
+        return self.kind == "cpu"
+
+    @property
     def cache_levels(self) -> tuple[Level, ...]:
-        """The levels that cliffs end, innermost first: the near partition of a cache ends before the whole cache."""
+        """The levels that can have a cliff, innermost first: the near partition comes before the whole cache."""
         near_first = ((Level(name=cache.name, near=True), Level(name=cache.name)) for cache in self.caches)
         return tuple(chain.from_iterable(near_first))
 
@@ -315,7 +357,7 @@ class Device(Record):
         return self.architecture.rates_per_cycle[instruction] * self.clock_hz * self.compute_units
 
     def level_bandwidth_bytes_per_s(self, cache: Cache) -> float:
-        """Bandwidth of one cache level, all compute units together, in bytes/s."""
+        """Bandwidth of one cache level for all compute units together, in bytes/s."""
         return cache.bandwidth_bytes_per_cycle * self.clock_hz * self.compute_units
 
     def cycles(self, count: float) -> float:
@@ -324,7 +366,7 @@ class Device(Record):
 
 
 class PresentDevice(Record):
-    """What the OpenCL runtime says of a device that is present (plain data: no OpenCL object)."""
+    """A device as the OpenCL runtime reports it (plain data, no OpenCL object)."""
 
     index: Whole
     platform: Name
@@ -347,33 +389,38 @@ class PresentDevice(Record):
     timer_resolution_s: Amount
     extensions: Many[Name]
     pci_id: Name | None = None
-    """``vendor:device`` in hexadecimal, where an extension tells."""
+    """``vendor:device`` in hexadecimal, if an extension reports it."""
     pci_address: Name | None = None
-    """``domain:bus:device.function`` in hexadecimal, where an extension tells."""
+    """``domain:bus:device.function`` in hexadecimal, if an extension reports it."""
     wave_size: Whole | None = None
-    """Warp or wavefront width where an extension tells."""
+    """Warp or wavefront size, if an extension reports it."""
     compute_capability: Name | None = None
     """NVIDIA only, e.g. ``9.0``."""
     board: Name | None = None
-    """AMD only: the board's name, where the device's is that of the instruction set."""
+    """AMD only: the board's name, where the device name is that of the instruction set."""
+
+    @property
+    def is_cpu(self) -> bool:
+        """Whether the device is a CPU."""
+        return self.kind == "cpu"
 
     @property
     def runtime(self) -> str:
-        """The OpenCL runtime as people know it, with its version."""
+        """The usual name of the OpenCL runtime, with its version."""
         if "Portable Computing Language" in self.platform:
             return f"PoCL {self.driver}"
         return f"{self.platform}, driver {self.driver}"
 
 
 class DeviceMatch(Record):
-    """What the database makes of a device that is present."""
+    """The database entry of a device that is present."""
 
     device: Device
-    """The device to predict for: the entry's figures, corrected by what is there."""
+    """The device to predict for: the entry's values, corrected by values that the device reports."""
     entry_id: Id | None
     """``None``: no entry matches, the device is a draft."""
     how: str
-    """A sentence: by which name or id the entry was found, or what the draft was made from."""
+    """A sentence: the name or id that identified the entry, or what the draft was made from."""
     draft: bool
     notes: Many[str] = ()
-    """Where the device that is present disagrees with its entry."""
+    """Differences between the device that is present and its entry."""

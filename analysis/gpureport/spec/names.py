@@ -1,4 +1,4 @@
-"""What the names of devices tell: the product, a slice of it, AMD's target, a PCI id. Pure."""
+"""Information in device names: product, MIG slice, AMD target, PCI id. Pure."""
 
 import re
 from dataclasses import dataclass
@@ -21,35 +21,35 @@ _AROUND = re.compile(
     re.IGNORECASE,
 )
 _POCL = re.compile(r"^(?:pthread-|cpu-(?:[a-z0-9_.]+-)+)(?=[A-Z0-9])")
-"""PoCL: the driver, LLVM's name of the microarchitecture, then the processor's own name."""
+"""PoCL: the driver, LLVM's name of the microarchitecture, then the processor's name."""
 _MIG = re.compile(r"\bMIG (?:[0-9]+c\.)?([0-9]+g\.([0-9]+)gb)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Slice:
-    """A GPU instance of NVIDIA's MIG, as its name tells."""
+    """A GPU instance of NVIDIA's MIG, from its name."""
 
     profile: str
     """``1g.5gb``."""
     memory_gb: int
-    """What the profile says, rounded up by NVIDIA."""
+    """Memory in the profile's name, rounded up by NVIDIA."""
 
     def share(self, memory_bytes: float) -> Fraction:
-        """Return the slice's share of the memory, its bandwidth and the L2, of a card with *memory_bytes*.
+        """Return the slice's fraction of the memory, bandwidth and L2 of a card with *memory_bytes*.
 
-        Slices take whole eighths of a card (A30 and RTX PRO 6000: quarters), see NVIDIA, MIG User Guide, supported
-        profiles; the profile's name has the memory rounded to GB.
+        Slices have whole eighths of a card (A30 and RTX PRO 6000: quarters), see NVIDIA, MIG User Guide, supported
+        profiles. The memory in the profile's name is rounded to GB.
         """
         return Fraction(min(8, max(1, round(8 * self.memory_gb * 2**30 / memory_bytes))), 8)
 
 
 def plain(name: str) -> str:
-    """Reduce a name to what tells devices apart: no vendor, brand, trade marks, blanks or punctuation."""
+    """Remove vendor, brand, trade marks, blanks and punctuation from a name."""
     return _NOISE.sub("", name.lower()) or re.sub(r"[^a-z0-9]", "", name.lower())
 
 
 def product(name: str) -> str:
-    """Leave out of a device's *name* what drivers put around the product's."""
+    """Return the product's name, without the additions of drivers."""
     bare = _POCL.sub("", " ".join(name.split()))
     while (shorter := _AROUND.sub("", bare).strip()) not in (bare, ""):
         bare = shorter
@@ -57,32 +57,32 @@ def product(name: str) -> str:
 
 
 def vendor(text: str) -> str | None:
-    """Return whose device it is, in one word; ``None`` where the text does not tell."""
+    """Return the vendor in one word; ``None`` if the text contains none."""
     found = _VENDOR.search(text)
     word = found[0].lower() if found else None
     return "amd" if word == "advanced micro" else word
 
 
 def mig_slice(name: str) -> Slice | None:
-    """Return the MIG slice that *name* speaks of: ``NVIDIA A100-SXM4-40GB MIG 1g.5gb``."""
+    """Return the MIG slice in *name*: ``NVIDIA A100-SXM4-40GB MIG 1g.5gb``."""
     found = _MIG.search(name)
     return Slice(found[1].lower(), int(found[2])) if found else None
 
 
 def target(name: str) -> str | None:
-    """Return AMD's instruction set of ``gfx90a:sramecc+:xnack-`` or ``gfx906+sram-ecc``: ``gfx90a``."""
+    """Return AMD's instruction set: ``gfx90a`` of ``gfx90a:sramecc+:xnack-``, ``gfx906`` of ``gfx906+sram-ecc``."""
     found = _TARGET.match(name.strip())
     return found[0].lower() if found else None
 
 
 def features(name: str) -> dict[str, str]:
-    """Return what an AMD target says to be on or off: ``{"sramecc": "+", "xnack": "-"}``."""
+    """Return the features of an AMD target: ``{"sramecc": "+", "xnack": "-"}``."""
     older = {"sramecc": "+"} if "+sram-ecc" in name else {}
     return older | {feature.lower(): sign for feature, sign in _FEATURE.findall(name)}
 
 
 def same(one: str, other: str) -> bool:
-    """Whether two names are of one product: targets by instruction set and by features that both mention."""
+    """Whether two names are of one product; AMD targets must agree in instruction set and common features."""
     if target(one) or target(other):
         ours, theirs = features(one), features(other)
         agree = all(theirs.get(feature, sign) == sign for feature, sign in ours.items() if feature != "xnack")
@@ -96,12 +96,12 @@ def _reduced(name: str) -> str:
 
 
 def agreement(one: str, other: str) -> int:
-    """Return how many features two targets say the same of; 0 where they are none."""
+    """Return the number of features that two AMD targets have in common."""
     return len(features(one).items() & features(other).items())
 
 
 def pci_id(present: PresentDevice) -> str | None:
-    """Return ``vendor:device``, where an extension or the name (Intel: ``[0x1916]``) tells."""
+    """Return ``vendor:device`` from an extension or the name (Intel: ``[0x1916]``)."""
     in_name = re.search(r"\[0x([0-9a-f]{4})\]", present.name, re.IGNORECASE)
     if present.pci_id is None and in_name and vendor(present.vendor) == "intel":
         return f"8086:{in_name[1].lower()}"
@@ -109,18 +109,18 @@ def pci_id(present: PresentDevice) -> str | None:
 
 
 def keys(present: PresentDevice) -> tuple[tuple[str, str], ...]:
-    """Return what a device may be found by, the most telling first: what it is, and the text."""
+    """Return the identifiers of a device, most specific first: kind of identifier, and its text."""
     board = re.sub(r"^.*\[(?!0x)(.+)\]$", r"\1", present.board or "")
-    told = (
+    identifiers = (
         ("PCI id", pci_id(present) or ""),
         ("board name", board),
         ("OpenCL name", present.name),
         ("OpenCL version", _adreno(present)),
     )
-    return tuple((what, key) for what, key in told if key.strip())
+    return tuple((what, key) for what, key in identifiers if key.strip())
 
 
 def _adreno(present: PresentDevice) -> str:
-    """Return the model that Qualcomm's version names (``OpenCL 2.0 Adreno(TM) 630``), its name being that of all."""
+    """Return the model in Qualcomm's version (``OpenCL 2.0 Adreno(TM) 630``); the name is the same for all models."""
     found = re.search(r"Adreno.*", present.version) if vendor(present.vendor) == "qualcomm" else None
     return f"QUALCOMM {found[0]}" if found else ""

@@ -1,16 +1,16 @@
-"""Values of a device that are possible but unlikely: mostly a wrong unit or a lost digit."""
+"""Values of a device that are possible but unlikely, usually because of a wrong unit or a missing digit."""
 
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from itertools import pairwise
 
-from gpureport.spec.models import Cache, Device
+from gpureport.spec.models import SCALARS, Cache, Device
 from gpureport.spec.names import vendor
 from gpureport.spec.resolve import Layer
 from gpureport.units import format_bandwidth, format_bytes
 
 Remark = tuple[str, str]
-"""The dotted path of a value, and what is odd about it."""
+"""The dotted path of a value, and why it is unlikely."""
 
 _RANGES: dict[str, tuple[float, float, str]] = {
     "compute_units": (1, 1 << 16, ""),
@@ -29,16 +29,6 @@ _RANGES: dict[str, tuple[float, float, str]] = {
     "caches.*.far_latency": (1, 5000, "cycles"),
     "caches.*.bandwidth": (0.1, 4096, "B/cycle"),
     "caches.*.partitions": (1, 64, ""),
-    "wave_size": (1, 256, ""),
-    "max_work_group": (16, 1 << 16, ""),
-    "schedulers": (1, 64, ""),
-    "local_memory_banks": (1, 256, ""),
-    "loaded_latency_factor": (1, 5, ""),
-    "lines_per_access": (0.5, 64, ""),
-    "sector_writes_per_cycle": (0.01, 64, ""),
-    "line_writes_per_cycle": (0.01, 64, ""),
-    "barrier_cycles": (0.1, 1000, "cycles"),
-    "turnover_cycles": (1, 10_000, "cycles"),
     "rates.*": (0.01, 4096, ""),
     "latencies.*": (0.5, 1000, "cycles"),
     "typical.bandwidth": (0.1, 1000, "GB/s"),
@@ -62,23 +52,24 @@ _RANGES: dict[str, tuple[float, float, str]] = {
     "occupancy.threads": (1, 4096, ""),
     "occupancy.units_per_subslice": (1, 256, ""),
     "occupancy.pools": (1, 64, ""),
+    **{name: (s.least, s.most, "" if s.dimension == "count" else s.dimension) for name, s in SCALARS.items()},
 }
-"""By path: the usual least and most, and their unit. A factor of ten or so beyond what the database has."""
+"""Usual least and most by path, and their unit: about a factor of ten beyond the values in the database."""
 _SCALES = {"GHz": 1e9, "GB/s": 1e9, "GiB": 2.0**30, "KiB": 2.0**10, "us": 1e-6}
 _BALANCE = {"gpu": (3.0, 150.0), "accelerator": (0.5, 150.0), "cpu": (0.5, 150.0)}
-"""Single-precision operations for each byte of memory bandwidth: 8 to 110 on well-known GPUs, 2 to 10 on processors."""
+"""Single-precision operations per byte of memory bandwidth: 8 to 110 on common GPUs, 2 to 10 on processors."""
 _LARGEST_BYTES = {
     ("gpu", "compute_unit"): 2.0**20,
     ("gpu", "device"): 2.0**29,
     ("cpu", "compute_unit"): 2.0**23,
     ("cpu", "device"): 2.0**31,
 }
-"""Of a cache, by kind of device and scope: twice what those of the database have at most, or a little more."""
+"""Largest cache by kind of device and scope: about twice the largest in the database."""
 _FLOPS_TOLERANCE = 0.05
 
 
 def out_of_range(values: Layer) -> Iterator[Remark]:
-    """Yield path and sentence of each of the *values* that is unlikely whatever the others are."""
+    """Yield path and message of each unlikely value; each is checked on its own."""
     for path, value in values.items():
         pattern = next((pattern for pattern in _RANGES if fnmatchcase(path, pattern)), None)
         odd = [number for number in _numbers(value.value) if pattern and not _usual(pattern, number)]
@@ -89,25 +80,24 @@ def out_of_range(values: Layer) -> Iterator[Remark]:
 
 
 def uneven(values: Layer) -> Iterator[Remark]:
-    """Yield path and sentence of each cache line of the *values* that does not consist of whole sectors."""
+    """Yield path and message of each cache line that is no multiple of its sector."""
     for path, line in values.items():
         sector = values.get(f"{path.removesuffix('line')}sector") if fnmatchcase(path, "caches.*.line") else None
         if sector and line.value % sector.value:
-            yield path, f"{line.value} B is no multiple of the sector of {sector.value} B; a line has whole sectors"
+            yield path, f"{line.value} B is not a multiple of the sector of {sector.value} B"
 
 
 def _numbers(value: object) -> list[float]:
-    """Return the numbers of a value, which may be a list or a mapping of some."""
     each = value.values() if isinstance(value, dict) else value if isinstance(value, tuple) else [value]
     return [number for number in each if isinstance(number, int | float)]
 
 
 def implausible(device: Device, flops: float | None = None) -> Iterator[Remark]:
-    """Yield path and sentence of each value that does not go with the others.
+    """Yield path and message of each value that is unlikely in combination with the others.
 
     Args:
-        device: as its entry has it.
-        flops: its listed single-precision peak, FLOP/s, if there is one.
+        device: the resolved entry.
+        flops: its listed single-precision peak in FLOP/s, if any.
     """
     if _usual("clock", device.clock_hz) and _usual("memory.bandwidth", device.memory.bandwidth_bytes_per_s):
         yield from _bandwidth(device)
@@ -121,14 +111,17 @@ def implausible(device: Device, flops: float | None = None) -> Iterator[Remark]:
 
 
 def _vendor(device: Device) -> Iterator[Remark]:
-    ours, makers = vendor(device.vendor), vendor(device.architecture.vendor)
-    if ours and makers and ours != makers:
-        maker = device.architecture.vendor
-        yield "vendor", f"{device.vendor} does not make the architecture {device.architecture.name}, {maker} does"
+    architecture = device.architecture
+    own, maker = vendor(device.vendor), vendor(architecture.vendor)
+    if own and maker and own != maker:
+        yield (
+            "vendor",
+            f"{device.vendor} does not make the architecture {architecture.name}; {architecture.vendor} does",
+        )
 
 
 def peak_flops(device: Device) -> float:
-    """Return lanes x 2 (a multiply-add) x units x clock: single-precision operations per second."""
+    """Return single-precision operations per second: lanes x 2 (a multiply-add) x compute units x clock."""
     return 2.0 * device.rate_per_s("fp32")
 
 
@@ -138,51 +131,47 @@ def _usual(path: str, value: float) -> bool:
 
 
 def _bandwidth(device: Device) -> Iterator[Remark]:
-    """Hold the bandwidth against what the device computes in the same time."""
     bandwidth = device.memory.bandwidth_bytes_per_s
     balance, (low, high) = peak_flops(device) / bandwidth, _BALANCE[device.kind]
     if not low <= balance <= high:
         message = (
-            f"{bandwidth / 1e9:g} GB/s is implausible: {balance:.3g} single-precision operations for each byte, where "
+            f"{bandwidth / 1e9:g} GB/s is implausible: {balance:.3g} single-precision operations per byte; "
             f"devices of this kind have {low:g} to {high:g}"
         )
         yield "memory.bandwidth", message
 
 
 def _flops(device: Device, listed: float) -> Iterator[Remark]:
-    """Hold the listed peak against what lanes, units and clock give."""
     peak = peak_flops(device)
     if abs(listed / peak - 1) > _FLOPS_TOLERANCE:
         lanes = device.architecture.rates_per_cycle["fp32"]
         message = (
-            f"{listed / 1e12:.4g} TFLOP/s do not follow from 2 x {lanes:g} lanes x {device.compute_units} units x "
+            f"{listed / 1e12:.4g} TFLOP/s differ from 2 x {lanes:g} lanes x {device.compute_units} units x "
             f"{device.clock_hz / 1e9:.4g} GHz = {peak / 1e12:.4g} TFLOP/s"
         )
         yield "flops", message
 
 
 def _order(inner: Cache, outer: Cache) -> Iterator[Remark]:
-    """Compare one level with the next one out."""
     path = f"caches.{outer.name}"
     if outer.capacity_bytes < inner.capacity_bytes:
         sizes = [f"{cache.name} ({format_bytes(cache.capacity_bytes)})" for cache in (outer, inner)]
         yield f"{path}.capacity", f"{sizes[0]} is smaller than {sizes[1]}"
     if outer.latency_cycles < inner.latency_cycles:
         cycles = [f"{cache.name} ({cache.latency_cycles:g} cycles)" for cache in (outer, inner)]
-        yield f"{path}.latency", f"{cycles[0]} answers sooner than {cycles[1]}"
+        yield f"{path}.latency", f"{cycles[0]} has a lower latency than {cycles[1]}"
     if outer.bandwidth_bytes_per_cycle > inner.bandwidth_bytes_per_cycle:
         rates = [f"{cache.name} ({cache.bandwidth_bytes_per_cycle:g} B/cycle)" for cache in (outer, inner)]
         yield f"{path}.bandwidth", f"{rates[0]} is faster than {rates[1]}"
 
 
 def _cache(device: Device, cache: Cache) -> Iterator[Remark]:
-    """Compare one level with the memory, and its own values with each other."""
     path = f"caches.{cache.name}"
-    largest = _LARGEST_BYTES["cpu" if device.kind == "cpu" else "gpu", cache.scope]
+    largest = _LARGEST_BYTES["cpu" if device.is_cpu else "gpu", cache.scope]
     if cache.capacity_bytes > largest:
-        whose = "a compute unit's own" if cache.scope == "compute_unit" else "one for all compute units"
+        whose = "one per compute unit" if cache.scope == "compute_unit" else "one for all compute units"
         size, most = format_bytes(cache.capacity_bytes), format_bytes(largest)
-        yield f"{path}.capacity", f"{cache.name} of {size} is implausible; caches like it ({whose}) have at most {most}"
+        yield f"{path}.capacity", f"{cache.name} of {size} is implausible; such caches ({whose}) have at most {most}"
     bandwidth = device.level_bandwidth_bytes_per_s(cache)
     streamed = device.memory.bandwidth_bytes_per_s * device.memory.efficiency
     if bandwidth < streamed:
@@ -191,4 +180,4 @@ def _cache(device: Device, cache: Cache) -> Iterator[Remark]:
     if cache.capacity_bytes >= device.memory.size_bytes:
         yield f"{path}.capacity", f"{cache.name} is larger than memory"
     if cache.latency_cycles > device.memory.latency_cycles:
-        yield f"{path}.latency", f"{cache.name} answers later than memory"
+        yield f"{path}.latency", f"{cache.name} has a higher latency than memory"

@@ -1,4 +1,4 @@
-"""One YAML file of the database or of a published record: its fields and units, each problem with its line."""
+"""Read one YAML file of the database or of a published record; each problem has its line."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ F = TypeVar("F", bound=BaseModel)
 
 @dataclass(frozen=True)
 class Problem:
-    """What is wrong with a file, where, and what would be right."""
+    """A problem of a file: its place, and a message with the correction."""
 
     file: str
     line: int | None
@@ -36,21 +36,21 @@ class Problem:
 
 @dataclass
 class Document(Generic[F]):
-    """A file that was read: its contents (``None`` if they are wrong), and the problems found."""
+    """A file after reading: its contents (``None`` if it has errors), and its problems."""
 
     path: Path
     contents: F | None
     problems: list[Problem] = field(default_factory=list)
     lines: dict[Steps, int] = field(default_factory=dict)
     salvaged: F | None = None
-    """The contents; if they are wrong, what of them is right, if that can be understood."""
+    """The contents; if the file has errors, its valid part, if usable."""
 
     def problem(self, path: str, message: str, severity: Literal["error", "warning"] = "warning") -> Problem:
-        """Make a problem of the field at a dotted *path*."""
+        """Return a problem of the field at a dotted *path*."""
         return Problem(str(self.path), _line(self.lines, tuple(path.split("."))), path, message, severity)
 
     def spoiled(self, path: str) -> bool:
-        """Whether an error that was found, there or in a name like it, explains what else is odd at *path*."""
+        """Whether an earlier error, at *path* or in a similar name, explains further problems at *path*."""
         steps, wrong = path.split("."), [p.field.split(".") for p in self.problems if p.severity == "error"]
         return any(all(nearest(a, [b]) for a, b in zip(field, steps, strict=False)) for field in wrong)
 
@@ -58,7 +58,7 @@ class Document(Generic[F]):
         """Return the contents.
 
         Raises:
-            InputError: the file is wrong; the sentence is its first problem.
+            InputError: the file has errors; the message is the first one.
         """
         if self.contents is None:
             raise InputError(str(self.problems[0]))
@@ -66,7 +66,7 @@ class Document(Generic[F]):
 
 
 def read_file(path: Path, model: type[F]) -> Document[F]:
-    """Read and validate one file; problems are returned, not raised."""
+    """Read and validate one file; return problems instead of raising them."""
     document: Document[F] = Document(path, None)
     try:
         content = read_yaml(path)
@@ -83,7 +83,6 @@ def read_file(path: Path, model: type[F]) -> Document[F]:
 
 
 def _validate(document: Document[F], model: type[F], data: object) -> None:
-    """Fill in the contents, or the problems that keep them from being valid."""
     if not isinstance(data, Mapping):
         document.problems.append(Problem(str(document.path), 1, "", "must be a mapping of fields to values"))
         return
@@ -106,21 +105,19 @@ def _validate(document: Document[F], model: type[F], data: object) -> None:
 
 
 def _unknown_sources(document: Document[F], contents: File) -> list[Problem]:
-    """Find references to sources that the file does not list."""
     used = {"source": contents.source} | {f"{path}.source": leaf.source for path, leaf in contents.leaves().items()}
     return [
-        document.problem(path, f"no source {key!r} under 'sources'{_meant(key, contents.sources)}", "error")
+        document.problem(
+            path,
+            f"no source {key!r} under 'sources'{suggestion(key, contents.sources) or '; define it there'}",
+            "error",
+        )
         for path, key in used.items()
         if key is not None and key not in contents.sources and not document.spoiled(f"sources.{key}")
     ]
 
 
-def _meant(key: str, sources: Mapping[str, object]) -> str:
-    return suggestion(key, sources) or "; define it there"
-
-
 def _line(lines: Mapping[Steps, int], path: Steps) -> int | None:
-    """Return the line of the deepest part of *path* that was written."""
     steps = tuple(int(s) if isinstance(s, str) and s.isdigit() else s for s in path)
     return next((lines[steps[:n]] for n in range(len(steps), 0, -1) if steps[:n] in lines), None)
 

@@ -1,33 +1,33 @@
-"""Which of a device's answers to OpenCL queries can be believed. Pure."""
+"""Plausible values among a device's answers to OpenCL queries. Pure."""
 
 from gpureport.spec.models import Device, PresentDevice
 from gpureport.spec.names import vendor
 
 _LEAST_CLOCK_HZ, _MOST_CLOCK_HZ = 50e6, 10e9
 _MOST_UNITS, _MOST_WORK_ITEMS, _MOST_BYTES = 1 << 20, 1 << 29, 1 << 60
-"""More is no answer: some drivers report the largest number that they can."""
+"""Larger values are ignored: some drivers report the largest number that they can."""
 
 
 def compute_units(present: PresentDevice) -> int | None:
-    """Return the compute units; ``None`` where the runtime does not tell.
+    """Return the compute units; ``None`` if the runtime does not report them correctly.
 
-    clvk reports one for every device. Mesa tells those of AMD and NVIDIA; of an Intel GPU it counts subslices instead
-    of execution units, Adreno has 9999, and its software renderer 8.
+    clvk reports 1 for every device. Mesa is correct for AMD and NVIDIA; for Intel it counts subslices instead of
+    execution units, for Adreno it reports 9999 and for its software renderer 8.
     """
     wrong = present.platform.lower() == "clvk" or (_is_mesa(present) and _vendor(present) not in ("amd", "nvidia"))
     return None if wrong else _up_to(_MOST_UNITS, present.compute_units)
 
 
 def counts_whole_units(present: PresentDevice) -> bool:
-    """Whether AMD's compute units are counted, as Mesa does, and not work-group processors of two (RDNA)."""
+    """Whether AMD compute units are counted (Mesa) instead of work-group processors of two (RDNA)."""
     return _is_mesa(present)
 
 
 def whole_units(listed: Device, present: PresentDevice) -> tuple[int, ...]:
-    """Return what the runtime may say of all of the *listed* device, the likeliest number first.
+    """Return the numbers of units that the runtime may report for the whole *listed* device, likeliest first.
 
-    Drivers of AMD count work-group processors (RDNA) or compute units, runtimes on CPUs hardware threads, of which
-    there may be one a core; Intel's counts vector engines alone.
+    AMD drivers count work-group processors (RDNA) or compute units; runtimes on CPUs count hardware threads, possibly
+    one per core; Intel's runtime counts vector engines.
     """
     usual = listed.opencl_compute_units or listed.compute_units
     if counts_whole_units(present):
@@ -36,12 +36,12 @@ def whole_units(listed: Device, present: PresentDevice) -> tuple[int, ...]:
 
 
 def clock_hz(present: PresentDevice) -> float | None:
-    """Return the clock if it can be one of the device's; ``None`` otherwise.
+    """Return the clock if it is plausible; ``None`` otherwise.
 
-    Apple's driver says 1000 MHz of every GPU, Mesa 400 MHz of every Intel one, 512 of NVIDIA, 300 of its software
-    renderer; Qualcomm's and Arm's say 1 or 5 MHz.
+    Apple's driver reports 1000 MHz for every GPU. Mesa reports 400 MHz for every Intel GPU, 512 for NVIDIA and 300 for
+    its software renderer. Qualcomm's and Arm's drivers report 1 or 5 MHz.
     """
-    if present.kind != "cpu" and _vendor(present) == "apple":
+    if not present.is_cpu and _vendor(present) == "apple":
         return None
     if _is_mesa(present) and _vendor(present) != "amd":
         return None
@@ -49,41 +49,41 @@ def clock_hz(present: PresentDevice) -> float | None:
     return present.clock_hz if plausible else None
 
 
-def tells_highest_clock(present: PresentDevice) -> bool:
-    """Whether the clock is the highest of this very board: what NVIDIA's and Intel's own drivers report.
+def reports_highest_clock(present: PresentDevice) -> bool:
+    """Whether the reported clock is the highest of this board: NVIDIA's and Intel's own drivers.
 
-    AMD's report the game clock or that of a lower state (1115 MHz of an RX 6700 XT) as well as the boost clock.
+    AMD's drivers report the boost clock, the game clock or a lower one (1115 MHz for an RX 6700 XT).
     """
-    return present.kind != "cpu" and present.platform.startswith(("NVIDIA CUDA", "Intel(R) OpenCL"))
+    return not present.is_cpu and present.platform.startswith(("NVIDIA CUDA", "Intel(R) OpenCL"))
 
 
 def device_cache_bytes(present: PresentDevice) -> int | None:
-    """Return the size of the cache that serves the whole device; ``None`` where the driver does not tell it.
+    """Return the size of the device-wide cache; ``None`` if the driver does not report it.
 
-    Intel's does. NVIDIA's reports the sum of its first level and AMD's the size of one
-    (AdaptiveCpp/AdaptiveCpp#929), or what one die has of the second (ROCm/ROCm#4203).
+    Intel's driver reports it. NVIDIA's reports the sum of all L1 caches, AMD's the size of one
+    (AdaptiveCpp/AdaptiveCpp#929) or the L2 of one die (ROCm/ROCm#4203).
     """
-    own = present.kind != "cpu" and present.platform.startswith("Intel(R) OpenCL")
+    own = not present.is_cpu and present.platform.startswith("Intel(R) OpenCL")
     return cache_bytes(present) if own else None
 
 
 def cache_bytes(present: PresentDevice) -> int | None:
-    """Return the size of the cache that the driver means, whichever that is."""
+    """Return the cache size that the driver reports, of whichever level."""
     return _up_to(_MOST_BYTES, present.global_cache_bytes)
 
 
 def memory_bytes(present: PresentDevice) -> int | None:
-    """Return the size of the memory, if the driver tells one."""
+    """Return the memory size, if reported."""
     return _up_to(_MOST_BYTES, present.global_memory_bytes)
 
 
 def max_work_group(present: PresentDevice) -> int | None:
-    """Return the most work-items of a work-group, if the driver tells it."""
+    """Return the maximum work-group size, if reported."""
     return _up_to(_MOST_WORK_ITEMS, present.max_work_group)
 
 
 def wave_size(present: PresentDevice) -> int | None:
-    """Return the work-items of a wave, if the driver tells them."""
+    """Return the wave size, if reported."""
     return _up_to(_MOST_WORK_ITEMS, present.wave_size or 0)
 
 

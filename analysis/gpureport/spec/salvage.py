@@ -1,4 +1,4 @@
-"""What of a broken file is right: the rest is left out, so that one mistake does not hide the others."""
+"""The valid part of a file with errors, so that one mistake does not hide others."""
 
 import copy
 from collections.abc import Iterable, Mapping
@@ -11,19 +11,19 @@ from gpureport.spec.mistakes import MOST, mistakes
 
 F = TypeVar("F", bound=BaseModel)
 _STAND_INS = {"name": "?", "vendor": "?"}
-"""What no other value depends on, for files that lack it."""
+"""Placeholders for missing fields that no other value depends on."""
 
 
 def salvage(model: type[F], data: Mapping[str, Any], written: Iterable[Steps]) -> F | None:
-    """Return a file's contents without the fields that are wrong.
+    """Return a file's contents without its invalid fields.
 
     Args:
         model: of the file.
         data: as read.
-        written: the paths of everything that the file holds.
+        written: paths of all values in the file.
 
     Returns:
-        ``None`` where something is wrong or lacking that the file cannot be understood without, or too much is.
+        ``None`` if a required field is invalid or missing, or there are too many mistakes.
     """
     left, known = copy.deepcopy(dict(data)), set(written)
     while True:
@@ -31,18 +31,18 @@ def salvage(model: type[F], data: Mapping[str, Any], written: Iterable[Steps]) -
             return model.model_validate(left)
         except ValidationError as error:
             wrong = [path for path, _ in mistakes(model, error, known)]
-            if error.error_count() > MOST or not sum(_mended(left, path) for path in wrong):
+            if error.error_count() > MOST or not sum(_removed(left, path) for path in wrong):
                 return None
 
 
-def _mended(data: dict[str, Any], path: Steps) -> bool:
-    """Delete the deepest part of *path* that is there, a list as a whole, or stand in for it; say if that was done."""
-    holder: Any = data
+def _removed(data: dict[str, Any], path: Steps) -> bool:
+    """Delete the deepest existing part of *path* (lists as a whole) or add a placeholder; return whether it did."""
+    container: Any = data
     last: tuple[dict[Any, Any], Any] | None = None
     for step in path:
-        if not isinstance(holder, dict) or step not in holder:
+        if not isinstance(container, dict) or step not in container:
             break
-        last, holder = (holder, step), holder[step]
+        last, container = (container, step), container[step]
     if last:
         del last[0][last[1]]
         return True

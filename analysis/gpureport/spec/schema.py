@@ -22,7 +22,7 @@ def architecture_schema() -> Schema:
 
 
 def _titled(schema: Schema, title: str) -> Schema:
-    """Name the definitions by their short titles, and the dialect."""
+    """Add title and dialect, and name the definitions by their short titles."""
     names = {key: _title(definition) for key, definition in schema["$defs"].items()}
     renamed = _renamed({**schema, "title": title}, {f"#/$defs/{k}": f"#/$defs/{v}" for k, v in names.items()})
     definitions = {names[key]: definition for key, definition in renamed["$defs"].items()}
@@ -34,12 +34,10 @@ def _titled(schema: Schema, title: str) -> Schema:
 
 
 def _title(definition: Schema) -> str:
-    """Return a definition's own title, or that of its long form."""
     return str(definition.get("title") or definition["anyOf"][1]["title"])
 
 
 def _renamed(part: Any, references: dict[str, str]) -> Any:  # noqa: ANN401 - any JSON
-    """Replace references throughout."""
     if isinstance(part, dict):
         return {key: _renamed(value, references) for key, value in part.items()}
     if isinstance(part, list):
@@ -48,7 +46,7 @@ def _renamed(part: Any, references: dict[str, str]) -> Any:  # noqa: ANN401 - an
 
 
 def write_schemas() -> None:
-    """Write both schemas beside the device files."""
+    """Write both schemas to the folder of the device files."""
     for name, schema in (("device", device_schema()), ("architecture", architecture_schema())):
         path = data_dir("devices") / f"{name}.schema.json"
         write_file(path, json.dumps(schema, indent=2, ensure_ascii=False) + "\n")

@@ -1,4 +1,4 @@
-"""One value of a YAML file: a quantity in people's units, and where it comes from."""
+"""One value of a YAML file: a quantity with a unit, and its source."""
 
 import math
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ from gpureport.units import EXAMPLES, Dimension, parse
 
 SourceKind = Literal["spec", "queried", "measured", "derived", "assumed"]
 TO_REPLACE, TO_CHECK = "replace it", "check it"
-"""How the notes of values end that a draft leaves to its author."""
+"""Ends of the notes of draft values that the author must still edit."""
 T = TypeVar("T")
 
 
@@ -34,11 +34,11 @@ class Quantity:
         self.dimension, self.most, self.zero = dimension, most, zero
 
     def __get_pydantic_core_schema__(self, source: type, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Read the text before the number is validated."""
+        """Parse the text before the number is validated."""
         return core_schema.no_info_before_validator_function(self._read, handler(source))
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        """Describe what people write."""
+        """Describe the text in the file."""
         if self.dimension != "count":
             return {"type": "string", "examples": [EXAMPLES[self.dimension]]}
         limit = {} if math.isinf(self.most) else {"maximum": self.most}
@@ -54,7 +54,7 @@ class Quantity:
         if self.dimension == "bytes" and number < 1:
             raise ValueError(f"{value} is less than one byte; write a size in bytes like {EXAMPLES['bytes']}")
         if number > self.most:
-            raise ValueError(f"{value} is above {self.most:g}; write a share, like 0.92")
+            raise ValueError(f"{value} is above {self.most:g}; write a fraction, like 0.92")
         least, most = BOUNDS[self.dimension]
         if not least <= number <= most:
             limit = f"at most {most:,.0f}" if number > most else f"at least {least:f}"
@@ -74,45 +74,54 @@ OperationsPerSecond = Annotated[float, Quantity("flop/s")]
 Number = Annotated[float, Quantity("count")]
 Count = Annotated[int, Quantity("count")]
 Share = Annotated[float, Quantity("count", most=1)]
+QUANTITIES: Mapping[Dimension, object] = {
+    "bytes": Bytes,
+    "bytes/s": BytesPerSecond,
+    "hertz": Hertz,
+    "seconds": Seconds,
+    "cycles": Cycles,
+    "bytes/cycle": BytesPerCycle,
+    "flop/s": OperationsPerSecond,
+    "count": Number,
+}
+"""The type of a number of each dimension."""
 Flag = bool
 Counts = dict[int, Count]
 Sizes = tuple[Annotated[float, Quantity("bytes", zero=True)], ...]
 Scope = Literal["compute_unit", "device"]
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 Key = Annotated[str, StringConstraints(max_length=200)]
-"""What an entry calls a cache level or a pipe."""
-
-
+"""The name of a cache level or a pipe."""
 Names = Annotated[tuple[Name, ...], once("name", str, str)]
-"""Instruction classes, each once."""
+"""Instruction classes without repetitions."""
 _LEAST_SHARE = 0.05
-_EXTENTS = "onset, midpoint and end as shares of the capacity, like [0.9, 1.05, 1.3]"
+_TRANSITION = "onset, midpoint and end as fractions of the capacity, like [0.9, 1.05, 1.3]"
 
 
 def _three(value: object) -> object:
     if not isinstance(value, list | tuple) or len(value) != 3:
-        raise ValueError(f"takes three numbers: {_EXTENTS}")
+        raise ValueError(f"takes three numbers: {_TRANSITION}")
     return value
 
 
 def _ascending(value: tuple[float, float, float]) -> tuple[float, float, float]:
     onset, midpoint, end = value
     if not onset < midpoint < end:
-        raise ValueError(f"must ascend: {_EXTENTS}")
+        raise ValueError(f"must ascend: {_TRANSITION}")
     if onset < _LEAST_SHARE or end > 1 / _LEAST_SHARE:
-        raise ValueError(f"is far from the capacity: write {_EXTENTS}")
+        raise ValueError(f"is far from the capacity; write {_TRANSITION}")
     return value
 
 
-Extents = Annotated[tuple[Number, Number, Number], BeforeValidator(_three), AfterValidator(_ascending)]
+Fractions = Annotated[tuple[Number, Number, Number], BeforeValidator(_three), AfterValidator(_ascending)]
 
 
 class Strict(BaseModel):
-    """A part of a file; an unknown field is an error."""
+    """A part of a file; unknown fields are errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     short_for: ClassVar[str | None] = None
-    """The field that a bare value stands for, if one may be written."""
+    """The field that a bare value sets, if a bare value is allowed."""
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler, /) -> JsonSchemaValue:
@@ -124,7 +133,7 @@ class Strict(BaseModel):
         return {"anyOf": [mapping["properties"][cls.short_for], mapping]}
 
     def leaves(self, prefix: str = "") -> dict[str, "Leaf[Any]"]:
-        """Return every value in this part by its dotted path: ``caches.L2.capacity``."""
+        """Return all values in this part by dotted path: ``caches.L2.capacity``."""
         found: dict[str, Leaf[Any]] = {}
         for name in type(self).model_fields:
             value = getattr(self, name)
@@ -138,7 +147,7 @@ class Strict(BaseModel):
 
 
 class Leaf(Strict, Generic[T]):
-    """One value and where it comes from."""
+    """One value and its source."""
 
     short_for = "value"
 
@@ -148,35 +157,36 @@ class Leaf(Strict, Generic[T]):
     kind: SourceKind | None = None
     """``spec`` (documented, the default), ``queried``, ``measured``, ``derived`` or ``assumed``."""
     note: str = ""
-    """A caveat: how it was derived, which sources disagree."""
+    """How the value was derived, or which sources disagree."""
 
     @property
     def unfinished(self) -> bool:
-        """Whether a draft left the value to its author, who has not come to it."""
+        """Whether this is a draft value that the author has not edited yet."""
         return self.kind == "assumed" and self.note.endswith((TO_REPLACE, TO_CHECK))
 
     @model_validator(mode="before")
     @classmethod
     def _bare(cls, data: object) -> object:
-        """Accept a bare value; a mapping of numbers (to values) is one, too."""
+        """Accept a bare value; a mapping from numbers to values is bare as well."""
         return data if isinstance(data, Mapping) and any(isinstance(key, str) for key in data) else {"value": data}
 
     @classmethod
     def model_parametrized_name(cls, params: tuple[Any, ...]) -> str:
-        """Name the class after what it holds, for readable schemas."""
+        """Name the class after the type of its value, for readable schemas."""
         names = [name for name, alias in globals().items() if alias == params[0] and name[0].isupper()]
         return names[0] if names else super().model_parametrized_name(params)
 
 
 class Source(Strict):
-    """A citation, and what kind of values it gives."""
+    """A citation, and the kind of its values."""
 
     short_for = "text"
 
     text: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
     kind: SourceKind = "spec"
     measured_on: str | None = None
-    """The entry of the device on which this project measured it: predictions for it are then not independent."""
+    """The entry of the device on which this project measured the values. Predictions for that device are then not
+    independent."""
 
     @model_validator(mode="before")
     @classmethod

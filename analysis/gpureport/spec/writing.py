@@ -1,4 +1,4 @@
-"""Writing a device file: each value in people's units with where it came from, ready to be checked and edited."""
+"""Write a device file: each value with its unit and source, ready to be checked and edited."""
 
 import json
 import re
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from gpureport.docstrings import field_docs
 from gpureport.spec.files import CacheFields, LaunchFields, MemoryFields
-from gpureport.spec.models import TRANSITIONS
+from gpureport.spec.models import SCALARS, TRANSITIONS
 from gpureport.spec.resolve import Value
 from gpureport.spec.values import Strict
 from gpureport.units import EXAMPLES, Dimension
@@ -31,8 +31,9 @@ _DIMENSIONS: dict[str, Dimension] = {
     **dict.fromkeys(("latency", "far_latency"), "cycles"),
     **dict.fromkeys(("single", "batched"), "seconds"),
     "bandwidth": "bytes/cycle",
+    **{name: scalar.dimension for name, scalar in SCALARS.items() if scalar.dimension != "count"},
 }
-"""What is written with a unit, by its path or the last step of it."""
+"""Quantities with a unit, by path or the last step of the path."""
 _EXAMPLES = {
     "scope": "device",
     **dict.fromkeys(TRANSITIONS, "[0.9, 1.05, 1.3]"),
@@ -48,27 +49,27 @@ _EXAMPLES = {
 
 @dataclass(frozen=True)
 class Draft:
-    """What a new device file says.
+    """The contents of a new device file.
 
     Attributes:
         name: of the device.
-        vendor: of it.
+        vendor: of the device.
         architecture: name of its file.
         values: by dotted path, in SI base units.
-        asked: what answered queries and was measured on, in words; ``None``: nothing was there.
-        without: levels of the architecture that the device lacks.
-        opencl_names: as the device calls itself.
-        opencl_units: compute units as OpenCL counts them, where that differs.
+        queried: platform and driver of the device that was queried and measured; ``None``: no device is present.
+        without: levels of the architecture that the device does not have.
+        opencl_names: names that the device reports.
+        opencl_units: compute units as OpenCL counts them, if the number differs.
         pci_id: ``vendor:device`` in hexadecimal.
-        remarks: comments for the author, a line each.
-        optional: whether to list, as comments, the fields that may be added.
+        remarks: comments for the author, one line each.
+        optional: whether to list optional fields as comments.
     """
 
     name: str
     vendor: str
     architecture: str
     values: Mapping[str, Value]
-    asked: str | None = None
+    queried: str | None = None
     without: tuple[str, ...] = ()
     opencl_names: tuple[str, ...] = ()
     opencl_units: int | None = None
@@ -81,8 +82,8 @@ def write_entry(draft: Draft, *, schema: bool = True) -> str:
     """Return the text of a device file.
 
     Args:
-        draft: what it says.
-        schema: whether to begin with the comment that tells editors where the schema is.
+        draft: its contents.
+        schema: whether to begin with the comment that gives editors the path of the schema.
     """
     return "\n".join([*([SCHEMA] if schema else ()), *_lines(draft)]) + "\n"
 
@@ -92,9 +93,9 @@ def _lines(draft: Draft) -> Iterator[str]:
     yield f"name: {_quoted(draft.name)}"
     yield f"vendor: {_quoted(draft.vendor)}"
     yield f"architecture: {draft.architecture}"
-    if draft.asked is not None:
+    if draft.queried is not None:
         yield "sources:"
-        yield f"  device: {{text: {_quoted(draft.asked)}, kind: queried}}"
+        yield f"  device: {{text: {_quoted(draft.queried)}, kind: queried}}"
     else:
         yield "# sources:"
         yield '#   sheet: "Title and edition of a data sheet"'
@@ -110,7 +111,6 @@ def _lines(draft: Draft) -> Iterator[str]:
 
 
 def _group(draft: Draft, group: str) -> Iterator[str]:
-    """Yield the lines of one group; of caches, level by level."""
     if group == "caches":
         levels = sorted({path.split(".")[1] for path in draft.values if path.startswith("caches.")})
         if levels or draft.without:
@@ -130,7 +130,7 @@ def _group(draft: Draft, group: str) -> Iterator[str]:
 
 
 def _fields(draft: Draft, prefix: str, model: type[Strict], indent: str) -> Iterator[str]:
-    """Yield what is known of a part, in the order of the model, and as comments what is not."""
+    """Yield known values in the order of the model, and optional fields as comments."""
     docs = field_docs(model)
     for name in model.model_fields:
         path = f"{prefix}.{name}"
@@ -147,7 +147,6 @@ def _example(path: str) -> str:
 
 
 def _identity(draft: Draft) -> Iterator[str]:
-    """Yield by what the device is recognised."""
     if draft.opencl_names:
         yield "opencl:"
         yield f"  names: [{', '.join(map(_quoted, draft.opencl_names))}]"
@@ -155,7 +154,7 @@ def _identity(draft: Draft) -> Iterator[str]:
             yield f"  compute_units: {{value: {draft.opencl_units}, source: device}}"
     else:
         yield "# opencl:"
-        yield "#   names: [what the device calls itself; `gpureport devices` shows it]"
+        yield "#   names: [name that the device reports; `gpureport devices` shows it]"
     if draft.pci_id and re.fullmatch(r"[0-9a-f]{4}:[0-9a-f]{4}", draft.pci_id.lower()):
         yield f"pci_ids: [{_quoted(draft.pci_id.lower())}]"
     elif not draft.opencl_names:
@@ -163,7 +162,6 @@ def _identity(draft: Draft) -> Iterator[str]:
 
 
 def _leaf(path: str, value: Value) -> str:
-    """Write one value as ``{value: …, kind: …, note: …}``."""
     provenance = value.provenance
     origin = "source: device, " if provenance.kind in ("queried", "measured") else ""
     note = "; ".join(part for part in (provenance.source, provenance.note) if part)
@@ -172,7 +170,7 @@ def _leaf(path: str, value: Value) -> str:
 
 
 def quantity(path: str, value: object, digits: int = _DIGITS) -> str:
-    """Write the value at *path*: in the largest unit that shows it exactly in few digits, or to *digits*."""
+    """Write the value at *path* in the largest unit that shows it exactly with few digits, else to *digits* digits."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, tuple):
@@ -186,7 +184,7 @@ def quantity(path: str, value: object, digits: int = _DIGITS) -> str:
 
 
 def _legible(value: float, unit: tuple[float, str]) -> bool:
-    """Whether a whole number of such units says more than some digits of a larger one: not of many bytes."""
+    """Whether a whole number of this unit is readable: not a large number of bytes."""
     scale, name = unit
     return not name.endswith("B") or value / scale < _MANY
 
@@ -200,5 +198,5 @@ def _quoted(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return *text* on one line, without what YAML does not allow in a file."""
+    """Return *text* on one line, without characters that YAML does not allow."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from gpureport.predict.uncertainty.propagation import Tape
 from gpureport.records.prediction import Prediction, Sensitivity
-from gpureport.spec.models import TRANSITIONS, Cache, Device, Transition
+from gpureport.spec.models import SCALARS, TRANSITIONS, Cache, Device, Transition
 
 Floats = NDArray[np.float64]
 
@@ -191,21 +191,12 @@ def _basis(path: str) -> tuple[str, float] | None:
     return None
 
 
-_OF_ARCHITECTURE = (
-    "loaded_latency_factor",
-    "turnover_cycles",
-    "sector_writes_per_cycle",
-    "line_writes_per_cycle",
-    "barrier_cycles",
-)
-
-
 def _mapped(device: Device, number: Callable[[str, float], float]) -> Device:
     """Return *device* with each uncertain figure replaced by ``number(path, figure)``."""
     architecture, memory, launch = device.architecture, device.memory, device.launch
     rates = {name: number(f"rates.{name}", rate) for name, rate in architecture.rates_per_cycle.items()}
     cycles = {name: number(f"latencies.{name}", n) for name, n in architecture.latency_cycles.items() if n}
-    given = {name: getattr(architecture, name) for name in _OF_ARCHITECTURE}
+    given = {name: getattr(architecture, name) for name, scalar in SCALARS.items() if scalar.uncertain}
     limits = {name: number(name, value) for name, value in given.items() if value is not None}
     return device.model_copy(
         update={
