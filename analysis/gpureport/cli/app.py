@@ -61,7 +61,7 @@ DirectoryOption = Annotated[
 ]
 ForceOption = Annotated[
     bool,
-    typer.Option("--force", help="Overwrite existing files, and remove documents of an earlier run."),
+    typer.Option("--force", help="Overwrite existing files, and remove HTML and PDF of an earlier run."),
 ]
 NoPdfOption = Annotated[bool, typer.Option("--no-pdf", help="Write no PDF.")]
 PaperOption = Annotated[Paper, typer.Option("--paper", help="Paper size of the PDF.")]
@@ -196,7 +196,7 @@ def measure(
     devices: DevicesDirOption = None,
     version: VersionOption = False,
 ) -> int:
-    """Predict and measure; write only report.json. `gpureport render` makes HTML and PDF from it."""
+    """Predict and measure; write report.json only. `gpureport render` makes HTML and PDF of it."""
     from gpureport.cli.measuring import measure_only
 
     _refuse_beside_resume(context)
@@ -210,7 +210,7 @@ def render(
         list[Path],
         typer.Argument(
             help="report.json files, published records (YAML), or folders that contain them.",
-            metavar="REPORT...",
+            metavar="REPORT",
         ),
     ],
     output: Annotated[
@@ -229,9 +229,9 @@ def render(
     devices: DevicesDirOption = None,
     version: VersionOption = False,
 ) -> int:
-    """Write HTML and PDF of measured reports (report.json) or published records (YAML).
+    """Write HTML and PDF of reports or published records.
 
-    The documents are named after the report: m1.html and m1.pdf for m1.json.
+    Their names follow the report: m1.html and m1.pdf for m1.json.
     """
     from gpureport.cli.rendering import render_report
 
@@ -245,6 +245,7 @@ def predict(
         typer.Argument(
             help="Devices of the database, by name or id (see `gpureport devices --known`). With several, each is "
             "compared with the first.",
+            metavar="DEVICE",
         ),
     ],
     workload: WorkloadOption = None,
@@ -297,7 +298,7 @@ def compare(
             help="Reports (files or folders), published records (YAML files or folders of them), or devices of the "
             "database, which are predicted. Separate several runs of one machine by commas, or give a folder that "
             "contains their folders. NAME=MACHINE sets the displayed name.",
-            metavar="MACHINE...",
+            metavar="MACHINE",
         ),
     ],
     output: Annotated[
@@ -336,7 +337,7 @@ def compare(
     devices: DevicesDirOption = None,
     version: VersionOption = False,
 ) -> int:
-    """Compare machines, each of them measured, published or only predicted."""
+    """Compare machines: measured, published or predicted."""
     from gpureport.cli.comparing import ComparisonRequest, compare_machines
 
     request = ComparisonRequest(
@@ -387,7 +388,7 @@ def validate(
     devices: DevicesDirOption = None,
     version: VersionOption = False,
 ) -> int:
-    """Check the current model and database against stored results, measured or published."""
+    """Check the current model and database against stored results."""
     from gpureport.cli.validating import ValidationRequest, validate_results
 
     request = ValidationRequest(
@@ -423,12 +424,12 @@ def devices_present(
 @devices_app.command("check")
 def devices_check(
     files: Annotated[
-        list[Path] | None, typer.Argument(help="Entries to check, or folders of them. Default: all.")
+        list[Path] | None, typer.Argument(help="Entries to check, or folders of them. Default: all.", metavar="FILE")
     ] = None,
     as_json: JsonOption = False,
     version: VersionOption = False,
 ) -> int:
-    """Check device and architecture files; exit with code 2 if one has an error."""
+    """Check device and architecture files. Exit code 2: one has an error."""
     from gpureport.cli.devices import check_files
 
     return check_files(files or [], as_json)
@@ -466,9 +467,10 @@ def devices_new(
     devices: DevicesDirOption = None,
     version: VersionOption = False,
 ) -> int:
-    """Draft a database entry from queries and measurements of a device, from a similar device, or empty.
+    """Draft a new database entry.
 
-    Each value is written with its source.
+    Its values come from queries and measurements of a device, or from a similar device. Each value is written with its
+    source.
     """
     from gpureport.cli.drafting import DraftRequest, draft_entry
 

@@ -134,7 +134,7 @@ def _print(comparison: "Comparison") -> None:
 
     for condition in comparison.conditions:
         if condition.severity == "caution":
-            note(f"Caution: {condition.what} differs: {sharing(condition)}. {sentence(condition.effect)}")
+            note(f"Caution: different {condition.what} ({sharing(condition)}). {sentence(condition.effect)}")
     for text in sentences(comparison):
         print_line(text)
     print_line("")

@@ -34,8 +34,10 @@ def list_present(as_json: bool, entries: Sequence[Path]) -> int:
     if as_json:
         print_json([each.record() for each in listed])
         return 0
-    columns = ("index", "device", "platform", "driver", "runs kernels", "database entry")
+    columns = ("index", "device", "platform", "driver", "runs kernels", "entry")
     print_table("OpenCL devices of this machine", columns, [each.row() for each in listed], right=(0,))
+    if any(each.match.entry_id is None for each in listed):
+        print_text("entry: of the database. For a device without one, gpureport drafts it from the driver's queries.")
     working = {each.present.kind for each in listed if each.problem is None}
     for each in listed:
         for remark in each.remarks(working):
@@ -59,7 +61,7 @@ class _ListedDevice:
 
     def row(self) -> tuple[str, ...]:
         runs = "no" if self.problem else "yes"
-        entry = self.match.entry_id or "none (draft used)"
+        entry = self.match.entry_id or "none"
         return str(self.present.index), self.present.name, self.present.platform, self.present.driver, runs, entry
 
     def remarks(self, working: Collection[str]) -> list[str]:

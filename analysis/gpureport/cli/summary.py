@@ -8,7 +8,7 @@ from gpureport.records.features import CurveFeature
 from gpureport.records.finding import Explanation, Finding
 from gpureport.report.run.unexpected import fitting, then_off
 from gpureport.text import off_by
-from gpureport.units import format_interval, format_ratio, format_value
+from gpureport.units import format_bytes, format_interval, format_ratio, format_value
 
 _NAMES = {"midpoint": "{level} cliff", "n90": "taper (n90)", "plateau": "{level} rate", "peak": "best rate"}
 _WORKLESS = ("B", "B/s", "s", "Hz")
@@ -67,11 +67,14 @@ def heading(name: str, sweep: str, features: Sequence[Finding | CurveFeature]) -
 
 
 def feature_name(feature: Finding | CurveFeature) -> str:
-    """Return the name of a feature: ``L2 cliff``, ``taper (n90)``, ``DRAM rate``."""
-    if feature.level.is_unexplained:
-        return str(feature.level) if feature.position == "midpoint" else f"{feature.feature} at the {feature.level}"
+    """Return the name of a feature: ``L2 cliff``, ``taper (n90)``, ``DRAM rate``, ``rate beyond 36 MiB``."""
+    level = feature.level
+    if level.transition_bytes is not None and feature.feature == "rate":
+        return f"rate {'beyond' if level.beyond else 'up to'} {format_bytes(level.transition_bytes)}"
+    if level.is_unexplained:
+        return f"unexplained transition{'' if feature.position == 'midpoint' else f' ({feature.position})'}"
     other = f"{{level}} {feature.feature} ({feature.position})"
-    return _NAMES.get(feature.position, other).format(level=feature.level).removeprefix("device ")
+    return _NAMES.get(feature.position, other).format(level=level).removeprefix("device ")
 
 
 def short_unit(unit: str) -> str:

@@ -17,7 +17,8 @@ _STATISTICS = ("n", "unmatched", "median", "90 %", "p / o", "inside")
 LEGEND = (
     "median, 90 %: median and 90th percentile of the error. unmatched: features predicted but not observed (or of "
     "another plateau) + observed but not predicted. p / o: median of predicted / observed. inside: share of observed "
-    "values within the 95 % interval of the prediction. Left: specification predictions; right: calibrated ones."
+    "values within the 95 % interval of the prediction. (cal.): calibrated predictions; other columns: specification "
+    "predictions."
 )
 
 
@@ -37,7 +38,7 @@ def print_aggregates(title: str, first: str, residuals: Sequence[Residual], head
         for line, own in _grouped(members, row):
             specified, calibrated = (_cells([c for c in own if c.curve.kind == kind]) for kind in KINDS)
             rows.append((f"  {line}", *specified, *calibrated))
-    columns = (first, *_STATISTICS, *_STATISTICS)
+    columns = (first, *_STATISTICS, *map(_calibrated, _STATISTICS))
     print_table(title, columns, rows, right=range(1, len(columns)))
 
 
@@ -47,6 +48,10 @@ def _grouped(residuals: Iterable[Residual], key: Key) -> Iterator[tuple[str, lis
     for residual in residuals:
         groups.setdefault(key(residual), []).append(residual)
     yield from groups.items()
+
+
+def _calibrated(name: str) -> str:
+    return f"{name} (cal.)"
 
 
 def _cells(residuals: Sequence[Residual]) -> tuple[str, ...]:
@@ -96,7 +101,8 @@ def print_features(residuals: Sequence[Residual]) -> None:
                 format_interval(value, low, high, unit)
                 for value, (low, high) in ((c.predicted, c.expected or _NONE), (c.observed, c.interval or _NONE))
             )
-            rows.append((f"  {c.what}: {c.label}", predicted, observed, percent(c.error)))
+            kind = f" ({c.what.partition(' ')[0]})" if c.what.endswith("cliffs") else ""
+            rows.append((f"  {c.label.removeprefix('device ')}{kind}", predicted, observed, percent(c.error)))
     print_table(
         "Every feature",
         ("feature", "predicted (95 % interval)", "observed (95 % interval)", "error"),
@@ -138,13 +144,14 @@ def _next(point: Residual) -> str:
     return f"{name} {100 * others[0] / first:.0f} %"
 
 
-TARGET_COLUMNS = ("data", "what", "statistic", "n", "unmatched", *(("error", "limit", "result") * len(KINDS)))
+_RESULT = ("error", "limit", "result")
+TARGET_COLUMNS = ("data", "what", "statistic", "n", "unmatched", *_RESULT, *map(_calibrated, _RESULT))
 
 
 def print_targets(judged: Sequence[Sequence[TargetResult]]) -> None:
     """Print the errors beside their limits."""
     title = (
-        "Accuracy targets. Left: specification predictions; right: calibrated ones. An unmatched feature counts as an "
+        "Accuracy targets of specification and of calibrated predictions (cal.). An unmatched feature counts as an "
         "infinite error; the error in brackets is that of the matched ones."
     )
     print_table(title, TARGET_COLUMNS, [target_row(results) for results in judged], right=(3, 4, 5, 6, 8, 9))
