@@ -146,7 +146,7 @@ def test_the_default_folder_names_device_and_day_and_is_not_overwritten(capsys: 
     capsys.readouterr()
 
     assert main(["-o", str(folder)]) == 2
-    sentence = "report.json: is already there; use --force to overwrite it, or -o to write elsewhere"
+    sentence = "report.json: already exists; use --force to overwrite it, or choose another place with -o"
     assert failure(capsys) == f"{folder}/{sentence}"
     assert (folder / "report.json").read_bytes() == first
     assert main(["-o", str(folder), "--no-pdf", "--force", "--seed", "1"]) == 0

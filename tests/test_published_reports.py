@@ -124,7 +124,7 @@ def test_one_figure_makes_no_hypothesis_sure() -> None:
     for explanation in report.explanations:
         assert explanation.outcome != "explained"
         assert (explanation.better_than_base, explanation.better_than_next) == (0.0, 0.0)
-        assert "cannot make that sure" in explanation.sentence
+        assert "cannot confirm this" in explanation.sentence
 
 
 def test_it_is_stored_and_read_like_any_report(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def test_machines_are_named_as_on_the_command_line() -> None:
     found = gpureport.compare([records, "h200"], baseline="H200", workloads="particles")
 
     assert set(found.standings["machine"]) == {"rx_7900_xt_particles", "h200"}
-    with pytest.raises(InputError, match="'h200' is one name"):
+    with pytest.raises(InputError, match="'h200' is a single name"):
         gpureport.compare("h200")
 
 
@@ -71,7 +71,7 @@ def test_a_family_is_drawn_a_panel_a_variant(monkeypatch: pytest.MonkeyPatch) ->
     line, *_, marks = axes.get_lines()
     assert len(line.get_xdata()) == len(marks.get_xdata()) == len(first.points)
     assert axes.get_title().startswith(f"{first.key.variant} (")
-    with pytest.raises(InputError, match=r"^nothing: no sweep 'working_set' of it is in this report; there are "):
+    with pytest.raises(InputError, match=r"^nothing: this report has no sweep 'working_set' of it; it has "):
         frames.plot("nothing")
 
 
@@ -146,7 +146,7 @@ def test_mistakes_are_sentences() -> None:
     """Of a path, of a device, of a workload, and of a single machine."""
     with pytest.raises(InputError, match=r"nowhere: no such file"):
         gpureport.load_report("nowhere")
-    with pytest.raises(InputError, match=r"nowhere: neither a file or folder, nor a device"):
+    with pytest.raises(InputError, match=r"nowhere: is neither a file or folder, nor a device"):
         gpureport.compare(["nowhere", "RTX 4090"])
     with pytest.raises(InputError, match=r"no workload is called 'nothing'"):
         gpureport.predict("RTX 4090", workloads=["nothing"])
