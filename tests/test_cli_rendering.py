@@ -99,8 +99,8 @@ def test_documents_do_not_overwrite_their_report(tmp_path: Path, capsys: Capture
 
 def test_a_report_that_is_given_twice_is_refused(report: Path, capsys: Captured) -> None:
     assert main(["render", str(report), str(report.parent)]) == 2
-    told = f"{report.parent}: is the same report as {report}; give each report once"
-    assert capsys.readouterr().err == f"gpureport: {told}\n"
+    problem = f"{report.parent}: is the same report as {report}; give each report once"
+    assert capsys.readouterr().err == f"gpureport: {problem}\n"
 
 
 def test_measurements_of_other_runs_stay_as_they_are(report: Path, tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_a_report_that_is_not_there_is_one_sentence(tmp_path: Path, capsys: Capt
 def test_a_folder_that_cannot_be_written_is_one_sentence(report: Path, capsys: Captured) -> None:
     assert main(["render", str(report), "-o", str(report / "below")]) == 2
     assert capsys.readouterr().err == (
-        f"gpureport: {report}/below: cannot write there (Not a directory); choose another folder with -o\n"
+        f"gpureport: {report}/below: cannot be written (Not a directory); choose another folder with -o\n"
     )
 
 

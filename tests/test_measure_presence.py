@@ -336,7 +336,7 @@ def test_a_limit_of_memory_is_given_with_a_failure(
     monkeypatch.setattr(subprocess, "Popen", limited)
     (told,) = (each for each in find_devices().failures if each.startswith(str(path)))
     assert told.startswith(f"{path}: its library cannot be loaded (")
-    assert told.endswith("; the memory of a process is limited to 1536 MiB (ulimit -v)")
+    assert told.endswith("; memory is limited to 1536 MiB (ulimit -v)")
 
 
 def test_an_interrupt_ends_what_was_asked(faulty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
