@@ -168,7 +168,7 @@ def test_another_pip_is_refused(tmp_path: Path, index: Callable[[bytes], str]) -
     lock.write_text(lock_naming(wheel_of("1.2")))
     done = run_fetch(lock, index(wheel_of("evil")))
     assert done.returncode == 1
-    assert "is not the file that the lock names" in done.stderr
+    assert "does not have the hash of the lock file" in done.stderr
     assert not list((tmp_path / "venv").rglob("pip"))
 
 
@@ -230,7 +230,10 @@ def test_help_of_a_command_is_that_of_gpureport_once_there_is_an_environment(cop
         (["setup", "--nonsense"], "'--nonsense' is unknown; give no argument, or 'dev'"),
         (["setup", "dev", "more"], "'dev more' is unknown; give no argument, or 'dev'"),
         (["setup", ""], "'' is unknown; give no argument, or 'dev'"),
-        (["renew_comparisons", "--nonsense"], "'--nonsense' is not a folder; give no argument, or one folder of reports"),
+        (
+            ["renew_comparisons", "--nonsense"],
+            "'--nonsense' is not a folder; give no argument, or one folder of reports",
+        ),
     ],
 )
 def test_unknown_arguments_are_one_sentence(copied: Path, line: list[str], sentence: str) -> None:
