@@ -177,7 +177,7 @@ TERMS = (
     Term(
         "specification prediction",
         "",
-        "A prediction from the device's database entry alone, complete before the first dispatch.",
+        "A prediction from the device's database entry only, complete before the first dispatch.",
     ),
     Term(
         "sweep",
@@ -237,8 +237,8 @@ TERMS = (
 
 def find_term(text: str, terms: Iterable[Term] = TERMS) -> Term | None:
     """Return the term with this name or synonym, in upper or lower case."""
-    wanted = _folded(text)
-    return next((term for term in terms if wanted in map(_folded, term.names)), None)
+    key = _folded(text)
+    return next((term for term in terms if key in map(_folded, term.names)), None)
 
 
 def near_names(text: str) -> list[str]:

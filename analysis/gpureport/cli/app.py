@@ -268,7 +268,7 @@ def predict(
     devices: DevicesDirOption = None,
     version: VersionOption = False,
 ) -> int:
-    """Predict from database entries alone; needs no OpenCL device.
+    """Predict from the database only; needs no OpenCL device.
 
     One device: ceilings of the hardware and cliffs of its caches; best rate, bottleneck, cliffs, taper and occupancy of
     each workload. Several devices: speed relative to the first, and the sizes at which it changes.

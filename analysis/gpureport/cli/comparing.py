@@ -115,7 +115,7 @@ def _files(request: ComparisonRequest) -> tuple[Path, ...]:
 
 
 def _named(text: str) -> tuple[str, str]:
-    """Return name and source of a machine, given as ``NAME=SOURCE`` or as a source alone."""
+    """Return name and source of a machine, given as ``NAME=SOURCE`` or ``SOURCE``."""
     given, equals, rest = text.partition("=")
     name, source = (given, rest) if equals and not is_there(Path(text)) else ("", text)
     first = source if is_there(Path(source)) else runs_of(source)[0]

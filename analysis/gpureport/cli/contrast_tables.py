@@ -22,6 +22,6 @@ def print_contrasts(first: Side, others: Sequence[Beside]) -> None:
     print_report_table("Ceilings, with 95 % intervals", ceilings_table(sides))
     print_report_table("Cliffs and tapers (n90: work-items for 90 % of the plateau)", features_table(sides))
     for other in others:
-        title = f"Speed of {other.side.letter} / speed of {first.letter}, from the specifications alone"
+        title = f"Speed of {other.side.letter} / speed of {first.letter}, from the specifications only"
         print_report_table(title, ratio_table(first, other, sizes=True))
     print_text(f"{INTERVAL} Best rates may occur at different sizes; ratios by size compare equal sizes.")

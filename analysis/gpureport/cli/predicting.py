@@ -70,7 +70,7 @@ class Forecast:
 
 
 def predict_devices(request: PredictionRequest) -> int:
-    """Print or write the predictions from database entries alone."""
+    """Print or write the predictions from database entries only."""
     if request.output and not request.pdf:
         raise InputError("-o: has no effect without --pdf; add --pdf, or omit -o")
     workloads = selected(request.workloads, quick=request.quick)

@@ -22,7 +22,7 @@ def print_prediction(device: Device, predictions: Sequence[Prediction]) -> None:
     _print_device(device)
     print_report_table("Ceilings, with 95 % intervals", ceilings_table(device))
     print_report_table("Cliffs (capacity transitions), as working sets", cliffs_table(predictions))
-    print_report_table(f"Predicted from the specification alone ({TITLE_NOTE})", outlook_table(predictions))
+    print_report_table(f"Predicted from the specification only ({TITLE_NOTE})", outlook_table(predictions))
     _print_sensitivities(device, predictions, _FEW_FACTS)
     print_text("--all prints every feature of every sweep. --pdf writes a document with curves.")
 
@@ -56,7 +56,7 @@ def _print_features(predictions: Sequence[Prediction]) -> None:
             (f"  {feature_name(f)}", format_predicted(f.value, f.ci_low, f.ci_high, short_unit(f.unit)))
             for f in p.features
         ]
-    title = f"Predicted from the specification alone, with 95 % intervals ({TITLE_NOTE})"
+    title = f"Predicted from the specification only, with 95 % intervals ({TITLE_NOTE})"
     print_table(title, ("feature", "predicted"), rows, right=(1,))
 
 

@@ -188,8 +188,8 @@ def _points(device: Device, series: ReplaySeries, resources: Sequence[Resources 
     """Predict the measured points only."""
     sampled = {identity(point.point.parameters) for point in series.measurement.points if point.samples_s}
     return {
-        identity(parameters): point_time(*asked(device, series.workload, series.sweep, parameters, needed))
-        for parameters, needed in zip_longest(series.sweep.points, resources)
+        identity(parameters): point_time(*asked(device, series.workload, series.sweep, parameters, allocated))
+        for parameters, allocated in zip_longest(series.sweep.points, resources)
         if identity(parameters) in sampled
     }
 
