@@ -470,7 +470,7 @@ def test_measure_wants_a_file(capsys: Captured) -> None:
     Path("folder").mkdir()
 
     assert main(["measure", "-o", "folder", "--force"]) == 2
-    assert failure(capsys) == "folder: is a folder; name a file in it with -o"
+    assert failure(capsys) == "folder: is a folder; choose a file in it with -o"
 
 
 def test_names_of_devices_reach_html_escaped(fake: pytest.MonkeyPatch) -> None:
