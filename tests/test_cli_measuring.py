@@ -505,6 +505,6 @@ def test_timings_add_up_and_name_the_workloads(
     install(monkeypatch)
     assert main(["measure", "--timings", "-o", str(tmp_path / "r.json")]) == 0
     printed = capsys.readouterr().out
-    table = printed[printed.index("Where the time went") :]
+    table = printed[printed.index("Time by stage") :]
     assert "measure" in table
     assert "fake/copy" in table or "/copy" in table

@@ -252,6 +252,6 @@ def test_a_terminal_gets_tables_of_its_width(columns: int) -> None:
     shown = in_terminal("devices", "--known", columns=columns)
 
     plain = re.sub(r"\x1b\[[\d;]*m", "", shown)
-    assert "Known devices" in plain
+    assert "Devices of the database" in plain
     assert max(map(len, plain.splitlines())) <= columns
     assert not COLOUR.search(shown)
