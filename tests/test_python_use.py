@@ -33,8 +33,8 @@ def test_the_page_does_as_it_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     assert (tmp_path / "read.svg").read_text().startswith("<?xml")
 
 
-def test_importing_is_quick_and_subpackages_do_not_replace_functions() -> None:
-    """Nothing heavy is imported; ``gpureport.predict`` stays a function after the subpackage of that name is imported."""
+def test_importing_is_quick_and_keeps_functions() -> None:
+    """Nothing heavy is imported; ``gpureport.predict`` stays a function after its subpackage is imported."""
     code = (
         "import sys, gpureport; heavy = {'numpy', 'pandas', 'pydantic', 'yaml'} & set(sys.modules); "
         "import gpureport.predict.model, gpureport.compare.records; "
