@@ -1,7 +1,6 @@
-"""How close the best kernels come to what the device can do: each beside a stream copy, sample by sample.
+"""Compare the best kernels with the copy rate of the device; run by ``scripts/benchmark``.
 
-``scripts/benchmark`` runs it. Every row is verified, then timed with a copy of the same working set, taking turns; its
-share is that of the best copy of the whole run.
+Every row is verified, then timed alternately with a copy of the same working set.
 """
 
 import sys
@@ -27,19 +26,19 @@ from gpureport.text import sentence
 from gpureport.units import format_value, parse
 
 BUDGET_S = {"gpu": 3.0, "accelerator": 3.0, "cpu": 6.0}
-"""What a row may take, seconds."""
+"""Time limit of a row, in seconds."""
 
 
 def _chosen(names: Sequence[str]) -> tuple[Row, ...]:
-    """Return the rows whose label or workload contains one of *names*; all for none.
+    """Return the rows whose label or workload contains one of *names*; without names all.
 
     Raises:
-        InputError: none does.
+        InputError: no row does.
     """
     found = tuple(r for r in ROWS if not names or any(name in f"{r.label} {r.workload}" for name in names))
     if not found:
         known = ", ".join(dict.fromkeys(row.workload for row in ROWS))
-        raise InputError(f"--row: no row contains {', '.join(names)}; there are: {known}")
+        raise InputError(f"--row: no row contains {', '.join(names)}; the workloads are {known}")
     return found
 
 
@@ -47,13 +46,15 @@ def main(
     device: Annotated[str, typer.Option("--device", "-d", help="As for gpureport.")] = "auto",
     row: Annotated[list[str] | None, typer.Option("--row", "-r", help="Part of a row's name; repeatable.")] = None,
     budget: Annotated[float | None, typer.Option("--budget", help="Seconds for each row.")] = None,
-    working_set: Annotated[str | None, typer.Option("--working-set", help="Another size, e.g. 64 MiB.")] = None,
+    working_set: Annotated[
+        str | None, typer.Option("--working-set", help="Working set of all rows, e.g. 64 MiB.")
+    ] = None,
 ) -> None:
-    """Print how close the best kernels come to the device's copy rate, and to what was published."""
+    """Compare the best kernels with the copy rate of the device and with published rates."""
     rows = _chosen(separated(row or ()))
     choice = choose_working(device)
     with choice.measurer:
-        candidate = choice.candidate  # opened again in this process, which times rows by itself
+        candidate = choice.candidate  # opened again in this process, which times the rows
     present = candidate.device
     match = load_database().match(present)
     limits = run_limits(present, free_memory_bytes(present), quick=False)
@@ -68,7 +69,7 @@ def main(
         if outcome.reason:
             print_text(f"Not timed: {outcome.row.label}: {sentence(outcome.reason)}")
     if best := best_copy(outcomes):
-        print_text(f"Best copy of the run: {format_value(best, 'B/s')}, read and written; shares are held against it.")
+        print_text(f"Best copy of the run: {format_value(best, 'B/s')}, reads plus writes. Shares are relative to it.")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What the benchmark compares: kernels, sizes, and what is asked of each."""
+"""The rows of the benchmark: kernels, sizes and targets."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,21 +8,21 @@ _H200 = "nvidia/h200_sxm"
 
 @dataclass(frozen=True)
 class Row:
-    """A kernel, a size, and what is asked of it.
+    """A kernel, a size and a target.
 
     Attributes:
         label: in the table.
         workload: ``family/variant``.
-        sweep: whose points say how the kernel is cut up.
-        counts: bytes (or operations) that the kernel must move (or do) for each unit of its work.
-        size: parameters on a GPU; elsewhere, and where empty, a working set beyond the caches.
-        part: of a cache that is filled instead, as (number of the cache, part).
-        case: label of the point, where points are cases.
-        shares: of the copy rate that are needed, by kind of device.
-        published: rates that other tools reach, by entry of the database: gpu-benches' gpu-stream, gpu-l2-cache and
-            gpu-cache (CUDA), clpeak.
-        modelled: whether the traffic model says what is needed.
-        best_of: of the rows of this name only the best must reach what is needed.
+        sweep: that provides the launch parameters.
+        counts: bytes or operations per unit of work.
+        size: parameters on a GPU; on other devices, and if empty, a working set beyond the caches is used.
+        part: of a cache that the working set occupies instead, as (index of the cache, share).
+        case: label of the point in sweeps of cases.
+        shares: required shares of the copy rate, by kind of device.
+        published: rates of other tools, by database entry: gpu-benches' gpu-stream, gpu-l2-cache and gpu-cache (CUDA),
+            clpeak.
+        modelled: whether the traffic model gives the target.
+        best_of: group of rows of which only the best must reach its target.
         unit: of the rate.
     """
 
@@ -41,7 +41,7 @@ class Row:
 
     @property
     def beside_copy(self) -> bool:
-        """Whether the row is limited by memory."""
+        """Whether the row is timed with a copy, because memory limits it."""
         return self.part is None and not self.case
 
 
@@ -50,7 +50,7 @@ _GENERATIONS = "several generations a pass"
 
 ROWS = (
     Row(
-        "Game of Life, a byte a cell",
+        "Game of Life, one byte a cell",
         "game_of_life/bytes_strips",
         "grid_size",
         2,
@@ -58,7 +58,7 @@ ROWS = (
         shares={"gpu": 0.95, "cpu": 0.85},
     ),
     Row(
-        "Game of Life, a bit a cell",
+        "Game of Life, one bit a cell",
         "game_of_life/packed_strips",
         "grid_size",
         0.25,
@@ -67,7 +67,7 @@ ROWS = (
     ),
     *(
         Row(
-            f"Game of Life, a bit a cell, {n} generations a pass",
+            f"Game of Life, one bit a cell, {n} generations a pass",
             f"game_of_life/packed_steps{n}",
             "grid_size",
             0.25,

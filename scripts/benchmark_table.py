@@ -1,4 +1,4 @@
-"""The benchmark's table: rates, shares of the best copy, and whether what is asked of a row was reached. Pure."""
+"""The table of the benchmark: rates, shares of the copy rate, and targets. Pure functions."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,10 +9,10 @@ from gpureport.spec.models import Device
 from gpureport.units import format_time, format_value
 
 NEAR = 0.98
-"""Share of a published rate that must be reached."""
+"""Required share of a published rate."""
 MODEL_TOLERANCE = 0.05
-"""Largest relative difference from what the traffic model expects."""
-COLUMNS = ("kernel", "size", "time of a dispatch", "rate", "of the copy beside it", "of the best copy", "needed", "met")
+"""Largest relative difference from the traffic model."""
+COLUMNS = ("kernel", "size", "time of a dispatch", "rate", "of its copy", "of the best copy", "target", "reached")
 
 
 def table(outcomes: Sequence[Outcome], device: Device) -> Iterator[Cells]:
@@ -37,12 +37,12 @@ def table(outcomes: Sequence[Outcome], device: Device) -> Iterator[Cells]:
 
 
 def best_copy(outcomes: Sequence[Outcome]) -> float:
-    """Return the best copy rate of the run, in bytes/s; 0 if nothing was copied."""
+    """Return the best copy rate of the run, in bytes/s; 0 without a copy."""
     return max((outcome.copy.rate for outcome in outcomes if outcome.copy), default=0.0)
 
 
 def verdict(outcome: Outcome, outcomes: Sequence[Outcome], device: Device) -> tuple[str, bool | None]:
-    """Say what a row needs, and whether it has it; ``None``: nothing is asked of it, or not of this one."""
+    """Return the target of a row, and whether it is reached; ``None`` without a target."""
     row, timed, copy = outcome.row, outcome.timed, outcome.copy
     if timed is None:
         return "", None
@@ -53,7 +53,7 @@ def verdict(outcome: Outcome, outcomes: Sequence[Outcome], device: Device) -> tu
         return f"≥ {share:.0%} of the best copy", timed.rate >= share * best_copy(outcomes)
     if copy and outcome.model:
         met = abs(timed.rate / copy.rate / outcome.model - 1) <= MODEL_TOLERANCE
-        return f"{outcome.model:.1%} ± {MODEL_TOLERANCE:.0%} of the copy beside it (model)", met
+        return f"{outcome.model:.1%} ± {MODEL_TOLERANCE:.0%} of its copy (model)", met
     if device.id in row.published:
         published = row.published[device.id]
         return f"≥ {NEAR:.0%} of {format_value(published, row.unit)}", timed.rate >= NEAR * published

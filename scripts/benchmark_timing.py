@@ -1,4 +1,4 @@
-"""One row of the benchmark on a device: verified, then timed in turns with a copy of its working set."""
+"""One row of the benchmark: verified, then timed alternately with a copy of the same working set."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,12 +20,12 @@ from gpureport.spec.models import Device
 from gpureport.workloads import select
 from gpureport.workloads.model import Parameters, Sweep, Workload
 
-_CPU_BEYOND = 4.0  # a processor's working sets, as multiples of its last cache
+_CPU_BEYOND = 4.0  # working sets of a CPU, as multiples of its last cache
 
 
 @dataclass(frozen=True)
 class Run:
-    """What all rows of a run share; *working_set* replaces the rows' sizes."""
+    """Data of all rows of a run; *working_set* replaces their sizes."""
 
     backend: Backend
     device: Device
@@ -36,7 +36,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Timed:
-    """A point, its samples in seconds, and the rate that they mean."""
+    """A point with its samples, and the bytes or operations per unit of work."""
 
     point: Point
     counts: float
@@ -48,30 +48,30 @@ class Timed:
 
     @property
     def rate(self) -> float:
-        """Bytes or operations in a second."""
+        """Bytes or operations per second."""
         return self.point.key.work * self.counts / self.time_s
 
     @property
     def spread(self) -> float:
-        """Half of the median's 95 % interval, as a part of the median."""
+        """Half-width of the median's 95 % interval, relative to the median."""
         found = median_interval(np.array(self.point.samples_s))
         return ((found.high or 0.0) - (found.low or 0.0)) / 2 / self.time_s
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a row: why there is no time, or the time, with that of the copy beside it."""
+    """The result of a row: its time and that of its copy, or the reason for having none."""
 
     row: Row
     reason: str = ""
     timed: Timed | None = None
     copy: Timed | None = None
     model: float | None = None
-    """Share of the copy beside it that the model expects."""
+    """Share of the copy rate that the traffic model expects."""
 
 
 def measured(run: Run, row: Row) -> Outcome:
-    """Verify and time a row, taking turns with a copy."""
+    """Verify and time a row, alternately with a copy."""
     (workload,) = select((row.workload,))
     try:
         reason = _obstacle(run, workload)
@@ -81,7 +81,7 @@ def measured(run: Run, row: Row) -> Outcome:
 
 
 def _obstacle(run: Run, workload: Workload) -> str | None:
-    """Return why the workload must not be timed: the device lacks something, or its results are wrong."""
+    """Return why the workload cannot be timed: a missing feature or wrong results."""
     present = features(run.backend.device)
     missing = workload.missing(present)
     if missing:
@@ -103,7 +103,7 @@ def _timed(run: Run, row: Row, workload: Workload) -> Outcome:
 
 
 def _take(run: Run, label: str, points: Sequence[Point]) -> None:
-    """Take samples of *points* in turns."""
+    """Take samples of *points* alternately."""
     bench = Bench(run.backend, features(run.backend.device), run.settings.limits)
     rounds = Rounds(run.backend, bench, run.settings, run.progress, label)
     try:
@@ -116,7 +116,7 @@ def _take(run: Run, label: str, points: Sequence[Point]) -> None:
 
 
 def point_of(run: Run, row: Row, workload: Workload) -> Point:
-    """Return the row's point: of its sweep the one nearest to its size, with the parameters that it names."""
+    """Return the point of the row: the one nearest to its size, with its parameters."""
     sweep = _sweep(run, workload, row.sweep)
     if row.case:
         chosen = next(p for p in sweep.points if workload.point(p, sweep).label == row.case)
@@ -134,7 +134,7 @@ def point_of(run: Run, row: Row, workload: Workload) -> Point:
 
 
 def _beyond(run: Run, workload: Workload, sweep: Sweep) -> float:
-    """Return a working set that no cache holds: on a GPU the sweep's largest."""
+    """Return a working set larger than all caches: on a GPU the largest of the sweep."""
     if run.working_set:
         return run.working_set
     if run.device.kind == "cpu" and run.device.caches:
@@ -143,7 +143,7 @@ def _beyond(run: Run, workload: Workload, sweep: Sweep) -> float:
 
 
 def _sweep(run: Run, workload: Workload, name: str) -> Sweep:
-    """Return the workload's sweep of a name; its first where the device gives no reason for that one."""
+    """Return the sweep of this name, or the first one if the device has none of this name."""
     sweeps = {sweep.name: sweep for sweep in workload.sweeps(run.device, run.settings.limits)}
     if not sweeps:
         raise DeviceError(f"{workload.name} has no sweep on {run.device.name}")
@@ -159,7 +159,7 @@ def _nearest(workload: Workload, sweep: Sweep, nbytes: float) -> Parameters:
 
 
 def copy_of(run: Run, nbytes: float) -> Point:
-    """Return a copy of that working set, in whole work-groups."""
+    """Return a copy of this working set, in whole work-groups."""
     (copy,) = select(("memory/copy",))
     sweep = _sweep(run, copy, "working_set")
     chosen = _nearest(copy, sweep, nbytes)
@@ -169,7 +169,7 @@ def copy_of(run: Run, nbytes: float) -> Point:
 
 
 def modelled(run: Run, point: Point) -> float:
-    """Return units of work a second as the specification has it."""
+    """Return the units of work per second of the specification prediction."""
     demand = point.workload.demand(point.key.parameters, run.device)
     resources = Resources(demand.registers, demand.local_memory_bytes)
     return point.key.work / point_time(run.device, demand, resources).time_s

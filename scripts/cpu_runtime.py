@@ -1,7 +1,6 @@
-"""Print which OpenCL runtime compiles and runs a kernel on the CPU; exit code 1, and why, if none does.
+"""Print the OpenCL runtime that runs kernels on the CPU, or the reason why none does and exit with code 1.
 
-``scripts/setup`` runs it with the Python of ``.venv`` and puts the line that it prints into a sentence. With the
-argument ``gpu`` it looks for a GPU or accelerator instead.
+``scripts/setup`` quotes the line. With the argument ``gpu`` it looks for a GPU or accelerator instead.
 """
 
 import sys
@@ -16,7 +15,7 @@ _LONGEST_REASON = 400
 
 
 def answer(kinds: Sequence[str]) -> tuple[bool, str]:
-    """Return whether a device of *kinds* runs kernels, and its name; without one, why not, as a clause."""
+    """Return whether a device of *kinds* runs kernels, and its name or the reason why none does."""
     if not installed_runtimes():
         return False, "no OpenCL runtime is installed"
     try:
@@ -33,10 +32,10 @@ def answer(kinds: Sequence[str]) -> tuple[bool, str]:
 
 
 def _of_kinds(candidates: Sequence[RuntimeDevice], kinds: Sequence[str]) -> list[RuntimeDevice]:
-    """Return the devices of *kinds*, the best first; no simulators."""
+    """Return the devices of *kinds* except simulators, the best first."""
     try:
         devices = in_order([candidate.device for candidate in candidates])
-    except InputError:  # there are only simulators
+    except InputError:  # only simulators
         return []
     return [candidates[device.index] for device in devices if device.kind in kinds]
 

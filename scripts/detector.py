@@ -1,4 +1,4 @@
-"""How well cliffs and tapers are found in synthetic sweeps whose truth is known: one table.
+"""Accuracy of the detection of cliffs and tapers in synthetic sweeps with known features.
 
 Run as ``python scripts/detector.py [CURVES] [--failures]``.
 """
@@ -21,7 +21,7 @@ LITTLE_NOISE = 0.03
 
 @dataclass(frozen=True)
 class Outcome:
-    """What was found in a sweep: the features by position and level."""
+    """The features found in a sweep, by position and level."""
 
     sweep: Sweep
     found: dict[tuple[str, str], CurveFeature]
@@ -29,17 +29,17 @@ class Outcome:
 
     @property
     def levels(self) -> int:
-        """Return the number of plateaus between the cliffs that were found."""
+        """Number of plateaus according to the cliffs found."""
         return 1 + sum(position == "midpoint" for position, _ in self.found)
 
     def errors(self, position: str) -> list[float]:
-        """Return found / true - 1 in size, for each true *position*; infinite where none or too many were found."""
+        """Return |found / true - 1| for each true *position*; infinite if the number of levels is wrong."""
         complete = self.levels == self.sweep.levels
         pairs = [(self.found.get(key), true) for key, true in self.sweep.truth.items() if key[0] == position]
         return [abs(f.value / true - 1.0) if f and complete else np.inf for f, true in pairs]
 
     def covered(self, position: str) -> list[bool]:
-        """Return whether the intervals of those found hold the truth."""
+        """Return for each *position* found whether its interval contains the true value."""
         if self.levels != self.sweep.levels:
             return []
         pairs = [(self.found.get(key), true) for key, true in self.sweep.truth.items() if key[0] == position]
@@ -58,7 +58,7 @@ def outcome(kind: Kind, seed: int) -> Outcome:
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table: shares are of *cases*."""
+    """One line of the table; shares refer to *cases*."""
 
     what: str
     value: float
@@ -67,7 +67,7 @@ class Row:
 
 
 def rows(outcomes: Sequence[Outcome]) -> list[Row]:
-    """Return the figures that the detector is judged by."""
+    """Return the statistics of the detector, with targets."""
     cliffs, flat, taper, slow = ([o for o in outcomes if o.sweep.kind == kind] for kind in KINDS)
     table = [
         _share("level count right", [o.levels == o.sweep.levels for o in cliffs], ">= 97 %"),
@@ -106,10 +106,8 @@ def _share(what: str, hits: Sequence[bool], target: str) -> Row:
 
 
 def main(
-    curves: Annotated[
-        int, typer.Argument(help="Number of sweeps with cliffs; half as many of each other kind.")
-    ] = 2000,
-    failures: Annotated[bool, typer.Option(help="Name the sweeps in which levels were miscounted.")] = False,
+    curves: Annotated[int, typer.Argument(help="Number of sweeps with cliffs; other kinds get half as many.")] = 2000,
+    failures: Annotated[bool, typer.Option(help="List the sweeps with a wrong number of levels.")] = False,
 ) -> None:
     """Print the table."""
     numbers = {kind: curves if kind == "cliffs" else curves // 2 for kind in KINDS}

@@ -1,4 +1,4 @@
-"""Synthetic sweeps whose cliffs and tapers are known: what the detector is tested on, and shares nothing with it."""
+"""Synthetic sweeps with known cliffs and tapers, independent of the detector's code."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,24 +15,26 @@ Kind = Literal["cliffs", "flat", "taper", "slow taper"]
 
 KINDS: tuple[Kind, ...] = ("cliffs", "flat", "taper", "slow taper")
 FINE = np.linspace(-6.0, 6.0, 4001)
-"""Positions at which the shape of a step is tabulated, in units of its width."""
-STEP_SHAPES: tuple[Callable[[Floats], Floats], ...] = (
+"""Positions at which the shape of a transition is tabulated, in units of its width."""
+TRANSITION_SHAPES: tuple[Callable[[Floats], Floats], ...] = (
     lambda t: np.clip(t + 0.5, 0.0, 1.0),  # a straight ramp
     lambda t: 1.0 / (1.0 + np.exp(-4.0 * t)),  # rounded on both sides
-    lambda t: np.clip(t + 0.5, 0.0, 1.0) ** 2,  # leaves slowly, arrives at once
-    lambda t: 1.0 - np.clip(0.5 - t, 0.0, 1.0) ** 2,  # leaves at once, arrives slowly
+    lambda t: np.clip(t + 0.5, 0.0, 1.0) ** 2,  # gradual onset, abrupt end
+    lambda t: 1.0 - np.clip(0.5 - t, 0.0, 1.0) ** 2,  # abrupt onset, gradual end
 )
-"""Share of the drop in ln(rate) that has happened."""
+"""Completed share of the drop in ln(rate)."""
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """A sweep as it would have been measured, and what is true of it.
+    """A synthetic measurement and its true features.
 
     Attributes:
+        kind: of the curve.
+        measurement: with noise.
         noise: relative standard deviation of a point's median about the true curve.
-        truth: position and level of a feature -> its size, in bytes or work-items.
-        levels: plateaus.
+        truth: bytes or work-items of each feature, by position and level.
+        levels: number of plateaus.
     """
 
     kind: Kind
@@ -43,17 +45,17 @@ class Sweep:
 
 
 def sweep(kind: Kind, seed: int) -> Sweep:
-    """Return a random sweep of a kind; the same for the same seed."""
+    """Return a random sweep of a kind; a seed always gives the same sweep."""
     rng = np.random.default_rng([KINDS.index(kind), seed])
     noise = float(np.exp(rng.uniform(np.log(0.005), np.log(0.08))))
     if kind in ("taper", "slow taper"):
         return _taper(kind, rng, noise)
-    return _cliffs(kind, rng, noise, steps=0 if kind == "flat" else seed % 4)
+    return _cliffs(kind, rng, noise, transitions=0 if kind == "flat" else seed % 4)
 
 
 @dataclass(frozen=True)
-class _Step:
-    """A fall from one plateau to the next: *drop* in ln(rate), onset and end in ln(size)."""
+class _Transition:
+    """A transition from one plateau to the next: *drop* in ln(rate), onset to end in ln(size)."""
 
     drop: float
     onset: float
@@ -63,37 +65,37 @@ class _Step:
     scale: float
 
     def at(self, u: Floats) -> Floats:
-        """Return the share of the drop that has happened at ln(size)."""
+        """Return the completed share of the drop at ln(size)."""
         return np.interp((u - self.midpoint) / self.scale, FINE, self.done)
 
 
-def _step(rng: np.random.Generator, start: float) -> _Step:
-    """Return a step that departs at *start*: a factor 1.3 to 5 down, over 10 % to a factor 2 in size."""
+def _transition(rng: np.random.Generator, start: float) -> _Transition:
+    """Return a transition with onset *start*: a drop by a factor of 1.3 to 5, over a factor of 1.1 to 2 in size."""
     drop, width = (
         np.exp(rng.uniform(*np.log(ends))) for ends in ((np.log(1.3), np.log(5.0)), (np.log(1.1), np.log(2)))
     )
-    done = STEP_SHAPES[rng.integers(len(STEP_SHAPES))](FINE)
+    done = TRANSITION_SHAPES[rng.integers(len(TRANSITION_SHAPES))](FINE)
     onset, midpoint, end = np.interp([-np.log(0.95) / drop, 0.5, 1.0 - np.log(1.05) / drop], done, FINE)
     scale = width / (end - onset)
     shift = start + scale * (midpoint - onset)
-    return _Step(drop, start, shift, start + width, np.interp(FINE + midpoint, FINE, done), scale)
+    return _Transition(drop, start, shift, start + width, np.interp(FINE + midpoint, FINE, done), scale)
 
 
-def _cliffs(kind: Kind, rng: np.random.Generator, noise: float, steps: int) -> Sweep:
-    """Return a sweep over the working set with *steps* steps between plateaus of 1 to 4 octaves."""
+def _cliffs(kind: Kind, rng: np.random.Generator, noise: float, transitions: int) -> Sweep:
+    """Return a sweep over the working set with *transitions* drops between plateaus of 1 to 4 octaves."""
     octave = np.log(2.0)
     end, found = np.log(4096.0), []
-    for _ in range(steps):
-        found.append(_step(rng, end + rng.uniform(1.0, 4.0) * octave))
+    for _ in range(transitions):
+        found.append(_transition(rng, end + rng.uniform(1.0, 4.0) * octave))
         end = found[-1].end
-    end += rng.uniform(1.0, 4.0) * octave if steps else rng.uniform(5.0, 14.0) * octave
+    end += rng.uniform(1.0, 4.0) * octave if transitions else rng.uniform(5.0, 14.0) * octave
     u = np.arange(np.log(4096.0), end + 1e-9, octave / rng.uniform(4.0, 8.0))
     tilt = rng.uniform(-0.01, 0.02)
-    rate = -tilt * (u - u[0]) / octave - sum((step.drop * step.at(u) for step in found), np.zeros_like(u))
+    rate = -tilt * (u - u[0]) / octave - sum((each.drop * each.at(u) for each in found), np.zeros_like(u))
     drift = rng.uniform(-0.1, 0.1) * (kind == "flat" and rng.uniform() < 0.5)
     truth = {
-        (position, f"level {k}"): float(np.exp(getattr(step, position)))
-        for k, step in enumerate(found, start=1)
+        (position, f"level {k}"): float(np.exp(getattr(each, position)))
+        for k, each in enumerate(found, start=1)
         for position in ("onset", "midpoint", "end")
     }
     if rng.uniform() < 0.5:
@@ -102,18 +104,18 @@ def _cliffs(kind: Kind, rng: np.random.Generator, noise: float, steps: int) -> S
         work = np.exp(u)
         metric, times = Metric(kind="rate", unit="B", label="bandwidth"), work / (1e12 * np.exp(rate))
     measured = _measured(rng, metric, "working_set", np.exp(u), np.full(len(u), 256), work, times, noise, drift)
-    return Sweep(kind, measured, noise, truth, steps + 1)
+    return Sweep(kind, measured, noise, truth, transitions + 1)
 
 
 def _taper(kind: Kind, rng: np.random.Generator, noise: float) -> Sweep:
-    """Return a sweep over work-items: a constant time, then one in proportion to the work, joined by a p-norm."""
-    corner = rng.uniform(2.0, 6.0) if kind == "taper" else rng.uniform(1.0, 2.0)
+    """Return a sweep over work-items: the p-norm of a constant time and a time proportional to the work."""
+    exponent = rng.uniform(2.0, 6.0) if kind == "taper" else rng.uniform(1.0, 2.0)
     before, after = rng.uniform(3.0, 7.0), rng.uniform(4.0, 8.0)
     knee = float(np.exp2(8.0 + before))
     items = np.round(np.exp2(np.arange(8.0, 8.0 + before + after, 1.0 / rng.uniform(4.0, 8.0))))
 
     def rate(n: Floats) -> Floats:
-        return n / (1.0 + (n / knee) ** corner) ** (1.0 / corner)
+        return n / (1.0 + (n / knee) ** exponent) ** (1.0 / exponent)
 
     fine = np.geomspace(items[0], items[-1], 20001)
     n90 = float(np.interp(0.9 * rate(items)[-1], rate(fine), fine))
@@ -134,7 +136,7 @@ def _measured(
     noise: float,
     drift: float,
 ) -> Measurement:
-    """Return samples: half of the noise's variance belongs to a point, half to its samples; 2 % of these are slow."""
+    """Return samples: half of the variance is common to a point's samples; 2 % of the samples are slow."""
     count = int(rng.choice([1, 3, 7, 15]))
     factor = 1.0 if count == 1 else np.sqrt(2.0 * count / np.pi)
     taken = np.sort(rng.uniform(0.0, 30.0, (count, len(x))), axis=0)

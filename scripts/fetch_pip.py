@@ -1,7 +1,7 @@
-"""Put the locked pip into a virtual environment that has none, with the standard library alone.
+"""Install the locked pip into a virtual environment without pip, with the standard library only.
 
-Debian and Ubuntu leave ``ensurepip`` out of ``python3``. A wheel of pure Python is installed by unpacking it, so
-the one that the lock file names is fetched from the configured index, compared with the lock's hashes, and unpacked.
+Debian and Ubuntu omit ``ensurepip`` from ``python3``. The script downloads the wheel of the lock file from the
+configured index, compares its hash with the lock file, and unpacks it.
 
     .venv/bin/python scripts/fetch_pip.py requirements.lock
 """
@@ -28,12 +28,12 @@ def locked_pip(lock: str) -> tuple[str, set[str]]:
     """Return the version of pip in the lock file's text and the SHA-256 digests of its files."""
     entry = re.search(r"^pip==(\S+).*\n((?:\s+--hash.*\n)*)", lock, re.MULTILINE)
     if entry is None:
-        sys.exit("the lock file does not name pip")
+        sys.exit("the lock file does not contain pip")
     return entry[1], set(re.findall(r"--hash=sha256:(\w+)", entry[2]))
 
 
 def pip_setting(name: str) -> str | None:
-    """Return a setting of pip as pip itself would find it: the environment first, then its files."""
+    """Return a setting of pip: from the environment, else from its configuration files."""
     home = Path.home()
     files = [Path("/etc/pip.conf"), home / ".pip/pip.conf", home / ".config/pip/pip.conf"]
     config = configparser.RawConfigParser()
@@ -43,7 +43,7 @@ def pip_setting(name: str) -> str | None:
 
 
 def trust() -> ssl.SSLContext:
-    """Return the certificates to trust; where the system has none, the hash alone vouches for the file."""
+    """Return the trusted certificates; without any on the system, only the hash protects the file."""
     known = [pip_setting("cert"), os.environ.get("REQUESTS_CA_BUNDLE"), os.environ.get("CURL_CA_BUNDLE"), *STORES]
     store = next((path for path in known if path and Path(path).is_file()), None)
     context = ssl.create_default_context(cafile=store)
@@ -55,7 +55,7 @@ def trust() -> ssl.SSLContext:
 
 
 def fetch(url: str) -> bytes:
-    """Return what the URL holds, through the proxy that the environment names."""
+    """Download a URL, through the proxy of the environment."""
     if not url.startswith(("https:", "http:")):
         sys.exit(f"pip can be fetched from an http(s) index only, not from {url}")
     with urllib.request.urlopen(url, timeout=60, context=trust()) as response:  # noqa: S310 - checked above
@@ -63,15 +63,15 @@ def fetch(url: str) -> bytes:
 
 
 def fetch_wheel(version: str, digests: set[str]) -> bytes:
-    """Return pip's wheel from the index, its digest compared with those of the lock."""
+    """Download the wheel of pip, and check its digest."""
     index = (pip_setting("index-url") or DEFAULT_INDEX).rstrip("/") + "/pip/"
     page = fetch(index).decode()
     link = re.search(rf'href=["\']([^"\'#]*pip-{re.escape(version)}-py3-none-any\.whl)', page)
     if link is None:
-        sys.exit(f"pip {version} is not at {index}")
+        sys.exit(f"pip {version} was not found at {index}")
     wheel = fetch(urljoin(index, html.unescape(link[1])))
     if hashlib.sha256(wheel).hexdigest() not in digests:
-        sys.exit(f"pip {version} from {index} is not the file that the lock names")
+        sys.exit(f"pip {version} from {index} does not have the hash of the lock file")
     return wheel
 
 

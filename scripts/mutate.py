@@ -1,9 +1,8 @@
-"""How many small random changes of the code the tests notice: mutation testing.
+"""Mutation testing: the share of small random changes of the code that the tests detect.
 
 Run as ``python scripts/mutate.py [AREA ...] [--number 64] [--seed 0] [--jobs 2]``. Each mutation changes one operator,
-comparison, constant or sign of one file in a copy of the tree, and runs the tests that belong to the file's area.
-Mutations listed in ``mutate_equivalent.py`` change nothing that a test could notice, and are not drawn. Exit code 1 if
-fewer than 85 % are killed.
+comparison, constant or sign of one file in a copy of the tree, and runs the tests of the file's area. Mutations listed
+in ``mutate_equivalent.py`` are equivalent to the original and are not drawn. Exit code 1 if fewer than 85 % are killed.
 """
 
 import os
@@ -29,7 +28,7 @@ from gpureport.cli.console import print_text
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path("analysis", "gpureport")
 KILLED = 0.85
-"""Share of mutations that the tests must notice."""
+"""Required share of mutations that the tests detect."""
 AREAS = {
     "predict": ("predict/**/*.py", "test_predict_*.py test_uncertainty.py test_arithmetic.py"),
     "observe": ("observe/*.py", "test_observe_*.py"),
@@ -41,12 +40,12 @@ AREAS = {
     "compare": ("compare/*.py", "test_compare.py test_run_variation.py"),
     "rounds": ("measure/rounds.py", "test_measure_sweep.py test_measure_pure.py"),
 }
-"""Files of the package, and the tests that belong to them."""
-_COPIED = ("analysis", "tests", "scripts")  # of the tree; the rest is linked
+"""Files of each area, and their tests."""
+_COPIED = ("analysis", "tests", "scripts")  # folders; the rest is linked
 
 
 def drawn(areas: Sequence[str], number: int, seed: int) -> list[Mutation]:
-    """Draw different mutations at random, of each area as many; fewer if an area does not have so many."""
+    """Draw different mutations at random, equally many of each area if it has enough."""
     rng = np.random.default_rng(seed)
     found: list[Mutation] = []
     for place, area in enumerate(areas):
@@ -60,7 +59,7 @@ def drawn(areas: Sequence[str], number: int, seed: int) -> list[Mutation]:
 
 
 def copied(tree: Path) -> Path:
-    """Copy what tests import to the folder *tree*, and link what they read."""
+    """Copy the folders that tests import to the folder *tree*, and link the others."""
     tree.mkdir()
     for entry in ROOT.iterdir():
         if entry.name in _COPIED:
@@ -71,10 +70,10 @@ def copied(tree: Path) -> Path:
 
 
 def passes(tree: Path, area: str, most_s: float | None = None) -> bool:
-    """Say whether an area's tests pass in a copy of the tree, within *most_s* seconds."""
+    """Return whether an area's tests pass in a copy of the tree, within *most_s* seconds."""
     tests = sorted(test for pattern in AREAS[area][1].split() for test in (tree / "tests").glob(pattern))
     options = ["-q", "-x", "-p", "no:cacheprovider", "--hypothesis-seed=0"]
-    # A file of byte code would be taken for that of a changed file of the same size and second.
+    # Python would reuse the byte code of a changed file with the same size and time stamp.
     environment = {**os.environ, "PYTHONPATH": str(tree / "analysis"), "PYTHONDONTWRITEBYTECODE": "1"}
     line = [sys.executable, "-m", "pytest", *options, *map(str, tests)]
     try:
@@ -85,7 +84,7 @@ def passes(tree: Path, area: str, most_s: float | None = None) -> bool:
 
 
 def survives(tree: Path, mutation: Mutation, most_s: float) -> bool:
-    """Say whether an area's tests pass with a mutation."""
+    """Return whether an area's tests pass with a mutation."""
     file = tree / PACKAGE / mutation.file
     source = file.read_text()
     file.write_text(mutated(source, mutation))
@@ -96,14 +95,14 @@ def survives(tree: Path, mutation: Mutation, most_s: float) -> bool:
 
 
 def main(
-    areas: Annotated[list[str] | None, typer.Argument(help=f"{', '.join(AREAS)}; all of them by default.")] = None,
+    areas: Annotated[list[str] | None, typer.Argument(help=f"{', '.join(AREAS)}. Default: all.")] = None,
     number: Annotated[int, typer.Option(help="Number of mutations.", min=1)] = 64,
-    seed: Annotated[int, typer.Option(help="Seed of the draw.")] = 0,
-    jobs: Annotated[int, typer.Option(help="Number of mutations tested at a time.", min=1)] = 2,
+    seed: Annotated[int, typer.Option(help="Seed of the random choice.")] = 0,
+    jobs: Annotated[int, typer.Option(help="Number of parallel tests.", min=1)] = 2,
 ) -> None:
     """Print each mutation, whether the tests killed it, and the share of those killed."""
     if unknown := set(areas or ()) - AREAS.keys():
-        raise typer.BadParameter(f"no areas: {', '.join(sorted(unknown))}; there are {', '.join(AREAS)}")
+        raise typer.BadParameter(f"unknown areas: {', '.join(sorted(unknown))}; use {', '.join(AREAS)}")
     chosen = areas or list(AREAS)
     found = drawn(chosen, number, seed)
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as pool:
@@ -119,7 +118,7 @@ def main(
 
 @contextmanager
 def _one_of(trees: "SimpleQueue[Path]") -> Iterator[Path]:
-    """Lend a copy of the tree that nobody else uses."""
+    """Reserve a copy of the tree."""
     tree = trees.get()
     try:
         yield tree
@@ -128,7 +127,7 @@ def _one_of(trees: "SimpleQueue[Path]") -> Iterator[Path]:
 
 
 def _limit_s(trees: "SimpleQueue[Path]", area: str) -> float:
-    """Return the time that the tests of an area may take: three times that of the unchanged code, which they pass."""
+    """Return the time limit for the tests of an area: ten seconds plus three times that of the unchanged code."""
     begin = time.monotonic()
     with _one_of(trees) as tree:
         if not passes(tree, area):
@@ -137,7 +136,7 @@ def _limit_s(trees: "SimpleQueue[Path]", area: str) -> float:
 
 
 def _tried(trees: "SimpleQueue[Path]", mutation: Mutation, most_s: float) -> bool:
-    """Say whether a mutation survives, and print it."""
+    """Test and print a mutation; return whether it survives."""
     with _one_of(trees) as tree:
         survived = survives(tree, mutation, most_s)
     print_text(f"{'SURVIVED' if survived else 'killed  '} {mutation}")

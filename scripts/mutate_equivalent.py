@@ -1,4 +1,4 @@
-"""Mutations that no test can notice, since the program does the same: left out by ``scripts/mutate.py``."""
+"""Mutations without effect, which no test can detect; ``scripts/mutate.py`` skips them."""
 
 EQUIVALENT = {
     (
@@ -10,12 +10,12 @@ EQUIVALENT = {
         "findings/advice.py",
         "for size, _ in enumerate(searches, start=1):",
         "1 -> 2",
-    ): "Where one shape serves all searches no other one is tried: it is then the only set of up to two.",
+    ): "If one shape serves all searches, no other is tried: it is then the only set of up to two.",
     (
         "compare/differences.py",
         "return tuple(d for d in found if d.significant and log(d.speed.value) < log(max(1 - percent / 100, 1e-9)))",
         "1e-09 -> 2e-09",
-    ): "It only keeps the logarithm finite: no machine is half a billion times as slow as another.",
+    ): "It only keeps the logarithm finite: no machine is half a billion times slower than another.",
     (
         "findings/evidence.py",
         "job = workload.job(point.parameters, np.random.default_rng(0))",
@@ -30,7 +30,7 @@ EQUIVALENT = {
         "measure/rounds.py",
         "while remaining and self._elapsed() < until:",
         "self._elapsed() < until -> self._elapsed() <= until",
-    ): "A clock that shows the very last moment is within the budget or beyond it: either is right.",
+    ): "A clock that shows exactly the limit may count as within the budget or beyond it.",
     (
         "measure/rounds.py",
         "more = [points[index] for index in bends if self._costs_s(points[index]) < until - self._elapsed()]",
@@ -38,32 +38,32 @@ EQUIVALENT = {
             "self._costs_s(points[index]) < until - self._elapsed() -> "
             "self._costs_s(points[index]) <= until - self._elapsed()"
         ),
-    ): "A clock that leaves exactly the expected time leaves enough or too little: either is right.",
+    ): "Exactly the expected time may count as enough or as too little.",
     (
         "measure/rounds.py",
         "while now and abs(now - before) > _SETTLED * now and self._backend.now() < until:",
         "abs(now - before) > _SETTLED * now -> abs(now - before) >= _SETTLED * now",
-    ): "A change by exactly the limit is settled or not: either is right.",
+    ): "A change by exactly the limit may count as settled or not.",
     (
         "measure/rounds.py",
         "return self._elapsed() > allowed * self._allowed_s",
         "self._elapsed() > allowed * self._allowed_s -> self._elapsed() >= allowed * self._allowed_s",
-    ): "A clock that shows the very last moment is within the budget or beyond it: either is right.",
+    ): "A clock that shows exactly the limit may count as within the budget or beyond it.",
     (
         "measure/rounds.py",
         "while now and abs(now - before) > _SETTLED * now and self._backend.now() < until:",
         "self._backend.now() < until -> self._backend.now() <= until",
-    ): "A clock that shows the very last moment is within the time or beyond it: either is right.",
+    ): "A clock that shows exactly the limit may count as within the time or beyond it.",
     (
         "measure/rounds.py",
         "before, now = 0.0, self._try(point)",
         "0.0 -> 1.0",
-    ): "Only a time near 1 s would seem settled at once, and after half a second the loop ends in any case.",
+    ): "Only a time near 1 s would count as settled at once, and the loop ends after half a second in any case.",
     (
         "measure/rounds.py",
         "kept = min(frames, max(FEWEST_ROUNDS, int((1 - _RESTING) * share_s / max(seconds, 1e-9))))",
         "1e-09 -> 2e-09",
-    ): "It only keeps the quotient finite: no dispatch lasts as few nanoseconds.",
+    ): "It only keeps the quotient finite: no dispatch is that short.",
     (
         "observe/smooth_maximum.py",
         "start = np.array([times[0], times[0] - times[-1] + u[-1], np.log(p), -2.0])",
@@ -78,7 +78,7 @@ EQUIVALENT = {
         "observe/crossings.py",
         "reached = fit[:, -1] <= target",
         "1 -> 2",
-    ): "A row that reaches its target at the last point only has its first point there at the last one, either way.",
+    ): "A row that reaches its target only at the last point has its first crossing there either way.",
     (
         "observe/crossings.py",
         "j = np.clip(np.argmax(fit <= target[:, None], axis=1), 1, len(u) - 1)",
@@ -98,12 +98,12 @@ EQUIVALENT = {
         "observe/staircase.py",
         "near = np.abs(z - median) <= 2.0 * noise + 1e-12",
         "1e-12 -> 2e-12",
-    ): "It leaves room for rounding, which is smaller than either.",
+    ): "It allows for rounding errors, which are smaller than either.",
     (
         "observe/staircase.py",
         "first = int(np.searchsorted(u, u[plateau.stop - 1] - reach - 1e-9))",
         "1e-09 -> 2e-09",
-    ): "It leaves room for rounding, which is smaller than either.",
+    ): "It allows for rounding errors, which are smaller than either.",
     (
         "observe/statistics.py",
         "whole = np.abs(ticks - np.round(ticks)) < 0.1",
@@ -115,4 +115,4 @@ EQUIVALENT = {
         "1 -> 2",
     ): "The last level, memory, has no transition: its range is not used.",
 }
-"""File, its line, expression before and after; and why it makes no difference."""
+"""File, line of code, expression before and after; and why the mutation changes nothing."""

@@ -13,15 +13,12 @@ _CHANGES = """
     Or And, Eq NotEq, NotEq Eq, Is IsNot, IsNot Is, In NotIn, NotIn In, Lt LtE, LtE Gt, Gt GtE, GtE Lt
 """
 _CHANGED = {getattr(ast, old): getattr(ast, new) for old, new in map(str.split, _CHANGES.split(","))}
-"""Classes of operators and comparisons, and what they become."""
+"""Operators and comparisons, and their replacements."""
 
 
 @dataclass(frozen=True)
 class Mutation:
-    """A change of one expression or assignment of a file, which stands at the bytes *start* … *stop* - 1.
-
-    Its first line is *code*.
-    """
+    """A change of the expression or assignment in bytes *start* to *stop* - 1 of a file; *code* is its first line."""
 
     area: str
     file: str
@@ -43,7 +40,7 @@ class Mutation:
 
 
 def mutants(node: Node) -> Iterator[Node]:
-    """Yield *node* with one operator, comparison, constant or sign changed, in each way there is."""
+    """Yield all variants of *node* with one operator, comparison, constant or sign changed."""
     if isinstance(node, ast.BinOp | ast.AugAssign | ast.BoolOp) and type(node.op) in _CHANGED:
         yield _with(node, "op", _CHANGED[type(node.op)]())
     elif isinstance(node, ast.Compare):
@@ -63,10 +60,10 @@ def _with(node: Node, field: str, value: object) -> Node:
 
 
 def _nodes(tree: ast.AST) -> Iterator[Node]:
-    """Yield what runs.
+    """Yield the expressions and statements that run.
 
-    No annotations, nor ``strict`` of a zip, which only guards against mistakes; nor parts of f-strings, whose positions
-    Python 3.11 does not say.
+    Not annotations, not the ``strict`` of a zip, which is only a safeguard, and not parts of f-strings, whose positions
+    Python 3.11 does not provide.
     """
     if isinstance(tree, ast.keyword) and tree.arg == "strict":
         return
@@ -93,7 +90,7 @@ def mutations(area: str, file: str, source: str) -> Iterator[Mutation]:
 
 
 def mutated(source: str, mutation: Mutation) -> str:
-    """Return the file with the change; an expression in brackets of its own, as it may be a part of another."""
+    """Return the file with the change; an expression gets brackets, as it may be part of another."""
     text = source.encode()
     statement = isinstance(ast.parse(mutation.after).body[0], ast.AugAssign)
     after = mutation.after if statement else f"({mutation.after})"

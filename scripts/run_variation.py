@@ -1,9 +1,8 @@
-"""How often runs of one device differ significantly, and how often a slower device is noticed.
+"""False alarms and detections of ``gpureport compare`` for runs of one device.
 
-Run as ``python scripts/run_variation.py FOLDER [--slower 5] [--runs 1] [--synthetic 0]``. The folder holds reports of
-one device, as files or as folders of run folders. All pairs of them are compared, as they are and with the samples of
-one scaled. With ``--synthetic N``, pairs of N runs are compared that were put together at random from the sweeps of the
-real ones. Exit code 1 if a target is missed.
+Run as ``python scripts/run_variation.py FOLDER [--slower 5] [--runs 1] [--synthetic 0]``. The folder contains reports
+of one device, as files or in run folders. All pairs are compared, first unchanged, then with the samples of one run
+scaled. ``--synthetic N`` compares N runs that combine random sweeps of real ones. Exit code 1 if a target is missed.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,9 +21,9 @@ from gpureport.records.measurement import MeasuredPoint, Measurement
 from gpureport.records.report import FILE_NAME, Report, load_report
 
 DETECTED = 0.95
-"""Share of slowed devices that must show a significantly slower sweep."""
+"""Required share of slowed runs with a significantly slower sweep."""
 ENOUGH_PAIRS = 45
-"""Pairs that show whether FALSE_ALARMS is kept."""
+"""Number of pairs that is enough to check FALSE_ALARMS."""
 MOST_LISTED = 10
 
 Machine = tuple[Report, ...]
@@ -34,25 +33,25 @@ def reports_in(folder: Path) -> tuple[Report, ...]:
     """Open the reports of a folder.
 
     Raises:
-        InputError: there are none, or they are of several devices.
+        InputError: there are none, or they belong to several devices.
     """
     files = sorted(folder.glob("*.json")) or sorted(folder.glob(f"*/{FILE_NAME}"))
     reports = tuple(map(load_report, files))
     if len({(report.match.entry, report.device.name) for report in reports}) != 1:
-        raise InputError(f"{folder}: holds no reports, as *.json or */{FILE_NAME}, or those of several devices")
+        raise InputError(f"{folder}: contains no reports (*.json or */{FILE_NAME}), or reports of several devices")
     return reports
 
 
 def slower(report: Report, percent: float) -> Report:
-    """Return a report whose samples all take *percent* longer."""
+    """Return a report with all samples *percent* longer."""
     return _with_times(report, [_scaled(m, 1 + percent / 100) for m in report.measurements])
 
 
 def synthetic(reports: Sequence[Report], rng: np.random.Generator) -> Report:
-    """Return a run like *reports*: each sweep is that of one of them at random, with its samples drawn again.
+    """Return a run that takes each sweep from a random one of *reports*, with resampled samples.
 
-    Runs that share a sweep vary less than real ones, so that its deviation from their mean is stretched: the variance
-    between runs is then that of the real ones.
+    Deviations of a sweep from the mean of the reports are scaled so that the variance between synthetic runs equals
+    that between real ones.
     """
     by_name = [{str(m.key): m for m in report.measurements} for report in reports]
     names = [name for name in by_name[0] if all(name in run for run in by_name)]
@@ -64,9 +63,9 @@ def _drawn(runs: Sequence[Measurement], rng: np.random.Generator) -> Measurement
     times = [{p.point.label: np.log(np.median(p.samples_s)) for p in m.points if p.samples_s} for m in runs]
     common = [label for label in times[0] if all(label in run for run in times)]
     chosen = int(rng.integers(len(runs)))
-    away = [times[chosen][label] - np.mean([run[label] for run in times]) for label in common]
+    deviations = [times[chosen][label] - np.mean([run[label] for run in times]) for label in common]
     stretch = np.sqrt(len(runs) / (len(runs) - 1)) - 1 if len(runs) > 1 else 0.0
-    factor = float(np.exp(stretch * np.median(away))) if common else 1.0
+    factor = float(np.exp(stretch * np.median(deviations))) if common else 1.0
     points = tuple(
         p.model_copy(update={"samples_s": tuple(rng.choice(p.samples_s, len(p.samples_s)))}) if p.samples_s else p
         for p in runs[chosen].points
@@ -88,7 +87,7 @@ def _with_times(report: Report, measurements: Sequence[Measurement]) -> Report:
 def significant(
     machine: Sequence[Run], base: Sequence[Run], minimum_effect: float = MINIMUM_EFFECT
 ) -> dict[str, float]:
-    """Return the sweeps of *machine* that differ significantly from *base*, with the ratios of their speeds."""
+    """Return the sweeps of *machine* that differ significantly from *base*, with the speed ratios."""
     tested = differences({"base": base, "machine": machine}, "base", minimum_effect)
     return {d.sweep: d.speed.value for d in (*tested.overall, *tested.differences) if d.significant}
 
@@ -112,7 +111,7 @@ def grouped(reports: Sequence[Report], runs: int) -> tuple[Machine, ...]:
 
 
 def lines(machines: Sequence[Machine], percent: float) -> Iterator[tuple[str, bool]]:
-    """Yield the two shares in words, and whether each reaches its target."""
+    """Yield the lines of the result, and whether each reaches its target."""
     kept = [tuple(map(reduced, machine)) for machine in machines]
     alarms = [significant(*pair) for pair in combinations(kept, 2)]
     false = sum(map(bool, alarms))
@@ -136,9 +135,9 @@ def lines(machines: Sequence[Machine], percent: float) -> Iterator[tuple[str, bo
 
 def main(
     folder: Path,
-    slower_by: Annotated[float, typer.Option("--slower", help="Percent by which samples are scaled.")] = 5.0,
-    runs: Annotated[int, typer.Option(min=1, help="Successive reports that make one machine.")] = 1,
-    synthetic_runs: Annotated[int, typer.Option("--synthetic", min=0, help="Runs made from the real ones.")] = 0,
+    slower_by: Annotated[float, typer.Option("--slower", help="Slowdown of the scaled samples, in percent.")] = 5.0,
+    runs: Annotated[int, typer.Option(min=1, help="Number of successive reports per machine.")] = 1,
+    synthetic_runs: Annotated[int, typer.Option("--synthetic", min=0, help="Number of synthetic runs.")] = 0,
     seed: int = 0,
 ) -> None:
     """Compare all pairs of the runs of one device."""

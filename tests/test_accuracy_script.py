@@ -1,4 +1,4 @@
-"""The table of accuracies in the README: where it stands, and how it is written."""
+"""The accuracy table of the README: its place and its format."""
 # ruff: noqa: D103 - the names of the tests say what they check
 
 import sys
@@ -39,17 +39,17 @@ def test_the_table_is_replaced_and_nothing_else(script: Any) -> None:
 
 
 def test_a_readme_without_marks_is_refused(script: Any) -> None:
-    with pytest.raises(GpuReportError, match="has no lines"):
+    with pytest.raises(GpuReportError, match="lacks the lines"):
         script.with_table("nothing", "table")
 
 
-def test_cells_say_what_was_reached_of_what(script: Any) -> None:
+def test_cells_combine_error_limit_and_result(script: Any) -> None:
     cells = ("H200", "n90", "median", "26", "1 + 0", "75.3 %", "≤ 20 %", "MISS", "9.0 %", "≤ 10 %", "pass")
 
     assert script.row(cells) == (
         "H200",
         "n90, median",
-        "26, single 1 + 0",
+        "26, unmatched 1 + 0",
         "75.3 % (≤ 20 % MISS)",
         "9.0 % (≤ 10 % pass)",
     )

@@ -48,7 +48,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
 
 
 def _copies(report: str, folder: Path, number: int) -> list[str]:
-    """Return as many copies of a report, which take the room of one."""
+    """Return *number* hard links to one report."""
     first = folder / "copy-0"
     first.mkdir(parents=True)
     shutil.copy(Path(report) / "report.json", first)
@@ -59,7 +59,7 @@ def _copies(report: str, folder: Path, number: int) -> list[str]:
 
 
 def test_many_reports_take_little_memory(tmp_path: Path) -> None:
-    """Forty of ten megabytes each, within 1 GiB: of each is kept what a comparison takes."""
+    """Forty reports of ten megabytes fit within 1 GiB: each is reduced to the data of a comparison."""
     kept = _copies(str(Path(__file__).parents[1] / "reports" / "nvidia-h200"), tmp_path, 40)
     limit = (2**30, resource.RLIM_INFINITY)
     ended = subprocess.run(
@@ -110,7 +110,7 @@ def test_a_regression_ends_with_3(folders: tuple[str, str], capsys: pytest.Captu
     code = main(["compare", *folders, "--fail-on-regression", "5"])
 
     assert code == 3
-    assert "Slower: after, " in capsys.readouterr().err
+    assert "Regression: after is " in capsys.readouterr().err
 
 
 def test_a_regression_below_the_minimum_effect_is_none(
@@ -150,7 +150,7 @@ def test_runs_of_two_devices_are_not_one_machine(
     assert main(["compare", f"{folders[0]},{other}", folders[1]]) == 2
     assert "before: its reports are of two devices, NVIDIA H200 SXM and Another" in capsys.readouterr().err
     assert main(["compare", f"{folders[0]},nowhere", folders[1]]) == 2
-    assert "nowhere: neither a file or folder, nor a device" in capsys.readouterr().err
+    assert "nowhere: is neither a file or folder, nor a device" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("spelling", ["the same", "dots", "file", "link", "run", "named"])
@@ -182,19 +182,19 @@ def test_a_device_is_not_compared_with_itself(capsys: pytest.CaptureFixture[str]
 
 
 @pytest.mark.parametrize("machine", ["", "{},"])
-def test_nothing_is_no_machine(
+def test_an_empty_machine_is_refused(
     folders: tuple[str, str], machine: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As a comma before a blank gives it; the working directory is not meant."""
+    """An empty machine, as from a trailing comma, is not the working directory."""
     monkeypatch.chdir(Path(folders[0]).parent)
 
     assert main(["compare", machine.format(folders[0]), folders[1]]) == 2
-    assert "'': neither a file or folder, nor a device" in capsys.readouterr().err
+    assert "'': is neither a file or folder, nor a device" in capsys.readouterr().err
 
 
 def test_other_devices_cannot_regress(folders: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", folders[0], "rtx 2070", "--fail-on-regression", "5"]) == 2
-    assert "no other report is of the baseline's device" in capsys.readouterr().err
+    assert "--fail-on-regression: needs another report of the same device" in capsys.readouterr().err
 
 
 def test_names_devices_and_hostile_text(
@@ -218,7 +218,7 @@ def test_names_devices_and_hostile_text(
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("nowhere",), "nowhere: neither a file or folder, nor a device"),
+        (("nowhere",), "nowhere: is neither a file or folder, nor a device"),
         (("--workload", "nothing"), "no workload is called 'nothing'"),
         (("--workload", "instructions"), "nothing to compare: no two of before, after have a workload in common"),
         (("--baseline", "other"), "--baseline: no machine is called 'other'; choose one of before, after"),

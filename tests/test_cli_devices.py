@@ -46,7 +46,7 @@ def test_present_devices_have_index_platform_driver_and_entry(capsys: Captured) 
 
     lines = capsys.readouterr().out.splitlines()
     assert lines[1].split() == ["index", "device", "platform", "driver", "runs", "kernels", "entry"]
-    assert lines[3].split() == ["0", "Fake", "Device", "Fake", "Platform", "1.0", "yes", "none", "(draft)"]
+    assert lines[3].split() == ["0", "Fake", "Device", "Fake", "Platform", "1.0", "yes", "none"]
     assert lines[4].split()[:2] == ["1", "[red]<script>\N{REPLACEMENT CHARACTER}[31m"]
     assert lines[5].split() == ["2", "NVIDIA", "A40", "NVIDIA", "CUDA", "1.0", "yes", "nvidia/a40"]
 
@@ -58,8 +58,8 @@ def test_present_devices_as_json(capsys: Captured) -> None:
     devices = json.loads(captured.out)
     assert captured.err == ""
     assert [device["entry"] for device in devices] == [None, None, "nvidia/a40"]
-    told = {"entry", "draft", "how", "notes", "runs_kernels", "problem"}
-    assert PresentDevice.model_validate({k: v for k, v in devices[1].items() if k not in told}) == HOSTILE
+    added = {"entry", "draft", "how", "notes", "runs_kernels", "problem"}
+    assert PresentDevice.model_validate({k: v for k, v in devices[1].items() if k not in added}) == HOSTILE
     assert [device["draft"] for device in devices] == [True, True, False]
     assert devices[0]["notes"] == []
     assert devices[2]["how"] == "The PCI id 10de:2235 matches nvidia/a40."
@@ -67,7 +67,7 @@ def test_present_devices_as_json(capsys: Captured) -> None:
     assert devices[2]["notes"]
 
 
-def test_a_device_that_is_not_as_listed_is_said_to_be(capsys: Captured) -> None:
+def test_differences_from_the_entry_are_printed(capsys: Captured) -> None:
     """Below the table, by its index."""
     assert main(["devices"]) == 0
     printed = capsys.readouterr().out
@@ -154,16 +154,16 @@ def test_the_processor_of_this_machine_is_marked(capsys: Captured, monkeypatch: 
     monkeypatch.setenv("COLUMNS", "400")
 
     assert main(["devices", "--known"]) == 0
-    marked = [line for line in capsys.readouterr().out.splitlines() if " (this machine's processor)" in line]
+    marked = [line for line in capsys.readouterr().out.splitlines() if " (processor of this machine)" in line]
     assert [line.split()[0] for line in marked] == ["cpu/x86_64"]
 
 
 def test_a_folder_without_entries_is_one_sentence(tmp_path: Path, capsys: Captured) -> None:
     assert main(["devices", "check", str(tmp_path)]) == 2
-    assert capsys.readouterr().err == f"gpureport: {tmp_path}: there is no entry (*.yaml) in this folder\n"
+    assert capsys.readouterr().err == f"gpureport: {tmp_path}: this folder contains no entry (*.yaml)\n"
 
 
-def test_a_file_that_is_not_there_is_named(capsys: Captured) -> None:
+def test_a_missing_file_is_named(capsys: Captured) -> None:
     assert main(["devices", "check", "nowhere.yaml"]) == 2
     assert capsys.readouterr().out.startswith("nowhere.yaml: cannot be read")
     assert main(["devices", "check", "nowhere"]) == 2
@@ -203,7 +203,7 @@ def test_predictions_have_cliffs_and_occupancy(capsys: Captured) -> None:
 
 
 @pytest.mark.parametrize("name", ["[red]<script>", "RTX 9999", ""])
-def test_a_device_that_is_not_known_is_named(name: str, capsys: Captured) -> None:
+def test_an_unknown_device_is_named(name: str, capsys: Captured) -> None:
     assert main(["predict", name]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""

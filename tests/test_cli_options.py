@@ -1,4 +1,4 @@
-"""What is typed: options where they stand, names, help and version of every command."""
+"""Options: their positions, names, help and version of every command."""
 # ruff: noqa: D103 - the names of the tests say what they check
 
 import pytest
@@ -12,6 +12,9 @@ COMMANDS: tuple[list[str], ...] = (
     ["measure"],
     ["render"],
     ["predict"],
+    ["compare"],
+    ["validate"],
+    ["glossary"],
     ["devices"],
     ["devices", "check"],
     ["devices", "new"],
@@ -44,18 +47,18 @@ def test_options_before_a_subcommand_are_refused(arguments: list[str], early: st
     assert main(arguments) == 2
     command = " ".join(["gpureport", *(a for a in arguments if a in ("devices", "measure", "check"))])
     assert capsys.readouterr().err == (
-        f"gpureport: {early}: means nothing before {arguments[-1]!r}; "
-        f"write options after the command ({command} --help lists those it has)\n"
+        f"gpureport: {early}: has no effect before {arguments[-1]!r}; "
+        f"write options after the command ({command} --help lists its options)\n"
     )
 
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["-w", ","], "--workload: no name given; write one like 'memory' or 'memory/read', or leave it out for all"),
+        (["-w", ","], "--workload: no name given; write one, such as 'memory' or 'memory/read', or omit it for all"),
         (["nonsense"], "No such command 'nonsense'."),
         (["--xyz"], "No such option: --xyz"),
-        (["predict"], "Missing argument 'device'."),
+        (["predict"], "Missing argument 'DEVICE'."),
         (["--seed", "-1"], "Invalid value for '--seed': Input should be greater than or equal to 0"),
     ],
     ids=" ".join,
@@ -83,7 +86,7 @@ def test_an_unknown_workload_is_named_and_the_known_ones_are_listed(command: lis
     assert captured.err.count("\n") == 1
 
 
-def test_a_long_name_is_cut_where_it_is_told(capsys: Captured) -> None:
+def test_a_long_name_is_cut_in_messages(capsys: Captured) -> None:
     assert main(["-w", "x" * 5000]) == 2
     error = capsys.readouterr().err
     assert error.startswith(f"gpureport: no workload is called '{'x' * 59}…'; there are: ")

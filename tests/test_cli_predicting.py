@@ -1,4 +1,4 @@
-"""``gpureport predict``: one device, several side by side, documents, and names that are not quite right."""
+"""``gpureport predict``: one device, several side by side, documents, and inexact names."""
 # ruff: noqa: D103
 
 import json
@@ -26,7 +26,7 @@ def test_one_device_in_short(capsys: Captured) -> None:
     titles = [line for line in out.splitlines() if line and not line.startswith(" ")]
     assert titles[0].startswith("NVIDIA H200 SXM (nvidia/h200_sxm): 132 compute units")
     assert "Ceilings, with 95 % intervals" in titles
-    assert "Where caches give out, as a working set" in titles
+    assert "Cliffs (capacity transitions), as working sets" in titles
     rows = {line.split()[0]: line for line in out.splitlines() if line.split()}
     assert "GB/s ±" in rows["DRAM"]
     assert "TFLOP/s as multiply-adds" in rows["fp32"]
@@ -80,7 +80,7 @@ def test_devices_side_by_side(capsys: Captured) -> None:
     assert out.startswith("A: NVIDIA H200 SXM (nvidia/h200_sxm): ")
     assert "\nB: AMD Radeon RX 7900 XT (amd/rx_7900_xt): " in out
     assert "stay in the caches of AMD Radeon RX 7900 XT, but not in those of NVIDIA H200 SXM." in out
-    assert "Work per second on B / on A" in out
+    assert "Speed of B / speed of A" in out
     assert "are taken as independent." in " ".join(out.split())
 
 
@@ -154,7 +154,7 @@ def test_the_document_of_one_device_claims_no_measurement(tmp_path: Path, capsys
     assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
 
     assert main(["predict", "h200", *FEW, "--pdf", "-o", str(tmp_path)]) == 2
-    assert "is already there; use --force" in capsys.readouterr().err
+    assert "already exists; use --force" in capsys.readouterr().err
 
 
 def test_the_document_of_devices_side_by_side(tmp_path: Path, capsys: Captured) -> None:
@@ -172,13 +172,13 @@ def test_the_document_of_devices_side_by_side(tmp_path: Path, capsys: Captured) 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["h200", "H200 SXM"], "'H200 SXM' is nvidia/h200_sxm, which is named already; name another device"),
-        (["h200", "-o", "x"], "-o: there is nothing to write to a folder without --pdf; add it, or leave -o out"),
+        (["h200", "H200 SXM"], "'H200 SXM' is nvidia/h200_sxm, which is given twice; choose another device"),
+        (["h200", "-o", "x"], "-o: has no effect without --pdf; add --pdf, or omit -o"),
         (["h200", "no such"], "the database has no device 'no such'; 'gpureport devices --known' lists it"),
     ],
     ids=["twice", "no pdf", "unknown"],
 )
-def test_what_cannot_be_asked(arguments: list[str], sentence: str, capsys: Captured) -> None:
+def test_invalid_requests(arguments: list[str], sentence: str, capsys: Captured) -> None:
     assert main(["predict", *arguments]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""

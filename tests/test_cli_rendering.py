@@ -58,7 +58,7 @@ def test_documents_are_not_overwritten(report: Path, folder: str, capsys: Captur
     where = ["render", str(report), "--no-pdf"] + (["-o", str(page.parent)] if folder == "out" else [])
 
     assert main(where) == 2
-    assert capsys.readouterr().err.startswith(f"gpureport: {page}: is already there; use --force")
+    assert capsys.readouterr().err.startswith(f"gpureport: {page}: already exists; use --force")
     assert page.read_text() == "mine"
     assert main([*where, "--force"]) == 0
 
@@ -68,7 +68,7 @@ def test_a_pdf_that_was_there_does_not_stay_beside_a_new_page(report: Path, caps
     report.with_name("report.pdf").write_text("mine")
 
     assert main(["render", str(report), "--no-pdf"]) == 2
-    assert "report.pdf: is already there; use --force" in capsys.readouterr().err
+    assert "report.pdf: already exists; use --force" in capsys.readouterr().err
     assert main(["render", str(report), "--no-pdf", "--force"]) == 0
     assert sorted(path.name for path in report.parent.iterdir()) == ["report.html", "report.json"]
 
@@ -84,7 +84,7 @@ def test_documents_are_named_after_their_report(tmp_path: Path, capsys: Captured
     assert main(["render", str(files[0]), "-o", str(tmp_path / "out")]) == 0
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["m1.html", "m1.pdf"]
     assert main(["render", str(files[0]), "--no-pdf"]) == 2
-    assert f"{tmp_path}/m1.html: is already there; use --force" in capsys.readouterr().err
+    assert f"{tmp_path}/m1.html: already exists; use --force" in capsys.readouterr().err
 
 
 def test_documents_do_not_overwrite_their_report(tmp_path: Path, capsys: Captured) -> None:
@@ -93,14 +93,14 @@ def test_documents_do_not_overwrite_their_report(tmp_path: Path, capsys: Capture
     before = file.read_bytes()
 
     assert main(["render", str(file), "--force"]) == 2
-    assert capsys.readouterr().err == f"gpureport: {file}: its documents would overwrite it; call it mine.json\n"
+    assert capsys.readouterr().err == f"gpureport: {file}: its HTML or PDF would overwrite it; rename it to mine.json\n"
     assert file.read_bytes() == before
 
 
 def test_a_report_that_is_given_twice_is_refused(report: Path, capsys: Captured) -> None:
     assert main(["render", str(report), str(report.parent)]) == 2
-    told = f"{report.parent}: is the same report as {report}; give each report once"
-    assert capsys.readouterr().err == f"gpureport: {told}\n"
+    problem = f"{report.parent}: is the same report as {report}; give each report once"
+    assert capsys.readouterr().err == f"gpureport: {problem}\n"
 
 
 def test_measurements_of_other_runs_stay_as_they_are(report: Path, tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_a_report_that_is_not_there_is_one_sentence(tmp_path: Path, capsys: Capt
 def test_a_folder_that_cannot_be_written_is_one_sentence(report: Path, capsys: Captured) -> None:
     assert main(["render", str(report), "-o", str(report / "below")]) == 2
     assert capsys.readouterr().err == (
-        f"gpureport: {report}/below: cannot write there (Not a directory); choose another folder with -o\n"
+        f"gpureport: {report}/below: cannot be written (Not a directory); choose another folder with -o\n"
     )
 
 

@@ -121,8 +121,8 @@ def test_a_working_directory_that_is_gone_is_the_cause(arguments: tuple[str, ...
     ended = subprocess.run(["sh", "-c", line], cwd=tmp_path, capture_output=True, text=True, check=False)
 
     assert ended.returncode == code
-    told = "gpureport: the working directory no longer exists; change to another folder\n"
-    assert ended.stderr == (told if code else "")
+    message = "gpureport: the working directory no longer exists; change to another folder\n"
+    assert ended.stderr == (message if code else "")
 
 
 def test_too_little_memory_is_the_cause() -> None:
@@ -138,13 +138,12 @@ def test_too_little_memory_is_the_cause() -> None:
         )
         assert ended.returncode == 1
         assert ended.stderr == (
-            "gpureport: gpureport needs 1024 MiB of memory; the memory of a process is limited to "
-            f"{mebibytes} MiB (ulimit -v)\n"
+            f"gpureport: gpureport needs 1024 MiB of memory; memory is limited to {mebibytes} MiB (ulimit -v)\n"
         )
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
+    ("error", "message"),
     [
         (MemoryError(), "there is not enough memory"),
         (ImportError("x.so: failed to map segment"), "a library cannot be loaded (x.so: failed to map segment)"),
@@ -154,18 +153,18 @@ def test_too_little_memory_is_the_cause() -> None:
     ids=lambda value: type(value).__name__,
 )
 def test_what_the_system_refuses_is_one_sentence(
-    error: Exception, told: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    error: Exception, message: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail(*_: object) -> None:
         raise error
 
     monkeypatch.setattr(devices, "list_known", fail)
     assert main(["devices", "--known"]) == 1
-    assert capsys.readouterr().err == f"gpureport: {told}\n"
+    assert capsys.readouterr().err == f"gpureport: {message}\n"
     monkeypatch.setattr(resource, "getrlimit", lambda _: (2**31, 2**31))
     assert main(["devices", "--known"]) == 1
-    limit = "the memory of a process is limited to 2048 MiB (ulimit -v)"
-    assert capsys.readouterr().err == f"gpureport: {told}; {limit}\n"
+    limit = "memory is limited to 2048 MiB (ulimit -v)"
+    assert capsys.readouterr().err == f"gpureport: {message}; {limit}\n"
 
 
 def test_what_an_encoding_lacks_is_replaced() -> None:
@@ -253,6 +252,6 @@ def test_a_terminal_gets_tables_of_its_width(columns: int) -> None:
     shown = in_terminal("devices", "--known", columns=columns)
 
     plain = re.sub(r"\x1b\[[\d;]*m", "", shown)
-    assert "Known devices" in plain
+    assert "Devices of the database" in plain
     assert max(map(len, plain.splitlines())) <= columns
     assert not COLOUR.search(shown)

@@ -34,7 +34,7 @@ series:
 
 @pytest.fixture
 def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of one report, of workloads that are known for the time of the test, and one published result."""
+    """A folder with a report of test workloads, and with a published result."""
     monkeypatch.setattr("gpureport.cli.validating.all_workloads", lambda: (Copy(), Again()))
     (tmp_path / "mine").mkdir()
     save_report(fake_report(), tmp_path / "mine" / "report.json")
@@ -88,21 +88,21 @@ def test_a_file_that_is_there_is_not_overwritten_by_chance(results: Path, capsys
 
     assert main(["validate", str(results / "mine"), "--times", "--json", str(file)]) == 2
     assert capsys.readouterr().err == (
-        f"gpureport: {file}: is already there; use --force to overwrite it, or --json to write elsewhere\n"
+        f"gpureport: {file}: already exists; use --force to overwrite it, or choose another place with --json\n"
     )
     assert main(["validate", str(results / "mine"), "--times", "--json", str(results)]) == 2
     assert main(["validate", str(results / "mine"), "--times", "--json", str(file), "--force"]) == 0
     assert file.read_text() != "old"
 
 
-def test_the_worst_sweeps_are_listed_with_what_binds_them(results: Path, capsys: Captured) -> None:
+def test_the_worst_sweeps_are_listed_with_their_bottlenecks(results: Path, capsys: Captured) -> None:
     assert main(["validate", str(results), "--times", "--worst", "1"]) == 0
 
     out = capsys.readouterr().out
-    assert "The 1 sweeps with the largest errors, specification" in out
+    assert "Sweeps with the largest errors, specification" in out
     assert "mine, test/copy/size: 9 points, median" in out
-    assert "theirs, particles/structs32/particles, by hand" not in out.partition("Times by the ceiling")[0]
-    assert "Times by the ceiling that binds" in out
+    assert "theirs, particles/structs32/particles, by hand" not in out.partition("Times by bottleneck")[0]
+    assert "Times by bottleneck" in out
 
 
 def test_all_lists_features_of_either_side(results: Path, capsys: Captured) -> None:
@@ -110,7 +110,7 @@ def test_all_lists_features_of_either_side(results: Path, capsys: Captured) -> N
 
     out = capsys.readouterr().out
     assert "theirs, particles/structs32/particles, by hand, specification" in out
-    assert "n90: device n90" in out
+    assert "\n  n90 " in out
 
 
 def test_misses_fail_only_if_strict(results: Path) -> None:
@@ -122,6 +122,15 @@ def test_misses_fail_only_if_strict(results: Path) -> None:
     assert main(["validate", str(results / "mine"), "--strict"]) == 0
 
 
+def test_a_file_that_is_left_out_fails_only_if_strict(results: Path, capsys: Captured) -> None:
+    (results / "mine" / "damaged").mkdir()
+    (results / "mine" / "damaged" / "report.json").write_text('{"format"')
+
+    assert main(["validate", str(results / "mine"), "--times"]) == 0
+    assert f"Left out: {results}/mine/damaged/report.json" in capsys.readouterr().err
+    assert main(["validate", str(results / "mine"), "--times", "--strict"]) == 1
+
+
 def test_workloads_can_be_chosen(results: Path, capsys: Captured) -> None:
     assert main(["validate", str(results), "--times", "-w", "particles"]) == 0
 
@@ -130,22 +139,25 @@ def test_workloads_can_be_chosen(results: Path, capsys: Captured) -> None:
     assert "mine" not in out
 
 
-def test_a_device_that_the_database_has_not_is_named(results: Path, capsys: Captured) -> None:
+def test_an_unknown_device_is_named(results: Path, capsys: Captured) -> None:
     file = results / "published" / "theirs.yaml"
     file.write_text(PUBLISHED.format(device="amd/nothing"))
 
     assert main(["validate", str(file)]) == 2
     assert capsys.readouterr().err == (
-        f"gpureport: {file}: device: the database has no 'amd/nothing'; 'gpureport devices --known' lists it\n"
+        f"gpureport: {file}: device: 'amd/nothing' is not in the database; `gpureport devices --known` lists the "
+        "devices\n"
     )
 
 
 def test_a_folder_without_results_is_named(tmp_path: Path, capsys: Captured) -> None:
     assert main(["validate", str(tmp_path)]) == 2
-    assert "holds neither a report.json nor a published/*.yaml" in capsys.readouterr().err
+    assert "contains no report.json and no published/*.yaml" in capsys.readouterr().err
 
 
-def test_what_is_no_longer_known_is_said(results: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+def test_sweeps_without_a_current_workload_are_reported(
+    results: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
     monkeypatch.setattr("gpureport.cli.validating.all_workloads", lambda: (Copy(),))
 
     assert main(["validate", str(results / "mine"), "--times"]) == 0
@@ -159,4 +171,4 @@ def test_an_installation_without_results_asks_for_some(monkeypatch: pytest.Monke
     monkeypatch.setattr("gpureport.cli.validating.data_dir", missing)
 
     assert main(["validate"]) == 2
-    assert "name a report.json or a folder of some" in capsys.readouterr().err
+    assert "give a report.json or a folder of reports" in capsys.readouterr().err

@@ -178,13 +178,13 @@ def test_a_scratch_folder_that_is_removed_before_it_is_locked_is_made_again(
         assert [str(folder)] == made[1:] == [str(path) for path in temporary.iterdir()]
 
 
-def test_without_room_for_temporary_files_a_sentence_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_space_for_temporary_files_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(**_: object) -> str:
         raise OSError(28, "No space left on device", "x")
 
     monkeypatch.setattr(files.tempfile, "mkdtemp", refuse)
-    told = r"temporary files cannot be written \(No space left on device\); the variable TMPDIR selects another"
-    with pytest.raises(GpuReportError, match=told), scratch_folder():
+    problem = r"temporary files cannot be written \(No space left on device\); set TMPDIR"
+    with pytest.raises(GpuReportError, match=problem), scratch_folder():
         pass
 
 

@@ -11,6 +11,7 @@ import gpureport
 PACKAGE = Path(gpureport.__file__).parent
 ORDER = (
     "errors",
+    "glossary",
     "text",
     "memory",
     "docstrings",

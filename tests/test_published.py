@@ -1,4 +1,4 @@
-"""Published results: every record loads, is predicted and observed; what is written wrongly is said in one sentence."""
+"""Published results: every record loads, is predicted and observed; errors are one sentence."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +21,7 @@ citation: someone, somewhere
 url: https://example.org
 date: 2026-04
 device: amd/rx_7900_xt
-claims:
+statements:
   - {says: it is fast, where: text, about: [particles/structs32]}
 series:
   - workload: particles/structs32
@@ -38,7 +38,7 @@ series:
 
 @pytest.fixture(scope="module")
 def database() -> Database:
-    """The devices that are shipped."""
+    """The built-in devices."""
     return load_database()
 
 
@@ -62,7 +62,7 @@ def test_there_are_records_of_each_kind_of_device() -> None:
 
 @pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.id)
 def test_every_point_is_predicted_and_observed(record: Published, database: Database) -> None:
-    """Times of prediction and record lie within a factor of thirty: no unit, and no count of work, is mistaken."""
+    """Predicted and published times differ by less than a factor of thirty: units and amounts of work are right."""
     device = database.resolve(record.device)
     for series in record.series:
         prediction = predict_sweep(device, series.workload, series.sweep, "specification", series.compiled)
@@ -86,8 +86,8 @@ def test_no_point_is_given_twice(record: Published) -> None:
 
 
 @pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.id)
-def test_local_memory_keeps_all_but_the_resident_away(record: Published, database: Database) -> None:
-    """Where residency is limited, occupancy comes to what was published."""
+def test_local_memory_limits_resident_groups_as_published(record: Published, database: Database) -> None:
+    """Occupancy equals the published one where local memory limits it."""
     device = database.resolve(record.device)
     for series in record.series:
         if series.sweep.name != "resident":
@@ -116,23 +116,25 @@ def test_a_record_is_read_as_it_is_written(written: Callable[[str], Path]) -> No
 
 
 def test_a_dispatch_may_have_been_timed_by_itself(written: Callable[[str], Path], database: Database) -> None:
-    """Then it costs what a lone one does, and its work takes as long as ever."""
+    """Then it has the launch cost of a single dispatch, and the same time for its work."""
     device = database.resolve("amd/rx_7900_xt")
-    (row,), (lone,) = (load(written(f"{text}{GOOD}")).series for text in ("", "alone: true\n"))
-    first, second = (predict_sweep(device, s.workload, s.sweep, "specification", s.compiled) for s in (row, lone))
+    (batched,), (isolated,) = (load(written(f"{text}{GOOD}")).series for text in ("", "isolated: true\n"))
+    first, second = (
+        predict_sweep(device, s.workload, s.sweep, "specification", s.compiled) for s in (batched, isolated)
+    )
 
-    assert lone.sweep.isolated
-    assert not row.sweep.isolated
+    assert isolated.sweep.isolated
+    assert not batched.sweep.isolated
     saved = device.launch.batched_s - device.launch.single_s
     assert saved > 0
     for one, other in zip(first.points, second.points, strict=True):
         assert one.time_s - other.time_s == pytest.approx(saved)
 
 
-def test_what_is_read_between_dispatches_is_all_that_caches_must_hold(
+def test_only_the_data_read_between_dispatches_competes_for_caches(
     written: Callable[[str], Path], database: Database
 ) -> None:
-    """Of two buffers that change places, only the one that is read next competes for the caches."""
+    """Of two ping-pong buffers, only the next input competes for the caches."""
     device = database.resolve("amd/rx_7900_xt")
     large = GOOD.replace("8192", "2097152").replace("16384", "16777216")
     (both,), (one,) = (load(written(f"{text}{large}")).series for text in ("", "read_between: true\n"))
@@ -165,13 +167,13 @@ def test_rates_and_latencies_become_times(written: Callable[[str], Path]) -> Non
             "particles/struct32",
             "9: series.0.workload: no workload is called 'particles/struct32'",
         ),
-        ("particles/structs32", "particles", "9: series.0.workload: 'particles' is a family; name a variant"),
+        ("particles/structs32", "particles", "9: series.0.workload: 'particles' is a family; "),
         ("axis: working_set", "axis: bytes", "11: series.0.axis: must be 'working_set'"),
-        ("time_us", "time", "14: series.0.columns: one column must say what was measured: one of time_s, time_ms"),
-        ("time_us", "GB_per_s", "14: series.0.columns: particles/structs32 does not count B, as 'GB_per_s' does"),
+        ("time_us", "time", "14: series.0.columns: exactly one column"),
+        ("time_us", "GB_per_s", "14: series.0.columns: 'GB_per_s'"),
         ("local: 64", "local: 64, count: 1", "14: series.0.columns: 'count' is given twice"),
         ("{local: 64}", "{}", "14: series.0.columns: particles/structs32 needs the parameter 'local'"),
-        ("registers", "local_memory", "14: series.0.columns: 'local_memory' needs 'registers' beside it"),
+        ("registers", "local_memory", "14: series.0.columns: 'local_memory'"),
         ("[8192, 20, 2.5]", "[8192, 2.5]", "16: series.0.rows.0: has 2 values for 3 columns"),
         ("16384,", "16384.5,", "17: series.0.rows.1: 'count' must be a whole number"),
         ("local: 64", "local: 0", "13: series.0.fixed.local: must be greater than or equal to 1"),
@@ -184,29 +186,29 @@ def test_rates_and_latencies_become_times(written: Callable[[str], Path]) -> Non
         (
             "local: 64",
             "local: 64, size: 4",
-            "14: series.0.columns: particles/structs32 has no parameter 'size'; there are",
+            "14: series.0.columns: particles/structs32 has no parameter 'size'; ",
         ),
         ("date: 2026-04", "date: spring", "4: date: must be of the form"),
-        ("where: text, ", "", "7: claims.0.where: is missing"),
-        ("says: it is fast", "say: it is fast", "7: claims.0.say: unknown field; did you mean 'says'?"),
+        ("where: text, ", "", "7: statements.0.where: is missing"),
+        ("says: it is fast", "say: it is fast", "7: statements.0.say: unknown field; did you mean 'says'?"),
         (
             "about: [particles/structs32]",
             "about: [particles/arrays]",
-            "7: claims.0.about.0: no series is called 'particles/arrays'; there are particles/structs32",
+            "7: statements.0.about.0: there is no series 'particles/arrays'; ",
         ),
-        (", about:", ", at: {count: 1}, about:", "7: claims.0.at: no series that the claim is about has such a point"),
+        (", about:", ", at: {count: 1}, about:", "7: statements.0.at: "),
         (
             ", about:",
             ", at: {count: 8192}, compare: rate, about:",
-            "7: claims.0.at: only 'times' and 'spread' compare points",
+            "7: statements.0.at: applies only to ",
         ),
-        (", about:", ", compare: speed, about:", "7: claims.0.compare: must be 'times'"),
+        (", about:", ", compare: speed, about:", "7: statements.0.compare: must be 'times'"),
         ("https:", "ftp:", "3: url: must be of the form ^https://"),
         ("device: amd/", "device: ", "5: device: must be of the form"),
     ],
 )
 def test_a_mistake_is_one_sentence(written: Callable[[str], Path], right: str, wrong: str, sentence: str) -> None:
-    """It names file, line and field, and says what would be right."""
+    """The message names file, line and field."""
     assert right in GOOD
     path = written(GOOD.replace(right, wrong))
 
@@ -224,11 +226,11 @@ def test_no_two_series_are_one_sweep(written: Callable[[str], Path]) -> None:
     with pytest.raises(InputError) as error:
         load(path)
 
-    assert str(error.value).startswith(f"{path}:19: series.1.sweep: particles/structs32/particles is the name of")
+    assert str(error.value).startswith(f"{path}:19: series.1.sweep: particles/structs32/particles is already ")
 
 
-def test_a_missing_folder_is_said(tmp_path: Path) -> None:
-    """Not taken for one without records."""
-    with pytest.raises(InputError, match="no such folder of published results"):
+def test_a_missing_folder_is_an_error(tmp_path: Path) -> None:
+    """It is not treated as an empty one."""
+    with pytest.raises(InputError, match="elsewhere: this folder"):
         load_all(tmp_path / "elsewhere")
     assert load_all(tmp_path) == ()

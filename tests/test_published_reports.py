@@ -124,7 +124,7 @@ def test_one_figure_makes_no_hypothesis_sure() -> None:
     for explanation in report.explanations:
         assert explanation.outcome != "explained"
         assert (explanation.better_than_base, explanation.better_than_next) == (0.0, 0.0)
-        assert "cannot make that sure" in explanation.sentence
+        assert "cannot confirm this" in explanation.sentence
 
 
 def test_it_is_stored_and_read_like_any_report(tmp_path: Path) -> None:
@@ -154,7 +154,8 @@ def test_a_device_that_is_not_known_is_one_sentence(tmp_path: Path, capsys: Capt
 
     assert main(["render", str(record)]) == 2
     assert capsys.readouterr().err == (
-        f"gpureport: {record}: device: the database has no 'nvidia/rtx_9999'; 'gpureport devices --known' lists it\n"
+        f"gpureport: {record}: device: 'nvidia/rtx_9999' is not in the database; `gpureport devices --known` lists the "
+        "devices\n"
     )
     assert list(tmp_path.iterdir()) == [record]
 
@@ -242,6 +243,6 @@ def test_no_two_reports_are_written_to_one_folder(tmp_path: Path, capsys: Captur
 
     assert main(["render", *map(str, records), "--no-pdf", "-o", str(out)]) == 2
     assert capsys.readouterr().err == (
-        f"gpureport: {records[1]}: would be written to {out}/same, as would {records[0]}; render them one by one\n"
+        f"gpureport: {records[1]}: has the same output folder {out}/same as {records[0]}; render them one by one\n"
     )
     assert not out.exists()

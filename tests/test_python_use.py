@@ -33,8 +33,8 @@ def test_the_page_does_as_it_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     assert (tmp_path / "read.svg").read_text().startswith("<?xml")
 
 
-def test_importing_is_quick_and_rooms_do_not_take_the_place_of_functions() -> None:
-    """Nothing heavy is imported; ``gpureport.predict`` stays a function after the room of that name is imported."""
+def test_importing_is_quick_and_keeps_functions() -> None:
+    """Nothing heavy is imported; ``gpureport.predict`` stays a function after its subpackage is imported."""
     code = (
         "import sys, gpureport; heavy = {'numpy', 'pandas', 'pydantic', 'yaml'} & set(sys.modules); "
         "import gpureport.predict.model, gpureport.compare.records; "
@@ -53,7 +53,7 @@ def test_machines_are_named_as_on_the_command_line() -> None:
     found = gpureport.compare([records, "h200"], baseline="H200", workloads="particles")
 
     assert set(found.standings["machine"]) == {"rx_7900_xt_particles", "h200"}
-    with pytest.raises(InputError, match="'h200' is one name"):
+    with pytest.raises(InputError, match="'h200' is a single name"):
         gpureport.compare("h200")
 
 
@@ -71,7 +71,7 @@ def test_a_family_is_drawn_a_panel_a_variant(monkeypatch: pytest.MonkeyPatch) ->
     line, *_, marks = axes.get_lines()
     assert len(line.get_xdata()) == len(marks.get_xdata()) == len(first.points)
     assert axes.get_title().startswith(f"{first.key.variant} (")
-    with pytest.raises(InputError, match=r"^nothing: no sweep 'working_set' of it is in this report; there are "):
+    with pytest.raises(InputError, match=r"^nothing: this report has no sweep 'working_set' of it; it has "):
         frames.plot("nothing")
 
 
@@ -79,7 +79,8 @@ def test_every_record_has_its_row() -> None:
     """With the fields of the record as columns, verdicts as text."""
     frames = ReportFrames(REPORT)
 
-    assert list(frames.findings.columns) == list(Finding.model_fields)
+    fields = ("family", "variant", "sweep", *(name for name in Finding.model_fields if name != "key"))
+    assert tuple(frames.findings.columns) == fields
     assert len(frames.findings) == len(REPORT.findings)
     assert set(frames.findings["verdict"]) <= {
         "agrees",
@@ -139,14 +140,14 @@ def test_a_comparison_has_a_row_for_each_standing_and_difference() -> None:
     assert several.comparison.minimum_effect == 0.5
     joined = pd.merge(one.findings, beside.differences, on=["family", "variant", "sweep"])
     assert len(joined) >= len(one.findings) > 0
-    assert set(beside.landmarks.columns) == {*Landmark.model_fields, "variant"}
+    assert set(beside.landmarks.columns) == {*Landmark.model_fields, "family", "variant"} - {"workload"}
 
 
 def test_mistakes_are_sentences() -> None:
     """Of a path, of a device, of a workload, and of a single machine."""
     with pytest.raises(InputError, match=r"nowhere: no such file"):
         gpureport.load_report("nowhere")
-    with pytest.raises(InputError, match=r"nowhere: neither a file or folder, nor a device"):
+    with pytest.raises(InputError, match=r"nowhere: is neither a file or folder, nor a device"):
         gpureport.compare(["nowhere", "RTX 4090"])
     with pytest.raises(InputError, match=r"no workload is called 'nothing'"):
         gpureport.predict("RTX 4090", workloads=["nothing"])

@@ -168,7 +168,7 @@ def test_another_pip_is_refused(tmp_path: Path, index: Callable[[bytes], str]) -
     lock.write_text(lock_naming(wheel_of("1.2")))
     done = run_fetch(lock, index(wheel_of("evil")))
     assert done.returncode == 1
-    assert "is not the file that the lock names" in done.stderr
+    assert "does not have the hash of the lock file" in done.stderr
     assert not list((tmp_path / "venv").rglob("pip"))
 
 
@@ -227,10 +227,13 @@ def test_help_of_a_command_is_that_of_gpureport_once_there_is_an_environment(cop
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
-        (["setup", "--nonsense"], "'--nonsense' is unknown; it takes nothing, or 'dev'"),
-        (["setup", "dev", "more"], "'dev more' is unknown; it takes nothing, or 'dev'"),
-        (["setup", ""], "'' is unknown; it takes nothing, or 'dev'"),
-        (["renew_comparisons", "--nonsense"], "'--nonsense' is no folder; it takes nothing, or one folder of reports"),
+        (["setup", "--nonsense"], "'--nonsense' is unknown; give no argument, or 'dev'"),
+        (["setup", "dev", "more"], "'dev more' is unknown; give no argument, or 'dev'"),
+        (["setup", ""], "'' is unknown; give no argument, or 'dev'"),
+        (
+            ["renew_comparisons", "--nonsense"],
+            "'--nonsense' is not a folder; give no argument, or one folder of reports",
+        ),
     ],
 )
 def test_unknown_arguments_are_one_sentence(copied: Path, line: list[str], sentence: str) -> None:
@@ -254,7 +257,7 @@ def test_setup_refuses_an_unknown_argument() -> None:
     """One sentence, exit code 2."""
     done = subprocess.run([ROOT / "scripts" / "setup", "tests"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "scripts/setup: 'tests' is unknown; it takes nothing, or 'dev'\n"
+    assert done.stderr == "scripts/setup: 'tests' is unknown; give no argument, or 'dev'\n"
 
 
 def test_old_python_is_refused_in_one_sentence(tmp_path: Path) -> None:
@@ -268,7 +271,7 @@ def test_old_python_is_refused_in_one_sentence(tmp_path: Path) -> None:
     done = subprocess.run(line, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     sentence = "Python 3.11 or newer is needed: sudo apt-get install python3-venv"
-    assert done.stderr.splitlines()[-1] == f"gpureport: {tmp_path}/.venv could not be made: {sentence}"
+    assert done.stderr.splitlines()[-1] == f"gpureport: {tmp_path}/.venv could not be created: {sentence}"
 
 
 def copy_setup(folder: Path) -> None:
@@ -364,7 +367,7 @@ class Machine:
         line = ["/bin/sh", self.folder / "scripts" / "setup"]
         done = subprocess.run(line, env=environment, capture_output=True, text=True, check=False)
         assert (done.returncode, done.stdout) == (0, "")
-        return [line.removeprefix("gpureport: ") for line in done.stderr.splitlines() if "making .venv" not in line]
+        return [line.removeprefix("gpureport: ") for line in done.stderr.splitlines() if "creating .venv" not in line]
 
     @property
     def calls(self) -> list[str]:
@@ -386,7 +389,7 @@ NO_PACKAGE = "the package pocl-opencl-icd could not be installed"
 
 def no_runtime(folder: Path, reasons: str) -> str:
     """Return the sentence that says what to install, and how the set-up is made to try once more."""
-    again = f"rm {folder}/.venv/setup-cpu lets the set-up try again"
+    again = f"to try again: rm {folder}/.venv/setup-cpu"
     return f"no OpenCL runtime runs kernels on this CPU; {GET_PACKAGE} ({reasons}); {again}"
 
 
@@ -467,7 +470,7 @@ def test_a_package_that_runs_no_kernels_is_not_recommended(tmp_path: Path) -> No
     (tmp_path / "other").mkdir()
     machine = Machine(tmp_path / "other", "", machine="aarch64")
     (machine.folder / "bin" / "apt-get").unlink()
-    assert "; install your distribution's package of PoCL (no OpenCL runtime is installed" in machine.set_up()[-1]
+    assert "; install the PoCL package of your distribution (no OpenCL runtime is installed" in machine.set_up()[-1]
 
 
 def test_another_cpu_is_checked_again(tmp_path: Path) -> None:

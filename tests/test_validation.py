@@ -1,4 +1,4 @@
-"""Errors, their statistics, and the accuracies that are required."""
+"""Errors, their statistics, and accuracy targets."""
 # ruff: noqa: D103 - the names of the tests say what they check
 
 from dataclasses import replace
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gpureport.predict import Kind
 from gpureport.records.keys import SweepKey
 from gpureport.spec.database import load_database
-from gpureport.validate.residuals import Curve, Residual, What
+from gpureport.validate.residuals import PredictedCurve, Residual, What
 from gpureport.validate.targets import TARGETS, Target, judge, summarise
 
 POSITIVE = st.floats(1e-9, 1e9)
@@ -25,7 +25,7 @@ def residual(
     level: str = "",
 ) -> Residual:
     key = SweepKey(family="memory", variant="read", sweep="working_set")
-    curve = Curve("some", False, "nvidia/h200_sxm", "NVIDIA GPU", key, "", kind)
+    curve = PredictedCurve("some", False, "nvidia/h200_sxm", "NVIDIA GPU", key, "", kind)
     return Residual(curve, what, "here", "s", predicted, observed, level=level)
 
 
@@ -42,7 +42,7 @@ def test_the_error_of_a_feature_is_a_factor_either_way(one: float, other: float)
     assert error == pytest.approx(residual(other, one, "n90").error or 0.0, rel=1e-9, abs=1e-9)
 
 
-def test_what_only_one_side_has_is_counted_and_has_no_error() -> None:
+def test_features_without_a_counterpart_are_counted_and_have_no_error() -> None:
     cliffs: list[Residual] = [
         residual(2.0, 1.0, "latency cliffs"),
         residual(None, 1.0, "latency cliffs"),
@@ -56,7 +56,7 @@ def test_what_only_one_side_has_is_counted_and_has_no_error() -> None:
     assert (summary.median, summary.p90, summary.ratio) == (pytest.approx(1.0), pytest.approx(1.0), 2.0)
 
 
-def test_nothing_has_no_statistics() -> None:
+def test_no_residuals_have_no_statistics() -> None:
     assert (summarise([]).n, summarise([]).median, summarise([]).ratio) == (0, None, None)
 
 
@@ -73,10 +73,10 @@ TARGET = Target("all", "times", "median", 0.1, 0.05)
 
 @pytest.mark.parametrize(("predicted", "passed"), [(1.09, True), (1.11, False)])
 def test_a_target_is_passed_or_missed(predicted: float, passed: bool) -> None:
-    ((verdict,),) = judge([residual(predicted, 1.0)], [replace(TARGET, calibrated=None)])
+    ((result,),) = judge([residual(predicted, 1.0)], [replace(TARGET, calibrated=None)])
 
-    assert verdict.passed is passed
-    assert verdict.reached == pytest.approx(predicted - 1)
+    assert result.passed is passed
+    assert result.reached == pytest.approx(predicted - 1)
 
 
 def test_each_kind_of_prediction_has_its_own_limit() -> None:
@@ -85,21 +85,21 @@ def test_each_kind_of_prediction_has_its_own_limit() -> None:
     assert [(v.kind, v.passed) for v in judge(found, [TARGET])[0]] == [("specification", True), ("calibrated", False)]
 
 
-def test_without_data_there_is_no_verdict() -> None:
-    ((verdict,),) = judge([residual(1.0, 1.0, "n90")], [replace(TARGET, calibrated=None)])
+def test_without_data_there_is_no_result() -> None:
+    ((result,),) = judge([residual(1.0, 1.0, "n90")], [replace(TARGET, calibrated=None)])
 
-    assert (verdict.reached, verdict.passed) == (None, None)
+    assert (result.reached, result.passed) == (None, None)
 
 
 @pytest.mark.parametrize(("statistic", "reached"), [("median", 0.0), ("worst", inf)])
-def test_a_feature_of_one_side_counts_as_an_error_without_limit(statistic: str, reached: float) -> None:
+def test_an_unmatched_feature_counts_as_an_infinite_error(statistic: str, reached: float) -> None:
     target = replace(TARGET, what="n90", statistic=statistic, calibrated=None)
     found = [residual(1.0, 1.0, "n90"), residual(1.0, 1.0, "n90"), residual(1.0, None, "n90")]
 
-    ((verdict,),) = judge(found, [target])
+    ((result,),) = judge(found, [target])
 
-    assert (verdict.reached, verdict.of_both) == (reached, 0.0)
-    assert verdict.passed is (reached == 0.0)
+    assert (result.reached, result.of_matched) == (reached, 0.0)
+    assert result.passed is (reached == 0.0)
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_a_feature_of_one_side_counts_as_an_error_without_limit(statistic: str, 
         {"what": "n90"},
     ],
 )
-def test_a_target_is_about_what_it_names(narrower: dict[str, object]) -> None:
+def test_a_target_applies_to_its_patterns(narrower: dict[str, object]) -> None:
     found = residual(1.0, 1.0, level="L1")
     wide = replace(TARGET, devices=("amd/*", "nvidia/*"), workloads=("memory/read/*",), levels=("L1",))
 

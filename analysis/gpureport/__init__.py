@@ -1,7 +1,7 @@
-"""Predict a device's cache cliffs and tapers, measure them with OpenCL, and publish the difference.
+"""Predict cliffs (capacity transitions) and tapers (saturation points) of a device, measure and compare them.
 
-From Python: :func:`predict` a device, :func:`load_report` of one that was measured, :func:`compare` several. Each gives
-pandas frames (:mod:`gpureport.notebook.frames`). All of it is imported when it is first asked for.
+:func:`predict` a device, :func:`load_report` of a measured one, or :func:`compare` several; the results are pandas
+frames (:mod:`gpureport.notebook.frames`). The modules behind these functions are imported on first use.
 """
 
 import sys
@@ -17,7 +17,7 @@ __all__ = ["ComparisonFrames", "ReportFrames", "__version__", "compare", "load_r
 
 
 class _Package(ModuleType):
-    """This package, in which rooms do not take the place of functions of the same name once they are imported."""
+    """This package; importing a subpackage does not replace the function of the same name."""
 
     def __setattr__(self, name: str, value: object) -> None:
         if not (name in __all__ and isinstance(value, ModuleType)):
@@ -27,7 +27,7 @@ class _Package(ModuleType):
 sys.modules[__name__].__class__ = _Package
 
 
-if not TYPE_CHECKING:  # with this function every name would be one of the package
+if not TYPE_CHECKING:  # type checkers would accept every name
 
     def __getattr__(name: str) -> object:
         if name not in __all__:

@@ -1,4 +1,4 @@
-"""Where the data folders are: beside the package in a wheel, at the top of the checkout otherwise; the user's own."""
+"""The data folders: inside the package in a wheel, else at the top of the checkout; and the user's own."""
 
 import os
 from pathlib import Path
@@ -12,8 +12,7 @@ def data_dir(name: Literal["devices", "kernels_cl", "templates", "reports"]) -> 
     """Return the folder *name*.
 
     Raises:
-        FileNotFoundError: the installation lacks it (never fall back silently: a missing ``devices/``
-            would otherwise look like an empty database).
+        FileNotFoundError: the installation lacks it. A silent fallback would look like an empty database.
     """
     for root in (_PACKAGE, _CHECKOUT):
         if (root / name).is_dir():
@@ -22,13 +21,13 @@ def data_dir(name: Literal["devices", "kernels_cl", "templates", "reports"]) -> 
 
 
 PROJECT_DEVICES = "gpureport-devices"
-"""Folder of a project's own device entries; not ``devices``, which may be anybody's."""
+"""Folder of a project's own device entries; other programs may use ``devices``."""
 
 
 def own_device_dirs() -> tuple[Path, ...]:
-    """Return the folders of the user's own device entries that are there; a later one comes before an earlier.
+    """Return the existing folders of the user's own device entries; later ones have priority.
 
-    ``gpureport/devices`` in the user's configuration folder (``$XDG_CONFIG_HOME`` if that is an absolute path, else
+    ``gpureport/devices`` in the user's configuration folder (``$XDG_CONFIG_HOME`` if it is an absolute path, else
     ``~/.config``; XDG Base Directory Specification 0.8), and ``gpureport-devices`` in the working directory.
     """
     configured = Path(os.environ.get("XDG_CONFIG_HOME", ""))

@@ -1,6 +1,6 @@
-"""Docstrings below the fields of models, for JSON Schemas and comments.
+"""Docstrings of model fields, for JSON Schemas and comments.
 
-Pydantic can read them while it makes the classes; that takes a third of a command's start, and few commands need them.
+Pydantic could read them with the classes, but that takes a third of the start-up time, and few commands need them.
 """
 
 import ast
@@ -44,10 +44,10 @@ def _own_docs(model: type[BaseModel]) -> dict[str, str]:
 
 
 class Documented(GenerateJsonSchema):
-    """JSON Schemas whose properties have their fields' docstrings as descriptions."""
+    """JSON Schemas with the docstrings of fields as descriptions of properties."""
 
     def model_schema(self, schema: Any) -> dict[str, Any]:  # noqa: ANN401 - pydantic's own type is private
-        """Add the descriptions to a model's schema."""
+        """Return the schema of a model, with descriptions."""
         made = super().model_schema(schema)
         for name, text in field_docs(schema["cls"]).items():
             if name in made.get("properties", {}):

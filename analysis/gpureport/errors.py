@@ -1,24 +1,24 @@
-"""The one family of exceptions that the command line turns into a sentence and an exit code.
+"""The exceptions that the command line turns into a sentence and an exit code.
 
 ::
 
-    GpuReportError            exit code 1: it was tried and failed
-    ├── InputError            exit code 2: an argument, a file or a field is wrong
-    └── DeviceError           exit code 1: the OpenCL runtime or the device refused
+    GpuReportError            exit code 1: the command failed
+    ├── InputError            exit code 2: an argument, a file or a field is invalid
+    └── DeviceError           exit code 1: the OpenCL runtime or the device failed
 """
 
 
 class GpuReportError(Exception):
-    """A failure that one sentence explains; ``exit_code`` is what the command ends with."""
+    """A failure with a one-sentence message, and the exit code of the command."""
 
     exit_code = 1
 
 
 class InputError(GpuReportError):
-    """What the user gave is wrong; the sentence names it and says what would be right."""
+    """An invalid input; the message names it and the correction."""
 
     exit_code = 2
 
 
 class DeviceError(GpuReportError):
-    """The OpenCL runtime or the device refused: no platform, no memory, a kernel that does not build."""
+    """A failure of the OpenCL runtime or the device: no platform, no memory, a kernel that does not build."""

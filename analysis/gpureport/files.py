@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, by one command at a time; temporary folders that do not stay."""
+"""Atomic writing of files, reservations against other commands, and temporary folders."""
 
 import atexit
 import fcntl
@@ -17,26 +17,26 @@ from gpureport.errors import GpuReportError
 _PART = ".part"
 _SCRATCH = "gpureport-tmp-"
 _EARLIER_SCRATCH = "gpureport-new-"
-"""The same of folders that earlier versions left behind if they were killed while they made one."""
+"""Prefix that earlier versions used; killed processes may have left such folders."""
 
 
 class InUseError(Exception):
-    """Another process writes this file."""
+    """Another process is writing this file."""
 
 
 def real_path(path: Path) -> Path:
-    """Return *path* without symbolic links; unlike ``Path.resolve``, also where links form a loop."""
+    """Return *path* without symbolic links; unlike ``Path.resolve``, it allows loops of links."""
     return Path(os.path.realpath(path))
 
 
 def write_file(path: Path, content: str | bytes) -> None:
-    """Write a file, and its folder if need be: all of it, or nothing, even if the power fails.
+    """Write a file completely or not at all, even if the power fails; create its folder if necessary.
 
-    The content goes to a temporary file in the same folder, which then takes the name. A link stays a link. What is a
-    stream (see :func:`is_stream`) is written to directly.
+    A temporary file in the same folder gets the content and then the name. Links stay links. Streams (see
+    :func:`is_stream`) are written directly.
 
     Raises:
-        GpuReportError: it cannot be written.
+        GpuReportError: the file cannot be written.
     """
     data = content.encode() if isinstance(content, str) else content
     try:
@@ -50,7 +50,7 @@ def write_file(path: Path, content: str | bytes) -> None:
 
 
 def is_stream(path: Path) -> bool:
-    """Return whether *path* is a device, a pipe, or this process's own output, wherever that is redirected to."""
+    """Return whether *path* is a device, a pipe, or the redirected output of this process."""
     try:
         mode = path.stat().st_mode
     except (OSError, ValueError):
@@ -59,7 +59,7 @@ def is_stream(path: Path) -> bool:
 
 
 def _own_output(path: Path) -> int | None:
-    """Return the descriptor of standard output or error, if *path* is the same file."""
+    """Return the descriptor of standard output or error if *path* is the same file."""
     for descriptor in (1, 2):
         with suppress(OSError):  # it is closed
             if os.path.samestat(path.stat(), os.fstat(descriptor)):
@@ -68,7 +68,7 @@ def _own_output(path: Path) -> int | None:
 
 
 def _send(path: Path, data: bytes) -> None:
-    """Write to a stream, after what was printed to it before."""
+    """Write to a stream, after flushing printed output."""
     own = _own_output(path)
     sys.stdout.flush()
     with os.fdopen(os.open(path, os.O_WRONLY) if own is None else os.dup(own), "wb") as stream:
@@ -81,14 +81,14 @@ def _write(path: Path, data: bytes) -> None:
         with temporary.open("wb") as file:
             file.write(data)
             file.flush()
-            os.fsync(file.fileno())  # else the name may be on the disk before the content
+            os.fsync(file.fileno())  # else the name may reach the disk before the content
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
 
 
 def remove_files(*paths: Path) -> None:
-    """Remove files that were written before, so that none stands beside those of another run.
+    """Remove files of an earlier run.
 
     Raises:
         GpuReportError: one cannot be removed.
@@ -102,13 +102,13 @@ def remove_files(*paths: Path) -> None:
 
 @contextmanager
 def reserved(path: Path) -> Iterator[None]:
-    """Keep other processes from reserving *path*, or files beside it that differ from it in the suffix only.
+    """Reserve *path* and files that differ only in the suffix, against other processes.
 
-    The system ends the reservation with the process. What a process that was ended left half written is removed.
+    The system ends the reservation with the process. Temporary files of killed processes are removed.
 
     Raises:
         InUseError: another process has reserved it.
-        OSError: its folder cannot be written to.
+        OSError: its folder cannot be written.
     """
     lock = path.with_name(f".{path.stem}.lock")
     handle = _locked(lock)
@@ -124,10 +124,10 @@ def reserved(path: Path) -> Iterator[None]:
 
 @contextmanager
 def scratch_folder() -> Iterator[Path]:
-    """Make a temporary folder, and remove those that killed processes left behind.
+    """Create a temporary folder, and remove those of killed processes.
 
     Raises:
-        GpuReportError: none can be made.
+        GpuReportError: it cannot be created.
     """
     try:
         _remove_abandoned()
@@ -142,19 +142,19 @@ def scratch_folder() -> Iterator[Path]:
 
 
 def scratch_folder_until_exit() -> Path:
-    """Make a temporary folder that is removed when this process ends; raises as :func:`scratch_folder`."""
+    """Create a temporary folder that is removed at exit; raises as :func:`scratch_folder`."""
     stack = ExitStack()
     atexit.register(stack.close)
     return stack.enter_context(scratch_folder())
 
 
 def no_scratch(error: OSError) -> str:
-    """Say that temporary files cannot be written, why, and what would help."""
-    return f"temporary files cannot be written ({error.strerror}); the variable TMPDIR selects another folder for them"
+    """Return the message that temporary files cannot be written, with reason and remedy."""
+    return f"temporary files cannot be written ({error.strerror}); set TMPDIR to another folder"
 
 
 def _locked(path: Path) -> int:
-    """Open a file, and lock it until it is closed, where the file system has locks.
+    """Open a file and lock it until it is closed, if the file system has locks.
 
     Raises:
         InUseError: another process has locked it.
@@ -171,14 +171,14 @@ def _locked(path: Path) -> int:
         with suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(handle), path.stat()):
                 return handle
-        os.close(handle)  # whoever had locked it has just removed it
+        os.close(handle)  # the process that had locked it has just removed it
 
 
 def _locked_folder() -> tuple[Path, int]:
-    """Make a temporary folder, and lock it until the handle is closed, where the file system has locks."""
+    """Create a temporary folder and lock it until the handle is closed, if the file system has locks."""
     while True:
         folder = Path(tempfile.mkdtemp(prefix=_SCRATCH))
-        with suppress(FileNotFoundError):  # another process took it for abandoned before it was locked
+        with suppress(FileNotFoundError):  # another process removed it as abandoned before it was locked
             handle = os.open(folder, os.O_RDONLY)
             with suppress(OSError):  # some file systems have no locks
                 fcntl.flock(handle, fcntl.LOCK_EX)
@@ -188,7 +188,7 @@ def _locked_folder() -> tuple[Path, int]:
 
 
 def _remove_abandoned() -> None:
-    """Remove folders that no process has locked any more."""
+    """Remove temporary folders that no process has locked."""
     root = Path(tempfile.gettempdir())
     for folder in (*root.glob(f"{_SCRATCH}*"), *root.glob(f"{_EARLIER_SCRATCH}*")):
         with suppress(OSError):

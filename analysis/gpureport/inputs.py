@@ -1,8 +1,8 @@
-"""Files that users give, read within limits: the only module that opens them.
+"""Reading of user files within limits; no other module opens them.
 
-A file must be a regular one and not too large. YAML and JSON must not be nested too deeply; YAML has no aliases, which
-can stand for gigabytes, and no tags, which choose how a value is read. Whatever a parser refuses is a
-:class:`FileError`: one sentence with file, line and what would be right.
+Files must be regular, and limited in size and nesting. YAML aliases are refused because they can expand to gigabytes,
+and YAML tags because they select how values are read. Every error is a :class:`FileError`: one sentence with file,
+line and correction.
 """
 
 import json
@@ -25,31 +25,31 @@ from gpureport.text import quoted
 MOST_YAML_BYTES = 1 << 18
 MOST_JSON_BYTES = 1 << 25
 MOST_LEVELS = 100
-"""Mappings and lists inside each other."""
+"""Nested mappings and lists."""
 _MOST_DIGITS = 400
 
 Step = str | int
 Steps = tuple[Step, ...]
-"""Where a value is in a file: the keys and indices that lead to it."""
+"""Location of a value in a file, as keys and indices."""
 
 
 class FileError(InputError):
-    """A file that cannot be read; the sentence says where, what is wrong, and what would be right."""
+    """An unreadable or invalid file; the message gives location, problem and correction."""
 
     def __init__(self, file: str, message: str, line: int | None = None) -> None:
-        """Say what is wrong with *file*, in *line* if that is known."""
+        """Describe a problem of *file*, in *line* if known."""
         super().__init__(f"{file if line is None else f'{file}:{line}'}: {message}")
         self.message, self.line = message, line
 
 
 @dataclass
 class Yaml:
-    """What a YAML file contains.
+    """The contents of a YAML file.
 
     Attributes:
         data: mappings, lists, text, numbers, booleans and nulls.
         lines: the line of every key and item, counted from 1.
-        repeated: keys that appear twice in a mapping, with both lines, the later first; the last value is in ``data``.
+        repeated: keys that occur twice in a mapping, with the later and the earlier line; ``data`` has the last value.
     """
 
     data: object = None
@@ -58,7 +58,7 @@ class Yaml:
 
 
 def is_there(path: Path) -> bool:
-    """Say whether there is a file, or a loop of links; not if the system refuses the name, as one that is too long."""
+    """Return whether a file or a loop of links exists; false for names that the system refuses."""
     try:
         path.stat()
     except OSError as error:
@@ -72,17 +72,16 @@ def read_yaml(path: Path) -> Yaml:
     """Read a YAML file.
 
     Raises:
-        FileError: it cannot be read, is too large, or is wrong.
+        FileError: it cannot be read, is too large, or is invalid.
     """
     return parse_yaml(_read(path, MOST_YAML_BYTES), str(path))
 
 
 def read_json(path: Path) -> object:
-    """Read a JSON file. Half a character, which JSON can contain and no file can, is replaced.
+    """Read a JSON file. Unpaired surrogates, which UTF-8 cannot represent, are replaced.
 
     Raises:
-        FileError: it cannot be read, is too large, or is wrong; a key that appears twice and a number without limit are
-            wrong, too.
+        FileError: it cannot be read, is too large, or is invalid, also because of a repeated key or an infinite number.
     """
     file, text = str(path), _HALF.sub(r"\\ufffd", _read(path, MOST_JSON_BYTES))
     if _is_deep(text):
@@ -98,7 +97,7 @@ def read_json(path: Path) -> object:
 
 
 def json_bytes(path: Path) -> bytes:
-    """Return what a JSON file contains, which is not looked at.
+    """Return the contents of a JSON file unchecked.
 
     Raises:
         FileError: it cannot be read, or is too large.
@@ -117,7 +116,7 @@ def _bytes(path: Path, most_bytes: int) -> bytes:
         loop = error.errno == ELOOP
         raise FileError(str(path), _LOOP if loop else f"cannot be read: {error.strerror}") from None
     if len(content) > most_bytes:
-        raise FileError(str(path), f"is larger than {most_bytes >> 10} KiB, the most that is read")
+        raise FileError(str(path), f"is larger than {most_bytes >> 10} KiB, the largest size that is read")
     return content
 
 
@@ -128,10 +127,10 @@ def _read(path: Path, most_bytes: int) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
-        raise FileError(str(path), "is not text in UTF-8; give a text file, saved as UTF-8", line) from None
+        raise FileError(str(path), "is not UTF-8 text; give a text file saved as UTF-8", line) from None
 
 
-_LOOP = "is a loop of symbolic links, which leads to no file; name the file itself"
+_LOOP = "is a loop of symbolic links; give the file itself"
 _TOO_DEEP = f"is nested more than {MOST_LEVELS} levels deep"
 _HALF = re.compile(
     r"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}"
@@ -142,17 +141,17 @@ _NO_BRACKET = bytes(set(range(256)) - _STEPS.keys())
 
 
 def _is_deep(text: str) -> bool:
-    """Return whether JSON is nested too deeply for its parser, which is not asked."""
+    """Return whether JSON is nested too deeply, without parsing it."""
     brackets = _TEXT.sub(b"", text.encode()).translate(None, _NO_BRACKET)
     return max(accumulate(map(_STEPS.__getitem__, brackets)), default=0) > MOST_LEVELS
 
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """Make a mapping of the fields of a JSON object, none of which may appear twice."""
+    """Return the fields of a JSON object; refuse repeated keys."""
     found = dict(pairs)
     if len(found) < len(pairs):
         twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
-        raise ValueError(f"the key {quoted(twice)} appears twice in one object; leave one of them")
+        raise ValueError(f"the key {quoted(twice)} appears twice in one object; remove one of them")
     return found
 
 
@@ -170,14 +169,14 @@ def _int(text: str) -> int:
 
 
 def _not_a_number(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number in JSON; write a finite one")
+    raise ValueError(f"{name} is not a JSON number; write a finite one")
 
 
 def parse_yaml(text: str, file: str) -> Yaml:
-    """Read YAML from *text*; *file* is what messages call it.
+    """Read YAML from *text*; *file* is its name in messages.
 
     Raises:
-        FileError: it is wrong.
+        FileError: it is invalid.
     """
     builder = _Builder(file, yaml.parse(text, _LOADER))
     try:
@@ -186,29 +185,29 @@ def parse_yaml(text: str, file: str) -> Yaml:
         raise _not_yaml(file, error, text) from None
 
 
-_LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the same, in C, where it was built
+_LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the C implementation, if available
 
 
 def _not_yaml(file: str, error: Exception, text: str) -> FileError:
-    """Turn a parser's error into a sentence."""
+    """Convert a parser's error to a sentence."""
     mark = getattr(error, "problem_mark", None)
     message = getattr(error, "problem", None) or str(error).splitlines()[0]
     if mark and "".join(text.splitlines()[mark.line : mark.line + 1]).startswith("\t"):
-        message = "the line begins with a tab; indent with blanks"
+        message = "the line begins with a tab; indent with spaces"
     elif "mapping values are not allowed" in message:
-        message = "a second ': ' in a line, or a line that is not indented like those around it; put text in quotes"
+        message = "a second ': ' in a line, or wrong indentation; put text that contains ': ' in quotes"
     return FileError(file, f"is not valid YAML: {message}", mark.line + 1 if mark else None)
 
 
 class _Builder:
-    """Makes plain data of a parser's events, of which it takes no more than it needs to find the first mistake."""
+    """Builds plain data from a parser's events, up to the first error."""
 
     def __init__(self, file: str, events: Iterator[yaml.Event]) -> None:
         self._file, self._events = file, events
         self._found = Yaml()
 
     def document(self) -> Yaml:
-        """Read the one document that there must be."""
+        """Read the only document of the file."""
         next(self._events)  # the stream's start
         if isinstance(next(self._events), yaml.StreamEndEvent):
             raise FileError(self._file, "is empty")
@@ -216,14 +215,14 @@ class _Builder:
         next(self._events)  # the document's end
         after = next(self._events)
         if not isinstance(after, yaml.StreamEndEvent):
-            raise self._wrong(after, "contains a second document; write one to a file")
+            raise self._wrong(after, "contains a second document; put it into its own file")
         return self._found
 
     def _value(self, event: yaml.Event, where: Steps) -> object:
         if isinstance(event, yaml.AliasEvent):
-            raise self._wrong(event, "aliases (*name) are not supported; write the value out")
+            raise self._wrong(event, "aliases (*name) are not supported; repeat the value")
         if getattr(event, "tag", None):
-            raise self._wrong(event, "tags (!name) are not supported; write the value without")
+            raise self._wrong(event, "tags (!name) are not supported; remove the tag")
         if isinstance(event, yaml.ScalarEvent):
             return plain(event.value) if event.implicit[0] else event.value
         if len(where) >= MOST_LEVELS:
@@ -263,7 +262,7 @@ def _line(event: yaml.Event) -> int:
 
 
 def _step(key: object, text: str) -> Step:
-    """Return what a key is called in paths: whole numbers are themselves, all else is as it was written."""
+    """Return a key as used in paths: integers as such, anything else as written."""
     return key if type(key) is int else text
 
 
@@ -275,7 +274,7 @@ _WORDS |= {"": None, "~": None}
 
 
 def plain(text: str) -> object:
-    """Return what a YAML scalar without quotes stands for: a word of YAML's, a decimal number, or else the text."""
+    """Return the value of a YAML scalar without quotes: null, boolean, decimal number, or text."""
     if text in _WORDS:
         return _WORDS[text]
     if _INTEGER.fullmatch(text):

@@ -1,4 +1,4 @@
-"""Words of other rooms, made fit to be read."""
+"""Formatting of messages for readers."""
 
 import re
 from math import exp
@@ -14,11 +14,11 @@ _PYTHON_TYPES = {
     "a valid number": "a number",
     "a valid boolean": "true or false",
 }
-"""What people call what pydantic asks for."""
+"""Plain words for pydantic's types."""
 
 
 def sentence(text: str) -> str:
-    """Give *text* a capital, unless it begins with a name such as ``read.cl``, and a full stop."""
+    """Return *text* with a capital, unless it begins with a name such as ``read.cl``, and a full stop."""
     text = " ".join(text.split())
     if _PLAIN_WORD.match(text):
         text = text[:1].upper() + text[1:]
@@ -26,30 +26,26 @@ def sentence(text: str) -> str:
 
 
 def off_by(error: float) -> str:
-    """Write the error of a curve, a root mean square of |ln ratio|: ``12 %``, or ``a factor of 2.3`` where it is large.
-
-    Args:
-        error: 0 or more.
-    """
+    """Write the error of a curve, a root mean square of |ln ratio|: ``12 %``, or ``a factor of 2.3`` from 2 on."""
     factor = exp(error)
     return f"{(factor - 1) * 100:.0f} %" if factor < _LARGE else f"a factor of {factor:.1f}"
 
 
 def requirement(message: str) -> str:
-    """Say in people's words what pydantic's *message* asks for: ``must be a whole number``."""
+    """Return pydantic's *message* in plain words: ``must be a whole number``."""
     message = re.sub(r"^(Value error|Assertion failed), | after validation\b.*", "", message)
     message = re.sub(r"greater than or equal to 0\.0{20,}\d+", "above zero", message)
     message = re.sub(r"\d{25,}(\.0)?", lambda number: f"{float(number[0]):g}", message)
-    asked = re.match(r"(?:Input|\w+) should (.*)", message)
-    if asked is None:
+    expected = re.match(r"(?:Input|\w+) should (.*)", message)
+    if expected is None:
         return message[:1].lower() + message[1:]
-    wanted = asked[1].removeprefix("be ")
-    plain = next((name for python, name in _PYTHON_TYPES.items() if wanted.startswith(python)), None)
-    return f"must be {plain}" if plain else f"must {asked[1]}"
+    kind = expected[1].removeprefix("be ")
+    plain = next((name for python, name in _PYTHON_TYPES.items() if kind.startswith(python)), None)
+    return f"must be {plain}" if plain else f"must {expected[1]}"
 
 
 def quoted(text: str, most: int = 60) -> str:
-    """Quote what somebody typed, cut to *most* characters."""
+    """Quote user input, cut to *most* characters."""
     return repr(shortened(text, most))
 
 
@@ -59,6 +55,6 @@ def shortened(text: str, most: int = 60) -> str:
 
 
 def legible(text: str, most: int = 200) -> str:
-    """Return what somebody else calls something without what would steer a terminal, cut to *most* characters."""
+    """Return a foreign name without control characters, cut to *most* characters."""
     text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return shortened(text, most)

@@ -1,7 +1,7 @@
-"""Quantities in and out of text: people's units outside, SI base units inside.
+"""Conversion of quantities between text with units and SI base units.
 
-``parse`` reads what people write (``6 MiB``, ``800 GB/s``, ``33 cycles``) and refuses what is ambiguous; the
-``format_*`` functions write what people read. Only parsing needs pint, and imports it on first use.
+``parse`` reads ``6 MiB``, ``800 GB/s`` or ``33 cycles`` and refuses ambiguous text; the ``format_*`` functions write
+such text. Only parsing needs pint, which is imported on first use.
 """
 
 import difflib
@@ -28,7 +28,7 @@ EXAMPLES: dict[Dimension, str] = {
     "flop/s": "37.4 TFLOP/s",
     "count": "132",
 }
-"""How a quantity of each dimension is written, for messages and schemas."""
+"""Example of each dimension, for messages and schemas."""
 
 _QUANTITY = re.compile(r"\s*(?P<number>[-+]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(?P<unit>[^\d,.].*?|)\s*")
 _SPELLINGS = {
@@ -73,7 +73,7 @@ _RULES: dict[tuple[Dimension, Dimension | None], str] = {
     ("cycles", "seconds"): "write cycles: nanoseconds x the clock in GHz",
     ("bytes/cycle", "bytes/s"): "write B/cycle: the GB/s of one compute unit / the clock in GHz",
 }
-"""How to come from one dimension to another."""
+"""Conversions from the second dimension to the first, for messages."""
 _NAMES: dict[Dimension, str] = {
     "bytes": "a size in bytes",
     "bytes/s": "a bandwidth",
@@ -87,36 +87,36 @@ _NAMES: dict[Dimension, str] = {
 
 
 def parse(value: object, dimension: Dimension) -> float:
-    """Read a quantity that a person wrote.
+    """Read a quantity.
 
     Args:
-        value: text with a unit, or for ``count`` also a bare number.
-        dimension: what it must be.
+        value: text with a unit; for ``count`` also a number.
+        dimension: the required one.
 
     Returns:
         The value in SI base units (bytes, bytes/s, Hz, s, cycles, bytes/cycle, 1), finite and positive.
 
     Raises:
-        InputError: not a number, not positive, or not a unit of *dimension*; says what would be right.
+        InputError: it is not a number, not positive, or has no unit of *dimension*; the message gives the correction.
     """
     number, unit = _split(value, dimension)
     if unit not in _UNITS[dimension]:
         raise InputError(_wrong_unit(shortened(str(value).strip()), number, unit, dimension))
     result = float(f"{number * _factor(unit, dimension):.15g}")
     if not math.isfinite(result) or result <= 0:
-        wrong = "too large to be true" if result > 0 else "not above zero"
+        wrong = "too large" if result > 0 else "not above zero"
         raise InputError(f"{quoted(str(value).strip())} is {wrong}; {_expected(dimension)}")
     return result
 
 
 @cache
 def _factor(unit: str, dimension: Dimension) -> float:
-    """Return what one *unit* is in the base unit of *dimension*: entries have thousands of values, but few units."""
+    """Return one *unit* in the base unit of *dimension*; cached, since entries have many values but few units."""
     return float(_registry().Quantity(1.0, _pint_name(unit)).to(_BASE[dimension]).magnitude)
 
 
 def _split(value: object, dimension: Dimension) -> tuple[float, str]:
-    """Return number and unit, the unit in its canonical spelling."""
+    """Return number and unit in canonical spelling."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise InputError(f"{_shown(value)} is not {_NAMES[dimension]}; {_expected(dimension)}")
     match = _QUANTITY.fullmatch(str(value))
@@ -124,8 +124,8 @@ def _split(value: object, dimension: Dimension) -> tuple[float, str]:
         pointed = re.sub(r"(?<=\d),(?=\d{1,2}\b)", ".", str(value), count=1)
         if _QUANTITY.fullmatch(pointed):
             raise InputError(f"{_shown(value)} has a decimal comma; write {pointed}")
-        wanted = "a number" if dimension == "count" else "a number with a unit"
-        raise InputError(f"{_shown(value)} is not {wanted}; {_expected(dimension)}")
+        kind = "a number" if dimension == "count" else "a number with a unit"
+        raise InputError(f"{_shown(value)} is not {kind}; {_expected(dimension)}")
     unit = "/".join(_SPELLINGS.get(part.strip(), part.strip()) for part in match["unit"].split("/"))
     unit = re.sub(r"ps$", "/s", unit) if re.fullmatch(r"[kKMGT]i?Bps", unit) else unit
     unit = re.sub(r"FLOPS$", "FLOP/s", unit)
@@ -133,7 +133,7 @@ def _split(value: object, dimension: Dimension) -> tuple[float, str]:
 
 
 def _shown(value: object) -> str:
-    """Show what was written, cut to a sensible length."""
+    """Return the written value for messages, shortened."""
     text = {None: "nothing", True: "true", False: "false"}.get(value) if value in (None, True, False) else None
     return text or shortened(repr(value))
 
@@ -145,7 +145,7 @@ def _expected(dimension: Dimension) -> str:
 
 
 def _wrong_unit(text: str, number: float, unit: str, dimension: Dimension) -> str:
-    """Say what is wrong with the unit and what would be right."""
+    """Return the message about a wrong unit, with the correction."""
     right = next((u for u in sorted(_UNITS[dimension]) if u and u.lower() == unit.lower()), None)
     if not unit:
         return f"{text!r} lacks a unit; {_expected(dimension)}"
@@ -160,7 +160,7 @@ def _wrong_unit(text: str, number: float, unit: str, dimension: Dimension) -> st
 
 
 def _suggested(number: float, unit: str, dimension: Dimension) -> str | None:
-    """Say what was probably meant by a wrong unit, if one can guess."""
+    """Return the likely correction of a wrong unit, if any."""
     if dimension == "count":
         return f"write {number / 100:g}" if unit == "%" else f"write {number:g}"
     for candidate in (f"{unit}/s", unit.removesuffix("/s")):
@@ -172,13 +172,13 @@ def _suggested(number: float, unit: str, dimension: Dimension) -> str | None:
 
 
 def _pint_name(unit: str) -> str:
-    """Translate a unit of ``_UNITS`` into pint's terms (KB, as people use it, is kB)."""
+    """Translate a unit of ``_UNITS`` to pint's spelling."""
     return unit.replace("KB", "kB")
 
 
 @cache
 def _registry() -> "UnitRegistry[float]":
-    """Make the one unit registry, of these few units only: pint's full list takes half a second to read."""
+    """Return the unit registry with these few units only: pint's full list takes half a second to load."""
     from pint import UnitRegistry
 
     registry: UnitRegistry[float] = UnitRegistry(None, cache_folder=None)
@@ -209,15 +209,15 @@ def format_value(value: float | None, unit: str) -> str:
     return f"{number} {label}".rstrip()
 
 
-_FAR, _FINEST = 1.2, 0.1  # a factor that is written as one, and the least percentage
-_ONE_SIDED = 1.1  # a value further from the middle of its interval than this factor needs both ends
+_FAR, _FINEST = 1.2, 0.1  # intervals from this factor on are written as a factor; smallest percentage
+_ONE_SIDED = 1.1  # from this factor off the middle of the interval, both ends are written
 
 
 def format_interval(value: float | None, low: float | None, high: float | None, unit: str) -> str:
-    """Write a value with its 95 % interval, to the digits that the interval supports: two to four.
+    """Write a value with its 95 % interval, with two to four digits: ``43.2 MiB (42.8 to 43.9)``.
 
-    ``43.2 MiB (42.8 to 43.9)``; one wider than a factor of ten has units of its own, ``2.1 k (430 to 35 k)``.
-    Without an interval, as :func:`format_value`.
+    If the interval spans more than a factor of ten, each number has its own unit: ``2.1 k (430 to 35 k)``. Without an
+    interval, as :func:`format_value`.
     """
     if value is None or low is None or high is None or not all(map(math.isfinite, (value, low, high))) or low >= high:
         return format_value(value, unit)
@@ -231,7 +231,7 @@ def format_interval(value: float | None, low: float | None, high: float | None, 
 
 
 def format_half_width(low: float | None, high: float | None) -> str:
-    """Write half the width of an interval, relative, as what follows its value: `` ± 0.4 %``; nothing without one."""
+    """Write the relative half-width of an interval, to follow its value: `` ± 0.4 %``; empty without an interval."""
     if not low or not high or not all(map(math.isfinite, (low, high))) or low >= high:
         return ""
     factor = math.sqrt(high / low)
@@ -242,7 +242,7 @@ def format_half_width(low: float | None, high: float | None) -> str:
 
 
 def format_measured(value: float | None, low: float | None, high: float | None, unit: str) -> str:
-    """Write a value with half the width of its interval; of one that lies to one side with both ends."""
+    """Write a value with the half-width of its interval, or with both ends if the interval is asymmetric."""
     whole = format_interval(value, low, high, unit)
     if value and low and high and max(high / value, value / low) > _ONE_SIDED * math.sqrt(high / low):
         return whole
@@ -250,7 +250,7 @@ def format_measured(value: float | None, low: float | None, high: float | None, 
 
 
 def _decimals(value: float, digits: int) -> int:
-    """Return the decimals that show *value*, which is not 0, with so many significant digits."""
+    """Return the decimals for *digits* significant digits of *value*, which is not 0."""
     return digits - 1 - math.floor(math.log10(abs(value)))
 
 
@@ -263,10 +263,9 @@ def _two_digits(value: float, unit: str, *, bare: bool = False) -> str:
 
 
 def format_predicted(value: float | None, low: float | None, high: float | None, unit: str) -> str:
-    """Write a predicted value with its 95 % interval, which is as wide in log to both sides: ``43 MiB ± 15 %``.
+    """Write a predicted value with its 95 % interval, which is symmetric in log: ``43 MiB ± 15 %``.
 
-    The value has the digits that the interval supports, two to three. An interval of half the value or more is written
-    as a factor: ``3.0 µs (factor 1.7)``.
+    The value has two or three digits. An interval of half the value or more is a factor: ``3.0 µs (factor 1.7)``.
     """
     if value is None or high is None or low is None or not low < value < high:
         return format_value(value, unit)
@@ -325,7 +324,7 @@ def format_ratio(value: float | None) -> str:
 
 
 def _scale(value: float, unit: str) -> tuple[float, str]:
-    """Return the divisor and the label that *value* is written with."""
+    """Return divisor and label for *value*."""
     base, _, per = unit.partition("/")
     if unit == "B":
         return _largest(value, _BINARY)
@@ -345,7 +344,7 @@ def _scale(value: float, unit: str) -> tuple[float, str]:
 
 
 def _largest(value: float, scales: tuple[tuple[float, str], ...]) -> tuple[float, str]:
-    """Return the largest scale that *value* reaches once rounded, or the smallest of all."""
+    """Return the largest scale that the rounded *value* reaches, or the smallest scale."""
     return next((s for s in scales if float(f"{abs(value) / s[0]:.3g}") >= 1), scales[-1])
 
 
@@ -358,5 +357,5 @@ def _number(value: float) -> str:
 
 
 def _trimmed(number: str) -> str:
-    """Drop the zeros that say nothing of an exact quantity."""
+    """Remove trailing zeros."""
     return number.rstrip("0").rstrip(".") if "." in number and "e" not in number else number

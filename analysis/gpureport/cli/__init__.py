@@ -11,13 +11,13 @@ from gpureport.errors import GpuReportError, InputError
 from gpureport.memory import limit_remark
 
 INTERRUPTED = 130
-_LONGEST_NAME = 120  # letters of a file's name that an error repeats
+_LONGEST_NAME = 120  # characters of a file name in an error message
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line on *arguments* (``sys.argv`` for ``None``) and return its exit code.
 
-    0: done. 1: it was tried and failed, or a kernel gave wrong results. 2: an argument, a file or a field is wrong.
+    0: success. 1: failure, or wrong results of a kernel. 2: wrong argument, file or field. 3: regression (``compare``).
     130: interrupted.
     """
     try:
@@ -25,17 +25,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except GpuReportError as error:
-        return _complain(str(error), error.exit_code)
+        return _fail(str(error), error.exit_code)
     except MemoryError:
-        return _complain(f"there is not enough memory{limit_remark()}", GpuReportError.exit_code)
+        return _fail(f"there is not enough memory{limit_remark()}", GpuReportError.exit_code)
     except ImportError as error:
-        return _complain(f"a library cannot be loaded ({error}){limit_remark()}", GpuReportError.exit_code)
+        return _fail(f"a library cannot be loaded ({error}){limit_remark()}", GpuReportError.exit_code)
     except OSError as error:
         where = f"{str(error.filename)[:_LONGEST_NAME]}: " if error.filename is not None else ""
         code = InputError.exit_code if error.errno == errno.ENAMETOOLONG else GpuReportError.exit_code
-        return _complain(f"{where}{error.strerror or error}{limit_remark()}", code)
+        return _fail(f"{where}{error.strerror or error}{limit_remark()}", code)
     except KeyboardInterrupt:
-        return _complain("interrupted", INTERRUPTED)
+        return _fail("interrupted", INTERRUPTED)
 
 
 def _invoke(arguments: Sequence[str] | None) -> int:
@@ -46,13 +46,13 @@ def _invoke(arguments: Sequence[str] | None) -> int:
     try:
         code = app(args=None if arguments is None else list(arguments), prog_name="gpureport", standalone_mode=False)
     except TyperException as error:
-        return _complain(error.format_message().replace("Value error, ", ""), error.exit_code)
+        return _fail(error.format_message().replace("Value error, ", ""), error.exit_code)
     if code == INTERRUPTED:
-        raise KeyboardInterrupt  # typer had made a silent exit of it
+        raise KeyboardInterrupt  # typer replaced it by a silent exit
     return code if isinstance(code, int) else 0
 
 
-def _complain(sentence: str, code: int) -> int:
+def _fail(sentence: str, code: int) -> int:
     sys.stderr.write(f"gpureport: {' '.join(sentence.split())}\n")
     return code
 
@@ -60,6 +60,6 @@ def _complain(sentence: str, code: int) -> int:
 def run() -> NoReturn:
     """Run the command line and exit."""
     provide_streams()
-    # Classes, records and reports stay: looking for garbage among them again and again takes a sixth of a command.
+    # Garbage collection would take a sixth of a command, and find nothing: records and reports are kept to the end.
     gc.set_threshold(1_000_000, 20, 20)
     sys.exit(main())

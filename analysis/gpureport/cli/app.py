@@ -19,16 +19,16 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
     help=(
-        "Predict where a device's caches give out and how much work fills it, measure both with OpenCL, and write a "
-        "report that sets one against the other."
+        "Predict the cliffs (capacity transitions) and tapers (saturation points) of an OpenCL device from its "
+        "specification, measure both, and write a report that compares them. `gpureport glossary` explains the terms."
     ),
 )
 devices_app = typer.Typer(rich_markup_mode=None, help="List, check and draft device entries.")
 app.add_typer(devices_app, name="devices")
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(requested: bool) -> None:
+    if requested:
         typer.echo(f"gpureport {__version__}")
         raise typer.Exit
 
@@ -38,20 +38,20 @@ DeviceOption = Annotated[
     typer.Option(
         "--device",
         "-d",
-        help="auto, or an index or part of a name from `gpureport devices`.",
+        help="auto (the best device), or an index or part of a name from `gpureport devices`.",
         metavar="DEVICE",
     ),
 ]
 QuickOption = Annotated[
-    bool, typer.Option("--quick", help="The essential workloads only, fewer points and shorter sweeps.")
+    bool, typer.Option("--quick", help="Only the essential workloads, with fewer points and shorter sweeps.")
 ]
-TimingsOption = Annotated[bool, typer.Option("--timings", help="Say at the end where the time went.")]
+TimingsOption = Annotated[bool, typer.Option("--timings", help="Print how long each stage and workload took.")]
 WorkloadOption = Annotated[
     list[str] | None,
     typer.Option(
         "--workload",
         "-w",
-        help="Family or family/variant; repeat or separate by commas. Default: all.",
+        help="Family or family/variant; repeat the option or separate names by commas. Default: all.",
         metavar="NAME",
     ),
 ]
@@ -61,19 +61,19 @@ DirectoryOption = Annotated[
 ]
 ForceOption = Annotated[
     bool,
-    typer.Option("--force", help="Overwrite files that are already there, and remove documents of an earlier run."),
+    typer.Option("--force", help="Overwrite existing files, and remove HTML and PDF of an earlier run."),
 ]
 NoPdfOption = Annotated[bool, typer.Option("--no-pdf", help="Write no PDF.")]
-PaperOption = Annotated[Paper, typer.Option("--paper", help="Pages of the PDF.")]
+PaperOption = Annotated[Paper, typer.Option("--paper", help="Paper size of the PDF.")]
 SeedOption = Annotated[
-    int, typer.Option("--seed", help="Seed of the random data and the order of points.", min=0, metavar="N")
+    int, typer.Option("--seed", help="Seed of the random data and of the order of points.", min=0, metavar="N")
 ]
 RunsOption = Annotated[
     int,
     typer.Option(
         "--runs",
-        help="Measure so many times, into run-1, run-2, … of the output folder, which `gpureport compare` takes as one "
-        "machine. Documents are of the first.",
+        help="Number of runs, written to run-1, run-2, … in the output folder. `gpureport compare` combines the runs "
+        "of such a folder. HTML and PDF show the first run.",
         min=1,
         metavar="N",
     ),
@@ -82,62 +82,62 @@ ResumeOption = Annotated[
     Path | None,
     typer.Option(
         "--resume",
-        help="Continue the interrupted run of this report, or folder, with its settings; what it finished is not "
-        "measured again.",
+        help="Continue the interrupted run of this report.json (or its folder) with its settings. Finished sweeps are "
+        "not measured again.",
         metavar="REPORT",
     ),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print only JSON on standard output.")]
 DevicesDirOption = Annotated[
     list[Path] | None,
     typer.Option(
         "--devices",
-        help="Another folder of device entries, before ./gpureport-devices, ~/.config/gpureport/devices and what is "
-        "shipped; repeatable.",
+        help="Another folder of device entries; repeatable. Its entries replace those with the same id in "
+        "./gpureport-devices, in ~/.config/gpureport/devices and in the built-in database.",
         metavar="DIR",
     ),
 ]
 VersionOption = Annotated[
-    bool, typer.Option("--version", help="Print the version and stop.", callback=_version, is_eager=True)
+    bool, typer.Option("--version", help="Print the version and exit.", callback=_version, is_eager=True)
 ]
 
 
 def _leave_to_subcommand(context: typer.Context) -> int:
-    """Return 0, unless options stand before the subcommand, which would not hear of them.
+    """Return 0.
 
     Raises:
-        InputError: they do.
+        InputError: options precede the subcommand, which would not receive them.
     """
     sources = {p.opts[0]: context.get_parameter_source(p.name or "") for p in context.command.params}
     early = [option for option, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
     if early:
         name = f"{context.command_path} {context.invoked_subcommand}"
         raise InputError(
-            f"{', '.join(early)}: means nothing before {context.invoked_subcommand!r}; "
-            f"write options after the command ({name} --help lists those it has)"
+            f"{', '.join(early)}: has no effect before {context.invoked_subcommand!r}; "
+            f"write options after the command ({name} --help lists its options)"
         )
     return 0
 
 
 def _refuse_beside_resume(context: typer.Context) -> None:
-    """Raise if ``--resume`` stands beside options that the interrupted run has settled.
+    """Raise if ``--resume`` is combined with options that the interrupted run has fixed.
 
     Raises:
-        InputError: it does.
+        InputError: it is.
     """
-    settled = ("quick", "workload", "seed", "runs", "output", "force")
-    given = {name: context.get_parameter_source(name) for name in ("resume", *settled)}
+    fixed = ("quick", "workload", "seed", "runs", "output", "force")
+    given = {name: context.get_parameter_source(name) for name in ("resume", *fixed)}
     typed = [name for name, source in given.items() if source is not None and source.name == "COMMANDLINE"]
     if "resume" in typed and len(typed) > 1:
         options = ", ".join(f"--{name}" for name in typed if name != "resume")
-        raise InputError(f"{options}: cannot be used with --resume, which continues the run as it was; leave it out")
+        raise InputError(f"{options}: cannot be combined with --resume, which keeps the settings of the run; omit it")
 
 
 def _check_surroundings() -> None:
-    """Refuse to work where every command would fail, with a cause that is hard to see then.
+    """Refuse to start where every command would fail with an unclear error.
 
     Raises:
-        GpuReportError: the working directory no longer exists, or memory is limited too far.
+        GpuReportError: the working directory no longer exists, or the memory limit is too low.
     """
     try:
         Path.cwd()
@@ -164,10 +164,10 @@ def everything(
     devices: DevicesDirOption = None,
     version: VersionOption = False,
 ) -> int:
-    """Predict, measure, compare, and write report.json, report.html and report.pdf.
+    """Predict, measure and compare; write report.json, report.html and report.pdf.
 
-    Exit codes: 0 the report is written (skipped variants are in it, with reasons); 1 failure, or a kernel gave wrong
-    results (the report says so); 2 usage or input.
+    Exit codes: 0 report written (it lists skipped variants with reasons); 1 failure, or wrong results of a kernel (the
+    report names it); 2 wrong option or input; 130 interrupted.
     """
     _check_surroundings()
     if context.invoked_subcommand is not None:
@@ -182,7 +182,7 @@ def everything(
 @app.command()
 def measure(
     context: typer.Context,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The report to write.", metavar="FILE")] = Path(
+    output: Annotated[Path, typer.Option("--output", "-o", help="Report file to write.", metavar="FILE")] = Path(
         "report.json"
     ),
     device: DeviceOption = "auto",
@@ -196,7 +196,7 @@ def measure(
     devices: DevicesDirOption = None,
     version: VersionOption = False,
 ) -> int:
-    """Predict and measure; write report.json only (no Pango needed). `gpureport render` makes the document."""
+    """Predict and measure; write report.json only. `gpureport render` makes HTML and PDF of it."""
     from gpureport.cli.measuring import measure_only
 
     _refuse_beside_resume(context)
@@ -209,8 +209,8 @@ def render(
     reports: Annotated[
         list[Path],
         typer.Argument(
-            help="Each a report.json, a published record (YAML), or a folder that holds one or records.",
-            metavar="REPORT...",
+            help="report.json files, published records (YAML), or folders that contain them.",
+            metavar="REPORT",
         ),
     ],
     output: Annotated[
@@ -218,8 +218,8 @@ def render(
         typer.Option(
             "--output",
             "-o",
-            help="Folder to write to; with several inputs, each report goes to a subfolder named after its input. "
-            "Default: where the report is; of a record, a folder beside it with its name.",
+            help="Folder to write to. With several inputs, each report goes to a subfolder named after its input. "
+            "Default: the folder of the report; for a record, a new folder next to it with the record's name.",
             metavar="DIR",
         ),
     ] = None,
@@ -229,9 +229,9 @@ def render(
     devices: DevicesDirOption = None,
     version: VersionOption = False,
 ) -> int:
-    """Write HTML and PDF of a report.json, made here or elsewhere, or of what others published.
+    """Write HTML and PDF of reports or published records.
 
-    The documents are named after the report: m1.json gives m1.html and m1.pdf.
+    Their names follow the report: m1.html and m1.pdf for m1.json.
     """
     from gpureport.cli.rendering import render_report
 
@@ -243,18 +243,19 @@ def predict(
     device: Annotated[
         list[str],
         typer.Argument(
-            help="Devices of the database, by name or id (`gpureport devices --known`); of several each is set beside "
-            "the first.",
+            help="Devices of the database, by name or id (see `gpureport devices --known`). With several, each is "
+            "compared with the first.",
+            metavar="DEVICE",
         ),
     ],
     workload: WorkloadOption = None,
     quick: QuickOption = False,
     everything: Annotated[
-        bool, typer.Option("--all", help="Print every feature of every sweep, and every work-group's occupancy.")
+        bool, typer.Option("--all", help="Print every feature of every sweep, and the occupancy of each work-group.")
     ] = False,
     as_json: JsonOption = False,
     pdf: Annotated[
-        bool, typer.Option("--pdf", help="Write report.html and report.pdf too: of one device, or side by side.")
+        bool, typer.Option("--pdf", help="Also write report.html and report.pdf (several devices side by side).")
     ] = False,
     output: Annotated[
         Path | None,
@@ -267,14 +268,14 @@ def predict(
     devices: DevicesDirOption = None,
     version: VersionOption = False,
 ) -> int:
-    """Predict from the database entry alone; needs no OpenCL.
+    """Predict from the database only; needs no OpenCL device.
 
-    With one device: its ceilings, where caches give out, and of each workload the best rate, what binds it, cliffs,
-    taper and occupancy. With several: how many times as fast each is as the first, and where that changes.
+    One device: ceilings of the hardware and cliffs of its caches; best rate, bottleneck, cliffs, taper and occupancy of
+    each workload. Several devices: speed relative to the first, and the sizes at which it changes.
     """
-    from gpureport.cli.predicting import Asked, predict_devices
+    from gpureport.cli.predicting import PredictionRequest, predict_devices
 
-    asked = Asked(
+    request = PredictionRequest(
         devices=tuple(device),
         workloads=tuple(workload or ()),
         quick=quick,
@@ -286,7 +287,7 @@ def predict(
         entries=tuple(devices or ()),
         paper=paper,
     )
-    return predict_devices(asked)
+    return predict_devices(request)
 
 
 @app.command()
@@ -294,25 +295,26 @@ def compare(
     machines: Annotated[
         list[str],
         typer.Argument(
-            help="Reports (files or folders), published records (YAML, or folders of them), or devices of the "
-            "database, which are predicted. Several runs of one machine: separated by commas, or a folder of their "
-            "folders. NAME= before one names it.",
-            metavar="MACHINE...",
+            help="Reports (files or folders), published records (YAML files or folders of them), or devices of the "
+            "database, which are predicted. Separate several runs of one machine by commas, or give a folder that "
+            "contains their folders. NAME=MACHINE sets the displayed name.",
+            metavar="MACHINE",
         ),
     ],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Folder for JSON, HTML and PDF. Default: print only.", metavar="DIR"),
+        typer.Option("--output", "-o", help="Folder for JSON, HTML and PDF. Default: only print.", metavar="DIR"),
     ] = None,
     baseline: Annotated[
         str | None,
-        typer.Option("--baseline", help="The machine that ratios refer to. Default: the first.", metavar="NAME"),
+        typer.Option("--baseline", help="Machine that all speeds are relative to. Default: the first.", metavar="NAME"),
     ] = None,
     fail_on_regression: Annotated[
         float | None,
         typer.Option(
             "--fail-on-regression",
-            help="Exit code 3 if a machine with the baseline's device is significantly slower, by more than this.",
+            help="Exit with code 3 if a machine with the same device as the baseline is significantly slower, by more "
+            "than PERCENT.",
             min=0,
             max=100,
             metavar="PERCENT",
@@ -322,7 +324,7 @@ def compare(
         float,
         typer.Option(
             "--minimum-effect",
-            help="Differences between machines with one device are called significant from this size on.",
+            help="Smallest difference between machines with the same device that can be significant.",
             min=0,
             max=100,
             metavar="PERCENT",
@@ -335,10 +337,10 @@ def compare(
     devices: DevicesDirOption = None,
     version: VersionOption = False,
 ) -> int:
-    """Set machines beside each other: measured, published, or only predicted."""
-    from gpureport.cli.comparing import Asked, compare_machines
+    """Compare machines: measured, published or predicted."""
+    from gpureport.cli.comparing import ComparisonRequest, compare_machines
 
-    asked = Asked(
+    request = ComparisonRequest(
         machines=tuple(machines),
         output=output,
         baseline=baseline,
@@ -350,7 +352,7 @@ def compare(
         force=force,
         entries=tuple(devices or ()),
     )
-    return compare_machines(asked)
+    return compare_machines(request)
 
 
 @app.command()
@@ -358,34 +360,38 @@ def validate(
     paths: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="Results: report.json files, published ones (YAML), or folders. Default: those of the project.",
+            help="report.json files, published records (YAML), or folders of them. Default: the project's own results.",
             metavar="PATH",
         ),
     ] = None,
     workload: WorkloadOption = None,
     times: Annotated[
-        bool, typer.Option("--times", help="Times only: no cliffs, tapers and plateaus; several times faster.")
+        bool, typer.Option("--times", help="Compare only times, not cliffs, tapers and plateaus; several times faster.")
     ] = False,
-    every: Annotated[bool, typer.Option("--all", help="List every feature as well.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Also list every feature.")] = False,
     worst: Annotated[
         int,
         typer.Option(
-            "--worst", help="List the N sweeps with the largest errors, and what binds them.", min=0, metavar="N"
+            "--worst", help="List the N sweeps with the largest errors, with their bottlenecks.", min=0, metavar="N"
         ),
     ] = 0,
     json_file: Annotated[
         Path | None,
-        typer.Option("--json", help="Write every point and feature, predicted and observed, as JSON.", metavar="FILE"),
+        typer.Option(
+            "--json", help="Write the predicted and observed values of all points and features.", metavar="FILE"
+        ),
     ] = None,
     force: ForceOption = False,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit code 1 if a target is missed.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit code 1 if a target is missed or a file left out.")
+    ] = False,
     devices: DevicesDirOption = None,
     version: VersionOption = False,
 ) -> int:
-    """Hold the model and the database as they are now against results that are kept, measured or published."""
-    from gpureport.cli.validating import Validation, validate_results
+    """Check the current model and database against stored results."""
+    from gpureport.cli.validating import ValidationRequest, validate_results
 
-    asked = Validation(
+    request = ValidationRequest(
         paths=tuple(paths or ()),
         workloads=tuple(workload or ()),
         times_only=times,
@@ -396,18 +402,18 @@ def validate(
         strict=strict,
         entries=tuple(devices or ()),
     )
-    return validate_results(asked)
+    return validate_results(request)
 
 
 @devices_app.callback(invoke_without_command=True)
 def devices_present(
     context: typer.Context,
-    known: Annotated[bool, typer.Option("--known", help="List the database instead of what is present.")] = False,
+    known: Annotated[bool, typer.Option("--known", help="List the devices of the database instead.")] = False,
     as_json: JsonOption = False,
     devices: DevicesDirOption = None,
     version: VersionOption = False,
 ) -> int:
-    """List the OpenCL devices present, and the database entry that each matches."""
+    """List the OpenCL devices of this machine with their database entries."""
     if context.invoked_subcommand is not None:
         return _leave_to_subcommand(context)
     from gpureport.cli.devices import list_known, list_present
@@ -418,12 +424,12 @@ def devices_present(
 @devices_app.command("check")
 def devices_check(
     files: Annotated[
-        list[Path] | None, typer.Argument(help="Entries to check, or folders of them. Default: all there are.")
+        list[Path] | None, typer.Argument(help="Entries to check, or folders of them. Default: all.", metavar="FILE")
     ] = None,
     as_json: JsonOption = False,
     version: VersionOption = False,
 ) -> int:
-    """Check device and architecture files; exit code 2 if one is wrong."""
+    """Check device and architecture files. Exit code 2: one has an error."""
     from gpureport.cli.devices import check_files
 
     return check_files(files or [], as_json)
@@ -436,7 +442,7 @@ def devices_new(
         typer.Option(
             "--device",
             "-d",
-            help="An index or part of a name from `gpureport devices`. Default: the best that is present.",
+            help="Index or part of a name from `gpureport devices`. Default: the best device.",
             metavar="DEVICE",
         ),
     ] = None,
@@ -444,13 +450,13 @@ def devices_new(
         str | None,
         typer.Option(
             "--from",
-            help="Start from a device of the database; with --device for one that is present, else for one elsewhere.",
+            help="Start from a similar device of the database; values of --device replace its values.",
             metavar="NAME",
         ),
     ] = None,
-    blank: Annotated[bool, typer.Option("--empty", help="An entry to be filled in; needs no device.")] = False,
+    blank: Annotated[bool, typer.Option("--empty", help="Write an empty entry to fill in; needs no device.")] = False,
     no_measure: Annotated[
-        bool, typer.Option("--no-measure", help="Ask the device only; measure no caches and bandwidths on it.")
+        bool, typer.Option("--no-measure", help="Only query the device; do not measure its caches and bandwidths.")
     ] = False,
     output: Annotated[
         Path | None,
@@ -461,11 +467,25 @@ def devices_new(
     devices: DevicesDirOption = None,
     version: VersionOption = False,
 ) -> int:
-    """Draft an entry: ask and measure a device that is present, start from a relative, or from nothing.
+    """Draft a new database entry.
 
-    Each value says where it comes from.
+    Its values come from queries and measurements of a device, or from a similar device. Each value is written with its
+    source.
     """
-    from gpureport.cli.drafting import Wanted, draft_entry
+    from gpureport.cli.drafting import DraftRequest, draft_entry
 
-    wanted = Wanted(device, relative, blank, not no_measure, seed, tuple(devices or ()))
-    return draft_entry(wanted, output, force)
+    request = DraftRequest(device, relative, blank, not no_measure, seed, tuple(devices or ()))
+    return draft_entry(request, output, force)
+
+
+@app.command()
+def glossary(
+    term: Annotated[
+        str | None, typer.Argument(help="Term or synonym to explain. Default: all.", metavar="TERM")
+    ] = None,
+    version: VersionOption = False,
+) -> int:
+    """Explain the terms of reports, tables and messages."""
+    from gpureport.cli.explaining import print_glossary
+
+    return print_glossary(term)

@@ -1,4 +1,4 @@
-"""The device that a command uses, opened, with a note about every other that was passed over."""
+"""The device that a command uses, with notes about skipped ones."""
 
 from gpureport.cli.console import note
 from gpureport.measure.measurer import Measurer
@@ -8,13 +8,13 @@ from gpureport.text import sentence
 
 
 def working_device(text: str, again: PresentDevice | None = None) -> Measurer:
-    """Return the device that *text* (``--device``) means, which runs kernels; to be closed.
+    """Open the device selected by *text* (``--device``); the caller closes it.
 
-    ``auto`` means *again*, the device of an earlier run, if that is still present.
+    ``auto`` selects *again*, the device of an earlier run, if it is still present.
 
     Raises:
         InputError: no device or several devices match.
-        DeviceError: no device is present, or none that was meant runs kernels.
+        DeviceError: no device is present, or no matching device runs kernels.
     """
     choice = choose_working(text, again)
     for remark in choice.remarks:

@@ -16,7 +16,7 @@ from gpureport.errors import InputError
 from gpureport.inputs import is_there
 from gpureport.report import Paper
 from gpureport.results.opening import (
-    meant,
+    matching_name,
     open_machine,
     refuse_repeated,
     runs_of,
@@ -34,21 +34,21 @@ REGRESSION = 3
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What is to be compared, as typed.
+class ComparisonRequest:
+    """The options of ``gpureport compare``, as typed.
 
     Attributes:
-        machines: reports (files or folders; several runs of one machine are separated by commas, or in one folder),
-            published records or folders of them, or devices of the database; ``NAME=`` before one gives it a name.
-        output: folder for JSON, HTML and PDF; ``None``: print only.
-        baseline: name of the machine that ratios refer to; the first if not given.
-        fail_on_regression: percent by which a machine with the baseline's device may be slower.
-        minimum_effect: percent below which no difference is called significant.
-        workloads: names, each of which may hold several, separated by commas; none: all that two machines have.
+        machines: reports (files or folders; several runs of one machine separated by commas, or in one folder),
+            published records or folders of them, or devices of the database; each optionally as ``NAME=MACHINE``.
+        output: folder for JSON, HTML and PDF; ``None`` to print only.
+        baseline: name of the machine that speeds are relative to; the first by default.
+        fail_on_regression: allowed slowdown of a machine with the baseline's device, in percent.
+        minimum_effect: smallest significant difference, in percent.
+        workloads: names, or several separated by commas; empty for all that two machines have in common.
         no_pdf: write no PDF.
         paper: of the PDF.
-        force: overwrite.
-        entries: folders of device entries besides the shipped ones.
+        force: overwrite existing files.
+        entries: additional folders of device entries.
     """
 
     machines: tuple[str, ...]
@@ -63,70 +63,67 @@ class Asked:
     entries: tuple[Path, ...] = ()
 
 
-def compare_machines(asked: Asked) -> int:
-    """Compare, print and write; 3 if a machine is slower than asked for."""
-    with writing(_files(asked), force=asked.force):
-        comparison = _compared(asked)
+def compare_machines(request: ComparisonRequest) -> int:
+    """Compare, print and write; return 3 if a machine is slower than allowed."""
+    with writing(_files(request), force=request.force):
+        comparison = _compared(request)
         _print(comparison)
-        if asked.output:
-            print_written(write_comparison_files(comparison, asked.output, no_pdf=asked.no_pdf, paper=asked.paper))
-    return 0 if asked.fail_on_regression is None else _judged(comparison, asked.fail_on_regression)
+        if folder := request.output:
+            print_written(write_comparison_files(comparison, folder, no_pdf=request.no_pdf, paper=request.paper))
+    return 0 if request.fail_on_regression is None else _regression_code(comparison, request.fail_on_regression)
 
 
-def _compared(asked: Asked) -> "Comparison":
+def _compared(request: ComparisonRequest) -> "Comparison":
     from gpureport.compare import compare
 
-    database = open_database(asked.entries)
-    workloads = selected(asked.workloads, quick=False)
-    named = [[_named(source) for source in sources_of(text)] for text in asked.machines]
+    database = open_database(request.entries)
+    workloads = selected(request.workloads, quick=False)
+    named = [[_named(source) for source in sources_of(text)] for text in request.machines]
     refuse_repeated((run for each in named for _, source in each for run in runs_of(source)), database)
-    names = {workload.name for workload in workloads} if asked.workloads else ()
+    names = {workload.name for workload in workloads} if request.workloads else ()
     found: list[tuple[tuple[str, str], tuple[Run, ...]]] = []
     with ProgressBar("reading") as bar:
         for number, folder in enumerate(named):
-            bar.advance(asked.machines[number], number / len(named))
+            bar.advance(request.machines[number], number / len(named))
             found += open_all(folder, lambda each: open_machine(each[1], database, workloads, names))
     unique = unique_names(name for (name, _), _ in found)
     opened = dict(zip(unique, (runs for _, runs in found), strict=True))
     sources = {name: _without_folders(source) for name, ((_, source), _) in zip(unique, found, strict=True)}
-    return compare(opened, meant(asked.baseline, opened), sources, asked.minimum_effect / 100)
+    return compare(opened, matching_name(request.baseline, opened), sources, request.minimum_effect / 100)
 
 
-def _judged(comparison: "Comparison", percent: float) -> int:
-    """Print the regressions of more than *percent*, and return the exit code."""
+def _regression_code(comparison: "Comparison", percent: float) -> int:
+    """Print the regressions above *percent*, and return the exit code."""
     from gpureport.compare import regressions
 
     if not comparison.differences:
-        raise InputError("--fail-on-regression: no other report is of the baseline's device, so nothing can be tested")
+        raise InputError("--fail-on-regression: needs another report of the same device as the baseline; there is none")
     slower = regressions((*comparison.overall, *comparison.differences), percent)
     for difference in slower:
         loss = 100 * (1 - difference.speed.value)
-        note(f"Slower: {difference.machine}, {difference.sweep}: by {loss:.3g} % (p-value {difference.p_value:.1g})")
+        amount = f"{loss:.3g} % slower in {difference.sweep} (p-value {difference.p_value:.1g})"
+        note(f"Regression: {difference.machine} is {amount}")
     return REGRESSION if slower else 0
 
 
-def _files(asked: Asked) -> tuple[Path, ...]:
-    """Return the files to be written."""
+def _files(request: ComparisonRequest) -> tuple[Path, ...]:
+    """Return the files to write."""
     from gpureport.report.comparison.document import FILE_NAME, NAME
     from gpureport.report.render import documents
 
-    return (asked.output / FILE_NAME, *documents(asked.output, NAME)) if asked.output else ()
+    return (request.output / FILE_NAME, *documents(request.output, NAME)) if request.output else ()
 
 
 def _named(text: str) -> tuple[str, str]:
-    """Return the name of a machine and what it is opened from: ``NAME=SOURCE``, or what the source itself is called."""
+    """Return name and source of a machine, given as ``NAME=SOURCE`` or ``SOURCE``."""
     given, equals, rest = text.partition("=")
     name, source = (given, rest) if equals and not is_there(Path(text)) else ("", text)
-    return name or _short(source), source
-
-
-def _short(source: str) -> str:
     first = source if is_there(Path(source)) else runs_of(source)[0]
-    return short_name(Path(first)) if Path(first).exists() else source
+    return name or (short_name(Path(first)) if Path(first).exists() else source), source
 
 
 def _without_folders(text: str) -> str:
-    """Return what was typed without folders that say something of this machine only."""
+    """Return the source without absolute folders, which are meaningful on this machine only."""
     parts = (Path(part) for part in text.split(","))
     return ",".join("/".join(part.parts[-2:]) if part.is_absolute() else str(part) for part in parts)
 
@@ -137,22 +134,22 @@ def _print(comparison: "Comparison") -> None:
 
     for condition in comparison.conditions:
         if condition.severity == "caution":
-            note(f"Caution: other {condition.what}: {sharing(condition)}. {sentence(condition.effect)}")
+            note(f"Caution: different {condition.what} ({sharing(condition)}). {sentence(condition.effect)}")
     for text in sentences(comparison):
         print_line(text)
     print_line("")
     names = [machine.name for machine in comparison.machines]
     if len(names) <= _MOST_COLUMNS:
         rows = list(_rows(comparison, names))
-        title = f"Speed / that of {comparison.baseline}, by workload (geometric mean over regimes and cases)"
+        title = f"Speed relative to {comparison.baseline} (geometric mean over the regimes and cases of a workload)"
         print_table(title, ("workload", *names), rows, right=tuple(range(1, len(names) + 1)))
     else:
         table = machine_table(comparison)
-        print_table("Geometric means over families", table.columns, table.rows, right=(4, 5))
+        print_table("Geometric means over all workload families", table.columns, table.rows, right=(4, 5))
 
 
 _MOST_COLUMNS = 8
-"""Machines that a table of workloads has columns for; of more the documents have a map."""
+"""Columns that fit a terminal; for more machines the documents contain a map."""
 
 
 def _rows(comparison: "Comparison", names: Sequence[str]) -> Iterator[Row]:

@@ -20,7 +20,7 @@ def err() -> Console:
 
 
 def _console(*, stderr: bool) -> Console:
-    """Return a console as wide as the terminal or as ``COLUMNS`` says; lines of files and pipes have no end."""
+    """Return a console as wide as the terminal or ``COLUMNS``; lines in files and pipes are not broken."""
     stream = sys.stderr if stderr else sys.stdout
     limited = "COLUMNS" in os.environ or (stream.isatty())
     width = None if limited else _UNLIMITED
@@ -33,12 +33,12 @@ def print_json(value: object) -> None:
 
 
 def print_line(line: str) -> None:
-    """Print a line on standard output that the terminal, not we, may break: paths stay whole."""
+    """Print a line on standard output without line breaks, so that paths can be copied."""
     out().print(printable(line), soft_wrap=True)
 
 
 def print_text(text: str, style: str | None = None) -> None:
-    """Print text on standard output, broken between words."""
+    """Print text on standard output, wrapped between words."""
     out().print(printable(text), style=style)
 
 
@@ -48,6 +48,6 @@ def note(sentence: str) -> None:
 
 
 def printable(text: str) -> str:
-    """Replace what would steer the terminal: names of devices and files are not ours."""
+    """Replace control characters, which names of devices and files may contain."""
     spaced = "".join(" " if c in "\n\r\t" else c for c in text)
     return "".join(c if c.isprintable() or c == "\xa0" else "\N{REPLACEMENT CHARACTER}" for c in spaced)

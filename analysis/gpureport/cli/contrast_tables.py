@@ -1,4 +1,4 @@
-"""What ``gpureport predict A B`` prints: devices side by side."""
+"""The tables of ``gpureport predict A B``: devices side by side."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from gpureport.report.prediction.side_by_side import Beside, Side, ceilings_tabl
 
 
 def print_contrasts(first: Side, others: Sequence[Beside]) -> None:
-    """Print devices side by side, and what each other would change against the first."""
+    """Print devices side by side, and the predicted speed of each relative to the first."""
     sides = [first, *(other.side for other in others)]
     for side in sides:
         print_text(f"{side.letter}: {side.device.name} ({side.device.id}): {facts_of(side.device)}")
@@ -22,6 +22,6 @@ def print_contrasts(first: Side, others: Sequence[Beside]) -> None:
     print_report_table("Ceilings, with 95 % intervals", ceilings_table(sides))
     print_report_table("Cliffs and tapers (n90: work-items for 90 % of the plateau)", features_table(sides))
     for other in others:
-        title = f"Work per second on {other.side.letter} / on {first.letter}, from the specifications alone"
+        title = f"Speed of {other.side.letter} / speed of {first.letter}, from the specifications only"
         print_report_table(title, ratio_table(first, other, sizes=True))
-    print_text(f"{INTERVAL} The ratio of the bests is at sizes of their own; by size, both have the same.")
+    print_text(f"{INTERVAL} Best rates may occur at different sizes; ratios by size compare equal sizes.")

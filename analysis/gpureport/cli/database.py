@@ -1,4 +1,4 @@
-"""The database as commands use it: what is shipped and what is the user's, with a note where that matters."""
+"""The device database of a command: built-in and user entries, with notes about problems."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -11,7 +11,7 @@ from gpureport.spec.models import Device
 
 
 def open_database(folders: Sequence[Path]) -> Database:
-    """Read the database: what is shipped, the user's own folders, and *folders*; files left out are named on stderr.
+    """Read the built-in database, the user's own folders and *folders*; report invalid files on stderr.
 
     Raises:
         InputError: a folder of *folders* is missing, or a file in it is wrong.
@@ -23,13 +23,13 @@ def open_database(folders: Sequence[Path]) -> Database:
 
 
 def note_doubts(database: Database, devices: Iterable[Device]) -> None:
-    """Say on stderr, each once, which values of the user's own files are implausible that *devices* have."""
+    """Report implausible values of *devices* from the user's own files on stderr, each once."""
     for problem in dict.fromkeys(problem for device in devices for problem in doubts(device, database)):
         note(str(problem))
 
 
 def note_override(database: Database, entry_id: str | None) -> None:
-    """Say on stderr if the entry is a file of the user's that comes before a shipped one."""
+    """Report on stderr if a file of the user replaces this built-in entry."""
     remark = database.remark(entry_id) if entry_id in database.entries else None
     if remark:
         note(f"Note: {remark}.")

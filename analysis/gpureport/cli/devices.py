@@ -1,4 +1,4 @@
-"""``gpureport devices``: what is present, what is known, whether an entry is right, a draft of a new one."""
+"""``gpureport devices``: lists of present and known devices, and the check of entries."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -17,14 +17,14 @@ from gpureport.units import format_bandwidth, format_bytes, format_frequency
 
 
 def list_present(as_json: bool, entries: Sequence[Path]) -> int:
-    """List the OpenCL devices: whether each runs kernels, and the entry that it matches."""
+    """List the OpenCL devices of this machine, whether each runs kernels, and its database entry."""
     from gpureport.measure import presence
 
     database = open_database(entries)
     found = presence.find_devices()
     problems = presence.kernel_problems(found.candidates)
     listed = [
-        _Listed(each.device, database.match(each.device), problem)
+        _ListedDevice(each.device, database.match(each.device), problem)
         for each, problem in zip(found.candidates, problems, strict=True)
     ]
     for each in listed:
@@ -35,7 +35,9 @@ def list_present(as_json: bool, entries: Sequence[Path]) -> int:
         print_json([each.record() for each in listed])
         return 0
     columns = ("index", "device", "platform", "driver", "runs kernels", "entry")
-    print_table("OpenCL devices present", columns, [each.row() for each in listed], right=(0,))
+    print_table("OpenCL devices of this machine", columns, [each.row() for each in listed], right=(0,))
+    if any(each.match.entry_id is None for each in listed):
+        print_text("entry: of the database. For a device without one, gpureport drafts it from the driver's queries.")
     working = {each.present.kind for each in listed if each.problem is None}
     for each in listed:
         for remark in each.remarks(working):
@@ -44,13 +46,13 @@ def list_present(as_json: bool, entries: Sequence[Path]) -> int:
 
 
 @dataclass(frozen=True)
-class _Listed:
-    """A device as ``gpureport devices`` lists it.
+class _ListedDevice:
+    """A device as listed by ``gpureport devices``.
 
     Attributes:
-        present: what its runtime reports.
-        match: what the database makes of it.
-        problem: why it runs no kernels; ``None``: it does.
+        present: as reported by its runtime.
+        match: its database entry, or a draft of one.
+        problem: why it runs no kernels; ``None`` if it does.
     """
 
     present: PresentDevice
@@ -59,18 +61,18 @@ class _Listed:
 
     def row(self) -> tuple[str, ...]:
         runs = "no" if self.problem else "yes"
-        entry = self.match.entry_id or "none (draft)"
+        entry = self.match.entry_id or "none"
         return str(self.present.index), self.present.name, self.present.platform, self.present.driver, runs, entry
 
     def remarks(self, working: Collection[str]) -> list[str]:
-        """Return what is wrong with it, with a remedy unless another runtime of the CPU is *working*; and the notes."""
+        """Return its problem and notes, with a remedy unless another runtime of the CPU is *working*."""
         from gpureport.measure.presence import remedy
 
         if self.problem is None:
             return list(self.match.notes)
         another = self.present.kind == "cpu" and "cpu" in working
-        told = self.problem if another else f"{self.problem}; {remedy(self.present)}"
-        return [f"It runs no kernels: {sentence(told)}", *self.match.notes]
+        advice = self.problem if another else f"{self.problem}; {remedy(self.present)}"
+        return [f"This device runs no kernels: {sentence(advice)}", *self.match.notes]
 
     def record(self) -> dict[str, object]:
         match = self.match
@@ -85,7 +87,7 @@ class _Listed:
 
 
 def list_known(as_json: bool, entries: Sequence[Path]) -> int:
-    """List the database."""
+    """List the devices of the database."""
     database = open_database(entries)
     devices = [database.device(name) for name in database.entries]
     for device in devices:
@@ -96,7 +98,7 @@ def list_known(as_json: bool, entries: Sequence[Path]) -> int:
     rows = [
         (
             d.id,
-            f"{d.name} (this machine's processor)" if database.is_this_processor(d.id) else d.name,
+            f"{d.name} (processor of this machine)" if database.is_this_processor(d.id) else d.name,
             str(d.compute_units),
             format_frequency(d.clock_hz),
             ", ".join(glued(f"{c.name} {format_bytes(c.capacity_bytes)}") for c in d.caches),
@@ -104,13 +106,13 @@ def list_known(as_json: bool, entries: Sequence[Path]) -> int:
         )
         for d in devices
     ]
-    columns = ("id", "device", "units", "clock", "caches", "bandwidth")
-    print_table("Known devices", columns, rows, right=(2, 3, 5))
+    columns = ("id", "device", "compute units", "clock", "caches", "memory bandwidth")
+    print_table("Devices of the database", columns, rows, right=(2, 3, 5))
     return 0
 
 
 def check_files(files: Sequence[Path], as_json: bool) -> int:
-    """Check entries, by default all there are; 2 if any is wrong."""
+    """Check entries, by default all; return 2 if one has an error."""
     own = own_device_dirs()
     database = load_database(own_dirs=own)
     folders = [_entries(path, database) for path in files] or [_files(root) for root in (data_dir("devices"), *own)]
@@ -140,10 +142,10 @@ def check_files(files: Sequence[Path], as_json: bool) -> int:
 
 
 def _entries(path: Path, database: Database) -> list[Path]:
-    """Return the entries of a folder, or *path* itself, or the file of the entry whose id it is.
+    """Return the entries of the folder *path*, the file *path*, or the entry with the id *path*.
 
     Raises:
-        InputError: the folder has none.
+        InputError: the folder contains no entry.
     """
     if not path.exists() and (entry := database.entries.get(path.as_posix())):
         return [entry.path]
@@ -151,12 +153,12 @@ def _entries(path: Path, database: Database) -> list[Path]:
         return [path]
     found = _files(path)
     if not found:
-        raise InputError(f"{path}: there is no entry (*.yaml) in this folder")
+        raise InputError(f"{path}: this folder contains no entry (*.yaml)")
     return found
 
 
 def _files(root: Path) -> list[Path]:
-    """Return the entries of a folder, and what was probably meant to be one."""
+    """Return the entries of a folder, and files with the wrong suffix ``.yml``, which the check reports."""
     return sorted((*root.rglob("*.yaml"), *root.rglob("*.yml")))
 
 

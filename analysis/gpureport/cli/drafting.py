@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What was asked for.
+class DraftRequest:
+    """The options of ``gpureport devices new``.
 
     Attributes:
-        device: that is present, as typed; ``None``: the best, unless *relative* or *empty* say that none is needed.
-        relative: a device of the database to start from, as typed.
-        empty: nothing is known.
-        measure: whether to measure on a device that is present.
-        seed: of random data and orders.
-        entries: folders of device entries besides the usual ones.
+        device: a present device, as typed; ``None`` for the best one, or for none with *relative* or *empty*.
+        relative: a similar device of the database to start from, as typed.
+        empty: whether to start without any values.
+        measure: whether to measure on the present device.
+        seed: of random data and of the order of points.
+        entries: additional folders of device entries.
     """
 
     device: str | None
@@ -40,58 +40,56 @@ class Wanted:
     entries: tuple[Path, ...]
 
 
-def draft_entry(wanted: Wanted, output: Path | None, force: bool) -> int:
+def draft_entry(request: DraftRequest, output: Path | None, force: bool) -> int:
     """Write a draft to a file or to standard output."""
-    if wanted.empty and (wanted.device or wanted.relative):
-        raise InputError("--empty: starts from nothing; leave out --device and --from, or --empty")
+    if request.empty and (request.device or request.relative):
+        raise InputError("--empty: cannot be combined with --device or --from; omit one of them")
     if output is not None:
         misnamed = "" if output.is_dir() else wrong_ending(output)
         if misnamed:
             raise InputError(f"{output}: {misnamed}")
     with writing(() if output is None else (output,), force=force):
-        draft = new_entry.empty() if wanted.empty else _drafted(wanted)
+        draft = new_entry.empty() if request.empty else _drafted(request)
         beside = output is not None and (output.parent.parent / "device.schema.json").exists()
         text = write_entry(draft, schema=beside)
         if output is None:
             out().out(text, end="")
             return 0
         write_file(output, text)
-    note(f"Written: {output}. `gpureport devices check {output}` checks it after you edit.")
+    note(f"Written: {output}. Check it after editing: gpureport devices check {output}")
     return 0
 
 
-def _drafted(wanted: Wanted) -> Draft:
-    database = open_database(wanted.entries)
-    relative = database.entries[database.resolve(wanted.relative).id] if wanted.relative is not None else None
-    if relative and wanted.device is None:
+def _drafted(request: DraftRequest) -> Draft:
+    database = open_database(request.entries)
+    relative = database.entries[database.resolve(request.relative).id] if request.relative is not None else None
+    if relative and request.device is None:
         return new_entry.of_relative(relative)
-    with _present(wanted.device or "auto") as measurer:
+    with _present(request.device or "auto") as measurer:
         draft = new_entry.of_present(measurer.device, database, relative)
         known = database.match(measurer.device).entry_id
         if known and not relative and not database.entries[known].file.host:
             path = database.entries[known].path
-            note(f"Note: {path} describes this device already; `--from {known}` starts from it.")
-        return _measured(draft, measurer, database, wanted.seed) if wanted.measure else draft
+            note(f"Note: {path} already describes this device. To start from it, use --from {known}.")
+        return _measured(draft, measurer, database, request.seed) if request.measure else draft
 
 
 def _present(text: str) -> "Measurer":
-    """Return the device that *text* means, open.
+    """Open the device selected by *text*.
 
     Raises:
-        DeviceError: there is none that works; says what can be done without.
+        DeviceError: no device works; the error names the options that need none.
     """
     from gpureport.cli.choosing import working_device
 
     try:
         return working_device(text)
     except DeviceError as error:
-        raise DeviceError(
-            f"{error}; without a device, --from NAME starts an entry from a relative, and --empty from nothing"
-        ) from None
+        raise DeviceError(f"{error}; without a device, use --from NAME (a similar device) or --empty") from None
 
 
 def _measured(draft: Draft, measurer: "Measurer", database: Database, seed: int) -> Draft:
-    """Measure primitives on the device, and put what they show into the draft."""
+    """Run microbenchmarks on the device, and put their results into the draft."""
     from gpureport.measure.limits import SweepSettings, run_limits
     from gpureport.measure.machine import free_memory_bytes
     from gpureport.run.drafting import SWEEP_S, get_to_know
@@ -99,7 +97,7 @@ def _measured(draft: Draft, measurer: "Measurer", database: Database, seed: int)
     present = measurer.device
     limits = run_limits(present, free_memory_bytes(present), quick=False)
     settings = SweepSettings(limits, budget_s=SWEEP_S[present.kind], seed=seed)
-    note(f"Measuring {present.name}, a minute or so; --no-measure leaves that out.")
+    note(f"Measuring {present.name} takes about a minute; --no-measure skips it.")
     with ProgressBar("measuring", lines=True) as bar:
         found = get_to_know(measurer, new_entry.drafted_device(draft, database), settings, bar)
     for remark in found.remarks:

@@ -42,7 +42,7 @@ class InterruptionError(GpuReportError):
 def report_everything(
     request: Request, output: Path | None, force: bool, no_pdf: bool, paper: Paper = "a4", runs: int = 1
 ) -> int:
-    """Measure and render into one folder; of several runs, each into a folder in it, and the first is rendered."""
+    """Measure and render into one folder; several runs get a subfolder each, and the first is rendered."""
 
     def locate(plan: Plan) -> list[Path]:
         folder = output or Path("reports") / f"{slug(plan.match.device.name)}-{datetime.now(UTC).date().isoformat()}"
@@ -53,8 +53,8 @@ def report_everything(
         _summarise(report, paths[0])
         began = time.monotonic()
         failed = report.status == "failed"
-        place = paths[0].parent, paths[0].stem
-        written = [] if failed else write_documents(report, place[0], no_pdf=no_pdf, paper=paper, name=place[1])
+        folder, name = paths[0].parent, paths[0].stem
+        written = [] if failed else write_documents(report, folder, no_pdf=no_pdf, paper=paper, name=name)
     if request.timings:
         print_timings(report.timings, time.monotonic() - began)
     print_written([*new, *written])
@@ -62,7 +62,7 @@ def report_everything(
 
 
 def measure_only(request: Request, output: Path, force: bool, runs: int = 1) -> int:
-    """Measure into one file; several runs into folders of a folder called like it."""
+    """Measure into one file; several runs go to subfolders of a folder with its name."""
 
     def locate(_: Plan) -> list[Path]:
         return _paths(output.with_suffix(""), runs) if runs > 1 else [output]
@@ -77,21 +77,21 @@ def measure_only(request: Request, output: Path, force: bool, runs: int = 1) -> 
 
 
 def _paths(folder: Path, runs: int) -> list[Path]:
-    """Return the files of several runs, which ``compare`` takes as one machine.
+    """Return the files of several runs, which ``compare`` combines.
 
     Raises:
-        InputError: the folder has other reports, which would be taken for runs of that machine, or for all of it.
+        InputError: the folder contains other reports, which ``compare`` would combine with them.
     """
     paths = [folder / f"run-{number}" / FILE_NAME for number in range(1, runs + 1)]
     others = [path for path in (folder / FILE_NAME, *sorted(folder.glob(f"*/{FILE_NAME}"))) if path.exists()]
     other = next((path for path in others if path not in paths), None)
     if other:
-        raise InputError(f"{folder}: {other} is no run of this command; choose another folder with -o")
+        raise InputError(f"{folder}: contains {other}, which is not of this command; choose another folder with -o")
     return paths
 
 
 def _files(paths: Sequence[Path]) -> Iterator[Path]:
-    """Yield *paths*, and the documents of each: those of an earlier run are removed."""
+    """Yield *paths*, each followed by its HTML and PDF, which are removed if an earlier run left them."""
     for path in paths:
         yield path
         if not is_stream(path):
@@ -102,12 +102,12 @@ def _files(paths: Sequence[Path]) -> Iterator[Path]:
 def _measured(
     request: Request, locate: Callable[[Plan], list[Path]], *, force: bool
 ) -> Iterator[tuple[list[Report], list[Path], list[Path]]]:
-    """Give reports, their files, and those of the files that were written; no other command writes there until the end.
+    """Return reports, their files, and the newly written files, which stay reserved until the end.
 
-    A run that is resumed after its last measurement is given as it is: its documents may be missing.
+    A complete report is not measured again: only its HTML and PDF may be missing.
     """
     with ExitStack() as reservation:
-        if request.resume:  # before it is read: the run that writes it may not have ended
+        if request.resume:  # before reading: another run may still write it
             reservation.enter_context(writing(_files([_file(request.resume)]), force=True, option="--resume"))
         earlier = _earlier(request.resume)
         if earlier and earlier.report.status == "complete":
@@ -123,46 +123,46 @@ def _measured(
 
 @dataclass(frozen=True)
 class _Earlier:
-    """A run that is to be continued."""
+    """An interrupted run and its file."""
 
     path: Path
     report: Report
 
     def refuse_changes(self, plan: Plan, device: PresentDevice) -> None:
-        """Raise if what would continue it is not as it was.
+        """Raise if program, device, entry or settings differ from those of the interrupted run.
 
         Raises:
-            InputError: it differs; says in what.
+            InputError: they do; the message names the differences.
         """
-        if told := changes(self.report, __version__, device, plan.match.device, plan.requested):
+        if differences := changes(self.report, __version__, device, plan.match.device, plan.requested):
             raise InputError(
-                f"--resume: {self.path} cannot be continued, because {told}; measure again without --resume"
+                f"--resume: {self.path} cannot be continued, because {differences}; measure again without --resume"
             )
 
 
 def _earlier(path: Path | None) -> _Earlier | None:
-    """Return the run to be continued, if any is; of a complete one only the documents may be missing.
+    """Return the run to continue.
 
     Raises:
-        InputError: there is no such report.
+        InputError: the report does not exist or is invalid.
     """
     if path is None:
         return None
     report = load_report(path)
     if report.status == "complete":
-        note(f"{path} is complete: nothing is left to be measured.")
+        note(f"{path} is complete; nothing is left to measure.")
     return _Earlier(_file(path), report)
 
 
 def _file(path: Path) -> Path:
-    """Return the report of a folder, or the report itself."""
+    """Return the report file of a folder, or *path* itself."""
     return path / FILE_NAME if path.is_dir() else path
 
 
 def _measure_all(
     plan: Plan, measurer: Measurer, paths: Sequence[Path], earlier: _Earlier | None = None
 ) -> list[Report]:
-    """Measure once for each of *paths*, each time with the device newly opened."""
+    """Measure once for each of *paths*, and reopen the device before each run."""
     reports: list[Report] = []
     for number, path in enumerate(paths, 1):
         if len(paths) > 1:
@@ -175,15 +175,15 @@ def _measure_all(
 
 @contextmanager
 def _planned(request: Request, earlier: _Earlier | None) -> Iterator[tuple[Plan, Measurer]]:
-    """Give what is to be run, and the device, which is open until the end.
+    """Return the plan of a run, and its open device.
 
     Raises:
-        InputError: the run would not continue the *earlier* one as it was.
+        InputError: *earlier* cannot be continued with the present program, device or entry.
     """
     again = None
     if earlier:
-        asked, machine = earlier.report.settings, earlier.report.machine
-        request = replace(request, quick=asked.quick, workloads=asked.workloads, seed=asked.seed)
+        settings, machine = earlier.report.settings, earlier.report.machine
+        request = replace(request, quick=settings.quick, workloads=settings.workloads, seed=settings.seed)
         again = machine.opencl if machine else None
     workloads = selected(request.workloads, quick=request.quick)
     database = open_database(request.entries)
@@ -219,7 +219,7 @@ def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None)
     def save(report: Report) -> None:
         nonlocal saved
         if is_stream(path) and report.status == "partial" and not report.stopped:
-            return  # what comes later cannot take its place
+            return  # a stream cannot be overwritten by the next, more complete report
         if not saved and not is_stream(path):
             remove_files(*documents_of(path))
         saver(report)
@@ -229,14 +229,14 @@ def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None)
         with ProgressBar("predicting", lines=True) as bar:
             return run(plan, measurer, save, bar, earlier)
     except KeyboardInterrupt:
-        what = "nothing was written"
+        state = "nothing was written"
         if saved:
-            what = f"{path} is marked partial and contains the finished sweeps; --resume {path} continues the run"
-        raise InterruptionError(f"interrupted; {what}") from None
+            state = f"{path} is marked partial and contains the finished sweeps; --resume {path} continues the run"
+        raise InterruptionError(f"interrupted; {state}") from None
 
 
 def _summarise(report: Report, path: Path) -> None:
-    """Print what was found and skipped; before it, if so, that nothing was measured."""
+    """Print findings, skipped workloads and other problems."""
     if nothing := _nothing_measured(report, path):
         note(f"gpureport: {nothing}")
     print_findings(report.findings)
@@ -252,31 +252,30 @@ def _summarise(report: Report, path: Path) -> None:
 
 
 def _nothing_measured(report: Report, path: Path) -> str:
-    """Say that nothing was measured, and give the reason of the first workload; nothing if something was."""
+    """Return the message of a run that measured nothing, with the first reason; else an empty text."""
     if report.status != "failed":
         return ""
     skipped = [f"{name}: {info.skipped}" for name, info in report.workloads.items() if info.skipped]
-    first = f" The first is {sentence(skipped[0])}" if skipped else ""
+    first = f" The first reason: {sentence(skipped[0])}" if skipped else ""
     return (
-        f"nothing was measured on {report.device.name}, and no document was written. All {len(report.workloads)} "
+        f"nothing was measured on {report.device.name}, and no HTML or PDF was written. All {len(report.workloads)} "
         f"workloads were skipped; {path} lists the reasons.{first}"
     )
 
 
 def _close(report: Report, path: Path) -> int:
-    """Say last what is missing or wrong; return the exit code that the results call for.
+    """Report missing and wrong results, and return the exit code.
 
     Raises:
         GpuReportError: nothing was measured.
     """
-    for told in (report.restarts(), report.failures(), report.gaps()):
-        if told:
-            note(f"gpureport: {told}")
+    for problem in filter(None, (report.restarts(), report.failures(), report.gaps())):
+        note(f"gpureport: {problem}")
     wrong = wrong_results(report)
     for name in wrong:
-        note(f"gpureport: {name} gave wrong results and was not timed; the report says which.")
+        note(f"gpureport: {name} gave wrong results and was not timed; the report shows them.")
     if nothing := _nothing_measured(report, path):
         raise GpuReportError(nothing)
     if report.stopped:
-        raise GpuReportError(f"the device was lost, and the run stopped: {report.stopped}; {path} is marked partial")
+        raise GpuReportError(f"the device was lost and the run stopped: {report.stopped}; {path} is marked partial")
     return 1 if wrong else 0

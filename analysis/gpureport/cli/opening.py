@@ -1,4 +1,4 @@
-"""Results as commands open them: a wrong one among others of its folder is named and left out."""
+"""Opening the results of a folder: invalid files are reported and left out."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar
@@ -11,17 +11,13 @@ Opened = TypeVar("Opened")
 
 
 def open_all(files: Sequence[File], opened: Callable[[File], Opened]) -> list[tuple[File, Opened]]:
-    """Open the files that one argument stands for: itself, or all of its folder.
-
-    Args:
-        files: one or more.
-        opened: opens one of them.
+    """Open the files of one argument; report invalid ones on standard error and leave them out.
 
     Returns:
-        Each file with what it holds; those that are wrong are named on standard error and left out.
+        Each valid file with its contents.
 
     Raises:
-        InputError: none can be opened, as where a wrong file is named itself; says what is wrong with the first.
+        InputError: no file is valid; the error is that of the first.
     """
     found: list[tuple[File, Opened]] = []
     problems: list[InputError] = []

@@ -1,4 +1,4 @@
-"""From what was typed to what is meant."""
+"""Options as typed, and the checks that several commands share."""
 
 import re
 import shlex
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Request:
-    """What is to be measured, as typed.
+    """The options of a measurement, as typed.
 
     Attributes:
         device: ``auto``, an index, or a part of a name.
         quick: fewer points and shorter sweeps.
-        workloads: names, each of which may hold several, separated by commas; none: all.
-        seed: of random data and orders.
-        entries: folders of device entries besides the shipped ones.
-        timings: whether to print where the time went.
-        resume: an interrupted report to continue, or its folder.
+        workloads: names, or several separated by commas; empty for all.
+        seed: of random data and of the order of points.
+        entries: additional folders of device entries.
+        timings: whether to print how long each stage took.
+        resume: the interrupted report to continue, or its folder.
     """
 
     device: str = "auto"
@@ -39,7 +39,7 @@ class Request:
 
     @property
     def command(self) -> str:
-        """The command line that asks for the same, without paths, which say something of this machine only."""
+        """The equivalent command line, without paths: these are meaningful on this machine only."""
         options = [
             *(("--device", self.device) if self.device != "auto" else ()),
             *(("--quick",) if self.quick else ()),
@@ -50,22 +50,22 @@ class Request:
 
 
 def separated(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the names that ``--workload`` gave, each use of which may hold several, separated by commas.
+    """Split the values of ``--workload`` at commas.
 
     Raises:
-        InputError: it was used, but with no name.
+        InputError: the option was used without a name.
     """
     single = tuple(name.strip() for text in names for name in text.split(",") if name.strip())
     if names and not single:
-        raise InputError("--workload: no name given; write one like 'memory' or 'memory/read', or leave it out for all")
+        raise InputError("--workload: no name given; write one, such as 'memory' or 'memory/read', or omit it for all")
     return single
 
 
 def selected(names: Sequence[str], *, quick: bool) -> "tuple[Workload, ...]":
-    """Return the workloads that ``--workload`` names; if it names none, those of a quick or of a full run.
+    """Return the workloads with these names; without names all, or those of a quick run.
 
     Raises:
-        InputError: there is none of a name.
+        InputError: a name is unknown.
     """
     from gpureport.workloads import select
 
@@ -73,18 +73,18 @@ def selected(names: Sequence[str], *, quick: bool) -> "tuple[Workload, ...]":
 
 
 def slug(name: str) -> str:
-    """Return a device's name as part of a folder's."""
+    """Return a device's name as part of a folder name."""
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:60] or "device"
 
 
 @contextmanager
 def writing(files: Iterable[Path], *, force: bool, option: str = "-o") -> Iterator[None]:
-    """Make the folders of *files*, which the caller is about to write, and keep other commands from writing there.
+    """Create the folders of *files* and reserve the files until the caller has written them.
 
     Args:
-        files: to be written; devices and pipes among them are neither reserved nor overwritten.
-        force: overwrite those that exist.
-        option: names the files.
+        files: to write; devices and pipes are not reserved.
+        force: overwrite existing files.
+        option: that selects the files, for error messages.
 
     Raises:
         InputError: a folder cannot be made or written to, another command is writing there, or a file exists and
@@ -108,16 +108,16 @@ def _reserve(path: Path, reservations: ExitStack, option: str) -> None:
         reservations.enter_context(reserved(path))
         return
     except InUseError:
-        problem = "another gpureport is writing there; wait until it ends, or choose another folder"
+        problem = "another gpureport is writing to this folder; wait until it ends, or choose another folder"
     except FileExistsError:
-        problem = "is a file, not a folder; choose another"
+        problem = "is a file, not a folder; choose another folder"
     except OSError as error:
-        problem = f"cannot write there ({error.strerror or error}); choose another folder"
+        problem = f"cannot be written ({error.strerror or error}); choose another folder"
     raise InputError(f"{folder}: {problem} with {option}")
 
 
 def _remove_empty(folders: Iterable[Path]) -> None:
-    """Remove folders, the innermost first, to which nothing was written after all."""
+    """Remove the folders, innermost first, that are still empty."""
     for folder in folders:
         with suppress(OSError):
             folder.rmdir()
@@ -126,6 +126,6 @@ def _remove_empty(folders: Iterable[Path]) -> None:
 def _refuse_overwriting(path: Path, *, force: bool, option: str) -> None:
     """Raise if *path* is a folder, or if it exists and *force* is not set."""
     if path.is_dir():
-        raise InputError(f"{path}: is a folder; name a file in it with {option}")
+        raise InputError(f"{path}: is a folder; choose a file in it with {option}")
     if path.exists() and not force:
-        raise InputError(f"{path}: is already there; use --force to overwrite it, or {option} to write elsewhere")
+        raise InputError(f"{path}: already exists; use --force to overwrite it, or choose another place with {option}")

@@ -1,4 +1,4 @@
-"""``gpureport predict``: what the database promises of a device, or of several side by side."""
+"""``gpureport predict``: predictions for one device, or for several side by side."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,20 +28,20 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What is to be predicted, as typed.
+class PredictionRequest:
+    """The options of ``gpureport predict``, as typed.
 
     Attributes:
-        devices: names; of several each is set beside the first.
-        workloads: names; none: all.
-        quick: essential workloads and shorter sweeps.
+        devices: names; each is compared with the first.
+        workloads: names; empty for all.
+        quick: only essential workloads, and shorter sweeps.
         as_json: print JSON instead of tables.
         everything: print every feature of every sweep.
-        pdf: write the document.
-        output: its folder.
-        force: overwrite it.
-        entries: folders of device entries.
-        paper: of the document.
+        pdf: write HTML and PDF.
+        output: folder of these.
+        force: overwrite existing files.
+        entries: additional folders of device entries.
+        paper: of the PDF.
     """
 
     devices: tuple[str, ...]
@@ -58,48 +58,48 @@ class Asked:
 
 @dataclass(frozen=True)
 class Forecast:
-    """A device, and all that is predicted of it."""
+    """A device and its predictions."""
 
     device: Device
     predicted: tuple[Predicted, ...]
 
     @property
     def predictions(self) -> tuple[Prediction, ...]:
-        """Without what their intervals are made of."""
+        """The predictions without the contributions to their intervals."""
         return tuple(each.prediction for each in self.predicted)
 
 
-def predict_devices(asked: Asked) -> int:
-    """Print, or write, what the database entries alone promise."""
-    if asked.output and not asked.pdf:
-        raise InputError("-o: there is nothing to write to a folder without --pdf; add it, or leave -o out")
-    workloads = selected(asked.workloads, quick=asked.quick)
-    devices = _devices(asked)
-    directory = _directory(asked, devices)
-    with writing(_files(directory) if asked.pdf else (), force=asked.force):
-        forecasts = [_forecast(device, workloads, quick=asked.quick) for device in devices]
+def predict_devices(request: PredictionRequest) -> int:
+    """Print or write the predictions from database entries only."""
+    if request.output and not request.pdf:
+        raise InputError("-o: has no effect without --pdf; add --pdf, or omit -o")
+    workloads = selected(request.workloads, quick=request.quick)
+    devices = _devices(request)
+    directory = _directory(request, devices)
+    with writing(_files(directory) if request.pdf else (), force=request.force):
+        forecasts = [_forecast(device, workloads, quick=request.quick) for device in devices]
         beside = [_beside(number, forecasts) for number in range(1, len(forecasts))]
-        if asked.as_json:
+        if request.as_json:
             print_json(_json(forecasts, beside))
         else:
-            _print(forecasts, beside, everything=asked.everything)
-        if asked.pdf:
-            _write(asked, directory, workloads, forecasts, beside)
+            _print(forecasts, beside, everything=request.everything)
+        if request.pdf:
+            _write(request, directory, workloads, forecasts, beside)
     return 0
 
 
-def _devices(asked: Asked) -> list[Device]:
-    """Find the devices that are named.
+def _devices(request: PredictionRequest) -> list[Device]:
+    """Return the requested devices.
 
     Raises:
-        InputError: one is not known, or meant twice.
+        InputError: one is unknown, or given twice.
     """
-    database = open_database(asked.entries)
-    devices = [database.resolve(name) for name in asked.devices]
+    database = open_database(request.entries)
+    devices = [database.resolve(name) for name in request.devices]
     for number, device in enumerate(devices):
         note_override(database, device.id)
         if device.id in [other.id for other in devices[:number]]:
-            raise InputError(f"{asked.devices[number]!r} is {device.id}, which is named already; name another device")
+            raise InputError(f"{request.devices[number]!r} is {device.id}, which is given twice; choose another device")
     note_doubts(database, devices)
     return devices
 
@@ -131,7 +131,7 @@ def _print(forecasts: Sequence[Forecast], beside: Sequence[Beside], *, everythin
 
 
 def _json(forecasts: Sequence[Forecast], beside: Sequence[Beside]) -> dict[str, object]:
-    """Return everything as plain data: of one device its forecast, of several theirs and the contrasts."""
+    """Return the forecast of one device, or the forecasts and contrasts of several, as plain data."""
     each = [_forecast_json(forecast) for forecast in forecasts]
     if len(each) == 1:
         return each[0]
@@ -157,10 +157,10 @@ def _forecast_json(forecast: Forecast) -> dict[str, object]:
     }
 
 
-def _directory(asked: Asked, devices: Sequence[Device]) -> Path:
-    """Return the folder of the documents."""
+def _directory(request: PredictionRequest, devices: Sequence[Device]) -> Path:
+    """Return the folder of HTML and PDF."""
     names = "-and-".join(slug(device.name) for device in devices)
-    return asked.output or Path("reports") / f"{names}-predicted-{datetime.now(UTC).date().isoformat()}"
+    return request.output or Path("reports") / f"{names}-predicted-{datetime.now(UTC).date().isoformat()}"
 
 
 def _files(directory: Path) -> tuple[Path, ...]:
@@ -170,19 +170,19 @@ def _files(directory: Path) -> tuple[Path, ...]:
 
 
 def _write(
-    asked: Asked,
+    request: PredictionRequest,
     directory: Path,
     workloads: "Sequence[Workload]",
     forecasts: Sequence[Forecast],
     beside: Sequence[Beside],
 ) -> None:
-    """Write HTML and PDF of one device, or of several side by side, and say on standard error where they are."""
+    """Write HTML and PDF of one device or of several side by side, and print their paths on stderr."""
     from gpureport.cli.rendering import write_documents, write_side_by_side
     from gpureport.report.prediction.document import prediction_report
 
     if beside:
-        written = write_side_by_side(_side(0, forecasts[0]), beside, directory, asked.paper)
+        written = write_side_by_side(_side(0, forecasts[0]), beside, directory, request.paper)
     else:
-        report = prediction_report(forecasts[0].device, workloads, forecasts[0].predictions, quick=asked.quick)
-        written = write_documents(report, directory, no_pdf=False, paper=asked.paper)
+        report = prediction_report(forecasts[0].device, workloads, forecasts[0].predictions, quick=request.quick)
+        written = write_documents(report, directory, no_pdf=False, paper=request.paper)
     note("Written: " + ", ".join(map(str, written)))

@@ -1,4 +1,4 @@
-"""What ``gpureport predict`` prints of one device: in short, or every feature."""
+"""The tables of ``gpureport predict`` for one device: a summary, or every feature."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -18,17 +18,17 @@ _FEW_FACTS, _MOST_FACTS = 5, 12
 
 
 def print_prediction(device: Device, predictions: Sequence[Prediction]) -> None:
-    """Print ceilings, cliffs, a row for each workload, and what it all hangs on."""
+    """Print ceilings, cliffs, a row for each workload, and the most influential values of the entry."""
     _print_device(device)
     print_report_table("Ceilings, with 95 % intervals", ceilings_table(device))
-    print_report_table("Where caches give out, as a working set", cliffs_table(predictions))
-    print_report_table(f"Workloads, from the specification alone ({TITLE_NOTE})", outlook_table(predictions))
+    print_report_table("Cliffs (capacity transitions), as working sets", cliffs_table(predictions))
+    print_report_table(f"Predicted from the specification only ({TITLE_NOTE})", outlook_table(predictions))
     _print_sensitivities(device, predictions, _FEW_FACTS)
-    print_text("--all prints every feature of every sweep; --pdf writes them as a document, with curves.")
+    print_text("--all prints every feature of every sweep. --pdf writes a document with curves.")
 
 
 def print_everything(device: Device, predictions: Sequence[Prediction]) -> None:
-    """Print every feature of every sweep, and the occupancy of every work-group."""
+    """Print every feature of every sweep, and the occupancy of every work-group size."""
     _print_device(device)
     print_report_table("Ceilings, with 95 % intervals", ceilings_table(device))
     _print_features(predictions)
@@ -37,7 +37,7 @@ def print_everything(device: Device, predictions: Sequence[Prediction]) -> None:
 
 
 def print_report_table(title: str, table: Table) -> None:
-    """Print a table of the document, unless it is empty."""
+    """Print a table of a document, unless it is empty."""
     if table.rows:
         right = [number for number, name in enumerate(table.columns) if name in table.numeric]
         print_table(title, table.columns, table.rows, right=right)
@@ -56,12 +56,12 @@ def _print_features(predictions: Sequence[Prediction]) -> None:
             (f"  {feature_name(f)}", format_predicted(f.value, f.ci_low, f.ci_high, short_unit(f.unit)))
             for f in p.features
         ]
-    title = f"Predicted from the specification alone, with 95 % intervals ({TITLE_NOTE})"
+    title = f"Predicted from the specification only, with 95 % intervals ({TITLE_NOTE})"
     print_table(title, ("feature", "predicted"), rows, right=(1,))
 
 
 def _print_sensitivities(device: Device, predictions: Sequence[Prediction], most: int) -> None:
-    """Print the facts that the predictions hang on most."""
+    """Print the values of the entry whose uncertainty affects the predictions most."""
     rows = [
         (
             fact_name(found.fact),
@@ -73,13 +73,13 @@ def _print_sensitivities(device: Device, predictions: Sequence[Prediction], most
         )
         for found in ranked(predictions)[:most]
     ]
-    columns = ("fact", "is", "kind", "known to", "moves times by", "share of the variance")
-    print_table("What the predictions hang on", columns, rows, right=(1, 3, 4, 5))
+    columns = ("value", "is", "source", "uncertainty", "effect on times", "share of variance")
+    print_table("What the predictions depend on", columns, rows, right=(1, 3, 4, 5))
 
 
 def _print_occupancy(predictions: Sequence[Prediction]) -> None:
-    columns = ("work-group", "registers", "local memory", "groups a unit", "occupancy", "limited by")
-    title = "Occupancy, with registers as estimated before compiling"
+    columns = ("work-group", "registers", "local memory", "groups per compute unit", "occupancy", "limited by")
+    title = "Occupancy, with the register count estimated before compilation"
     print_table(title, columns, list(_occupancy_rows(predictions)), right=(1, 2, 3, 4))
 
 

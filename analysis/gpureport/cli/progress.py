@@ -1,4 +1,4 @@
-"""A progress bar on standard error; lines, or nothing, where that is no terminal."""
+"""A progress bar on standard error; without a terminal lines, or nothing."""
 
 import sys
 from types import TracebackType
@@ -12,10 +12,10 @@ from gpureport.cli.console import err, note
 
 
 class ProgressBar:
-    """Shows what is being done and, once told, how much of its time has gone. A context manager."""
+    """A context manager that shows the current task and its progress."""
 
     def __init__(self, label: str, *, lines: bool = False) -> None:
-        """Start with a *label*; *lines*: where there is no terminal, print a line a workload instead."""
+        """Start with a *label*; with *lines*, print a line per workload if there is no terminal."""
         shown = sys.stderr.isatty()
         self._lines = lines and not shown
         self._workload = ""
@@ -39,15 +39,15 @@ class ProgressBar:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         self._bar.stop()
 
     def picture(self) -> RenderableType:
-        """Return what the terminal shows."""
+        """Return the displayed bar."""
         return self._bar.get_renderable()
 
     def advance(self, label: str, done: float) -> None:
-        """Show what is done, and which part of it."""
+        """Show the current task, and the completed share (0 to 1)."""
         self._bar.update(self._task, description=label, total=100, completed=round(100 * done))
         workload = label.partition(":")[0]
         if self._lines and workload != self._workload:

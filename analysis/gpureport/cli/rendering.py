@@ -1,4 +1,4 @@
-"""``gpureport render``, and the documents of a run."""
+"""``gpureport render``, and the HTML and PDF of other commands."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -31,12 +31,12 @@ def render_report(
     entries: Sequence[Path] = (),
     paper: Paper = "a4",
 ) -> int:
-    """Write the documents of stored reports or published records, or of each record of a folder; sources stay.
+    """Write HTML and PDF of stored reports, published records, or all records of a folder.
 
-    Of a folder, records that are wrong are noted and left out.
+    Invalid records of a folder are reported and left out.
 
     Raises:
-        InputError: a source cannot be read, two would be written to one folder, or documents are there already.
+        InputError: a source cannot be read, two sources have the same output folder, or a document already exists.
     """
     from gpureport.report.render import documents
 
@@ -50,7 +50,7 @@ def render_report(
     with writing(written, force=force), _typesetter(no_pdf=no_pdf) as typesetter:
         database = cache(partial(open_database, entries))
         if entries:
-            database()  # what is wrong with them is said, whether they are needed or not
+            database()  # reports their errors even if no record needs them
         opened = [each for folder in folders for each in open_all(folder, lambda file: open_report(file, database))]
         for file, report in opened:
             print_written(_write_documents(report, *places[file], typesetter, paper))
@@ -58,7 +58,7 @@ def render_report(
 
 
 def _directory(file: Path, output: Path | None, *, several: bool) -> Path:
-    """Return where the documents of *file* go: of several, and of a record, to a folder called like it."""
+    """Return the output folder of *file*: for records and with several inputs a folder with its name."""
     if output:
         return output / short_name(file) if several else output
     if is_record(file):
@@ -67,27 +67,27 @@ def _directory(file: Path, output: Path | None, *, several: bool) -> Path:
 
 
 def _name(file: Path) -> str:
-    """Return what the documents of *file* are called: like it; of a folder, or of a record, ``report``."""
+    """Return the stem of the documents: that of *file*, or ``report`` for folders and records."""
     return "report" if is_record(file) or file.is_dir() else file.stem
 
 
 def _refuse_sharing(places: Mapping[Path, tuple[Path, str]]) -> None:
-    """Raise if the documents of one would overwrite those of another, or itself."""
+    """Raise if documents would overwrite a source, or documents of another source."""
     from gpureport.report.render import documents
 
     first: dict[tuple[Path, str], Path] = {}
     for file, (directory, name) in places.items():
         if real_path(file) in map(real_path, documents(directory, name)):
-            raise InputError(f"{file}: its documents would overwrite it; call it {file.stem}.json")
+            raise InputError(f"{file}: its HTML or PDF would overwrite it; rename it to {file.stem}.json")
         other = first.setdefault((real_path(directory), name), file)
         if other is not file:
-            raise InputError(f"{file}: would be written to {directory}, as would {other}; render them one by one")
+            raise InputError(f"{file}: has the same output folder {directory} as {other}; render them one by one")
 
 
 def write_documents(
     report: Report, directory: Path, *, no_pdf: bool, paper: Paper = "a4", name: str = "report"
 ) -> list[Path]:
-    """Write HTML and PDF; no PDF if it is unwanted, or if the system lacks Pango, which a note then says."""
+    """Write HTML and PDF; no PDF with *no_pdf*, or without Pango, which a note then reports."""
     with _typesetter(no_pdf=no_pdf) as typesetter:
         return _write_documents(report, directory, name, typesetter, paper)
 
@@ -102,7 +102,7 @@ def _write_documents(
 
 
 def write_side_by_side(first: Side, others: Sequence[Beside], directory: Path, paper: Paper = "a4") -> list[Path]:
-    """Write HTML and PDF of devices side by side; no PDF if the system lacks Pango, which a note then says."""
+    """Write HTML and PDF of devices side by side; PDF as for :func:`write_documents`."""
     from gpureport.report.prediction.devices import write_devices
 
     with _typesetter() as typesetter, ProgressBar("writing the document"):
@@ -112,7 +112,7 @@ def write_side_by_side(first: Side, others: Sequence[Beside], directory: Path, p
 def write_comparison_files(
     comparison: "Comparison", directory: Path, *, no_pdf: bool, paper: Paper = "a4"
 ) -> list[Path]:
-    """Write JSON, HTML and PDF of a comparison; no PDF as for :func:`write_documents`."""
+    """Write JSON, HTML and PDF of a comparison; PDF as for :func:`write_documents`."""
     from gpureport.report.comparison.document import write_comparison
 
     with _typesetter(no_pdf=no_pdf) as typesetter, ProgressBar("writing the comparison"):
@@ -121,7 +121,7 @@ def write_comparison_files(
 
 @contextmanager
 def _typesetter(*, no_pdf: bool = False) -> "Iterator[Typesetter | None]":
-    """Give what makes PDFs, if one is wanted; a note says in the end why it could not."""
+    """Return the writer of PDFs, unless *no_pdf*; report at the end why it wrote none."""
     if no_pdf:
         yield None
         return
@@ -135,6 +135,6 @@ def _typesetter(*, no_pdf: bool = False) -> "Iterator[Typesetter | None]":
 
 
 def print_written(files: Sequence[Path]) -> None:
-    """Say where the files are, if there are any."""
+    """Print the paths of written files."""
     if files:
         print_line("Written: " + ", ".join(map(str, files)))

@@ -1,4 +1,4 @@
-"""Standard output and standard error that may be closed, full, or read by nobody any more."""
+"""Standard output and standard error that may be closed, or no longer writable."""
 
 import os
 import sys
@@ -14,13 +14,13 @@ _ERRORS = 2
 
 
 class _Stream(FileIO):
-    """A standard stream that takes the rest in silence once it cannot be written, so that the command goes on."""
+    """A standard stream that discards all output after the first failed write, so that the command continues."""
 
     def write(self, data: "ReadableBuffer", /) -> int:
         """Write some bytes.
 
         Raises:
-            GpuReportError: results cannot be written, although somebody wants them. Messages are not worth a failure.
+            GpuReportError: standard output cannot be written, for another reason than a closed pipe.
         """
         try:
             return super().write(data)
@@ -34,16 +34,16 @@ class _Stream(FileIO):
 
 
 def provide_streams() -> None:
-    """Put streams in place that end no command, whatever becomes of them.
+    """Replace the standard streams by ones whose failure ends no command.
 
-    Closed ones lead nowhere: else the next file that is opened would take their number, and drivers would write to it.
-    Characters that the encoding of standard output lacks are replaced.
+    Closed streams are connected to the null device. Otherwise the next opened file would get their descriptor, and
+    drivers would write messages into it. Characters outside the encoding of standard output are replaced.
     """
     for number in range(_ERRORS + 1):
         try:
             os.fstat(number)
         except OSError:
-            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # takes the lowest number that is free
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # gets the lowest free descriptor
     sys.stdout = _text(1, sys.stdout, "replace")
     sys.stderr = _text(_ERRORS, sys.stderr, "backslashreplace")
 

@@ -1,4 +1,4 @@
-"""Tables that fit: folded between words where they must be, one block a row where even that is too wide."""
+"""Tables that fit the terminal: cells are wrapped; if that is not enough, each row becomes a block."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
@@ -9,26 +9,19 @@ from rich.cells import cell_len
 from gpureport.cli.console import out, print_line, print_text, printable
 
 Row = Sequence[str]
-"""One cell a column; a row of one cell is a heading of the rows that follow it."""
+"""One cell per column; a row with one cell is the heading of the rows below."""
 
 _GAP = "  "
 _GLUE = "\xa0"
 
 
 def glued(text: str) -> str:
-    """Return *text* so that no table folds it."""
+    """Return *text* with blanks at which no table wraps it."""
     return text.replace(" ", _GLUE)
 
 
 def print_table(title: str, columns: Row, rows: Iterable[Row], right: Sequence[int] = ()) -> None:
-    """Print a table on standard output; nothing if it has no rows.
-
-    Args:
-        title: above it.
-        columns: their headings.
-        rows: see :data:`Row`.
-        right: columns aligned to the right; figures, which are never folded.
-    """
+    """Print a table on standard output, unless it has no rows; arguments as for :func:`table_lines`."""
     rows = list(rows)
     if not rows:
         return
@@ -39,13 +32,13 @@ def print_table(title: str, columns: Row, rows: Iterable[Row], right: Sequence[i
 
 
 def table_lines(columns: Row, rows: Sequence[Row], width: int, right: Sequence[int] = ()) -> list[str]:
-    """Lay a table out in *width* columns of the terminal.
+    """Lay out a table.
 
     Args:
-        columns: their headings.
+        columns: headings.
         rows: see :data:`Row`.
-        width: of the terminal.
-        right: columns aligned to the right; figures, which are never folded.
+        width: of the terminal, in characters.
+        right: indices of right-aligned columns; these contain numbers and are never wrapped.
     """
     rows = [[printable(glued(cell) if i in right else cell) for i, cell in enumerate(row)] for row in rows]
     widths = _widths([columns, *(row for row in rows if len(row) > 1)], width)
@@ -54,14 +47,14 @@ def table_lines(columns: Row, rows: Sequence[Row], width: int, right: Sequence[i
 
 
 def _widths(rows: Sequence[Row], width: int) -> list[int] | None:
-    """Return the columns' widths: each as wide as its cells, the widest shrunk until all fit; ``None``: none do."""
+    """Return the widths of the columns; the widest are shrunk until all fit; ``None`` if they cannot."""
     columns = list(zip(*rows, strict=True))
     widths = [max(map(cell_len, cells)) for cells in columns]
     least = [max(_indent(cell) + max(map(cell_len, cell.split(" "))) for cell in cells) for cells in columns]
-    room = width - len(_GAP) * (len(columns) - 1)
-    if sum(least) > room:
+    available = width - len(_GAP) * (len(columns) - 1)
+    if sum(least) > available:
         return None
-    while sum(widths) > room:
+    while sum(widths) > available:
         widest = max((i for i in range(len(widths)) if widths[i] > least[i]), key=widths.__getitem__)
         widths[widest] -= 1
     return widths
@@ -75,7 +68,7 @@ def _table(columns: Row, rows: Sequence[Row], widths: Sequence[int], width: int,
 
 
 def _folded(row: Row, widths: Sequence[int], right: Sequence[int]) -> Iterator[str]:
-    """Yield the lines of one row."""
+    """Yield the lines of one row, with wrapped cells."""
     cells = [
         wrap(cell, width, subsequent_indent=" " * _indent(cell), break_on_hyphens=False)
         for cell, width in zip(row, widths, strict=True)
@@ -94,7 +87,7 @@ def _padded(text: str, width: int, right: bool) -> str:
 
 
 def _blocks(columns: Row, rows: Sequence[Row], width: int) -> Iterator[str]:
-    """Yield each row as a heading and a line for every other cell that is not empty."""
+    """Yield each row as a heading and one line for each further cell that is not empty."""
     for first, *rest in rows:
         yield from wrap(first, width, subsequent_indent=_GAP)
         for name, cell in zip(columns[1:], rest, strict=False):

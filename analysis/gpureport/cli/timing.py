@@ -1,4 +1,4 @@
-"""Where a run's time went."""
+"""How long the stages of a run took."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -10,11 +10,11 @@ _LONGEST = 10
 
 
 def print_timings(timings: Sequence[Timing], rendering_s: float | None = None) -> None:
-    """Print the seconds of each stage, and the workloads that took longest.
+    """Print the seconds of each stage, and the slowest workloads.
 
     Args:
         timings: of the run.
-        rendering_s: what writing HTML and PDF took, if they were written.
+        rendering_s: time for writing HTML and PDF, if they were written.
     """
     stages: dict[str, float] = defaultdict(float)
     workloads: dict[str, dict[str, float]] = defaultdict(dict)
@@ -26,9 +26,9 @@ def print_timings(timings: Sequence[Timing], rendering_s: float | None = None) -
         stages["render"] = rendering_s
     longest = sorted(workloads, key=lambda name: -sum(workloads[name].values()))[:_LONGEST]
     rows: list[Row] = [(stage, f"{seconds:.1f} s", "") for stage, seconds in stages.items()]
-    rows += [("all", f"{sum(stages.values()):.1f} s", ""), ("The workloads that took longest",)]
+    rows += [("total", f"{sum(stages.values()):.1f} s", ""), ("Slowest workloads",)]
     rows += [(name, f"{sum(workloads[name].values()):.1f} s", _parts(workloads[name])) for name in longest]
-    print_table("Where the time went", ("stage", "time", "of which"), rows, right=(1,))
+    print_table("Time by stage", ("stage or workload", "time", "by stage"), rows, right=(1,))
 
 
 def _parts(stages: dict[str, float]) -> str:

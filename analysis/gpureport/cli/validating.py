@@ -31,19 +31,19 @@ from gpureport.workloads import all_workloads
 
 
 @dataclass(frozen=True)
-class Validation:
-    """What is to be validated, as typed.
+class ValidationRequest:
+    """The options of ``gpureport validate``, as typed.
 
     Attributes:
-        paths: of reports, published results, or folders of them; none: the project's.
-        workloads: names; none: all.
-        times_only: leave out cliffs, tapers and plateaus.
-        every_feature: print every feature on a line of its own.
-        worst: how many of the worst sweeps to print.
-        json_file: where to write every residual.
-        force: whether to overwrite it.
-        strict: whether a missed target fails.
-        entries: folders of device entries besides the shipped ones.
+        paths: reports, published records, or folders of them; empty for those of the project.
+        workloads: names; empty for all.
+        times_only: compare no cliffs, tapers and plateaus.
+        every_feature: print a line for every feature.
+        worst: number of sweeps with the largest errors to print.
+        json_file: file for all residuals.
+        force: overwrite it.
+        strict: return 1 if a target is missed or a file is left out.
+        entries: additional folders of device entries.
     """
 
     paths: tuple[Path, ...] = ()
@@ -57,57 +57,62 @@ class Validation:
     entries: tuple[Path, ...] = ()
 
 
-def validate_results(asked: Validation) -> int:
-    """Hold the model against results, and print how far off it is."""
-    with writing((asked.json_file,) if asked.json_file else (), force=asked.force, option="--json"):
-        found = compared(asked)
-        if asked.json_file:
-            _write(asked.json_file, found)
-    _print_details(asked, found)
+def validate_results(request: ValidationRequest) -> int:
+    """Compare the model with stored results, and print its errors."""
+    with writing((request.json_file,) if request.json_file else (), force=request.force, option="--json"):
+        found, complete = compared(request)
+        if request.json_file:
+            _write(request.json_file, found)
+    _print_details(request, found)
     _print_aggregates(found)
-    # What is required of all workloads is not judged by a few.
-    targets = [target for target in TARGETS if not asked.workloads or target.workloads != ("*",)]
+    # A target for all workloads says nothing about a few of them.
+    targets = [target for target in TARGETS if not request.workloads or target.workloads != ("*",)]
     judged = judge(found, targets)
-    shown = [verdicts for verdicts in judged if not asked.paths or verdicts[0].reached is not None]
+    shown = [results for results in judged if not request.paths or results[0].reached is not None]
     if shown:
         print_targets(shown)
-    missed = any(verdict.passed is False for verdicts in judged for verdict in verdicts)
-    return 1 if asked.strict and missed else 0
+    missed = any(result.passed is False for results in judged for result in results)
+    return 1 if request.strict and (missed or not complete) else 0
 
 
-def compared(asked: Validation) -> list[Residual]:
-    """Read the results and predict them again; what is left out, or unknown to today's workloads, is noted."""
-    names = {workload.name for workload in selected(asked.workloads, quick=False)} if asked.workloads else set()
-    folders = _once(_files(path) for path in asked.paths or (_results_dir(),))
-    database = open_database(asked.entries)
+def compared(request: ValidationRequest) -> tuple[list[Residual], bool]:
+    """Predict stored results again; report invalid files, and sweeps that the current workloads do not have.
+
+    Returns:
+        The residuals, and whether no file was left out.
+    """
+    names = {workload.name for workload in selected(request.workloads, quick=False)} if request.workloads else set()
+    folders = _once(_files(path) for path in request.paths or (_results_dir(),))
+    database = open_database(request.entries)
     results = [each for files in folders for each in open_all(files, lambda file: _result(file, database))]
+    complete = len(results) == sum(map(len, folders))
     found: list[Residual] = []
     with ProgressBar("validating") as bar:
         for number, (file, result) in enumerate(results):
             bar.advance(result.name, number / len(results))
-            found += residuals(result, features=not asked.times_only, workloads=names)
+            found += residuals(result, features=not request.times_only, workloads=names)
             if result.unknown:
-                note(f"{file}: not predicted, since today's workloads differ: {', '.join(result.unknown)}")
-    return found
+                note(f"{file}: sweeps that current workloads do not have were skipped: {', '.join(result.unknown)}")
+    return found, complete
 
 
 def _once(folders: Iterable[Iterable[Path]]) -> list[list[Path]]:
-    """Return the files of *folders* without those that came before, maybe in another spelling."""
+    """Return the files of *folders* without repetitions, also under other names of the same file."""
     first: dict[Path, Path] = {}
     return [[file for file in folder if first.setdefault(real_path(file), file) is file] for folder in folders]
 
 
 def _results_dir() -> Path:
-    """Return the folder of the results that the project keeps.
+    """Return the folder of the project's stored results.
 
     Raises:
-        InputError: there is none, as in an installation from a wheel.
+        InputError: it is missing, as in an installation from a wheel.
     """
     try:
         return data_dir("reports")
     except FileNotFoundError:
         raise InputError(
-            "validate: this installation has no reports/; name a report.json or a folder of some"
+            "validate: this installation has no reports/; give a report.json or a folder of reports"
         ) from None
 
 
@@ -122,7 +127,7 @@ def _files(path: Path) -> Iterator[Path]:
         return
     found = sorted((*path.rglob(FILE_NAME), *path.rglob(f"{_PUBLISHED}/*.yaml"), *path.glob("*.yaml")))
     if not found:
-        raise InputError(f"{path}: holds neither a {FILE_NAME} nor a {_PUBLISHED}/*.yaml, and no folder below it does")
+        raise InputError(f"{path}: contains no {FILE_NAME} and no {_PUBLISHED}/*.yaml, also in its subfolders")
     yield from dict.fromkeys(found)
 
 
@@ -133,30 +138,27 @@ def _result(file: Path, database: Database) -> Result:
     """Read a result, and find its device.
 
     Raises:
-        InputError: the file is wrong, or names a device that the database has not.
+        InputError: the file is invalid, or its device is not in the database.
     """
     if not is_record(file):
         return report_result(measured_report(file), short_name(file), database, all_workloads())
-    record = open_record(file, database)
-    return published_result(record, database)
+    return published_result(open_record(file, database), database)
 
 
-def _print_details(asked: Validation, found: Sequence[Residual]) -> None:
-    """Print what was asked for beyond the aggregates."""
-    if asked.every_feature:
+def _print_details(request: ValidationRequest, found: Sequence[Residual]) -> None:
+    """Print the requested details."""
+    if request.every_feature:
         print_features(found)
-    if not asked.worst:
+    if not request.worst:
         return
     for kind in KINDS:
-        print_worst(found, kind, asked.worst)
+        print_worst(found, kind, request.worst)
     times = [c for c in found if c.what == "times"]
-    print_aggregates(
-        "Times by the ceiling that binds", "ceiling", times, heading=_result_title, row=lambda c: c.bottleneck
-    )
+    print_aggregates("Times by bottleneck", "bottleneck", times, heading=_result_title, row=lambda c: c.bottleneck)
 
 
 def _print_aggregates(found: Sequence[Residual]) -> None:
-    """Print the errors by result and by class of devices, in one order of features for all."""
+    """Print the errors by result and by device class."""
     ordered = sorted(found, key=lambda c: (WHATS.index(c.what), feature_row(c)))
     results = list(dict.fromkeys(c.curve.result for c in found))
     by_family = sorted(ordered, key=lambda c: (results.index(c.curve.result), c.curve.key.family))
@@ -176,19 +178,19 @@ def _print_aggregates(found: Sequence[Residual]) -> None:
 
 
 def _result_title(residual: Residual) -> str:
-    """Name a result, its device, and whose it is."""
+    """Return a result's name and device, and whether it is published."""
     curve = residual.curve
     return f"{curve.result}, {curve.device}{', published' if curve.published else ''}"
 
 
 def _write(path: Path, found: Sequence[Residual]) -> None:
-    """Write every residual as JSON, a line each."""
+    """Write every residual as one line of JSON."""
     lines = ",\n ".join(json.dumps(_plain(residual), ensure_ascii=False, allow_nan=False) for residual in found)
     write_file(path, f"[{lines}]\n")
 
 
 def _plain(residual: Residual) -> dict[str, object]:
-    """Return a residual as plain data, without what does not apply to it."""
+    """Return a residual as plain data, without fields that do not apply."""
     curve, key = residual.curve, residual.curve.key
     values: dict[str, object] = {
         "result": curve.result,

@@ -1,4 +1,4 @@
-"""What ``gpureport validate`` prints."""
+"""The tables of ``gpureport validate``."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
@@ -9,27 +9,28 @@ from gpureport.cli.tables import Row, print_table
 from gpureport.predict import Kind
 from gpureport.units import format_interval, format_ratio
 from gpureport.validate.residuals import Residual
-from gpureport.validate.targets import KINDS, Summary, Verdict, summarise
+from gpureport.validate.targets import KINDS, Summary, TargetResult, summarise
 
 Key = Callable[[Residual], str]
 
-_STATISTICS = ("n", "single", "median", "90 %", "p / o", "inside")
+_STATISTICS = ("n", "unmatched", "median", "90 %", "p / o", "inside")
 LEGEND = (
-    "median, 90 %: error, in the middle and at the ninth decile; single: predicted but not observed (or of another "
-    "plateau) + observed but not predicted; p / o: median of predicted / observed; inside: observed in the 95 % "
-    "interval of the prediction; each from the specification, then calibrated"
+    "median, 90 %: median and 90th percentile of the error. unmatched: features predicted but not observed (or of "
+    "another plateau) + observed but not predicted. p / o: median of predicted / observed. inside: share of observed "
+    "values within the 95 % interval of the prediction. (cal.): calibrated predictions; other columns: specification "
+    "predictions."
 )
 
 
 def print_aggregates(title: str, first: str, residuals: Sequence[Residual], heading: Key, row: Key) -> None:
-    """Print a table of errors: a line for each *row* below each *heading*, specification and calibrated beside it.
+    """Print a table of errors of specification and calibrated predictions.
 
     Args:
-        title: above it.
+        title: of the table.
         first: heading of the first column.
-        residuals: of both kinds.
-        heading: names the block that a residual belongs to.
-        row: and the line.
+        residuals: of both kinds of predictions.
+        heading: returns the block of a residual.
+        row: returns its row within the block.
     """
     rows: list[Row] = []
     for block, members in _grouped(residuals, heading):
@@ -37,16 +38,20 @@ def print_aggregates(title: str, first: str, residuals: Sequence[Residual], head
         for line, own in _grouped(members, row):
             specified, calibrated = (_cells([c for c in own if c.curve.kind == kind]) for kind in KINDS)
             rows.append((f"  {line}", *specified, *calibrated))
-    columns = (first, *_STATISTICS, *_STATISTICS)
+    columns = (first, *_STATISTICS, *map(_calibrated, _STATISTICS))
     print_table(title, columns, rows, right=range(1, len(columns)))
 
 
 def _grouped(residuals: Iterable[Residual], key: Key) -> Iterator[tuple[str, list[Residual]]]:
-    """Yield groups in the order in which they first come."""
+    """Yield groups in the order of their first members."""
     groups: dict[str, list[Residual]] = {}
     for residual in residuals:
         groups.setdefault(key(residual), []).append(residual)
     yield from groups.items()
+
+
+def _calibrated(name: str) -> str:
+    return f"{name} (cal.)"
 
 
 def _cells(residuals: Sequence[Residual]) -> tuple[str, ...]:
@@ -55,7 +60,7 @@ def _cells(residuals: Sequence[Residual]) -> tuple[str, ...]:
     summary = summarise(residuals)
     return (
         str(summary.n),
-        _single(summary),
+        _unmatched(summary),
         percent(summary.median),
         percent(summary.p90),
         format_ratio(summary.ratio),
@@ -63,14 +68,14 @@ def _cells(residuals: Sequence[Residual]) -> tuple[str, ...]:
     )
 
 
-def _single(summary: Summary) -> str:
-    """Write how many features only one side has."""
+def _unmatched(summary: Summary) -> str:
+    """Write the numbers of features without a counterpart."""
     both = summary.not_observed, summary.not_predicted
     return "{} + {}".format(*both) if any(both) else ""
 
 
 def feature_row(residual: Residual) -> str:
-    """Name what is compared; cliffs by their level."""
+    """Return what is compared; for cliffs with their level."""
     if not residual.what.endswith("cliffs"):
         return residual.what
     return f"{residual.what}, {residual.level if residual.predicted else 'other'}"
@@ -85,7 +90,7 @@ _NONE = (None, None)
 
 
 def print_features(residuals: Sequence[Residual]) -> None:
-    """Print every feature on a line of its own."""
+    """Print a line for every feature."""
     rows: list[Row] = []
     features = [c for c in residuals if c.what != "times"]
     for title, members in _grouped(features, lambda c: f"{c.curve}, {c.curve.kind}"):
@@ -96,7 +101,8 @@ def print_features(residuals: Sequence[Residual]) -> None:
                 format_interval(value, low, high, unit)
                 for value, (low, high) in ((c.predicted, c.expected or _NONE), (c.observed, c.interval or _NONE))
             )
-            rows.append((f"  {c.what}: {c.label}", predicted, observed, percent(c.error)))
+            kind = f" ({c.what.partition(' ')[0]})" if c.what.endswith("cliffs") else ""
+            rows.append((f"  {c.label.removeprefix('device ')}{kind}", predicted, observed, percent(c.error)))
     print_table(
         "Every feature",
         ("feature", "predicted (95 % interval)", "observed (95 % interval)", "error"),
@@ -106,7 +112,7 @@ def print_features(residuals: Sequence[Residual]) -> None:
 
 
 def print_worst(residuals: Sequence[Residual], kind: Kind, number: int) -> None:
-    """Print the sweeps with the largest median error, each in stretches that one ceiling binds."""
+    """Print the sweeps with the largest median errors, split where the bottleneck changes."""
     times = [c for c in residuals if c.what == "times" and c.curve.kind == kind]
     sweeps = [(summarise(own), name, own) for name, own in _grouped(times, lambda c: str(c.curve))]
     sweeps.sort(key=lambda each: -(each[0].median or 0.0))
@@ -115,22 +121,22 @@ def print_worst(residuals: Sequence[Residual], kind: Kind, number: int) -> None:
         rows.append((f"{name}: {summary.n} points, median {percent(summary.median)}",))
         for bottleneck, points in groupby(own, lambda c: (c.bottleneck, c.level)):
             rows.append(_stretch(*bottleneck, list(points)))
-    columns = ("bound by", "level", "points", "n", "median", "pred. / obs.", "next ceiling")
+    columns = ("bottleneck", "level", "points", "n", "median", "p / o", "next ceiling")
     if rows:
-        print_table(f"The {number} sweeps with the largest errors, {kind}", columns, rows, right=(3, 4, 5))
+        print_table(f"Sweeps with the largest errors, {kind} prediction", columns, rows, right=(3, 4, 5))
 
 
 def _stretch(bottleneck: str, level: str, points: Sequence[Residual]) -> Row:
-    """Return a row of consecutive points that one ceiling binds."""
+    """Return the row of consecutive points with one bottleneck."""
     first, last = points[0].label, points[-1].label
-    summary: Summary = summarise(points)
+    summary = summarise(points)
     span = first if first == last else f"{first} … {last}"
     cells = str(summary.n), percent(summary.median), format_ratio(summary.ratio)
     return f"  {bottleneck}", level, span, *cells, _next(points[len(points) // 2])
 
 
 def _next(point: Residual) -> str:
-    """Name the second-largest ceiling, and its share of the largest."""
+    """Return the second-largest ceiling, and its ratio to the largest."""
     first, *others = sorted(point.ceilings_s.values(), reverse=True)
     if not others or not first:
         return ""
@@ -138,31 +144,32 @@ def _next(point: Residual) -> str:
     return f"{name} {100 * others[0] / first:.0f} %"
 
 
-TARGET_COLUMNS = ("data", "what", "statistic", "n", "single", *(("reached", "required", "verdict") * len(KINDS)))
+_RESULT = ("error", "limit", "result")
+TARGET_COLUMNS = ("data", "what", "statistic", "n", "unmatched", *_RESULT, *map(_calibrated, _RESULT))
 
 
-def print_targets(judged: Sequence[Sequence[Verdict]]) -> None:
-    """Print what is required beside what was reached."""
+def print_targets(judged: Sequence[Sequence[TargetResult]]) -> None:
+    """Print the errors beside their limits."""
     title = (
-        "Required accuracies, of predictions from the specification, then of calibrated ones (a single feature counts "
-        "as an error without limit; in brackets what the others reach)"
+        "Accuracy targets of specification and of calibrated predictions (cal.). An unmatched feature counts as an "
+        "infinite error; the error in brackets is that of the matched ones."
     )
-    print_table(title, TARGET_COLUMNS, [target_row(verdicts) for verdicts in judged], right=(3, 4, 5, 6, 8, 9))
+    print_table(title, TARGET_COLUMNS, [target_row(results) for results in judged], right=(3, 4, 5, 6, 8, 9))
 
 
-def target_row(verdicts: Sequence[Verdict]) -> Row:
+def target_row(results: Sequence[TargetResult]) -> Row:
     """Return the cells of a target, see :data:`TARGET_COLUMNS`."""
-    target, summary = verdicts[0].target, verdicts[0].summary
-    blank = ("",) * 3 * (len(KINDS) - len(verdicts))
-    reached = (cell for verdict in verdicts for cell in _judged(verdict))
-    return target.data, target.what, target.statistic, str(summary.n), _single(summary), *reached, *blank
+    target, summary = results[0].target, results[0].summary
+    blank = ("",) * 3 * (len(KINDS) - len(results))
+    reached = (cell for result in results for cell in _result_cells(result))
+    return target.data, target.what, target.statistic, str(summary.n), _unmatched(summary), *reached, *blank
 
 
-def _judged(verdict: Verdict) -> tuple[str, str, str]:
-    """Write what was reached, what is required, and whether that is enough."""
-    target, reached = verdict.target, verdict.reached
-    limit = f"≤ {100 * (target.limit(verdict.kind) or 0.0):.0f} %"
-    word = {None: "", True: "pass", False: "MISS"}[verdict.passed]
+def _result_cells(result: TargetResult) -> tuple[str, str, str]:
+    """Write error, limit, and whether the target is reached."""
+    target, reached = result.target, result.reached
+    limit = f"≤ {100 * (target.limit(result.kind) or 0.0):.0f} %"
+    word = {None: "", True: "pass", False: "MISS"}[result.passed]
     if reached is None:
         return "no data", limit, word
-    return f"({percent(verdict.of_both)})" if reached == inf else percent(reached), limit, word
+    return f"({percent(result.of_matched)})" if reached == inf else percent(reached), limit, word

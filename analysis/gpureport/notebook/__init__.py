@@ -1,1 +1,1 @@
-"""What ``import gpureport`` offers: functions, data frames and plots."""
+"""The Python interface (``import gpureport``): functions, data frames and plots."""

@@ -1,4 +1,4 @@
-"""What ``import gpureport`` offers: predict a device, load a report, compare machines."""
+"""The functions of ``import gpureport``: predict a device, load a report, compare machines."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -10,7 +10,7 @@ from gpureport.data import own_device_dirs
 from gpureport.errors import InputError
 from gpureport.notebook.frames import ComparisonFrames, ReportFrames
 from gpureport.results.opening import (
-    meant,
+    matching_name,
     open_machine,
     open_report,
     predicted_report,
@@ -25,31 +25,31 @@ from gpureport.workloads import select
 from gpureport.workloads.model import Workload
 
 Run = str | Path | ReportFrames
-"""A report's file or folder, a published record, a device of the database, or what was loaded or predicted already."""
+"""A report's file or folder, a published record, a device of the database, or a report in memory."""
 Machine = Run | Sequence[Run]
-"""One of these, or several runs of one machine."""
+"""A run, or several runs of one machine."""
 
 
 def predict(device: str, *, workloads: Collection[str] = (), quick: bool = False) -> ReportFrames:
-    """Predict a device of the database; nothing is measured, and no OpenCL is needed.
+    """Predict a device of the database, without OpenCL or measurements.
 
     Args:
-        device: its name or id, e.g. ``RX 7900 XT``; the user's own entries are known too.
-        workloads: families or ``family/variant``; none: all.
+        device: name or id, e.g. ``RX 7900 XT``, also of the user's own entries.
+        workloads: families or ``family/variant``; empty for all.
         quick: shorter sweeps.
 
     Raises:
-        InputError: no device or no workload is called so.
+        InputError: the device or a workload is unknown.
     """
     chosen = select(_several(workloads), quick=quick)
     return ReportFrames(predicted_report(_database().resolve(device), chosen, quick=quick))
 
 
 def load_report(path: str | Path) -> ReportFrames:
-    """Read a ``report.json`` or the folder of one; or a published record, which is then predicted.
+    """Read a ``report.json``, its folder, or a published record, which is then predicted.
 
     Raises:
-        InputError: it is missing or wrong, or made by a newer gpureport.
+        InputError: it is missing or invalid, or made by a newer gpureport.
     """
     path = Path(path)
     return ReportFrames(open_report(path, _database))
@@ -62,27 +62,27 @@ def compare(
     workloads: Collection[str] = (),
     minimum_effect: float = MINIMUM_EFFECT,
 ) -> ComparisonFrames:
-    """Set machines beside each other.
+    """Compare machines.
 
     Args:
-        machines: two or more; a mapping names them, else they are called like their files or devices. Several runs of
-            one machine are a list, or a folder of their folders.
-        baseline: name of the one that ratios refer to; the first if not given.
-        workloads: families or ``family/variant``; none: all that two machines have.
-        minimum_effect: relative difference below which none between runs on one device is called significant.
+        machines: two or more. The keys of a mapping are their names; otherwise the names of their files or devices.
+            Several runs of one machine are a list, or a folder that contains their folders.
+        baseline: name of the machine that speeds are relative to; the first by default.
+        workloads: families or ``family/variant``; empty for all that two machines have in common.
+        minimum_effect: smallest relative difference between machines with the same device that can be significant.
 
     Raises:
-        InputError: there are fewer than two, one is wrong or given twice, or they have nothing in common.
+        InputError: there are fewer than two, one is invalid or given twice, or they have nothing in common.
     """
     if isinstance(machines, str):
-        raise InputError(f"machines: {machines!r} is one name, not two machines or more; give a list")
+        raise InputError(f"machines: {machines!r} is a single name; give a list of two or more machines")
     named = dict(machines) if isinstance(machines, Mapping) else _named(_each(machines))
     chosen, database = select(_several(workloads)), _database()
     only = {workload.name for workload in chosen} if workloads else set[str]()
     refuse_repeated((run for each in named.values() for file in _files(each) for run in runs_of(file)), database)
     runs = {name: tuple(_runs(machine, database, chosen, only)) for name, machine in named.items()}
     sources = {name: ",".join(_files(machine)) for name, machine in named.items()}
-    return ComparisonFrames(compare_runs(runs, meant(baseline, runs), sources, minimum_effect))
+    return ComparisonFrames(compare_runs(runs, matching_name(baseline, runs), sources, minimum_effect))
 
 
 def _several(names: str | Collection[str]) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
-"""Reports and comparisons as pandas frames, for plots and statistics of one's own.
+"""Reports and comparisons as pandas frames.
 
-Columns are the fields of the records (:mod:`gpureport.records`, :mod:`gpureport.compare.records`): SI base units, and
-``family``, ``variant`` and ``sweep`` in every frame of a report, by which frames are joined.
+Columns are the fields of the records (:mod:`gpureport.records`, :mod:`gpureport.compare.records`), in SI base units.
+Every frame of a report has the columns ``family``, ``variant`` and ``sweep``, by which frames can be joined.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -51,10 +51,10 @@ _RATIOS = {"to_baseline": "speed", "efficiency": "efficiency", "normalised": "no
 
 @dataclass(frozen=True)
 class ReportFrames:
-    """A report, measured, published or predicted, as frames.
+    """A measured, published or predicted report as frames.
 
     Attributes:
-        report: the whole of it, as records.
+        report: the complete report, as records.
     """
 
     report: Report
@@ -66,13 +66,13 @@ class ReportFrames:
 
     @cached_property
     def findings(self) -> pd.DataFrame:
-        """Predicted against observed: a row for each position of each feature, and each prediction (``basis``)."""
+        """Predicted and observed values: a row for each position of each feature and each prediction (``basis``)."""
         rows = ({**dict(f.key), **dict(f), "verdict": str(f.verdict)} for f in self.report.findings)
         return _table(rows, (*_KEY, *(field for field in Finding.model_fields if field != "key")))
 
     @cached_property
     def points(self) -> pd.DataFrame:
-        """Curves: a row a point, with what was predicted and observed of it in the unit that the row names.
+        """Curves: a row for each point, with predicted and observed values in the row's ``unit``.
 
         ``specification`` has the 95 % interval of the prediction, ``observed`` that of the median.
         """
@@ -97,7 +97,7 @@ class ReportFrames:
 
     @cached_property
     def samples(self) -> pd.DataFrame:
-        """Every raw sample: seconds of one dispatch, and when in its sweep it was taken."""
+        """Every raw sample: seconds of one dispatch, and the time within its sweep."""
         rows = (row for measurement in self.report.measurements for row in _samples(measurement))
         return _table(rows, (*_KEY, *_SAMPLE))
 
@@ -111,27 +111,27 @@ class ComparisonFrames:
     """A comparison of machines as frames.
 
     Attributes:
-        comparison: the whole of it, as records.
+        comparison: the complete comparison, as records.
     """
 
     comparison: Comparison
 
     @cached_property
     def machines(self) -> pd.DataFrame:
-        """The machines: a row each."""
+        """A row for each machine."""
         return _frame(Entrant, self.comparison.machines)
 
     @cached_property
     def conditions(self) -> pd.DataFrame:
-        """In what they differ besides the device."""
+        """Differences between the machines other than the device."""
         return _frame(Condition, self.comparison.conditions)
 
     @cached_property
     def standings(self) -> pd.DataFrame:
-        """How fast each is: a row for each workload, regime and machine.
+        """Speeds: a row for each workload, regime and machine.
 
-        ``speed`` is beside the baseline, ``attained`` beside its own promise, ``normalised`` the latter beside the
-        baseline's; each has its 95 % interval where there is one.
+        ``speed`` is relative to the baseline, ``efficiency`` to the machine's own predicted peak, and ``normalised`` is
+        the efficiency relative to the baseline's. Each has a 95 % interval if known.
         """
         rows = (row for contest in self.comparison.contests for row in _standings(contest))
         ratios = (f"{name}{end}" for name in _RATIOS.values() for end in ("", "_low", "_high"))
@@ -145,7 +145,7 @@ class ComparisonFrames:
 
     @cached_property
     def differences(self) -> pd.DataFrame:
-        """Sweeps of machines that have the baseline's device: which differ significantly."""
+        """Sweeps of machines with the baseline's device, and whether they differ significantly."""
         rows = ({**dict(d), **_split(d.sweep), **_ratio("speed", d.speed)} for d in self.comparison.differences)
         return _table(rows, ("machine", *_KEY, "points", *_SPEED, "p_value", "significant"))
 
@@ -155,12 +155,12 @@ def _frame(kind: type[BaseModel], records: Sequence[BaseModel]) -> pd.DataFrame:
 
 
 def _table(rows: Iterable[Row], columns: Sequence[str]) -> pd.DataFrame:
-    """Return a frame that has its columns even without rows."""
+    """Return a frame with these columns, even without rows."""
     return pd.DataFrame(list(rows), columns=list(columns))
 
 
 def _split(name: str) -> Row:
-    """Return the parts of ``family/variant/sweep``, of which the last may be missing."""
+    """Return the parts of ``family/variant/sweep`` or ``family/variant``."""
     return dict(zip(_KEY, name.split("/"), strict=False))
 
 

@@ -1,4 +1,4 @@
-"""Curves of a report as seaborn draws them, for notebooks; documents have figures of their own."""
+"""Curves of a report, drawn with seaborn for notebooks."""
 
 from typing import TYPE_CHECKING
 
@@ -8,34 +8,34 @@ if TYPE_CHECKING:
     import pandas as pd
     import seaborn as sns
 
-_MOST_BESIDE = 3
+_MOST_COLUMNS = 3
 
 
 def curves(points: "pd.DataFrame", workload: str, sweep: str) -> "sns.FacetGrid":
-    """Draw the curves of a family or of one variant: predicted with its 95 % band, observed with its intervals.
+    """Draw the curves of a family or variant: predictions with 95 % band, observations with 95 % intervals.
 
     Args:
         points: as :attr:`gpureport.notebook.frames.ReportFrames.points`.
         workload: ``family`` or ``family/variant``.
-        sweep: which of their sweeps.
+        sweep: name of the sweep.
 
     Returns:
-        seaborn's grid, a panel a variant; both axes are logarithmic.
+        seaborn's grid with a panel for each variant; both axes are logarithmic.
 
     Raises:
-        InputError: there is no such curve; the sentence names those that there are.
+        InputError: there is no such curve; the message lists the available ones.
     """
     import seaborn as sns
 
     family, _, variant = workload.partition("/")
-    asked = points[(points["family"] == family) & (points["variant"].eq(variant) if variant else True)]
-    chosen = asked[asked["sweep"] == sweep]
+    of_workload = points[(points["family"] == family) & (points["variant"].eq(variant) if variant else True)]
+    chosen = of_workload[of_workload["sweep"] == sweep]
     if chosen.empty:
-        there = sorted(set(asked["sweep"])) or sorted(set(points["family"]))
-        raise InputError(f"{workload}: no sweep {sweep!r} of it is in this report; there are {', '.join(there)}")
+        available = sorted(set(of_workload["sweep"])) or sorted(set(points["family"]))
+        raise InputError(f"{workload}: this report has no sweep {sweep!r} of it; it has {', '.join(available)}")
     panels = chosen["variant"].nunique()
     grid = sns.FacetGrid(
-        chosen, col="variant", col_wrap=min(_MOST_BESIDE, panels), height=2.6, aspect=1.3, sharex=False, sharey=False
+        chosen, col="variant", col_wrap=min(_MOST_COLUMNS, panels), height=2.6, aspect=1.3, sharex=False, sharey=False
     )
     grid.map_dataframe(_curve)
     grid.set(xscale="log", yscale="log")

@@ -1,1 +1,1 @@
-"""Kept and published results: found, opened, and ready to be predicted again."""
+"""Stored and published results: search, reading, and conversion for new predictions."""

@@ -1,4 +1,4 @@
-"""Open what was measured on a device, by us or by others, or what is predicted of it, as a report."""
+"""Open a measured report, a published record or a predicted device as a report."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -23,19 +23,19 @@ RECORD_SUFFIX = ".yaml"
 
 
 def is_record(path: Path) -> bool:
-    """Return whether *path* is taken for a published record, not for a report."""
+    """Return whether *path* is treated as a published record instead of a report."""
     return path.suffix == RECORD_SUFFIX and not path.is_dir()
 
 
 def short_name(path: Path) -> str:
-    """Return what tells a report from others: of a folder, or of a file called like every report, the folder's name."""
+    """Return a distinctive name: the stem of the file; of a folder, or of its ``report.json``, the folder's name."""
     if path.is_dir():
         return real_path(path).name
     return real_path(path).parent.name if path.name == FILE_NAME else path.stem
 
 
 def unique_names(names: "Iterable[str]") -> list[str]:
-    """Return *names* with numbers after those that were there before: ``a``, ``a (2)``."""
+    """Return *names* with numbers after repeated ones: ``a``, ``a (2)``."""
     taken: dict[str, int] = {}
     found = []
     for name in names:
@@ -45,14 +45,14 @@ def unique_names(names: "Iterable[str]") -> list[str]:
 
 
 def records_of(source: Path) -> tuple[Path, ...]:
-    """Return the published records of a folder that holds no report; none for anything else."""
+    """Return the published records of a folder that contains no report; else none."""
     if not is_there(source) or not source.is_dir() or is_there(source / FILE_NAME):
         return ()
     return tuple(sorted(file for file in source.glob(f"*{RECORD_SUFFIX}") if is_record(file)))
 
 
 def runs_of(source: str) -> tuple[str, ...]:
-    """Return the reports of a machine: those that commas separate, of a folder of run folders each, else itself."""
+    """Return the runs of a machine: split at commas, or the subfolders with reports; else *source* itself."""
     parts = source.split(",")
     if len(parts) > 1 and not is_there(Path(source)) and any(is_there(Path(part)) for part in parts):
         return tuple(run for part in parts for run in runs_of(part))
@@ -67,25 +67,25 @@ def refuse_repeated(sources: "Iterable[str]", database: Database | None = None) 
     """Raise if two of *sources* are one report or record, or one device of *database*.
 
     Args:
-        sources: files, folders, or names of devices; what is none of these is passed over.
-        database: knows the devices; without it names are passed over.
+        sources: files, folders, or names of devices; anything else is ignored.
+        database: of the devices; without it their names are ignored.
 
     Raises:
-        InputError: a source is given twice, maybe through a symbolic link or in another spelling.
+        InputError: a source is given twice, also through a symbolic link or under another name.
     """
     first: dict[Path | str, str] = {}
     for source in sources:
         same = _identity(source, database)
         if same in first:
             what = "report" if isinstance(same, Path) else "device"
-            told = "is given twice" if first[same] == source else f"is the same {what} as {first[same]}"
-            raise InputError(f"{source}: {told}; give each {what} once")
+            problem = "is given twice" if first[same] == source else f"is the same {what} as {first[same]}"
+            raise InputError(f"{source}: {problem}; give each {what} once")
         if same:
             first[same] = source
 
 
 def _identity(source: str, database: Database | None) -> Path | str:
-    """Return the file that *source* names, or the id of its device; nothing if it names neither."""
+    """Return the real path of *source*, or the id of its device; empty if it is neither."""
     path = Path(source)
     if source and is_there(path):
         return real_path(path / FILE_NAME if path.is_dir() else path)
@@ -96,33 +96,33 @@ def _identity(source: str, database: Database | None) -> Path | str:
 
 
 def sources_of(machine: str) -> tuple[str, ...]:
-    """Return what is to be opened for a machine: itself, or all records of the folder that it names."""
+    """Return all records of the folder *machine*, else *machine* itself."""
     return tuple(map(str, records_of(Path(machine)) if machine else ())) or (machine,)
 
 
-def meant(asked: str | None, names: "Collection[str]") -> str | None:
-    """Return which of *names* is asked for: in letters of any case, or by the path of its file; else what was asked."""
-    if not asked or asked in names:
-        return asked
-    wanted = short_name(Path(asked)) if is_there(Path(asked)) else asked
-    return next((name for name in names if name.casefold() == wanted.casefold()), wanted)
+def matching_name(text: str | None, names: "Collection[str]") -> str | None:
+    """Return the one of *names* that *text* selects, in any case or by the path of its file; else *text*."""
+    if not text or text in names:
+        return text
+    name = short_name(Path(text)) if is_there(Path(text)) else text
+    return next((each for each in names if each.casefold() == name.casefold()), name)
 
 
 def open_machine(
     source: str, database: Database, workloads: "Sequence[Workload]", only: "Collection[str]" = ()
 ) -> "tuple[Run, ...]":
-    """Open the runs of a machine, or a record; a device of the database is predicted.
+    """Open the runs of a machine, or a record; predict a device of the database.
 
-    One at a time, and of each no more is kept than a comparison takes.
+    Each is reduced to the data of a comparison before the next is opened.
 
     Args:
         source: files or folders as in :func:`runs_of`, or a device's name.
-        database: of today.
-        workloads: what to predict of a device.
-        only: names of the workloads to keep; none: all.
+        database: the current one.
+        workloads: to predict for a device.
+        only: names of the workloads to keep; empty for all.
 
     Raises:
-        InputError: it is none of these, or wrong.
+        InputError: it is neither, or invalid.
     """
     from gpureport.compare import reduced
 
@@ -139,18 +139,12 @@ def _open_machine(source: str, database: Database, workloads: "Sequence[Workload
     try:
         device = database.resolve(source)
     except InputError as error:
-        raise InputError(f"{source or repr(source)}: neither a file or folder, nor a device ({error})") from None
+        raise InputError(f"{source or repr(source)}: is neither a file or folder, nor a device ({error})") from None
     return predicted_report(device, workloads)
 
 
 def predicted_report(device: "Device", workloads: "Sequence[Workload]", *, quick: bool = False) -> Report:
-    """Return the report of what the specification promises of *device*.
-
-    Args:
-        device: an entry of the database.
-        workloads: those to predict.
-        quick: shorter sweeps.
-    """
+    """Return the report of the specification predictions for *device*; *quick*: with shorter sweeps."""
     from gpureport.predict import limits_of, predict
     from gpureport.report.prediction.document import prediction_report
 
@@ -160,14 +154,14 @@ def predicted_report(device: "Device", workloads: "Sequence[Workload]", *, quick
 
 
 def open_report(path: Path, database: "Callable[[], Database]") -> Report:
-    """Read a ``report.json``, the folder of one, or a published record, which is then predicted and explained.
+    """Read a ``report.json``, its folder, or a published record, which is then predicted and explained.
 
     Args:
         path: of the file or folder.
-        database: opens that of today, of which a record names a device; a report needs none.
+        database: opens the current one, which only a record needs.
 
     Raises:
-        InputError: it is missing or wrong, names a device that the database has not, or its run measured nothing.
+        InputError: the file is missing or invalid, its device is not in the database, or its run measured nothing.
     """
     if not is_record(path):
         return measured_report(path)
@@ -179,10 +173,10 @@ def open_report(path: Path, database: "Callable[[], Database]") -> Report:
 
 
 def measured_report(path: Path) -> Report:
-    """Read a ``report.json``, or the folder of one.
+    """Read a ``report.json``, or that of a folder.
 
     Raises:
-        InputError: it is missing or wrong, or its run measured nothing.
+        InputError: it is missing or invalid, or its run measured nothing.
     """
     report = load_report(path)
     if report.status == "failed":
@@ -194,9 +188,11 @@ def open_record(path: Path, database: Database) -> published.Published:
     """Read a published record of a device of *database*.
 
     Raises:
-        InputError: it is missing or wrong, or names a device that the database has not.
+        InputError: it is missing or invalid, or its device is not in the database.
     """
     record = published.load(path)
     if record.device not in database.entries:
-        raise InputError(f"{path}: device: the database has no {record.device!r}; 'gpureport devices --known' lists it")
+        raise InputError(
+            f"{path}: device: {record.device!r} is not in the database; `gpureport devices --known` lists the devices"
+        )
     return record

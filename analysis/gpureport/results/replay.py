@@ -1,4 +1,4 @@
-"""What was measured once, by us or by others, ready to be predicted and observed again."""
+"""Stored measurements and published records, converted for new predictions and observations."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -16,71 +16,72 @@ from gpureport.workloads.model import Parameters, Sweep, Workload
 
 
 @dataclass(frozen=True)
-class Series:
+class ReplaySeries:
     """One measured sweep, and how to predict it.
 
     Attributes:
-        workload: what was measured.
-        sweep: all points to predict; those that were measured are among them.
+        workload: that was measured.
+        sweep: all points to predict, among them the measured ones.
         measurement: the raw samples.
-        told: registers and local memory of each point that the specification prediction may use: published ones.
-        compiled: those that the calibrated prediction may use: the compiler's.
-        conditions: under which it was measured, in words.
+        published_resources: registers and local memory of each point, for the specification prediction.
+        compiled: the same as reported by the compiler, for the calibrated prediction.
+        conditions: of the measurement, as text.
     """
 
     workload: Workload
     sweep: Sweep
     measurement: Measurement
-    told: tuple[Resources | None, ...] = ()
+    published_resources: tuple[Resources | None, ...] = ()
     compiled: tuple[Resources | None, ...] = ()
     conditions: str = ""
 
 
 @dataclass(frozen=True)
 class Result:
-    """What was measured on one device.
+    """The measurements of one device.
 
     Attributes:
-        name: of the folder or file that it came from.
-        device: as the database has it now.
-        series: what was measured.
-        unknown: sweeps that the workloads of today do not know.
-        published: by others; there are no primitives of the same run then, and nothing is calibrated.
+        name: of the source folder or file.
+        device: its current database entry.
+        series: the measured sweeps.
+        unknown: sweeps that current workloads do not have.
+        published: whether it is a published result; then no microbenchmarks of the same run calibrate it.
     """
 
     name: str
     device: Device
-    series: tuple[Series, ...]
+    series: tuple[ReplaySeries, ...]
     unknown: tuple[str, ...] = ()
     published: bool = False
 
 
 def identity(parameters: Parameters) -> tuple[tuple[str, int], ...]:
-    """Return what tells points of one sweep apart."""
+    """Return a key that identifies a point within its sweep."""
     return tuple(sorted(parameters.items()))
 
 
 def published_result(record: published.Published, database: Database) -> Result:
-    """Return what others measured on a device of the database."""
+    """Return the result of a published record."""
     series = tuple(
-        Series(s.workload, s.sweep, s.measurement, told=s.compiled, conditions=s.conditions) for s in record.series
+        ReplaySeries(s.workload, s.sweep, s.measurement, published_resources=s.compiled, conditions=s.conditions)
+        for s in record.series
     )
     return Result(record.id, database.device(record.device), series, published=True)
 
 
 def report_result(report: Report, name: str, database: Database, workloads: Iterable[Workload]) -> Result:
-    """Return what *report* measured.
+    """Return the result of a stored report.
 
     Args:
         report: as stored.
         name: of the result.
-        database: of today; see :func:`device_of`.
-        workloads: of today; what they do not know goes to ``Result.unknown``.
+        database: the current one; see :func:`device_of`.
+        workloads: the current ones; sweeps that they do not have go to ``Result.unknown``.
     """
     known = {workload.name: workload for workload in workloads}
     predicted = {str(p.key): [point.point.parameters for point in p.points] for p in report.predictions}
     device = device_of(report, database)
-    series: list[Series] = []
+    series: list[ReplaySeries] = []
     unknown: list[str] = []
     for measurement in report.measurements:
         if not any(point.samples_s for point in measurement.points):
@@ -90,16 +91,15 @@ def report_result(report: Report, name: str, database: Database, workloads: Iter
             workload = known[key.workload]
             points = predicted.get(str(key), [])
             series.append(_series(device, workload, measurement, points, report.publication))
-        except (KeyError, ValueError, ArithmeticError):  # the workload, a parameter, or a value that it cannot have
+        except (KeyError, ValueError, ArithmeticError):  # an unknown workload or parameter, or an invalid value
             unknown.append(str(key))
     return Result(name, device, tuple(series), tuple(unknown), published=report.publication is not None)
 
 
 def device_of(report: Report, database: Database) -> Device:
-    """Return the device as the database knows it today, corrected by what was present when the report was made.
+    """Return the current database entry of the measured device, corrected by what its driver reported.
 
-    A device without an entry stays as stored. A processor's sizes are those of the machine that was measured, not of
-    this one.
+    A device without an entry stays as stored. A processor has the sizes of the measured machine, not of this one.
     """
     entry = report.match.entry
     if entry is None or entry not in database.entries:
@@ -107,14 +107,14 @@ def device_of(report: Report, database: Database) -> Device:
     if report.machine is None:
         return database.device(entry)
     present = report.machine.opencl
-    there = Database(database.entries, database.architecture_paths)
-    there.host = _host(report.device)
-    match = there.match(present)
-    return match.device if match.entry_id == entry else there.device(entry)
+    original = Database(database.entries, database.architecture_paths)
+    original.host = _host(report.device)
+    match = original.match(present)
+    return match.device if match.entry_id == entry else original.device(entry)
 
 
 def _host(device: Device) -> HostProcessor:
-    """Return the host whose sizes are those of the stored device."""
+    """Return a host with the sizes of the stored device."""
     cores = device.compute_units
     caches = (
         HostCache(
@@ -136,39 +136,39 @@ def _series(
     measurement: Measurement,
     predicted: Sequence[Parameters],
     publication: Publication | None,
-) -> Series:
-    """Return a sweep over all points that were predicted then, of which some were measured.
+) -> ReplaySeries:
+    """Return a sweep over all points that the report predicted, of which some were measured.
 
     Raises:
-        KeyError: the workload asks for a parameter that its points had not then.
-        ValueError: a parameter has a value that the workload's points cannot have.
+        KeyError: the current workload needs a parameter that the points lack.
+        ValueError: a parameter has a value that the current workload does not allow.
         ArithmeticError: the same.
     """
     points = predicted or [point.point.parameters for point in measurement.points]
     name = measurement.key.sweep
-    today = next((each for each in workload.sweeps(device, limits_of(device)) if each.name == name), None)
+    current = next((each for each in workload.sweeps(device, limits_of(device)) if each.name == name), None)
     sweep = Sweep(
         name,
         measurement.axis,
         tuple(points),
         "",
-        frames=today.frames if today else 0,
-        isolated=bool((today and today.isolated) or (publication and publication.isolated)),
+        frames=current.frames if current else 0,
+        isolated=bool((current and current.isolated) or (publication and publication.isolated)),
         read_between=bool(publication and publication.read_between),
     )
     for parameters in points:
         point_time(*model_inputs(device, workload, sweep, parameters, None))
     compiled = tuple(_resources(workload.build_options(parameters), measurement.compilation) for parameters in points)
-    return Series(workload, sweep, _renewed(measurement, workload, sweep), compiled=compiled)
+    return ReplaySeries(workload, sweep, _renewed(measurement, workload, sweep), compiled=compiled)
 
 
 def _renewed(measurement: Measurement, workload: Workload, sweep: Sweep) -> Measurement:
-    """Return the samples under today's names and counts of their points."""
+    """Return the samples with the current labels and amounts of work of their points."""
     points = (p.model_copy(update={"point": workload.point(p.point.parameters, sweep)}) for p in measurement.points)
     return measurement.model_copy(update={"points": tuple(points), "metric": workload.metric})
 
 
 def _resources(options: str, compilations: Sequence[Compilation]) -> Resources | None:
-    """Return what the compiler said of the first kernel that was built with (at least) *options*, if it told."""
-    wanted = set(options.split())
-    return compiled_resources(next((c for c in compilations if wanted <= set(c.options.split())), None))
+    """Return the resources that the compiler reported for the first kernel built with all *options*."""
+    required = set(options.split())
+    return compiled_resources(next((c for c in compilations if required <= set(c.options.split())), None))

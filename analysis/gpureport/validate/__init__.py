@@ -1,1 +1,1 @@
-"""How far predictions are off what was measured, and what is required of them."""
+"""Errors of predictions against stored results, and the accuracy targets of the project."""

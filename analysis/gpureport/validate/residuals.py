@@ -1,4 +1,4 @@
-"""Everything of a kept result, predicted and observed again: each time and each feature beside its prediction."""
+"""Stored results compared with current predictions: a residual for each time and each feature."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ from gpureport.records.features import CurveFeature
 from gpureport.records.keys import Metric, PointKey, SweepKey
 from gpureport.records.observation import Observation
 from gpureport.records.prediction import PredictedPoint, Prediction
-from gpureport.results.replay import Result, Series, identity
+from gpureport.results.replay import ReplaySeries, Result, identity
 from gpureport.spec.models import Device
 
 What = Literal["times", "latency cliffs", "bandwidth cliffs", "n90", "knees", "plateaus", "peaks"]
@@ -27,16 +27,16 @@ Interval = tuple[float, float]
 
 
 @dataclass(frozen=True)
-class Curve:
-    """Which predicted curve a residual belongs to.
+class PredictedCurve:
+    """Identity of the predicted curve of a residual.
 
     Attributes:
         result: name of the result.
-        published: whether others measured it.
+        published: whether it is a published one.
         device: id of its device.
         device_class: ``NVIDIA GPU``, ``AMD GPU``, ``CPU`` and so on.
         key: the sweep.
-        conditions: that tell it from other sweeps of this key, in words.
+        conditions: text that distinguishes it from other sweeps with this key.
         kind: of the prediction.
     """
 
@@ -49,7 +49,7 @@ class Curve:
     kind: Kind
 
     def __str__(self) -> str:
-        """The result, the sweep and its conditions."""
+        """Return result, sweep and conditions."""
         return ", ".join(part for part in (self.result, str(self.key), self.conditions) if part)
 
 
@@ -58,21 +58,21 @@ class Residual:
     """One time or one feature, predicted and observed.
 
     Attributes:
-        curve: that it belongs to.
-        what: is compared.
-        label: the point's, or the feature's level and position.
+        curve: its predicted curve.
+        what: the compared quantity.
+        label: of the point, or level and position of the feature.
         unit: of both values.
-        predicted: ``None``: not predicted.
-        observed: ``None``: not observed.
-        interval: 95 % interval of the observation of a feature.
-        expected: 95 % interval of the prediction, where one was worked out.
-        level: the memory level that serves the point, or that the feature belongs to.
-        point: the point of a time.
-        binding: the ceiling that binds the point.
-        ceilings_s: all of the point's ceilings.
+        predicted: ``None`` if not predicted.
+        observed: ``None`` if not observed.
+        interval: 95 % interval of an observed feature.
+        expected: 95 % interval of the prediction, if known.
+        level: memory level of the point or feature.
+        point: of a time.
+        bottleneck: of the point.
+        ceilings_s: all ceilings of the point, in seconds.
     """
 
-    curve: Curve
+    curve: PredictedCurve
     what: What
     label: str
     unit: str
@@ -87,14 +87,14 @@ class Residual:
 
     @property
     def ratio(self) -> float | None:
-        """Predicted / observed, if there are both."""
+        """Predicted / observed; ``None`` without one of them."""
         return self.predicted / self.observed if self.predicted and self.observed else None
 
     @property
     def error(self) -> float | None:
-        """How far the prediction is off; ``None`` where one side is missing.
+        """Relative error of the prediction; ``None`` without one of the values.
 
-        For a time ``|predicted / observed - 1|``; for a feature the factor between the two, less one.
+        ``|predicted / observed - 1|`` for a time, the factor between both minus one for a feature.
         """
         ratio = self.ratio
         if ratio is None:
@@ -103,74 +103,74 @@ class Residual:
 
     @property
     def inside(self) -> bool | None:
-        """Whether what was observed lies in the interval of the prediction, if there are both."""
+        """Whether the observed value is within the interval of the prediction; ``None`` without one of them."""
         if self.observed is None or self.expected is None:
             return None
         return self.expected[0] <= self.observed <= self.expected[1]
 
 
 @dataclass(frozen=True)
-class _Seen:
-    """A sweep, predicted from the specification and observed; neither, where times alone are wanted of it."""
+class _Analysis:
+    """A sweep with specification prediction and observation; without both if only times are compared."""
 
-    series: Series
+    series: ReplaySeries
     specified: Prediction | None = None
     observation: Observation | None = None
 
 
 def residuals(result: Result, *, features: bool = True, workloads: Collection[str] = ()) -> tuple[Residual, ...]:
-    """Predict and observe everything of *result* again.
+    """Predict and observe the sweeps of *result* again.
 
     Args:
-        result: what was measured.
-        features: whether to look for cliffs, tapers and plateaus, too; takes several times as long.
-        workloads: names of those to compare; none: all. Primitives calibrate in any case.
+        result: the measurements.
+        features: whether to compare cliffs, tapers and plateaus, too; takes several times as long.
+        workloads: names of those to compare; empty for all. Microbenchmarks calibrate in either case.
     """
     microbenchmarks = () if result.published else tuple(s for s in result.series if s.workload.microbenchmark)
-    calibrating = {id(series): _seen(result.device, series) for series in microbenchmarks}
+    calibrating = {id(series): _analysis(result.device, series) for series in microbenchmarks}
     device = _calibrated(result.device, calibrating.values())
     found: list[Residual] = []
     for series in result.series:
         if workloads and series.workload.name not in workloads:
             continue
-        seen = calibrating.get(id(series)) or (_seen(result.device, series) if features else _Seen(series))
-        found += _of_series(result, seen, device, features=features)
+        analysis = calibrating.get(id(series)) or (_analysis(result.device, series) if features else _Analysis(series))
+        found += _of_series(result, analysis, device, features=features)
     return tuple(found)
 
 
-def _seen(device: Device, series: Series) -> _Seen:
+def _analysis(device: Device, series: ReplaySeries) -> _Analysis:
     """Predict and observe a sweep."""
-    prediction = predict_sweep(device, series.workload, series.sweep, "specification", series.told)
-    return _Seen(series, prediction, observe(series.measurement))
+    prediction = predict_sweep(device, series.workload, series.sweep, "specification", series.published_resources)
+    return _Analysis(series, prediction, observe(series.measurement))
 
 
-def _calibrated(device: Device, microbenchmarks: Iterable[_Seen]) -> Device | None:
-    predictions = [seen.specified for seen in microbenchmarks if seen.specified]
-    observations = [seen.observation for seen in microbenchmarks if seen.observation]
+def _calibrated(device: Device, microbenchmarks: Iterable[_Analysis]) -> Device | None:
+    predictions = [each.specified for each in microbenchmarks if each.specified]
+    observations = [each.observation for each in microbenchmarks if each.observation]
     return calibrated(device, predictions, observations) if observations else None
 
 
-def _of_series(result: Result, seen: _Seen, measured: Device | None, *, features: bool) -> Iterator[Residual]:
-    """Yield the residuals of one sweep, with both predictions where there are both."""
-    series = seen.series
+def _of_series(result: Result, analysis: _Analysis, measured: Device | None, *, features: bool) -> Iterator[Residual]:
+    """Yield the residuals of one sweep, for each kind of prediction."""
+    series = analysis.series
     devices: dict[Kind, Device] = {"specification": result.device}
     if measured is not None and not series.workload.microbenchmark:
         devices["calibrated"] = measured
     for kind, device in devices.items():
         curve = _curve(result, series, kind)
-        resources = series.told if kind == "specification" else series.compiled
+        resources = series.published_resources if kind == "specification" else series.compiled
         if not features:
             yield from _times(curve, series, _points(device, series, resources))
             continue
-        prediction = seen.specified if kind == "specification" else None
+        prediction = analysis.specified if kind == "specification" else None
         prediction = prediction or predict_sweep(device, series.workload, series.sweep, kind, resources)
         yield from _times(curve, series, {identity(point.point.parameters): point for point in prediction.points})
-        if seen.observation:
-            yield from _features(curve, prediction, seen.observation)
+        if analysis.observation:
+            yield from _features(curve, prediction, analysis.observation)
 
 
-def _curve(result: Result, series: Series, kind: Kind) -> Curve:
-    return Curve(
+def _curve(result: Result, series: ReplaySeries, kind: Kind) -> PredictedCurve:
+    return PredictedCurve(
         result=result.name,
         published=result.published,
         device=result.device.id,
@@ -184,17 +184,17 @@ def _curve(result: Result, series: Series, kind: Kind) -> Curve:
 _Points = Mapping[tuple[tuple[str, int], ...], PredictedPoint | PointTime]
 
 
-def _points(device: Device, series: Series, resources: Sequence[Resources | None]) -> _Points:
-    """Predict the points that were measured, and nothing of the curve that they are part of."""
+def _points(device: Device, series: ReplaySeries, resources: Sequence[Resources | None]) -> _Points:
+    """Predict the measured points only."""
     sampled = {identity(point.point.parameters) for point in series.measurement.points if point.samples_s}
     return {
-        identity(parameters): point_time(*model_inputs(device, series.workload, series.sweep, parameters, told))
-        for parameters, told in zip_longest(series.sweep.points, resources)
+        identity(parameters): point_time(*model_inputs(device, series.workload, series.sweep, parameters, allocated))
+        for parameters, allocated in zip_longest(series.sweep.points, resources)
         if identity(parameters) in sampled
     }
 
 
-def _times(curve: Curve, series: Series, predicted: _Points) -> Iterator[Residual]:
+def _times(curve: PredictedCurve, series: ReplaySeries, predicted: _Points) -> Iterator[Residual]:
     """Yield the time of each measured point."""
     for measured in series.measurement.points:
         point = predicted.get(identity(measured.point.parameters))
@@ -216,8 +216,8 @@ def _times(curve: Curve, series: Series, predicted: _Points) -> Iterator[Residua
         )
 
 
-def _features(curve: Curve, prediction: Prediction, observation: Observation) -> Iterator[Residual]:
-    """Yield the middles of cliffs, the tapers and the plateaus, each with what answers it."""
+def _features(curve: PredictedCurve, prediction: Prediction, observation: Observation) -> Iterator[Residual]:
+    """Yield the midpoints of cliffs, the tapers and the plateaus, each matched with its counterpart."""
     for match in match_curves(prediction, observation):
         either = match.predicted or match.observed
         what = _what(either, prediction.metric) if either else None
@@ -244,7 +244,7 @@ def _interval(feature: CurveFeature | None) -> Interval | None:
 
 
 def _what(feature: CurveFeature, metric: Metric) -> What | None:
-    """Return what a feature's residual counts as; ``None`` for those that repeat another: cases are times."""
+    """Return the compared quantity of a feature; ``None`` for features that others or the times already cover."""
     if feature.position == "midpoint":
         return "latency cliffs" if metric.kind == "time" else "bandwidth cliffs"
     return _BY_POSITION.get(feature.position)

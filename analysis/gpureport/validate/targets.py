@@ -1,4 +1,4 @@
-"""How accurate the model and the detector are, and how accurate they are to be. Pure functions and data."""
+"""Statistics of residuals, and the accuracy targets of the project. Pure functions and data."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -17,16 +17,16 @@ KINDS: tuple[Kind, ...] = ("specification", "calibrated")
 
 @dataclass(frozen=True)
 class Summary:
-    """The errors of several residuals.
+    """Statistics of several residuals.
 
     Attributes:
-        n: how many have both sides.
-        median: error.
-        p90: the error that nine tenths do not exceed.
+        n: number of residuals with both values.
+        median: of their errors.
+        p90: 90th percentile of their errors.
         ratio: median of predicted / observed.
-        inside: share of what was observed that lies in the 95 % interval of its prediction.
-        not_observed: predicted, but not seen in the samples.
-        not_predicted: seen, but not predicted.
+        inside: share of observed values within the 95 % interval of the prediction.
+        not_observed: number of predicted features that were not observed.
+        not_predicted: number of observed features that were not predicted.
     """
 
     n: int
@@ -39,7 +39,7 @@ class Summary:
 
 
 def summarise(residuals: Iterable[Residual]) -> Summary:
-    """Return the statistics of *residuals*; errors of one-sided ones do not exist, and are counted apart."""
+    """Return the statistics of *residuals*; those without both values are only counted."""
     every = list(residuals)
     errors = [c.error for c in every if c.error is not None]
     ratios = [c.ratio for c in every if c.ratio is not None]
@@ -58,18 +58,18 @@ def summarise(residuals: Iterable[Residual]) -> Summary:
 
 @dataclass(frozen=True)
 class Target:
-    """An accuracy that is required. A feature that only one side has counts as an error without limit.
+    """A required accuracy. A feature without a counterpart counts as an infinite error.
 
     Attributes:
-        data: what it is about, in words.
-        what: is compared.
+        data: displayed description of the results.
+        what: the compared quantity.
         statistic: of the errors.
-        specification: most that the specification prediction may be off.
-        calibrated: the same of the calibrated one; ``None``: nothing is required.
-        devices: patterns of the ids of devices.
+        specification: limit of the error of the specification prediction.
+        calibrated: limit for the calibrated prediction; ``None`` for no requirement.
+        devices: patterns of device ids.
         workloads: patterns of ``family/variant/sweep``.
         levels: patterns of memory levels.
-        published: whether others measured it.
+        published: whether the results are published ones.
     """
 
     data: str
@@ -83,60 +83,60 @@ class Target:
     published: bool = False
 
     def limit(self, kind: Kind) -> float | None:
-        """Return the most that a prediction may be off."""
+        """Return the largest error that is allowed."""
         return self.specification if kind == "specification" else self.calibrated
 
     def concerns(self, residual: Residual) -> bool:
-        """Say whether *residual* is among those that the target is about."""
+        """Return whether the target applies to *residual*."""
         curve = residual.curve
-        named = ((curve.device, self.devices), (str(curve.key), self.workloads), (residual.level, self.levels))
+        tested = ((curve.device, self.devices), (str(curve.key), self.workloads), (residual.level, self.levels))
         return (
             residual.what == self.what
             and curve.published == self.published
-            and all(any(fnmatch(text, pattern) for pattern in patterns) for text, patterns in named)
+            and all(any(fnmatch(text, pattern) for pattern in patterns) for text, patterns in tested)
         )
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """A target beside what was reached.
+class TargetResult:
+    """The accuracy of one kind of prediction against a target.
 
     Attributes:
-        target: what is required.
+        target: the requirement.
         kind: of the prediction.
-        summary: of all that the target is about.
-        reached: the statistic; infinite if one-sided residuals decide it, ``None`` without data.
-        of_both: the statistic of those that both sides have.
-        passed: whether that is enough; ``None`` without data.
+        summary: of all residuals of the target.
+        reached: the statistic; infinite if unmatched features decide it, ``None`` without data.
+        of_matched: the statistic without unmatched features.
+        passed: whether the limit is kept; ``None`` without data.
     """
 
     target: Target
     kind: Kind
     summary: Summary
     reached: float | None
-    of_both: float | None
+    of_matched: float | None
     passed: bool | None
 
 
-def judge(residuals: Sequence[Residual], targets: Iterable[Target]) -> tuple[tuple[Verdict, ...], ...]:
-    """Hold *residuals* against *targets*: for each a verdict of each kind of prediction that it is about."""
+def judge(residuals: Sequence[Residual], targets: Iterable[Target]) -> tuple[tuple[TargetResult, ...], ...]:
+    """Compare *residuals* with *targets*; return for each a result for every kind of prediction that it limits."""
     judged = []
     for target in targets:
         concerned = [c for c in residuals if target.concerns(c)]
         kinds = [kind for kind in KINDS if target.limit(kind) is not None]
-        judged.append(tuple(_verdict(target, kind, [c for c in concerned if c.curve.kind == kind]) for kind in kinds))
+        judged.append(tuple(_result(target, kind, [c for c in concerned if c.curve.kind == kind]) for kind in kinds))
     return tuple(judged)
 
 
-def _verdict(target: Target, kind: Kind, concerned: Sequence[Residual]) -> Verdict:
+def _result(target: Target, kind: Kind, concerned: Sequence[Residual]) -> TargetResult:
     limit, reached = target.limit(kind), _reached(target, concerned)
     passed = None if reached is None or limit is None else reached <= limit
-    of_both = _reached(target, [c for c in concerned if c.error is not None])
-    return Verdict(target, kind, summarise(concerned), reached, of_both, passed)
+    of_matched = _reached(target, [c for c in concerned if c.error is not None])
+    return TargetResult(target, kind, summarise(concerned), reached, of_matched, passed)
 
 
 def _reached(target: Target, concerned: Sequence[Residual]) -> float | None:
-    """Return the statistic that the target is about."""
+    """Return the statistic of the target; ``None`` without residuals."""
     if not concerned:
         return None
     errors = sorted(inf if c.error is None else c.error for c in concerned)
@@ -173,4 +173,4 @@ TARGETS = (
     Target("A100, A40, H100, MI210", "latency cliffs", "worst", 0.10, None, _BENCHED, _MEMORY, published=True),
     Target("A100, A40, H100, MI210", "bandwidth cliffs", "worst", 0.10, None, _BENCHED, _MEMORY, published=True),
 )
-"""What the project asks of itself."""
+"""The targets of the project."""

@@ -1,10 +1,10 @@
-"""Results that others published: compact YAML records, turned into the records that measurements are kept in.
+"""Published results: compact YAML records, converted to the records of measurements.
 
-A record (``reports/published/<name>.yaml``) cites its source and holds series; a series is one curve of a workload of
-this project, as medians. So the model is held against data that no one here made, by the same code.
+A record (``reports/published/<name>.yaml``) cites its source and contains series; a series is one curve of a workload
+of this project, as medians. The model is compared with them by the same code as with our own measurements.
 """
 
 from gpureport.results.published.reading import load, load_all
-from gpureport.results.published.record import Published, Series
+from gpureport.results.published.record import Published, PublishedSeries
 
-__all__ = ["Published", "Series", "load", "load_all"]
+__all__ = ["Published", "PublishedSeries", "load", "load_all"]

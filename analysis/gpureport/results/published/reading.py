@@ -1,4 +1,4 @@
-"""Reads published records; every mistake is one sentence with its line."""
+"""Reading of published records; every error is one sentence with its line."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,14 @@ from gpureport.records.keys import Axis, SweepKey
 from gpureport.records.measurement import MeasuredPoint, Measurement
 from gpureport.records.quantities import BOUNDS
 from gpureport.records.report import PublishedStatement
-from gpureport.results.published.record import Published, Quantity, RecordFields, Series, SeriesFields, StatementFields
+from gpureport.results.published.record import (
+    Published,
+    PublishedSeries,
+    Quantity,
+    RecordFields,
+    SeriesFields,
+    StatementFields,
+)
 from gpureport.spec.reading import Document, read_file
 from gpureport.workloads import select
 from gpureport.workloads.model import Parameters, Sweep, Workload
@@ -29,19 +36,19 @@ VALUES: dict[str, tuple[str, float]] = {
     "GB_per_s": ("B", 1e9),
     "ns_per_load": ("loads", 1e-9),
 }
-"""Columns that say what was measured: the metric's unit that they need (none for the time of a dispatch), and what
-one of them is in SI units."""
+"""Columns of measured values: the required unit of the workload's metric (empty for the time of a dispatch), and the
+factor to SI units."""
 RESOURCES = ("registers", "local_memory")
-"""Columns of what a work-item and a work-group take of a compute unit."""
+"""Columns of the resources of a work-item and of a work-group."""
 OPTIONAL = frozenset({"resident", "pointers"})
-"""Parameters that only published points have: see ``grid.residing`` and ``Latency.demand``."""
+"""Parameters that occur only in published points: see ``grid.residing`` and ``Latency.demand``."""
 
 
 def load(path: Path) -> Published:
     """Read one record.
 
     Raises:
-        InputError: it is wrong; one sentence names file, line and field, and says what would be right.
+        InputError: it is invalid; the message names file, line and field, and the correction.
     """
     document = read_file(path, RecordFields)
     fields = document.get()
@@ -64,43 +71,43 @@ def load(path: Path) -> Published:
 
 
 def load_all(folder: Path) -> tuple[Published, ...]:
-    """Read the records of a folder, by name.
+    """Read the records of a folder, in the order of their names.
 
     Raises:
-        InputError: the folder is missing, or a record is wrong.
+        InputError: the folder is missing, or a record is invalid.
     """
     if not folder.is_dir():
-        raise InputError(f"{folder}: there is no such folder of published results")
+        raise InputError(f"{folder}: this folder of published results does not exist")
     return tuple(load(path) for path in sorted(folder.glob("*.yaml")))
 
 
-def _check_names(document: Document[RecordFields], series: Sequence[Series]) -> None:
+def _check_names(document: Document[RecordFields], series: Sequence[PublishedSeries]) -> None:
     """Raise if two series are the same sweep."""
     first: dict[SweepKey, int] = {}
     for number, key in enumerate(one.measurement.key for one in series):
         if key in first:
-            what = f"{key} is the name of series.{first[key]} too; call the sweeps by what tells them apart"
+            what = f"{key} is already the name of series.{first[key]}; give each sweep its own name"
             raise _error(document, f"series.{number}.sweep", what)
         first[key] = number
 
 
-def _check_statements(document: Document[RecordFields], series: Sequence[Series]) -> None:
-    """Raise if a claim is about a series, or about points, that are not there."""
+def _check_statements(document: Document[RecordFields], series: Sequence[PublishedSeries]) -> None:
+    """Raise if a statement refers to series or points that the record does not contain."""
     sweeps = [str(one.measurement.key) for one in series]
     known = {*sweeps, *(sweep.rpartition("/")[0] for sweep in sweeps)}
     for number, statement in enumerate(document.get().statements):
         for place, name in enumerate(statement.about):
             if name not in known:
-                what = f"no series is called {name!r}; there are {', '.join(sorted(known))}"
-                raise _error(document, f"claims.{number}.about.{place}", what)
+                what = f"there is no series {name!r}; the record has {', '.join(sorted(known))}"
+                raise _error(document, f"statements.{number}.about.{place}", what)
         if statement.at and statement.compare not in {"times", "spread"}:
-            raise _error(document, f"claims.{number}.at", "only 'times' and 'spread' compare points")
+            raise _error(document, f"statements.{number}.at", "applies only to 'compare: times' or 'spread'; remove it")
         if statement.at and not any(_shows(one, statement) for one in series):
-            raise _error(document, f"claims.{number}.at", "no series that the claim is about has such a point")
+            raise _error(document, f"statements.{number}.at", "no series of this statement has such a point")
 
 
-def _shows(series: Series, statement: StatementFields) -> bool:
-    """Return whether a series that a claim is about has a point that it is about."""
+def _shows(series: PublishedSeries, statement: StatementFields) -> bool:
+    """Return whether a series of the statement has one of its points."""
     key = str(series.measurement.key)
     about = key in statement.about or key.rpartition("/")[0] in statement.about
     return about and any(statement.at.items() <= dict(point).items() for point in series.sweep.points)
@@ -112,18 +119,20 @@ def _error(document: Document[RecordFields], field: str, message: str) -> InputE
 
 @dataclass(frozen=True)
 class _Reader:
-    """Turns the fields of one series into its records; every mistake has its line."""
+    """Converts the fields of one series to records; every error has its line."""
 
     document: Document[RecordFields]
     number: int
     fields: SeriesFields
 
-    def series(self) -> Series:
+    def series(self) -> PublishedSeries:
         """Return the series."""
         workload, value = self._workload(), self._value_column()
         unit, scale = VALUES[value]
         if unit and unit != workload.metric.unit:
-            raise self._error("columns", f"{workload.name} does not count {unit}, as {value!r} does; give its time_us")
+            raise self._error(
+                "columns", f"{value!r} needs a workload that counts {unit}; for {workload.name} give time_us"
+            )
         self._check_parameters(workload)
         rows = [self._row(number) for number in range(len(self.fields.rows))]
         parameters = tuple(self._parameters(row) for row in rows)
@@ -132,7 +141,7 @@ class _Reader:
         points = tuple(
             self._point(workload, sweep, number, row[value] * scale, published=unit) for number, row in enumerate(rows)
         )
-        return Series(
+        return PublishedSeries(
             workload=workload,
             sweep=sweep,
             compiled=tuple(self._resources(row) for row in rows),
@@ -152,21 +161,21 @@ class _Reader:
         except InputError as error:
             raise self._error("workload", str(error)) from None
         if found.name != name:
-            raise self._error("workload", f"{name!r} is a family; name a variant, such as {found.name!r}")
+            raise self._error("workload", f"{name!r} is a family; give a variant, such as {found.name!r}")
         return found
 
     def _value_column(self) -> str:
         columns = self.fields.columns
         found = [name for name in columns if name in VALUES]
         if len(found) != 1:
-            raise self._error("columns", f"one column must say what was measured: one of {', '.join(VALUES)}")
+            raise self._error("columns", f"exactly one column must contain measured values: {', '.join(VALUES)}")
         twice = [name for name in {*columns, *self.fields.fixed} if [*columns, *self.fields.fixed].count(name) > 1]
         if twice:
             raise self._error("columns", f"{min(twice)!r} is given twice")
         return found[0]
 
     def _check_parameters(self, workload: Workload) -> None:
-        """Compare names with those of the points on which the workload's results are checked."""
+        """Compare the parameters with those of the workload's verification points."""
         given = {*self.fields.columns, *self.fields.fixed} - VALUES.keys() - set(RESOURCES)
         points = [set(point) for point in workload.verification()]
         missing = set.intersection(*points) - given
@@ -174,11 +183,11 @@ class _Reader:
             raise self._error("columns", f"{workload.name} needs the parameter {min(missing)!r}")
         known = OPTIONAL.union(*points)
         if given - known:
-            there_are = f"there are {', '.join(sorted(known))}"
-            raise self._error("columns", f"{workload.name} has no parameter {min(given - known)!r}; {there_are}")
+            names = ", ".join(sorted(known))
+            raise self._error("columns", f"{workload.name} has no parameter {min(given - known)!r}; use {names}")
 
     def _row(self, number: int) -> dict[str, float]:
-        """Return a row's values by column, with those that are the same in all rows."""
+        """Return the values of a row by column, with the fixed ones."""
         row, columns = self.fields.rows[number], self.fields.columns
         if len(row) != len(columns):
             raise self._error(f"rows.{number}", f"has {len(row)} values for {len(columns)} columns")
@@ -193,11 +202,11 @@ class _Reader:
         return {name: int(value) for name, value in row.items() if name not in VALUES and name not in RESOURCES}
 
     def _check_rows(self, points: tuple[Parameters, ...]) -> None:
-        """Raise if two rows are of one point."""
+        """Raise if two rows have the same point."""
         for number, point in enumerate(points):
             first = points.index(point)
             if first < number:
-                what = f"is of the same point as rows.{first}; leave one of them, or give each run a series of its own"
+                what = f"has the same point as rows.{first}; remove one of them, or put each run into its own series"
                 raise self._error(f"rows.{number}", what)
 
     def _sweep(self, points: tuple[Parameters, ...]) -> Sweep:
@@ -209,11 +218,11 @@ class _Reader:
         if not any(name in row for name in RESOURCES):
             return None
         if "registers" not in row:
-            raise self._error("columns", "'local_memory' needs 'registers' beside it")
+            raise self._error("columns", "'local_memory' also needs 'registers'")
         return Resources(int(row["registers"]), int(row.get("local_memory", 0)), compiled=True)
 
     def _point(self, workload: Workload, sweep: Sweep, number: int, value: float, *, published: str) -> MeasuredPoint:
-        """Return one point: *value* is the time of a dispatch, or per unit of the work that was *published*."""
+        """Return one point from the time of a dispatch, or from a value per *published* unit of work."""
         point = workload.point(sweep.points[number], sweep)
         if not published:
             time_s = value

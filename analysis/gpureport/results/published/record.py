@@ -1,4 +1,4 @@
-"""What a published record holds: as it is written (YAML), and as the rest of the program sees it."""
+"""Published records: the fields of the YAML file, and the classes that the program uses."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -19,15 +19,15 @@ Value = Annotated[FiniteFloat, Field(le=_MOST)]
 
 
 @dataclass(frozen=True)
-class Series:
+class PublishedSeries:
     """One published curve.
 
     Attributes:
-        workload: the one that does what the published kernel did.
-        sweep: its points as published.
-        compiled: registers and local memory of each point, where they were published.
-        measurement: the medians, one sample a point.
-        conditions: what a reader should know of this series.
+        workload: the equivalent of the published kernel.
+        sweep: the published points.
+        compiled: registers and local memory of each point, if published.
+        measurement: the medians, as one sample per point.
+        conditions: of the measurement, as text.
     """
 
     workload: Workload
@@ -39,20 +39,20 @@ class Series:
 
 @dataclass(frozen=True)
 class Published:
-    """What someone published of one device.
+    """Published results of one device.
 
     Attributes:
         id: name of the file, without suffix.
         title: of this record.
-        citation: who published it, and where.
-        url: the same for browsers.
+        citation: author and publication.
+        url: of the publication.
         date: of publication, as far as known: ``2020``, ``2020-09`` or ``2020-09-26``; may be empty.
         device: entry of the database, e.g. ``nvidia/a40``.
-        notes: what was left out, and what is assumed, in sentences.
-        claims: what the publication says.
-        alone: whether each dispatch was timed by itself.
-        read_between: whether something else read, between two dispatches, what the next one reads.
-        series: the curves; no two are the same sweep of one workload.
+        notes: omissions and assumptions, in sentences.
+        statements: of the publication.
+        isolated: whether each dispatch was timed by itself.
+        read_between: whether something else read the next dispatch's input between two dispatches.
+        series: the curves; sweep keys are unique.
     """
 
     id: str
@@ -65,11 +65,11 @@ class Published:
     statements: tuple[PublishedStatement, ...]
     isolated: bool
     read_between: bool
-    series: tuple[Series, ...]
+    series: tuple[PublishedSeries, ...]
 
 
 class SeriesFields(Strict):
-    """One series as it is written."""
+    """One series in the file."""
 
     workload: str
     sweep: Name
@@ -82,7 +82,7 @@ class SeriesFields(Strict):
 
 
 class StatementFields(Strict):
-    """One claim as it is written."""
+    """One published statement in the file."""
 
     says: str = Field(min_length=1)
     where: str = Field(min_length=1)
@@ -93,7 +93,7 @@ class StatementFields(Strict):
 
 
 class RecordFields(Strict):
-    """A file as it is written."""
+    """The fields of a file."""
 
     title: Name
     citation: str

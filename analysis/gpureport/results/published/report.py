@@ -1,4 +1,4 @@
-"""From a published record to a report: predicted, held against what was published, and explained where they differ."""
+"""From a published record to a report: predictions, comparison, and explanations of differences."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -13,26 +13,22 @@ from gpureport.records.finding import Explanation, Finding
 from gpureport.records.observation import Observation
 from gpureport.records.prediction import Prediction
 from gpureport.records.report import EntryMatch, Publication, Report, workload_info
-from gpureport.results.published.record import Published, Series
+from gpureport.results.published.record import Published, PublishedSeries
 from gpureport.spec.models import Device
 
 
 def published_report(record: Published, device: Device) -> Report:
-    """Return the report of what was published of *device*.
+    """Return the report of a published record and its *device*.
 
-    It has no machine, no compiled kernels and no calibrated predictions, since nothing is known of them. Values that
-    were published as single figures have no intervals.
-
-    Args:
-        record: as read.
-        device: the entry that the record names.
+    It has no machine, compiled kernels or calibrated predictions, because these are unknown. Published values have no
+    intervals.
     """
     predictions = [_prediction(device, series) for series in record.series]
     observations = [_observation(series) for series in record.series]
     found: list[Finding] = []
     reasons: list[Explanation] = []
     for series, prediction, observation in zip(record.series, predictions, observations, strict=True):
-        each, why = _held(device, series, prediction, observation)
+        each, why = _compared(device, series, prediction, observation)
         found += each
         reasons += why
     workloads = {series.workload.name: series.workload for series in record.series}
@@ -66,14 +62,14 @@ def _publication(record: Published) -> Publication:
     )
 
 
-def _prediction(device: Device, series: Series) -> Prediction:
+def _prediction(device: Device, series: PublishedSeries) -> Prediction:
     return predict_sweep(device, series.workload, series.sweep, "specification", series.compiled)
 
 
-def _observation(series: Series) -> Observation:
-    """Observe a series, and take away the intervals: one published figure does not tell how far it is known."""
+def _observation(series: PublishedSeries) -> Observation:
+    """Observe a series, and remove the intervals: single published values have no known uncertainty."""
     observation = observe(series.measurement)
-    assert observation is not None  # noqa: S101 - a record's points have one sample each
+    assert observation is not None  # noqa: S101 - each point has one sample
     return observation.model_copy(
         update={
             "points": tuple(p.model_copy(update={"ci_low": p.value, "ci_high": p.value}) for p in observation.points),
@@ -83,23 +79,23 @@ def _observation(series: Series) -> Observation:
     )
 
 
-def _held(
-    device: Device, series: Series, prediction: Prediction, observation: Observation
+def _compared(
+    device: Device, series: PublishedSeries, prediction: Prediction, observation: Observation
 ) -> tuple[Iterable[Finding], Iterable[Explanation]]:
-    """Hold one series against its prediction; test hypotheses where they differ."""
+    """Compare one series with its prediction; test hypotheses about differences."""
     measured, observed = (series.measurement,), (observation,)
     found = find(device, (prediction,), measured, observed)
-    told = {series.sweep.name: series.compiled}
-    subject = Subject(series.workload, (series.sweep,), device, None, TimingConditions(), told)
+    resources = {series.sweep.name: series.compiled}
+    subject = Subject(series.workload, (series.sweep,), device, None, TimingConditions(), resources)
     reasons = explanations(subject, found, measured, observed)
     if len(observation.points) == 1:
-        reasons = tuple(map(_unsure, reasons))
+        reasons = tuple(map(_uncertain, reasons))
     return found, reasons
 
 
-def _unsure(explanation: Explanation) -> Explanation:
-    """Take away what a bootstrap over a single point cannot know: that anything is sure."""
+def _uncertain(explanation: Explanation) -> Explanation:
+    """Remove the certainty of an explanation: a bootstrap over a single point says nothing about it."""
     outcome = "unexplained" if explanation.outcome == "unexplained" else "ambiguous"
     nothing = {"outcome": outcome, "better_than_base": 0.0, "better_than_next": 0.0}
-    sentence = f"{explanation.sentence} A single figure cannot make that sure."
+    sentence = f"{explanation.sentence} A single published value cannot confirm this."
     return explanation.model_copy(update={**nothing, "sentence": sentence})
