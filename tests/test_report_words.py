@@ -16,7 +16,7 @@ from gpureport.records.report import Report
 from gpureport.report.render import render_html
 from gpureport.report.run import appendix, compiled
 from gpureport.report.run.blocks import as_predicted, expected_blocks
-from gpureport.report.run.curves import Curve, FindingPair, curves, paired, specified, verdicts
+from gpureport.report.run.curves import CurveRecords, FindingPair, curves, paired, specified, verdicts
 from gpureport.report.run.lists import farthest_table
 from gpureport.report.run.numbers import by_kind, families, places
 from gpureport.report.run.values import value_at
@@ -453,7 +453,7 @@ def test_occupancy_has_a_row_for_variants_of_which_the_same_is_said(report: Repo
     assert rows[0][1:5] == ("255", "4 KiB", "12 % regs", "12 % regs")
 
 
-def _with_occupancy(curve: Curve, update: dict[str, object]) -> Curve:
+def _with_occupancy(curve: CurveRecords, update: dict[str, object]) -> CurveRecords:
     """Return *curve* with other occupancies in all its predictions."""
     changed = {
         kind: record.model_copy(update={"occupancy": tuple(o.model_copy(update=update) for o in record.occupancy)})
@@ -466,12 +466,14 @@ def _with_occupancy(curve: Curve, update: dict[str, object]) -> Curve:
 def test_what_all_rows_say_is_said_once() -> None:
     """Beyond a few rows, and never the first column, which names them."""
     rows = tuple((name, "PTX", str(number)) for number, name in enumerate("abcd"))
-    table, alike = tables.told_once(tables.Table(("kernel", "code", "regs"), rows, frozenset({"code", "regs"})))
+    table, alike = tables.without_constant_columns(
+        tables.Table(("kernel", "code", "regs"), rows, frozenset({"code", "regs"}))
+    )
 
     assert alike == "In every row: code: PTX."
     assert (table.columns, table.rows[0], table.numeric) == (("kernel", "regs"), ("a", "0"), {"regs"})
     few = tables.Table(("kernel", "code"), (("a", "PTX"), ("b", "PTX")))
-    assert tables.told_once(few) == (few, "")
+    assert tables.without_constant_columns(few) == (few, "")
 
 
 def test_columns_break_where_there_is_no_room() -> None:
@@ -546,7 +548,7 @@ def test_flat_curves_are_those_that_say_nothing(report: Report) -> None:
     assert not replace(flat, specification=few, calibrated=None, measurement=None, observation=None).is_flat
 
 
-def _with_values(curve: Curve, value: float) -> Curve:
+def _with_values(curve: CurveRecords, value: float) -> CurveRecords:
     """Return *curve* with points that are all alike."""
     changed = {
         kind: record.model_copy(
@@ -646,7 +648,7 @@ def test_cases_are_drawn_if_any_is_a_surprise(report: Report) -> None:
     assert expected_blocks(report, []) == []
 
 
-def _with_cases(curve: Curve) -> Curve:
+def _with_cases(curve: CurveRecords) -> CurveRecords:
     """Return *curve* with its first value as two separate cases."""
     main = curve.pairs[0].main.model_copy(
         update={"feature": "rate", "position": "case", "level": Level(name="stride 2")}
@@ -654,7 +656,7 @@ def _with_cases(curve: Curve) -> Curve:
     return replace(curve, pairs=(FindingPair(main, None), FindingPair(main, None)))
 
 
-def _all_agree(curve: Curve) -> Curve:
+def _all_agree(curve: CurveRecords) -> CurveRecords:
     """Return *curve* with pairs that agree."""
     mains = (pair.main.model_copy(update={"verdict": Verdict.AGREES, "ratio": 1.0}) for pair in curve.pairs)
     return replace(curve, pairs=tuple(FindingPair(main, None) for main in mains))

@@ -16,7 +16,7 @@ from gpureport.records.measurement import MeasuredPoint, Measurement
 from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.report.render import render_html
 from gpureport.report.run.curves import curves
-from gpureport.report.run.unexpected import answers, fitting, statements, summary, table, tally, then_off
+from gpureport.report.run.unexpected import answers, fitting, remaining_error, statements, summary, table, tally
 from gpureport.report.text.words import explanations as in_words
 from gpureport.report.text.words import feature_text
 from gpureport.spec.models import Device
@@ -163,9 +163,9 @@ def test_a_hypothesis_that_comes_no_nearer_than_the_prediction_is_not_named() ->
     """Neither in the column of what fits nor with what would then be off."""
     (unexplained,) = (e for e in EXPLANATIONS if e.outcome == "unexplained")
     worse = unexplained.model_copy(update={"error": 1.01 * unexplained.base_error})
-    assert (fitting(worse), then_off(worse)) == ("none", "")
+    assert (fitting(worse), remaining_error(worse)) == ("none", "")
     nearer = unexplained.model_copy(update={"error": 0.99 * unexplained.base_error})
-    assert then_off(nearer)
+    assert remaining_error(nearer)
     assert fitting(nearer).startswith("none (nearest")
 
 

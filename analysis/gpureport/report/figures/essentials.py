@@ -22,7 +22,7 @@ from gpureport.report.figures.style import (
     shorten,
     tick_text,
 )
-from gpureport.report.run.curves import Curve, level_of
+from gpureport.report.run.curves import CurveRecords, level_of
 from gpureport.report.run.limits import Limit
 from gpureport.report.text.words import agreeing
 from gpureport.spec.models import Device
@@ -68,7 +68,7 @@ class Part:
 
 
 def essentials(
-    found: Iterable[Curve], known: Sequence[Limit], name: Callable[[str], str], device: Device
+    found: Iterable[CurveRecords], known: Sequence[Limit], name: Callable[[str], str], device: Device
 ) -> tuple[Part, ...]:
     """Gather the parts that have anything to show.
 
@@ -105,14 +105,14 @@ def _cut(part: Part) -> Part:
 _Compared = tuple[list[Mark], list[Mark], list[Verdict]]
 
 
-def _level(curve: Curve, cliff: Finding | CurveFeature, device: Device) -> str:
+def _level(curve: CurveRecords, cliff: Finding | CurveFeature, device: Device) -> str:
     """Name the row of a cliff: the cache that gives out, or may do so where none was predicted to."""
     level = level_of(cliff, curve, device)
     return str(level) if level else "no known cache"
 
 
 def _feature_rows(
-    curves: Iterable[Curve], position: str, name: Callable[[Curve, Finding | CurveFeature], str]
+    curves: Iterable[CurveRecords], position: str, name: Callable[[CurveRecords, Finding | CurveFeature], str]
 ) -> tuple[Row, ...]:
     """Return a row for each name that a feature of a curve has."""
     rows: dict[str, _Compared] = {}

@@ -20,7 +20,7 @@ from gpureport.report.figures.style import (
     spread,
     tick_text,
 )
-from gpureport.report.run.curves import Curve
+from gpureport.report.run.curves import CurveRecords
 from gpureport.spec.models import Device
 from gpureport.units import format_bandwidth, format_value
 
@@ -57,7 +57,7 @@ class Dot:
     observed_per_s: float | None
 
 
-def roofline_dots(curves: Sequence[Curve], device: Device) -> tuple[Dot, ...]:
+def roofline_dots(curves: Sequence[CurveRecords], device: Device) -> tuple[Dot, ...]:
     """Place each variant at the largest size of all its sweeps that was observed, or else predicted."""
     placed: dict[str, tuple[float, Dot]] = {}
     for curve in curves:
