@@ -16,6 +16,7 @@ ORDER = (
     "docstrings",
     "data",
     "units",
+    "glossary",
     "files",
     "inputs",
     "records",

@@ -102,7 +102,7 @@ def test_verdicts_put_the_farthest_first(report: Report) -> None:
     alike = [
         pair.main.verdict
         for pair in specified(report)
-        if (pair.main.workload, pair.main.feature) == (second.main.workload, second.main.feature)
+        if (pair.main.key.family, pair.main.feature) == (second.main.key.family, second.main.feature)
     ]
     assert sorted(rows[1].verdicts) == sorted(alike)
 
@@ -131,21 +131,21 @@ def test_what_was_not_observed_is_said(report: Report) -> None:
     missing = tuple(f.model_copy(update=update) for f in report.findings)
     curve = curves(report.model_copy(update={"findings": missing}))[0]
 
-    assert "Predicted but not observed: L2 gives out at 52 MiB." in size_caption([curve])
+    assert "not observed: L2 cliff at 52 MiB." in size_caption([curve])
 
 
 def test_captions_say_what_to_see(report: Report) -> None:
     """The curve's features; the legend names lines only where they are drawn."""
     size, shape, *_ = curves(report)
 
-    assert "L2 gives out at 49.1 MiB, 6 % before predicted." in size_caption([size])
-    assert "Solid: calibrated." in legend([size], bars=False)
-    assert "calibrated" not in " ".join(legend([replace(size, calibrated=None)], bars=False))
+    assert "L2 cliff, midpoint: 49.1 MiB, 6 % below" in size_caption([size])
+    assert "Solid: calibrated prediction." in legend([size], bars=False)
+    assert "Solid" not in " ".join(legend([replace(size, calibrated=None)], bars=False))
     assert "Dots" not in " ".join(legend([replace(size, observation=None)], bars=False))
     assert legend([size], bars=True)[-2].startswith("Bars: observed medians with 95 % intervals; blue ticks: predicted")
     assert legend([], bars=True) == ()
-    assert size_caption([replace(size, pairs=(), observation=None)]) == "Predicted of naive."
-    assert "dot: best; square: best as predicted" in shape_caption([shape])
+    assert size_caption([replace(size, pairs=(), observation=None)]) == "Predicted: naive."
+    assert "dot: best; square: predicted best" in shape_caption([shape])
     assert section_title([size]) == "Size: updates against working set (both buffers)"
     assert block_title("Life", [size]) == "Life: updates against working set (both buffers)"
 
@@ -163,12 +163,12 @@ def test_the_caption_of_cases_tells_how_far_they_lie_from_their_predictions() ->
     ]
 
     assert case_caption([replace(cases, pairs=tuple(pairs))]) == (
-        "Observed / predicted: 0.400 (case 0.4) to 1.50 (case 1.5); 3 of 3 agree with their predictions."
+        "Observed / predicted: 0.400 (case 0.4) to 1.50 (case 1.5). 3 of 3 cases agree with the prediction."
     )
     assert case_caption([replace(cases, pairs=tuple(pairs[:1]))]) == (
-        "Observed / predicted: 1.50 (case 1.5); 1 of 1 agree with their predictions."
+        "Observed / predicted: 1.50 (case 1.5). 1 of 1 cases agree with the prediction."
     )
-    assert case_caption([replace(cases, pairs=(), observation=None)]) == "Predicted of variant_0."
+    assert case_caption([replace(cases, pairs=(), observation=None)]) == "Predicted: variant_0."
 
 
 def test_only_what_is_off_is_explained_and_once(report: Report) -> None:
@@ -177,7 +177,7 @@ def test_only_what_is_off_is_explained_and_once(report: Report) -> None:
 
     assert explanations(curves(report)[0].groups) == ()
     found = explanations(packed.groups)
-    assert found[0] == "packed64, L2 gives out; packed64, plateau in L2: " + packed.pairs[0].main.explanation
+    assert found[0] == "packed64, L2 cliff; packed64, plateau in L2: " + packed.pairs[0].main.explanation
     assert len(found) == 3
 
 
@@ -188,7 +188,7 @@ def test_of_many_names_only_the_first_are_listed() -> None:
 
 def test_every_position_has_words(report: Report) -> None:
     """No feature of a report lacks a name."""
-    assert {feature_text(f) for f in report.findings} >= {"L2 gives out", "work-items at the knee", "plateau in DRAM"}
+    assert {feature_text(f) for f in report.findings} >= {"L2 cliff", "taper, knee", "plateau in DRAM"}
 
 
 def test_a_family_is_named_by_what_its_variants_share(report: Report) -> None:
@@ -197,16 +197,16 @@ def test_a_family_is_named_by_what_its_variants_share(report: Report) -> None:
     assert family_name(report, "bit_transpose") == "Bit transpose"
 
 
-def test_variants_of_one_short_title_are_told_apart(report: Report) -> None:
-    """By their identifiers, which the others need not show."""
-    name = next(iter(report.workloads))
-    info = report.workloads[name]
-    assert "(" not in kernel_name(report, info.family, info.variant)
-    title = f"{info.title.partition(' against ')[0]} against time"
-    other = info.model_copy(update={"variant": "other", "title": title})
-    both = report.model_copy(update={"workloads": {name: info, f"{info.family}/other": other}})
-    assert kernel_name(both, info.family, "other").endswith(" (other)")
-    assert kernel_name(both, info.family, info.variant).endswith(f" ({info.variant})")
+def test_kernels_have_a_title_and_an_identifier(report: Report) -> None:
+    """The title without the axis of the sweep, or else the name of the family."""
+    info = next(iter(report.workloads.values()))
+    key = SweepKey(family=info.family, variant=info.variant, sweep="size")
+    assert kernel_name(report, info) == kernel_name(report, key) == f"{info.title} ({info.variant})"
+    swept = info.model_copy(update={"title": f"{info.title} against time"})
+    other = report.model_copy(update={"workloads": {f"{info.family}/{info.variant}": swept}})
+    assert kernel_name(other, info) == kernel_name(report, info)
+    unknown = key.model_copy(update={"family": "new_family"})
+    assert kernel_name(report, unknown) == f"New family ({info.variant})"
 
 
 def test_pocl_is_called_by_its_name(report: Report) -> None:
@@ -232,7 +232,7 @@ def test_values_are_found_by_the_paths_of_the_provenance(report: Report) -> None
     assert value_at(device, "compute_units") == "132"
     assert value_at(device, "architecture.write_allocate") == "no"
     assert value_at(device, "architecture.name") == "Hopper"
-    assert value_at(device, "caches.L2.latency_transition") == "departure 0.700, midpoint 0.880, arrival 1.25"
+    assert value_at(device, "caches.L2.latency_transition") == "onset 0.700, midpoint 0.880, end 1.25"
     assert value_at(device, "caches.L9.capacity") == value_at(device, "what.ever") == "—"
 
 

@@ -7,7 +7,6 @@ from gpureport.records.finding import Finding, Verdict
 from gpureport.records.report import Report
 from gpureport.report.figures.style import shorten
 from gpureport.report.run.curves import CurveRecords, specified_values, verdicts
-from gpureport.report.run.difference import value_text
 from gpureport.report.text.tables import UNKNOWN, Table
 from gpureport.report.text.words import (
     MARKS,
@@ -21,7 +20,7 @@ from gpureport.report.text.words import (
 )
 from gpureport.units import format_interval, format_predicted, format_ratio, format_value
 
-_NAME = 40
+_LONGEST_FEATURE = 60
 
 
 def cliff_table(report: Report, found: Iterable[CurveRecords]) -> Table:
@@ -43,7 +42,7 @@ def cliff_table(report: Report, found: Iterable[CurveRecords]) -> Table:
         (
             str(f.level),
             f.key.workload,
-            value_text(onset) if (onset := onsets.get((f.key, f.level))) else UNKNOWN,
+            format_value(onset.observed, onset.unit) if (onset := onsets.get((f.key, f.level))) else UNKNOWN,
             format_predicted(f.predicted, f.predicted_low, f.predicted_high, f.unit),
             format_interval(f.observed, f.ci_low, f.ci_high, f.unit),
             format_ratio(f.ratio),
@@ -115,7 +114,7 @@ def farthest_table(report: Report) -> Table:
     rows = tuple(
         (
             kernel_name(report, f.key),
-            shorten(feature_text(f), _NAME),
+            shorten(feature_text(f), _LONGEST_FEATURE),
             format_predicted(f.predicted, f.predicted_low, f.predicted_high, f.unit),
             observed_text(f),
             format_ratio(f.ratio),

@@ -14,14 +14,14 @@ from gpureport.report.text.words import kernel_name
 from gpureport.units import format_percent, format_share, format_time
 
 _MOST = 10  # rows
-_CALIBRATED = ("calibrated uncertainty", "calibrated effect", "calibrated share")
+_CALIBRATED = ("cal. std. dev.", "cal. effect", "cal. share")
 _PREDICTION = {"specification": "prediction from the specification", "calibrated": "calibrated prediction"}
 
 
 def sensitivity_table(report: Report) -> Table:
     """List the inputs with the largest effect on predictions, from the specification and calibrated."""
     specified, calibrated = ({s.fact: s for s in ranked(_of(report, kind))} for kind in _PREDICTION)
-    columns: tuple[str, ...] = ("input", "value", "kind", "uncertainty", "effect", "share")
+    columns: tuple[str, ...] = ("input", "value", "kind", "std. dev.", "effect", "share")
     if calibrated:
         columns += _CALIBRATED
     rows = []
@@ -57,9 +57,9 @@ def rules_table() -> Table:
 
 def sensitivity_caption(table: Table) -> str:
     """Explain the columns of :func:`sensitivity_table`."""
-    calibrated = " Calibrated: the same for calibrated predictions; the run itself may have measured the input."
+    calibrated = " Cal.: the same for calibrated predictions, for which the run itself may have measured the input."
     return (
-        "Uncertainty: one standard deviation of the input. Effect: the median change of the predicted times that "
+        "Std. dev.: assumed standard deviation of the input. Effect: the median change of the predicted times that "
         "depend on the input. Share: contribution to the variance of the predictions, as a mean over all sweeps."
         f"{calibrated if table.columns[-1] == _CALIBRATED[-1] else ''}"
     )
