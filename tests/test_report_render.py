@@ -306,7 +306,7 @@ def test_page_one_answers() -> None:
         "L2 cliff (capacity transition): ",
         "38.5 MiB",
         "(packed64)",
-        "26 % below the prediction",
+        "(predicted: ",
         "Taper (saturation point): ",
         "Efficiency: at their largest sizes, ",
         "Each mark is one value of one curve",

@@ -17,7 +17,7 @@ from gpureport.report.render import render_html
 from gpureport.report.run import appendix, compiled
 from gpureport.report.run.blocks import as_predicted, expected_blocks
 from gpureport.report.run.curves import CurveRecords, FindingPair, curves, paired, specified, verdicts
-from gpureport.report.run.lists import farthest_table
+from gpureport.report.run.lists import deviations_table
 from gpureport.report.run.numbers import by_kind, families, places
 from gpureport.report.run.values import value_at
 from gpureport.report.text import tables
@@ -96,8 +96,8 @@ def test_verdicts_put_the_farthest_first(report: Report) -> None:
     rows = verdicts(report.model_copy(update={"findings": (*report.findings[:-1], wrong)}))
 
     assert len(rows) == 4 * 3
-    assert rows[0].farthest.main.verdict is Verdict.ERROR
-    second, third = rows[1].farthest, rows[2].farthest
+    assert rows[0].worst.main.verdict is Verdict.ERROR
+    second, third = rows[1].worst, rows[2].worst
     assert second.urgency <= third.urgency
     alike = [
         pair.main.verdict
@@ -607,7 +607,7 @@ def test_a_fitted_plateau_is_labelled_and_has_the_best_sample_beside_it(report: 
     assert fitted_text(plain) == ""
     assert text in observed_text(fitted)
     assert text in render_html(told)
-    assert text in farthest_table(told).rows[0][3]
+    assert text in deviations_table(told).rows[0][3]
 
 
 def test_the_terminal_has_the_best_sample_below_a_fitted_plateau(

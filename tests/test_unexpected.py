@@ -156,7 +156,7 @@ def test_the_farthest_comes_first() -> None:
     assert [fitting(e) for e in EXPLANATIONS] == ["one buffer", "one buffer or fill", "none (closest: one buffer)"]
     assert " the 3 curves " in tally(EXPLANATIONS)
     assert tally(EXPLANATIONS).endswith(": 1 explained by one hypothesis, 1 by two, 1 unexplained.")
-    assert tally(EXPLANATIONS[2:]).endswith(": 1 fit none.")
+    assert tally(EXPLANATIONS[2:]).endswith(": 1 unexplained.")
     assert [name for name, _ in statements(EXPLANATIONS)] == ["one buffer", "fill"]
 
 

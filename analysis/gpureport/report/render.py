@@ -252,9 +252,9 @@ def environment(picture: Callable[[Figure], "Markup"]) -> "Environment":
         bytes=format_bytes,
         frequency=format_frequency,
         ratio=format_ratio,
-        value=_value,
-        measured=_measured,
-        predicted=_predicted,
+        value=_brief(format_value),
+        measured=_brief(format_measured),
+        predicted=_brief(format_predicted),
         picture=picture,
         number=_number,
         breakable=_breakable,
@@ -271,17 +271,9 @@ def _style(name: str) -> "Markup":
     return Markup((data_dir("templates") / name).read_text(encoding="utf-8"))  # noqa: S704 - our own file
 
 
-def _value(value: float | None, unit: str) -> str:
-    """Write a value for a narrow table column."""
-    return brief(format_value(value, unit))
-
-
-def _measured(value: float | None, low: float | None, high: float | None, unit: str) -> str:
-    return brief(format_measured(value, low, high, unit))
-
-
-def _predicted(value: float | None, low: float | None, high: float | None, unit: str) -> str:
-    return brief(format_predicted(value, low, high, unit))
+def _brief(write: Callable[..., str]) -> Callable[..., str]:
+    """Make *write* write values for narrow table columns."""
+    return lambda *values: brief(write(*values))
 
 
 def _number(text: str) -> "Markup":

@@ -37,12 +37,9 @@ T = TypeVar("T")
 NAME = "comparison"
 """Stem of the files."""
 FILE_NAME = f"{NAME}.json"
-_MOST_COLUMNS = 12
-"""The most columns of a map that shows speed and efficiency side by side."""
-_MOST_PANEL_PAGES = 3
-"""The most pages of cliffs and tapers by workload; comparison.json has the rest."""
-_MOST_MACHINES = 50
-"""The most rows of a figure of machines; with more machines, cliffs are not drawn by workload."""
+_MOST_COLUMNS = 12  # the most columns of a map that shows speed and efficiency side by side
+_MOST_PANEL_PAGES = 3  # the most pages of cliffs and tapers by workload; comparison.json has the rest
+_MOST_MACHINES = 50  # the most rows of a figure of machines; with more machines, cliffs are not drawn by workload
 _MOST_SPREADS = 8
 """The most machines with the baseline's device whose sweeps are drawn: those with most significant differences."""
 _COLOURS = "Blue: above 1; orange: below 1."

@@ -12,16 +12,12 @@ from gpureport.units import format_half_width, format_percent, format_ratio, for
 
 FEW = 4
 """Machines up to which every value has a row."""
-_MOST_NAMED = 4
-"""The most machines with a common condition that are named."""
-_MOST_VALUES = 250
-"""The most rows of values with separate cases."""
-_MOST_WITHIN = 8
-"""Number of differences within run-to-run variation that are shown."""
+_MOST_NAMED = 4  # the most machines with a common condition that are named
+_MOST_VALUES = 250  # the most rows of values with separate cases
+_MOST_WITHIN = 8  # number of differences within run-to-run variation that are shown
 _VERDICTS = {True: "significant", False: "within variation"}
 _LEAST_P_VALUE = 1e-6
-_NARROW = 14
-"""Characters of a name in a narrow column."""
+_NARROW = 14  # characters of a name in a narrow column
 _SHORT = {BEYOND: "memory", WITHIN: "caches"}
 
 
@@ -147,17 +143,15 @@ def _leaders_row(contest: Contest, baseline: str) -> tuple[str, ...]:
     )
 
 
-def _p_value(p_value: float) -> str:
-    return f"{p_value:.1g}" if p_value >= _LEAST_P_VALUE else f"< {_LEAST_P_VALUE:.0g}"
-
-
 def differences_table(comparison: Comparison) -> Table:
     """List the overall differences of machines with the same device, then significant sweeps and a few others."""
     found = sorted(comparison.differences, key=lambda d: (not d.significant, d.p_value))
     shown = [*comparison.overall, *found[: sum(d.significant for d in found) + _MOST_WITHIN]]
     columns = ("machine", "sweep", "points", "speed / baseline", "p-value", "verdict")
+    least = f"< {_LEAST_P_VALUE:.0g}"
+    chances = [f"{d.p_value:.1g}" if d.p_value >= _LEAST_P_VALUE else least for d in shown]
     rows = (
-        (d.machine, d.sweep, str(d.points), ratio_text(d.speed), _p_value(d.p_value), _VERDICTS[d.significant])
-        for d in shown
+        (d.machine, d.sweep, str(d.points), ratio_text(d.speed), p_value, _VERDICTS[d.significant])
+        for d, p_value in zip(shown, chances, strict=True)
     )
     return Table(columns, tuple(rows), frozenset({"points", "speed / baseline", "p-value"}))

@@ -9,12 +9,9 @@ from gpureport.compare.summary import APPLIED, families, means, overall
 from gpureport.report.text.words import listed
 from gpureport.units import format_percent, format_ratio
 
-_FAR = 0.05
-"""Largest deviation from 1 of a ratio that counts as equal."""
-_FEW = 6
-"""The most machines with a sentence each."""
-_NAMED = 3
-"""The most machines that a title names."""
+_FAR = 0.05  # largest deviation from 1 of a ratio that counts as equal
+_FEW = 6  # the most machines with a sentence each
+_NAMED = 3  # the most machines that a title names
 
 
 def title(comparison: Comparison) -> str:

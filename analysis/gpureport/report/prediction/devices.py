@@ -8,8 +8,6 @@ from pathlib import Path
 from gpureport import __version__
 from gpureport.glossary import TERMS
 from gpureport.predict.contrast import INTERVAL, held_longer
-from gpureport.records.keys import SweepKey
-from gpureport.records.prediction import Prediction
 from gpureport.report import Paper
 from gpureport.report.figures.pairs import Pair, pair_figure
 from gpureport.report.figures.panels import in_figures
@@ -84,7 +82,7 @@ def _chapter(first: Side, other: Beside) -> DeviceChapter:
 
 def _figures(first: Side, other: Beside) -> tuple[Figure, ...]:
     """Draw the common sweeps over sizes, by kind."""
-    mine, theirs = (_by_key(side.predictions) for side in (first, other.side))
+    mine, theirs = ({p.key: p for p in side.predictions} for side in (first, other.side))
     kinds: dict[tuple[str, ...], list[Pair]] = {}
     for contrast in other.contrasts:
         if contrast.axis.quantity != "case":
@@ -95,10 +93,6 @@ def _figures(first: Side, other: Beside) -> tuple[Figure, ...]:
         for pairs in kinds.values()
         for part in in_figures(pairs, MOST_PANELS)
     )
-
-
-def _by_key(predictions: Sequence[Prediction]) -> dict[SweepKey, Prediction]:
-    return {prediction.key: prediction for prediction in predictions}
 
 
 def _caption(part: Sequence[Pair], first: Side, other: Side) -> str:

@@ -114,7 +114,10 @@ def best_text(prediction: Prediction) -> str:
 
 def cliffs_text(outlook: Outlook) -> str:
     """List the midpoints of cliffs: ``L2 55.7 MiB``."""
-    return ", ".join(f"{cliff.level} {format_bytes(cliff.value)}" for cliff in outlook.cliffs)
+    return ", ".join(
+        str(cliff.level) if cliff.level.is_unexplained else f"{cliff.level} {format_bytes(cliff.value)}"
+        for cliff in outlook.cliffs
+    )
 
 
 def taper_text(outlook: Outlook) -> str:

@@ -16,8 +16,7 @@ from gpureport.spec.models import Device
 from gpureport.units import format_bytes, format_ratio, format_value
 
 _KINDS = ("bandwidth", "latency", "rate", "launch")
-_WIDE = 1.5
-"""Half-width from which on an interval is written as a factor."""
+_WIDE = 1.5  # half-width from which on an interval is written as a factor
 
 
 @dataclass(frozen=True)
@@ -79,7 +78,7 @@ def ratio_table(first: Side, other: Beside, *, sizes: bool) -> Table:
     """List the speed ratio of each sweep, with both bottlenecks, and with *sizes* the ratio by size."""
     sweeps = [[p for p in side.predictions if is_shown(p)] for side in (first, other.side)]
     bests = [{p.key: best_text(p) for p in shown} for shown in sweeps]
-    names = [_name(contrast) for contrast in other.contrasts]
+    names = [contrast.key.workload for contrast in other.contrasts]
     rows = (
         (
             f"{name}, {contrast.key.sweep}" if names.count(name) > 1 else name,
@@ -96,10 +95,6 @@ def ratio_table(first: Side, other: Beside, *, sizes: bool) -> Table:
     columns: tuple[str, ...] = ("workload", f"best {a}", f"best {b}", over, f"bottleneck {a}", f"bottleneck {b}")
     columns += (f"{over} by size",) if sizes else ()
     return Table(columns, tuple(rows), frozenset(columns[1:4]))
-
-
-def _name(contrast: Contrast) -> str:
-    return contrast.key.workload
 
 
 def ratio_text(ratio: Ratio) -> str:
@@ -139,7 +134,7 @@ def stretch_table(first: Side, other: Beside) -> Table:
     """List the ranges of each sweep with a nearly constant ratio, with the bottlenecks of both devices."""
     rows = [
         (
-            _name(contrast) if not number else "",
+            contrast.key.workload if not number else "",
             f"{size_text(contrast.axis, stretch.start)} to {size_text(contrast.axis, stretch.end)}",
             ratio_text(stretch.ratio),
             stretch.first_bottleneck,

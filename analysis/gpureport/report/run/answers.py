@@ -14,7 +14,7 @@ from gpureport.records.finding import AGREEMENT, Finding, Verdict
 from gpureport.records.levels import Level
 from gpureport.records.report import Report
 from gpureport.report.run.curves import CurveRecords, level_of, specified, specified_values
-from gpureport.report.run.difference import AS_PREDICTED, compared, value_text, width
+from gpureport.report.run.difference import compared, value_text, width
 from gpureport.report.run.limits import Limit, limits
 from gpureport.report.text.words import agreement, kernel_name
 from gpureport.units import format_count, format_percent, format_predicted, format_value
@@ -107,16 +107,14 @@ def _cliff(report: Report, level: Level, of: Sequence[Finding], curves: Sequence
         begins = f"starts to {'rise' if curve.metric.kind == 'time' else 'fall'} at {value_text(onset)}"
         where = f"{_subject(report, curve)} {begins}, midpoint at {value_text(best)}"
     else:
-        where = f"midpoint at {value_text(best)} ({kernel_name(report, best.key)})"
+        where = f"midpoint at {value_text(best)} for {kernel_name(report, best.key)}"
     expected = [format_value(each.predicted, each.unit) for each in (onset, best) if each and each.predicted]
-    units = {text.partition(" ")[2] for text in expected}
-    if len(expected) > len(units) == 1:
+    if len({text.partition(" ")[2] for text in expected}) < len(expected):
         expected[0] = expected[0].partition(" ")[0]
-    predicted = f" (predicted: {' and '.join(expected)})" if expected else ""
-    how = "" if expected and compared(best) == AS_PREDICTED else f", {compared(best)}"
+    predicted = f"predicted: {' and '.join(expected)}" if expected else "not predicted"
     sweeps, astray = (len({f.key for f in some}) for some in (of, [f for f in of if not f.verdict.as_predicted]))
-    others = f" {astray} of {sweeps} sweeps {_disagree(astray)} with the prediction." if astray else ""
-    return f"{level} cliff: {where}{how}{predicted}.{others}"
+    others = f"; {astray} of {sweeps} sweeps {'disagree' if astray > 1 else 'disagrees'}" if astray else ""
+    return f"{level} cliff: {where} ({predicted}{others})."
 
 
 def _subject(report: Report, curve: CurveRecords) -> str:
@@ -125,10 +123,6 @@ def _subject(report: Report, curve: CurveRecords) -> str:
         label, variant = curve.metric.label, curve.key.variant
         return label if label == variant else f"{label} ({variant})"
     return f"{'time' if curve.metric.kind == 'time' else 'throughput'} of {kernel_name(report, curve.key)}"
-
-
-def _disagree(count: int) -> str:
-    return "disagrees" if count == 1 else "disagree"
 
 
 def _spans(report: Report, levels: Sequence[Level], cliffs: Sequence[Finding]) -> list[str]:
@@ -228,8 +222,7 @@ def _farthest_work(report: Report, seen: Iterable[Finding]) -> list[str]:
     if not off:
         return []
     worst = max(off, key=lambda f: max(f.ratio or 1.0, 1 / (f.ratio or 1.0)))
-    sweep = worst.key.sweep.replace("_", " ")
-    return [f"Largest deviation: {kernel_name(report, worst.key)}, sweep over {sweep}: {compared(worst)}."]
+    return [f"Largest deviation: {kernel_name(report, worst.key)}, sweep “{worst.key.sweep}”: {compared(worst)}."]
 
 
 def _predicted_work(report: Report, curves: Iterable[CurveRecords]) -> list[str]:

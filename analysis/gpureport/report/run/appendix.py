@@ -11,6 +11,7 @@ from gpureport.records.report import Clock, Report
 from gpureport.report.run.trust import examples
 from gpureport.report.run.values import value_at
 from gpureport.report.text.tables import UNKNOWN, Table, span
+from gpureport.report.text.words import low_to_high
 from gpureport.spec.models import Device
 from gpureport.text import sentence
 from gpureport.units import format_bytes, format_frequency, format_time
@@ -70,10 +71,6 @@ def _method_row(name: str, found: Sequence[Measurement]) -> tuple[str, ...]:
     )
 
 
-def _variant(measurement: Measurement) -> str:
-    return measurement.key.workload
-
-
 def verification_table(report: Report) -> Table:
     """List the verified cases and their sizes; variants of a family with equal cases share a row."""
     rows: dict[tuple[str, ...], dict[str, None]] = {}
@@ -117,8 +114,7 @@ def _clock_rows(clocks: Iterable[Clock]) -> Iterator[tuple[str, str]]:
     for clock in clocks:
         readings.setdefault(clock.label.partition(" after ")[0], []).append(clock.clock_hz)
     for name, values in readings.items():
-        low, high = format_frequency(min(values)), format_frequency(max(values))
-        yield name, low if low == high else f"{low} to {high}"
+        yield name, low_to_high(format_frequency(min(values)), format_frequency(max(values)))
 
 
 def environment_table(report: Report) -> Table:
@@ -161,7 +157,7 @@ def skipped_table(report: Report) -> Table:
     found = [(name, "all", info.skipped) for name, info in report.workloads.items() if info.skipped]
     listed = {(name, why) for name, _, why in found}
     for measurement in report.measurements:
-        if measurement.skipped and (_variant(measurement), measurement.skipped) not in listed:
+        if measurement.skipped and (measurement.key.workload, measurement.skipped) not in listed:
             found.append((str(measurement.key), "all", measurement.skipped))
         found += _skipped_points(measurement, report.device)
     rows: dict[tuple[str, str], list[str]] = {}

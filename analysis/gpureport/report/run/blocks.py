@@ -141,14 +141,10 @@ def peak_blocks(report: Report) -> list[Block]:
         "Cliffs: midpoints. n90: work-items for 90 % of the plateau. Occupancy: resident waves / maximum and its "
         "limit, with registers as estimated before compiling."
     )
+    limits, best = forecast.ceilings_table(report.device), forecast.outlook_table(report.predictions)
     return [
-        Block("ceilings", "Limits of the device", table=forecast.ceilings_table(report.device), caption=ceilings),
-        Block(
-            "forecast",
-            "Predicted best of each workload",
-            table=forecast.outlook_table(report.predictions),
-            caption=outlooks,
-        ),
+        Block("ceilings", "Limits of the device", table=limits, caption=ceilings),
+        Block("forecast", "Predicted best of each workload", table=best, caption=outlooks),
     ]
 
 
@@ -184,30 +180,17 @@ def unexpected_blocks(report: Report) -> list[Block]:
     """Return the tables of explanations and of the largest deviations."""
     blocks = []
     if report.explanations:
-        blocks.append(
-            Block(
-                "fitting",
-                "Explanations by hypothesis",
-                table=unexpected.summary(report.explanations),
-                caption=unexpected.CAPTION,
-                numbers="hypotheses",
-            )
-        )
+        table = unexpected.summary(report.explanations)
+        title = "Explanations by hypothesis"
+        blocks.append(Block("fitting", title, table=table, caption=unexpected.CAPTION, numbers="hypotheses"))
     if any(not pair.main.verdict.as_predicted for pair in specified(report)):
         caption = (
             "The most important feature of each kind and family: errors, then values that are off (largest deviation "
             "first), then those not observed, not predicted or not compared. Agree: number of features of that kind "
             "and family within a factor of 1.2, + number that are only within the 95 % interval."
         )
-        blocks.append(
-            Block(
-                "farthest",
-                "Largest deviations",
-                table=lists.farthest_table(report),
-                caption=caption,
-                numbers="numbers",
-            )
-        )
+        table = lists.deviations_table(report)
+        blocks.append(Block("deviations", "Largest deviations", table=table, caption=caption, numbers="numbers"))
     return blocks
 
 
@@ -239,13 +222,6 @@ def trust_blocks(report: Report, found: Sequence[CurveRecords]) -> list[Block]:
         blocks.append(Block("overview", "Predicted and observed", (ratios,), numbers="numbers"))
     facts = trust.sensitivity_table(report)
     if facts.rows:
-        blocks.append(
-            Block(
-                "facts",
-                "What the predictions depend on",
-                table=facts,
-                caption=trust.sensitivity_caption(facts),
-                numbers="uncertainties",
-            )
-        )
+        title, caption = "What the predictions depend on", trust.sensitivity_caption(facts)
+        blocks.append(Block("facts", title, table=facts, caption=caption, numbers="uncertainties"))
     return blocks

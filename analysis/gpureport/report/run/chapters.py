@@ -1,7 +1,7 @@
 """The chapters of the document: in each, the answer comes first, then a compact table and figures."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from gpureport.findings.advice import FamilyAdvice
 from gpureport.records.report import Report
@@ -31,7 +31,7 @@ class TopicChapter:
     anchor: str
     title: str
     answers: tuple[str, ...]
-    blocks: tuple[Block, ...] = field(default=())
+    blocks: tuple[Block, ...]
 
 
 def chapters(
@@ -46,41 +46,20 @@ def chapters(
         advice: on work-group shapes.
     """
     drawn = _drawn(report, kinds)
-    shapes = tuple(advice_sentence(family_name(report, each.family), each) for each in advice)
-    planned = (
-        TopicChapter(
-            "caches",
-            "Cliffs: usable cache capacity",
-            tuple(answers.caches(report, found)),
-            (*cliff_blocks(report, found), *drawn["caches"]),
-        ),
-        TopicChapter(
-            "work",
-            "Tapers: work needed for full throughput",
-            tuple(answers.work(report, found)),
-            (*taper_blocks(report, found), *drawn["work"]),
-        ),
-        TopicChapter("groups", "Work-group shapes", shapes, (*shape_blocks(report, advice), *drawn["groups"])),
-        TopicChapter(
-            "limits",
-            "Efficiency and bottlenecks",
-            tuple(answers.near_limits(report, found)),
-            (*peak_blocks(report), *limit_blocks(report, found), *drawn["limits"]),
-        ),
-        TopicChapter(
-            "unexpected",
-            "Unexpected results",
-            tuple(unexpected.answers(report)),
-            tuple(unexpected_blocks(report)),
-        ),
-        TopicChapter(
-            "trust",
-            "Reliability of predictions and measurements",
-            tuple(trust.answers(report)),
-            (*trust_blocks(report, found), *drawn["trust"]),
-        ),
+    shapes = [advice_sentence(family_name(report, each.family), each) for each in advice]
+    caches, work = answers.caches(report, found), answers.work(report, found)
+    limits = (*peak_blocks(report), *limit_blocks(report, found), *drawn["limits"])
+    trusted = (*trust_blocks(report, found), *drawn["trust"])
+    planned: tuple[tuple[str, str, Iterable[str], Iterable[Block]], ...] = (
+        ("caches", "Cliffs: usable cache capacity", caches, (*cliff_blocks(report, found), *drawn["caches"])),
+        ("work", "Tapers: work needed for full throughput", work, (*taper_blocks(report, found), *drawn["work"])),
+        ("groups", "Work-group shapes", shapes, (*shape_blocks(report, advice), *drawn["groups"])),
+        ("limits", "Efficiency and bottlenecks", answers.near_limits(report, found), limits),
+        ("unexpected", "Unexpected results", unexpected.answers(report), unexpected_blocks(report)),
+        ("trust", "Reliability of predictions and measurements", trust.answers(report), trusted),
     )
-    return tuple(chapter for chapter in planned if chapter.answers or chapter.blocks)
+    every = (TopicChapter(name, title, tuple(texts), tuple(blocks)) for name, title, texts, blocks in planned)
+    return tuple(chapter for chapter in every if chapter.answers or chapter.blocks)
 
 
 def _chapter_of(curve: CurveRecords) -> str:

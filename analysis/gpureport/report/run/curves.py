@@ -198,7 +198,7 @@ class Verdicts:
     """The findings on one kind of feature of one family."""
 
     family: str
-    farthest: FindingPair
+    worst: FindingPair
     verdicts: tuple[Verdict, ...]
     """One for each feature."""
 
@@ -211,12 +211,12 @@ def verdicts(report: Report) -> tuple[Verdicts, ...]:
     rows = (
         Verdicts(
             family=family,
-            farthest=min(group, key=lambda pair: pair.urgency),
+            worst=min(group, key=lambda pair: pair.urgency),
             verdicts=tuple(pair.main.verdict for pair in group),
         )
         for (family, _), group in groups.items()
     )
-    return tuple(sorted(rows, key=lambda row: row.farthest.urgency))
+    return tuple(sorted(rows, key=lambda row: row.worst.urgency))
 
 
 def _main_positions(group: list[FindingPair]) -> list[FindingPair]:

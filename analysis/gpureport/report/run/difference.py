@@ -6,7 +6,7 @@ from gpureport.findings.verdicts import grade
 from gpureport.records.finding import Finding, Verdict
 from gpureport.units import format_interval, format_ratio, format_value
 
-AS_PREDICTED = "as predicted"
+_AS_PREDICTED = "as predicted"
 _SAME = 0.005
 _FACTOR, _WIDE = 2.0, 1.5
 
@@ -32,8 +32,8 @@ def compared(finding: Finding) -> str:
             return f"within the prediction\N{RIGHT SINGLE QUOTATION MARK}s interval (a factor of {spread:.2g})"
         if verdict is Verdict.WITHIN:
             return f"{_difference(finding.ratio)}, within the 95 % interval"
-        return AS_PREDICTED
-    return AS_PREDICTED if abs(finding.ratio - 1) < _SAME else _difference(finding.ratio)
+        return _AS_PREDICTED
+    return _AS_PREDICTED if abs(finding.ratio - 1) < _SAME else _difference(finding.ratio)
 
 
 def _difference(ratio: float) -> str:

@@ -15,6 +15,7 @@ from gpureport.report.text.words import (
     family_name,
     feature_text,
     kernel_name,
+    low_to_high,
     observed_head,
     observed_text,
 )
@@ -83,8 +84,7 @@ def _span(values: Iterable[float | None]) -> str:
     known = [value for value in values if value]
     if not known:
         return UNKNOWN
-    low, high = (format_value(end, "") for end in (min(known), max(known)))
-    return low if low == high else f"{low} to {high}"
+    return low_to_high(format_value(min(known), ""), format_value(max(known), ""))
 
 
 def _largest_deviation(mains: Iterable[Finding]) -> str:
@@ -101,14 +101,13 @@ def shape_table(report: Report, advice: Iterable[FamilyAdvice]) -> Table:
     rows = []
     for family in advice:
         worst = max(family.variants, key=lambda variant: variant.gain)
-        gains = [format_ratio(pick(v.gain for v in family.variants)) for pick in (min, max)]
-        span = gains[0] if gains[0] == gains[1] else " to ".join(gains)
+        span = low_to_high(format_ratio(min(v.gain for v in family.variants)), format_ratio(worst.gain))
         shapes = "; ".join(map(any_of, family.choices))
         rows.append((family_name(report, family.family), str(len(family.variants)), shapes, span, worst.name))
     return Table(columns, tuple(rows), frozenset({"searches", "best / worst"}))
 
 
-def farthest_table(report: Report) -> Table:
+def deviations_table(report: Report) -> Table:
     """List the features that deviate most from their predictions, the most urgent first."""
     columns = ("kernel", "feature", "predicted", observed_head(report), "ratio", "verdict", "agree")
     rows = tuple(
@@ -122,6 +121,6 @@ def farthest_table(report: Report) -> Table:
             agreeing(row.verdicts),
         )
         for row in verdicts(report)
-        if not (f := row.farthest.main).verdict.as_predicted
+        if not (f := row.worst.main).verdict.as_predicted
     )
     return Table(columns, rows, frozenset({*columns[2:5], "agree"}))

@@ -12,7 +12,7 @@ from gpureport.records.observation import ObservedPoint
 from gpureport.records.prediction import PredictedPoint
 from gpureport.records.report import Publication, PublishedStatement, Report
 from gpureport.report.run.curves import CurveRecords, curves
-from gpureport.report.run.unexpected import statements
+from gpureport.report.run.unexpected import explanation_text
 from gpureport.report.text.tables import UNKNOWN, Table
 from gpureport.report.text.words import feature_text, fitted_text
 from gpureport.units import format_ratio, format_value
@@ -26,7 +26,7 @@ def statements_table(report: Report, publication: Publication) -> Table:
     columns = ("published statement", "published and predicted values", "reason for the difference")
     found, tested = curves(report), {explanation.key: explanation for explanation in report.explanations}
     rows = (
-        _statement_row(statement, [curve for curve in found if _is_about(statement, curve)], tested)
+        _statement_row(statement, [c for c in found if {str(c.key), c.key.workload} & {*statement.about}], tested)
         for statement in publication.statements
     )
     return Table(columns, tuple(rows))
@@ -48,23 +48,19 @@ def series_table(report: Report, publication: Publication) -> Table:
     return Table(columns, tuple(rows), frozenset({"points"}))
 
 
-def _is_about(statement: PublishedStatement, curve: CurveRecords) -> bool:
-    return str(curve.key) in statement.about or curve.key.workload in statement.about
-
-
 def _statement_row(
     statement: PublishedStatement, about: Sequence[CurveRecords], tested: Mapping[SweepKey, Explanation]
 ) -> tuple[str, ...]:
-    says = f"{statement.says} ({statement.where})"
+    quoted = f"{statement.says} ({statement.where})"
     if not about:
-        return says, "No prediction here.", statement.remark or UNKNOWN
+        return quoted, "No prediction here.", statement.remark or UNKNOWN
     if statement.compare == "spread":
-        return says, *_spread_texts(statement, about)
+        return quoted, *_spread_texts(statement, about)
     off = [curve for curve in about if any(not verdict.as_predicted for verdict in _verdicts(statement, curve))]
     agree = all(verdict is Verdict.AGREES for curve in about for verdict in _verdicts(statement, curve))
     reasons = _reasons([(curve.key.variant, tested.get(curve.key)) for curve in off])
     reasons = reasons or (_AGREES if agree else _WITHIN)
-    return says, _values(statement, about, _names(about)), f"{statement.remark} {reasons}".strip()
+    return quoted, _values(statement, about, _names(about)), f"{statement.remark} {reasons}".strip()
 
 
 def _reasons(off: Iterable[tuple[str, Explanation | None]]) -> str:
@@ -78,15 +74,8 @@ def _reasons(off: Iterable[tuple[str, Explanation | None]]) -> str:
 def _reason(explanation: Explanation | None) -> str:
     if explanation is None:
         return "no hypothesis was tested, because no feature is off"
-    known = dict(statements((explanation,)))
-    first, second = (known.get(name or "", "") for name in (explanation.hypothesis, explanation.next_best))
-    match explanation.outcome:
-        case "explained":
-            return f"possible explanation: {first}"
-        case "ambiguous":
-            return f"possible explanation: {first}" + (f"; or {second}" if second else "")
-        case _:
-            return "no hypothesis explains it"
+    text = explanation_text(explanation)
+    return f"possible explanation: {text}" if text else "no hypothesis explains it"
 
 
 def _counted(names: Sequence[str]) -> str:
@@ -98,12 +87,9 @@ def _counted(names: Sequence[str]) -> str:
 def _names(about: Sequence[CurveRecords]) -> list[str]:
     """Name curves by variant, and by sweep if a variant has several."""
     variants = [curve.key.variant for curve in about]
-    return [
-        f"{curve.key.variant}, {curve.key.sweep.replace('_', ' ')}"
-        if variants.count(curve.key.variant) > 1
-        else curve.key.variant
-        for curve in about
-    ]
+    sweeps = [curve.key.sweep.replace("_", " ") for curve in about]
+    pairs = zip(variants, sweeps, strict=True)
+    return [f"{name}, {sweep}" if variants.count(name) > 1 else name for name, sweep in pairs]
 
 
 def _verdicts(statement: PublishedStatement, curve: CurveRecords) -> list[Verdict]:
@@ -161,8 +147,9 @@ def _feature_values(statement: PublishedStatement, about: Sequence[CurveRecords]
     if len(found) <= _FEW_FEATURES:
         return " ".join(_feature_value(*pair) for pair in found)
     agreeing = sum(finding.verdict is Verdict.AGREES for _, finding in found)
-    farthest = min(found, key=lambda pair: _urgency(pair[1]))
-    return f"{agreeing} of {len(found)} values agree. Largest deviation: {_feature_value(*farthest)}"
+    ratios = [finding.ratio and max(finding.ratio, 1 / finding.ratio) for _, finding in found]
+    worst = max(zip(found, ratios, strict=True), key=lambda pair: pair[1] or float("inf"))[0]
+    return f"{agreeing} of {len(found)} values agree. Largest deviation: {_feature_value(*worst)}"
 
 
 def _feature_value(name: str, finding: Finding) -> str:
@@ -179,12 +166,6 @@ def _features(statement: PublishedStatement, curve: CurveRecords) -> list[Findin
     return [main for main in mains if main.feature == statement.compare and main.position in MAIN_POSITIONS]
 
 
-def _urgency(finding: Finding) -> float:
-    if finding.ratio is None:
-        return -float("inf")
-    return -max(finding.ratio, 1 / finding.ratio)
-
-
 def _pairs(curve: CurveRecords) -> list[tuple[ObservedPoint, PredictedPoint]]:
     """Return the published points that have a prediction, with it."""
     if not curve.observation or not curve.specification:
@@ -199,12 +180,8 @@ def _statement_pairs(statement: PublishedStatement, curve: CurveRecords) -> list
     return [pair for pair in _pairs(curve) if statement.at.items() <= pair[0].point.parameters.items()]
 
 
-def _times(pairs: Iterable[tuple[ObservedPoint, PredictedPoint]]) -> list[float]:
-    return [observed.time_s / predicted.time_s for observed, predicted in pairs]
-
-
-def _ratios(pairs: Sequence[tuple[ObservedPoint, PredictedPoint]]) -> str:
-    return _range(_times(pairs))
+def _ratios(pairs: Iterable[tuple[ObservedPoint, PredictedPoint]]) -> str:
+    return _range([observed.time_s / predicted.time_s for observed, predicted in pairs])
 
 
 def _range(ratios: Sequence[float]) -> str:

@@ -1,7 +1,7 @@
 """Unexpected results: the curves that are not as predicted, and the hypotheses that may explain them."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from gpureport.explain.hypotheses import HYPOTHESES
 from gpureport.records.finding import Explanation
@@ -9,7 +9,7 @@ from gpureport.records.report import Report
 from gpureport.report.run.curves import specified, verdicts
 from gpureport.report.run.difference import compared
 from gpureport.report.text.tables import UNKNOWN, Table
-from gpureport.report.text.words import feature_text, kernel_name
+from gpureport.report.text.words import feature_text, kernel_name, low_to_high
 from gpureport.text import off_by
 from gpureport.units import format_percent
 
@@ -32,7 +32,7 @@ def answers(report: Report) -> Iterator[str]:
         if most > 1 and not tied:
             statement = dict(statements(report.explanations)).get(first or "", first)
             yield f"The most frequent explanation: {statement} ({most} curves)."
-    astray = [row.farthest for row in verdicts(report) if not row.farthest.main.verdict.as_predicted]
+    astray = [row.worst for row in verdicts(report) if not row.worst.main.verdict.as_predicted]
     if astray:
         rated = [pair for pair in astray if pair.main.ratio] or astray
         worst = max(rated, key=lambda pair: pair.distance).main
@@ -44,25 +44,24 @@ def answers(report: Report) -> Iterator[str]:
 
 def summary(explanations: Iterable[Explanation]) -> Table:
     """List the explanations with their curves, the most frequent first."""
-    told = tuple(explanations)
-    sweeps = Counter(_variant(each) for each in told)
+    tested = tuple(explanations)
+    sweeps = Counter(each.key.workload for each in tested)
     rows: dict[tuple[int, str], list[Explanation]] = {}
     order = ("explained", "ambiguous", "unexplained")
-    for each in told:
-        rows.setdefault((order.index(each.outcome), _published_statement(each)), []).append(each)
-    ordered = sorted(rows.items(), key=lambda row: (row[0][0], -len(row[1])))
+    for each in tested:
+        text = explanation_text(each) or "none of the hypotheses"
+        rows.setdefault((order.index(each.outcome), text), []).append(each)
+    cells = []
+    for (_, text), of in sorted(rows.items(), key=lambda row: (row[0][0], -len(row[1]))):
+        names = (str(each.key) if sweeps[each.key.workload] > 1 else each.key.workload for each in of)
+        left = [each.error for each in of if each.error is not None and each.outcome != "unexplained"]
+        cells.append((text, ", ".join(names), _errors([each.base_error for each in of]), _errors(left)))
     columns = ("explanation", "curves", "error", "remaining error")
-    return Table(
-        columns,
-        tuple(
-            (text, _curves(found, sweeps), _errors([e.base_error for e in found]), _left(found))
-            for (_, text), found in ordered
-        ),
-        frozenset({"error", "remaining error"}),
-    )
+    return Table(columns, tuple(cells), frozenset(columns[2:]))
 
 
-def _published_statement(explanation: Explanation) -> str:
+def explanation_text(explanation: Explanation) -> str:
+    """Return the statement of the hypothesis that explains a curve, or of two; empty if none does."""
     known = dict(statements((explanation,)))
     first, second = (known.get(name or "", name or "") for name in (explanation.hypothesis, explanation.next_best))
     match explanation.outcome:
@@ -71,27 +70,11 @@ def _published_statement(explanation: Explanation) -> str:
         case "ambiguous":
             return f"{first}; or {second}" if second else first
         case _:
-            return "none of the hypotheses"
-
-
-def _curves(found: Sequence[Explanation], sweeps: Mapping[str, int]) -> str:
-    """Name curves by workload, and by sweep if a workload has several."""
-    return ", ".join(str(each.key) if sweeps[_variant(each)] > 1 else _variant(each) for each in found)
-
-
-def _variant(each: Explanation) -> str:
-    return each.key.workload
+            return ""
 
 
 def _errors(errors: Sequence[float]) -> str:
-    low, high = off_by(min(errors)), off_by(max(errors))
-    return low if low == high else f"{low} to {high}"
-
-
-def _left(found: Sequence[Explanation]) -> str:
-    """Write the error that the hypothesis leaves; empty if none explains the curves."""
-    errors = [each.error for each in found if each.error is not None and each.outcome != "unexplained"]
-    return _errors(errors) if errors else UNKNOWN
+    return low_to_high(off_by(min(errors)), off_by(max(errors))) if errors else UNKNOWN
 
 
 def tally(explanations: Sequence[Explanation]) -> str:

@@ -7,7 +7,7 @@ from gpureport.report.figures.roofline import Dot
 from gpureport.report.figures.traces import Trace
 from gpureport.report.run.curves import CurveRecords, Group
 from gpureport.report.run.difference import compared, value_text
-from gpureport.report.text.words import agreement, feature_text
+from gpureport.report.text.words import agreement, feature_text, low_to_high
 from gpureport.text import sentence
 from gpureport.units import format_frequency, format_percent, format_ratio, format_value
 
@@ -81,27 +81,27 @@ def _statement(group: Group) -> str:
 
 def legend(curves: Sequence[CurveRecords], *, bars: bool) -> tuple[str, ...]:
     """Return the legend of all figures of curves and of *bars*: the marks that are drawn."""
-    lines = [
-        text
-        for text, drawn in (
-            ("dashed: predicted from the specification", any(curve.specification for curve in curves)),
-            ("solid: calibrated prediction", any(curve.calibrated for curve in curves)),
-            (
-                "band: 95 % interval of the calibrated prediction, or of the other if there is none",
-                any(_has_band(curve) for curve in curves),
-            ),
-            (f"dots: {_observed(curves)}", any(curve.observation for curve in curves)),
-        )
-        if drawn
-    ]
+    calibrated, measured = any(c.calibrated for c in curves), any(c.observation for c in curves)
+    predicted = [point for c in curves if c.prediction for point in c.prediction.points]
+    better = " of the calibrated prediction, or of the other if there is none" if calibrated else ""
+    marks = (
+        ("dashed: predicted from the specification", any(c.specification for c in curves)),
+        ("solid: calibrated prediction", calibrated),
+        (
+            f"band: 95 % interval{better}",
+            any(p.spread > 1 for p in predicted),
+        ),
+        (f"dots: {_observed(curves)}", measured),
+    )
+    lines = [text for text, drawn in marks if drawn]
     if not lines:
         return ()
     if bars:
-        ticks = "blue ticks: predicted (dotted: calibrated); shaded: 95 % interval of the prediction"
-        lines.append(f"bars: {_observed(curves)}; {ticks}" if any(curve.observation for curve in curves) else ticks)
+        ticks = f"blue ticks: predicted{' (dotted: calibrated)' if calibrated else ''}; shaded: 95 % interval"
+        lines.append(f"bars: {_observed(curves)}; {ticks}" if measured else ticks)
     above = "above each curve: bottlenecks, midpoints of cliffs (▼) and n90 of tapers (▲)"
-    colours = ", predicted in blue, observed in orange" if any(curve.observation for curve in curves) else ""
-    return tuple(f"{text[:1].upper()}{text[1:]}." for text in (*lines, above + colours))
+    lines.append(f"{above}{', predicted in blue, observed in orange' if measured else ''}")
+    return tuple(f"{text[:1].upper()}{text[1:]}." for text in lines)
 
 
 def _observed(curves: Sequence[CurveRecords]) -> str:
@@ -109,10 +109,6 @@ def _observed(curves: Sequence[CurveRecords]) -> str:
     points = [point for curve in curves if curve.observation for point in curve.observation.points]
     certain = all(point.ci_low == point.value == point.ci_high for point in points)
     return "as published" if certain else "observed medians with 95 % intervals"
-
-
-def _has_band(curve: CurveRecords) -> bool:
-    return curve.prediction is not None and any(point.spread > 1 for point in curve.prediction.points)
 
 
 def case_caption(curves: Sequence[CurveRecords]) -> str:
@@ -151,8 +147,7 @@ def trace_caption(found: Sequence[Trace], clocks: Sequence[Clock] = ()) -> str:
 
 
 def _from_to(values: Sequence[float], text: Callable[[float], str]) -> str:
-    low, high = text(min(values)), text(max(values))
-    return low if low == high else f"{low} to {high}"
+    return low_to_high(text(min(values)), text(max(values)))
 
 
 def _percent(share: float) -> str:
@@ -195,8 +190,8 @@ def essentials_caption(report: Report) -> str:
         "Above 100 %, the limit is higher than the model assumes, or the kernel needs less of the limiting resource."
     )
     if not report.observations:
-        return f"{mark} of the prediction from the specification."
+        return f"{mark} as predicted from the specification."
     if report.publication:
-        return f"{mark} of the prediction. {limit}"
+        return f"{mark} as predicted. {limit}"
     right = "Right: the number that agree within a factor of 1.2, + the number that are only within the 95 % interval."
     return f"{mark}. {right} {limit}"

@@ -8,7 +8,7 @@ from math import ceil, prod, sqrt
 from gpureport.findings.advice import FamilyAdvice
 from gpureport.records.prediction import Occupancy
 from gpureport.report.run.curves import CurveRecords
-from gpureport.report.text.words import any_of
+from gpureport.report.text.words import any_of, low_to_high
 from gpureport.units import format_bytes, format_percent, format_ratio, format_value
 
 UNKNOWN = "—"
@@ -97,7 +97,9 @@ def occupancy_table(curves: Iterable[CurveRecords]) -> Table:
     alike: dict[tuple[str, ...], list[str]] = {}
     for name, found in variants.items():
         by_size = {prod(entry.work_group): occupancy_text(entry) for entry in found}
-        alike.setdefault((_local_memory(found), *(by_size.get(size, "") for size in sizes)), []).append(name)
+        local = [entry.local_memory_bytes for entry in found]
+        memory = f"{'up to ' if min(local) < max(local) else ''}{format_bytes(max(local))}"
+        alike.setdefault((memory, *(by_size.get(size, "") for size in sizes)), []).append(name)
     rows = tuple(
         (", ".join(names), _registers([entry for name in names for entry in variants[name]]), *texts)
         for texts, names in alike.items()
@@ -112,11 +114,6 @@ def _registers(found: Sequence[Occupancy]) -> str:
     return span([entry.registers_per_work_item for entry in found]) + assumed
 
 
-def _local_memory(found: Sequence[Occupancy]) -> str:
-    local = [entry.local_memory_bytes for entry in found]
-    return format_bytes(max(local)) if min(local) == max(local) else f"up to {format_bytes(max(local))}"
-
-
 def occupancy_text(entry: Occupancy) -> str:
     """Write the occupancy, with its limit unless that is the number of waves: ``31 % regs``."""
     return f"{format_percent(entry.fraction)} {_LIMITERS.get(entry.limiter, entry.limiter)}".rstrip()
@@ -124,10 +121,7 @@ def occupancy_text(entry: Occupancy) -> str:
 
 def span(values: Sequence[int]) -> str:
     """Write the least and the greatest of *values*: ``3 to 9``, or one number; a dash for none."""
-    if not values:
-        return UNKNOWN
-    low, high = min(values), max(values)
-    return str(low) if low == high else f"{low} to {high}"
+    return low_to_high(str(min(values)), str(max(values))) if values else UNKNOWN
 
 
 def advice_table(families: Iterable[FamilyAdvice]) -> Table:

@@ -61,7 +61,7 @@ def fitted_text(finding: Finding) -> str:
 
 
 def observed_text(finding: Finding) -> str:
-    """Write an observed value with its interval; say so if it is fitted."""
+    """Write an observed value with its interval; fitted values also get the best sample."""
     value = format_interval(finding.observed, finding.ci_low, finding.ci_high, finding.unit)
     return "; ".join(part for part in (value, fitted_text(finding)) if part)
 
@@ -102,12 +102,11 @@ def with_names(texts: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     names_of: dict[str, dict[str, None]] = {}
     for name, text in texts:
         names_of.setdefault(text, {})[name] = None
-    return tuple(f"{_listed_shortly(list(names))}: {text}" for text, names in names_of.items())
-
-
-def _listed_shortly(names: Sequence[str]) -> str:
-    more = len(names) - _NAMES
-    return "; ".join(names) if more < 2 else f"{'; '.join(names[:_NAMES])}; and {more} more"
+    shown = {text: list(names) for text, names in names_of.items()}
+    for names in shown.values():
+        if len(names) > _NAMES + 1:
+            names[_NAMES:] = [f"and {len(names) - _NAMES} more"]
+    return tuple(f"{'; '.join(names)}: {text}" for text, names in shown.items())
 
 
 def verdict_meanings(report: Report) -> tuple[tuple[Verdict, str], ...]:
@@ -166,20 +165,21 @@ def advice_sentence(family: str, advice: FamilyAdvice) -> str:
 
 def any_of(shapes: Sequence[str]) -> str:
     """Name work-group shapes that do equally well: ``any of 64, 128, 256``; the first ones if there are many."""
-    names = [_shape(shape) for shape in shapes]
+    names = [shape.replace(" x ", TIMES) for shape in shapes]
     if len(names) > _SHAPES + 1:
         names = [*names[:_SHAPES], f"{len(names) - _SHAPES} more"]
     return names[0] if len(names) == 1 else f"any of {', '.join(names)}"
-
-
-def _shape(text: str) -> str:
-    return text.replace(" x ", TIMES)
 
 
 def whole_sentences(text: str, most: int) -> str:
     """Return the first sentences of *text* that fit in *most* characters; a first sentence that is longer is cut."""
     ends = [found.end() for found in re.finditer(r"[.!?](?=\s|$)", text) if found.end() <= most]
     return shorten(text[: ends[-1]] if ends and len(text) > most else text, most)
+
+
+def low_to_high(low: str, high: str) -> str:
+    """Write a range of two texts, or just one if they are equal."""
+    return low if low == high else f"{low} to {high}"
 
 
 def listed(names: Sequence[str]) -> str:
