@@ -250,7 +250,7 @@ def test_of_many_machines_a_row_each_is_printed(
 
     printed = capsys.readouterr().out
     assert "copy-9" in printed
-    assert "of its promise" in printed
+    assert "efficiency" in printed
 
 
 def test_one_report_is_no_comparison(folders: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:

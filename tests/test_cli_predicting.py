@@ -164,7 +164,7 @@ def test_the_document_of_devices_side_by_side(tmp_path: Path, capsys: Captured) 
     document = _read(tmp_path / "report.html")
     text = " ".join(" ".join(document.parts).split())
     assert "NVIDIA H200 SXM beside AMD Radeon RX 7900 XT: a prediction" in text
-    assert "Where the ratio changes" in text
+    assert "Ratio by size" in text
     assert "B / A" in document.heads
     assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
 

@@ -30,6 +30,7 @@ from gpureport.report.figures.strips import strip_figure
 from gpureport.report.pdf.typesetting import Typesetter
 from gpureport.report.pictures import Figure
 from gpureport.report.render import Content, documents, write_filled
+from gpureport.report.text.tables import workload_table
 from gpureport.units import format_value
 
 T = TypeVar("T")
@@ -87,6 +88,7 @@ def content(comparison: Comparison) -> Content:
         "standings": standings_tables(comparison) if few else leaders_tables(comparison),
         "few": few,
         "glossary": TERMS,
+        "workloads": workload_table(contest.workload for contest in comparison.contests),
         "has_predictions": any(machine.kind == "predicted" for machine in comparison.machines),
     }
 

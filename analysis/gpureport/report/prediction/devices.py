@@ -25,7 +25,7 @@ from gpureport.report.prediction.side_by_side import (
     stretch_table,
 )
 from gpureport.report.render import readable_time, write_filled
-from gpureport.report.text.tables import Table
+from gpureport.report.text.tables import Table, workload_table
 
 _TEMPLATE = "side_by_side.html.j2"
 
@@ -64,6 +64,7 @@ def write_devices(
         "chapters": [_chapter(first, other) for other in others],
         "interval": INTERVAL,
         "glossary": TERMS,
+        "workloads": workload_table(contrast.key.workload for other in others for contrast in other.contrasts),
     }
     return write_filled(_TEMPLATE, content, directory, typesetter, paper=paper)
 

@@ -10,6 +10,7 @@ from gpureport.records.prediction import Occupancy
 from gpureport.report.run.curves import CurveRecords
 from gpureport.report.text.words import any_of, low_to_high
 from gpureport.units import format_bytes, format_percent, format_ratio, format_value
+from gpureport.workloads import all_workloads
 
 UNKNOWN = "—"
 _SIZES = 6  # the most columns of an occupancy table, one for each work-group size
@@ -122,6 +123,13 @@ def occupancy_text(entry: Occupancy) -> str:
 def span(values: Sequence[int]) -> str:
     """Write the least and the greatest of *values*: ``3 to 9``, or one number; a dash for none."""
     return low_to_high(str(min(values)), str(max(values))) if values else UNKNOWN
+
+
+def workload_table(names: Iterable[str]) -> Table:
+    """List the titles of workloads, for documents that contain only identifiers."""
+    titles = {workload.name: workload.title for workload in all_workloads()}
+    rows = tuple((titles[name], name) for name in dict.fromkeys(names) if name in titles)
+    return Table(("workload", "identifier"), rows)
 
 
 def advice_table(families: Iterable[FamilyAdvice]) -> Table:
