@@ -35,7 +35,7 @@ def test_a_slice_is_named_and_its_figures_are_its_own() -> None:
     said = page_one(reported(**slice_of))
 
     assert said.startswith("NVIDIA H200 SXM, MIG 2g.35gb")
-    assert "32 compute units at 1.98 GHz; L1 256 KiB each, L2 15 MiB, memory 34 GiB at 1200 GB/s" in said
+    assert "32 compute units at 1.98 GHz; L1 256 KiB per compute unit, L2 15 MiB, memory 34 GiB at 1200 GB/s" in said
     assert "△ Not as the database lists it. This is a part of NVIDIA H200 SXM (MIG 2g.35gb)" in said
 
 
