@@ -36,7 +36,7 @@ def test_a_slice_is_named_and_its_figures_are_its_own() -> None:
 
     assert said.startswith("NVIDIA H200 SXM, MIG 2g.35gb")
     assert "32 compute units at 1.98 GHz; L1 256 KiB per compute unit, L2 15 MiB, memory 34 GiB at 1200 GB/s" in said
-    assert "△ Not as the database lists it. This is a part of NVIDIA H200 SXM (MIG 2g.35gb)" in said
+    assert "△ Differs from the database entry. This is a part of NVIDIA H200 SXM (MIG 2g.35gb)" in said
 
 
 def test_every_disagreement_is_said() -> None:

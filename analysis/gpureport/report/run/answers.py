@@ -86,14 +86,7 @@ def _joined(cliffs: Sequence[str]) -> list[str]:
 
 
 def _cliff(report: Report, level: Level, of: Sequence[Finding], curves: Sequence[CurveRecords]) -> str:
-    """Describe the cliff of a cache by its best known finding: onset, midpoint and prediction.
-
-    Args:
-        report: with the names of kernels.
-        level: of the cache.
-        of: cliffs that it causes, and unpredicted ones that it may cause.
-        curves: all sweeps over working sets.
-    """
+    """Describe the best known cliff of a cache; *of* are the cliffs that the cache causes or may cause."""
     own = [finding for finding in of if finding.level == level]
     seen = [finding for finding in own if finding.observed]
     if not seen:

@@ -42,15 +42,18 @@ def _value_name(members: Sequence[CurveRecords]) -> str:
 
 def size_caption(curves: Sequence[CurveRecords]) -> str:
     """Return the caption of a figure of sweeps over sizes."""
-    return tally(curves) or f"{_seen(curves)}: {', '.join(curve.key.variant for curve in curves)}."
+    return tally(curves) or _contents(curves)
 
 
-def _seen(curves: Sequence[CurveRecords]) -> str:
-    """Return which of the two is drawn."""
-    observed, predicted = any(c.observation for c in curves), any(c.prediction for c in curves)
-    return " and ".join(
-        name for name, there in (("predicted", predicted), ("observed", observed)) if there
-    ).capitalize()
+def _contents(curves: Sequence[CurveRecords]) -> str:
+    """List what is drawn: predicted or observed points, and the variants."""
+    predicted, observed = any(c.prediction for c in curves), any(c.observation for c in curves)
+    drawn = [name for name, there in (("predicted", predicted), (_observed_word(curves), observed)) if there]
+    return f"{' and '.join(drawn).capitalize()}: {', '.join(curve.key.variant for curve in curves)}."
+
+
+def _observed_word(curves: Sequence[CurveRecords]) -> str:
+    return "published" if _observed(curves) == "as published" else "observed"
 
 
 def tally(curves: Sequence[CurveRecords]) -> str:
@@ -116,11 +119,11 @@ def case_caption(curves: Sequence[CurveRecords]) -> str:
     mains = [pair.main for curve in curves for pair in curve.pairs if pair.main.position == "case"]
     known = sorted((main for main in mains if main.ratio), key=lambda main: main.ratio or 0.0)
     if not known:
-        return f"{_seen(curves)}: {', '.join(curve.key.variant for curve in curves)}."
+        return _contents(curves)
     least, most = (f"{format_ratio(main.ratio)} ({main.level})" for main in (known[0], known[-1]))
     ratios = least if len(known) == 1 else f"{least} to {most}"
-    seen = "Published" if _observed(curves) == "as published" else "Observed"
-    return f"{seen} / predicted: {ratios}. {agreement((main.verdict for main in mains), 'cases')}."
+    agree = agreement((main.verdict for main in mains), "cases")
+    return f"{_observed_word(curves).capitalize()} / predicted: {ratios}. {agree}."
 
 
 def shape_caption(curves: Sequence[CurveRecords]) -> str:
