@@ -20,7 +20,8 @@ needs_a_browser = pytest.mark.skipif(BROWSER is None, reason="there is no Chromi
 PROBE = """
 const said = {width: document.documentElement.scrollWidth <= innerWidth};
 const table = [...document.querySelectorAll("table")].find((t) => t.tHead.textContent.includes("midpoint"));
-const column = [...table.tHead.rows[0].cells].findIndex((head) => head.textContent.trim().startsWith("midpoint observed"));
+const heads = [...table.tHead.rows[0].cells];
+const column = heads.findIndex((head) => head.textContent.trim().startsWith("midpoint observed"));
 const cells = () => [...table.tBodies[0].rows].map((row) => row.cells[column].textContent.trim());
 table.tHead.rows[0].cells[column].click();
 said.up = cells();
