@@ -145,9 +145,9 @@ def test_the_document_of_one_device_claims_no_measurement(tmp_path: Path, capsys
     assert "NVIDIA H200 SXM: predicted, not measured" in text
     assert "NVIDIA H200 SXM: a prediction" in text
     assert "Nothing was measured for this document" in text
-    assert "What each workload is predicted to reach" in text
+    assert "Predicted best of each workload" in text
     assert not {"observed", "observed (95 %)", "verdict", "ratio", "calibrated", "results"} & set(document.heads)
-    assert "How it was measured" not in text
+    assert "Measurement methods" not in text
     assert "Compiled kernels" not in text
     assert "Measured" not in text
     assert "predicted (95 %)" in document.heads
@@ -163,8 +163,8 @@ def test_the_document_of_devices_side_by_side(tmp_path: Path, capsys: Captured) 
 
     document = _read(tmp_path / "report.html")
     text = " ".join(" ".join(document.parts).split())
-    assert "NVIDIA H200 SXM beside AMD Radeon RX 7900 XT: a prediction" in text
-    assert "Where the ratio changes" in text
+    assert "NVIDIA H200 SXM and AMD Radeon RX 7900 XT: a prediction" in text
+    assert "Ratio by size" in text
     assert "B / A" in document.heads
     assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
 

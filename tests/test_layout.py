@@ -17,6 +17,7 @@ ORDER = (
     "docstrings",
     "data",
     "units",
+    "glossary",
     "files",
     "inputs",
     "records",

@@ -70,7 +70,7 @@ def test_a_record_becomes_a_report(name: str, device: str) -> None:
     assert {str(explanation.key) for explanation in report.explanations} <= off
 
     page = unescape(render_html(report)).replace("<wbr>", "")
-    assert "Published results,</strong> measured by somebody else" in page
+    assert "Published results.</strong> Others measured these values" in page
     for text in (report.publication.citation, report.publication.url, *report.publication.notes):
         assert text in page
     for statement in report.publication.statements:
@@ -90,7 +90,7 @@ def test_claims_stand_beside_predictions_and_reasons() -> None:
 
     assert rows[0][1].startswith("bytes, 128 x 1: 26.0 ms published, ")
     assert rows[1][2].endswith("instead of 10. They agree.")
-    assert others[3][1:] == ("Nothing that is predicted here.", transposes.publication.statements[3].remark)
+    assert others[3][1:] == ("No prediction here.", transposes.publication.statements[3].remark)
     assert all(says and values and reasons for says, values, reasons in (*rows, *others))
 
 

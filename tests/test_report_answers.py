@@ -1,4 +1,4 @@
-"""What page one and the chapters say, exactly, on findings of known intervals."""
+"""The answers of page one and of the chapters, on findings of known intervals."""
 
 import pytest
 
@@ -17,6 +17,7 @@ from tests.make_report import make_report
 MIB = 1024.0**2
 Range = tuple[float, float, float]
 
+AS_PREDICTED = "as predicted"
 BASE = make_report(only=("game_of_life", "memory"))
 
 
@@ -29,8 +30,8 @@ def finding(
     level: str | Level = "L2",
     variant: str = "memory/read",
 ) -> Finding:
-    """Return a finding: value, low and high of what was observed and of what was predicted."""
-    feature: Feature = "cliff" if position == "midpoint" else "taper"
+    """Return a finding from value, low and high of the observed and of the predicted value."""
+    feature: Feature = "taper" if position == "n90" else "cliff"
     unit = "B" if feature == "cliff" else "work-items"
     seen, expected = observed or (None, None, None), predicted or (None, None, None)
     return Finding(
@@ -63,33 +64,39 @@ def report_of(*found: Finding) -> Report:
 
 
 def caches(*found: Finding) -> list[str]:
-    """Return what is said of caches, by findings alone."""
+    """Return the answers on caches."""
     report = report_of(*found)
     return answers.caches(report, curves(report))
 
 
 def work(*found: Finding) -> list[str]:
-    """Return what is said of work, by findings alone."""
+    """Return the answers on work."""
     report = report_of(*found)
     return answers.work(report, curves(report))
 
 
 @pytest.mark.parametrize(
-    ("observed", "predicted", "text"),
+    ("observed", "predicted", "parts"),
     [
-        (mib(57, 56.8, 57.2), mib(60, 58, 62), "5 % before predicted"),
-        (mib(57, 56.8, 57.2), mib(52, 50, 54), "10 % after predicted"),
-        (mib(57, 55, 59), mib(60, 58, 62), "as predicted"),
-        (mib(57, 56.8, 57.2), mib(60, 30, 120), "within the factor of 2 that its prediction leaves open"),
-        (mib(57, 56, 58), mib(19, 18, 20), "3.00 times what was predicted"),
-        (mib(40, 39, 49), mib(52, 48, 56), "23 % before predicted, within the interval"),
-        (mib(57, 20, 60), mib(19, 18, 30), "3.00 times what was predicted"),
-        (mib(57, 56, 58), None, "which was not predicted"),
+        (mib(57, 56.8, 57.2), mib(60, 58, 62), ("5 % below",)),
+        (mib(57, 56.8, 57.2), mib(52, 50, 54), ("10 % above",)),
+        (mib(57, 55, 59), mib(60, 58, 62), (AS_PREDICTED,)),
+        (mib(57, 56.8, 57.2), mib(60, 30, 120), ("within the prediction", "factor of 2")),
+        (mib(57, 56, 58), mib(19, 18, 20), ("3.00 times",)),
+        (mib(40, 39, 49), mib(52, 48, 56), ("23 % below", "within the 95 % interval")),
+        (mib(57, 20, 60), mib(19, 18, 30), ("3.00 times",)),
+        (mib(57, 56, 58), None, ("not predicted",)),
     ],
 )
-def test_a_difference_is_said_only_where_intervals_do_not_meet(observed: Range, predicted: Range, text: str) -> None:
-    """Where they do, it is as predicted if it is near, too; or as wide as the prediction is."""
-    assert compared(finding("midpoint", observed, predicted), "before", "after") == text
+def test_a_difference_needs_intervals_that_do_not_overlap(
+    observed: Range, predicted: Range, parts: tuple[str, ...]
+) -> None:
+    """If they overlap, a near value is as predicted; otherwise the width of the prediction is given."""
+    text = compared(finding("midpoint", observed, predicted))
+
+    assert all(part in text for part in parts)
+    assert (text == AS_PREDICTED) is (parts == (AS_PREDICTED,))
+    assert ("within" in text) is any("within" in part for part in parts)
 
 
 def test_published_values_have_no_intervals() -> None:
@@ -97,8 +104,8 @@ def test_published_values_have_no_intervals() -> None:
     single = finding("midpoint", mib(57, 57, 57), mib(60, 60, 60))
     bare = single.model_copy(update={"ci_low": None, "ci_high": None, "predicted_low": None, "predicted_high": None})
 
-    assert compared(bare, "before", "after") == "5 % before predicted"
-    assert compared(bare.model_copy(update={"predicted": 57 * MIB, "ratio": 1.0}), "", "") == "as predicted"
+    assert "5 % below" in compared(bare)
+    assert compared(bare.model_copy(update={"predicted": 57 * MIB, "ratio": 1.0})) == AS_PREDICTED
 
 
 @pytest.mark.parametrize(
@@ -116,9 +123,9 @@ def test_digits_are_those_that_the_interval_supports(observed: Range, text: str)
     assert value_text(finding(position, observed, None)) == text
 
 
-def test_caches_are_told_from_the_inside_out_by_what_is_known_best() -> None:
-    """A kernel that only reads and writes before others, then the narrowest interval."""
-    told = caches(
+def test_caches_are_reported_from_the_inside_out_by_the_best_known_cliff() -> None:
+    """A kernel that only reads and writes comes first, then the narrowest interval."""
+    first, *ranges, missed, unexplained, cause = caches(
         finding("midpoint", mib(57, 56.8, 57.2), mib(60, 58, 62)),
         finding("midpoint", mib(0.2, 0.19, 0.21), mib(0.21, 0.2, 0.22), level="L1"),
         finding("midpoint", mib(40, 39.99, 40.01), mib(60, 58, 62), Verdict.OFF, variant="game_of_life/naive"),
@@ -127,51 +134,56 @@ def test_caches_are_told_from_the_inside_out_by_what_is_known_best() -> None:
         finding("midpoint", mib(36.1, 36, 36.2), None, Verdict.NOT_PREDICTED, level=Level.unexplained(36.1 * 2**20)),
     )
 
-    assert told == [
-        (
-            "The L1 gives out at 205 KiB (Read bandwidth), as predicted; "
-            "and the L2 at 57 MiB (Read bandwidth), 5 % before predicted (but 3 of 3 sweeps disagree)."
-        ),
-        (
-            "For one kernel or another the L2 gives out at "
-            "40 MiB (Game of Life, one byte a cell) to 57 MiB (Read bandwidth)."
-        ),
-        "One sweep that should show where the L2 gives out did not.",
-        "No cache explains the transition at 400 MiB (Read bandwidth).",
-        (
-            "Not predicted, but within the transition range of the L2, which may cause it: "
-            "transition at 36.1 MiB (Read bandwidth)."
-        ),
-    ]
+    inner, outer = first.split(". ")
+    assert inner.startswith("L1 cliff (capacity transition): ")
+    assert ("205 KiB" in inner, "(read)" in inner, "(predicted: 215 KiB)" in inner) == (True,) * 3
+    assert outer.startswith("L2 cliff: ")
+    assert ("57 MiB" in outer, outer.endswith("(predicted: 60 MiB; 3 of 3 sweeps disagree).")) == (True,) * 2
+    (span,) = ranges
+    assert (
+        "L2 cliff ranges from 40 MiB (Game of Life, one byte a cell (naive)) to 57 MiB (Read bandwidth (read))" in span
+    )
+    assert missed.startswith("One sweep does not")
+    assert unexplained.startswith("Outside")
+    assert "400 MiB (Read bandwidth (read))" in unexplained
+    assert "within the transition range of the L2" in cause
+    assert "36.1 MiB (Read bandwidth (read))" in cause
 
 
-def test_a_cache_that_was_not_seen_to_give_out_is_said_so() -> None:
-    """With where it should; a device whose caches show nowhere has one sentence."""
+def test_a_cliff_begins_with_its_onset() -> None:
+    """Users keep their working sets below it; units that both positions share are written once."""
+    (text,) = caches(
+        finding("midpoint", mib(57, 56.8, 57.2), mib(57, 55, 59)), finding("onset", mib(50, 49, 51), mib(48, 46, 50))
+    )
+
+    assert "read bandwidth (read) starts to fall at 50 MiB, midpoint at 57 MiB (predicted: 48 and 57 MiB)" in text
+
+
+def test_a_cliff_that_was_not_observed_is_reported() -> None:
+    """With its prediction; a device without any cliff gets one sentence."""
     missing = finding("midpoint", None, mib(60, 58, 62), Verdict.NOT_OBSERVED)
 
-    assert caches(missing) == ["The L2 was not seen to give out (predicted at 60 MiB)."]
-    assert caches() == ["No cache was seen to give out."]
+    assert caches(missing) == ["L2 cliff (capacity transition): not observed (predicted at 60 MiB)."]
+    assert caches() == ["No cliff (capacity transition) of a cache was observed."]
 
 
-def test_work_is_told_from_the_least_to_the_most() -> None:
-    """The farthest that is off is named, however wide the intervals: beyond a factor of two these excuse nothing."""
+def test_work_is_reported_from_the_least_to_the_most() -> None:
+    """The largest deviation is named, however wide the intervals: beyond a factor of two these excuse nothing."""
     small = finding("n90", (1e5, 0.9e5, 1.1e5), (1e5, 0.8e5, 1.2e5))
     wide = finding("n90", (4e6, 3.9e6, 4.1e6), (1e6, 0.2e6, 5e6), Verdict.OFF, variant="game_of_life/naive")
     far = finding("n90", (2e6, 1.9e6, 2.1e6), (1e6, 0.8e6, 1.2e6), Verdict.OFF, variant="game_of_life/packed64")
-    ends = "100 k (Read bandwidth) to 4 M (Game of Life, one byte a cell) work-items"
-    full = f"Fitted curves reach 90 % of the plateau that comes first with {ends}"
+    ends = "with 100 k (Read bandwidth (read)) to 4 M (Game of Life, one byte a cell (naive)) work-items"
 
-    assert work(small, wide) == [
-        f"{full}; 1 of 2 agree with their predictions.",
-        "Farthest off is Game of Life, one byte a cell (size): 4.00 times what was predicted.",
-    ]
-    assert work(small, wide, far) == [f"{full}; 1 of 3 agree with their predictions.", work(small, wide)[1]]
-    assert work(small) == [
-        "It takes 100 k work-items to bring Read bandwidth to 90 % of the plateau that it reaches first, as predicted."
-    ]
-    assert work(finding("n90", None, (1e6, 8e5, 2e6), Verdict.NOT_OBSERVED)) == [
-        "No kernel was seen to fill the device within its sweep."
-    ]
+    for count, (first, farthest) in ((2, work(small, wide)), (3, work(small, wide, far))):
+        assert ends in first
+        assert "; up to 270 k can be resident at once." in first
+        assert first.endswith(f" 1 of {count} tapers agree with the prediction.")
+        assert "(naive), sweep “size”: 4.00 times" in farthest
+    (single,) = work(small)
+    assert "Read bandwidth (read) reaches 90 %" in single
+    assert single.endswith("with 100 k work-items, as predicted.")
+    (none,) = work(finding("n90", None, (1e6, 8e5, 2e6), Verdict.NOT_OBSERVED))
+    assert none.startswith("No taper (saturation point)")
 
 
 def test_the_verdict_counts_what_agrees() -> None:
@@ -179,16 +191,19 @@ def test_the_verdict_counts_what_agrees() -> None:
     agrees = finding("midpoint", mib(57, 56, 58), mib(57, 56, 58))
     off = agrees.model_copy(update={"verdict": Verdict.OFF, "level": Level(name="L1")})
     within = agrees.model_copy(update={"verdict": Verdict.WITHIN, "level": Level(name="L1")})
-    near = "features lie within a factor of 1.2 of their prediction"
     wrong = agrees.model_copy(update={"verdict": Verdict.ERROR, "level": Level(name="L0")})
 
-    assert answers.verdict(report_of(agrees)) == f"As predicted: 1 of 1 {near}."
-    assert answers.verdict(report_of(agrees, off)) == f"Partly as predicted: 1 of 2 {near} (1 off)."
-    assert answers.verdict(report_of(agrees, off, wrong)) == f"With errors: 1 of 3 {near} (1 off, 1 in error)."
-    assert answers.verdict(report_of(off)) == f"Not as predicted: 0 of 1 {near} (1 off)."
-    assert answers.verdict(report_of(agrees, within)) == (
-        f"Partly as predicted: 1 of 2 {near} (1 only within the interval)."
-    )
+    for found, word, count, others in (
+        ((agrees,), "As predicted", "1 of 1", ""),
+        ((agrees, off), "Partly as predicted", "1 of 2", " (1 off)"),
+        ((agrees, off, wrong), "With errors", "1 of 3", " (1 off, 1 in error)"),
+        ((off,), "Not as predicted", "0 of 1", " (1 off)"),
+        ((agrees, within), "Partly as predicted", "1 of 2", " (1 only within the 95 % interval)"),
+    ):
+        text = answers.verdict(report_of(*found))
+        assert text.startswith(f"{word}: {count} features are within a factor of 1.2 ")
+        assert text.endswith(f"{others}.")
+        assert ("(" in text) is bool(others)
     assert answers.verdict(report_of()) == "Measured, with no prediction to compare with."
 
 
@@ -199,21 +214,21 @@ def test_the_verdict_says_what_was_not_measured() -> None:
     empty = skipped.model_copy(update={"workloads": {}, "measurements": (), "predictions": ()})
 
     assert answers.verdict(skipped) == "Nothing was measured: every workload was skipped."
-    assert answers.verdict(empty) == "Nothing was measured: none was run."
-    assert answers.verdict(predicted) == "Predicted from the database entry alone; nothing was measured."
+    assert answers.verdict(empty) == "Nothing was measured: no workload was run."
+    assert answers.verdict(predicted) == "Predicted from the database entry; nothing was measured."
 
 
-def test_without_any_measurement_predictions_are_told() -> None:
-    """As predictions; of a report without any, nothing is."""
+def test_without_any_measurement_predictions_are_reported() -> None:
+    """As predictions; a report without predictions has no answers."""
     skipped = BASE.model_copy(update={"observations": (), "findings": ()})
     bare = skipped.model_copy(update={"predictions": ()})
 
-    cliffs, full, limit = answers.sentences(skipped, curves(skipped))
-    assert cliffs == "The L2 is predicted to give out at 52 MiB."
-    assert full.startswith("The device is predicted to be 90 % full with 610 k (")
-    assert full.endswith(") work-items.")
-    assert limit.startswith("At their largest sizes kernels are predicted to run at ")
-    assert limit.endswith("; by the model, 3 of 3 are bound by memory bandwidth.")
+    cliffs, tapers, limit = answers.sentences(skipped, curves(skipped))
+    assert "L2 cliff (capacity transition): onset predicted at 43 MiB, midpoint at 52 MiB" in cliffs
+    assert tapers.startswith("Taper (saturation point): kernels are predicted to reach 90 %")
+    assert "with 610 k (" in tapers
+    assert "kernels are predicted to reach" in limit
+    assert "memory bandwidth (3 of 3 kernels)" in limit
     assert answers.sentences(bare, curves(bare)) == []
 
 
@@ -248,12 +263,9 @@ def test_a_limit_is_passed_only_if_the_whole_interval_says_so(share: float, widt
     assert limit.predicted_share == pytest.approx(0.8)
     assert limit.passed is passed
     first, *others = answers.near_limits(report, curves(report))
-    assert first == f"Read bandwidth runs at {100 * share:.0f} % of its limit, memory bandwidth."
-    told = (
-        "Read bandwidth runs more than 5 % faster than its limit: "
-        "the limit is higher than the model assumes, or it needs less of it."
-    )
-    assert others == [told] * passed
+    assert first == f"Efficiency: Read bandwidth (read), {100 * share:.0f} % of the limit set by memory bandwidth."
+    assert len(others) == passed
+    assert all(text.startswith("More than 5 % faster than the limit: Read bandwidth (read).") for text in others)
 
 
 def test_a_kernel_is_judged_at_the_largest_size_of_all_its_sweeps() -> None:
@@ -274,12 +286,12 @@ def test_a_kernel_is_judged_at_the_largest_size_of_all_its_sweeps() -> None:
     assert (limit.key.sweep, limit.share) == ("once", pytest.approx(0.5))
 
 
-def test_the_table_of_limits_says_what_binds() -> None:
-    """A row a kernel, with the share that was observed, and the occupancy of the largest size's work-groups."""
+def test_the_table_of_limits_has_bottleneck_efficiency_and_occupancy() -> None:
+    """One row for each kernel; the occupancy is that of the largest size's work-groups."""
     report = one_kernel(0.93, 0.01)
     table = limits_table(limits(curves(report)), observed=True)
 
-    assert table.columns == ("kernel", "at", "observed (95 %)", "predicted", "bound by", "of limit", "full")
+    assert table.columns == ("kernel", "size", "observed (95 %)", "predicted", "bottleneck", "efficiency", "occupancy")
     assert (table.rows[0][0], *table.rows[0][4:]) == ("read", "memory bandwidth", "93 %", "100 %")
 
 

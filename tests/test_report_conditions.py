@@ -97,7 +97,7 @@ def test_a_quiet_run_says_nothing_on_page_one() -> None:
     assert (disturbed(report), load_sentences(report)) == ((), "")
     html = render_html(report)
     assert "Disturbed measurements" not in html
-    assert "No sample is known to be disturbed" in html
+    assert "No disturbance of a sample was detected" in html
 
 
 @pytest.mark.parametrize(("share", "said"), [(AFFECTED - 0.05, False), (AFFECTED, True)])

@@ -44,7 +44,7 @@ from gpureport.report.figures.style import (
 from gpureport.report.figures.svg import _STRAIGHT_PT, PAGE_FONT, described, path
 from gpureport.report.figures.traces import Trace, binned, ratio_scale, trace_figure, traces
 from gpureport.report.pictures import kind_of, pictures
-from gpureport.report.run.curves import Curve, curves, paired
+from gpureport.report.run.curves import CurveRecords, curves, paired
 from gpureport.report.run.limits import limits
 from gpureport.report.text.captions import trace_caption
 from tests.figure_texts import boxes, size_pt
@@ -60,13 +60,13 @@ def report() -> Report:
 
 
 @pytest.fixture(scope="module")
-def size_curve(report: Report) -> Curve:
+def size_curve(report: Report) -> CurveRecords:
     """Return a sweep over sizes."""
     return curves(report)[2]
 
 
 @pytest.fixture(scope="module")
-def shape_curve(report: Report) -> Curve:
+def shape_curve(report: Report) -> CurveRecords:
     """Return a sweep over work-group shapes."""
     return curves(report)[1]
 
@@ -76,7 +76,7 @@ def texts(svg: str) -> list[str]:
     return [element.text or "" for element in ET.fromstring(svg).iter() if element.tag.endswith("text")]  # noqa: S314
 
 
-def observed_only(values: list[float], label: str = "4 KiB") -> Curve:
+def observed_only(values: list[float], label: str = "4 KiB") -> CurveRecords:
     """Return a curve of observed *values* at 4 KiB, 8 KiB and so on."""
     points = tuple(
         ObservedPoint(
@@ -93,10 +93,10 @@ def observed_only(values: list[float], label: str = "4 KiB") -> Curve:
     metric = Metric(kind="rate", unit="B", label="read bandwidth")
     axis = Axis(quantity="working_set", label="working set")
     observation = Observation(key=key, metric=metric, axis=axis, points=points, features=())
-    return Curve(key, metric, axis, None, None, None, observation, ())
+    return CurveRecords(key, metric, axis, None, None, None, observation, ())
 
 
-def test_figures_are_deterministic(report: Report, size_curve: Curve) -> None:
+def test_figures_are_deterministic(report: Report, size_curve: CurveRecords) -> None:
     """No date, no random id: the same report gives the same bytes."""
     assert size_figure([size_curve], ["naive"]) == size_figure([size_curve], ["naive"])
     assert roofline_figure(roofline_dots(curves(report), report.device), report.device) == roofline_figure(
@@ -104,7 +104,7 @@ def test_figures_are_deterministic(report: Report, size_curve: Curve) -> None:
     )
 
 
-def test_figures_do_not_affect_the_page(report: Report, shape_curve: Curve) -> None:
+def test_figures_do_not_affect_the_page(report: Report, shape_curve: CurveRecords) -> None:
     """They have no style rules, ids or references, and use the page's font."""
     dots = roofline_dots(curves(report), report.device)
     one, two = roofline_figure(dots, report.device), shape_figure([shape_curve], ["naive"])
@@ -117,7 +117,7 @@ def test_figures_do_not_affect_the_page(report: Report, shape_curve: Curve) -> N
     assert ids == []
 
 
-def test_a_figure_shows_both_predictions_and_the_observation(size_curve: Curve) -> None:
+def test_a_figure_shows_both_predictions_and_the_observation(size_curve: CurveRecords) -> None:
     """With bottlenecks, and marks with their values."""
     found = texts(size_figure([size_curve], ["naive"]))
 
@@ -141,7 +141,7 @@ def test_untrusted_names_are_text() -> None:
         assert shorten(label, 26) in texts(svg)
 
 
-def test_the_caption_is_for_screen_readers(size_curve: Curve) -> None:
+def test_the_caption_is_for_screen_readers(size_curve: CurveRecords) -> None:
     """The caption is the figure's title, escaped."""
     svg = described(size_figure([size_curve], ["naive"]), 'L2 < "L3"')
     title = ET.fromstring(svg)[0]  # noqa: S314
@@ -150,7 +150,7 @@ def test_the_caption_is_for_screen_readers(size_curve: Curve) -> None:
     assert title.text == 'L2 < "L3"'
 
 
-def test_features_are_placed_on_the_axis(size_curve: Curve) -> None:
+def test_features_are_placed_on_the_axis(size_curve: CurveRecords) -> None:
     """Bytes if x is bytes; work-items by interpolation between points; nothing outside the sweep."""
     assert size_curve.specification is not None
     points = size_curve.specification.points
@@ -162,7 +162,7 @@ def test_features_are_placed_on_the_axis(size_curve: Curve) -> None:
     assert place(100, "B", points[:1]) is None
 
 
-def test_marks_extend_from_onset_to_end(size_curve: Curve) -> None:
+def test_marks_extend_from_onset_to_end(size_curve: CurveRecords) -> None:
     """A mark covers the transition range, with the main position and its interval inside."""
     assert size_curve.observation is not None
     taper, cliff = feature_marks(size_curve.observation.features, size_curve.observation.points)
@@ -172,10 +172,9 @@ def test_marks_extend_from_onset_to_end(size_curve: Curve) -> None:
     assert cliff.texts[0] == "L2 cliff 38.5 MiB"
 
 
-def test_work_items_are_written_as_powers(size_curve: Curve) -> None:
+def test_work_items_are_written_as_powers(size_curve: CurveRecords) -> None:
     """An axis of counts has superscripts, an axis of bytes has units."""
-    counted = Curve(*[getattr(size_curve, name) for name in ("key", "metric")], Axis(quantity="work_items", label="n"),
-                    None, None, None, size_curve.observation, ())  # fmt: skip
+    counted = replace(size_curve, axis=Axis(quantity="work_items", label="n"))
 
     assert x_text(counted)(2.0**20) == "2²⁰"
     assert x_text(size_curve)(2.0**20) == "1 MiB"
@@ -205,7 +204,7 @@ def test_shapes_of_one_style_are_one_element() -> None:
     assert six.count("<path") == one.count("<path") < 25
 
 
-def test_intervals_stay_within_the_axes(size_curve: Curve) -> None:
+def test_intervals_stay_within_the_axes(size_curve: CurveRecords) -> None:
     """The top of an interval is not cut off."""
     assert size_curve.observation is not None
     widest = max(point.ci_high for point in size_curve.observation.points)
@@ -227,7 +226,7 @@ def test_each_kind_of_sweep_has_its_figure() -> None:
     assert "24 x 3" in texts(pictures([odd])[0].svg)
 
 
-def with_shapes(shapes: list[tuple[int, int]]) -> Curve:
+def with_shapes(shapes: list[tuple[int, int]]) -> CurveRecords:
     """Return an observed search over *shapes*."""
     curve = observed_only([float(i + 1) for i in range(len(shapes))])
     assert curve.observation is not None

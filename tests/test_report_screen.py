@@ -19,10 +19,9 @@ needs_a_browser = pytest.mark.skipif(BROWSER is None, reason="there is no Chromi
 
 PROBE = """
 const result = {width: document.documentElement.scrollWidth <= innerWidth};
-const observed = (head) => head.textContent.trim().startsWith("observed");
-const table = [...document.querySelectorAll("table")].find(
-  (t) => [...t.tHead.rows[0].cells].some(observed) && t.tBodies[0].textContent.includes("38.5 MiB"));
-const column = [...table.tHead.rows[0].cells].findIndex(observed);
+const table = [...document.querySelectorAll("table")].find((t) => t.tHead.textContent.includes("midpoint"));
+const heads = [...table.tHead.rows[0].cells];
+const column = heads.findIndex((head) => head.textContent.trim().startsWith("midpoint observed"));
 const cells = () => [...table.tBodies[0].rows].map((row) => row.cells[column].textContent.trim());
 table.tHead.rows[0].cells[column].click();
 result.up = cells();

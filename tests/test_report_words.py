@@ -16,8 +16,8 @@ from gpureport.records.report import Report
 from gpureport.report.render import render_html
 from gpureport.report.run import appendix, compiled
 from gpureport.report.run.blocks import as_predicted, expected_blocks
-from gpureport.report.run.curves import Curve, FindingPair, curves, paired, specified, verdicts
-from gpureport.report.run.lists import farthest_table
+from gpureport.report.run.curves import CurveRecords, FindingPair, curves, paired, specified, verdicts
+from gpureport.report.run.lists import deviations_table
 from gpureport.report.run.numbers import by_kind, families, places
 from gpureport.report.run.values import value_at
 from gpureport.report.text import tables
@@ -96,13 +96,13 @@ def test_verdicts_put_the_farthest_first(report: Report) -> None:
     rows = verdicts(report.model_copy(update={"findings": (*report.findings[:-1], wrong)}))
 
     assert len(rows) == 4 * 3
-    assert rows[0].farthest.main.verdict is Verdict.ERROR
-    second, third = rows[1].farthest, rows[2].farthest
+    assert rows[0].worst.main.verdict is Verdict.ERROR
+    second, third = rows[1].worst, rows[2].worst
     assert second.urgency <= third.urgency
     alike = [
         pair.main.verdict
         for pair in specified(report)
-        if (pair.main.workload, pair.main.feature) == (second.main.workload, second.main.feature)
+        if (pair.main.key.family, pair.main.feature) == (second.main.key.family, second.main.feature)
     ]
     assert sorted(rows[1].verdicts) == sorted(alike)
 
@@ -131,21 +131,21 @@ def test_what_was_not_observed_is_said(report: Report) -> None:
     missing = tuple(f.model_copy(update=update) for f in report.findings)
     curve = curves(report.model_copy(update={"findings": missing}))[0]
 
-    assert "Predicted but not observed: L2 gives out at 52 MiB." in size_caption([curve])
+    assert "not observed: L2 cliff at 52 MiB." in size_caption([curve])
 
 
 def test_captions_say_what_to_see(report: Report) -> None:
     """The curve's features; the legend names lines only where they are drawn."""
     size, shape, *_ = curves(report)
 
-    assert "L2 gives out at 49.1 MiB, 6 % before predicted." in size_caption([size])
-    assert "Solid: calibrated." in legend([size], bars=False)
-    assert "calibrated" not in " ".join(legend([replace(size, calibrated=None)], bars=False))
+    assert "L2 cliff, midpoint: 49.1 MiB, 6 % below" in size_caption([size])
+    assert "Solid: calibrated prediction." in legend([size], bars=False)
+    assert "Solid" not in " ".join(legend([replace(size, calibrated=None)], bars=False))
     assert "Dots" not in " ".join(legend([replace(size, observation=None)], bars=False))
     assert legend([size], bars=True)[-2].startswith("Bars: observed medians with 95 % intervals; blue ticks: predicted")
     assert legend([], bars=True) == ()
-    assert size_caption([replace(size, pairs=(), observation=None)]) == "Predicted of naive."
-    assert "dot: best; square: best as predicted" in shape_caption([shape])
+    assert size_caption([replace(size, pairs=(), observation=None)]) == "Predicted: naive."
+    assert "dot: best; square: predicted best" in shape_caption([shape])
     assert section_title([size]) == "Size: updates against working set (both buffers)"
     assert block_title("Life", [size]) == "Life: updates against working set (both buffers)"
 
@@ -163,12 +163,12 @@ def test_the_caption_of_cases_tells_how_far_they_lie_from_their_predictions() ->
     ]
 
     assert case_caption([replace(cases, pairs=tuple(pairs))]) == (
-        "Observed / predicted: 0.400 (case 0.4) to 1.50 (case 1.5); 3 of 3 agree with their predictions."
+        "Observed / predicted: 0.400 (case 0.4) to 1.50 (case 1.5). 3 of 3 cases agree with the prediction."
     )
     assert case_caption([replace(cases, pairs=tuple(pairs[:1]))]) == (
-        "Observed / predicted: 1.50 (case 1.5); 1 of 1 agree with their predictions."
+        "Observed / predicted: 1.50 (case 1.5). 1 of 1 cases agree with the prediction."
     )
-    assert case_caption([replace(cases, pairs=(), observation=None)]) == "Predicted of variant_0."
+    assert case_caption([replace(cases, pairs=(), observation=None)]) == "Predicted: variant_0."
 
 
 def test_only_what_is_off_is_explained_and_once(report: Report) -> None:
@@ -177,7 +177,7 @@ def test_only_what_is_off_is_explained_and_once(report: Report) -> None:
 
     assert explanations(curves(report)[0].groups) == ()
     found = explanations(packed.groups)
-    assert found[0] == "packed64, L2 gives out; packed64, plateau in L2: " + packed.pairs[0].main.explanation
+    assert found[0] == "packed64, L2 cliff; packed64, plateau in L2: " + packed.pairs[0].main.explanation
     assert len(found) == 3
 
 
@@ -188,7 +188,7 @@ def test_of_many_names_only_the_first_are_listed() -> None:
 
 def test_every_position_has_words(report: Report) -> None:
     """No feature of a report lacks a name."""
-    assert {feature_text(f) for f in report.findings} >= {"L2 gives out", "work-items at the knee", "plateau in DRAM"}
+    assert {feature_text(f) for f in report.findings} >= {"L2 cliff", "taper, knee", "plateau in DRAM"}
 
 
 def test_a_family_is_named_by_what_its_variants_share(report: Report) -> None:
@@ -197,16 +197,16 @@ def test_a_family_is_named_by_what_its_variants_share(report: Report) -> None:
     assert family_name(report, "bit_transpose") == "Bit transpose"
 
 
-def test_variants_of_one_short_title_are_told_apart(report: Report) -> None:
-    """By their identifiers, which the others need not show."""
-    name = next(iter(report.workloads))
-    info = report.workloads[name]
-    assert "(" not in kernel_name(report, info.family, info.variant)
-    title = f"{info.title.partition(' against ')[0]} against time"
-    other = info.model_copy(update={"variant": "other", "title": title})
-    both = report.model_copy(update={"workloads": {name: info, f"{info.family}/other": other}})
-    assert kernel_name(both, info.family, "other").endswith(" (other)")
-    assert kernel_name(both, info.family, info.variant).endswith(f" ({info.variant})")
+def test_kernels_have_a_title_and_an_identifier(report: Report) -> None:
+    """The title without the axis of the sweep, or else the name of the family."""
+    info = next(iter(report.workloads.values()))
+    key = SweepKey(family=info.family, variant=info.variant, sweep="size")
+    assert kernel_name(report, info) == kernel_name(report, key) == f"{info.title} ({info.variant})"
+    swept = info.model_copy(update={"title": f"{info.title} against time"})
+    other = report.model_copy(update={"workloads": {f"{info.family}/{info.variant}": swept}})
+    assert kernel_name(other, info) == kernel_name(report, info)
+    unknown = key.model_copy(update={"family": "new_family"})
+    assert kernel_name(report, unknown) == f"New family ({info.variant})"
 
 
 def test_pocl_is_called_by_its_name(report: Report) -> None:
@@ -232,7 +232,7 @@ def test_values_are_found_by_the_paths_of_the_provenance(report: Report) -> None
     assert value_at(device, "compute_units") == "132"
     assert value_at(device, "architecture.write_allocate") == "no"
     assert value_at(device, "architecture.name") == "Hopper"
-    assert value_at(device, "caches.L2.latency_transition") == "departure 0.700, midpoint 0.880, arrival 1.25"
+    assert value_at(device, "caches.L2.latency_transition") == "onset 0.700, midpoint 0.880, end 1.25"
     assert value_at(device, "caches.L9.capacity") == value_at(device, "what.ever") == "—"
 
 
@@ -453,7 +453,7 @@ def test_occupancy_has_a_row_for_variants_of_which_the_same_is_said(report: Repo
     assert rows[0][1:5] == ("255", "4 KiB", "12 % regs", "12 % regs")
 
 
-def _with_occupancy(curve: Curve, update: dict[str, object]) -> Curve:
+def _with_occupancy(curve: CurveRecords, update: dict[str, object]) -> CurveRecords:
     """Return *curve* with other occupancies in all its predictions."""
     changed = {
         kind: record.model_copy(update={"occupancy": tuple(o.model_copy(update=update) for o in record.occupancy)})
@@ -466,12 +466,14 @@ def _with_occupancy(curve: Curve, update: dict[str, object]) -> Curve:
 def test_what_all_rows_say_is_said_once() -> None:
     """Beyond a few rows, and never the first column, which names them."""
     rows = tuple((name, "PTX", str(number)) for number, name in enumerate("abcd"))
-    table, alike = tables.told_once(tables.Table(("kernel", "code", "regs"), rows, frozenset({"code", "regs"})))
+    table, alike = tables.without_constant_columns(
+        tables.Table(("kernel", "code", "regs"), rows, frozenset({"code", "regs"}))
+    )
 
     assert alike == "In every row: code: PTX."
     assert (table.columns, table.rows[0], table.numeric) == (("kernel", "regs"), ("a", "0"), {"regs"})
     few = tables.Table(("kernel", "code"), (("a", "PTX"), ("b", "PTX")))
-    assert tables.told_once(few) == (few, "")
+    assert tables.without_constant_columns(few) == (few, "")
 
 
 def test_columns_break_where_there_is_no_room() -> None:
@@ -546,7 +548,7 @@ def test_flat_curves_are_those_that_say_nothing(report: Report) -> None:
     assert not replace(flat, specification=few, calibrated=None, measurement=None, observation=None).is_flat
 
 
-def _with_values(curve: Curve, value: float) -> Curve:
+def _with_values(curve: CurveRecords, value: float) -> CurveRecords:
     """Return *curve* with points that are all alike."""
     changed = {
         kind: record.model_copy(
@@ -605,7 +607,7 @@ def test_a_fitted_plateau_is_labelled_and_has_the_best_sample_beside_it(report: 
     assert fitted_text(plain) == ""
     assert text in observed_text(fitted)
     assert text in render_html(told)
-    assert text in farthest_table(told).rows[0][3]
+    assert text in deviations_table(told).rows[0][3]
 
 
 def test_the_terminal_has_the_best_sample_below_a_fitted_plateau(
@@ -646,7 +648,7 @@ def test_cases_are_drawn_if_any_is_a_surprise(report: Report) -> None:
     assert expected_blocks(report, []) == []
 
 
-def _with_cases(curve: Curve) -> Curve:
+def _with_cases(curve: CurveRecords) -> CurveRecords:
     """Return *curve* with its first value as two separate cases."""
     main = curve.pairs[0].main.model_copy(
         update={"feature": "rate", "position": "case", "level": Level(name="stride 2")}
@@ -654,7 +656,7 @@ def _with_cases(curve: Curve) -> Curve:
     return replace(curve, pairs=(FindingPair(main, None), FindingPair(main, None)))
 
 
-def _all_agree(curve: Curve) -> Curve:
+def _all_agree(curve: CurveRecords) -> CurveRecords:
     """Return *curve* with pairs that agree."""
     mains = (pair.main.model_copy(update={"verdict": Verdict.AGREES, "ratio": 1.0}) for pair in curve.pairs)
     return replace(curve, pairs=tuple(FindingPair(main, None) for main in mains))

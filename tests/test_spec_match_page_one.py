@@ -35,8 +35,8 @@ def test_a_slice_has_its_own_name_and_values() -> None:
     text = page_one(reported(**slice_of))
 
     assert text.startswith("NVIDIA H200 SXM, MIG 2g.35gb")
-    assert "32 compute units at 1.98 GHz; L1 256 KiB each, L2 15 MiB, memory 34 GiB at 1200 GB/s" in text
-    assert "△ Not as the database lists it. This is a part of NVIDIA H200 SXM (MIG 2g.35gb)" in text
+    assert "32 compute units at 1.98 GHz; L1 256 KiB per compute unit, L2 15 MiB, memory 34 GiB at 1200 GB/s" in text
+    assert "△ Differs from the database entry. This is a part of NVIDIA H200 SXM (MIG 2g.35gb)" in text
 
 
 def test_every_difference_is_reported() -> None:

@@ -12,11 +12,12 @@ from gpureport.findings.verdicts import find
 from gpureport.predict import limits_of, predict_sweep
 from gpureport.records.features import MAIN_POSITIONS, CurveFeature
 from gpureport.records.finding import Explanation, Verdict
+from gpureport.records.levels import Level
 from gpureport.records.measurement import MeasuredPoint, Measurement
 from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.report.render import render_html
 from gpureport.report.run.curves import curves
-from gpureport.report.run.unexpected import answers, fitting, statements, summary, table, tally, then_off
+from gpureport.report.run.unexpected import answers, fitting, remaining_error, statements, summary, table, tally
 from gpureport.report.text.words import explanations as in_words
 from gpureport.report.text.words import feature_text
 from gpureport.spec.models import Device
@@ -126,7 +127,7 @@ def test_only_what_fits_has_a_share_that_is_sure() -> None:
     assert {row[2]: row[4] for row in rows} == {
         "one buffer": "80 %",
         "one buffer or fill": "100 %",
-        "none (nearest: one buffer)": "—",
+        "none (closest: one buffer)": "—",
     }
 
 
@@ -149,10 +150,10 @@ def test_the_farthest_comes_first() -> None:
     rows = table(EXPLANATIONS).rows
 
     assert [row[1] for row in rows] == ["a factor of 3.0", "35 %", "22 %"]
-    assert [fitting(e) for e in EXPLANATIONS] == ["one buffer", "one buffer or fill", "none (nearest: one buffer)"]
+    assert [fitting(e) for e in EXPLANATIONS] == ["one buffer", "one buffer or fill", "none (closest: one buffer)"]
     assert " the 3 curves " in tally(EXPLANATIONS)
-    assert tally(EXPLANATIONS).endswith(": 1 fit one hypothesis, 1 fit two of them, 1 fit none.")
-    assert tally(EXPLANATIONS[2:]).endswith(": 1 fit none.")
+    assert tally(EXPLANATIONS).endswith(": 1 explained by one hypothesis, 1 by two, 1 unexplained.")
+    assert tally(EXPLANATIONS[2:]).endswith(": 1 unexplained.")
     assert [name for name, _ in statements(EXPLANATIONS)] == ["one buffer", "fill"]
 
 
@@ -160,10 +161,10 @@ def test_a_hypothesis_that_comes_no_nearer_than_the_prediction_is_not_named() ->
     """Neither in the column of what fits nor with what would then be off."""
     (unexplained,) = (e for e in EXPLANATIONS if e.outcome == "unexplained")
     worse = unexplained.model_copy(update={"error": 1.01 * unexplained.base_error})
-    assert (fitting(worse), then_off(worse)) == ("none", "")
+    assert (fitting(worse), remaining_error(worse)) == ("none", "")
     nearer = unexplained.model_copy(update={"error": 0.99 * unexplained.base_error})
-    assert then_off(nearer)
-    assert fitting(nearer).startswith("none (nearest")
+    assert remaining_error(nearer)
+    assert fitting(nearer).startswith("none (closest")
 
 
 def test_answers_say_what_fits_most_often() -> None:
@@ -175,10 +176,10 @@ def test_answers_say_what_fits_most_often() -> None:
     many, most, farthest = answers(report.model_copy(update={"findings": off, "explanations": alike}))
 
     assert many == tally(alike)
-    assert most == f"Of the explanations found, the most frequent is that {statements(EXPLANATIONS)[0][1]} (2 curves)."
+    assert most == f"The most frequent explanation: {statements(EXPLANATIONS)[0][1]} (2 curves)."
     assert len(list(answers(report.model_copy(update={"findings": off, "explanations": EXPLANATIONS})))) == 2
-    assert farthest.startswith("Farthest off is Family 00, ")
-    assert list(answers(calm)) == ["Every value lies within a factor of 1.2 of its prediction, or within the interval."]
+    assert farthest.startswith("Largest deviation: Family 00")
+    assert [text.partition(" is ")[0] for text in answers(calm)] == ["Every value"]
     assert list(answers(report.model_copy(update={"findings": ()}))) == []
 
 
@@ -187,7 +188,7 @@ def test_explanations_are_summed_up_by_what_fits() -> None:
     first, second = (statement for _, statement in statements(EXPLANATIONS))
     found = summary((*EXPLANATIONS, _explanation("d", "explained", 0.5)))
 
-    assert [row[0] for row in found.rows] == [first, f"{first}; or {second}", "nothing that was tried"]
+    assert [row[0] for row in found.rows] == [first, f"{first}; or {second}", "none of the hypotheses"]
     assert found.rows[0][2:] == ("22 % to 65 %", "5 % to 13 %")
     assert found.rows[2][3] == "—"
 
@@ -235,15 +236,15 @@ def test_the_terminal_names_the_farthest(capsys: pytest.CaptureFixture[str]) -> 
 @pytest.mark.parametrize(
     ("position", "level", "text"),
     [
-        ("midpoint", "unexplained transition at 37 MiB", "unexplained transition at 37 MiB"),
-        ("onset", "unexplained transition at 37 MiB", "unexplained transition at 37 MiB begins"),
-        ("plateau", "unexplained transition at 37 MiB", "plateau before the unexplained transition at 37 MiB"),
-        ("plateau", "beyond 37 MiB", "plateau beyond 37 MiB"),
-        ("midpoint", "L2", "L2 gives out"),
+        ("midpoint", Level.unexplained(37 * 2**20), "unexplained transition at 37 MiB"),
+        ("onset", Level.unexplained(37 * 2**20), "unexplained transition at 37 MiB, onset"),
+        ("plateau", Level.unexplained(37 * 2**20), "plateau before the unexplained transition at 37 MiB"),
+        ("plateau", Level.unexplained(37 * 2**20, beyond=True), "plateau beyond 37 MiB"),
+        ("midpoint", Level(name="L2"), "L2 cliff"),
     ],
 )
-def test_a_step_that_no_cache_causes_is_called_one(position: str, level: str, text: str) -> None:
-    """Its size is all that is known."""
+def test_a_transition_without_a_known_cause_is_named_by_its_size(position: str, level: Level, text: str) -> None:
+    """It has no level of the entry."""
     kind = "rate" if position == "plateau" else "cliff"
     feature = CurveFeature(feature=kind, position=position, level=level, value=1.0, unit="B")
 

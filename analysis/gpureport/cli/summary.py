@@ -6,7 +6,7 @@ from itertools import groupby
 from gpureport.cli.tables import Row, print_table
 from gpureport.records.features import CurveFeature
 from gpureport.records.finding import Explanation, Finding
-from gpureport.report.run.unexpected import fitting, then_off
+from gpureport.report.run.unexpected import fitting, remaining_error
 from gpureport.text import off_by
 from gpureport.units import format_bytes, format_interval, format_ratio, format_value
 
@@ -34,7 +34,7 @@ def print_unexpected(explanations: Sequence[Explanation]) -> None:
     print_table(
         f"Unexpected results: {len(farthest)} of {len(explanations)} curves, with the best hypothesis for each",
         ("curve", "error", "hypothesis", "remaining error"),
-        [(str(e.key), off_by(e.base_error), fitting(e), then_off(e)) for e in farthest],
+        [(str(e.key), off_by(e.base_error), fitting(e), remaining_error(e)) for e in farthest],
         right=(1, 3),
     )
 

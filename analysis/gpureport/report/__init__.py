@@ -1,6 +1,6 @@
-"""The report: its document, its figures, and its HTML and PDF."""
+"""Documents of reports, comparisons and predictions, as HTML and PDF."""
 
 from typing import Literal
 
 Paper = Literal["a4", "letter"]
-"""How large the pages of a PDF are."""
+"""Page size of a PDF."""

@@ -1,4 +1,4 @@
-"""Which figure shows which sweeps, with its caption."""
+"""The figures of sweeps, with captions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,24 +11,24 @@ from gpureport.records.prediction import Prediction
 from gpureport.records.report import Clock
 from gpureport.report.figures import cases, shapes, sizes, traces
 from gpureport.report.figures.panels import in_figures
-from gpureport.report.run.curves import Curve
+from gpureport.report.run.curves import CurveRecords
 from gpureport.report.text.captions import case_caption, shape_caption, size_caption, trace_caption
 
 R = TypeVar("R", Prediction | None, Observation | None)
 Kind = Literal["sizes", "shapes", "cases", "traces"]
-_FEWEST = 3  # shapes that make a curve or a map
+_FEWEST = 3  # shapes of a curve or a map
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A picture and what to see in it."""
+    """A picture with its caption."""
 
     svg: str
     caption: str
 
 
-def kind_of(curve: Curve) -> Kind:
-    """Return the kind of figure that shows a curve."""
+def kind_of(curve: CurveRecords) -> Kind:
+    """Return the kind of figure for a curve."""
     if curve.key.sweep == "frames":
         return "traces"
     if curve.is_work_group:
@@ -36,8 +36,8 @@ def kind_of(curve: Curve) -> Kind:
     return "cases" if curve.axis.quantity == "case" else "sizes"
 
 
-def _kind_of_search(curve: Curve) -> Kind:
-    """Rows of one dimension are a curve, powers of two in two dimensions a map, others and few shapes bars."""
+def _kind_of_search(curve: CurveRecords) -> Kind:
+    """Choose a curve for one-dimensional shapes, a map for two-dimensional powers of two, or else bars."""
     found = [shape_of(point.point) for point in curve.points]
     known = [shape for shape in found if shape is not None]
     if len(known) < len(found) or len(set(known)) < _FEWEST or any(len(shape) > 2 for shape in known):
@@ -47,10 +47,10 @@ def _kind_of_search(curve: Curve) -> Kind:
     return "shapes" if all(side & (side - 1) == 0 for shape in known for side in shape) else "cases"
 
 
-def pictures(members: Sequence[Curve], clocks: Sequence[Clock] = ()) -> tuple[Figure, ...]:
-    """Draw sweeps of one kind, those that have anything to draw, in as many figures as it takes.
+def pictures(members: Sequence[CurveRecords], clocks: Sequence[Clock] = ()) -> tuple[Figure, ...]:
+    """Draw the sweeps of one kind that have points, in one or more figures.
 
-    *clocks* are those of the run: a trace's caption says whether they changed.
+    *clocks* of the run are for the captions of traces.
     """
     kind = kind_of(members[0]) if members else "sizes"
     if kind == "traces":
@@ -62,10 +62,10 @@ def pictures(members: Sequence[Curve], clocks: Sequence[Clock] = ()) -> tuple[Fi
     return tuple(_figure(kind, part, first=not number) for number, part in enumerate(_parts(kind, drawn)))
 
 
-def _parts(kind: Kind, drawn: Sequence[Curve]) -> Sequence[Sequence[Curve]]:
+def _parts(kind: Kind, drawn: Sequence[CurveRecords]) -> Sequence[Sequence[CurveRecords]]:
     if kind != "cases":
         return list(in_figures(drawn, sizes.MOST_PANELS if kind == "sizes" else shapes.MOST_PANELS))
-    parts: list[list[Curve]] = []
+    parts: list[list[CurveRecords]] = []
     rows = cases.MOST_ROWS
     for curve in drawn:
         rows += len(cases.case_labels(curve))
@@ -76,20 +76,21 @@ def _parts(kind: Kind, drawn: Sequence[Curve]) -> Sequence[Sequence[Curve]]:
     return parts
 
 
-def _figure(kind: Kind, part: Sequence[Curve], *, first: bool) -> Figure:
-    """Draw one figure; only the first of a section says what its shades mean."""
+def _figure(kind: Kind, part: Sequence[CurveRecords], *, first: bool) -> Figure:
+    """Draw one figure; only the first map of a section has the full caption."""
     titles = [curve.key.variant for curve in part]
     if kind == "cases":
         return Figure(cases.case_figure(part, titles), case_caption(part))
     if kind == "shapes":
         return Figure(
-            shapes.shape_figure(part, titles), shape_caption(part) if first else f"As above: {', '.join(titles)}."
+            shapes.shape_figure(part, titles),
+            shape_caption(part) if first else f"{', '.join(titles)}; shades and marks as above.",
         )
     return Figure(sizes.size_figure(part, titles), size_caption(part))
 
 
-def _by_size(curve: Curve) -> Curve:
-    """Let the x of a search over one dimension be the size of the work-group, not the shape's index."""
+def _by_size(curve: CurveRecords) -> CurveRecords:
+    """Return a one-dimensional search with work-group sizes as x instead of indices."""
     return replace(
         curve,
         specification=_moved(curve.specification),

@@ -1,4 +1,4 @@
-"""From a report to HTML and PDF: the templates filled in, and nothing fetched."""
+"""Render reports as HTML and PDF; nothing is fetched."""
 
 import base64
 import hashlib
@@ -13,6 +13,7 @@ from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.files import remove_files, write_file
 from gpureport.findings.advice import advise
+from gpureport.glossary import TERMS
 from gpureport.records.report import Report
 from gpureport.report import Paper
 from gpureport.report.figures.anchors import started
@@ -45,12 +46,12 @@ if TYPE_CHECKING:
     from weasyprint.document import Document
 
 Content = Mapping[str, object]
-"""What the templates name."""
+"""Variables of the templates."""
 
 _REPORT = "report.html.j2"
 _LONG_NAME = 60
-_LONG_PART = 18  # characters of a number that stay on one line
-_FEWEST_SHAPES = 3  # of a published search, which may be no search at all
+_LONG_PART = 18  # most characters of a number that is kept on one line
+_FEWEST_SHAPES = 3  # points of a published sweep over shapes that count as a search
 
 
 def write_report(
@@ -61,9 +62,9 @@ def write_report(
     *,
     name: str = "report",
 ) -> list[Path]:
-    """Write the documents of *report* to *directory*: :func:`documents`, never its JSON file.
+    """Write the documents of *report* to *directory*: :func:`documents`, without the JSON file.
 
-    There is no PDF without a *typesetter*, or if that has a problem.
+    No PDF is written without a working *typesetter*.
 
     Returns:
         The files written.
@@ -83,10 +84,10 @@ def write_filled(
     name: str = "report",
     paper: Paper = "a4",
 ) -> list[Path]:
-    """Write the documents of a *template* in place of all earlier ones; returns and raises as :func:`write_report`."""
+    """Write the documents of a *template* and remove earlier ones; returns and raises as :func:`write_report`."""
     html, pdf = documents(directory, name)
     filled = _filled(template, content)
-    remove_files(pdf)  # an earlier one, should this one not be made
+    remove_files(pdf)  # an old one must not stay if no new one is written
     write_file(html, filled.on_screen())
     if typesetter is None or typesetter.problem():
         return [html]
@@ -95,29 +96,29 @@ def write_filled(
 
 
 def documents(directory: Path, name: str = "report") -> tuple[Path, Path]:
-    """Return the files that :func:`write_report` writes."""
+    """Return the paths that :func:`write_report` writes."""
     return directory / f"{name}.html", directory / f"{name}.pdf"
 
 
 def documents_of(file: Path) -> tuple[Path, Path]:
-    """Return the documents that belong beside a report's JSON *file*, named after it.
+    """Return the paths of the documents next to a report's JSON *file*, with the same stem.
 
     Raises:
-        InputError: the file has the name of one of them.
+        InputError: the file has the name of a document.
     """
     found = documents(file.parent, file.stem)
     if file in found:
-        raise InputError(f"{file}: is the name of a document; call the report {file.stem}.json")
+        raise InputError(f"{file}: this is the name of a document; rename the report to {file.stem}.json")
     return found
 
 
 def render_html(report: Report) -> str:
-    """Return the whole document as one HTML file: styles, fonts, figures and a few lines of script inside."""
+    """Return the document as one HTML file that contains styles, fonts, figures and a short script."""
     return _filled(_REPORT, _content(report)).on_screen()
 
 
 def render_pdf(report: Report) -> bytes:
-    """Return the whole document as a tagged PDF (PDF/UA-1).
+    """Return the document as a tagged PDF (PDF/UA-1).
 
     Raises:
         GpuReportError: WeasyPrint or Pango cannot be loaded.
@@ -126,7 +127,7 @@ def render_pdf(report: Report) -> bytes:
 
 
 def render_pages(report: Report, paper: Paper = "a4") -> "Document":
-    """Return the whole document laid out on pages.
+    """Return the document laid out on pages.
 
     Raises:
         GpuReportError: WeasyPrint or Pango cannot be loaded.
@@ -136,19 +137,19 @@ def render_pages(report: Report, paper: Paper = "a4") -> "Document":
 
 @dataclass(frozen=True)
 class _Filled:
-    """A template filled in, with a place for each figure."""
+    """A rendered template with placeholders for figures."""
 
     html: str
     figures: Sequence[Figure]
 
     def on_screen(self) -> str:
-        """Return it with the figures in the page itself, where browsers give them the page's fonts."""
+        """Return the HTML with inline figures, which use the fonts of the page."""
         inside = [described(figure.svg, _clean(figure.caption)) for figure in self.figures]
         return with_fonts(_PLACE.sub(lambda place: inside[int(place[1])], self.html), data_uri)
 
     def on_paper(self) -> Manuscript:
-        """Return it with addresses for the figures."""
-        # Elements of a word each take WeasyPrint a sixth of its time; characters say as well where a line may break.
+        """Return the manuscript of the PDF, with references to the figures."""
+        # Break characters instead of elements save WeasyPrint a sixth of its time.
         html = _UNBROKEN.sub(lambda found: _unbroken(found[1]), self.html.replace("<wbr>", "\u200b"))
         return Manuscript(_SCRIPT.sub("", html), [started(figure.svg) for figure in self.figures])
 
@@ -166,7 +167,7 @@ def _filled(template: str, content: Content) -> _Filled:
 
 
 def _clean(text: str) -> str:
-    """Return *text* without characters that no page should have: they control, or turn the direction of others."""
+    """Replace control characters and characters that change the direction of text."""
     return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
@@ -177,16 +178,16 @@ _UNBROKEN = re.compile(r'<span class="part">([^<]*)</span>')
 
 
 def _unbroken(text: str) -> str:
-    """Return *text* with characters that no line breaks at: no-break spaces, word joiners after slashes.
+    """Return *text* with no-break spaces and word joiners after slashes.
 
-    Lines do not break before a slash of themselves, not even after a space (Unicode's rule LB13).
+    Lines never break before a slash, not even after a space (Unicode's rule LB13).
     """
     before = "\u200b" if text.startswith("/") else ""
     return before + text.replace(" ", "\u00a0").replace("/", "/\u2060")
 
 
 def _content(report: Report) -> Content:
-    """Draw the figures and gather what the templates name."""
+    """Draw the figures and collect the variables of the templates."""
     found = curves(report)
     kinds = by_kind(found)
     numbers = families(report, found, kinds)
@@ -204,6 +205,7 @@ def _content(report: Report) -> Content:
         "load": conditions.load_sentences(report),
         "restarts": sentence(report.restarts()),
         "failures": [sentence(text) for text in (report.failures(), report.gaps()) if text],
+        "glossary": TERMS,
         "verdict": answers.verdict(report),
         "sentences": answers.sentences(report, found),
         "overview": first_figure(report, found),
@@ -218,9 +220,9 @@ def _content(report: Report) -> Content:
 
 
 def environment(picture: Callable[[Figure], "Markup"]) -> "Environment":
-    """Return the Jinja environment of the templates: escaping everywhere, undefined names refused.
+    """Return the Jinja environment of the templates: with autoescaping, undefined names are errors.
 
-    *picture* says what stands where a figure belongs.
+    *picture* returns the placeholder of a figure.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -250,9 +252,9 @@ def environment(picture: Callable[[Figure], "Markup"]) -> "Environment":
         bytes=format_bytes,
         frequency=format_frequency,
         ratio=format_ratio,
-        value=_value,
-        measured=_measured,
-        predicted=_predicted,
+        value=_brief(format_value),
+        measured=_brief(format_measured),
+        predicted=_brief(format_predicted),
         picture=picture,
         number=_number,
         breakable=_breakable,
@@ -263,27 +265,19 @@ def environment(picture: Callable[[Figure], "Markup"]) -> "Environment":
 
 
 def _style(name: str) -> "Markup":
-    """Return a style sheet or script of ours, safe to stand in its element."""
+    """Return one of our own style sheets or scripts, marked as safe."""
     from markupsafe import Markup
 
     return Markup((data_dir("templates") / name).read_text(encoding="utf-8"))  # noqa: S704 - our own file
 
 
-def _value(value: float | None, unit: str) -> str:
-    """Write a value for a table, where there is little room."""
-    return brief(format_value(value, unit))
-
-
-def _measured(value: float | None, low: float | None, high: float | None, unit: str) -> str:
-    return brief(format_measured(value, low, high, unit))
-
-
-def _predicted(value: float | None, low: float | None, high: float | None, unit: str) -> str:
-    return brief(format_predicted(value, low, high, unit))
+def _brief(write: Callable[..., str]) -> Callable[..., str]:
+    """Make *write* write values for narrow table columns."""
+    return lambda *values: brief(write(*values))
 
 
 def _number(text: str) -> "Markup":
-    """Keep a value, and its interval, each on one line, unless that is long: lines break between them."""
+    """Allow a line break only between a value and its interval, unless either is long."""
     from markupsafe import Markup
 
     parts = re.split(r" (?=[(±/])|(?<=B) (?=to )", text)
@@ -291,7 +285,7 @@ def _number(text: str) -> "Markup":
 
 
 def _part(text: str) -> "Markup":
-    """Mark up what has a place to break, and should not."""
+    """Mark a short text with spaces or slashes as unbreakable."""
     from markupsafe import Markup, escape
 
     breaks = re.search(r"[ /]", text) and len(text) <= _LONG_PART
@@ -299,14 +293,14 @@ def _part(text: str) -> "Markup":
 
 
 def _breakable(text: str) -> "Markup":
-    """Let lines break within names where they are joined, after ``_`` and ``/``, and not before ``%``."""
+    """Allow line breaks in names after ``_`` and ``/``, but not before ``%``."""
     from markupsafe import Markup
 
     return Markup("<wbr>").join(re.split(r"(?<=[_/])(?=\w)", text.replace(" %", "\xa0%").replace("± ", "±\xa0")))
 
 
 def readable_time(text: str) -> str:
-    """Write an ISO 8601 time as people do: ``21 November 2026, 09:30 UTC``; other text stays as it is."""
+    """Write an ISO 8601 time as ``21 November 2026, 09:30 UTC``; other text stays unchanged."""
     try:
         return f"{datetime.fromisoformat(text):%-d %B %Y, %H:%M UTC}"
     except ValueError:

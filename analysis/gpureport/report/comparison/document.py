@@ -1,4 +1,4 @@
-"""From a comparison of machines to HTML and PDF."""
+"""HTML and PDF documents of a comparison of machines."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -10,6 +10,7 @@ from gpureport.compare.records import Comparison, Contest, Difference
 from gpureport.compare.standings import REGIMES
 from gpureport.compare.summary import What, families, means
 from gpureport.files import remove_files, write_file
+from gpureport.glossary import TERMS
 from gpureport.report import Paper
 from gpureport.report.comparison.tables import (
     FEW,
@@ -29,6 +30,7 @@ from gpureport.report.figures.strips import strip_figure
 from gpureport.report.pdf.typesetting import Typesetter
 from gpureport.report.pictures import Figure
 from gpureport.report.render import Content, documents, write_filled
+from gpureport.report.text.tables import workload_table
 from gpureport.units import format_value
 
 T = TypeVar("T")
@@ -36,21 +38,18 @@ T = TypeVar("T")
 NAME = "comparison"
 """Stem of the files."""
 FILE_NAME = f"{NAME}.json"
-_MOST_COLUMNS = 12
-"""Columns of a map whose speeds and shares of promises fit side by side."""
-_MOST_PANEL_PAGES = 3
-"""Pages of cliffs and tapers workload by workload; what is beyond is in comparison.json."""
-_MOST_MACHINES = 50
-"""Rows of a figure of machines: as many as a page has room for. Of more, cliffs are not drawn workload by workload."""
+_MOST_COLUMNS = 12  # the most columns of a map that shows speed and efficiency side by side
+_MOST_PANEL_PAGES = 3  # the most pages of cliffs and tapers by workload; comparison.json has the rest
+_MOST_MACHINES = 50  # the most rows of a figure of machines; with more machines, cliffs are not drawn by workload
 _MOST_SPREADS = 8
-"""Machines with the baseline's device whose sweeps are drawn; of more, those with most significant differences."""
-_COLOURS = "Blue is more than 1, orange less."
+"""The most machines with the baseline's device whose sweeps are drawn: those with most significant differences."""
+_COLOURS = "Blue: above 1; orange: below 1."
 
 
 def write_comparison(
     comparison: Comparison, directory: Path, typesetter: Typesetter | None, paper: Paper = "a4"
 ) -> list[Path]:
-    """Write *comparison* as JSON, and its documents; all are called :data:`NAME`.
+    """Write *comparison* as JSON, and its documents; all files are named :data:`NAME`.
 
     Returns:
         The files written.
@@ -66,7 +65,7 @@ def write_comparison(
 
 
 def content(comparison: Comparison) -> Content:
-    """Draw the figures of a comparison and gather what its template names."""
+    """Draw the figures of a comparison and collect the contents of its template."""
     few = len(comparison.machines) <= FEW
     panels = list(landmark_panels(comparison.landmarks))
     drawn = panels[:_MOST_PANEL_PAGES] if len(comparison.machines) <= _MOST_MACHINES else []
@@ -88,19 +87,21 @@ def content(comparison: Comparison) -> Content:
         "refused": tuple(contest for contest in comparison.contests if contest.refused),
         "standings": standings_tables(comparison) if few else leaders_tables(comparison),
         "few": few,
-        "foretold": any(machine.kind == "predicted" for machine in comparison.machines),
+        "glossary": TERMS,
+        "workloads": workload_table(contest.workload for contest in comparison.contests),
+        "has_predictions": any(machine.kind == "predicted" for machine in comparison.machines),
     }
 
 
 def overview(comparison: Comparison) -> Iterator[Figure]:
-    """Draw the machines by families, if there are several: how fast each is, and how much of its promise it keeps."""
+    """Draw speed and efficiency of the machines by family, if there are several families."""
     by_family = families(comparison)
     if len(by_family) == 1:
         return
     speed, efficiency = ({family: means(found, what) for family, found in by_family.items()} for what in _WHATS)
     blocks = [
         HeatBlock(heading, tuple(family for family in by_family if any(found[family].values())))
-        for heading, found in ((f"speed / that of {comparison.baseline}", speed), ("observed / promised", efficiency))
+        for heading, found in ((f"speed / {comparison.baseline}", speed), ("observed / predicted peak", efficiency))
     ]
     shown = [(block, found) for block, found in zip(blocks, (speed, efficiency), strict=True) if block.columns]
     rows = [
@@ -115,7 +116,7 @@ def overview(comparison: Comparison) -> Iterator[Figure]:
         for machine in comparison.machines
     ]
     caption = (
-        f"Left: speed / that of {comparison.baseline}. Right: observed speed / speed that the specification promises. "
+        f"Left: speed / speed of {comparison.baseline}. Right: observed speed / peak predicted from the specification. "
         f"Geometric means over each family's variants, each at its best point. {_COLOURS}"
     )
     for part in _pages(rows) if shown else ():
@@ -123,7 +124,7 @@ def overview(comparison: Comparison) -> Iterator[Figure]:
 
 
 def _pages(machines: Sequence[T]) -> Iterator[Sequence[T]]:
-    """Yield as many machines as a page has room for, evenly shared."""
+    """Yield the machines of each page, evenly distributed."""
     count = ceil(len(machines) / _MOST_MACHINES)
     for number in range(count):
         yield machines[number * len(machines) // count : (number + 1) * len(machines) // count]
@@ -133,7 +134,7 @@ _WHATS: tuple[What, What] = ("speed", "efficiency")
 
 
 def maps(comparison: Comparison) -> Iterator[tuple[What | None, tuple[Figure, ...]]]:
-    """Yield the maps of workloads by machines, and what they show: of few machines both at once (``None``)."""
+    """Yield the maps of workloads by machines with their quantity; ``None`` for both quantities in one map."""
     names = {what: _machines(comparison, what) for what in _WHATS}
     if sum(map(len, names.values())) <= _MOST_COLUMNS:
         yield None, tuple(_maps(comparison, {what: found for what, found in names.items() if found}))
@@ -149,11 +150,11 @@ def _machines(comparison: Comparison, what: What) -> tuple[str, ...]:
 
 
 def _maps(comparison: Comparison, columns: Mapping[What, tuple[str, ...]]) -> Iterator[Figure]:
-    """Draw the maps of each family, small families together."""
-    said = {"speed": f"speed / that of {comparison.baseline}", "efficiency": "observed / promised"}
+    """Draw the maps of each family; small families share a figure."""
+    headings = {"speed": f"speed / {comparison.baseline}", "efficiency": "observed / predicted peak"}
     predicted = frozenset(machine.name for machine in comparison.machines if machine.kind == "predicted")
     cautioned = frozenset(machine.name for machine in comparison.machines if machine.cautions)
-    blocks = [HeatBlock(said[what], names, predicted, cautioned) for what, names in columns.items()]
+    blocks = [HeatBlock(headings[what], names, predicted, cautioned) for what, names in columns.items()]
     rows: list[HeatRow] = []
     for number, contests in enumerate(families(comparison).values()):
         own = list(_map_rows(contests, tuple(columns), comparison.baseline if len(columns) > 1 else None))
@@ -165,7 +166,7 @@ def _maps(comparison: Comparison, columns: Mapping[What, tuple[str, ...]]) -> It
 
 
 def _split(rows: Sequence[HeatRow], blocks: Sequence[HeatBlock]) -> Iterator[Figure]:
-    """Draw *rows*, evenly shared between as many figures as it takes."""
+    """Draw *rows* in figures of equal size."""
     figures = ceil(len(rows) / MOST_ROWS)
     for number in range(figures):
         part = rows[number * len(rows) // figures : (number + 1) * len(rows) // figures]
@@ -173,12 +174,12 @@ def _split(rows: Sequence[HeatRow], blocks: Sequence[HeatBlock]) -> Iterator[Fig
         again = ", continued" if number else ""
         shown = _without_empty(part, blocks)
         every = named_columns(shown[1])
-        order = f" One machine in {every} is named, in the order of the table." if every > 1 else ""
+        order = f" One machine in {every} is labelled, in the order of the table." if every > 1 else ""
         yield Figure(heat_figure(*shown), f"{named[0].upper()}{named[1:]}{again}. {_COLOURS}{order}")
 
 
 def _without_empty(rows: Sequence[HeatRow], blocks: Sequence[HeatBlock]) -> tuple[list[HeatRow], list[HeatBlock]]:
-    """Leave out columns in which no row has anything, and blocks without columns."""
+    """Leave out empty columns, and blocks without columns."""
     columns = [
         tuple(name for name in block.columns if any(name in row.cells[number] for row in rows))
         for number, block in enumerate(blocks)
@@ -191,9 +192,9 @@ def _without_empty(rows: Sequence[HeatRow], blocks: Sequence[HeatBlock]) -> tupl
 
 
 def _map_rows(contests: Sequence[Contest], whats: Sequence[What], baseline: str | None) -> Iterator[HeatRow]:
-    """Yield a row for each workload and regime; separate cases of one workload share a row, by their mean.
+    """Yield a row for each workload and regime; separate cases of a workload share a row, as their mean.
 
-    The baseline's column, if it is named, has its speed itself.
+    If *baseline* is given, its column has the speed instead of the ratio.
     """
     by_row: dict[tuple[str, str], list[Contest]] = {}
     for contest in contests:
@@ -208,7 +209,7 @@ def _map_rows(contests: Sequence[Contest], whats: Sequence[What], baseline: str 
 
 
 def _baseline_text(contest: Contest, baseline: str) -> dict[str, str]:
-    """Return the speed of the baseline, whose ratio would always be one."""
+    """Return the speed of the baseline, to show instead of its ratio of one."""
     unit = f"{contest.metric.unit}/s" if contest.metric.kind == "rate" else "s"
     return {s.machine: format_value(s.value, unit) for s in contest.standings if s.machine == baseline}
 
@@ -219,8 +220,8 @@ def _strips(comparison: Comparison) -> Iterator[Figure]:
         return
     names = [machine.name for machine in comparison.machines if machine.name in having]
     caption = (
-        "Cliffs and tapers of all machines: a dot for each workload that has one. Orange, above: observed; "
-        "blue, below: predicted."
+        "Cliffs (midpoints) and tapers (n90) of all machines, one dot for each workload. Orange, above: observed. "
+        "Blue, below: predicted."
     )
     for part in _pages(names):
         yield Figure(strip_figure(comparison.landmarks, part), caption)
@@ -229,12 +230,12 @@ def _strips(comparison: Comparison) -> Iterator[Figure]:
 def _panels(comparison: Comparison, pages: Sequence[Sequence[LandmarkPanel]]) -> Iterator[Figure]:
     names = [machine.name for machine in comparison.machines]
     for panels in pages:
-        caption = "What several machines have. Hollow: predicted; filled: observed, with its 95 % interval."
+        caption = "Features that several machines have. Hollow: predicted; filled: observed, with 95 % interval."
         yield Figure(landmark_figure(panels, names), caption)
 
 
 def _spread_machines(comparison: Comparison) -> dict[str, list[Difference]]:
-    """Return the differences of machines with the baseline's device; of many machines, only those that differ most."""
+    """Return the differences of the machines with the baseline's device that differ most."""
     by_machine: dict[str, list[Difference]] = {}
     for difference in comparison.differences:
         by_machine.setdefault(difference.machine, []).append(difference)
@@ -246,10 +247,10 @@ def _spread_machines(comparison: Comparison) -> dict[str, list[Difference]]:
 
 
 def _spreads(comparison: Comparison, machines: Mapping[str, Sequence[Difference]]) -> Iterator[Figure]:
-    """Draw by how much the sweeps of each machine differ from the baseline's."""
+    """Draw the differences of each machine's sweeps from the baseline."""
     for machine, found in machines.items():
         caption = (
-            f"Speed of {machine} / that of {comparison.baseline}, sweep by sweep, with 95 % intervals that include "
+            f"Speed of {machine} / speed of {comparison.baseline} for each sweep, with 95 % intervals that include "
             "run-to-run variation. Orange: significant."
         )
         yield Figure(spread_figure(found), caption)

@@ -12,31 +12,27 @@ from gpureport.units import format_half_width, format_percent, format_ratio, for
 
 FEW = 4
 """Machines up to which every value has a row."""
-_MOST_NAMED = 4
-"""Machines that are named as sharing a condition; of more the number is told."""
-_MOST_VALUES = 250
-"""Rows of all values; separate cases are left out where there are more."""
-_MOST_WITHIN = 8
-"""Differences that are shown though they are within run-to-run variation."""
+_MOST_NAMED = 4  # the most machines with a common condition that are named
+_MOST_VALUES = 250  # the most rows of values with separate cases
+_MOST_WITHIN = 8  # number of differences within run-to-run variation that are shown
 _VERDICTS = {True: "significant", False: "within variation"}
-_LEAST_CHANCE = 1e-6
-_NARROW = 14
-"""Characters of a name in a narrow column."""
+_LEAST_P_VALUE = 1e-6
+_NARROW = 14  # characters of a name in a narrow column
 _SHORT = {BEYOND: "memory", WITHIN: "caches"}
 
 
 def short_regime(regime: str) -> str:
-    """Return what serves a point, in a word, or the case."""
+    """Return the memory or caches that serve a point, in one word, or the case."""
     return _SHORT.get(regime, regime)
 
 
 def marked(machine: Entrant) -> str:
-    """Return the name of a machine, with a mark if its ratios mean less than they seem to."""
+    """Return the name of a machine, with a mark if a caution applies to its ratios."""
     return f"△ {machine.name}" if machine.cautions else machine.name
 
 
 def machine_table(comparison: Comparison) -> Table:
-    """List the machines: what they are, where their figures come from and when, how fast they are."""
+    """List the machines with device, source and date of the values, speed and efficiency."""
     speed, efficiency = overall(comparison, "speed"), overall(comparison, "efficiency")
     rows = (
         (
@@ -49,12 +45,12 @@ def machine_table(comparison: Comparison) -> Table:
         )
         for m in comparison.machines
     )
-    columns = ("machine", "device", "figures are", "when", "speed / baseline", "of its promise")
+    columns = ("machine", "device", "values", "date", "speed / baseline", "efficiency")
     return Table(columns, tuple(rows), frozenset(columns[4:]))
 
 
 def condition_table(comparison: Comparison) -> Table:
-    """List in what the machines differ besides the device: what is bad first, machines that agree together."""
+    """List other differences between the machines: cautions first, machines with equal conditions together."""
     rows = (
         (
             f"{'△ ' if condition.severity == 'caution' else ''}{condition.what}",
@@ -63,11 +59,11 @@ def condition_table(comparison: Comparison) -> Table:
         )
         for condition in comparison.conditions
     )
-    return Table(("condition", "on", "what it does"), tuple(rows))
+    return Table(("condition", "machines", "effect"), tuple(rows))
 
 
 def sharing(condition: Condition) -> str:
-    """List the values of a condition and the machines that share each; of many only the number."""
+    """List the values of a condition with the machines that share each, or with their number."""
     machines: dict[str, list[str]] = {}
     for name, value in condition.values.items():
         machines.setdefault(value, []).append(shorten(name))
@@ -78,10 +74,7 @@ def sharing(condition: Condition) -> str:
 
 
 def standings_tables(comparison: Comparison) -> tuple[Table, ...]:
-    """List the values, family by family: a row for each workload, what serves it, and machine.
-
-    Separate cases are left out where values are many.
-    """
+    """List the values by family, one row for each workload, regime and machine; many values without separate cases."""
     every = sum(len(contest.standings) for contest in comparison.contests)
     kept = [c for c in comparison.contests if every <= _MOST_VALUES or c.regime in REGIMES]
     few = comparison.model_copy(update={"contests": tuple(kept)})
@@ -90,7 +83,7 @@ def standings_tables(comparison: Comparison) -> tuple[Table, ...]:
 
 def _standings_table(family: str, contests: Sequence[Contest]) -> Table:
     name = family.replace("_", " ")
-    columns = (name, "from", "machine", "best (95 %)", "/ baseline", "predicted_peak", "efficiency", "/ its share")
+    columns = (name, "data in", "machine", "best (95 %)", "/ baseline", "predicted peak", "efficiency", "/ baseline's")
     rows = tuple(_standing_row(contest, standing) for contest in contests for standing in contest.standings)
     return Table(columns, rows, frozenset(columns[3:]))
 
@@ -118,22 +111,19 @@ def _value(s: Standing, unit: str) -> str:
 
 
 def ratio_text(ratio: RatioEstimate | None) -> str:
-    """Write a ratio, with its interval where it has one."""
+    """Write a ratio, with its interval if there is one."""
     return UNKNOWN if ratio is None else f"{format_ratio(ratio.value)}{format_half_width(ratio.ci_low, ratio.ci_high)}"
 
 
 def leaders_tables(comparison: Comparison) -> tuple[Table, ...]:
-    """List of many machines who is fastest and slowest at each workload.
-
-    A table a family, of workloads that the baseline has.
-    """
+    """List the fastest and the slowest machine for each workload of the baseline, one table for each family."""
     tables = (_leaders_table(family, found, comparison.baseline) for family, found in families(comparison).items())
     return tuple(table for table in tables if table.rows)
 
 
 def _leaders_table(family: str, contests: Sequence[Contest], baseline: str) -> Table:
     numeric = ("baseline", "fastest /", "slowest /")
-    columns = (family.replace("_", " "), "from", "baseline", "fastest", "fastest /", "slowest", "slowest /")
+    columns = (family.replace("_", " "), "data in", "baseline", "fastest", "fastest /", "slowest", "slowest /")
     having = [c for c in contests if c.regime in REGIMES and any(s.to_baseline for s in c.standings)]
     return Table(columns, tuple(_leaders_row(contest, baseline) for contest in having), frozenset(numeric))
 
@@ -153,17 +143,15 @@ def _leaders_row(contest: Contest, baseline: str) -> tuple[str, ...]:
     )
 
 
-def _chance(p_value: float) -> str:
-    return f"{p_value:.1g}" if p_value >= _LEAST_CHANCE else f"< {_LEAST_CHANCE:.0g}"
-
-
 def differences_table(comparison: Comparison) -> Table:
-    """List machines with one device as a whole, their sweeps that differ significantly, and a few of the others."""
+    """List the overall differences of machines with the same device, then significant sweeps and a few others."""
     found = sorted(comparison.differences, key=lambda d: (not d.significant, d.p_value))
     shown = [*comparison.overall, *found[: sum(d.significant for d in found) + _MOST_WITHIN]]
     columns = ("machine", "sweep", "points", "speed / baseline", "p-value", "verdict")
+    least = f"< {_LEAST_P_VALUE:.0g}"
+    chances = [f"{d.p_value:.1g}" if d.p_value >= _LEAST_P_VALUE else least for d in shown]
     rows = (
-        (d.machine, d.sweep, str(d.points), ratio_text(d.speed), _chance(d.p_value), _VERDICTS[d.significant])
-        for d in shown
+        (d.machine, d.sweep, str(d.points), ratio_text(d.speed), p_value, _VERDICTS[d.significant])
+        for d, p_value in zip(shown, chances, strict=True)
     )
     return Table(columns, tuple(rows), frozenset({"points", "speed / baseline", "p-value"}))

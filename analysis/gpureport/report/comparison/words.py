@@ -1,4 +1,4 @@
-"""What a comparison of machines says in sentences."""
+"""The sentences of a comparison of machines."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import log
@@ -9,22 +9,19 @@ from gpureport.compare.summary import APPLIED, families, means, overall
 from gpureport.report.text.words import listed
 from gpureport.units import format_percent, format_ratio
 
-_FAR = 0.05
-"""Geometric means within so much of 1 are called equal."""
-_FEW = 6
-"""Machines up to which each gets a sentence."""
-_NAMED = 3
-"""Machines that a title names at most."""
+_FAR = 0.05  # largest deviation from 1 of a ratio that counts as equal
+_FEW = 6  # the most machines with a sentence each
+_NAMED = 3  # the most machines that a title names
 
 
 def title(comparison: Comparison) -> str:
-    """Name the machines, if they are few."""
+    """Return the names of the machines, or their number."""
     names = [machine.name for machine in comparison.machines]
-    return listed(names) if len(names) <= _NAMED else f"{len(names)} machines beside each other"
+    return listed(names) if len(names) <= _NAMED else f"Comparison of {len(names)} machines"
 
 
 def sentences(comparison: Comparison) -> Iterator[str]:
-    """Yield what the comparison says: who is how fast, who keeps what was promised, and what differs significantly."""
+    """Yield the summary: speed, efficiency, and significant differences on the same device."""
     others = [machine.name for machine in comparison.machines if machine.name != comparison.baseline]
     if len(others) < _FEW:
         yield from (_speed(comparison, name) for name in others)
@@ -35,7 +32,7 @@ def sentences(comparison: Comparison) -> Iterator[str]:
 
 
 def _same_devices(comparison: Comparison) -> Iterator[str]:
-    """Say which machines with the baseline's device differ from it; of many that do not, only how many these are."""
+    """Report the machines with the baseline's device: significant differences, and the number without any."""
     by_machine: dict[str, list[Difference]] = {}
     for difference in comparison.differences:
         by_machine.setdefault(difference.machine, []).append(difference)
@@ -44,8 +41,8 @@ def _same_devices(comparison: Comparison) -> Iterator[str]:
     for name, found in by_machine.items():
         if name in wholes:
             yield (
-                f"{name} as a whole differs significantly from {comparison.baseline}, which has the same device: "
-                f"{change(wholes[name].speed.value)} in the median of its sweeps."
+                f"{name} is significantly {change(wholes[name].speed.value)} than {comparison.baseline} on the same "
+                "device (median of its sweeps)."
             )
         if name not in equal or len(equal) <= _FEW:
             yield _same_device(name, found)
@@ -54,18 +51,18 @@ def _same_devices(comparison: Comparison) -> Iterator[str]:
 
 
 def _speed(comparison: Comparison, name: str) -> str:
-    """Say how fast a machine is at each family; at primitives only where there is nothing else."""
-    told = {family: _of_family(found, name) for family, found in families(comparison).items()}
-    known = {family: text for family, text in told.items() if text}
+    """Report the speed of a machine by family; microbenchmarks only if there is nothing else."""
+    every = {family: _of_family(found, name) for family, found in families(comparison).items()}
+    known = {family: text for family, text in every.items() if text}
     shown = {family: text for family, text in known.items() if family in APPLIED} or known
     if not shown:
         return f"{name} and {comparison.baseline} have no workload in common."
     parts = [f"{family.replace('_', ' ')} {text}" for family, text in shown.items()]
-    return f"{name}, beside {comparison.baseline}: {', '.join(parts)} (geometric means over variants)."
+    return f"{name} relative to {comparison.baseline}: {', '.join(parts)} (geometric means over variants)."
 
 
 def _of_family(found: Sequence[Contest], name: str) -> str:
-    """Say how fast a machine is at one family, from memory and from caches apart where these differ."""
+    """Return the speed of a machine in one family, with data in memory and in caches if these differ."""
     ratio = means(found, "speed").get(name)
     if ratio is None:
         return ""
@@ -76,7 +73,7 @@ def _of_family(found: Sequence[Contest], name: str) -> str:
 
 
 def _times(ratio: float) -> str:
-    return "as fast" if abs(ratio - 1) < _FAR else f"{format_ratio(ratio)} times as fast"
+    return "equally fast" if abs(ratio - 1) < _FAR else f"{format_ratio(ratio)} times as fast"
 
 
 def _extremes(comparison: Comparison) -> Iterator[str]:
@@ -85,23 +82,24 @@ def _extremes(comparison: Comparison) -> Iterator[str]:
     if len(order) > 1:
         slowest, fastest = order[0], order[-1]
         if _times(found[slowest]) == _times(found[fastest]):
-            yield f"All others are {_times(found[fastest])} as {comparison.baseline} (geometric means over families)."
+            speed = _times(found[fastest])
+            yield f"All others, relative to {comparison.baseline}: {speed} (geometric means over families)."
             return
         yield (
-            f"Fastest beside {comparison.baseline} is {fastest} ({_times(found[fastest])}), slowest {slowest} "
-            f"({_times(found[slowest])}): geometric means over the families that each shares with it."
+            f"Relative to {comparison.baseline}, {fastest} is fastest ({_times(found[fastest])}) and {slowest} slowest "
+            f"({_times(found[slowest])}; geometric means over common families)."
         )
 
 
 def _efficiencies(shares: Mapping[str, float]) -> Iterator[str]:
-    """Say how much of their promise the machines keep, each if they are few, else the least and the greatest share."""
+    """Report the efficiency of each machine, or only the highest and the lowest of many."""
     if not shares:
         return
     order = sorted(shares, key=lambda name: -shares[name])
-    told = order if len(order) <= _FEW else [order[0], order[-1]]
-    parts = listed([f"{name} reaches {format_percent(shares[name])}" for name in told])
-    between = "" if told == order else f"; {len(order) - 2} others lie between"
-    yield f"Of what its specification promises, {parts} (geometric means over what was observed of each){between}."
+    shown = order if len(order) <= _FEW else [order[0], order[-1]]
+    parts = listed([f"{name} reaches {format_percent(shares[name])}" for name in shown])
+    between = "" if shown == order else f", the other {len(order) - 2} are between these"
+    yield f"Efficiency, observed / predicted peak: {parts}{between} (geometric means over the measured variants)."
 
 
 def _same_device(name: str, found: Sequence[Difference]) -> str:
@@ -118,5 +116,5 @@ def _same_device(name: str, found: Sequence[Difference]) -> str:
 
 
 def change(ratio: float) -> str:
-    """Say by how much something is faster or slower: ``1.3 % slower``."""
+    """Write a change of speed: ``1.3 % slower``."""
     return f"{100 * abs(ratio - 1):.2g} % {'faster' if ratio > 1 else 'slower'}"

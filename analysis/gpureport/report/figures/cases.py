@@ -8,7 +8,7 @@ from gpureport.report.figures.canvas import Canvas, Ink, Pen
 from gpureport.report.figures.panels import BAND, INTERVAL, Panel, Scale, value_scale, zero_scale
 from gpureport.report.figures.sizes import heights
 from gpureport.report.figures.style import OBSERVED, PREDICTED, SMALL_PT, WIDTH_IN, shorten
-from gpureport.report.run.curves import Curve
+from gpureport.report.run.curves import CurveRecords
 
 MOST_CASES = 30
 """Cases of one curve that are drawn, the first ones; all are in the table."""
@@ -23,13 +23,13 @@ _SPECIFICATION, _CALIBRATED = Pen(PREDICTED, 1.5, order=4), Pen(PREDICTED, 1.0, 
 _WIDE = 20.0  # largest / smallest value from which the axis is logarithmic
 
 
-def case_labels(curve: Curve) -> list[str]:
+def case_labels(curve: CurveRecords) -> list[str]:
     """Return the labels of the drawn cases, in the order of the sweep."""
     ordered = sorted(curve.points, key=lambda point: point.point.x)
     return list(dict.fromkeys(point.point.label for point in ordered if point.value > 0))[:MOST_CASES]
 
 
-def case_figure(curves: Sequence[Curve], titles: Sequence[str]) -> str:
+def case_figure(curves: Sequence[CurveRecords], titles: Sequence[str]) -> str:
     """Draw curves of separate cases, two panels side by side; each must have a point with a value above 0."""
     columns = min(2, len(curves))
     width = (WIDTH_IN - _GAP_IN * (columns - 1)) / columns - _LABEL_IN - _RIGHT_IN
@@ -54,7 +54,7 @@ def case_figure(curves: Sequence[Curve], titles: Sequence[str]) -> str:
     return canvas.drawn()
 
 
-def _scales(curve: Curve) -> Iterator[Scale]:
+def _scales(curve: CurveRecords) -> Iterator[Scale]:
     """Yield scales of a curve's values, from many ticks to a single one."""
     values = heights(curve)
     for most in range(_MOST_TICKS, 1, -1):
@@ -66,7 +66,7 @@ def _scales(curve: Curve) -> Iterator[Scale]:
             yield replace(scale, ticks=scale.ticks[::every], texts=scale.texts[::every])
 
 
-def _draw(panel: Panel, curve: Curve, labels: Sequence[str]) -> None:
+def _draw(panel: Panel, curve: CurveRecords, labels: Sequence[str]) -> None:
     """Draw the first case at the top."""
     rows = {label: panel.up(len(labels) - 1 - number) for number, label in enumerate(labels)}
     for label, height in rows.items():

@@ -13,7 +13,7 @@ from gpureport.records.finding import Finding, Verdict
 from gpureport.report.figures.canvas import Canvas, Pen
 from gpureport.report.figures.panels import Panel, Scale, decimal_scale, size_scale
 from gpureport.report.figures.style import FAINT, MUTED, OBSERVED, PREDICTED, SMALL_PT, WIDTH_IN, shorten
-from gpureport.report.run.curves import Curve, level_of
+from gpureport.report.run.curves import CurveRecords, level_of
 from gpureport.report.run.limits import Limit
 from gpureport.report.text.words import agreeing
 from gpureport.spec.models import Device
@@ -59,7 +59,7 @@ class Part:
 
 
 def essentials(
-    found: Iterable[Curve], known: Sequence[Limit], name: Callable[[str], str], device: Device
+    found: Iterable[CurveRecords], known: Sequence[Limit], name: Callable[[str], str], device: Device
 ) -> tuple[Part, ...]:
     """Return the parts that have any rows.
 
@@ -99,7 +99,7 @@ _Compared = tuple[list[Estimate], list[Estimate], list[Verdict]]
 
 
 def _feature_rows(
-    curves: Iterable[Curve], position: str, name: Callable[[Curve, Finding | CurveFeature], str]
+    curves: Iterable[CurveRecords], position: str, name: Callable[[CurveRecords, Finding | CurveFeature], str]
 ) -> tuple[Row, ...]:
     """Return a row for each name of a feature."""
     rows: dict[str, _Compared] = {}

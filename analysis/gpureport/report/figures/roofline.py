@@ -12,7 +12,7 @@ from gpureport.records.prediction import PredictedPoint
 from gpureport.report.figures.canvas import Canvas, Ink, Pen, Place, Shape
 from gpureport.report.figures.panels import Panel, Scale, decimal_scale
 from gpureport.report.figures.style import ACCENTS, MUTED, SMALL_PT, shorten, spread
-from gpureport.report.run.curves import Curve
+from gpureport.report.run.curves import CurveRecords
 from gpureport.spec.models import Device
 from gpureport.units import format_bandwidth, format_value
 
@@ -49,7 +49,7 @@ class Dot:
     observed_per_s: float | None
 
 
-def roofline_dots(curves: Sequence[Curve], device: Device) -> tuple[Dot, ...]:
+def roofline_dots(curves: Sequence[CurveRecords], device: Device) -> tuple[Dot, ...]:
     """Return the dot of each variant, at its largest observed size, or else at its largest predicted one."""
     placed: dict[str, tuple[float, Dot]] = {}
     for curve in curves:

@@ -8,7 +8,7 @@ from gpureport.report.figures.canvas import Ink, Pen
 from gpureport.report.figures.marks import Point
 from gpureport.report.figures.panels import Panel, Scale, panels
 from gpureport.report.figures.style import INK, MUTED, OBSERVED, PREDICTED, TINY_PT, binary_ticks, mixed
-from gpureport.report.run.curves import Curve
+from gpureport.report.run.curves import CurveRecords
 from gpureport.units import format_percent
 
 MOST_PANELS = 8
@@ -19,7 +19,7 @@ _SHADES = 12
 _PLOT_IN, _HEAD_IN = 1.3, 0.22
 
 
-def rated(curve: Curve) -> dict[tuple[int, int], float]:
+def rated(curve: CurveRecords) -> dict[tuple[int, int], float]:
     """Return the rate of each shape (x, y) as a share of the best; observed, or else predicted."""
     record = curve.observation or curve.prediction
     points: Sequence[Point] = record.points if record else ()
@@ -33,11 +33,11 @@ def _sides(point: Point) -> tuple[int, int]:
     return shape[0], shape[1] if len(shape) > 1 else 1
 
 
-def _rate(curve: Curve, point: Point) -> float:
+def _rate(curve: CurveRecords, point: Point) -> float:
     return point.value if curve.metric.kind == "rate" else 1 / point.value
 
 
-def shape_figure(curves: Sequence[Curve], titles: Sequence[str]) -> str:
+def shape_figure(curves: Sequence[CurveRecords], titles: Sequence[str]) -> str:
     """Draw the rate of every shape as a share of the best; each curve must have a point with a value above 0."""
     shares = [rated(curve) for curve in curves]
     x, y = (_sides_scale([shape[side] for rates in shares for shape in rates]) for side in (0, 1))
@@ -55,7 +55,7 @@ def _sides_scale(sides: Sequence[int]) -> Scale:
     return Scale(low, high, ticks, tuple(f"{tick:g}" for tick in ticks))
 
 
-def _draw(panel: Panel, curve: Curve, rates: dict[tuple[int, int], float]) -> None:
+def _draw(panel: Panel, curve: CurveRecords, rates: dict[tuple[int, int], float]) -> None:
     colour = OBSERVED if curve.observation else PREDICTED
     for (x, y), share in rates.items():
         low, high = panel.at(x / _HALF, y / _HALF), panel.at(x * _HALF, y * _HALF)

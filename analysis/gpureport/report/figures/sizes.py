@@ -23,7 +23,7 @@ from gpureport.report.figures.panels import (
     value_scale,
 )
 from gpureport.report.figures.style import FAINT, OBSERVED, PREDICTED, TINY_PT, text_in
-from gpureport.report.run.curves import Curve
+from gpureport.report.run.curves import CurveRecords
 from gpureport.units import format_bytes
 
 P = TypeVar("P", bound=PredictedPoint | ObservedPoint)
@@ -36,7 +36,7 @@ _PLOT_IN = {1: 1.7, 2: 1.4, 3: 1.0}  # by panels side by side
 _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 
-def size_figure(curves: Sequence[Curve], titles: Sequence[str]) -> str:
+def size_figure(curves: Sequence[CurveRecords], titles: Sequence[str]) -> str:
     """Draw sweeps of one kind whose x axis is a size; each must have a point with x and value above 0."""
     columns = min(len(curves), COLUMNS)
     x = size_scale([p.point.x for curve in curves for p in drawable(curve.points)], x_text(curves[0]), 9 // columns)
@@ -48,14 +48,14 @@ def size_figure(curves: Sequence[Curve], titles: Sequence[str]) -> str:
     return canvas.drawn()
 
 
-def value_label(curves: Sequence[Curve | Prediction]) -> str:
+def value_label(curves: Sequence[CurveRecords | Prediction]) -> str:
     """Return the common last words of the metrics' labels, such as ``bandwidth``; if none, ``rate`` or ``time``."""
     first, *others = (curve.metric.label.split()[::-1] for curve in curves)
     same = [all(words[: n + 1] == first[: n + 1] for words in others) for n in range(len(first))]
     return " ".join(first[: sum(same)][::-1]) or curves[0].metric.kind
 
 
-def x_text(curve: Curve) -> Callable[[float], str]:
+def x_text(curve: CurveRecords) -> Callable[[float], str]:
     """Return the format of powers of two on the curve's x axis."""
     if curve.axis.quantity == "working_set":
         return format_bytes
@@ -69,7 +69,7 @@ def power_text(value: float) -> str:
     return "2" + str(round(np.log2(value))).translate(_SUPERSCRIPTS)
 
 
-def heights(curve: Curve) -> list[float]:
+def heights(curve: CurveRecords) -> list[float]:
     """Return every drawn value of a curve above 0, including the ends of intervals."""
     observed = curve.observation.points if curve.observation else ()
     ends = [end for point in observed for end in (point.ci_low, point.ci_high)]
@@ -81,7 +81,7 @@ def drawable(points: Iterable[P]) -> list[P]:
     return sorted((p for p in points if p.value > 0 and p.point.x > 0), key=lambda point: point.point.x)
 
 
-def _draw(panel: Panel, curve: Curve) -> None:
+def _draw(panel: Panel, curve: CurveRecords) -> None:
     if curve.prediction:
         draw_band(panel, curve.prediction)
     for prediction, pen in ((curve.specification, SPECIFICATION), (curve.calibrated, CALIBRATED)):

@@ -10,7 +10,7 @@ from gpureport.records.measurement import MeasuredPoint
 from gpureport.report.figures.canvas import Pen
 from gpureport.report.figures.panels import Scale, panels, zero_scale
 from gpureport.report.figures.style import OBSERVED, linear_ticks, shorten
-from gpureport.report.run.curves import Curve
+from gpureport.report.run.curves import CurveRecords
 from gpureport.units import format_time
 
 MOST_PANELS = 6
@@ -49,7 +49,7 @@ class Trace:
         return float(np.median(self.times_s[-third:]) / np.median(self.times_s[:third])) - 1
 
 
-def traces(curve: Curve, title: str) -> list[Trace]:
+def traces(curve: CurveRecords, title: str) -> list[Trace]:
     """Return the traces of a sweep's points."""
     points = curve.measurement.points if curve.measurement else ()
     return [

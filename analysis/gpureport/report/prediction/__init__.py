@@ -1,1 +1,1 @@
-"""Documents of predictions alone: of one device, of several side by side."""
+"""Documents of predictions without measurements: of one device, or of several side by side."""

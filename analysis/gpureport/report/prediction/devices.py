@@ -1,4 +1,4 @@
-"""The document of devices side by side: HTML and PDF of what would change if the one were the other."""
+"""The document that compares the predictions of several devices, as HTML and PDF."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,9 +6,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from gpureport import __version__
+from gpureport.glossary import TERMS
 from gpureport.predict.contrast import INTERVAL, capacity_difference
-from gpureport.records.keys import SweepKey
-from gpureport.records.prediction import Prediction
 from gpureport.report import Paper
 from gpureport.report.figures.pairs import Pair, pair_figure
 from gpureport.report.figures.panels import in_figures
@@ -26,14 +25,14 @@ from gpureport.report.prediction.side_by_side import (
     stretch_table,
 )
 from gpureport.report.render import readable_time, write_filled
-from gpureport.report.text.tables import Table
+from gpureport.report.text.tables import Table, workload_table
 
 _TEMPLATE = "side_by_side.html.j2"
 
 
 @dataclass(frozen=True)
-class Chapter:
-    """One device against the first."""
+class DeviceChapter:
+    """One device compared with the first."""
 
     anchor: str
     title: str
@@ -56,7 +55,7 @@ def write_devices(
     """
     sides = [first, *(other.side for other in others)]
     content: dict[str, object] = {
-        "title": " beside ".join(shorten(side.device.name, 40) for side in sides),
+        "title": " and ".join(shorten(side.device.name, 40) for side in sides),
         "created": readable_time(datetime.now(UTC).isoformat(timespec="seconds")),
         "version": __version__,
         "sides": [(side, facts_of(side.device)) for side in sides],
@@ -64,14 +63,17 @@ def write_devices(
         "features": features_table(sides),
         "chapters": [_chapter(first, other) for other in others],
         "interval": INTERVAL,
+        "glossary": TERMS,
+        "workloads": workload_table(contrast.key.workload for other in others for contrast in other.contrasts),
     }
     return write_filled(_TEMPLATE, content, directory, typesetter, paper=paper)
 
 
-def _chapter(first: Side, other: Beside) -> Chapter:
-    return Chapter(
+def _chapter(first: Side, other: Beside) -> DeviceChapter:
+    names = [shorten(side.device.name, 40) for side in (other.side, first)]
+    return DeviceChapter(
         anchor=f"against-{other.side.letter}",
-        title=f"{shorten(other.side.device.name, 40)} ({other.side.letter}) against the first (A)",
+        title=f"{names[0]} ({other.side.letter}) compared with {names[1]} ({first.letter})",
         sentence=capacity_difference((first.device, other.side.device)),
         ratios=ratio_table(first, other, sizes=False),
         stretches=stretch_table(first, other),
@@ -80,8 +82,8 @@ def _chapter(first: Side, other: Beside) -> Chapter:
 
 
 def _figures(first: Side, other: Beside) -> tuple[Figure, ...]:
-    """Draw the sweeps over sizes that both have, those of one kind together."""
-    mine, theirs = (_by_key(side.predictions) for side in (first, other.side))
+    """Draw the common sweeps over sizes, by kind."""
+    mine, theirs = ({p.key: p for p in side.predictions} for side in (first, other.side))
     kinds: dict[tuple[str, ...], list[Pair]] = {}
     for contrast in other.contrasts:
         if contrast.axis.quantity != "case":
@@ -92,10 +94,6 @@ def _figures(first: Side, other: Beside) -> tuple[Figure, ...]:
         for pairs in kinds.values()
         for part in in_figures(pairs, MOST_PANELS)
     )
-
-
-def _by_key(predictions: Sequence[Prediction]) -> dict[SweepKey, Prediction]:
-    return {prediction.key: prediction for prediction in predictions}
 
 
 def _caption(part: Sequence[Pair], first: Side, other: Side) -> str:

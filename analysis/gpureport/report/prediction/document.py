@@ -1,4 +1,4 @@
-"""The report of a prediction: the same document as of a run, with nothing observed in it."""
+"""The report of a prediction: the document of a run without measurements."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -13,22 +13,21 @@ from gpureport.workloads.model import Workload
 def prediction_report(
     device: Device, workloads: Sequence[Workload], predictions: Sequence[Prediction], *, quick: bool
 ) -> Report:
-    """Return the report of what is predicted of *device*.
+    """Return the report of the predictions for *device*, without machine, measurements and findings.
 
-    It has no machine, no measurements and no findings. Traces of frames, of which a prediction says no more than of
-    single dispatches, are left out.
+    Traces of frames are left out: their prediction is the same as of single dispatches.
 
     Args:
         device: an entry of the database.
-        workloads: those predicted.
+        workloads: the predicted ones.
         predictions: from the specification.
-        quick: whether they are for the shorter sweeps.
+        quick: whether the sweeps are the shorter ones.
     """
     return Report(
         tool_version=__version__,
         created_at=datetime.now(UTC).isoformat(timespec="seconds"),
         device=device,
-        match=EntryMatch(entry=device.id, how="named on the command line; no such device was looked for."),
+        match=EntryMatch(entry=device.id, how="selected on the command line."),
         machine=None,
         settings=RunSettings(quick=quick),
         workloads={workload.name: workload_info(workload) for workload in workloads},

@@ -1,4 +1,4 @@
-"""What a database entry promises, in tables: ceilings, where caches give out, and a row for each workload."""
+"""Tables of predictions from a database entry: ceilings, cliffs, and the best of each workload."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -13,20 +13,20 @@ from gpureport.units import format_bandwidth, format_bytes, format_frequency, fo
 
 
 def facts_of(device: Device) -> str:
-    """Say what a device is made of: units, clock, caches, memory."""
+    """List compute units, clock, caches and memory of a device."""
+    each = {"compute_unit": " per compute unit"}
     caches = ", ".join(
-        f"{cache.name} {format_bytes(cache.capacity_bytes)}{' a compute unit' if cache.scope == 'compute_unit' else ''}"
-        for cache in device.caches
+        f"{cache.name} {format_bytes(cache.capacity_bytes)}{each.get(cache.scope, '')}" for cache in device.caches
     )
     return (
         f"{device.compute_units} compute units at {format_frequency(device.clock_hz)}, "
-        f"{caches or 'no caches that kernels see'}, {format_bytes(device.memory.size_bytes)} at "
+        f"{caches or 'no known caches'}, {format_bytes(device.memory.size_bytes)} at "
         f"{format_bandwidth(device.memory.bandwidth_bytes_per_s)}"
     )
 
 
 def ceilings_table(device: Device) -> Table:
-    """List what the device can do at most, with intervals; instruction classes of equal rates together."""
+    """List the ceilings of the device with intervals; instruction classes with equal rates share a row."""
     found = ceilings(device)
     latencies = {each.name: value_of(each) for each in found if each.kind == "latency"}
     rows = (
@@ -34,12 +34,12 @@ def ceilings_table(device: Device) -> Table:
         for each in found
         if each.kind != "latency"
     )
-    columns = ("ceiling", "capacity", "at most", "latency")
+    columns = ("ceiling", "capacity", "maximum", "latency")
     return Table(columns, joined(rows), frozenset(columns[1:]))
 
 
 def joined(rows: Iterable[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
-    """Join rows that differ in nothing but their first cells."""
+    """Join rows that differ only in their first cells."""
     names: dict[tuple[str, ...], list[str]] = {}
     for name, *cells in rows:
         names.setdefault(tuple(cells), []).append(name)
@@ -47,7 +47,7 @@ def joined(rows: Iterable[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
 
 
 def ceiling_name(ceiling: Ceiling) -> str:
-    """Name a ceiling; that of multiply-adds also in FLOP/s."""
+    """Name a ceiling; for multiply-adds also in FLOP/s."""
     if ceiling.kind != "rate" or ceiling.name != "fp32":
         return ceiling.name
     return f"fp32 ({format_value(2 * ceiling.value, 'FLOP/s')} as multiply-adds)"
@@ -61,13 +61,13 @@ def value_of(ceiling: Ceiling) -> str:
 def _capacity(ceiling: Ceiling) -> str:
     if not ceiling.capacity_bytes:
         return ""
-    return f"{format_bytes(ceiling.capacity_bytes)}{' a unit' if ceiling.each else ''}"
+    return f"{format_bytes(ceiling.capacity_bytes)}{' per unit' if ceiling.each else ''}"
 
 
 def cliffs_table(predictions: Iterable[Prediction]) -> Table:
-    """List where caches give out under the workloads of the memory family, and how fast it is before and after."""
+    """List the cliffs of the memory family, with the plateaus before and after."""
     rows = (row for p in predictions if p.key.family == "memory" for row in _cliff_rows(p))
-    columns = ("cache", "under", "departs", "half way", "given out", "before", "after")
+    columns = ("cache", "variant", "onset", "midpoint", "end", "before", "after")
     return Table(columns, tuple(rows), frozenset(columns[2:]))
 
 
@@ -90,7 +90,7 @@ def _middle(feature: CurveFeature | None) -> str:
 
 
 def outlook_table(predictions: Iterable[Prediction]) -> Table:
-    """List of each workload its best, what binds that, cliffs, taper, and how full a compute unit is."""
+    """List the best, bottleneck, cliffs, taper and occupancy of each workload."""
     rows = (
         (
             each.workload,
@@ -102,7 +102,7 @@ def outlook_table(predictions: Iterable[Prediction]) -> Table:
         )
         for each in outlooks(predictions)
     )
-    columns = ("workload", "best", "bound by", "cliffs", "n90", "occupancy")
+    columns = ("workload", "best", "bottleneck", "cliffs", "n90", "occupancy")
     return Table(columns, tuple(rows), frozenset({"best", "n90"}))
 
 
@@ -113,8 +113,11 @@ def best_text(prediction: Prediction) -> str:
 
 
 def cliffs_text(outlook: Outlook) -> str:
-    """List where caches give out: ``L2 55.7 MiB``."""
-    return ", ".join(f"{cliff.level} {format_bytes(cliff.value)}" for cliff in outlook.cliffs)
+    """List the midpoints of cliffs: ``L2 55.7 MiB``."""
+    return ", ".join(
+        str(cliff.level) if cliff.level.is_unexplained else f"{cliff.level} {format_bytes(cliff.value)}"
+        for cliff in outlook.cliffs
+    )
 
 
 def taper_text(outlook: Outlook) -> str:
@@ -123,21 +126,21 @@ def taper_text(outlook: Outlook) -> str:
 
 
 def feature_table(predictions: Iterable[Prediction]) -> Table:
-    """List the predicted features of sweeps: a cliff with its ends, a taper with its knee, rates."""
+    """List the predicted features of sweeps: cliffs with onset and end, tapers with knee, rates."""
     rows = (
         (p.key.variant, feature_text(f) + _ends(f, p.features), _with_interval(f))
         for p in predictions
         for f in p.features
         if f.position in MAIN_POSITIONS
     )
-    return Table(("variant", "value", "predicted (95 %)"), tuple(rows), frozenset({"predicted (95 %)"}))
+    return Table(("variant", "feature", "predicted (95 %)"), tuple(rows), frozenset({"predicted (95 %)"}))
 
 
 def _ends(feature: CurveFeature, features: Sequence[CurveFeature]) -> str:
-    """Say where a cliff begins and ends, or where the knee of a taper is."""
+    """Write onset and end of a cliff, or the knee of a taper."""
     same = {f.position: f for f in features if (f.feature, f.level) == (feature.feature, feature.level)}
     if feature.position == "midpoint" and {"onset", "end"} <= same.keys():
-        return f" (from {format_bytes(same['onset'].value)} to {format_bytes(same['end'].value)})"
+        return f" (onset {format_bytes(same['onset'].value)}, end {format_bytes(same['end'].value)})"
     if feature.position == "n90" and "knee" in same:
         return f" (knee: {format_value(same['knee'].value, same['knee'].unit)})"
     return ""

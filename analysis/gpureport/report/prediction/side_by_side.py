@@ -1,4 +1,4 @@
-"""Devices side by side, in tables: what would change if the one were the other."""
+"""Tables that compare the predictions of several devices."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,13 +16,12 @@ from gpureport.spec.models import Device
 from gpureport.units import format_bytes, format_ratio, format_value
 
 _KINDS = ("bandwidth", "latency", "rate", "launch")
-_WIDE = 1.5
-"""An interval of so much to either side is written as a factor."""
+_WIDE = 1.5  # half-width from which on an interval is written as a factor
 
 
 @dataclass(frozen=True)
 class Side:
-    """A device and its predictions, under the letter that tables call it by."""
+    """A device with its predictions and its letter in tables."""
 
     letter: str
     device: Device
@@ -31,14 +30,14 @@ class Side:
 
 @dataclass(frozen=True)
 class Beside:
-    """A device beside the first one."""
+    """A device compared with the first one."""
 
     side: Side
     contrasts: Sequence[Contrast]
 
 
 def ceilings_table(sides: Sequence[Side]) -> Table:
-    """List the ceilings of all devices, and by how much those of the others are the first's."""
+    """List the ceilings of all devices, with ratios to the first device."""
     found = [{(c.kind, c.name): c for c in ceilings(side.device)} for side in sides]
     keys = sorted(dict.fromkeys(key for each in found for key in each), key=lambda key: _KINDS.index(key[0]))
     first, *others = found
@@ -61,7 +60,7 @@ def _over(other: str, first: str) -> str:
 
 
 def features_table(sides: Sequence[Side]) -> Table:
-    """List where caches give out and how many work-items it takes, of each workload on each device."""
+    """List cliffs and tapers of each workload on each device."""
     found = [{each.workload: each for each in outlooks(side.predictions)} for side in sides]
     names = dict.fromkeys(name for each in found for name in each)
     texts: tuple[Callable[[Outlook], str], ...] = (cliffs_text, taper_text)
@@ -76,10 +75,10 @@ def features_table(sides: Sequence[Side]) -> Table:
 
 
 def ratio_table(first: Side, other: Beside, *, sizes: bool) -> Table:
-    """List how many times as fast each sweep is on the other device, what binds both, and by *sizes* how it changes."""
+    """List the speed ratio of each sweep, with both bottlenecks, and with *sizes* the ratio by size."""
     sweeps = [[p for p in side.predictions if is_shown(p)] for side in (first, other.side)]
     bests = [{p.key: best_text(p) for p in shown} for shown in sweeps]
-    names = [_name(contrast) for contrast in other.contrasts]
+    names = [contrast.key.workload for contrast in other.contrasts]
     rows = (
         (
             f"{name}, {contrast.key.sweep}" if names.count(name) > 1 else name,
@@ -93,24 +92,20 @@ def ratio_table(first: Side, other: Beside, *, sizes: bool) -> Table:
     )
     a, b = first.letter, other.side.letter
     over = _over(b, a)
-    columns: tuple[str, ...] = ("workload", f"best {a}", f"best {b}", over, f"{a} bound by", f"{b} bound by")
+    columns: tuple[str, ...] = ("workload", f"best {a}", f"best {b}", over, f"bottleneck {a}", f"bottleneck {b}")
     columns += (f"{over} by size",) if sizes else ()
     return Table(columns, tuple(rows), frozenset(columns[1:4]))
 
 
-def _name(contrast: Contrast) -> str:
-    return contrast.key.workload
-
-
 def ratio_text(ratio: PredictedRatio) -> str:
-    """Write a ratio with its interval, which is as wide in log to both sides: ``0.52 (factor 1.7)``."""
+    """Write a ratio with its interval, which is symmetric in log: ``0.52 (factor 1.7)``."""
     factor = ratio.ci_high / ratio.value
     interval = f"±\xa0{100 * (factor - 1):.0f}\xa0%" if factor < _WIDE else f"(factor\xa0{factor:.2g})"
     return f"{format_ratio(ratio.value)} {interval}"
 
 
 def by_size(contrast: Contrast) -> str:
-    """Say where the ratio changes: ``1.31 up to 7.3 MiB, 0.16 beyond``; of cases, the lowest and the highest."""
+    """Write the ratio by size: ``1.31 up to 7.3 MiB, 0.16 beyond``; for cases, the lowest and the highest."""
     if contrast.axis.quantity == "case":
         return _of_cases(contrast.points)
     found = contrast.stretches
@@ -136,10 +131,10 @@ def size_text(axis: Axis, x: float) -> str:
 
 
 def stretch_table(first: Side, other: Beside) -> Table:
-    """List the stretches of each sweep over which the ratio is about the same, with what binds on both devices."""
+    """List the ranges of each sweep with a nearly constant ratio, with the bottlenecks of both devices."""
     rows = [
         (
-            _name(contrast) if not number else "",
+            contrast.key.workload if not number else "",
             f"{size_text(contrast.axis, stretch.start)} to {size_text(contrast.axis, stretch.end)}",
             ratio_text(stretch.ratio),
             stretch.first_bottleneck,
@@ -150,5 +145,5 @@ def stretch_table(first: Side, other: Beside) -> Table:
         for number, stretch in enumerate(contrast.stretches)
     ]
     a, b = first.letter, other.side.letter
-    columns = ("workload", "working set or work-items", _over(b, a), f"{a} bound by", f"{b} bound by")
+    columns = ("workload", "working set or work-items", _over(b, a), f"bottleneck {a}", f"bottleneck {b}")
     return Table(columns, tuple(rows), frozenset({_over(b, a)}))

@@ -11,43 +11,45 @@ from gpureport.records.report import Clock, Report
 from gpureport.report.run.trust import examples
 from gpureport.report.run.values import value_at
 from gpureport.report.text.tables import UNKNOWN, Table, span
+from gpureport.report.text.words import low_to_high
 from gpureport.spec.models import Device
 from gpureport.text import sentence
 from gpureport.units import format_bytes, format_frequency, format_time
 
-_LONGEST = 10  # rows of the table of the longest steps
+_LONGEST = 10  # longest steps in the table of timings
 _SIZES = (("width", "height"), *((name,) for name in ("count", "bytes", "vectors", "tiles", "addresses", "groups")))
-"""The parameters that say how large a case is: the first that it has."""
+"""Parameters that give the size of a case, in order of preference."""
 
 
 def titles(report: Report) -> dict[str, str]:
-    """Return the appendices that there are, lettered, by their anchors."""
-    ran = report.machine is not None
+    """Return the lettered titles of the appendices that have contents, by anchor."""
+    measured = report.machine is not None
     planned = (
-        ("arithmetic", "The arithmetic of predictions, by example", bool(examples(report))),
+        ("arithmetic", "Calculation of predictions: examples", bool(examples(report))),
         ("numbers", "All numbers", True),
-        ("hypotheses", "The hypotheses that were tested", bool(report.explanations)),
-        ("methods", "How it was measured", ran),
-        ("uncertainties", "How well figures are known", True),
-        ("environment", "Environment", ran),
-        ("skipped", "What was skipped", ran),
+        ("hypotheses", "Tested hypotheses", bool(report.explanations)),
+        ("methods", "Measurement methods", measured),
+        ("uncertainties", "Assumed uncertainties", True),
+        ("environment", "Environment", measured),
+        ("skipped", "Skipped measurements", measured),
         ("sources", "Sources of the device\N{RIGHT SINGLE QUOTATION MARK}s values", True),
-        ("compilation", "Compiled kernels", ran),
-        ("timings", "Where the time went", bool(report.timings)),
+        ("compilation", "Compiled kernels", measured),
+        ("timings", "Run time", bool(report.timings)),
+        ("glossary", "Glossary", True),
     )
-    there = [(anchor, title) for anchor, title, wanted in planned if wanted]
+    there = [(anchor, title) for anchor, title, has_contents in planned if has_contents]
     return {anchor: f"{letter}. {title}" for letter, (anchor, title) in zip(ascii_uppercase, there, strict=False)}
 
 
 def methods_table(report: Report) -> Table:
-    """List how each family was measured, all its sweeps together."""
-    counted = ("variants", "sweeps", "points", "samples", "a point")
-    columns = ("family", *counted, "method", "dispatches a sample", "verified", "time")
+    """List the measurement method and counts of each family."""
+    counted = ("variants", "sweeps", "points", "samples", "samples per point")
+    columns = ("family", *counted, "method", "dispatches per sample", "verified", "time")
     families: dict[str, list[Measurement]] = {}
     for measurement in report.measurements:
         families.setdefault(measurement.key.family, []).append(measurement)
     rows = tuple(_method_row(name, found) for name, found in families.items())
-    return Table(columns, rows, frozenset({*counted, "dispatches a sample", "time"}))
+    return Table(columns, rows, frozenset({*counted, "dispatches per sample", "time"}))
 
 
 def _method_row(name: str, found: Sequence[Measurement]) -> tuple[str, ...]:
@@ -64,17 +66,13 @@ def _method_row(name: str, found: Sequence[Measurement]) -> tuple[str, ...]:
         span(counts),
         ", ".join(sorted({point.method for point in timed})) or UNKNOWN,
         span([point.dispatches_per_sample for point in timed]),
-        UNKNOWN if not checks else "right" if all(checks) else "WRONG",
+        UNKNOWN if not checks else "correct" if all(checks) else "WRONG",
         format_time(duration_s) if duration_s else UNKNOWN,
     )
 
 
-def _variant(measurement: Measurement) -> str:
-    return measurement.key.workload
-
-
 def verification_table(report: Report) -> Table:
-    """List on how many cases, of which sizes, results were compared; variants of one family that share them once."""
+    """List the verified cases and their sizes; variants of a family with equal cases share a row."""
     rows: dict[tuple[str, ...], dict[str, None]] = {}
     for measurement in report.measurements:
         check = measurement.verification
@@ -82,14 +80,14 @@ def verification_table(report: Report) -> Table:
             outcome = "equal" if check.passed else f"WRONG: {check.message}"
             kind = (measurement.key.family, str(len(check.cases)), _sizes(check.cases), outcome)
             rows.setdefault(kind, {})[measurement.key.variant] = None
-    columns = ("family", "variants", "cases", "sizes", "against NumPy")
+    columns = ("family", "variants", "cases", "sizes", "compared with NumPy")
     return Table(
         columns, tuple((kind[0], ", ".join(names), *kind[1:]) for kind, names in rows.items()), frozenset({"cases"})
     )
 
 
 def _sizes(cases: Sequence[str]) -> str:
-    """Write the range of what says how large *cases* are; of cases that are no lists of parameters, the ends."""
+    """Write the range of the sizes of *cases*; if they have no size parameter, the first and the last case."""
     values: dict[str, list[int]] = {}
     for name, value in re.findall(r"(\w+) = (\d+)", " ".join(cases)):
         values.setdefault(name, []).append(int(value))
@@ -100,7 +98,7 @@ def _sizes(cases: Sequence[str]) -> str:
 
 
 def timings_table(report: Report) -> Table:
-    """List the run's seconds by stage, and after that its longest steps."""
+    """List the run time by stage, followed by the longest steps."""
     stages: dict[str, float] = {}
     for timing in report.timings:
         stages[timing.stage] = stages.get(timing.stage, 0.0) + timing.seconds
@@ -111,20 +109,19 @@ def timings_table(report: Report) -> Table:
 
 
 def _clock_rows(clocks: Iterable[Clock]) -> Iterator[tuple[str, str]]:
-    """Yield one row a clock, whatever the number of workloads after which it was asked."""
-    asked: dict[str, list[float]] = {}
+    """Yield one row for each clock, with the range of its readings."""
+    readings: dict[str, list[float]] = {}
     for clock in clocks:
-        asked.setdefault(clock.label.partition(" after ")[0], []).append(clock.clock_hz)
-    for name, values in asked.items():
-        low, high = format_frequency(min(values)), format_frequency(max(values))
-        yield name, low if low == high else f"{low} to {high}"
+        readings.setdefault(clock.label.partition(" after ")[0], []).append(clock.clock_hz)
+    for name, values in readings.items():
+        yield name, low_to_high(format_frequency(min(values)), format_frequency(max(values)))
 
 
 def environment_table(report: Report) -> Table:
-    """List machine, device, driver, clocks and versions; nothing where nothing ran."""
+    """List machine, device, driver, clocks and versions; empty without a run."""
     machine, settings = report.machine, report.settings
     if machine is None:
-        return Table(("what", "value"), ())
+        return Table(("property", "value"), ())
     present = machine.opencl
     pairs = [
         ("OpenCL device", present.name),
@@ -149,29 +146,29 @@ def environment_table(report: Report) -> Table:
         ("packages", ", ".join(f"{name} {version}" for name, version in sorted(machine.packages.items()))),
         ("gpureport", report.tool_version),
         ("run", f"{report.created_at}, {'quick' if settings.quick else 'full'}, seed {settings.seed}"),
-        ("workloads asked for", ", ".join(settings.workloads) or "all"),
+        ("requested workloads", ", ".join(settings.workloads) or "all"),
         ("command", settings.command or UNKNOWN),
     ]
-    return Table(("what", "value"), tuple(pairs))
+    return Table(("property", "value"), tuple(pairs))
 
 
 def skipped_table(report: Report) -> Table:
-    """List every variant, sweep and point that was not measured, with the reason; what shares one once."""
+    """List all variants, sweeps and points that were not measured, by reason."""
     found = [(name, "all", info.skipped) for name, info in report.workloads.items() if info.skipped]
-    told = {(name, why) for name, _, why in found}
+    listed = {(name, why) for name, _, why in found}
     for measurement in report.measurements:
-        if measurement.skipped and (_variant(measurement), measurement.skipped) not in told:
+        if measurement.skipped and (measurement.key.workload, measurement.skipped) not in listed:
             found.append((str(measurement.key), "all", measurement.skipped))
         found += _skipped_points(measurement, report.device)
     rows: dict[tuple[str, str], list[str]] = {}
     for what, points, why in found:
         rows.setdefault((points, sentence(why)), []).append(what)
-    columns = ("what", "points", "why")
+    columns = ("sweep or variant", "points", "reason")
     return Table(columns, tuple((", ".join(names), points, why) for (points, why), names in rows.items()))
 
 
 def _skipped_points(measurement: Measurement, device: Device) -> list[tuple[str, str, str]]:
-    """Group the points whose reasons differ in figures only; the first one's reason is given."""
+    """Group the points whose reasons differ only in numbers, with the first point's reason."""
     reasons: dict[str, list[MeasuredPoint]] = {}
     for point in measurement.points:
         if point.skipped:
@@ -182,10 +179,7 @@ def _skipped_points(measurement: Measurement, device: Device) -> list[tuple[str,
 
 
 def _why(measurement: Measurement, point: MeasuredPoint, device: Device) -> str:
-    """Return why a point was skipped; of a launch that lacked resources also what it needed, where that is known.
-
-    A kernel may have been built several times with different options: then all builds must need too much.
-    """
+    """Return the reason for skipping a point; if resources were missing, with the registers that every build needs."""
     why, shape = point.skipped or "", shape_of(point.point)
     if "OUT_OF_RESOURCES" not in why or shape is None:
         return why
@@ -200,16 +194,16 @@ def _labels(points: Sequence[MeasuredPoint]) -> str:
 
 
 def sources_table(report: Report) -> Table:
-    """List the entry's values with where they came from; sources by their number in :func:`citations`."""
+    """List the entry's values with their sources, as numbers of :func:`citations`."""
     numbers = {source: str(number) for number, source in enumerate(citations(report), start=1)}
     rows = tuple(
         (path, value_at(report.device, path), origin.kind, numbers.get(origin.source, ""), origin.note)
         for path, origin in sorted(report.device.provenance.items())
     )
-    return Table(("value", "is", "kind", "source", "note"), rows, frozenset({"is", "source"}))
+    return Table(("parameter", "value", "kind", "source", "note"), rows, frozenset({"value", "source"}))
 
 
 def citations(report: Report) -> list[str]:
-    """Return the distinct sources of the entry's values, in the order in which the table names them."""
+    """Return the distinct sources of the entry's values, in the order of the table."""
     provenance = report.device.provenance
     return [source for source in dict.fromkeys(provenance[path].source for path in sorted(provenance)) if source]

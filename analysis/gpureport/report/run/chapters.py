@@ -1,7 +1,7 @@
-"""The body of the document: a chapter a question, with its answer first, then a compact table and figures."""
+"""The chapters of the document: in each, the answer comes first, then a compact table and figures."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from gpureport.findings.advice import FamilyAdvice
 from gpureport.records.report import Report
@@ -19,71 +19,50 @@ from gpureport.report.run.blocks import (
     trust_blocks,
     unexpected_blocks,
 )
-from gpureport.report.run.curves import Curve
+from gpureport.report.run.curves import CurveRecords
 from gpureport.report.run.numbers import Kinds
 from gpureport.report.text.words import advice_sentence, family_name
 
 
 @dataclass(frozen=True)
-class Chapter:
-    """One question."""
+class TopicChapter:
+    """One topic."""
 
     anchor: str
     title: str
     answers: tuple[str, ...]
-    blocks: tuple[Block, ...] = field(default=())
+    blocks: tuple[Block, ...]
 
 
 def chapters(
-    report: Report, found: Sequence[Curve], kinds: Kinds, advice: Sequence[FamilyAdvice]
-) -> tuple[Chapter, ...]:
-    """Plan and draw the chapters that have anything to say, in the order in which a reader asks.
+    report: Report, found: Sequence[CurveRecords], kinds: Kinds, advice: Sequence[FamilyAdvice]
+) -> tuple[TopicChapter, ...]:
+    """Draw all chapters that have contents.
 
     Args:
-        report: what it all comes from.
+        report: the source of everything.
         found: its curves.
-        kinds: the same, those of one kind together.
-        advice: what its searches for work-groups came to.
+        kinds: the same curves by kind.
+        advice: on work-group shapes.
     """
     drawn = _drawn(report, kinds)
-    shapes = tuple(advice_sentence(family_name(report, each.family), each) for each in advice)
-    planned = (
-        Chapter(
-            "caches",
-            "Where do the caches give out?",
-            tuple(answers.caches(report, found)),
-            (*cliff_blocks(report, found), *drawn["caches"]),
-        ),
-        Chapter(
-            "work",
-            "How much work fills the device?",
-            tuple(answers.work(report, found)),
-            (*taper_blocks(report, found), *drawn["work"]),
-        ),
-        Chapter("groups", "Which work-group size?", shapes, (*shape_blocks(report, advice), *drawn["groups"])),
-        Chapter(
-            "limits",
-            "How near its limit does each kernel run, and what binds it?",
-            tuple(answers.near_limits(report, found)),
-            (*peak_blocks(report), *limit_blocks(report, found), *drawn["limits"]),
-        ),
-        Chapter(
-            "unexpected",
-            "What surprised, and which explanation fits?",
-            tuple(unexpected.answers(report)),
-            tuple(unexpected_blocks(report)),
-        ),
-        Chapter(
-            "trust",
-            "How far to trust this?",
-            tuple(trust.answers(report)),
-            (*trust_blocks(report, found), *drawn["trust"]),
-        ),
+    shapes = [advice_sentence(family_name(report, each.family), each) for each in advice]
+    caches, work = answers.caches(report, found), answers.work(report, found)
+    limits = (*peak_blocks(report), *limit_blocks(report, found), *drawn["limits"])
+    trusted = (*trust_blocks(report, found), *drawn["trust"])
+    planned: tuple[tuple[str, str, Iterable[str], Iterable[Block]], ...] = (
+        ("caches", "Cliffs: usable cache capacity", caches, (*cliff_blocks(report, found), *drawn["caches"])),
+        ("work", "Tapers: work needed for full throughput", work, (*taper_blocks(report, found), *drawn["work"])),
+        ("groups", "Work-group shapes", shapes, (*shape_blocks(report, advice), *drawn["groups"])),
+        ("limits", "Efficiency and bottlenecks", answers.near_limits(report, found), limits),
+        ("unexpected", "Unexpected results", unexpected.answers(report), unexpected_blocks(report)),
+        ("trust", "Reliability of predictions and measurements", trust.answers(report), trusted),
     )
-    return tuple(chapter for chapter in planned if chapter.answers or chapter.blocks)
+    every = (TopicChapter(name, title, tuple(texts), tuple(blocks)) for name, title, texts, blocks in planned)
+    return tuple(chapter for chapter in every if chapter.answers or chapter.blocks)
 
 
-def _question(curve: Curve) -> str:
+def _chapter_of(curve: CurveRecords) -> str:
     """Return the anchor of the chapter that shows a curve."""
     if curve.key.sweep == "frames":
         return "trust"
@@ -93,12 +72,12 @@ def _question(curve: Curve) -> str:
 
 
 def _drawn(report: Report, kinds: Kinds) -> dict[str, list[Block]]:
-    """Draw the sweeps of each kind, in the chapter that they answer; separate cases only if any is a surprise."""
+    """Draw the sweeps of each kind, by chapter; separate cases only if one of them is not as predicted."""
     blocks: dict[str, list[Block]] = {name: [] for name in ("caches", "work", "groups", "limits", "trust")}
     expected = []
     for anchor, members in kinds.items():
         if as_predicted(members):
             expected.append(members)
         else:
-            blocks[_question(members[0])].append(sweep_block(report, anchor, members))
+            blocks[_chapter_of(members[0])].append(sweep_block(report, anchor, members))
     return {**blocks, "limits": [*blocks["limits"], *expected_blocks(report, expected)]}

@@ -1,4 +1,4 @@
-"""What the compilers made of the kernels: registers, memory accesses, bytes against the model's, warnings."""
+"""Compiled kernels: registers, memory accesses, bytes compared with the model, compiler warnings."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,27 +11,27 @@ from gpureport.report.text.tables import UNKNOWN, Table, span
 from gpureport.report.text.words import TIMES, with_names
 from gpureport.units import format_bytes
 
-_SAYS_SOMETHING = re.compile(r"\b(warning|error|remark)\b", re.IGNORECASE)
-_SAYS_NOTHING = re.compile(
+_WARNING = re.compile(r"\b(warning|error|remark)\b", re.IGNORECASE)
+_ROUTINE = re.compile(
     r"^\s*$|overriding noinline attribute|^ptxas\b.*"
     r"(bytes (gmem|stack frame)|Compiling entry function|Function properties|Used \d+ registers|Compile time)"
 )
-"""Lines of NVIDIA's log that every build has; the table has their figures."""
+"""Lines of every NVIDIA build log; the table contains their numbers."""
 _LOG_LINES, _LOGS = 8, 10
 
 
 @dataclass(frozen=True)
 class CompilerOutput:
-    """What the compiler said of a kernel."""
+    """The compiler's messages on a kernel."""
 
     title: str
     log: str
 
 
 def compilation_table(report: Report) -> Table:
-    """List what the compiler made of each variant's kernels; builds with other options are one row, with its range.
+    """List each variant's compiled kernels; builds with different options share a row, with ranges.
 
-    Variants of a family whose kernels have one name, and came out alike, share a row.
+    Variants of a family share a row if their kernels have the same name and equal values.
     """
     kernels: dict[tuple[str, str], list[Compilation]] = {}
     for measurement in report.measurements:
@@ -49,7 +49,7 @@ def compilation_table(report: Report) -> Table:
 
 
 def _by_kernel(evidence: Iterable[CodeEvidence]) -> dict[tuple[str, str], CodeEvidence]:
-    """Return what to say of each kernel in one row: of a build that differs, else of one that agrees, else of any."""
+    """Return the evidence on each kernel: of a build that differs, else of one that agrees, else of any."""
     worth = {None: 0, True: 1, False: 2}
     return {(found.workload, found.kernel): found for found in sorted(evidence, key=lambda found: worth[found.agrees])}
 
@@ -82,13 +82,13 @@ def _bytes(values: Sequence[float]) -> str:
 
 
 def _accesses(by_width: Mapping[int, int]) -> str:
-    """Write the accesses by width, the widest first, each as number and width."""
+    """Write the accesses by width, the widest first."""
     widths = sorted(by_width.items(), reverse=True)
     return ", ".join(f"{count}{TIMES}{width} B" for width, count in widths) or UNKNOWN
 
 
 def _parts(evidence: CodeEvidence | None) -> tuple[tuple[float | None, float | None, float | None], ...]:
-    """Return what is loaded, and what is stored: the least and the most as compiled, and as the model counts."""
+    """Return loaded and stored bytes: the minimum and maximum as compiled, and the model's count."""
     if evidence is None:
         return ((None, None, None),) * 2
     return (
@@ -98,35 +98,35 @@ def _parts(evidence: CodeEvidence | None) -> tuple[tuple[float | None, float | N
 
 
 def _both(least: float | None, most: float | None, model: float | None) -> str:
-    """Write bytes as compiled and as the model counts them."""
+    """Write bytes as compiled / as counted by the model."""
     if model is None:
         return UNKNOWN
     return f"{_bytes([each for each in (least, most) if each is not None])} / {format_bytes(model)}"
 
 
 def mismatches(report: Report) -> tuple[str, ...]:
-    """Return the kernels whose code moves other bytes than the model counts, with what either says."""
+    """Return remarks on kernels whose compiled code moves a different number of bytes than the model assumes."""
     wrong = (found for found in report.evidence if found.agrees is False)
     return with_names((f"{found.workload} ({found.kernel})", found.remark) for found in wrong)
 
 
 def remarks(report: Report) -> tuple[str, ...]:
-    """Return what to know of kernels whose code is not as the model counts it, or not made of vectors, or spills."""
-    strange = (found for found in report.evidence if _is_strange(found))
-    return with_names((f"{found.workload} ({found.kernel})", found.remark) for found in strange if found.remark)
+    """Return remarks on kernels whose code disagrees with the model, is not vectorised, or spills registers."""
+    remarkable = (found for found in report.evidence if _is_remarkable(found))
+    return with_names((f"{found.workload} ({found.kernel})", found.remark) for found in remarkable if found.remark)
 
 
-def _is_strange(found: CodeEvidence) -> bool:
+def _is_remarkable(found: CodeEvidence) -> bool:
     return found.agrees is False or found.vectorised is False or bool(found.spill_bytes)
 
 
 def compiler_outputs(report: Report) -> list[CompilerOutput]:
-    """Return what compilers warned of: of logs that differ in figures only the first, cut to its first lines."""
+    """Return compiler warnings, cut to their first lines; logs that differ only in numbers appear once."""
     outputs: dict[str, CompilerOutput] = {}
     for measurement in report.measurements:
         for entry in measurement.compilation:
-            log = "\n".join(line for line in entry.log.strip().splitlines() if not _SAYS_NOTHING.search(line))
-            if _SAYS_SOMETHING.search(log):
+            log = "\n".join(line for line in entry.log.strip().splitlines() if not _ROUTINE.search(line))
+            if _WARNING.search(log):
                 title = f"{measurement.key.family}/{measurement.key.variant}: {entry.kernel} {entry.options}".strip()
                 outputs.setdefault(re.sub(r"\d+", "#", log), CompilerOutput(title, _first_lines(log)))
     return list(outputs.values())[:_LOGS]

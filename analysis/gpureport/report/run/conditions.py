@@ -1,4 +1,4 @@
-"""Under which conditions a run measured: clocks, other load, and the samples that it disturbed."""
+"""Conditions during the measurements: clocks, other load, and disturbed samples."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -24,7 +24,7 @@ from gpureport.text import sentence
 from gpureport.units import format_count, format_frequency, format_percent
 
 AFFECTED = 0.25
-"""A median holds against fewer disturbed samples than this share of a point's: nearly half of them would have to be."""
+"""Share of a point's samples that may be disturbed before its median counts as affected; half would change it."""
 
 _NAMES = 3  # of workloads, on page one
 _REMEDIES = {
@@ -36,15 +36,15 @@ _REMEDY = "measure again while nothing else uses the device"
 
 @dataclass(frozen=True)
 class Disturbed:
-    """A workload with other load or a lowered clock beside it.
+    """A workload that other load or a lowered clock disturbed.
 
     Attributes:
         name: ``family/variant``.
-        samples: that the report keeps.
-        disturbed: of these, how many were taken in disturbed spans.
-        discarded: samples that were discarded, and taken again if there was time.
-        affected: whether the disturbed samples of a point are so many that its median may be wrong.
-        causes: what disturbed the kept samples, the most frequent first.
+        samples: number of samples in the report.
+        disturbed: number of these that were taken in disturbed spans.
+        discarded: number of discarded samples, which were repeated if there was time.
+        affected: whether a point has so many disturbed samples that its median may be wrong.
+        causes: of the disturbance, the most frequent first.
     """
 
     name: str
@@ -81,7 +81,7 @@ def _disturbed(name: str, measurements: Sequence[Measurement], found: Sequence[S
 
 
 def _causes(point: MeasuredPoint, began_s: float | None, found: Sequence[Span]) -> Iterator[frozenset[Cause]]:
-    """Yield what disturbed each sample that was disturbed; nothing where it is not known when samples were taken."""
+    """Yield the causes of each disturbed sample; nothing if the times of samples are unknown."""
     if began_s is None or not found:
         return
     for at_s, seconds in zip(point.taken_at_s, point.samples_s, strict=False):
@@ -96,7 +96,7 @@ def _readings(report: Report) -> list[Reading]:
 
 
 def load_sentences(report: Report) -> str:
-    """Say which workloads other load or a lowered clock may have made wrong, and what to do; nothing if none."""
+    """Name the affected workloads, the causes and the remedy; empty if there are none."""
     affected = [workload for workload in disturbed(report) if workload.affected]
     if not affected:
         return ""
@@ -109,7 +109,7 @@ def load_sentences(report: Report) -> str:
         f"{listed(causes)} during {format_percent(share)} of the samples of {count}: {listed(shown + more)}"
     )
     remedies = dict.fromkeys(_REMEDIES.get(cause, _REMEDY) for cause in causes)
-    return f"{what} Their results may be too slow. {sentence(listed(list(remedies)))}"
+    return f"{what} Their measured speeds may be too low. {sentence(listed(list(remedies)))}"
 
 
 def disturbed_table(report: Report) -> Table:
@@ -129,15 +129,12 @@ def disturbed_table(report: Report) -> Table:
 
 
 def conditions_table(report: Report) -> Table:
-    """List what the readings show that were taken while measuring, and how many are missing.
-
-    Reports from before there were readings have no rows.
-    """
+    """Summarise the readings during measurements; old reports without readings give no rows."""
     readings = _readings(report)
     measuring = [reading for reading in readings if reading.measuring]
     if not measuring or report.machine is None:
-        return Table(("what", "median"), ())
-    columns = ("what", "median", "least", "greatest", "readings", "missing")
+        return Table(("reading", "median"), ())
+    columns = ("reading", "median", "minimum", "maximum", "readings", "missing")
     cpu = report.machine.opencl.kind == "cpu"
     rows = [*(() if cpu else _device_rows(readings, measuring)), *_processor_rows(readings, measuring, cpu=cpu)]
     return Table(columns, tuple(rows), frozenset(columns[1:]))

@@ -1,4 +1,4 @@
-"""A report's records, put together again: a curve for each sweep, a pair for each value."""
+"""A report's records by sweep: all records of a curve, and pairs of findings."""
 
 import math
 from collections.abc import Iterable
@@ -25,36 +25,36 @@ SEVERITY = (
     Verdict.WITHIN,
     Verdict.AGREES,
 )
-"""Verdicts, the one that a reader should see first in front."""
+"""Verdicts, the most important first."""
 
 FLAT = 1.15
-"""How much the values of a curve may differ that is as well told in a line as drawn."""
+"""Largest ratio of a curve's values at which it is not drawn."""
 _FEWEST_OF_FLAT = 3
 
 
 @dataclass(frozen=True)
 class FindingPair:
-    """One value of one curve: both predictions against one observation. At least one finding is there."""
+    """The findings on one value of one curve against both predictions; at least one exists."""
 
     specification: Finding | None
     calibrated: Finding | None
 
     @property
     def main(self) -> Finding:
-        """The finding that gives the verdict: against the specification, where there is one."""
+        """The finding that gives the verdict: on the specification's prediction, if there is one."""
         finding = self.specification or self.calibrated
         assert finding is not None  # noqa: S101 - the class's invariant
         return finding
 
     @property
     def distance(self) -> float:
-        """How far apart they are, |ln ratio|; 0 where there is no ratio."""
+        """Deviation, |ln ratio|; 0 without a ratio."""
         ratio = self.main.ratio
         return abs(math.log(ratio)) if ratio is not None and 0 < ratio < math.inf else 0.0
 
     @property
     def urgency(self) -> tuple[int, float]:
-        """Sort key: what a reader should see first comes first."""
+        """Sort key: the most important first."""
         return SEVERITY.index(self.main.verdict), -self.distance
 
 
@@ -66,12 +66,12 @@ class Group:
     """The variant."""
     main: FindingPair
     tested: str = ""
-    """What the hypotheses tested on the curve came to, a sentence that ends the explanations of what is off."""
+    """Result of the hypothesis tests on the curve, a sentence at the end of its explanations."""
 
 
 @dataclass(frozen=True)
-class Curve:
-    """All that the report holds about one sweep. At least one of the records is there."""
+class CurveRecords:
+    """All records of one sweep; at least one exists."""
 
     key: SweepKey
     metric: Metric
@@ -82,16 +82,16 @@ class Curve:
     observation: Observation | None
     pairs: tuple[FindingPair, ...]
     tested: str = ""
-    """What the hypotheses tested on it came to, if any were."""
+    """Result of the hypothesis tests, if there were any."""
 
     @property
     def prediction(self) -> Prediction | None:
-        """The better informed of the two predictions."""
+        """The calibrated prediction, or else the specification's."""
         return self.calibrated or self.specification
 
     @property
     def is_work_group(self) -> bool:
-        """Whether the sweep is over work-group shapes, not sizes."""
+        """Whether the sweep is over work-group shapes."""
         return self.axis.quantity == "work_group"
 
     @property
@@ -101,7 +101,7 @@ class Curve:
 
     @property
     def is_flat(self) -> bool:
-        """Whether all its values, predicted and observed, are within :data:`FLAT`, of three sizes or more."""
+        """Whether it has three sizes or more and all values, predicted and observed, are within :data:`FLAT`."""
         skipped = self.measurement is not None and self.observation is None
         sizes = {point.point.label for point in self.points}
         values = [point.value for point in self.points]
@@ -109,7 +109,7 @@ class Curve:
 
     @property
     def groups(self) -> tuple[Group, ...]:
-        """The curve's values, those of one feature and level together, in the order in which they were found."""
+        """The curve's values, grouped by feature and level."""
         return tuple(Group(self.key.variant, main, self.tested) for main in _by_feature(self.pairs))
 
     @property
@@ -120,7 +120,7 @@ class Curve:
 
 
 def paired(findings: Iterable[Finding]) -> tuple[FindingPair, ...]:
-    """Pair the findings of both bases, in the order in which they first appear."""
+    """Pair the findings of both bases."""
     pairs: dict[tuple[SweepKey, str, str, Level], dict[str, Finding]] = {}
     for finding in findings:
         value = (finding.key, finding.feature, finding.position, finding.level)
@@ -129,12 +129,12 @@ def paired(findings: Iterable[Finding]) -> tuple[FindingPair, ...]:
 
 
 def specified(report: Report) -> tuple[FindingPair, ...]:
-    """Return what page one counts: the main value of each feature that has a finding on the specification."""
+    """Return the values that page one counts: the main one of each feature with a finding on the specification."""
     return _by_feature(pair for pair in paired(report.findings) if pair.specification)
 
 
 def _by_feature(pairs: Iterable[FindingPair]) -> tuple[FindingPair, ...]:
-    """Return the main value of each feature, in the order in which features first appear."""
+    """Return the main value of each feature."""
     found: dict[tuple[SweepKey, str, Level], list[FindingPair]] = {}
     for pair in pairs:
         f = pair.main
@@ -142,27 +142,27 @@ def _by_feature(pairs: Iterable[FindingPair]) -> tuple[FindingPair, ...]:
     return tuple(min(_main_positions(group), key=lambda pair: pair.urgency) for group in found.values())
 
 
-def specified_values(found: Iterable[Curve], position: Position) -> list[Finding]:
-    """Return the values of a position, as the specification has them: what only a calibrated prediction has is not."""
+def specified_values(found: Iterable[CurveRecords], position: Position) -> list[Finding]:
+    """Return the findings on a position against the specification's predictions."""
     pairs = (pair for curve in found for pair in curve.pairs)
     return [pair.specification for pair in pairs if pair.specification and pair.main.position == position]
 
 
-def level_of(cliff: Finding | CurveFeature, curve: Curve, device: Device) -> Level | None:
-    """Return the level that a cliff of *curve* belongs to: of a step that was not predicted the likely one, if any."""
+def level_of(cliff: Finding | CurveFeature, curve: CurveRecords, device: Device) -> Level | None:
+    """Return the level of a cliff of *curve*; for an unpredicted transition the likely level, if there is one."""
     if not cliff.level.is_unexplained:
         return cliff.level
     if isinstance(cliff, CurveFeature) or cliff.predicted is not None or cliff.observed is None:
-        return None  # predicted of no cache
+        return None  # predicted without a cache
     prediction = curve.specification or curve.calibrated
     likely = likely_level(cliff.observed, device, prediction.features if prediction else ())
     return likely and likely[0]
 
 
-def curves(report: Report) -> tuple[Curve, ...]:
-    """Put together the records of each sweep, in the order in which they were predicted.
+def curves(report: Report) -> tuple[CurveRecords, ...]:
+    """Group the records by sweep, in the order of the predictions.
 
-    Features that findings compare are those of the findings: at the points that were measured, with matched levels.
+    Features come from the findings, which compare them at the measured points, with matched levels.
     """
     predictions = {(prediction.key, prediction.kind): prediction for prediction in report.predictions}
     measurements = {measurement.key: measurement for measurement in report.measurements}
@@ -176,7 +176,7 @@ def curves(report: Report) -> tuple[Curve, ...]:
     for finding in report.findings:
         findings.setdefault(finding.key, []).append(finding)
     return tuple(
-        Curve(
+        CurveRecords(
             key=key,
             metric=records[key].metric,
             axis=records[key].axis,
@@ -214,30 +214,30 @@ def _feature(finding: Finding, **changes: float | None) -> CurveFeature:
 
 @dataclass(frozen=True)
 class Verdicts:
-    """The findings on one kind of feature of one workload, the one farthest off first."""
+    """The findings on one kind of feature of one family."""
 
-    workload: str
-    farthest: FindingPair
+    family: str
+    worst: FindingPair
     verdicts: tuple[Verdict, ...]
-    """One a feature."""
+    """One for each feature."""
 
 
 def verdicts(report: Report) -> tuple[Verdicts, ...]:
-    """Sum up the findings on the specification: a row a workload and feature, the most urgent first."""
+    """Group the findings on the specification by family and feature, the most urgent first."""
     groups: dict[tuple[str, str], list[FindingPair]] = {}
     for pair in specified(report):
         groups.setdefault((pair.main.key.family, pair.main.feature), []).append(pair)
     rows = (
         Verdicts(
-            workload=workload,
-            farthest=min(group, key=lambda pair: pair.urgency),
+            family=family,
+            worst=min(group, key=lambda pair: pair.urgency),
             verdicts=tuple(pair.main.verdict for pair in group),
         )
-        for (workload, _), group in groups.items()
+        for (family, _), group in groups.items()
     )
-    return tuple(sorted(rows, key=lambda row: row.farthest.urgency))
+    return tuple(sorted(rows, key=lambda row: row.worst.urgency))
 
 
 def _main_positions(group: list[FindingPair]) -> list[FindingPair]:
-    """Leave out the lesser positions of a feature, if any of its main one is there."""
+    """Return the main positions of a feature, or else all."""
     return [pair for pair in group if pair.main.position in MAIN_POSITIONS] or group

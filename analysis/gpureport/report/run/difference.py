@@ -1,4 +1,4 @@
-"""How an observed value stands to its prediction, in words that say no more than the intervals of both show."""
+"""Observed values compared with predictions, in words that state only differences that their intervals show."""
 
 from math import sqrt
 
@@ -12,51 +12,45 @@ _FACTOR, _WIDE = 2.0, 1.5
 
 
 def value_text(finding: Finding) -> str:
-    """Write what was observed with the digits that its interval supports, three at most."""
+    """Write an observed value with the digits that its interval supports, three at most."""
     plain = format_value(finding.observed, finding.unit)
     supported = format_interval(finding.observed, finding.ci_low, finding.ci_high, finding.unit).partition(" (")[0]
     return min(supported, plain, key=len)
 
 
-def compared(finding: Finding, less: str, more: str) -> str:
-    """Say how an observed value stands to its prediction, as far as the intervals of both show a difference.
-
-    Args:
-        finding: an observed value.
-        less: the word for less than predicted: ``before``.
-        more: that for more: ``after``.
-    """
+def compared(finding: Finding) -> str:
+    """Compare an observed value with its prediction, as far as the intervals of both show a difference."""
     if finding.predicted is None:
-        return "which was not predicted"
+        return "not predicted"
     if finding.ratio is None:
-        return "which is not the plateau that was predicted"
+        return "not compared, because another plateau was predicted"
     overlap = meet(finding)
     verdict = grade(finding.ratio, meet=overlap)
     if overlap and verdict is not Verdict.OFF:
         spread = _spread(finding)
         if spread >= _WIDE:
-            return f"within the factor of {spread:.2g} that its prediction leaves open"
+            return f"within the prediction\N{RIGHT SINGLE QUOTATION MARK}s interval (a factor of {spread:.2g})"
         if verdict is Verdict.WITHIN:
-            return f"{_difference(finding.ratio, less, more)}, within the interval"
+            return f"{_difference(finding.ratio)}, within the 95 % interval"
         return _AS_PREDICTED
-    return _AS_PREDICTED if abs(finding.ratio - 1) < _SAME else _difference(finding.ratio, less, more)
+    return _AS_PREDICTED if abs(finding.ratio - 1) < _SAME else _difference(finding.ratio)
 
 
-def _difference(ratio: float, less: str, more: str) -> str:
+def _difference(ratio: float) -> str:
     if ratio >= _FACTOR or ratio <= 1 / _FACTOR:
-        return f"{format_ratio(ratio)} times what was predicted"
-    return f"{abs(ratio - 1) * 100:.0f} % {more if ratio > 1 else less} predicted"
+        return f"{format_ratio(ratio)} times the prediction"
+    return f"{abs(ratio - 1) * 100:.0f} % {'above' if ratio > 1 else 'below'} the prediction"
 
 
 def meet(finding: Finding) -> bool:
-    """Return whether the intervals of a value and of its prediction overlap; a value without one is a point."""
+    """Return whether the intervals of a value and of its prediction overlap; without intervals they are points."""
     seen, expected = finding.observed or 0.0, finding.predicted or 0.0
     low, high = finding.ci_low or seen, finding.ci_high or seen
     return low <= (finding.predicted_high or expected) and (finding.predicted_low or expected) <= high
 
 
 def width(finding: Finding) -> float:
-    """Return the width of what was observed, as a factor; infinite without an interval."""
+    """Return the width of the observed interval as a factor; infinite without an interval."""
     return finding.ci_high / finding.ci_low if finding.ci_low and finding.ci_high else float("inf")
 
 

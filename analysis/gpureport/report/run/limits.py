@@ -1,4 +1,4 @@
-"""How near each kernel runs to the limit that binds it, at the largest size there is."""
+"""The efficiency of each kernel at its largest size: measured speed / the limit of its bottleneck."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from gpureport.findings.verdicts import ABOVE_CEILING, ceiling_text
 from gpureport.records.keys import SweepKey
 from gpureport.records.observation import ObservedPoint
 from gpureport.records.prediction import Occupancy, PredictedPoint
-from gpureport.report.run.curves import Curve
+from gpureport.report.run.curves import CurveRecords
 from gpureport.report.text.tables import UNKNOWN, Table, occupancy_text
 from gpureport.units import format_interval, format_percent, format_predicted
 
@@ -16,10 +16,7 @@ _SIZES = ("working_set", "work_items")
 
 @dataclass(frozen=True, eq=False)
 class Limit:
-    """One kernel at its largest size: the time that its largest ceiling alone would take / the time it takes.
-
-    A share above 1 says that the ceiling is higher than it is listed.
-    """
+    """One kernel at its largest size; an efficiency above 1 shows that the true limit is above the listed one."""
 
     key: SweepKey
     bottleneck: str
@@ -30,22 +27,22 @@ class Limit:
 
     @property
     def ceiling_s(self) -> float:
-        """Time that the limit alone would take."""
+        """Time of the kernel if nothing but its bottleneck took any."""
         return max(self.predicted.ceilings_s.values())
 
     @property
     def predicted_share(self) -> float:
-        """Share of the limit that the kernel is predicted to reach."""
+        """Predicted efficiency."""
         return self.ceiling_s / self.predicted.time_s
 
     @property
     def share(self) -> float | None:
-        """Share of the limit that was observed."""
+        """Observed efficiency."""
         return self.ceiling_s / self.observed.time_s if self.observed else None
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """95 % interval of :attr:`share`; of a result without interval, the share itself."""
+        """95 % interval of :attr:`share`, or just the share if the result has no interval."""
         if self.observed is None or self.share is None:
             return None
         return self.share * self.observed.ci_low / self.observed.value, (
@@ -54,12 +51,12 @@ class Limit:
 
     @property
     def passed(self) -> bool:
-        """Whether the whole interval lies above the limit by more than clocks may lie above the listed one."""
+        """Whether the whole interval exceeds the limit by more than a clock may exceed the listed one."""
         return self.interval is not None and self.interval[0] > ABOVE_CEILING
 
 
-def limits(found: Iterable[Curve]) -> tuple[Limit, ...]:
-    """Return each kernel at the largest size of its sweeps over sizes; those that measure latency have none."""
+def limits(found: Iterable[CurveRecords]) -> tuple[Limit, ...]:
+    """Return each kernel at the largest size of its sweeps over sizes; kernels that measure latency are left out."""
     largest: dict[tuple[str, str], Limit] = {}
     for curve in found:
         limit = _limit(curve) if curve.metric.kind == "rate" and curve.axis.quantity in _SIZES else None
@@ -71,11 +68,11 @@ def limits(found: Iterable[Curve]) -> tuple[Limit, ...]:
 
 
 def _size(limit: Limit) -> tuple[bool, float, int]:
-    """Sort key: what was observed comes after what was not, and the larger size last."""
+    """Sort key: observed after unobserved, then by size."""
     return limit.observed is not None, limit.predicted.point.working_set_bytes, limit.predicted.point.work_items
 
 
-def _limit(curve: Curve) -> Limit | None:
+def _limit(curve: CurveRecords) -> Limit | None:
     prediction = curve.specification or curve.calibrated
     if prediction is None:
         return None
@@ -97,15 +94,16 @@ def _limit(curve: Curve) -> Limit | None:
 
 
 def _occupancy(entry: Occupancy) -> str:
-    """Write the occupancy, and whether it rests on an estimate of the registers."""
+    """Write the occupancy, and whether its registers are estimated."""
     return occupancy_text(entry) + (", assumed" if entry.source == "assumed" else "")
 
 
 def limits_table(found: Iterable[Limit], *, observed: bool) -> Table:
-    """List kernels at their largest sizes: how fast, what binds, the share of that, and how full a compute unit is."""
-    columns = ("kernel", "at", *(("observed (95 %)",) if observed else ()), "predicted", "bound by", "of limit", "full")
+    """List kernels at their largest sizes: speed, bottleneck, efficiency and occupancy."""
+    seen = ("observed (95 %)",) if observed else ()
+    columns = ("kernel", "size", *seen, "predicted", "bottleneck", "efficiency", "occupancy")
     rows = tuple(_row(limit, observed=observed) for limit in found)
-    return Table(columns, rows, frozenset({"observed (95 %)", "predicted", "of limit"}))
+    return Table(columns, rows, frozenset({*seen, "predicted", "efficiency"}))
 
 
 def _row(limit: Limit, *, observed: bool) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The compact tables of the chapters: cliffs, tapers, work-group shapes, and what is farthest from its prediction."""
+"""The compact tables of the chapters: cliffs, tapers, work-group shapes and the largest deviations."""
 
 from collections.abc import Iterable
 
@@ -6,7 +6,7 @@ from gpureport.findings.advice import FamilyAdvice
 from gpureport.records.finding import Finding, Verdict
 from gpureport.records.report import Report
 from gpureport.report.figures.style import shorten
-from gpureport.report.run.curves import Curve, specified_values, verdicts
+from gpureport.report.run.curves import CurveRecords, specified_values, verdicts
 from gpureport.report.text.tables import UNKNOWN, Table
 from gpureport.report.text.words import (
     MARKS,
@@ -15,23 +15,35 @@ from gpureport.report.text.words import (
     family_name,
     feature_text,
     kernel_name,
+    low_to_high,
     observed_head,
     observed_text,
 )
 from gpureport.units import format_interval, format_predicted, format_ratio, format_value
 
-_NAME = 40
+_LONGEST_FEATURE = 60
 
 
-def cliff_table(report: Report, found: Iterable[Curve]) -> Table:
-    """List where each cache gives out, kernel by kernel, from the innermost outward; steps last."""
+def cliff_table(report: Report, found: Iterable[CurveRecords]) -> Table:
+    """List cliffs with onset and midpoint, from the innermost cache outward; unexplained transitions last."""
+    found = tuple(found)
     order = {level: number for number, level in enumerate(report.device.cache_levels)}
+    onsets = {(f.key, f.level): f for f in specified_values(found, "onset") if f.observed}
     mains = specified_values(found, "midpoint")
-    columns = ("gives out", "kernel", "predicted", observed_head(report), "ratio", "verdict")
+    columns = (
+        "level",
+        "kernel",
+        "onset",
+        "midpoint predicted",
+        f"midpoint {observed_head(report)}",
+        "ratio",
+        "verdict",
+    )
     rows = (
         (
             str(f.level),
             f.key.workload,
+            format_value(onset.observed, onset.unit) if (onset := onsets.get((f.key, f.level))) else UNKNOWN,
             format_predicted(f.predicted, f.predicted_low, f.predicted_high, f.unit),
             format_interval(f.observed, f.ci_low, f.ci_high, f.unit),
             format_ratio(f.ratio),
@@ -39,7 +51,7 @@ def cliff_table(report: Report, found: Iterable[Curve]) -> Table:
         )
         for f in sorted(mains, key=lambda f: (order.get(f.level, len(order)), f.observed is None))
     )
-    return Table(columns, tuple(rows), frozenset(columns[2:5]))
+    return Table(columns, tuple(rows), frozenset(columns[2:6]))
 
 
 def verdict_text(verdict: Verdict) -> str:
@@ -47,12 +59,12 @@ def verdict_text(verdict: Verdict) -> str:
     return f"{MARKS[verdict]} {verdict}"
 
 
-def taper_table(report: Report, found: Iterable[Curve]) -> Table:
-    """List the least and the most work that kernels of a family need for 90 % of their first plateau."""
+def taper_table(report: Report, found: Iterable[CurveRecords]) -> Table:
+    """List the range of work that kernels of a family need for 90 % of their first plateau."""
     families: dict[str, list[Finding]] = {}
     for curve in found:
         families.setdefault(curve.key.family, []).extend(specified_values([curve], "n90"))
-    columns = ("family", "curves", "predicted", "observed", "agree", "farthest that is off")
+    columns = ("family", "curves", "predicted", "observed", "agree", "largest deviation")
     rows = (
         (
             family_name(report, family),
@@ -60,7 +72,7 @@ def taper_table(report: Report, found: Iterable[Curve]) -> Table:
             _span([f.predicted for f in mains]),
             _span([f.observed for f in mains]),
             agreeing(f.verdict for f in mains),
-            _farthest(report, mains),
+            _largest_deviation(mains),
         )
         for family, mains in families.items()
         if mains
@@ -72,38 +84,36 @@ def _span(values: Iterable[float | None]) -> str:
     known = [value for value in values if value]
     if not known:
         return UNKNOWN
-    low, high = (format_value(end, "") for end in (min(known), max(known)))
-    return low if low == high else f"{low} to {high}"
+    return low_to_high(format_value(min(known), ""), format_value(max(known), ""))
 
 
-def _farthest(report: Report, mains: Iterable[Finding]) -> str:
+def _largest_deviation(mains: Iterable[Finding]) -> str:
     off = [f for f in mains if f.ratio and not f.verdict.as_predicted]
     if not off:
         return UNKNOWN
     worst = max(off, key=lambda f: max(f.ratio or 1.0, 1 / (f.ratio or 1.0)))
-    return f"{kernel_name(report, worst.key.family, worst.key.variant)}: {format_ratio(worst.ratio)} times"
+    return f"{worst.key.variant}: {format_ratio(worst.ratio)} times the prediction"
 
 
 def shape_table(report: Report, advice: Iterable[FamilyAdvice]) -> Table:
-    """List the shapes that serve each family, and what the worst choice costs."""
-    columns = ("family", "searches", "shapes that serve all", "best / worst", "most of all for")
+    """List the recommended shapes of each family, and the cost of the worst choice."""
+    columns = ("family", "searches", "recommended shapes", "best / worst", "largest for")
     rows = []
     for family in advice:
         worst = max(family.variants, key=lambda variant: variant.gain)
-        gains = [format_ratio(pick(v.gain for v in family.variants)) for pick in (min, max)]
-        span = gains[0] if gains[0] == gains[1] else " to ".join(gains)
+        span = low_to_high(format_ratio(min(v.gain for v in family.variants)), format_ratio(worst.gain))
         shapes = "; ".join(map(any_of, family.choices))
         rows.append((family_name(report, family.family), str(len(family.variants)), shapes, span, worst.name))
     return Table(columns, tuple(rows), frozenset({"searches", "best / worst"}))
 
 
-def farthest_table(report: Report) -> Table:
-    """List the features that are farthest from their predictions, the most urgent first."""
-    columns = ("kernel", "value", "predicted", observed_head(report), "ratio", "verdict", "agree")
+def deviations_table(report: Report) -> Table:
+    """List the features that deviate most from their predictions, the most urgent first."""
+    columns = ("kernel", "feature", "predicted", observed_head(report), "ratio", "verdict", "agree")
     rows = tuple(
         (
-            kernel_name(report, f.key.family, f.key.variant),
-            shorten(feature_text(f), _NAME),
+            kernel_name(report, f.key),
+            shorten(feature_text(f), _LONGEST_FEATURE),
             format_predicted(f.predicted, f.predicted_low, f.predicted_high, f.unit),
             observed_text(f),
             format_ratio(f.ratio),
@@ -111,6 +121,6 @@ def farthest_table(report: Report) -> Table:
             agreeing(row.verdicts),
         )
         for row in verdicts(report)
-        if not (f := row.farthest.main).verdict.as_predicted
+        if not (f := row.worst.main).verdict.as_predicted
     )
     return Table(columns, rows, frozenset({*columns[2:5], "agree"}))

@@ -1,4 +1,4 @@
-"""The appendix of all numbers: a part a family, in it a section a kind of sweep, in that a row a feature."""
+"""The appendix of all numbers: by family, kind of sweep and feature."""
 
 import re
 from collections import Counter
@@ -9,37 +9,37 @@ from gpureport.records.measurement import Verification
 from gpureport.records.report import Report, WorkloadInfo
 from gpureport.report.pictures import kind_of
 from gpureport.report.prediction.forecast import feature_table
-from gpureport.report.run.curves import Curve, Group
+from gpureport.report.run.curves import CurveRecords, Group
 from gpureport.report.text.captions import section_title
 from gpureport.report.text.tables import Table, occupancy_table
 from gpureport.report.text.words import explanations, family_name, with_names
 
 SEARCHES = "searches"
-"""Anchor of the last part of all numbers: which work-group shapes the searches found best."""
+"""Anchor of the last part: the searches for work-group shapes."""
 
-Kinds = Mapping[str, tuple[Curve, ...]]
+Kinds = Mapping[str, tuple[CurveRecords, ...]]
 """Sweeps of one kind, by the anchor of their section."""
 
 
 @dataclass(frozen=True)
 class Variant:
-    """One variant of a family, in words, and whether its results were right."""
+    """One variant of a family, with its description and verification."""
 
     info: WorkloadInfo
     verification: Verification | None
     description: tuple[str, ...] = ()
-    """Sentences that are said of no other variant of the family."""
+    """Sentences that apply to no other variant of the family."""
 
     @property
     def wrong(self) -> str | None:
-        """What was wrong with its results, if anything was."""
+        """The error in its results, if there is one."""
         check = self.verification
         return check.message if check and not check.passed else None
 
 
 @dataclass(frozen=True)
 class Section:
-    """All sweeps of one kind in a family: predicted against observed, and what to know of them."""
+    """All sweeps of one kind in a family: predicted and observed values, with explanations and cautions."""
 
     anchor: str
     title: str
@@ -47,7 +47,7 @@ class Section:
     explanations: tuple[str, ...]
     warnings: tuple[str, ...]
     features: Table | None = None
-    """What is predicted, where that is all there is."""
+    """Predicted features, in reports without measurements."""
 
     @property
     def calibrated(self) -> bool:
@@ -63,15 +63,15 @@ class Family:
     title: str
     variants: tuple[Variant, ...]
     shared: tuple[str, ...]
-    """What is said of several variants, after their names."""
+    """Sentences that apply to several variants, after their names."""
     sections: tuple[Section, ...]
     occupancy: Table
     notes: tuple[str, ...]
 
 
-def by_kind(found: Iterable[Curve]) -> Kinds:
-    """Put sweeps of one kind together: of one family, name, axis and unit, that one kind of figure shows."""
-    kinds: dict[tuple[str, ...], list[Curve]] = {}
+def by_kind(found: Iterable[CurveRecords]) -> Kinds:
+    """Group sweeps by kind: same family, name, axis, unit and kind of figure."""
+    kinds: dict[tuple[str, ...], list[CurveRecords]] = {}
     for curve in found:
         axis, key = curve.axis, curve.key
         kind = (key.family, axis.quantity, axis.label, key.sweep, curve.value_unit, kind_of(curve))
@@ -79,8 +79,8 @@ def by_kind(found: Iterable[Curve]) -> Kinds:
     return {f"numbers-{number}": tuple(members) for number, members in enumerate(kinds.values(), start=1)}
 
 
-def families(report: Report, found: Sequence[Curve], kinds: Kinds) -> tuple[Family, ...]:
-    """Return the numbers of every family that the report has, in its order."""
+def families(report: Report, found: Sequence[CurveRecords], kinds: Kinds) -> tuple[Family, ...]:
+    """Return the numbers of every family in the report's order."""
     names = dict.fromkeys([*(info.family for info in report.workloads.values()), *(c.key.family for c in found)])
     return tuple(_family(report, name, found, kinds) for name in names)
 
@@ -90,30 +90,30 @@ def family_anchor(family: str) -> str:
     return f"family-{re.sub(r'[^a-z0-9]+', '-', family.lower())}"
 
 
-def places(appendices: Mapping[str, str], told: Sequence[Family]) -> dict[str, str]:
-    """Return where each anchor of the appendices is: ``B`` or, of a family and its sections, ``B.4``."""
+def places(appendices: Mapping[str, str], parts: Sequence[Family]) -> dict[str, str]:
+    """Return the place of each anchor of the appendices: ``B``, or ``B.4`` for a family and its sections."""
     letters = {anchor: title.partition(".")[0] for anchor, title in appendices.items()}
-    numbered = ((f"{letters['numbers']}.{number}", family) for number, family in enumerate(told, start=1))
+    numbered = ((f"{letters['numbers']}.{number}", family) for number, family in enumerate(parts, start=1))
     within = {
         anchor: place
         for place, family in numbered
         for anchor in (family.anchor, *(section.anchor for section in family.sections))
     }
-    return {**letters, **within, SEARCHES: f"{letters['numbers']}.{len(told) + 1}"}
+    return {**letters, **within, SEARCHES: f"{letters['numbers']}.{len(parts) + 1}"}
 
 
-def wrong_variants(report: Report, found: Sequence[Curve]) -> tuple[Variant, ...]:
+def wrong_variants(report: Report, found: Sequence[CurveRecords]) -> tuple[Variant, ...]:
     """Return the variants whose results were wrong."""
     names = dict.fromkeys((curve.key.family, curve.key.variant) for curve in found)
     variants = (_variant(report, family, name, found) for family, name in names)
     return tuple(variant for variant in variants if variant.wrong)
 
 
-def _family(report: Report, family: str, every: Sequence[Curve], kinds: Kinds) -> Family:
+def _family(report: Report, family: str, every: Sequence[CurveRecords], kinds: Kinds) -> Family:
     found = [curve for curve in every if curve.key.family == family]
     infos = [info for info in report.workloads.values() if info.family == family]
     names = dict.fromkeys([*(info.variant for info in infos), *(curve.key.variant for curve in found)])
-    variants, shared = _told_once([_variant(report, family, name, found) for name in names])
+    variants, shared = _shared_apart([_variant(report, family, name, found) for name in names])
     predictions = [p for curve in found for p in (curve.specification, curve.calibrated) if p]
     return Family(
         anchor=family_anchor(family),
@@ -128,8 +128,8 @@ def _family(report: Report, family: str, every: Sequence[Curve], kinds: Kinds) -
     )
 
 
-def _variant(report: Report, family: str, name: str, found: Iterable[Curve]) -> Variant:
-    """Return what the report says of a variant, or just its names."""
+def _variant(report: Report, family: str, name: str, found: Iterable[CurveRecords]) -> Variant:
+    """Return the description of a variant, or just its names."""
     known = report.workloads.get(f"{family}/{name}")
     own = [curve for curve in found if (curve.key.family, curve.key.variant) == (family, name)]
     checks = [curve.measurement.verification for curve in own if curve.measurement]
@@ -139,25 +139,25 @@ def _variant(report: Report, family: str, name: str, found: Iterable[Curve]) -> 
     )
 
 
-def _told_once(variants: Sequence[Variant]) -> tuple[tuple[Variant, ...], tuple[str, ...]]:
-    """Take the sentences that several descriptions share out of them, and return these after all names."""
-    told = [(variant, _sentences(variant.info)) for variant in variants]
-    counts = Counter(sentence for _, sentences in told for sentence in dict.fromkeys(sentences))
+def _shared_apart(variants: Sequence[Variant]) -> tuple[tuple[Variant, ...], tuple[str, ...]]:
+    """Move the sentences that several descriptions share to one list, each after the variants' names."""
+    described = [(variant, _sentences(variant.info)) for variant in variants]
+    counts = Counter(sentence for _, sentences in described for sentence in dict.fromkeys(sentences))
     own = tuple(
         Variant(variant.info, variant.verification, tuple(s for s in sentences if counts[s] == 1))
-        for variant, sentences in told
+        for variant, sentences in described
     )
-    said = ((variant.info.variant, s) for variant, sentences in told for s in sentences if counts[s] > 1)
-    return own, with_names(said)
+    shared = ((variant.info.variant, s) for variant, sentences in described for s in sentences if counts[s] > 1)
+    return own, with_names(shared)
 
 
 def _sentences(info: WorkloadInfo) -> list[str]:
-    """Return the sentences of a description, and how work is counted if that is not among them."""
+    """Return the sentences of a description, with one on the counted work if it lacks that."""
     counted = "" if info.counting in info.description else f" Counted: {info.counting}"
     return re.split(r"(?<=[.!?])\s+(?=[A-Z])", f"{info.description}{counted}".strip())
 
 
-def _section(anchor: str, members: Sequence[Curve], report: Report) -> Section:
+def _section(anchor: str, members: Sequence[CurveRecords], report: Report) -> Section:
     groups = tuple(group for curve in members for group in curve.groups)
     warnings = ((c.key.variant, warning) for c in members if c.observation for warning in c.observation.warnings)
     predictions = [c.specification for c in members if c.specification]

@@ -1,4 +1,4 @@
-"""What a publication claims, beside what is predicted, and what explains the difference."""
+"""Published statements compared with predictions, and explanations of the differences."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,30 +11,30 @@ from gpureport.records.keys import SweepKey
 from gpureport.records.observation import ObservedPoint
 from gpureport.records.prediction import PredictedPoint
 from gpureport.records.report import Publication, PublishedStatement, Report
-from gpureport.report.run.curves import Curve, curves
-from gpureport.report.run.unexpected import statements
+from gpureport.report.run.curves import CurveRecords, curves
+from gpureport.report.run.unexpected import explanation_text
 from gpureport.report.text.tables import UNKNOWN, Table
 from gpureport.report.text.words import feature_text, fitted_text
 from gpureport.units import format_ratio, format_value
 
-_FEW, _FEW_FEATURES = 4, 2  # times and features that are told one by one
-_AGREES, _WITHIN = "They agree.", "They differ by less than the interval."
+_FEW, _FEW_FEATURES = 4, 2  # the most times and features that are listed one by one
+_AGREES, _WITHIN = "They agree.", "The difference is within the interval."
 
 
 def statements_table(report: Report, publication: Publication) -> Table:
-    """List what was claimed, what was published and predicted of that, and why the two differ."""
-    columns = ("the publication says", "published and predicted", "why they differ")
+    """List the published statements with published and predicted values, and reasons for differences."""
+    columns = ("published statement", "published and predicted values", "reason for the difference")
     found, tested = curves(report), {explanation.key: explanation for explanation in report.explanations}
     rows = (
-        _statement_row(statement, [curve for curve in found if _is_about(statement, curve)], tested)
+        _statement_row(statement, [c for c in found if {str(c.key), c.key.workload} & {*statement.about}], tested)
         for statement in publication.statements
     )
     return Table(columns, tuple(rows))
 
 
 def series_table(report: Report, publication: Publication) -> Table:
-    """List what was published, a row a sweep, with how far it lies from the prediction."""
-    columns = ("sweep", "as published", "points", "published / predicted time")
+    """List the published sweeps with the ratio of published to predicted times."""
+    columns = ("sweep", "published conditions", "points", "published / predicted time")
     rows = (
         (
             str(curve.key).replace("/", " / "),
@@ -48,105 +48,88 @@ def series_table(report: Report, publication: Publication) -> Table:
     return Table(columns, tuple(rows), frozenset({"points"}))
 
 
-def _is_about(statement: PublishedStatement, curve: Curve) -> bool:
-    return str(curve.key) in statement.about or curve.key.workload in statement.about
-
-
 def _statement_row(
-    statement: PublishedStatement, about: Sequence[Curve], tested: Mapping[SweepKey, Explanation]
+    statement: PublishedStatement, about: Sequence[CurveRecords], tested: Mapping[SweepKey, Explanation]
 ) -> tuple[str, ...]:
-    says = f"{statement.says} ({statement.where})"
+    quoted = f"{statement.says} ({statement.where})"
     if not about:
-        return says, "Nothing that is predicted here.", statement.remark or UNKNOWN
+        return quoted, "No prediction here.", statement.remark or UNKNOWN
     if statement.compare == "spread":
-        return says, *_spread_texts(statement, about)
+        return quoted, *_spread_texts(statement, about)
     off = [curve for curve in about if any(not verdict.as_predicted for verdict in _verdicts(statement, curve))]
     agree = all(verdict is Verdict.AGREES for curve in about for verdict in _verdicts(statement, curve))
     reasons = _reasons([(curve.key.variant, tested.get(curve.key)) for curve in off])
     reasons = reasons or (_AGREES if agree else _WITHIN)
-    return says, _values(statement, about, _names(about)), f"{statement.remark} {reasons}".strip()
+    return quoted, _values(statement, about, _names(about)), f"{statement.remark} {reasons}".strip()
 
 
 def _reasons(off: Iterable[tuple[str, Explanation | None]]) -> str:
-    """Say which hypotheses fit the curves that are off, given as variant and what was tested; each text once."""
-    said: dict[str, list[str]] = {}
+    """Return the explanations of the curves that are off, given as variant and test; each text once."""
+    names_of: dict[str, list[str]] = {}
     for name, explanation in off:
-        said.setdefault(_reason(explanation), []).append(name)
-    return " ".join(f"{_counted(names)}: {text}." for text, names in said.items())
+        names_of.setdefault(_reason(explanation), []).append(name)
+    return " ".join(f"{_counted(names)}: {text}." for text, names in names_of.items())
 
 
 def _reason(explanation: Explanation | None) -> str:
     if explanation is None:
-        return "no hypothesis was tested, since none of its features is off"
-    claimed = dict(statements((explanation,)))
-    nearest, following = (claimed.get(name or "", "") for name in (explanation.hypothesis, explanation.next_best))
-    match explanation.outcome:
-        case "explained":
-            return f"it fits that {nearest}"
-        case "ambiguous":
-            return f"it fits that {nearest}" + (f", or that {following}" if following else "")
-        case _:
-            return "no hypothesis fits"
+        return "no hypothesis was tested, because no feature is off"
+    text = explanation_text(explanation)
+    return f"possible explanation: {text}" if text else "no hypothesis explains it"
 
 
 def _counted(names: Sequence[str]) -> str:
-    """Name variants, each with the number of its sweeps."""
+    """Name variants, with the number of their sweeps."""
     counts = Counter(names)
     return ", ".join(f"{name} ({count} sweeps)" if count > 1 else name for name, count in counts.items())
 
 
-def _names(about: Sequence[Curve]) -> list[str]:
-    """Name curves by their variants, with the sweep where a variant has several."""
+def _names(about: Sequence[CurveRecords]) -> list[str]:
+    """Name curves by variant, and by sweep if a variant has several."""
     variants = [curve.key.variant for curve in about]
-    return [
-        f"{curve.key.variant}, {curve.key.sweep.replace('_', ' ')}"
-        if variants.count(curve.key.variant) > 1
-        else curve.key.variant
-        for curve in about
-    ]
+    sweeps = [curve.key.sweep.replace("_", " ") for curve in about]
+    pairs = zip(variants, sweeps, strict=True)
+    return [f"{name}, {sweep}" if variants.count(name) > 1 else name for name, sweep in pairs]
 
 
-def _verdicts(statement: PublishedStatement, curve: Curve) -> list[Verdict]:
-    """Return the verdicts on what the claim compares: of times that of the middle one, from good to bad."""
+def _verdicts(statement: PublishedStatement, curve: CurveRecords) -> list[Verdict]:
+    """Return the verdicts on the compared values; for times, only the median verdict."""
     if statement.compare != "times":
         return [finding.verdict for finding in _features(statement, curve)]
-    grades = sorted((_grade(*pair) for pair in _claimed_pairs(statement, curve)), key=list(Verdict).index)
+    grades = sorted((_grade(*pair) for pair in _statement_pairs(statement, curve)), key=list(Verdict).index)
     return grades[(len(grades) - 1) // 2 :][:1]
 
 
 def _grade(observed: ObservedPoint, predicted: PredictedPoint) -> Verdict:
-    """Return the verdict on a time; a published one has no interval."""
+    """Return the verdict on a published time, which has no interval."""
     ratio = observed.time_s / predicted.time_s
     return grade(ratio, meet=1 / predicted.spread <= ratio <= predicted.spread)
 
 
-def _values(statement: PublishedStatement, about: Sequence[Curve], names: Sequence[str]) -> str:
-    """Write what was published and predicted: a few values one by one, of more their ratios."""
+def _values(statement: PublishedStatement, about: Sequence[CurveRecords], names: Sequence[str]) -> str:
+    """Write published and predicted values: a few values one by one, or else the range of ratios."""
     if statement.compare != "times":
         return _feature_values(statement, about, names)
     pairs = [
-        (name, pair) for name, curve in zip(names, about, strict=True) for pair in _claimed_pairs(statement, curve)
+        (name, pair) for name, curve in zip(names, about, strict=True) for pair in _statement_pairs(statement, curve)
     ]
     if len(pairs) <= _FEW:
         return " ".join(_time_text(name, *pair) for name, pair in pairs)
     return f"{len(pairs)} times, published / predicted: {_ratios([pair for _, pair in pairs])}."
 
 
-def _spread_texts(statement: PublishedStatement, about: Sequence[Curve]) -> tuple[str, str]:
-    """Compare the slowest with the fastest of the sweeps at each size: as published and as predicted, and what of it.
-
-    Sizes that one sweep alone has say nothing.
-    """
+def _spread_texts(statement: PublishedStatement, about: Sequence[CurveRecords]) -> tuple[str, str]:
+    """Compare slowest / fastest sweep at each size that several sweeps have, published and predicted."""
     sizes: dict[str, list[tuple[float, float]]] = {}
-    for observed, predicted in (pair for curve in about for pair in _claimed_pairs(statement, curve)):
+    for observed, predicted in (pair for curve in about for pair in _statement_pairs(statement, curve)):
         sizes.setdefault(observed.point.label, []).append((observed.time_s, predicted.time_s))
     shared = [tuple(zip(*times, strict=True)) for times in sizes.values() if len(times) > 1]
     if not shared:
-        return "No size is in two sweeps.", statement.remark or UNKNOWN
+        return "No size is part of two sweeps.", statement.remark or UNKNOWN
     published, ours = ([max(times[side]) / min(times[side]) for times in shared] for side in (0, 1))
     text = f"Slowest / fastest sweep at each size ({len(shared)}): {_range(published)} published, "
     agree = 1 / AGREEMENT <= median(published) / median(ours) <= AGREEMENT
-    reasons = "Their medians agree." if agree else "Their medians differ; no hypothesis is about that."
+    reasons = "Their medians agree." if agree else "Their medians differ; no hypothesis covers this."
     return f"{text}{_range(ours)} predicted.", f"{statement.remark} {reasons}".strip()
 
 
@@ -155,41 +138,36 @@ def _time_text(name: str, observed: ObservedPoint, predicted: PredictedPoint) ->
     return f"{name}, {observed.point.label}: {published} published, {ours} predicted."
 
 
-def _feature_values(statement: PublishedStatement, about: Sequence[Curve], names: Sequence[str]) -> str:
+def _feature_values(statement: PublishedStatement, about: Sequence[CurveRecords], names: Sequence[str]) -> str:
     found = [
         (name, finding) for name, curve in zip(names, about, strict=True) for finding in _features(statement, curve)
     ]
     if not found:
-        return f"Neither shows a {statement.compare}."
+        return f"Neither curve shows a {statement.compare}."
     if len(found) <= _FEW_FEATURES:
         return " ".join(_feature_value(*pair) for pair in found)
     agreeing = sum(finding.verdict is Verdict.AGREES for _, finding in found)
-    farthest = min(found, key=lambda pair: _urgency(pair[1]))
-    return f"Of {len(found)} values {agreeing} agree. Farthest off: {_feature_value(*farthest)}"
+    ratios = [finding.ratio and max(finding.ratio, 1 / finding.ratio) for _, finding in found]
+    worst = max(zip(found, ratios, strict=True), key=lambda pair: pair[1] or float("inf"))[0]
+    return f"{agreeing} of {len(found)} values agree. Largest deviation: {_feature_value(*worst)}"
 
 
 def _feature_value(name: str, finding: Finding) -> str:
     published, ours = (
-        "not there" if value is None else format_value(value, finding.unit)
+        "none" if value is None else format_value(value, finding.unit)
         for value in (finding.observed, finding.predicted)
     )
     fitted = f" ({text})" if (text := fitted_text(finding)) else ""
-    return f"{name}, {feature_text(finding)}: {published}{fitted} in what was published, {ours} predicted."
+    return f"{name}, {feature_text(finding)}: {published}{fitted} published, {ours} predicted."
 
 
-def _features(statement: PublishedStatement, curve: Curve) -> list[Finding]:
+def _features(statement: PublishedStatement, curve: CurveRecords) -> list[Finding]:
     mains = (pair.main for pair in curve.pairs)
     return [main for main in mains if main.feature == statement.compare and main.position in MAIN_POSITIONS]
 
 
-def _urgency(finding: Finding) -> float:
-    if finding.ratio is None:
-        return -float("inf")
-    return -max(finding.ratio, 1 / finding.ratio)
-
-
-def _pairs(curve: Curve) -> list[tuple[ObservedPoint, PredictedPoint]]:
-    """Return the points that were published and predicted, each with its prediction."""
+def _pairs(curve: CurveRecords) -> list[tuple[ObservedPoint, PredictedPoint]]:
+    """Return the published points that have a prediction, with it."""
     if not curve.observation or not curve.specification:
         return []
     predicted = {str(point.point.parameters): point for point in curve.specification.points}
@@ -197,17 +175,13 @@ def _pairs(curve: Curve) -> list[tuple[ObservedPoint, PredictedPoint]]:
     return [(point, prediction) for point, prediction in observed if prediction]
 
 
-def _claimed_pairs(statement: PublishedStatement, curve: Curve) -> list[tuple[ObservedPoint, PredictedPoint]]:
-    """Return those of the published points that the claim is about, each with its prediction."""
+def _statement_pairs(statement: PublishedStatement, curve: CurveRecords) -> list[tuple[ObservedPoint, PredictedPoint]]:
+    """Return the points that the statement covers."""
     return [pair for pair in _pairs(curve) if statement.at.items() <= pair[0].point.parameters.items()]
 
 
-def _times(pairs: Iterable[tuple[ObservedPoint, PredictedPoint]]) -> list[float]:
-    return [observed.time_s / predicted.time_s for observed, predicted in pairs]
-
-
-def _ratios(pairs: Sequence[tuple[ObservedPoint, PredictedPoint]]) -> str:
-    return _range(_times(pairs))
+def _ratios(pairs: Iterable[tuple[ObservedPoint, PredictedPoint]]) -> str:
+    return _range([observed.time_s / predicted.time_s for observed, predicted in pairs])
 
 
 def _range(ratios: Sequence[float]) -> str:

@@ -1,4 +1,4 @@
-"""How far to trust a prediction: what its interval comes from, how often it holds, and the arithmetic of examples."""
+"""How reliable predictions are: sources and coverage of their intervals, and the arithmetic of examples."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -10,25 +10,26 @@ from gpureport.records.prediction import Arithmetic, Prediction, Sensitivity
 from gpureport.records.report import Report
 from gpureport.report.run.values import fact_name, fact_value
 from gpureport.report.text.tables import Table
-from gpureport.report.text.words import title_of
+from gpureport.report.text.words import kernel_name
 from gpureport.units import format_percent, format_share, format_time
 
-_MOST = 10  # facts of the table
+_MOST = 10  # rows
+_CALIBRATED = ("cal. std. dev.", "cal. effect", "cal. share")
 _PREDICTION = {"specification": "prediction from the specification", "calibrated": "calibrated prediction"}
 
 
 def sensitivity_table(report: Report) -> Table:
-    """List the facts that the specification's predictions hang on, and what is left of that in the calibrated ones."""
+    """List the inputs with the largest effect on predictions, from the specification and calibrated."""
     specified, calibrated = ({s.fact: s for s in ranked(_of(report, kind))} for kind in _PREDICTION)
-    columns: tuple[str, ...] = ("fact", "is", "kind", "known to", "moves by", "share")
+    columns: tuple[str, ...] = ("input", "value", "kind", "std. dev.", "effect", "share")
     if calibrated:
-        columns += ("then known to", "then moves by", "then share")
+        columns += _CALIBRATED
     rows = []
     for fact in list(dict.fromkeys((*specified, *calibrated)))[:_MOST]:
         kinds = dict.fromkeys(found[fact].kind for found in (specified, calibrated) if fact in found)
         what = (fact_name(fact), fact_value(report.device, fact), ", then ".join(kinds), *_cells(specified.get(fact)))
         rows.append((*what, *_cells(calibrated.get(fact))) if calibrated else what)
-    return Table(columns, tuple(rows), frozenset({"is", *columns[3:]}))
+    return Table(columns, tuple(rows), frozenset({"value", *columns[3:]}))
 
 
 def _cells(found: Sensitivity | None) -> tuple[str, ...]:
@@ -42,64 +43,62 @@ def _of(report: Report, kind: str) -> list[Prediction]:
 
 
 def rules_table() -> Table:
-    """List how uncertain facts are taken to be, and why."""
+    """List the assumed uncertainties of inputs, with sources."""
     rows = [(rule.what, format_share(rule.published), format_share(rule.assumed), rule.source) for rule in RULES]
     kinds = ", ".join(f"{kind} {format_share(share)}" for kind, share in KINDS.items() if kind != "assumed")
     rows.append(("all others", "", format_share(KINDS["assumed"]), f"by kind: {kinds} (assumed)"))
     rows.append(
         ("measured by the run itself", format_share(HERE), "", "two runs on two H200: 90 % of results within 1.2 %")
     )
-    half = f"half of published times lie within {100 * MODEL / MEDIAN_TO_SIGMA:.1f} % of predicted (gpureport validate)"
+    half = f"half of published times are within {100 * MODEL / MEDIAN_TO_SIGMA:.1f} % of predicted (gpureport validate)"
     rows.append(("the model itself", format_share(MODEL), "", half))
-    return Table(("what", "published", "assumed", "from"), tuple(rows), frozenset({"published", "assumed"}))
+    return Table(("input", "published", "assumed", "basis"), tuple(rows), frozenset({"published", "assumed"}))
 
 
 def sensitivity_caption(table: Table) -> str:
-    """Say what the columns of :func:`sensitivity_table` are."""
-    then = " Then: in calibrated predictions, where a figure may have been measured here, by the run itself."
+    """Explain the columns of :func:`sensitivity_table`."""
+    calibrated = " Cal.: the same for calibrated predictions, for which the run itself may have measured the input."
     return (
-        "Known to: one standard deviation. Moves by: what that does to the times of the sweeps that it matters to, in "
-        "the median. Share: its part in the variance, a mean over all sweeps."
-        f"{then if 'then share' in table.columns else ''}"
+        "Std. dev.: assumed standard deviation of the input. Effect: the median change of the predicted times that "
+        "depend on the input. Share: contribution to the variance of the predictions, as a mean over all sweeps."
+        f"{calibrated if table.columns[-1] == _CALIBRATED[-1] else ''}"
     )
 
 
 def answers(report: Report) -> Iterator[str]:
-    """Yield what speaks for the predictions and the measurements, and what against them."""
-    held = "; ".join(coverage(report))
-    if held:
-        lacks = "the model lacks something that the device does, or its intervals are too narrow"
-        yield f"{held}; where fewer than 95 % do, {lacks}."
+    """Yield the evidence for and against the predictions and measurements."""
+    shares = "; ".join(coverage(report))
+    if shares:
+        yield (
+            f"{shares}. The target is 95 %: a lower share means that the model lacks an effect or that its intervals "
+            "are too narrow."
+        )
     kinds = Counter(origin.kind for origin in report.device.provenance.values())
     if kinds:
-        told = ", ".join(f"{count} {_KINDS[kind]}" for kind, count in kinds.most_common())
-        yield f"Of {kinds.total()} values that the predictions are made from: {told}."
+        counts = ", ".join(f"{count} {_KINDS[kind]}" for kind, count in kinds.most_common())
+        yield f"Sources of the {kinds.total()} values that the predictions use: {counts}."
     compared = {found.workload for found in report.evidence if found.agrees is not None}
     wrong = {found.workload for found in report.evidence if found.agrees is False}
     if compared:
-        of = f"{len(compared)} of {len(report.workloads)} variants whose compiled code could be compared"
-        alike = len(compared - wrong)
-        yield f"Of the {of}, {alike} move the bytes that the model assumes, or a range that contains them."
+        agree = f"{len(compared - wrong)} of {len(compared)} variants move the number of bytes that the model assumes"
+        others = f"The other {len(report.workloads) - len(compared)} could not be compared."
+        yield f"Compiled code: {agree}, or a range that contains it. {others}"
     cautions = sum(bool(observation.warnings) for observation in report.observations)
     if cautions:
-        yield f"{cautions} of {len(report.observations)} sweeps come with a caution, in the appendix."
+        yield f"{cautions} of {len(report.observations)} sweeps have a caution, see the appendix."
 
 
 def own_values(report: Report) -> Iterator[str]:
-    """Say how many values of the entry this project measured, and on what: predictions for that are not independent.
-
-    Stands after the name of the entry.
-    """
+    """Yield how many values of the entry this project measured, and where: those predictions are not independent."""
     origins = report.device.provenance.values()
     for entry, count in Counter(origin.measured_on for origin in origins if origin.measured_on).items():
         where = "such a device" if entry == report.match.entry else f"a device of entry {entry}"
-        rest = "rests" if count == 1 else "rest"
-        yield f"{count} of its {len(origins)} values {rest} on measurements by this project on {where}."
+        yield f"This project measured {count} of its {len(origins)} values on {where}."
 
 
 _KINDS = {
     "spec": "documented",
-    "queried": "asked of the driver",
+    "queried": "reported by the driver",
     "measured": "measured",
     "derived": "derived from others",
     "assumed": "assumed",
@@ -107,7 +106,7 @@ _KINDS = {
 
 
 def coverage(report: Report) -> Iterator[str]:
-    """Say of each kind of prediction how many of the measured points lie within its intervals."""
+    """Yield the share of measured points within the intervals of each kind of prediction."""
     observed = {observation.key: observation for observation in report.observations}
     for kind, name in _PREDICTION.items():
         inside = total = 0
@@ -120,17 +119,15 @@ def coverage(report: Report) -> Iterator[str]:
                     inside += 1 / expected.spread <= point.time_s / expected.time_s <= expected.spread
         if total:
             points = "published" if report.publication else "measured"
-            yield f"{format_percent(inside / total)} of {total} {points} points lie within the interval of the {name}"
+            share = f"{format_percent(inside / total)} of {total} {points} points"
+            yield f"{share} are within the 95 % interval of the {name}"
 
 
 def examples(report: Report) -> tuple[tuple[str, Arithmetic], ...]:
-    """Return the arithmetic of one point of each family, under its variant's title; of several the last.
-
-    Points that the device cannot run are left out.
-    """
+    """Return kernel name and arithmetic of one point of each family that the device can run."""
     measured = {measurement.key: measurement for measurement in report.measurements}
     found = {
-        p.key.family: (title_of(report, p.key.workload, p.key.variant), p.arithmetic)
+        p.key.family: (kernel_name(report, p.key), p.arithmetic)
         for p in _of(report, "specification")
         if p.arithmetic and _runs(report, measured.get(p.key), p.key.workload, p.arithmetic.point)
     }
@@ -138,7 +135,7 @@ def examples(report: Report) -> tuple[tuple[str, Arithmetic], ...]:
 
 
 def _runs(report: Report, measurement: Measurement | None, workload: str, point: str) -> bool:
-    """Return whether the device can run a point, as far as is known: what was not attempted may run."""
+    """Return whether the device can run a point, as far as is known: points that were not tried count as runnable."""
     info = report.workloads.get(workload)
     if (info and info.skipped) or (measurement and measurement.skipped):
         return False
@@ -147,9 +144,9 @@ def _runs(report: Report, measurement: Measurement | None, workload: str, point:
 
 
 def arithmetic_table(arithmetic: Arithmetic) -> Table:
-    """List the steps behind one predicted time."""
+    """List the steps of the calculation of one predicted time."""
     rows = tuple((s.name, s.formula, s.numbers, _result(s.name, s.value)) for s in arithmetic.steps)
-    return Table(("name", "is", "with the numbers put in", "gives"), rows, frozenset({"gives"}))
+    return Table(("name", "formula", "with numbers", "result"), rows, frozenset({"result"}))
 
 
 def _result(name: str, value: float) -> str:

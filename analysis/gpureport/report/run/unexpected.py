@@ -1,7 +1,7 @@
-"""What surprised: the curves that are not as predicted, and the hypotheses that explain them or do not."""
+"""Unexpected results: the curves that are not as predicted, and the hypotheses that may explain them."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from gpureport.explain.hypotheses import HYPOTHESES
 from gpureport.records.finding import Explanation
@@ -9,23 +9,21 @@ from gpureport.records.report import Report
 from gpureport.report.run.curves import specified, verdicts
 from gpureport.report.run.difference import compared
 from gpureport.report.text.tables import UNKNOWN, Table
-from gpureport.report.text.words import feature_text, kernel_name
+from gpureport.report.text.words import feature_text, kernel_name, low_to_high
 from gpureport.text import off_by
 from gpureport.units import format_percent
 
 CAPTION = (
-    "Curves with a feature that is not as the specification predicts, and whose times are more than 5 % off, by the "
-    "hypothesis that fits: another way in which the device may work. Each "
-    "hypothesis is compared at up to twelve points of the curve, the four best at all of them, with nothing fitted. A "
-    "hypothesis fits if it leaves half of the error at most. Off: root mean square of observed / predicted time over a "
-    "curve. No hypothesis feeds a prediction."
+    "Curves with a feature that is not as predicted from the specification, and with times more than 5 % off. A "
+    "hypothesis is another assumption about how the device works. Each is compared at up to twelve points of the "
+    "curve, the four best at all points, without fitted parameters. A hypothesis explains a curve if it at least "
+    "halves the error. Error: root mean square of ln (observed / predicted time). Hypotheses never change predictions."
 )
-
 """Of :func:`summary`."""
 
 
 def answers(report: Report) -> Iterator[str]:
-    """Yield how many curves are explained, by what most, and the value that is farthest off."""
+    """Yield the number of explained curves, the most frequent explanation, and the largest deviation."""
     if report.explanations:
         yield tally(report.explanations)
         fitted = Counter(each.hypothesis for each in report.explanations if each.outcome == "explained")
@@ -33,109 +31,91 @@ def answers(report: Report) -> Iterator[str]:
         first, *tied = [name for name, count in fitted.items() if count == most] or [None]
         if most > 1 and not tied:
             statement = dict(statements(report.explanations)).get(first or "", first)
-            yield f"Of the explanations found, the most frequent is that {statement} ({most} curves)."
-    astray = [row.farthest for row in verdicts(report) if not row.farthest.main.verdict.as_predicted]
+            yield f"The most frequent explanation: {statement} ({most} curves)."
+    astray = [row.worst for row in verdicts(report) if not row.worst.main.verdict.as_predicted]
     if astray:
         rated = [pair for pair in astray if pair.main.ratio] or astray
         worst = max(rated, key=lambda pair: pair.distance).main
-        how = compared(worst, "less than", "more than") if worst.ratio else str(worst.verdict)
-        name = kernel_name(report, worst.key.family, worst.key.variant)
-        yield f"Farthest off is {name}, {feature_text(worst)}: {how}."
+        how = compared(worst) if worst.ratio else str(worst.verdict)
+        yield f"Largest deviation: {kernel_name(report, worst.key)}, {feature_text(worst)}: {how}."
     elif specified(report):
-        yield "Every value lies within a factor of 1.2 of its prediction, or within the interval."
+        yield "Every value is within a factor of 1.2 of its prediction, or within the 95 % interval."
 
 
 def summary(explanations: Iterable[Explanation]) -> Table:
-    """List what fits: a row an explanation, with all curves that it fits, those of most curves first."""
-    told = tuple(explanations)
-    sweeps = Counter(_variant(each) for each in told)
+    """List the explanations with their curves, the most frequent first."""
+    tested = tuple(explanations)
+    sweeps = Counter(each.key.workload for each in tested)
     rows: dict[tuple[int, str], list[Explanation]] = {}
     order = ("explained", "ambiguous", "unexplained")
-    for each in told:
-        rows.setdefault((order.index(each.outcome), _published_statement(each)), []).append(each)
-    ordered = sorted(rows.items(), key=lambda row: (row[0][0], -len(row[1])))
-    columns = ("what fits", "curves", "off by", "then by")
-    return Table(
-        columns,
-        tuple(
-            (text, _curves(found, sweeps), _errors([e.base_error for e in found]), _left(found))
-            for (_, text), found in ordered
-        ),
-        frozenset({"off by", "then by"}),
-    )
+    for each in tested:
+        text = explanation_text(each) or "none of the hypotheses"
+        rows.setdefault((order.index(each.outcome), text), []).append(each)
+    cells = []
+    for (_, text), of in sorted(rows.items(), key=lambda row: (row[0][0], -len(row[1]))):
+        names = (str(each.key) if sweeps[each.key.workload] > 1 else each.key.workload for each in of)
+        left = [each.error for each in of if each.error is not None and each.outcome != "unexplained"]
+        cells.append((text, ", ".join(names), _errors([each.base_error for each in of]), _errors(left)))
+    columns = ("explanation", "curves", "error", "remaining error")
+    return Table(columns, tuple(cells), frozenset(columns[2:]))
 
 
-def _published_statement(explanation: Explanation) -> str:
-    said = dict(statements((explanation,)))
-    first, second = (said.get(name or "", name or "") for name in (explanation.hypothesis, explanation.next_best))
+def explanation_text(explanation: Explanation) -> str:
+    """Return the statement of the hypothesis that explains a curve, or of two; empty if none does."""
+    known = dict(statements((explanation,)))
+    first, second = (known.get(name or "", name or "") for name in (explanation.hypothesis, explanation.next_best))
     match explanation.outcome:
         case "explained":
             return first
         case "ambiguous":
             return f"{first}; or {second}" if second else first
         case _:
-            return "nothing that was tried"
-
-
-def _curves(found: Sequence[Explanation], sweeps: Mapping[str, int]) -> str:
-    """Name the curves by their variants, and by their sweeps where one variant has several."""
-    return ", ".join(str(each.key) if sweeps[_variant(each)] > 1 else _variant(each) for each in found)
-
-
-def _variant(each: Explanation) -> str:
-    return each.key.workload
+            return ""
 
 
 def _errors(errors: Sequence[float]) -> str:
-    low, high = off_by(min(errors)), off_by(max(errors))
-    return low if low == high else f"{low} to {high}"
-
-
-def _left(found: Sequence[Explanation]) -> str:
-    """Write what the hypothesis leaves; of curves that none fits, nothing."""
-    errors = [each.error for each in found if each.error is not None and each.outcome != "unexplained"]
-    return _errors(errors) if errors else UNKNOWN
+    return low_to_high(off_by(min(errors)), off_by(max(errors))) if errors else UNKNOWN
 
 
 def tally(explanations: Sequence[Explanation]) -> str:
-    """Say on how many curves hypotheses were tested, and how many these explain."""
+    """Report the number of curves on which hypotheses were tested, and the number that these explain."""
     counts = Counter(explanation.outcome for explanation in explanations)
     explained, ambiguous, not_explained = counts["explained"], counts["ambiguous"], counts["unexplained"]
-    kinds = ((explained, "fit one hypothesis"), (ambiguous, "fit two of them"), (not_explained, "fit none"))
-    told = [f"{count} {how}" for count, how in kinds if count]
+    kinds = ((explained, "explained by one hypothesis"), (ambiguous, "by two"), (not_explained, "unexplained"))
+    counted = [f"{count} {how}" for count, how in kinds if count]
     curves = "the one curve" if len(explanations) == 1 else f"the {len(explanations)} curves"
-    return f"Hypotheses were tested on {curves} whose features and times are off: {', '.join(told)}."
+    return f"Hypotheses were tested on {curves} with deviating features and times: {', '.join(counted)}."
 
 
 def statements(explanations: Iterable[Explanation]) -> tuple[tuple[str, str], ...]:
-    """Return name and claim of each hypothesis that *explanations* name, in the order in which they are tested."""
+    """Return name and statement of each hypothesis in *explanations*, in the order of the tests."""
     named = {name for each in explanations for name in (each.hypothesis, each.next_best)}
     return tuple((hypothesis.name, hypothesis.statement) for hypothesis in HYPOTHESES if hypothesis.name in named)
 
 
 def table(explanations: Iterable[Explanation]) -> Table:
-    """List the curves that are not as predicted, the farthest first, and the hypotheses that come nearest."""
-    columns = ("curve", "off", "what fits", "then off", "sure", "next", "off then")
+    """List the curves that are not as predicted, the largest error first, with the two closest hypotheses."""
+    columns = ("curve", "error", "explanation", "remaining error", "confidence", "next", "its error")
     rows = (_row(explanation) for explanation in sorted(explanations, key=lambda each: -each.base_error))
-    return Table(columns, tuple(rows), frozenset({"off", "then off", "sure", "off then"}))
+    return Table(columns, tuple(rows), frozenset({"error", "remaining error", "confidence", "its error"}))
 
 
 def _row(explanation: Explanation) -> tuple[str, ...]:
-    nearest = explanation.outcome != "unexplained" or then_off(explanation)
-    after = explanation.next_error if nearest else None
+    closest = explanation.outcome != "unexplained" or remaining_error(explanation)
+    after = explanation.next_error if closest else None
     return (
         str(explanation.key).replace("/", " / "),
         off_by(explanation.base_error),
         fitting(explanation),
-        then_off(explanation) or UNKNOWN,
-        _sure(explanation),
-        (nearest and explanation.next_best) or UNKNOWN,
+        remaining_error(explanation) or UNKNOWN,
+        _confidence(explanation),
+        (closest and explanation.next_best) or UNKNOWN,
         UNKNOWN if after is None else off_by(after),
     )
 
 
-def _sure(explanation: Explanation) -> str:
-    """Say how sure it is that what fits is nearer than the prediction, and than the next unless both fit."""
+def _confidence(explanation: Explanation) -> str:
+    """Return the confidence that the explanation is closer than the prediction and, unless both fit, the next one."""
     match explanation.outcome:
         case "explained":
             return format_percent(min(explanation.better_than_base, explanation.better_than_next))
@@ -146,17 +126,17 @@ def _sure(explanation: Explanation) -> str:
 
 
 def fitting(explanation: Explanation) -> str:
-    """Name the hypotheses that explain a curve: one, or two that do equally well, or none and the nearest."""
+    """Name the hypotheses that explain a curve: one, two equally good ones, or none with the closest."""
     match explanation.outcome:
         case "explained":
             return explanation.hypothesis or UNKNOWN
         case "ambiguous":
             return f"{explanation.hypothesis} or {explanation.next_best}"
         case _:
-            return f"none (nearest: {explanation.hypothesis})" if then_off(explanation) else "none"
+            return f"none (closest: {explanation.hypothesis})" if remaining_error(explanation) else "none"
 
 
-def then_off(explanation: Explanation) -> str:
-    """Say how far off the nearest hypothesis is; nothing if that is no nearer than the prediction itself."""
+def remaining_error(explanation: Explanation) -> str:
+    """Write the error of the closest hypothesis; empty if it is no closer than the prediction."""
     error = explanation.error
     return off_by(error) if error is not None and error < explanation.base_error else ""

@@ -1,4 +1,4 @@
-"""Look a device's value up by the dotted path that its provenance uses, and write it."""
+"""Values of a device by the dotted path that its provenance uses, as text."""
 
 from collections.abc import Mapping
 from numbers import Real
@@ -18,34 +18,33 @@ _SUFFIXES = {
     "_cycles": "cycles",
     "": "",
 }
-"""How field names end, and the unit that means."""
+"""Endings of field names, with their units."""
 _ALIASES = {"rates": "rates_per_cycle", "latencies": "latency_cycles"}
 
 
 def value_at(device: Device, path: str) -> str:
-    """Write the value at *path*, e.g. ``caches.L2.capacity``; a dash where the path leads nowhere.
+    """Write the value at *path*, e.g. ``caches.L2.capacity``; a dash if the path does not exist.
 
-    Paths leave the unit out of a field's name, name the members of a list (caches), and lead through the device or
-    else through its architecture.
+    Paths contain field names without units and names of caches. They start at the device or at its architecture.
     """
     text = _written(*_followed(device, path))
     return _written(*_followed(device.architecture, path)) if text == _UNKNOWN else text
 
 
 def fact_name(fact: str) -> str:
-    """Name what a prediction hangs on: a path, or the model."""
+    """Name an input of a prediction: a path, or the model."""
     return "the model itself" if fact == "model" else fact
 
 
 def fact_value(device: Device, fact: str) -> str:
-    """Write the value of what a prediction hangs on; of an extent its midpoint, of the model nothing."""
+    """Write the value of an input: the midpoint of a transition range, nothing for the model."""
     if fact == "model":
         return ""
     return value_at(device, f"{fact}.midpoint" if fact.endswith("_transition") else fact)
 
 
 def _followed(node: object, path: str) -> tuple[object, str]:
-    """Return what is at the end of *path*, and its unit."""
+    """Return the value at *path*, and its unit."""
     unit = ""
     for part in path.replace("opencl.", "opencl_").split("."):
         node, unit = _step(node, _ALIASES.get(part, part))

@@ -1,59 +1,63 @@
-"""Captions: what to see in each figure."""
+"""Titles and captions of figures."""
 
 from collections.abc import Callable, Iterable, Sequence
 
 from gpureport.records.report import Clock, Report
 from gpureport.report.figures.roofline import Dot
 from gpureport.report.figures.traces import Trace
-from gpureport.report.run.curves import Curve, Group
+from gpureport.report.run.curves import CurveRecords, Group
 from gpureport.report.run.difference import compared, value_text
-from gpureport.report.text.words import agreement, feature_text
+from gpureport.report.text.words import agreement, feature_text, low_to_high
+from gpureport.text import sentence
 from gpureport.units import format_frequency, format_percent, format_ratio, format_value
 
-_FEW = 2  # cliffs and tapers that are told one by one
+_FEW = 2  # the most cliffs and tapers with a sentence each
 
 
-def section_title(members: Sequence[Curve]) -> str:
-    """Name sweeps of one kind: what was measured against what."""
+def section_title(members: Sequence[CurveRecords]) -> str:
+    """Name sweeps of one kind: the quantity and the axis."""
     first = members[0]
     name = _sweep_name(first).capitalize()
     against = "" if first.axis.quantity == "case" else f" against {first.axis.label}"
     return f"{name}: {_value_name(members)}{against}"
 
 
-def block_title(family: str, members: Sequence[Curve]) -> str:
-    """Name sweeps of one kind where there is no telling which family they are of."""
+def block_title(family: str, members: Sequence[CurveRecords]) -> str:
+    """Name sweeps of one kind, with their family."""
     first = members[0]
     if first.axis.quantity == "case":
         return f"{family}: {_value_name(members)} ({_sweep_name(first)})"
     return f"{family}: {_value_name(members)} against {first.axis.label}"
 
 
-def _sweep_name(curve: Curve) -> str:
+def _sweep_name(curve: CurveRecords) -> str:
     return curve.key.sweep.replace("_", " ")
 
 
-def _value_name(members: Sequence[Curve]) -> str:
+def _value_name(members: Sequence[CurveRecords]) -> str:
     labels = {curve.metric.label for curve in members}
     first = members[0].metric
     return first.label if len(labels) == 1 else "rates" if first.kind == "rate" else "times"
 
 
-def size_caption(curves: Sequence[Curve]) -> str:
-    """Say what to see in the figure of sweeps over sizes."""
-    return tally(curves) or f"{_seen(curves)} of {', '.join(curve.key.variant for curve in curves)}."
+def size_caption(curves: Sequence[CurveRecords]) -> str:
+    """Return the caption of a figure of sweeps over sizes."""
+    return tally(curves) or _contents(curves)
 
 
-def _seen(curves: Sequence[Curve]) -> str:
-    """Say which of the two is drawn."""
-    observed, predicted = any(c.observation for c in curves), any(c.prediction for c in curves)
-    return " and ".join(
-        name for name, there in (("predicted", predicted), ("observed", observed)) if there
-    ).capitalize()
+def _contents(curves: Sequence[CurveRecords]) -> str:
+    """List what is drawn: predicted or observed points, and the variants."""
+    predicted, observed = any(c.prediction for c in curves), any(c.observation for c in curves)
+    drawn = [name for name, there in (("predicted", predicted), (_observed_word(curves), observed)) if there]
+    return f"{' and '.join(drawn).capitalize()}: {', '.join(curve.key.variant for curve in curves)}."
 
 
-def tally(curves: Sequence[Curve]) -> str:
-    """Say how many cliffs and tapers are where they were predicted, and which is farthest off; nothing if none."""
+def _observed_word(curves: Sequence[CurveRecords]) -> str:
+    return "published" if _observed(curves) == "as published" else "observed"
+
+
+def tally(curves: Sequence[CurveRecords]) -> str:
+    """Count the cliffs and tapers that are as predicted, with the largest deviation; empty if there are none."""
     every = [group for curve in curves for group in curve.groups if group.main.main.feature != "rate"]
     groups = [group for group in every if group.main.specification] or every
     if not groups:
@@ -62,97 +66,91 @@ def tally(curves: Sequence[Curve]) -> str:
     worst = min(groups, key=lambda group: group.main.urgency)
     if len(groups) <= _FEW:
         return " ".join(_statement(group) for group in groups)
-    counted = f"Of the cliffs and tapers {agreement(group.main.main.verdict for group in groups)}."
-    return f"{counted} Farthest off, {worst.name}: {_statement(worst)}" if astray else counted
+    counted = f"{agreement((group.main.main.verdict for group in groups), 'cliffs and tapers')}."
+    return f"{counted} Largest deviation, {worst.name}: {_statement(worst)}" if astray else counted
 
 
 def _statement(group: Group) -> str:
     main = group.main.main
     if main.observed is None:
         where = "" if main.level.is_unexplained else f" at {format_value(main.predicted, main.unit)}"
-        return f"Predicted but not observed: {feature_text(main)}{where}."
-    value = value_text(main)
+        return f"Predicted, but not observed: {feature_text(main)}{where}."
     if main.level.is_unexplained:
-        return f"A {main.level}, {compared(main, 'before', 'after')}."
+        return sentence(f"{main.level}, {compared(main)}")
     if main.feature == "cliff":
-        return f"{main.level} gives out at {value}, {compared(main, 'before', 'after')}."
-    return f"It takes {value} for 90 % of the plateau, {compared(main, 'less than', 'more than')}."
+        return f"{main.level} cliff, midpoint: {value_text(main)}, {compared(main)}."
+    return f"90 % of the plateau: {value_text(main)}, {compared(main)}."
 
 
-def legend(curves: Sequence[Curve], *, bars: bool) -> tuple[str, ...]:
-    """Say once, for all figures of curves and of *bars*, which mark is which, of those that are drawn."""
-    lines = [
-        text
-        for text, drawn in (
-            ("dashed: predicted from the specification", any(curve.specification for curve in curves)),
-            ("solid: calibrated", any(curve.calibrated for curve in curves)),
-            ("band: 95 % interval of the better prediction", any(_has_band(curve) for curve in curves)),
-            (f"dots: {_observed(curves)}", any(curve.observation for curve in curves)),
-        )
-        if drawn
-    ]
+def legend(curves: Sequence[CurveRecords], *, bars: bool) -> tuple[str, ...]:
+    """Return the legend of all figures of curves and of *bars*: the marks that are drawn."""
+    calibrated, measured = any(c.calibrated for c in curves), any(c.observation for c in curves)
+    predicted = [point for c in curves if c.prediction for point in c.prediction.points]
+    better = " of the calibrated prediction, or of the other if there is none" if calibrated else ""
+    marks = (
+        ("dashed: predicted from the specification", any(c.specification for c in curves)),
+        ("solid: calibrated prediction", calibrated),
+        (
+            f"band: 95 % interval{better}",
+            any(p.spread > 1 for p in predicted),
+        ),
+        (f"dots: {_observed(curves)}", measured),
+    )
+    lines = [text for text, drawn in marks if drawn]
     if not lines:
         return ()
     if bars:
-        ticks = "blue ticks: predicted, dotted ones calibrated; shaded: 95 % interval of the prediction"
-        lines.append(f"bars: {_observed(curves)}; {ticks}" if any(curve.observation for curve in curves) else ticks)
-    above = "above each curve: what binds it, where caches give out (▼) and where the device is full (▲)"
-    colours = ", predicted in blue, observed in orange" if any(curve.observation for curve in curves) else ""
-    return tuple(f"{text[:1].upper()}{text[1:]}." for text in (*lines, above + colours))
+        ticks = f"blue ticks: predicted{' (dotted: calibrated)' if calibrated else ''}; shaded: 95 % interval"
+        lines.append(f"bars: {_observed(curves)}; {ticks}" if measured else ticks)
+    above = "above each curve: bottlenecks, midpoints of cliffs (▼) and n90 of tapers (▲)"
+    lines.append(f"{above}{', predicted in blue, observed in orange' if measured else ''}")
+    return tuple(f"{text[:1].upper()}{text[1:]}." for text in lines)
 
 
-def _observed(curves: Sequence[Curve]) -> str:
-    """Say what observed points are: published ones have no intervals."""
+def _observed(curves: Sequence[CurveRecords]) -> str:
+    """Describe observed points: published ones have no intervals."""
     points = [point for curve in curves if curve.observation for point in curve.observation.points]
     certain = all(point.ci_low == point.value == point.ci_high for point in points)
     return "as published" if certain else "observed medians with 95 % intervals"
 
 
-def _has_band(curve: Curve) -> bool:
-    return curve.prediction is not None and any(point.spread > 1 for point in curve.prediction.points)
-
-
-def case_caption(curves: Sequence[Curve]) -> str:
-    """Say how far the cases lie from their predictions, the least and the greatest first."""
+def case_caption(curves: Sequence[CurveRecords]) -> str:
+    """Return the range of observed / predicted over separate cases."""
     mains = [pair.main for curve in curves for pair in curve.pairs if pair.main.position == "case"]
     known = sorted((main for main in mains if main.ratio), key=lambda main: main.ratio or 0.0)
     if not known:
-        return f"{_seen(curves)} of {', '.join(curve.key.variant for curve in curves)}."
+        return _contents(curves)
     least, most = (f"{format_ratio(main.ratio)} ({main.level})" for main in (known[0], known[-1]))
-    told = least if len(known) == 1 else f"{least} to {most}"
-    return f"{_observed_word(curves)} / predicted: {told}; {agreement(main.verdict for main in mains)}."
+    ratios = least if len(known) == 1 else f"{least} to {most}"
+    agree = agreement((main.verdict for main in mains), "cases")
+    return f"{_observed_word(curves).capitalize()} / predicted: {ratios}. {agree}."
 
 
-def _observed_word(curves: Sequence[Curve]) -> str:
-    return "Published" if _observed(curves) == "as published" else "Observed"
-
-
-def shape_caption(curves: Sequence[Curve]) -> str:
-    """Say what the maps show."""
+def shape_caption(curves: Sequence[CurveRecords]) -> str:
+    """Return the caption of maps of shapes."""
     if not any(curve.observation for curve in curves):
-        return "Predicted rate of each shape as a share of the best, the darker the better; dot: best."
-    square = "; square: best as predicted" if any(curve.prediction for curve in curves) else ""
-    return f"Rate of each shape as a share of the best, the darker the better; dot: best{square}."
+        return "Predicted rate of each shape relative to the best; darker is faster; dot: best."
+    square = "; square: predicted best" if any(curve.prediction for curve in curves) else ""
+    return f"Rate of each shape relative to the best; darker is faster; dot: best{square}."
 
 
 def trace_caption(found: Sequence[Trace], clocks: Sequence[Clock] = ()) -> str:
-    """Say how much longer the first dispatches took, how the traces drift, and whether a clock was seen to change."""
+    """Describe traces: extra time of the first dispatches, drift, and changes of clocks."""
     counts = [len(trace.times_s) for trace in found]
     firsts, drifts = [trace.first for trace in found], [trace.drift for trace in found]
     ramp = (
-        f"The first took {_from_to(firsts, format_ratio)} times the median of its trace; "
-        f"from the first third of a trace to the last the median changes by {_from_to(drifts, _percent)}."
+        f"The first dispatch took {_from_to(firsts, format_ratio)} times the median of its trace. "
+        f"Between the first and the last third of a trace, the median changes by {_from_to(drifts, _percent)}."
     )
-    legend = "Relative to the median of the trace, which its title gives; line: median; band: least to greatest."
+    legend = "Times are relative to the median, given in each title; line: median; band: minimum to maximum."
     each = f"{_from_to(counts, str)} successive dispatches"
-    of = f"{len(found)} traces of {each}, each of a size of its own." if len(found) > 1 else f"{each}."
+    of = f"{len(found)} traces of {each}, each at another size." if len(found) > 1 else f"{each}."
     parts = (of, ramp, steady_clocks(clocks), legend)
     return " ".join(part for part in parts if part)
 
 
 def _from_to(values: Sequence[float], text: Callable[[float], str]) -> str:
-    low, high = text(min(values)), text(max(values))
-    return low if low == high else f"{low} to {high}"
+    return low_to_high(text(min(values)), text(max(values)))
 
 
 def _percent(share: float) -> str:
@@ -162,39 +160,41 @@ def _percent(share: float) -> str:
 
 
 def steady_clocks(clocks: Iterable[Clock]) -> str:
-    """Say which clocks were the same after every workload, if all were and each was asked more than once."""
-    asked: dict[str, list[float]] = {}
+    """Report that all clocks were the same after every workload, if each was read more than once."""
+    readings: dict[str, list[float]] = {}
     for clock in clocks:
         name = clock.label.partition(" after ")[0]
         if not name.startswith("highest "):
-            asked.setdefault(name, []).append(clock.clock_hz)
-    if not asked or any(len(values) < 2 or len(set(values)) > 1 for values in asked.values()):
+            readings.setdefault(name, []).append(clock.clock_hz)
+    if not readings or any(len(values) < 2 or len(set(values)) > 1 for values in readings.values()):
         return ""
-    told = " and ".join(f"{name} ({format_frequency(values[0])})" for name, values in asked.items())
-    return f"No clock ramp was seen: {told} never changed, asked after every workload."
+    names = " and ".join(f"{name} ({format_frequency(values[0])})" for name, values in readings.items())
+    return f"No clock ramp was observed: {names} had the same value after every workload."
 
 
 def roofline_caption(dots: Sequence[Dot]) -> str:
-    """Say how near its predicted rate the variants run."""
+    """Compare the rates of variants with their predictions."""
     shares = {d.name: d.observed_per_s / d.predicted_per_s for d in dots if d.observed_per_s}
-    text = "At the largest size; only the class of operations that takes longest counts, memory accesses do not."
+    text = "At the largest size. Operations are those of the slowest class, without memory accesses."
     if not shares:
-        return f"Hollow: predicted; nothing was observed. {text}"
+        return f"Hollow: predicted; nothing was measured. {text}"
     legend = f"Hollow: predicted; filled: observed. {text}"
     least, most = min(shares, key=shares.__getitem__), max(shares, key=shares.__getitem__)
     if least == most:
-        return f"{least} reaches {format_percent(shares[least])} of its predicted rate. {legend}"
-    ends = f"From {format_percent(shares[least])} ({least}) to {format_percent(shares[most])} ({most})"
-    return f"{ends} of the predicted rate. {legend}"
+        return f"Observed / predicted rate: {format_percent(shares[least])} ({least}). {legend}"
+    ends = f"{format_percent(shares[least])} ({least}) to {format_percent(shares[most])} ({most})"
+    return f"Observed / predicted rate: {ends}. {legend}"
 
 
 def essentials_caption(report: Report) -> str:
-    """Say what the figure of page one shows, and when something is as predicted."""
-    mark = "each mark is a value of one curve, its line the 95 % interval"
-    limit = "Beyond 100 % the limit is higher than the model assumes, or the kernel needs less of it."
+    """Return the caption of the figure of page one."""
+    mark = "Each mark is one value of one curve, with its 95 % interval"
+    limit = (
+        "Above 100 %, the limit is higher than the model assumes, or the kernel needs less of the limiting resource."
+    )
     if not report.observations:
-        return f"What the specification promises: {mark} of the prediction."
+        return f"{mark} as predicted from the specification."
     if report.publication:
-        return f"What matters most: {mark} of the prediction. {limit}"
-    meet = "At the right: how many agree within a factor of 1.2, + how many lie only within the interval."
-    return f"What matters most: {mark}. {meet} {limit}"
+        return f"{mark} as predicted. {limit}"
+    right = "Right: the number that agree within a factor of 1.2, + the number that are only within the 95 % interval."
+    return f"{mark}. {right} {limit}"

@@ -1,4 +1,4 @@
-"""The report's plain tables: what a table is, how wide its columns are; occupancy; work-group advice."""
+"""Tables: their type, column widths, and the tables of occupancy and of work-group searches."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -7,12 +7,13 @@ from math import ceil, prod, sqrt
 
 from gpureport.findings.advice import FamilyAdvice
 from gpureport.records.prediction import Occupancy
-from gpureport.report.run.curves import Curve
-from gpureport.report.text.words import any_of
+from gpureport.report.run.curves import CurveRecords
+from gpureport.report.text.words import any_of, low_to_high
 from gpureport.units import format_bytes, format_percent, format_ratio, format_value
+from gpureport.workloads import all_workloads
 
 UNKNOWN = "—"
-_SIZES = 6  # work-group sizes that an occupancy table has columns for
+_SIZES = 6  # the most columns of an occupancy table, one for each work-group size
 _LIMITERS = {
     "waves": "",
     "cores": "",
@@ -21,14 +22,14 @@ _LIMITERS = {
     "local memory": "local",
     "work-group size": "too large",
 }
-_SHORT, _LONG, _LINE = 14, 60, 118  # characters: a short text, as long as matters, a line of a table
-_MANY_ROWS = 4  # that say the same, from which on it is said once
-_BOLD = 1.2  # width of a head's characters
+_SHORT, _LONG, _LINE = 14, 60, 118  # characters: a short text, the longest that counts, a line of a table
+_MANY_ROWS = 4  # the fewest rows whose common values move to a line above the table
+_BOLD = 1.2  # relative width of a head's characters
 
 
 @dataclass(frozen=True)
 class Table:
-    """Columns and rows of text; *numeric* names the columns that are set flush right."""
+    """Columns and rows of text; the columns *numeric* are right-aligned."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -36,32 +37,32 @@ class Table:
 
     @cached_property
     def narrow(self) -> frozenset[str]:
-        """Columns whose texts are all short: they are never broken over lines, if there is room for that."""
+        """Columns whose texts are all short: they are never broken over lines, if the table is narrow enough."""
         if sum(self._characters) > 1.01 * _LINE:
             return frozenset()
         return frozenset(name for name, length in zip(self.columns, self._lengths, strict=True) if length <= _SHORT)
 
     @cached_property
     def widths(self) -> tuple[float, ...]:
-        """Width of each column in percent: narrow ones as their texts need it, the others share what is left.
+        """Width of each column in percent: narrow ones get the width of their texts, the others share the rest.
 
-        Widths known beforehand spare the layout engine most of its time.
+        Known widths save most of the layout engine's time.
         """
         characters = self._characters
         return tuple(99.9 * width / max(_LINE, sum(characters)) for width in characters)  # rounding must not exceed 100
 
     @cached_property
     def _characters(self) -> list[float]:
-        """Width that each column would like, in characters."""
+        """Preferred width of each column in characters."""
         lengths = [min(length, _LONG) for length in self._lengths]
         needs = [length + 3.0 if length <= _SHORT else 0.0 for length in lengths]
-        wants = [0.0 if need else sqrt(length) for need, length in zip(needs, lengths, strict=True)]
-        left = max(_LINE - sum(needs), _LINE / 4) if any(wants) else 0.0
-        return [need or left * want / sum(wants) for need, want in zip(needs, wants, strict=True)]
+        weights = [0.0 if need else sqrt(length) for need, length in zip(needs, lengths, strict=True)]
+        left = max(_LINE - sum(needs), _LINE / 4) if any(weights) else 0.0
+        return [need or left * weight / sum(weights) for need, weight in zip(needs, weights, strict=True)]
 
     @cached_property
     def _lengths(self) -> list[int]:
-        """Characters of each column's longest text, and of the longest word of its head."""
+        """Length of each column's longest text or longest word of its head."""
         cells = zip(*self.rows, strict=True) if self.rows else ((),) * len(self.columns)
         return [
             max([*map(len, texts), *(ceil(_BOLD * len(word)) for word in name.split())])
@@ -69,8 +70,8 @@ class Table:
         ]
 
 
-def told_once(table: Table) -> tuple[Table, str]:
-    """Take out the columns that say the same in every row; return with what is left a line of what they say."""
+def without_constant_columns(table: Table) -> tuple[Table, str]:
+    """Remove the columns with the same text in every row; return the rest and a line with the removed texts."""
     if len(table.rows) < _MANY_ROWS:
         return table, ""
     texts = [set(cells) for cells in zip(*table.rows, strict=True)]
@@ -78,15 +79,14 @@ def told_once(table: Table) -> tuple[Table, str]:
     kept = [index for index, name in enumerate(table.columns) if name not in same]
     rows = tuple(tuple(row[index] for index in kept) for row in table.rows)
     columns = tuple(table.columns[index] for index in kept)
-    told = "; ".join(f"{name}: {text}" for name, text in same.items() if text != UNKNOWN)
-    return Table(columns, rows, table.numeric - same.keys()), f"In every row: {told}." if told else ""
+    texts_line = "; ".join(f"{name}: {text}" for name, text in same.items() if text != UNKNOWN)
+    return Table(columns, rows, table.numeric - same.keys()), f"In every row: {texts_line}." if texts_line else ""
 
 
-def occupancy_table(curves: Iterable[Curve]) -> Table:
-    """List how full a compute unit is, and what limits it: a column a size of the work-group.
+def occupancy_table(curves: Iterable[CurveRecords]) -> Table:
+    """List the occupancy of a compute unit and its limit, one column for each work-group size.
 
-    Variants of which the same is said at the same sizes, and that take the same local memory, are one row, with the
-    range of their registers.
+    Variants with equal occupancies and equal local memory share a row, with the range of their registers.
     """
     entries = [(c.key.variant, entry) for c in curves if c.prediction for entry in c.prediction.occupancy]
     sizes = sorted({prod(entry.work_group) for _, entry in entries})
@@ -97,12 +97,14 @@ def occupancy_table(curves: Iterable[Curve]) -> Table:
         variants.setdefault(name, []).append(entry)
     alike: dict[tuple[str, ...], list[str]] = {}
     for name, found in variants.items():
-        texts = {prod(entry.work_group): occupancy_text(entry) for entry in found}
-        alike.setdefault((_local_memory(found), *(texts.get(size, "") for size in sizes)), []).append(name)
+        by_size = {prod(entry.work_group): occupancy_text(entry) for entry in found}
+        local = [entry.local_memory_bytes for entry in found]
+        memory = f"{'up to ' if min(local) < max(local) else ''}{format_bytes(max(local))}"
+        alike.setdefault((memory, *(by_size.get(size, "") for size in sizes)), []).append(name)
     rows = tuple(
-        (", ".join(names), _registers([entry for name in names for entry in variants[name]]), *said)
-        for said, names in alike.items()
-        if any(said[1:])
+        (", ".join(names), _registers([entry for name in names for entry in variants[name]]), *texts)
+        for texts, names in alike.items()
+        if any(texts[1:])
     )
     columns = ("variant", "registers", "local memory", *(f"{size} items" for size in sizes))
     return Table(columns, rows, frozenset(columns[1:3]))
@@ -113,26 +115,25 @@ def _registers(found: Sequence[Occupancy]) -> str:
     return span([entry.registers_per_work_item for entry in found]) + assumed
 
 
-def _local_memory(found: Sequence[Occupancy]) -> str:
-    local = [entry.local_memory_bytes for entry in found]
-    return format_bytes(max(local)) if min(local) == max(local) else f"up to {format_bytes(max(local))}"
-
-
 def occupancy_text(entry: Occupancy) -> str:
-    """Write how full a compute unit is, and what limits that if it is not the number of waves: ``31 % regs``."""
+    """Write the occupancy, with its limit unless that is the number of waves: ``31 % regs``."""
     return f"{format_percent(entry.fraction)} {_LIMITERS.get(entry.limiter, entry.limiter)}".rstrip()
 
 
 def span(values: Sequence[int]) -> str:
     """Write the least and the greatest of *values*: ``3 to 9``, or one number; a dash for none."""
-    if not values:
-        return UNKNOWN
-    low, high = min(values), max(values)
-    return str(low) if low == high else f"{low} to {high}"
+    return low_to_high(str(min(values)), str(max(values))) if values else UNKNOWN
+
+
+def workload_table(names: Iterable[str]) -> Table:
+    """List the titles of workloads, for documents that contain only identifiers."""
+    titles = {workload.name: workload.title for workload in all_workloads()}
+    rows = tuple((titles[name], name) for name in dict.fromkeys(names) if name in titles)
+    return Table(("workload", "identifier"), rows)
 
 
 def advice_table(families: Iterable[FamilyAdvice]) -> Table:
-    """List the best and the worst shape of every search, and which shape of its family's set to use."""
+    """List the best, the worst and the recommended shape of every search."""
     columns = ("family", "variant", "best shapes", "rate", "worst shape", "rate, worst", "best / worst", "use", "share")
     rows = tuple(
         (

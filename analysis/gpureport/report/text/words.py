@@ -1,4 +1,4 @@
-"""What the report says in plain sentences, made from its records."""
+"""Names, sentences and signs that all documents share."""
 
 import re
 from collections import Counter
@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from gpureport.findings.advice import WITHIN, FamilyAdvice
 from gpureport.records.features import CurveFeature
-from gpureport.records.finding import Finding, Verdict
-from gpureport.records.report import Report
+from gpureport.records.finding import AGREEMENT, Finding, Verdict
+from gpureport.records.keys import SweepKey
+from gpureport.records.report import Report, WorkloadInfo
 from gpureport.report.figures.style import shorten
 from gpureport.report.run.curves import Group
 from gpureport.units import format_interval, format_percent, format_ratio, format_value
@@ -21,68 +22,66 @@ MARKS = {
     Verdict.NOT_COMPARED: "□",
     Verdict.ERROR: "✗",
 }
-"""The sign of each verdict, so that its colour never stands alone."""
+"""The sign of each verdict, which readers without colours rely on."""
 
 _POSITIONS = {
-    "onset": "{level} begins to give out",
-    "midpoint": "{level} gives out",
-    "end": "{level} has given out",
-    "knee": "work-items at the knee",
-    "n90": "work-items for 90 %",
+    "onset": "{level} cliff, onset",
+    "midpoint": "{level} cliff",
+    "end": "{level} cliff, end",
+    "knee": "taper, knee",
+    "n90": "taper, n90",
     "plateau": "plateau in {level}",
     "peak": "best of the sweep",
     "case": "{level}",
 }
-_OF_A_STEP = _POSITIONS | {
-    "onset": "{level} begins",
+_OF_AN_UNEXPLAINED_TRANSITION = _POSITIONS | {
+    "onset": "{level}, onset",
     "midpoint": "{level}",
-    "end": "{level} ends",
+    "end": "{level}, end",
     "plateau": "plateau before the {level}",
 }
 TIMES = " \N{MULTIPLICATION SIGN} "
-_LONG_NAME = 48
-_SHAPES = 6  # work-group shapes that are named
-_NAMES = 4  # most that are listed in front of one text
+_LONG_NAME = 72
+_SHAPES, _NAMES = 6, 4  # the most work-group shapes and names in a list
 
 
 def feature_text(feature: CurveFeature | Finding) -> str:
-    """Name a position of a feature: ``L2 gives out``; ``step at 37 MiB`` where no cache is known to give out."""
+    """Name a position of a feature: ``L2 cliff, onset``, ``unexplained transition at 37 MiB``."""
     if feature.level.beyond:
         return f"{feature.position} {feature.level}"
-    text = (_OF_A_STEP if feature.level.is_unexplained else _POSITIONS)[feature.position].format(level=feature.level)
-    return text.removesuffix(" in device")
+    names = _OF_AN_UNEXPLAINED_TRANSITION if feature.level.is_unexplained else _POSITIONS
+    return names[feature.position].format(level=feature.level).removesuffix(" in device")
 
 
 def fitted_text(finding: Finding) -> str:
-    """Say of a plateau that no dispatch reaches how it came about, and what was measured; of all else nothing."""
+    """Return the best sample of a fitted plateau that no dispatch reaches; empty for other values."""
     if finding.best_point is None:
         return ""
     return f"fitted, without launch cost; best sample {format_value(finding.best_point, finding.unit)}"
 
 
 def observed_text(finding: Finding) -> str:
-    """Write what was observed with its interval, and how it came about if it is no sample's."""
+    """Write an observed value with its interval; fitted values also get the best sample."""
     value = format_interval(finding.observed, finding.ci_low, finding.ci_high, finding.unit)
     return "; ".join(part for part in (value, fitted_text(finding)) if part)
 
 
 def judgement(group: Group) -> str:
-    """Write what the verdict on a feature's main value is about, with its sign: ``✓ 0.98``, ``○ not observed``."""
+    """Write the ratio of a feature's main value, or else the verdict, with its sign: ``✓ 0.98``, ``○ not observed``."""
     main = group.main.main
-    about = str(main.verdict) if main.ratio is None else format_ratio(main.ratio)
-    return f"{MARKS[main.verdict]} {about}"
+    return f"{MARKS[main.verdict]} {main.verdict if main.ratio is None else format_ratio(main.ratio)}"
 
 
-def agreement(verdicts: Iterable[Verdict]) -> str:
-    """Say in a sentence what :func:`agreeing` says in a cell: ``12 of 17 agree with their predictions, 3 more …``."""
+def agreement(verdicts: Iterable[Verdict], what: str = "") -> str:
+    """Count verdicts in a sentence: ``12 of 17 tapers agree with the prediction, 3 more are within its interval``."""
     counts = Counter(verdicts)
     within = counts[Verdict.WITHIN]
-    more = f", {within} more {'lie' if within > 1 else 'lies'} within the interval" if within else ""
-    return f"{counts[Verdict.AGREES]} of {counts.total()} agree with their predictions{more}"
+    more = f", {within} more {'are' if within > 1 else 'is'} within the 95 % interval" if within else ""
+    return f"{counts[Verdict.AGREES]} of {counts.total()}{what and f' {what}'} agree with the prediction{more}"
 
 
 def agreeing(verdicts: Iterable[Verdict]) -> str:
-    """Say how many of several values agree, and after a plus how many just lie within intervals: ``12 + 3 of 17``."""
+    """Count verdicts in a cell; the number after the plus is only within the interval: ``12 + 3 of 17``."""
     counts = Counter(verdicts)
     within = f" + {counts[Verdict.WITHIN]}" if counts[Verdict.WITHIN] else ""
     return f"{counts[Verdict.AGREES]}{within} of {counts.total()}"
@@ -99,22 +98,35 @@ def explanations(groups: Iterable[Group]) -> tuple[str, ...]:
 
 
 def with_names(texts: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """Return each text once, after the names of all that it is said of: texts are given as name and text."""
-    said: dict[str, dict[str, None]] = {}
+    """Return each text once, after all the names that it applies to; *texts* are pairs of name and text."""
+    names_of: dict[str, dict[str, None]] = {}
     for name, text in texts:
-        said.setdefault(text, {})[name] = None
-    return tuple(f"{_listed_shortly(list(names))}: {text}" for text, names in said.items())
+        names_of.setdefault(text, {})[name] = None
+    shown = {text: list(names) for text, names in names_of.items()}
+    for names in shown.values():
+        if len(names) > _NAMES + 1:
+            names[_NAMES:] = [f"and {len(names) - _NAMES} more"]
+    return tuple(f"{'; '.join(names)}: {text}" for text, names in shown.items())
 
 
-def _listed_shortly(names: Sequence[str]) -> str:
-    more = len(names) - _NAMES
-    return "; ".join(names) if more < 2 else f"{'; '.join(names[:_NAMES])}; and {more} more"
-
-
-def title_of(report: Report, workload: str, variant: str) -> str:
-    """Return a variant's title, or its name if the report does not describe it."""
-    info = report.workloads.get(f"{workload}/{variant}")
-    return info.title if info else f"{workload}/{variant}"
+def verdict_meanings(report: Report) -> tuple[tuple[Verdict, str], ...]:
+    """Return each verdict with its meaning, for a table."""
+    seen = "published" if report.publication else "observed"
+    within = (
+        "the published value is within the 95 % interval of the prediction"
+        if report.publication
+        else "the 95 % intervals overlap"
+    )
+    apart = f"Predicted and {seen} tapers more than a factor of {AGREEMENT} apart"
+    return (
+        (Verdict.AGREES, f"Factor of at most {AGREEMENT} between the {seen} and the predicted value."),
+        (Verdict.WITHIN, f"Factor of {AGREEMENT} to 2, but {within}: neither agreement nor a difference is shown."),
+        (Verdict.OFF, "Larger difference."),
+        (Verdict.NOT_OBSERVED, f"Predicted, but not found in the {seen} values."),
+        (Verdict.NOT_PREDICTED, f"Found in the {seen} values, but not predicted."),
+        (Verdict.NOT_COMPARED, f"{apart}, whose first plateaus belong to different memory levels."),
+        (Verdict.ERROR, "Faster than the hardware allows, or wrong results."),
+    )
 
 
 def observed_head(report: Report) -> str:
@@ -122,57 +134,54 @@ def observed_head(report: Report) -> str:
     return "published" if report.publication else "observed (95 %)"
 
 
-def kernel_name(report: Report, workload: str, variant: str) -> str:
-    """Name a variant in a sentence: its title without the axis of its sweep; with its identifier if others share it."""
-    name = _short_title(title_of(report, workload, variant))
-    alike = [info.variant for info in report.workloads.values() if _short_title(info.title) == name]
-    return f"{shorten(name, _LONG_NAME)} ({variant})" if len(alike) > 1 else shorten(name, _LONG_NAME)
-
-
-def _short_title(title: str) -> str:
-    return re.split(r" against |, shared by ", title)[0]
+def kernel_name(report: Report, key: SweepKey | WorkloadInfo) -> str:
+    """Name a workload: its title without the axis of its sweep, then its identifier, ``Stream copy (copy)``."""
+    info = report.workloads.get(f"{key.family}/{key.variant}")
+    title = re.split(r" against |, shared by ", info.title)[0] if info else family_name(report, key.family)
+    return f"{shorten(title, _LONG_NAME)} ({key.variant})"
 
 
 def family_name(report: Report, family: str) -> str:
-    """Name a family in words: by what the titles of its variants have in common before a comma, if they do."""
+    """Name a family by what its variants' titles share before a comma; or else by its identifier."""
     titles = [info.title for info in report.workloads.values() if info.family == family]
     heads = {re.split(r"[,:(]", title)[0].strip() for title in titles}
     return heads.pop() if len(titles) > 1 and len(heads) == 1 else family.replace("_", " ").capitalize()
 
 
 def advice_sentence(family: str, advice: FamilyAdvice) -> str:
-    """Say which work-group shapes serve a whole family."""
+    """Recommend work-group shapes for a whole family."""
     share = f"within {format_percent(WITHIN)} of the best"
     shapes = [any_of(choices) for choices in advice.choices]
     count = len(advice.variants)
     if count == 1:
         tried = len(advice.variants[0].shares)
         if len(advice.choices[0]) == 1:
-            return f"{family}: {shapes[0]} is the best of {tried} shapes."
-        return f"{family}: {shapes[0]}; all of these come {share} of {tried} shapes."
+            return f"{family}: {shapes[0]} is the fastest of {tried} shapes."
+        return f"{family}: {shapes[0]}; each is {share} of {tried} shapes."
     if len(shapes) == 1:
-        return f"{family}: {shapes[0]} comes {share} for each of {count} searches."
-    return f"{family}: {'; and '.join(shapes)}. One of them comes {share} for each of {count} searches."
+        return f"{family}: {shapes[0]} is {share} in each of {count} searches."
+    return f"{family}: {'; or '.join(shapes)}. In each of {count} searches, at least one of these is {share}."
 
 
 def any_of(shapes: Sequence[str]) -> str:
-    """Name work-group shapes that do equally well: ``any of 64, 128, 256``; of many the first."""
-    names = [_shape(shape) for shape in shapes]
+    """Name work-group shapes that do equally well: ``any of 64, 128, 256``; the first ones if there are many."""
+    names = [shape.replace(" x ", TIMES) for shape in shapes]
     if len(names) > _SHAPES + 1:
         names = [*names[:_SHAPES], f"{len(names) - _SHAPES} more"]
     return names[0] if len(names) == 1 else f"any of {', '.join(names)}"
 
 
-def _shape(text: str) -> str:
-    return text.replace(" x ", TIMES)
-
-
 def whole_sentences(text: str, most: int) -> str:
-    """Return as many of the first sentences of *text* as *most* characters hold; a longer one is cut."""
+    """Return the first sentences of *text* that fit in *most* characters; a first sentence that is longer is cut."""
     ends = [found.end() for found in re.finditer(r"[.!?](?=\s|$)", text) if found.end() <= most]
     return shorten(text[: ends[-1]] if ends and len(text) > most else text, most)
 
 
+def low_to_high(low: str, high: str) -> str:
+    """Write a range of two texts, or just one if they are equal."""
+    return low if low == high else f"{low} to {high}"
+
+
 def listed(names: Sequence[str]) -> str:
-    """Write names as people list them: ``a``, ``a and b``, ``a, b and c``."""
+    """Write names as a list: ``a``, ``a and b``, ``a, b and c``."""
     return " and ".join(part for part in (", ".join(names[:-1]), *names[-1:]) if part)
