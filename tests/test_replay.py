@@ -7,7 +7,7 @@ import pytest
 
 from gpureport.measure.measurer import LocalMeasurer
 from gpureport.records.measurement import Compilation
-from gpureport.records.report import Match, Report
+from gpureport.records.report import EntryMatch, Report
 from gpureport.results.replay import device_of, report_result
 from gpureport.run.pipeline import run
 from gpureport.spec.database import load_database
@@ -32,7 +32,7 @@ def report_of(match: DeviceMatch, present: PresentDevice) -> Report:
     return report.model_copy(
         update={
             "device": match.device,
-            "match": Match(entry=match.entry_id, how=match.how),
+            "match": EntryMatch(entry=match.entry_id, how=match.how),
             "machine": report.machine.model_copy(update={"opencl": present}),
         }
     )
@@ -132,7 +132,7 @@ def test_a_device_without_an_entry_stays_as_stored() -> None:
     report = fake_report()
 
     assert device_of(report, load_database()) == report.device
-    gone = report.model_copy(update={"match": Match(entry="nvidia/gone", how="")})
+    gone = report.model_copy(update={"match": EntryMatch(entry="nvidia/gone", how="")})
     assert device_of(gone, load_database()) == report.device
 
 

@@ -19,7 +19,7 @@ from gpureport.errors import GpuReportError
 from gpureport.records.finding import CodeEvidence, Verdict
 from gpureport.records.levels import Level
 from gpureport.records.measurement import Conditions, Reading
-from gpureport.records.report import Match, Report
+from gpureport.records.report import EntryMatch, Report
 from gpureport.report.pdf.typesetting import Manuscript, layout
 from gpureport.report.render import environment, render_html, render_pages, render_pdf, write_report
 from gpureport.results.opening import open_report
@@ -40,7 +40,9 @@ def one_family() -> Report:
 
 def draft() -> Report:
     """Return a report of a device that the database lacks, from a run that did not end, with a note."""
-    match = Match(entry=None, how="No entry has this name.", draft=True, notes=("It reports 12 of 132 units.",) * 3)
+    match = EntryMatch(
+        entry=None, how="No entry has this name.", draft=True, notes=("It reports 12 of 132 units.",) * 3
+    )
     return _mismatched(one_family()).model_copy(update={"match": match, "status": "partial"})
 
 
