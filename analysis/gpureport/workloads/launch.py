@@ -84,6 +84,7 @@ class Groups(_Empty):
     variant = "groups"
     essential = True
     microbenchmark = True
+    calibrates = ("launch_cost", "group_rate")
     title = "Empty kernel against number of work-groups"
     description = (
         "Work-groups of 64 work-items that do nothing. Few groups show what a dispatch costs; many show how fast the "
@@ -128,6 +129,7 @@ class Queued(_Empty):
 
     variant = "queued"
     microbenchmark = True
+    calibrates = ("isolated_launch_cost",)
     title = "Empty kernel, alone and in a row"
     description = (
         "Dispatches that do nothing: alone, each between its own time stamps and waited for before the next is queued; "

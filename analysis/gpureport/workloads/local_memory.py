@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from math import ceil
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,8 @@ class Bandwidth(Workload):
     source = "local_memory.cl"
     metric = Metric(kind="rate", unit="B", label="local-memory bandwidth")
     microbenchmark = True
+    calibrates = ("instruction_rates",)
+    instruction_classes: ClassVar[Mapping[str, str]] = {"4 B, stride 1": "local"}
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """One case for each width and stride."""

@@ -1,10 +1,7 @@
 """A device with what its primitives measured in place of what its entry says.
 
-Only primitives calibrate, and only the predictions of other workloads: launch cost and rate (``launch``), stream
-bandwidth and where curves that write leave a cache (``memory/copy``, ``memory/ping_pong``), rates of writes
-(``memory/write``, ``memory/scatter``), bandwidth and extent of the caches (``memory/read``, ``memory/read_private``),
-latencies (``memory/latency``), rates and latencies of instructions and what barriers cost (``instructions``,
-``local_memory``).
+Only microbenchmarks calibrate, and only the predictions of other workloads. Each declares the quantities that it
+measures (``Workload.calibrates``); :data:`_TAKES` has a function for each quantity.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -20,7 +17,9 @@ from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.records.provenance import Provenance
 from gpureport.spec.models import Cache, Device, Transition
+from gpureport.workloads import all_workloads
 from gpureport.workloads.instructions.cases import listed_class
+from gpureport.workloads.model import Calibration, Workload
 
 
 @dataclass(frozen=True)
@@ -32,11 +31,18 @@ class _Shown:
             same one the later counts.
         prediction: of the sweep, from the specification.
         observation: of the sweep.
+        workload: the microbenchmark.
     """
 
     specified: Device
     prediction: Prediction
     observation: Observation
+    workload: Workload
+
+    @property
+    def source(self) -> str:
+        """Title and name of the microbenchmark."""
+        return f"{self.workload.title} ({self.workload.name})"
 
     @cached_property
     def matches(self) -> tuple[Match, ...]:
@@ -57,6 +63,10 @@ class _Shown:
         """The same with the labels of points, of a sweep over separate cases."""
         return tuple((level.name, ratio) for level, ratio in self.ratios.items())
 
+    def instruction_class(self, label: str) -> str:
+        """Return the instruction class that the case called *label* measures."""
+        return self.workload.instruction_classes.get(label, label)
+
     def bottleneck(self, label: str) -> str | None:
         """Return the ceiling that was to bind the case called *label*."""
         return next((point.bottleneck for point in self.prediction.points if point.point.label == label), None)
@@ -75,41 +85,50 @@ def calibrated(device: Device, predictions: Iterable[Prediction], observations: 
             slow.
     """
     specified = device
+    workloads = {workload.name: workload for workload in all_workloads() if workload.calibrates}
     by_key = {str(prediction.key): prediction for prediction in predictions}
     for observation in observations:
         prediction = by_key.get(str(observation.key))
-        take = _TAKES.get(observation.key.workload)
-        if prediction and take and observation.axis.quantity != "work_group":
-            device = take(device, _Shown(specified, prediction, observation))
+        workload = workloads.get(observation.key.workload)
+        if prediction and workload and observation.axis.quantity != "work_group":
+            shown = _Shown(specified, prediction, observation, workload)
+            for quantity in workload.calibrates:
+                device = _TAKES[quantity](device, shown)
     return device
 
 
-def _measured(device: Device, facts: Iterable[str], how: str) -> dict[str, Provenance]:
-    """Return the provenance of *device* with *facts* (dotted paths) marked as measured by *how*."""
-    return {**device.provenance, **dict.fromkeys(facts, Provenance(kind="measured", source=how, here=True))}
+def _measured(device: Device, facts: Iterable[str], shown: _Shown) -> dict[str, Provenance]:
+    """Return the provenance of *device* with *facts* (dotted paths) marked as measured by the microbenchmark."""
+    return {**device.provenance, **dict.fromkeys(facts, Provenance(kind="measured", source=shown.source, here=True))}
 
 
-def _with_launch(device: Device, shown: _Shown) -> Device:
-    """Take the time of the smallest dispatches, and the rate of the largest."""
+def _with_launch_cost(device: Device, shown: _Shown) -> Device:
+    """Take the time of the smallest dispatches."""
     expected = {point.point.label: point.time_s for point in shown.prediction.points}
     times = [o.time_s / expected[o.point.label] for o in shown.observation.points if o.point.work <= _FEW_GROUPS]
-    update = {}
-    if times:
-        update["batched_s"] = device.launch.batched_s * median(times)
-    if shown.ratios:
-        update["groups_per_cycle"] = device.launch.groups_per_cycle * max(shown.ratios.values())
-    how = _measured(device, (f"launch.{name.removesuffix('_s')}" for name in update), "empty kernel (launch/groups)")
-    return device.model_copy(update={"launch": device.launch.model_copy(update=update), "provenance": how})
+    return _with_launch(device, shown, "batched_s", device.launch.batched_s, median(times) if times else None)
+
+
+def _with_group_rate(device: Device, shown: _Shown) -> Device:
+    """Take the rate of the largest dispatches."""
+    ratio = max(shown.ratios.values(), default=None)
+    return _with_launch(device, shown, "groups_per_cycle", device.launch.groups_per_cycle, ratio)
 
 
 def _with_isolated_launch(device: Device, shown: _Shown) -> Device:
     """Take the time of a single group's dispatch that is waited for."""
-    ratio = shown.ratios.get(Level(name="1 group"))
-    if ratio is None or shown.observation.key.sweep != "isolated":
+    isolated = shown.observation.key.sweep == "isolated"
+    ratio = shown.ratios.get(Level(name="1 group")) if isolated else None
+    return _with_launch(device, shown, "single_s", shown.specified.launch.single_s, ratio)
+
+
+def _with_launch(device: Device, shown: _Shown, field: str, value: float, ratio: float | None) -> Device:
+    """Set a *field* of the launch to *value* times *ratio*, if there is one."""
+    if ratio is None:
         return device
-    launch = device.launch.model_copy(update={"single_s": shown.specified.launch.single_s * ratio})
-    how = _measured(device, ["launch.single"], "empty kernel, alone (launch/queued)")
-    return device.model_copy(update={"launch": launch, "provenance": how})
+    launch = device.launch.model_copy(update={field: value * ratio})
+    measured = _measured(device, [f"launch.{field.removesuffix('_s')}"], shown)
+    return device.model_copy(update={"launch": launch, "provenance": measured})
 
 
 _FEW_GROUPS = 8
@@ -128,25 +147,14 @@ def _with_stream(device: Device, shown: _Shown) -> Device:
     if not ratios:
         return device
     memory = device.memory.model_copy(update={"efficiency": device.memory.efficiency * median(ratios)})
-    how = _measured(device, ["memory.efficiency"], "stream copy (memory/copy)")
+    how = _measured(device, ["memory.efficiency"], shown)
     return device.model_copy(update={"memory": memory, "provenance": how})
-
-
-def _with_copy(device: Device, shown: _Shown) -> Device:
-    """Take the stream's share of the listed bandwidth, and where a curve that also writes leaves the last caches."""
-    device = _with_stream(device, shown)
-    return _with_transition(device, shown, "write_transition", "stream copy (memory/copy)")
-
-
-def _with_ping_pong(device: Device, shown: _Shown) -> Device:
-    """Take where a curve leaves the last caches if each dispatch reads what the one before it wrote."""
-    return _with_transition(device, shown, "ping_pong_transition", "stream copy, there and back (memory/ping_pong)")
 
 
 _WritesTransition = Literal["write_transition", "ping_pong_transition"]
 
 
-def _with_transition(device: Device, shown: _Shown, name: _WritesTransition, how: str) -> Device:
+def _with_transition(device: Device, shown: _Shown, name: _WritesTransition) -> Device:
     """Take where a curve that also writes leaves the last caches, as the extent called *name*."""
     caches, facts = [], []
     for cache, entry in zip(device.caches, shown.specified.caches, strict=True):
@@ -156,7 +164,7 @@ def _with_transition(device: Device, shown: _Shown, name: _WritesTransition, how
             facts.append(f"caches.{cache.name}.{name}")
             cache = cache.model_copy(update={name: transition})
         caches.append(cache)
-    return device.model_copy(update={"caches": tuple(caches), "provenance": _measured(device, facts, how)})
+    return device.model_copy(update={"caches": tuple(caches), "provenance": _measured(device, facts, shown)})
 
 
 def _with_writes(device: Device, shown: _Shown) -> Device:
@@ -166,7 +174,6 @@ def _with_writes(device: Device, shown: _Shown) -> Device:
         shown,
         "sector_writes_per_cycle",
         lambda predicted: predicted.time_s > _MANY_LAUNCHES * device.launch.batched_s,
-        "stream of writes (memory/write)",
     )
 
 
@@ -178,11 +185,10 @@ def _with_scatter(device: Device, shown: _Shown) -> Device:
         shown,
         "line_writes_per_cycle",
         lambda predicted: 4 * predicted.point.parameters["stride"] >= line,
-        "scattered writes (memory/scatter)",
     )
 
 
-def _write_rate(device: Device, shown: _Shown, rate: str, counts: Callable[[PredictedPoint], bool], how: str) -> Device:
+def _write_rate(device: Device, shown: _Shown, rate: str, counts: Callable[[PredictedPoint], bool]) -> Device:
     """Take a *rate* of writes from the points that count and that it was to bind."""
     listed: float | None = getattr(shown.specified.architecture, rate)
     expected = {p.point.label: p for p in shown.prediction.points if p.bottleneck.endswith(" writes") and counts(p)}
@@ -190,7 +196,7 @@ def _write_rate(device: Device, shown: _Shown, rate: str, counts: Callable[[Pred
     if listed is None or not ratios:
         return device
     architecture = device.architecture.model_copy(update={rate: listed * median(ratios)})
-    return device.model_copy(update={"architecture": architecture, "provenance": _measured(device, [rate], how)})
+    return device.model_copy(update={"architecture": architecture, "provenance": _measured(device, [rate], shown)})
 
 
 _MANY_LAUNCHES = 20
@@ -213,7 +219,7 @@ def _with_caches(device: Device, shown: _Shown, scope: Literal["compute_unit", "
             update[name] = transition
             facts.append(f"caches.{cache.name}.{name}")
         caches.append(cache.model_copy(update=update))
-    how = _measured(device, facts, "read bandwidth (memory/read, memory/read_private)")
+    how = _measured(device, facts, shown)
     return device.model_copy(update={"caches": tuple(caches), "provenance": how})
 
 
@@ -254,21 +260,16 @@ def _with_latencies(device: Device, shown: _Shown) -> Device:
     if DRAM in ratios:
         memory = memory.model_copy(update={"latency_cycles": memory.latency_cycles * ratios[DRAM]})
         facts.append("memory.latency")
-    how = _measured(device, facts, "pointer chase (memory/latency)")
+    how = _measured(device, facts, shown)
     return device.model_copy(update={"caches": tuple(caches), "memory": memory, "provenance": how})
 
 
-_LABELS = {"4 B, stride 1": "local"}
-"""Cases of ``local_memory`` that show a class's rate; those of ``instructions`` have the class's own name."""
-
-
-def _shown_by(label: str, listed: Collection[str]) -> tuple[str, ...]:
+def _shown_by(name: str, listed: Collection[str]) -> tuple[str, ...]:
     """Return the classes that a case shows: its own; and ``int32``, if it is what stands for integers in general.
 
     That is the addition, or, where additions have a class of their own since they run on two pipes, the bitwise
     operation.
     """
-    name = _LABELS.get(label, label)
     return (name, "int32") if name == ("ternary" if "add" in listed else "add") else (name,)
 
 
@@ -277,13 +278,13 @@ def _with_rates(device: Device, shown: _Shown) -> Device:
     old = shown.specified.architecture.rates_per_cycle
     rates: dict[str, float] = {}
     for label, ratio in shown.ratios_of_cases:
-        names = _shown_by(label, old)
+        names = _shown_by(shown.instruction_class(label), old)
         if shown.bottleneck(label) == listed_class(names[0], old):
             rates |= {name: old[listed_class(name, old)] * ratio for name in names}
     architecture = device.architecture.model_copy(
         update={"rates_per_cycle": {**device.architecture.rates_per_cycle, **rates}}
     )
-    how = _measured(device, [f"rates.{name}" for name in rates], "chains that fill the device (instructions)")
+    how = _measured(device, [f"rates.{name}" for name in rates], shown)
     return device.model_copy(update={"architecture": architecture, "provenance": how})
 
 
@@ -307,7 +308,7 @@ def _with_barriers(device: Device, shown: _Shown) -> Device:
     rates = {**device.architecture.rates_per_cycle, "barrier": width / end}
     update = {"rates_per_cycle": rates, "barrier_cycles": kept}
     architecture = device.architecture.model_copy(update=update)
-    how = _measured(device, ["barrier_cycles", "rates.barrier"], "barriers of several sizes (instructions/barrier)")
+    how = _measured(device, ["barrier_cycles", "rates.barrier"], shown)
     return device.model_copy(update={"architecture": architecture, "provenance": how})
 
 
@@ -321,31 +322,31 @@ def _with_chains(device: Device, shown: _Shown) -> Device:
     latencies = {
         name: old[listed_class(name, old)] * ratio
         for label, ratio in shown.ratios_of_cases
-        for name in _shown_by(label, old)
+        for name in _shown_by(shown.instruction_class(label), old)
         if listed_class(name, old) in old and shown.bottleneck(label) == "latency"
     }
     architecture = device.architecture.model_copy(
         update={"latency_cycles": {**device.architecture.latency_cycles, **latencies}}
     )
-    how = _measured(device, [f"latencies.{name}" for name in latencies], "a single chain (instructions)")
+    how = _measured(device, [f"latencies.{name}" for name in latencies], shown)
     return device.model_copy(update={"architecture": architecture, "provenance": how})
 
 
-_TAKES: Mapping[str, Callable[[Device, _Shown], Device]] = {
-    "launch/groups": _with_launch,
-    "launch/queued": _with_isolated_launch,
-    "memory/copy": _with_copy,
-    "memory/ping_pong": _with_ping_pong,
-    "memory/write": _with_writes,
-    "memory/scatter": _with_scatter,
-    "memory/read": partial(_with_caches, scope="device"),
-    "memory/read_private": partial(_with_caches, scope="compute_unit"),
-    "memory/latency": _with_latencies,
-    "instructions/rate": _with_rates,
-    "instructions/sub_group_rate": _with_rates,
-    "instructions/barrier": _with_barriers,
-    "instructions/latency": _with_chains,
-    "instructions/sub_group_latency": _with_chains,
-    "local_memory/bandwidth": _with_rates,
+_TAKES: Mapping[Calibration, Callable[[Device, _Shown], Device]] = {
+    "launch_cost": _with_launch_cost,
+    "group_rate": _with_group_rate,
+    "isolated_launch_cost": _with_isolated_launch,
+    "memory_efficiency": _with_stream,
+    "write_transition": partial(_with_transition, name="write_transition"),
+    "ping_pong_transition": partial(_with_transition, name="ping_pong_transition"),
+    "sector_write_rate": _with_writes,
+    "line_write_rate": _with_scatter,
+    "device_cache_bandwidth": partial(_with_caches, scope="device"),
+    "unit_cache_bandwidth": partial(_with_caches, scope="compute_unit"),
+    "load_latency": _with_latencies,
+    "cache_capacity": lambda device, _: device,  # calibration keeps capacities; see learned.py
+    "instruction_rates": _with_rates,
+    "instruction_latencies": _with_chains,
+    "barrier_cost": _with_barriers,
 }
-"""What each primitive changes."""
+"""The function that takes each quantity from a microbenchmark."""

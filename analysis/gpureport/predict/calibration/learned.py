@@ -17,14 +17,26 @@ from gpureport.records.provenance import Provenance
 from gpureport.spec.models import Device
 from gpureport.spec.resolve import Value
 from gpureport.units import format_bandwidth, format_bytes, format_interval
-from gpureport.workloads.model import Sweep, Workload
+from gpureport.workloads.model import Calibration, Sweep, Workload
 
 _AGREES = 1.2
 """Factor within which a measured capacity does not question one that is documented."""
 _FURTHEST = 16.0
 """Factor beyond which a step is not taken for the one that was expected, though it is the only one."""
-_CAPACITIES = ("memory/latency", "memory/read_private", "memory/read")
-"""What shows capacities, the surest first."""
+
+LEARNED: frozenset[Calibration] = frozenset(
+    {
+        "launch_cost",
+        "group_rate",
+        "isolated_launch_cost",
+        "memory_efficiency",
+        "load_latency",
+        "device_cache_bandwidth",
+        "unit_cache_bandwidth",
+        "cache_capacity",
+    }
+)
+"""What a device without an entry is measured for: microbenchmarks that calibrate any of these."""
 
 End = Literal["value", "ci_low", "ci_high"]
 _ENDS: tuple[End, ...] = ("value", "ci_low", "ci_high")
@@ -107,8 +119,8 @@ def _capacities(device: Device, shown: Sequence[Shown]) -> dict[str, tuple[list[
     """
     found: dict[str, tuple[list[float], str]] = {}
     listed = {cache.name: cache.capacity_bytes for cache in device.caches}
-    ordered = [one for name in _CAPACITIES for one in shown if one.workload.name == name]
-    for one in ordered:
+    # Latency first: its transitions are the clearest.
+    for one in sorted(_showing_capacities(shown), key=lambda one: one.workload.metric.kind != "time"):
         prediction = predict_sweep(device, one.workload, one.sweep, "specification")
         steps = list(_steps(prediction.features, one.observation.features))
         for predicted, observed in sorted(steps, key=lambda step: step[0].level.near):
@@ -118,6 +130,10 @@ def _capacities(device: Device, shown: Sequence[Shown]) -> dict[str, tuple[list[
                 part = " at the end of the near partition" if predicted.level.near else ""
                 found[level] = [listed[level] * ratio for ratio in ratios], f"{one.workload.name} steps{part}"
     return found
+
+
+def _showing_capacities(shown: Sequence[Shown]) -> list[Shown]:
+    return [one for one in shown if "cache_capacity" in one.workload.calibrates]
 
 
 def _steps(
@@ -194,8 +210,8 @@ def _paths(device: Device) -> dict[str, tuple[str, str]]:
 
 def _unanswered(device: Device, shown: Sequence[Shown]) -> Iterator[str]:
     """Say which steps of the latency answer no cache that the architecture lists."""
-    for one in shown:
-        if one.workload.name != _CAPACITIES[0]:
+    for one in _showing_capacities(shown):
+        if one.workload.metric.kind != "time":
             continue
         prediction = predict_sweep(device, one.workload, one.sweep, "specification")
         answered = {observed.value for _, observed in _steps(prediction.features, one.observation.features)}

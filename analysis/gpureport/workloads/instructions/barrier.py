@@ -16,6 +16,7 @@ class Barrier(Rate):
     """The rate of barriers against the size of the work-groups that wait at them."""
 
     variant = "barrier"
+    calibrates = ("barrier_cost",)
     title = "Barriers against work-group size"
     description = (
         "Every compute unit is full of work-groups that do nothing but wait at one barrier after the other. A barrier "

@@ -15,6 +15,7 @@ class Latency(Chains):
     """One wave, one chain."""
 
     variant = "latency"
+    calibrates = ("instruction_latencies",)
     title = "Latency of instructions, by class"
     description = (
         "One wave, one chain: every operation needs the result of the one before. For the barrier one work-group of "

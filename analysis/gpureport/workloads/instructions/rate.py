@@ -7,7 +7,7 @@ from gpureport.spec.models import Device
 from gpureport.workloads import sub_group
 from gpureport.workloads.instructions.cases import ARITHMETIC, EXCHANGES, Case
 from gpureport.workloads.instructions.chains import Chains, rounds
-from gpureport.workloads.model import Features, Limits, Parameters
+from gpureport.workloads.model import Calibration, Features, Limits, Parameters
 
 _GROUPS_PER_UNIT = 48
 """A multiple of 4, 6, 8 and 16: however many groups of 256 a compute unit holds, the last round is full."""
@@ -17,6 +17,7 @@ class Rate(Chains):
     """Every compute unit full of chains that do not wait for each other."""
 
     variant = "rate"
+    calibrates: ClassVar[tuple[Calibration, ...]] = ("instruction_rates",)
     title = "Rate of instructions, by class"
     description = (
         "Every compute unit is full of work-items, each with several independent chains of one operation. Counted: "

@@ -175,6 +175,7 @@ class Scatter(_Access):
     """Neighbouring work-items write words that lie apart."""
 
     variant = "scatter"
+    calibrates = ("line_write_rate",)
     title = "Scattered writes within the last cache"
     description = (
         "Work-items write 4-byte words; those of neighbours lie 1 to 64 words apart, pass after pass within a quarter "

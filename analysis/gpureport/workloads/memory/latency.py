@@ -27,6 +27,7 @@ class Latency(Workload):
     source = "memory/latency.cl"
     metric = Metric(kind="time", unit="loads", label="latency")
     microbenchmark = True
+    calibrates = ("load_latency", "cache_capacity")
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """One sweep over the working set, from 4 KiB to several times the last cache."""

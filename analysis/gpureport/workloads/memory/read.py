@@ -67,6 +67,7 @@ class Read(_Reading):
     """Read bandwidth of what all compute units share."""
 
     variant = "read"
+    calibrates = ("device_cache_bandwidth", "cache_capacity")
     essential = True
     title = "Read bandwidth against working set, shared by all compute units"
     description = (
@@ -196,6 +197,7 @@ class ReadPrivate(_Reading):
     """Read bandwidth of what each compute unit has for itself."""
 
     variant = "read_private"
+    calibrates = ("unit_cache_bandwidth", "cache_capacity")
     essential = True
     title = "Read bandwidth against working set of each compute unit"
     description = (

@@ -148,6 +148,7 @@ class Copy(_Streaming):
     """One array in, one out."""
 
     variant = "copy"
+    calibrates = ("memory_efficiency", "write_transition")
     kernel = "copy"
     essential = True
     title = "Stream copy against working set"
@@ -184,6 +185,7 @@ class PingPong(_Streaming):
     """One array in, one out, and back again."""
 
     variant = "ping_pong"
+    calibrates = ("ping_pong_transition",)
     kernel = "copy"
     title = "Stream copy there and back against working set"
     description = (
@@ -218,6 +220,7 @@ class Write(_Streaming):
     """One array out."""
 
     variant = "write"
+    calibrates = ("sector_write_rate",)
     kernel = "write"
     title = "Stream write against working set"
     description = (
