@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 
 from gpureport.predict import limits_of, predict
 from gpureport.workloads import sub_group
-from gpureport.workloads.instructions.cases import ARITHMETIC, EXCHANGES, Case, Words, fma
-from gpureport.workloads.instructions.latency import Latency, SubGroupLatency
+from gpureport.workloads.instructions.cases import ARITHMETIC, EXCHANGES, Operation, Words, fma
+from gpureport.workloads.instructions.latency import InstructionLatency, SubGroupLatency
 from gpureport.workloads.instructions.rate import Rate, SubGroupRate
 from gpureport.workloads.model import Features, Limits, Workload
 from tests.toy import MIB, TOY
 
 CPU = TOY.model_copy(update={"kind": "cpu"})
 FULL = limits_of(TOY)
-WORKLOADS = (Rate(), SubGroupRate(), Latency(), SubGroupLatency())
+WORKLOADS = (Rate(), SubGroupRate(), InstructionLatency(), SubGroupLatency())
 SINGLES = st.floats(-(2.0**40), 2.0**40, width=32).filter(lambda x: x == 0 or abs(x) > 2.0**-40)
 
 
@@ -45,7 +45,7 @@ def test_rounding_twice_would_be_wrong() -> None:
     assert twice[0] == np.float32(1 + 2.0**-22)
 
 
-def _case(name: str) -> Case:
+def _case(name: str) -> Operation:
     return next(case for case in (*ARITHMETIC, *EXCHANGES) if case.name == name)
 
 
@@ -130,7 +130,7 @@ def test_predicted_rates_are_those_of_the_architecture() -> None:
 
 def test_predicted_latencies_are_those_of_the_architecture() -> None:
     """Seconds at 1 GHz; a ballot comes with an AND."""
-    (plain,), (exchanges,) = predict(TOY, Latency(), FULL), predict(TOY, SubGroupLatency(), FULL)
+    (plain,), (exchanges,) = predict(TOY, InstructionLatency(), FULL), predict(TOY, SubGroupLatency(), FULL)
     latencies = {point.point.label: point.value for point in (*plain.points, *exchanges.points)}
 
     assert latencies["add"] == pytest.approx(4e-9, rel=0.05)

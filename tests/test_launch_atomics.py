@@ -66,9 +66,9 @@ def test_isolated_dispatches_are_timed_by_themselves_and_a_row_is_not() -> None:
     """The same points: one group, one a compute unit, sixteen a compute unit; the work is one dispatch."""
     sweeps = _sweeps(Queued())
 
-    assert sweeps["isolated"].points == sweeps["row"].points
-    assert (sweeps["isolated"].isolated, sweeps["row"].isolated) == (True, False)
-    keys = [Queued().point(parameters, sweeps["row"]) for parameters in sweeps["row"].points]
+    assert sweeps["isolated"].points == sweeps["batched"].points
+    assert (sweeps["isolated"].isolated, sweeps["batched"].isolated) == (True, False)
+    keys = [Queued().point(parameters, sweeps["batched"]) for parameters in sweeps["batched"].points]
     assert [key.label for key in keys] == ["1 group", "100 groups", "1.6 k groups"]
     assert {key.work for key in keys} == {1}
     assert [key.x for key in keys] == [0, 1, 2]

@@ -39,9 +39,9 @@ def test_every_point_stays_within_the_limits(workload: Workload, device: Device)
 
 
 def test_the_chase_visits_every_line_once() -> None:
-    """One lap, whole lines apart."""
-    parameters = {"bytes": 128 * 50, "line": 128, "steps": 1, "lap": 32}
-    following = latency.Latency().job(parameters, np.random.default_rng(1)).buffers["next6400"].filled()
+    """One traversal, whole lines apart."""
+    parameters = {"bytes": 128 * 50, "line": 128, "steps": 1, "warm_up": 32}
+    following = latency.PointerChase().job(parameters, np.random.default_rng(1)).buffers["next6400"].filled()
     at, seen = 0, set()
     for _ in range(50):
         seen.add(at)

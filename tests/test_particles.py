@@ -9,8 +9,9 @@ from gpureport.measure.verify import verify
 from gpureport.predict import limits_of, predict, traffic
 from gpureport.workloads import select
 from gpureport.workloads.model import Limits, Sweep
-from gpureport.workloads.particles import Arrays, ShortStructs, Structs, WholeStructs
+from gpureport.workloads.particles.arrays import Arrays
 from gpureport.workloads.particles.family import BOUNCING, STEP_S, Particles, advanced, drawn
+from gpureport.workloads.particles.structs import ShortStructs, Structs, WholeStructs
 from tests.toy import MIB, TOY
 
 FAMILY = [workload for workload in select(("particles",)) if isinstance(workload, Particles)]

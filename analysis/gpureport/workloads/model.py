@@ -329,3 +329,23 @@ class Workload(ABC):
     """Maximum relative difference from :meth:`expected`; 0: bitwise equal."""
     verification_dispatches: ClassVar[int] = 1
     """Number of dispatches before results are compared."""
+
+
+class UnstoredResults(Workload):
+    """A workload whose timed dispatches do not store their results; the dispatches that are verified do."""
+
+    def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
+        """Random data; no work-item stores its result."""
+        return self.job_that_stores(0, parameters, rng)
+
+    def verification_job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
+        """Random data; all work-items store their results."""
+        return self.job_that_stores(self.work_items(parameters), parameters, rng)
+
+    def work_items(self, parameters: Parameters) -> int:
+        """Return the number of work-items of a dispatch."""
+        return parameters["groups"] * parameters["local"]
+
+    @abstractmethod
+    def job_that_stores(self, results: int, parameters: Parameters, rng: np.random.Generator) -> Job:
+        """Return the job of one point in which the first *results* work-items store their results."""
