@@ -1,4 +1,4 @@
-"""Instruction primitives: exact references, what is counted, what the model is told."""
+"""Instruction microbenchmarks: exact references, units of work, demands."""
 
 from fractions import Fraction
 
@@ -74,7 +74,7 @@ def test_exchanges_are_those_of_the_sub_group() -> None:
 
 
 def test_the_chase_keeps_every_lane_in_its_bank_and_visits_all_its_rows() -> None:
-    """No conflicts, no short cycle that would find its way into registers."""
+    """No bank conflicts and no short cycle."""
     table = _case("local").operands(np.random.default_rng(1), 1)
     at = np.arange(32, dtype=np.uint32)
     rows = []
@@ -88,7 +88,7 @@ def test_the_chase_keeps_every_lane_in_its_bank_and_visits_all_its_rows() -> Non
 
 @pytest.mark.parametrize("lanes", [1, 8])
 def test_multiply_adds_stay_bounded(lanes: int) -> None:
-    """After many steps no chain has left the range in which it began, give or take."""
+    """After many steps all chains are still in their initial range."""
     case = _case("fp32")
     words: tuple[Words, ...] = (case.initial(np.random.default_rng(4), lanes),)
     operands = (case.operands(np.random.default_rng(5), lanes),)
@@ -100,7 +100,7 @@ def test_multiply_adds_stay_bounded(lanes: int) -> None:
 
 @pytest.mark.parametrize("device", [TOY, CPU], ids=["gpu", "cpu"])
 @pytest.mark.parametrize("workload", WORKLOADS, ids=lambda workload: workload.name)
-def test_cases_are_called_by_their_class(workload: Workload, device: object) -> None:
+def test_cases_are_labelled_by_their_class(workload: Workload, device: object) -> None:
     """Labels are instruction classes; no work-group is larger than allowed; a CPU has no barrier to time."""
     limits = Limits(max_bytes=256 * MIB, max_buffer_bytes=128 * MIB, max_work_group=64)
     (sweep,) = workload.sweeps(device, limits)  # type: ignore[arg-type]
@@ -139,8 +139,8 @@ def test_predicted_latencies_are_those_of_the_architecture() -> None:
     assert latencies["ballot"] == pytest.approx((24 + 4) * 1e-9, rel=0.05)
 
 
-def test_every_compute_unit_is_full_in_every_round() -> None:
-    """However many groups of 256 a compute unit holds."""
+def test_no_compute_unit_is_partly_idle_at_the_end() -> None:
+    """For any number of resident groups of 256."""
     (sweep,) = Rate().sweeps(TOY, FULL)
 
     assert all(p["groups"] // TOY.compute_units % n == 0 for p in sweep.points for n in (4, 6, 8, 16))

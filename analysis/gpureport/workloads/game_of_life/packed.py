@@ -28,7 +28,7 @@ class _Packed(Board):
 
 def _description(bits: int) -> str:
     return (
-        f"One bit per cell, one {bits}-bit word per work-item: nine word loads and one store. Adders on bit planes count "
+        f"One bit per cell, one {bits}-bit word per work-item: nine word loads and one store. Bit-plane adders count "
         f"the neighbours of {bits} cells at once. Dead beyond the border; bits beyond the last column are masked. "
         "Counted: cells advanced by one generation."
     )

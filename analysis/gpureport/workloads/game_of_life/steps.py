@@ -41,8 +41,7 @@ class _Steps(Board):
         )
 
     def _strip(self, parameters: Parameters, device: Device) -> int:
-        """Return the rows of a strip, an even number, for few waves of work-items: longer strips read fewer rows "
-        "twice."""
+        """Return the rows of a strip, an even number: enough work-items for the device, in few long strips."""
         resident = device.compute_units * (_RESIDENT if device.kind != "cpu" else 1)
         columns = self.row_bytes(parameters) // self.element_bytes
         return max(_SHORTEST * self.generations, 2 * ceil(columns * parameters["height"] / (_ROUNDS * resident) / 2))
@@ -110,7 +109,7 @@ class _Steps(Board):
 
 def _description(generations: int) -> str:
     return (
-        f"{generations} generations per dispatch. A work-item processes a strip of 128 cells row by row. It keeps sums of "
+        f"{generations} generations per dispatch. A work-item processes a strip of 128 cells by row. It keeps sums of "
         "the last two rows of every generation in registers, so that all generations need one pass over memory. The 16 "
         "cells on either side of a strip, and the rows above and below it, are computed twice. Dead beyond the border. "
         f"Counted: cells advanced, each {generations} times per dispatch."
