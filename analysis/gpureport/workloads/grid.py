@@ -1,19 +1,20 @@
 """The points of sweeps: sizes at equal distances on a logarithmic scale, work-group shapes, random data."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import ceil, floor, gcd, log2
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.records.keys import PointKey
+from gpureport.records.keys import Axis, PointKey
 from gpureport.spec.models import Device, Kind
 from gpureport.units import format_count
-from gpureport.workloads.model import Limits, Sweep
+from gpureport.workloads.model import Limits, Parameters, Sweep
 
 _WORK_GROUPS_1D = (32, 64, 128, 256, 512, 1024)
 WORK_GROUPS_2D = ((64, 1), (256, 1), (1024, 1), (8, 8), (16, 16), (32, 32), (64, 4), (4, 64), (1, 256))
 """A few two-dimensional shapes (x, y): rows, squares, columns."""
+WORKING_SET = Axis(quantity="working_set", label="working set")
 FINE = 8
 """Sizes per factor of two; see also :attr:`~.model.Sweep.coarse`."""
 
@@ -64,6 +65,27 @@ def last_cache_bytes(device: Device) -> float:
 def bank_conflicts(stride: int, device: Device) -> int:
     """Return how many work-items of a wave access the same bank of local memory with a *stride* in words."""
     return min(gcd(stride, device.architecture.local_memory_banks), device.architecture.wave_size)
+
+
+def key(
+    parameters: Parameters, label: str, *, work: float, items: int, nbytes: float, x: float | None = None
+) -> PointKey:
+    """Return the key of a point; *x* is the working set of *nbytes* unless it is given."""
+    x = nbytes if x is None else x
+    return PointKey(
+        label=label, parameters=dict(parameters), work=work, work_items=items, working_set_bytes=nbytes, x=x
+    )
+
+
+def by_group_size(points: Iterable[Parameters], where: str) -> Sweep:
+    """Return a sweep of the work-group size; *where* is the constant size of the problem, for the title."""
+    axis = Axis(quantity="work_group", label="work-group size")
+    return Sweep("work_group", axis, tuple(points), f"work-group size at {where}")
+
+
+def by_working_set(points: Iterable[Parameters], limits: Limits, axis: Axis = WORKING_SET) -> Sweep:
+    """Return a sweep of the working set over :func:`sizes`."""
+    return Sweep("working_set", axis, tuple(points), axis.label, coarse=coarse(limits))
 
 
 def residing(key: PointKey, sweep: Sweep) -> PointKey:

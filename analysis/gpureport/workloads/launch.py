@@ -24,12 +24,12 @@ class _Empty(Workload):
     def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:
         """Work is work-groups."""
         items = parameters["groups"] * parameters["local"]
-        return PointKey(
-            label=self.label(parameters),
-            parameters=dict(parameters),
+        return grid.key(
+            parameters,
+            self.label(parameters),
             work=self.work(parameters),
-            work_items=items,
-            working_set_bytes=4,
+            items=items,
+            nbytes=4,
             x=sweep.points.index(parameters) if sweep.axis.quantity == "case" else items,
         )
 

@@ -46,12 +46,12 @@ class Bandwidth(UnstoredResults):
     def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:  # noqa: ARG002 - one sweep only
         """Work is bytes read."""
         items = self.work_items(parameters)
-        return PointKey(
-            label=f"{parameters['width']} B, stride {parameters['stride']}",
-            parameters=dict(parameters),
+        return grid.key(
+            parameters,
+            f"{parameters['width']} B, stride {parameters['stride']}",
             work=parameters["width"] * _accesses(parameters) * items,
-            work_items=items,
-            working_set_bytes=_TABLE_BYTES,
+            items=items,
+            nbytes=_TABLE_BYTES,
             x=parameters["case"],
         )
 

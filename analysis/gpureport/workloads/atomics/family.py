@@ -31,12 +31,12 @@ class Atomics(Workload):
 
     def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:
         """Work is the numbers added, independent of the number of atomic operations."""
-        return PointKey(
-            label=self.label(parameters),
-            parameters=dict(parameters),
+        return grid.key(
+            parameters,
+            self.label(parameters),
             work=total_adds(parameters),
-            work_items=parameters["groups"] * parameters["local"],
-            working_set_bytes=4 * self.words(parameters),
+            items=parameters["groups"] * parameters["local"],
+            nbytes=4 * self.words(parameters),
             x=sweep.points.index(parameters),
         )
 

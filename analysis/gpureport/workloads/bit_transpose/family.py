@@ -75,7 +75,7 @@ class Transpose(Workload):
         """Return the sweep over the number of matrices, in whole work-groups: idle lanes would take the same time."""
         shape = self.shape(min(self.usual_group, limits.max_work_group))
         least = prod(shape.values()) * self.rows_per_item // ROWS
-        counts = grid.sizes(least, max(4 * least, _full_tiles(device, self.rows_per_item)), grid.multiple(least))
+        counts = grid.sizes(least, max(4 * least, _saturating_tiles(device, self.rows_per_item)), grid.multiple(least))
         return Sweep(
             "matrices",
             Axis(quantity="work_items", label="work-items"),
@@ -85,14 +85,11 @@ class Transpose(Workload):
         )
 
     def _work_groups(self, device: Device, limits: Limits) -> Sweep:
-        full = 1 << round(np.log2(_full_tiles(device, self.rows_per_item) / 2))
-        full = max(full, limits.max_work_group * self.rows_per_item // ROWS)
-        return Sweep(
-            "work_group",
-            Axis(quantity="work_group", label="work-group size"),
-            tuple({"tiles": full, **shape, "repeats": self._repeats(device)} for shape in self.shapes(device, limits)),
-            f"work-group size at {format_count(full * self.matrices_per_tile)} matrices",
-        )
+        tiles = 1 << round(np.log2(_saturating_tiles(device, self.rows_per_item) / 2))
+        tiles = max(tiles, limits.max_work_group * self.rows_per_item // ROWS)
+        repeats, matrices = self._repeats(device), format_count(tiles * self.matrices_per_tile)
+        points = ({"tiles": tiles, **shape, "repeats": repeats} for shape in self.shapes(device, limits))
+        return grid.by_group_size(points, f"{matrices} matrices")
 
     def _memory(self, device: Device, limits: Limits) -> Sweep:
         """Return the sweep over array sizes: up to 2^22 tiles; on a CPU or for a quick run up to 4 last caches."""
@@ -136,14 +133,7 @@ class Transpose(Workload):
             "work_group": (shape, sweep.points.index(parameters)),
             "working_set": (f"{format_count(matrices)} matrices ({format_bytes(both)})", both),
         }[sweep.axis.quantity]
-        return PointKey(
-            label=label,
-            parameters=dict(parameters),
-            work=matrices * parameters["repeats"],
-            work_items=items,
-            working_set_bytes=both,
-            x=x,
-        )
+        return grid.key(parameters, label, work=matrices * parameters["repeats"], items=items, nbytes=both, x=x)
 
     def _items(self, tiles: int) -> int:
         return tiles * ROWS // self.rows_per_item
@@ -243,7 +233,7 @@ def exchanges(device: Device) -> float:
     return 6.0 if device.kind == "cpu" else 2.0
 
 
-def _full_tiles(device: Device, rows_per_item: int) -> int:
+def _saturating_tiles(device: Device, rows_per_item: int) -> int:
     """Return a number of tiles well beyond saturation: two to eight times the resident work-items."""
     rules = device.architecture.occupancy
     match rules:

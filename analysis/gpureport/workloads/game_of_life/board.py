@@ -180,12 +180,12 @@ class Board(Workload):
         width, height, size = parameters["width"], parameters["height"], 2 * self.board_bytes(parameters)
         by_group = sweep.axis.quantity == "work_group"
         shape = f"{parameters['local_x']} x {parameters['local_y']}"
-        return PointKey(
-            label=shape if by_group else f"{width} x {height} ({format_bytes(size)})",
-            parameters=dict(parameters),
+        return grid.key(
+            parameters,
+            shape if by_group else f"{width} x {height} ({format_bytes(size)})",
             work=width * height * self.generations,
-            work_items=prod(self.geometry(parameters)[0]),
-            working_set_bytes=size,
+            items=prod(self.geometry(parameters)[0]),
+            nbytes=size,
             x=sweep.points.index(parameters) if by_group else size,
         )
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from gpureport.records.keys import Axis, PointKey
 from gpureport.spec.models import Device
+from gpureport.workloads import grid
 from gpureport.workloads.instructions.cases import TABLE, Operation
 from gpureport.workloads.model import Buffer, Demand, Dispatch, Job, Limits, Parameters, Sweep, UnstoredResults
 
@@ -53,12 +54,12 @@ class Chains(UnstoredResults):
 
     def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:  # noqa: ARG002 - one sweep only
         """Label the point by its instruction class."""
-        return PointKey(
-            label=self.case(parameters).name,
-            parameters=dict(parameters),
+        return grid.key(
+            parameters,
+            self.case(parameters).name,
             work=self.work(parameters),
-            work_items=self.work_items(parameters),
-            working_set_bytes=8 * TABLE,
+            items=self.work_items(parameters),
+            nbytes=8 * TABLE,
             x=parameters["case"],
         )
 

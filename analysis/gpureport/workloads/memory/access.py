@@ -100,12 +100,12 @@ class _ByStride(_Access):
     def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:  # noqa: ARG002 - one sweep only
         """Work is the bytes accessed in all passes."""
         stride = parameters["stride"]
-        return PointKey(
-            label="stride 1 word" if stride == 1 else f"stride {stride} words",
-            parameters=dict(parameters),
+        return grid.key(
+            parameters,
+            "stride 1 word" if stride == 1 else f"stride {stride} words",
             work=4 * parameters["count"] * parameters.get("passes", 1),
-            work_items=self.work_items(parameters),
-            working_set_bytes=parameters["bytes"],
+            items=self.work_items(parameters),
+            nbytes=parameters["bytes"],
             x=1 + _STRIDES.index(stride),
         )
 
@@ -272,12 +272,12 @@ class Misaligned(_Access):
     def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:
         """Work is bytes read."""
         within = "memory" if parameters["bytes"] == sweep.points[0]["bytes"] else "last cache"
-        return PointKey(
-            label=f"{parameters['width']} B at +{parameters['offset']} B, {within}",
-            parameters=dict(parameters),
+        return grid.key(
+            parameters,
+            f"{parameters['width']} B at +{parameters['offset']} B, {within}",
             work=parameters["width"] * parameters["count"] * parameters["passes"],
-            work_items=self.work_items(parameters),
-            working_set_bytes=parameters["bytes"],
+            items=self.work_items(parameters),
+            nbytes=parameters["bytes"],
             x=parameters["case"],
         )
 

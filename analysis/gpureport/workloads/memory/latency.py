@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.records.keys import Axis, Metric, PointKey
+from gpureport.records.keys import Metric, PointKey
 from gpureport.spec.models import Device
 from gpureport.units import format_bytes
 from gpureport.workloads import grid
@@ -38,18 +38,12 @@ class PointerChase(Workload):
             {"bytes": size, "line": line, "steps": _steps(size // line), "warm_up": warm_up}
             for size in grid.sizes(4096, high, grid.multiple(line))
         )
-        axis = Axis(quantity="working_set", label="working set")
-        return (Sweep("working_set", axis, points, "working set", coarse=grid.coarse(limits)),)
+        return (grid.by_working_set(points, limits),)
 
     def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:  # noqa: ARG002
         """Work is loads."""
-        return PointKey(
-            label=format_bytes(parameters["bytes"]),
-            parameters=dict(parameters),
-            work=parameters["steps"],
-            work_items=1,
-            working_set_bytes=parameters["bytes"],
-            x=parameters["bytes"],
+        return grid.key(
+            parameters, format_bytes(parameters["bytes"]), work=parameters["steps"], items=1, nbytes=parameters["bytes"]
         )
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:  # noqa: ARG002

@@ -22,7 +22,6 @@ from gpureport.workloads.model import (
     UnstoredResults,
 )
 
-_WORKING_SET = Axis(quantity="working_set", label="working set")
 _OF_A_UNIT = Axis(quantity="working_set", label="working set of each compute unit")
 
 
@@ -52,13 +51,12 @@ class _Reading(UnstoredResults):
     def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:
         """Work is bytes read."""
         size = parameters["bytes"]
-        key = PointKey(
-            label=format_bytes(size),
-            parameters=dict(parameters),
+        key = grid.key(
+            parameters,
+            format_bytes(size),
             work=self.bytes_read(parameters),
-            work_items=self.work_items(parameters),
-            working_set_bytes=size,
-            x=size,
+            items=self.work_items(parameters),
+            nbytes=size,
         )
         return grid.residing(key, sweep)
 
@@ -98,7 +96,7 @@ class Read(_Reading):
         beyond = 4 if limits.quick else 8
         high = min(limits.max_buffer_bytes, beyond * max(low, grid.last_cache_bytes(device)))
         points = tuple(_shared(device, limits, size, shape) for size in grid.sizes(low, high, grid.multiple(chunk)))
-        sizes = Sweep("working_set", _WORKING_SET, points, "working set", coarse=grid.coarse(limits))
+        sizes = grid.by_working_set(points, limits)
         tried = () if device.kind == "cpu" else grid.work_groups(device, limits)
         sweeps = (sizes, _work_groups(device, limits, shape, tried)) if len(tried) > 1 else (sizes,)
         return tuple(sweep for sweep in sweeps if sweep.points)  # small devices may have no points
@@ -149,12 +147,7 @@ def _work_groups(device: Device, limits: Limits, shape: Parameters, tried: Seque
     shapes = [{**shape, "local": local} for local in tried]
     whole = max(_chunk_bytes(shape) for shape in shapes)
     size = grid.multiple(whole)(min(limits.max_buffer_bytes - whole, 4 * grid.last_cache_bytes(device)))
-    return Sweep(
-        "work_group",
-        Axis(quantity="work_group", label="work-group size"),
-        tuple(_shared(device, limits, size, shape) for shape in shapes),
-        f"work-group size at {format_bytes(size)}",
-    )
+    return grid.by_group_size((_shared(device, limits, size, shape) for shape in shapes), format_bytes(size))
 
 
 def _shared(device: Device, limits: Limits, size: int, shape: Parameters) -> Parameters:
@@ -205,16 +198,16 @@ class ReadPrivate(_Reading):
         private = [cache.capacity_bytes for cache in device.caches if cache.scope == "compute_unit"]
         if not private:
             return ()
-        room = min([limits.max_buffer_bytes, *(c.capacity_bytes for c in device.caches if c.scope == "device")])
+        next_cache = min([limits.max_buffer_bytes, *(c.capacity_bytes for c in device.caches if c.scope == "device")])
         far = 4 * max(private)
-        groups = int(max(1, min(device.compute_units, room / 2 // far)))
+        groups = int(max(1, min(device.compute_units, next_cache / 2 // far)))
         local = 1 if device.kind == "cpu" else min(1024, limits.max_work_group)  # one group keeps a compute unit busy
         shape = {"local": local, "words": _shape(device, limits)["words"]}
-        few = _regions(device, limits, shape, min(private) / 8, min(far, room / groups), groups)
+        few = _regions(device, limits, shape, min(private) / 8, min(far, next_cache / groups), groups)
         sweeps = [Sweep("working_set", _OF_A_UNIT, few, "working set of a compute unit", coarse=grid.coarse(limits))]
         if groups < device.compute_units:
             # Longer loops have less overhead per byte; larger regions would exceed a cache.
-            most = min(0.75 * max(private), 0.6 * room / device.compute_units)
+            most = min(0.75 * max(private), 0.6 * next_cache / device.compute_units)
             every = _regions(device, limits, shape, min(private) / 8, most, device.compute_units)
             title = "working set of a compute unit, all units active"
             sweeps.append(Sweep("every_unit", _OF_A_UNIT, every, title, coarse=grid.coarse(limits)))

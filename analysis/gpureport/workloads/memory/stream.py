@@ -7,7 +7,7 @@ from typing import ClassVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.records.keys import Axis, Metric, PointKey
+from gpureport.records.keys import Metric, PointKey
 from gpureport.spec.models import Device
 from gpureport.units import format_bytes
 from gpureport.workloads import grid
@@ -56,12 +56,8 @@ class _Streaming(Workload):
         # Rates still rise by a few percent far beyond the caches, as start and end of a dispatch contribute less.
         far = 8 if limits.quick or device.kind == "cpu" else self.far
         high = self._at_most(far * grid.last_cache_bytes(device), step, limits)
-        points = tuple(
-            {"vectors": size // arrays // (4 * _WORDS), **shape}
-            for size in grid.sizes(2**16, high, grid.multiple(step))
-        )
-        axis = Axis(quantity="working_set", label="working set")
-        return (Sweep("working_set", axis, points, "working set", coarse=grid.coarse(limits)),)
+        sizes = grid.sizes(2**16, high, grid.multiple(step))
+        return (grid.by_working_set(({"vectors": size // arrays // (4 * _WORDS), **shape} for size in sizes), limits),)
 
     def _step(self, shape: Parameters) -> int:
         """Return the bytes of all arrays that one work-group transfers."""
@@ -74,14 +70,7 @@ class _Streaming(Workload):
     def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:
         """Work is bytes read and written."""
         size = (len(self.read) + 1) * _vector_bytes(parameters) * parameters["vectors"]
-        key = PointKey(
-            label=format_bytes(size),
-            parameters=dict(parameters),
-            work=size,
-            work_items=_work_items(parameters),
-            working_set_bytes=size,
-            x=size,
-        )
+        key = grid.key(parameters, format_bytes(size), work=size, items=_work_items(parameters), nbytes=size)
         return grid.residing(key, sweep)
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:  # noqa: ARG002
@@ -169,12 +158,8 @@ class Copy(_Streaming):
         shapes = [{"per_item": self.per_item, "local": local} for local in tried]
         step = max(self._step(shape) for shape in shapes)
         size = grid.multiple(step)(self._at_most(4 * grid.last_cache_bytes(device), step, limits))
-        return Sweep(
-            "work_group",
-            Axis(quantity="work_group", label="work-group size"),
-            tuple({"vectors": size // (len(self.read) + 1) // (4 * _WORDS), **shape} for shape in shapes),
-            f"work-group size at {format_bytes(size)}",
-        )
+        vectors = size // (len(self.read) + 1) // (4 * _WORDS)
+        return grid.by_group_size(({"vectors": vectors, **shape} for shape in shapes), format_bytes(size))
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
         """The same bytes."""

@@ -63,11 +63,9 @@ class Particles(Workload):
                 "number of particles",
                 coarse=grid.coarse(limits),
             ),
-            Sweep(
-                "work_group",
-                Axis(quantity="work_group", label="work-group size"),
-                tuple({"count": beyond, "local": local} for local in grid.work_groups(device, limits)),
-                f"work-group size at {format_count(beyond)} particles",
+            grid.by_group_size(
+                ({"count": beyond, "local": local} for local in grid.work_groups(device, limits)),
+                f"{format_count(beyond)} particles",
             ),
         )
 
@@ -86,14 +84,7 @@ class Particles(Workload):
             label, x = str(parameters["local"]), parameters["local"]
         elif sweep.axis.quantity == "case":
             x = sweep.points.index(parameters)
-        return PointKey(
-            label=label,
-            parameters=dict(parameters),
-            work=count,
-            work_items=count,
-            working_set_bytes=size,
-            x=x,
-        )
+        return grid.key(parameters, label, work=count, items=count, nbytes=size, x=x)
 
     @abstractmethod
     def streams(self, count: int) -> tuple[Stream, ...]:
