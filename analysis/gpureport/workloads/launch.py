@@ -22,7 +22,6 @@ class _Empty(Workload):
     metric = Metric(kind="rate", unit="groups", label="work-group launch rate")
 
     def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:
-        """Work is work-groups."""
         items = parameters["groups"] * parameters["local"]
         return grid.key(
             parameters,
@@ -34,26 +33,19 @@ class _Empty(Workload):
         )
 
     def label(self, parameters: Parameters) -> str:
-        """Return the label of a point."""
         return f"{format_count(parameters['groups'])} group{'s' if parameters['groups'] > 1 else ''}"
 
     def work(self, parameters: Parameters) -> float:
-        """Return the work of one dispatch."""
         return parameters["groups"]
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:  # noqa: ARG002
         """One comparison per work-item."""
         items = parameters["groups"] * parameters["local"]
         return Demand(
-            items,
-            (parameters["local"],),
-            operations={"instruction": 4.0 * items},
-            chain={"int32": 4.0},
-            registers=8,
+            items, (parameters["local"],), operations={"instruction": 4.0 * items}, chain={"int32": 4.0}, registers=8
         )
 
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:  # noqa: ARG002 - no random data
-        """No work-item counts."""
         return self._job(parameters, _NO_ITEM)
 
     def _job(self, parameters: Parameters, marked: np.uint32) -> Job:
@@ -70,11 +62,9 @@ class _Empty(Workload):
         return ({"groups": 1, "local": 7}, {"groups": 331, "local": 33})
 
     def verification_job(self, parameters: Parameters, rng: np.random.Generator) -> Job:  # noqa: ARG002
-        """The last work-item counts."""
         return self._job(parameters, np.uint32(parameters["groups"] * parameters["local"] - 1))
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
-        """One count per dispatch."""
         return {"marks": np.array([dispatches], dtype=np.uint32)}
 
 

@@ -29,7 +29,6 @@ class _BySize(Atomics):
         return (Sweep("group_size", Axis(quantity="case", label="work-group size"), points, "work-group size"),)
 
     def label(self, parameters: Parameters) -> str:
-        """Return the work-group size."""
         return f"groups of {parameters['local']}"
 
     def verification(self) -> Sequence[Parameters]:

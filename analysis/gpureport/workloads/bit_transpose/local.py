@@ -69,12 +69,7 @@ class LocalMemory(Transpose):
     def arguments(self, parameters: Parameters) -> tuple[Argument, ...]:
         """The layout of local memory, and local memory."""
         half = self._half(parameters)
-        return (
-            *super().arguments(parameters),
-            np.uint32(self.pitch(parameters)),
-            np.uint32(half),
-            Local(2 * 4 * half),
-        )
+        return (*super().arguments(parameters), np.uint32(self.pitch(parameters)), np.uint32(half), Local(2 * 4 * half))
 
 
 class LocalMemory8x8(LocalMemory):

@@ -18,11 +18,9 @@ class _Packed(Board):
     row_after_row = True
 
     def build_options(self, parameters: Parameters) -> str:  # noqa: ARG002
-        """Bits per word."""
         return f"-DBITS={8 * self.element_bytes}"
 
     def scalars(self, parameters: Parameters) -> tuple[Argument, ...]:
-        """Words per row, height, mask of the last word."""
         return self.word_scalars(parameters)
 
 

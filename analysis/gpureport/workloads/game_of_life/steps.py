@@ -47,14 +47,12 @@ class _Steps(Board):
         return max(_SHORTEST * self.generations, 2 * ceil(columns * parameters["height"] / (_ROUNDS * resident) / 2))
 
     def items(self, parameters: Parameters) -> tuple[int, int]:
-        """One column of work-items per vector, one row per strip."""
         return self.row_bytes(parameters) // self.element_bytes, ceil(parameters["height"] / self._rows(parameters))
 
     def _rows(self, parameters: Parameters) -> int:
         return parameters.get("rows", _SHORTEST * self.generations)
 
     def tiling(self, parameters: Parameters, device: Device) -> Tiling:
-        """Strips of vectors."""
         group = (parameters["local_x"], parameters["local_y"])
         return Tiling(device, self.items(parameters), group, self.element_bytes, self._rows(parameters))
 
@@ -93,11 +91,9 @@ class _Steps(Board):
         return (rows + 2 * self.generations) / rows
 
     def build_options(self, parameters: Parameters) -> str:  # noqa: ARG002 - the same for all points
-        """Generations per dispatch."""
         return f"-DSTEPS={self.generations}"
 
     def scalars(self, parameters: Parameters) -> tuple[Argument, ...]:
-        """Vectors per row, height, width, rows per strip."""
         vectors = self.row_bytes(parameters) // self.element_bytes
         width, height = parameters["width"], parameters["height"]
         return np.uint32(vectors), np.int32(height), np.uint32(width), np.int32(self._rows(parameters))

@@ -112,7 +112,6 @@ class _Strips(Board):
         return self.row_bytes(parameters) // _form(parameters).vector_bytes
 
     def tiling(self, parameters: Parameters, device: Device) -> Tiling:
-        """Strips of vectors."""
         form, group = _form(parameters), (parameters["local_x"], parameters["local_y"])
         return Tiling(device, self.items(parameters), group, form.span * form.vector_bytes, form.rows)
 
@@ -166,7 +165,6 @@ class _Strips(Board):
         return 2 * 4 * (_GPU.rows + 2) * parameters["local_x"] * parameters["local_y"]
 
     def build_options(self, parameters: Parameters) -> str:
-        """Bits per cell, and the form."""
         form = _form(parameters)
         return f"-DBITS={self.bits_per_cell} -DROWS={form.rows} -DWORDS={form.words} -DSPAN={form.span}"
 
@@ -177,7 +175,6 @@ class _Strips(Board):
         return (np.uint32(vectors), height, width, *((half, half) if _form(parameters).exchanges else ()))
 
     def dispatches(self, parameters: Parameters) -> tuple[Dispatch, ...]:
-        """The kernel of the form."""
         return tuple(replace(each, kernel=_form(parameters).kernel) for each in super().dispatches(parameters))
 
     def verification(self) -> tuple[Parameters, ...]:

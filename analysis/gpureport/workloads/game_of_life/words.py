@@ -98,7 +98,6 @@ class _Started(Words):
         return parameters["width"], parameters["height"]
 
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
-        """Two equal boards; cells between patterns are dead."""
         pattern, size = self.pattern(rng), self.board_bytes(parameters)
         items, local = self.geometry(parameters)
         scalars = (self.pattern_side, *self.period(parameters), parameters["width"], parameters["height"])
@@ -121,7 +120,6 @@ class _Started(Words):
         return np.where(inside, cells[np.minimum(y, side - 1)][:, np.minimum(x, side - 1)], 0).astype(np.uint32)
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
-        """The board written last."""
         cells = generations(self.start(parameters, job).astype(np.bool_), dispatches, wrapped=True)
         return {"a" if dispatches % 2 == 0 else "b": cells.astype(np.uint32).ravel()}
 
@@ -142,7 +140,6 @@ class _Changed(_Started):
     operations: ClassVar[Mapping[str, float]] = {"memory": 10.0, "int32": 57.0, "int32_mul": 17.0, "instruction": 101.0}
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
-        """Both boards, with the states that the kernel does not write."""
         source, target = self.start(parameters, job), self.start(parameters, job)
         for _ in range(dispatches):
             target = changed(source, target)
@@ -219,11 +216,4 @@ class WordsChangedRandom(_Changed):
         return read, partly
 
 
-WORKLOADS = (
-    Words(),
-    WordsLinear(),
-    WordsBlocks(),
-    WordsGlider(),
-    WordsChangedGlider(),
-    WordsChangedRandom(),
-)
+WORKLOADS = (Words(), WordsLinear(), WordsBlocks(), WordsGlider(), WordsChangedGlider(), WordsChangedRandom())

@@ -4,11 +4,10 @@ from typing import ClassVar
 
 from gpureport.records.keys import Metric
 from gpureport.spec.models import Device
-from gpureport.workloads import sub_group
-from gpureport.workloads.instructions import rate
 from gpureport.workloads.instructions.cases import ARITHMETIC, EXCHANGES, Operation
 from gpureport.workloads.instructions.chains import Chains
-from gpureport.workloads.model import Features, Limits, Parameters
+from gpureport.workloads.instructions.rate import Exchanges
+from gpureport.workloads.model import Limits, Parameters
 
 
 class InstructionLatency(Chains):
@@ -51,8 +50,8 @@ class InstructionLatency(Chains):
 _SECONDS = 2e-4
 
 
-class SubGroupLatency(InstructionLatency):
-    """Exchanges within a sub-group."""
+class SubGroupLatency(Exchanges, InstructionLatency):
+    """The latency of exchanges."""
 
     variant = "sub_group_latency"
     title = "Sub-group exchange latency"
@@ -61,14 +60,6 @@ class SubGroupLatency(InstructionLatency):
         "the time of one exchange, which includes the AND of a ballot."
     )
     cases = EXCHANGES
-
-    def missing(self, features: Features) -> str | None:
-        """Shuffle and ballot are required."""
-        return rate.missing(features)
-
-    def options(self, features: Features) -> str:
-        """The back end of both exchanges."""
-        return sub_group.options(features, "ballot")
 
 
 WORKLOADS = (InstructionLatency(), SubGroupLatency())

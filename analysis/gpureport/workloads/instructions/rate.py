@@ -49,8 +49,23 @@ class Rate(Chains):
         return prod(parameters[name] for name in ("chains", "steps", "rounds", "groups", "local", "lanes"))
 
 
-class SubGroupRate(Rate):
+class Exchanges(Chains):
     """Exchanges within a sub-group."""
+
+    def missing(self, features: Features) -> str | None:
+        """Shuffle and ballot are required, in one back end."""
+        lacking = sub_group.missing(features, "shuffle") or sub_group.missing(features, "ballot")
+        if lacking is None and sub_group.options(features, "shuffle") != sub_group.options(features, "ballot"):
+            return "the device's sub-group shuffle and ballot need different extensions, which one kernel cannot use"
+        return lacking
+
+    def options(self, features: Features) -> str:
+        """The back end of both exchanges."""
+        return sub_group.options(features, "ballot")
+
+
+class SubGroupRate(Exchanges, Rate):
+    """The rate of exchanges."""
 
     variant = "sub_group_rate"
     title = "Sub-group exchange rate"
@@ -59,22 +74,6 @@ class SubGroupRate(Rate):
         "after an AND). Counted: exchanges times lanes."
     )
     cases = EXCHANGES
-
-    def missing(self, features: Features) -> str | None:
-        """Shuffle and ballot are required."""
-        return missing(features)
-
-    def options(self, features: Features) -> str:
-        """The back end of both exchanges."""
-        return sub_group.options(features, "ballot")
-
-
-def missing(features: Features) -> str | None:
-    """Return why shuffle or ballot is missing, or that no back end supports both; ``None`` if one does."""
-    lacking = sub_group.missing(features, "shuffle") or sub_group.missing(features, "ballot")
-    if lacking is None and sub_group.options(features, "shuffle") != sub_group.options(features, "ballot"):
-        return "the device's sub-group shuffle and ballot belong to different extensions, which one kernel cannot use"
-    return lacking
 
 
 WORKLOADS = (Rate(), SubGroupRate())

@@ -75,7 +75,7 @@ class _Access(UnstoredResults):
     microbenchmark = True
 
     def build_options(self, parameters: Parameters) -> str:
-        """All macros of the source file; unused ones get any value."""
+        # All macros of the source file; those that a kernel does not use have any value.
         names = ("per_item", "stride", "width", "offset")
         return " ".join(f"-D{name.upper()}={parameters.get(name, 4)}" for name in names)
 
@@ -98,7 +98,6 @@ class _ByStride(_Access):
     """The cases are strides."""
 
     def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:  # noqa: ARG002 - one sweep only
-        """Work is the bytes accessed in all passes."""
         stride = parameters["stride"]
         return grid.key(
             parameters,

@@ -10,17 +10,7 @@ from gpureport.records.keys import Axis, Metric, PointKey
 from gpureport.spec.models import Device
 from gpureport.units import format_bytes
 from gpureport.workloads import grid
-from gpureport.workloads.model import (
-    Buffer,
-    Demand,
-    Dispatch,
-    Job,
-    Limits,
-    Parameters,
-    Stream,
-    Sweep,
-    UnstoredResults,
-)
+from gpureport.workloads.model import Buffer, Demand, Dispatch, Job, Limits, Parameters, Stream, Sweep, UnstoredResults
 
 _OF_A_UNIT = Axis(quantity="working_set", label="working set of each compute unit")
 
@@ -45,11 +35,10 @@ class _Reading(UnstoredResults):
     microbenchmark = True
 
     def build_options(self, parameters: Parameters) -> str:
-        """All macros of the source file; unused ones are 1."""
+        # All macros of the source file; those that a kernel does not use are 1.
         return " ".join(f"-D{name.upper()}={parameters.get(name, 1)}" for name in ("vectors", "chunks", "words"))
 
     def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:
-        """Work is bytes read."""
         size = parameters["bytes"]
         key = grid.key(
             parameters,

@@ -68,7 +68,6 @@ class _Streaming(Workload):
         return min(nbytes, min(limits.max_bytes, (len(self.read) + 1) * limits.max_buffer_bytes) - step)
 
     def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:
-        """Work is bytes read and written."""
         size = (len(self.read) + 1) * _vector_bytes(parameters) * parameters["vectors"]
         key = grid.key(parameters, format_bytes(size), work=size, items=_work_items(parameters), nbytes=size)
         return grid.residing(key, sweep)
@@ -97,11 +96,9 @@ class _Streaming(Workload):
         return ()
 
     def arrays(self) -> tuple[str, ...]:
-        """Return the arrays in the order of the kernel arguments."""
         return (*self.read, self.written)
 
     def build_options(self, parameters: Parameters) -> str:
-        """Vectors per work-item, words per vector."""
         return f"-DPER_ITEM={parameters['per_item']} -DWORDS={parameters.get('words', _WORDS)}"
 
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:

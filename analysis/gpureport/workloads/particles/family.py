@@ -11,16 +11,7 @@ from gpureport.records.keys import Axis, Metric, PointKey
 from gpureport.spec.models import Device
 from gpureport.units import format_bytes, format_count
 from gpureport.workloads import grid
-from gpureport.workloads.model import (
-    Argument,
-    Demand,
-    Dispatch,
-    Limits,
-    Parameters,
-    Stream,
-    Sweep,
-    Workload,
-)
+from gpureport.workloads.model import Argument, Demand, Dispatch, Limits, Parameters, Stream, Sweep, Workload
 
 WORKING_SET = "working set, both buffers"
 STEP_S = np.float32(1 / 256)

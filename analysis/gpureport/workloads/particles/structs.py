@@ -21,11 +21,9 @@ class _Structs(Particles):
     kernel: ClassVar[str]
 
     def build_options(self, parameters: Parameters) -> str:  # noqa: ARG002
-        """Vectors per structure; whether particles bounce."""
         return f"-DVECTORS={self.stored_bytes // _VECTOR_BYTES} -DBOUNCE={int(self.bounce)}"
 
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
-        """Two equal buffers, so that the unused bytes are equal."""
         state = drawn(rng, parameters["count"])
         rest = rng.random((len(state), self.stored_bytes // 4 - 4), dtype=np.float32)
         contents = np.concatenate([state, rest], axis=1)
@@ -35,7 +33,6 @@ class _Structs(Particles):
         )
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
-        """The buffer written last."""
         start = job.buffers["a"].filled().astype(np.float32).reshape(-1, self.stored_bytes // 4)
         state = advanced(start[:, :4], dispatches, bounce=self.bounce)
         return {"a" if dispatches % 2 == 0 else "b": np.concatenate([state, start[:, 4:]], axis=1).ravel()}
