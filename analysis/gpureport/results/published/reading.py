@@ -34,7 +34,7 @@ one of them is in SI units."""
 RESOURCES = ("registers", "local_memory")
 """Columns of what a work-item and a work-group take of a compute unit."""
 OPTIONAL = frozenset({"resident", "pointers"})
-"""Parameters that only published points have: see ``grid.residing`` and ``Latency.demand``."""
+"""Parameters that only published points have: see ``grid.residing`` and ``PointerChase.demand``."""
 
 
 def load(path: Path) -> Published:
