@@ -6,8 +6,8 @@ inline uint addend(uint item, uint pass)
     return item * 2654435761u + pass;
 }
 
-// Neighbouring work-items add to neighbouring addresses, and begin again at the first after `mask` + 1 of them: no
-// compiler can know which work-items meet at one address.
+// Neighbouring work-items add to neighbouring addresses, modulo `mask` + 1. The compiler cannot know which work-items
+// add to the same address.
 kernel void add_spread(global uint *restrict counters, uint mask, uint passes)
 {
     const uint item = (uint)get_global_id(0);
@@ -16,7 +16,8 @@ kernel void add_spread(global uint *restrict counters, uint mask, uint passes)
         atomic_add(&counters[(pass * items + item) & mask], addend(item, pass));
 }
 
-// All work-items of a group add to one address of their own, which compilers can see: they may add up a wave first.
+// All work-items of a work-group add to the same address, one per work-group. The compiler can see this and may first
+// add the values of a wave.
 kernel void add_by_group(global uint *restrict counters, uint passes)
 {
     const uint item = (uint)get_global_id(0);
@@ -25,7 +26,7 @@ kernel void add_by_group(global uint *restrict counters, uint passes)
         atomic_add(own, addend(item, pass));
 }
 
-// Each pass, a group adds up its numbers in local memory, halving by halving; one work-item adds the sum to the one
+// In each pass, a work-group reduces its numbers in local memory (a tree); one work-item adds the sum to the single
 // global counter.
 kernel void add_reduced(global uint *restrict counter, local uint *sums, uint passes)
 {
@@ -41,7 +42,7 @@ kernel void add_reduced(global uint *restrict counter, local uint *sums, uint pa
             left = half_of_it;
             barrier(CLK_LOCAL_MEM_FENCE);
         }
-        // The next pass writes sums[0] by the same work-item that reads it here: no barrier is needed between.
+        // The work-item that reads sums[0] here also writes it in the next pass, so no barrier is needed.
         if (lane == 0)
             atomic_add(counter, sums[0]);
     }

@@ -1,9 +1,9 @@
-// Instruction primitives: rate and latency of one operation, chosen by a build option CASE_….
+// Instruction microbenchmarks: rate and latency of one operation, selected by a build option CASE_….
 //
-// A work-item carries CHAINS independent chains of STATES words. A step of a chain is one operation on its newest
-// word, such that no compiler can fold several steps into one. Many chains show the rate, a single one the latency.
-// LANES words are handled at once where a CPU's compiler would otherwise have to find them itself; they are handled by
-// operators, since built-in functions of vectors may be taken apart again.
+// A work-item computes CHAINS independent chains of STATES words. A step of a chain is one operation on its newest
+// word; compilers cannot combine several steps. Many chains measure the rate, a single chain the latency. On CPUs a
+// work-item processes vectors of LANES words, so that the result does not depend on automatic vectorisation. Operators
+// are used because compilers may split built-in functions of vectors.
 
 #if LANES == 1
 typedef uint Word;
@@ -21,7 +21,7 @@ typedef WIDE(uint, LANES) Word;
 #include "common/sub_group.h"
 #endif
 
-#if defined(CASE_FP32) // multiply-add of two registers; operands are such that it stays bounded
+#if defined(CASE_FP32) // multiply-add of two registers; the operands keep it bounded
 #define STATES 1
 #if LANES == 1
 #define STEP(x) x[0] = BITS(fma(REAL(x[0]), REAL(x[0]), REAL(k[0])))
@@ -29,7 +29,7 @@ typedef WIDE(uint, LANES) Word;
 #define STEP(x) x[0] = BITS(REAL(x[0]) * REAL(x[0]) + REAL(k[0]))
 #endif
 
-#elif defined(CASE_FP32_THREE) // multiply-add of three registers, different ones in each chain
+#elif defined(CASE_FP32_THREE) // multiply-add of three registers, which differ between chains
 #define STATES 3
 #if LANES == 1
 #define STEP(x) x[0] = BITS(fma(REAL(x[1]), REAL(x[2]), REAL(x[0])))
@@ -45,12 +45,12 @@ typedef WIDE(uint, LANES) Word;
 #define STATES 1
 #define STEP(x) x[0] = x[0] * x[0] + k[0]
 
-#elif defined(CASE_TERNARY) // the word selects between two operands, in the next step between two others
+#elif defined(CASE_TERNARY) // the word selects between two operands, in the next step between two other ones
 #define STATES 1
 #define SELECTED(a, b, c) (((b) & (c)) | ((a) & ~(c)))
 #define STEP(x) x[0] = SELECTED(k[2 * (step % 2)], k[2 * (step % 2) + 1], x[0])
 
-#elif defined(CASE_SHIFT) // a funnel shift: the older word turned to the right by the newer
+#elif defined(CASE_SHIFT) // a funnel shift: rotates the older word to the right by the newer one
 #define STATES 2
 #if LANES > 1
 #define TURNED(value, by) ((value) >> ((by) & 31u) | (value) << (0u - (by) & 31u))
@@ -71,12 +71,12 @@ inline uint turned(uint value, uint by)
 #define STATES 1
 #define STEP(x) x[0] = wave_shuffle_xor(x[0], 4)
 
-#elif defined(CASE_BALLOT) // operands have bits among the lowest eight only: results do not depend on further lanes
+#elif defined(CASE_BALLOT) // operands use the lowest eight bits only: results do not depend on other lanes
 #define STATES 1
 #define STEP(x) x[0] = wave_ballot((int)(x[0] & k[0]))
 #define RESULT(x) ((x) & 0xffu)
 
-#elif defined(CASE_LOCAL) // a chase: each word numbers the next one, always in the lane's own bank
+#elif defined(CASE_LOCAL) // a pointer chase: each word is the index of the next one, in the same bank
 #define STATES 1
 #define STEP(x) x[0] = table[x[0]]
 
@@ -91,8 +91,8 @@ inline uint turned(uint value, uint by)
 
 #define TABLE 1024
 
-// `initial` and `operands` are TABLE words, shared by all work-items, each of which begins at a place of its own.
-// The first `written` work-items store the words of all chains, folded: all of them when results are checked, none
+// `initial` and `operands` contain TABLE words, shared by all work-items; each work-item starts at a different index.
+// The first `written` work-items store the folded words of all chains: all work-items when results are checked, none
 // when timed.
 kernel void instructions(global const Word *restrict initial, global const Word *restrict operands, uint rounds,
                          uint written, global Word *restrict folded)

@@ -1,9 +1,9 @@
-// Local-memory primitive: bandwidth by width of an access and by stride from work-item to work-item.
+// Local-memory microbenchmark: bandwidth by access width and by stride between work-items.
 //
-// Each work-item follows CHAINS chains through a table in local memory. An element is WIDTH bytes; its words, folded,
-// number the next element of the chain: no access can be left out, none made before the one before
-// it, and no word of an element is spared. All chains move on by the same distance, so that work-items stay as far
-// apart as they began, and with them the banks.
+// Each work-item follows CHAINS chains through a table in local memory. An element has WIDTH bytes; the xor of its
+// words is the index of the next element of the chain. The compiler can neither omit nor reorder accesses, nor skip a
+// word. All chains advance by the same distance, so the stride between work-items, and with it the bank conflicts, is
+// constant.
 #include "common/keep.h"
 
 #if WIDTH == 16
@@ -17,12 +17,13 @@ typedef uint Element;
 #define FOLDED(e) (e)
 #endif
 
-// Words of the table: whole rows of 32 banks, and room for 64 work-items 33 words apart.
+// Words of the table: a multiple of 32 banks, and enough for 64 work-items with a stride of 33 words.
 #define TABLE (64 * 33)
 #define ELEMENTS (TABLE * 4 / WIDTH)
 
-// Work-item i begins `stride` elements after work-item i - 1, and each of its chains 40 elements after the one before.
-// The first `written` work-items store where their chains end: all of them when results are checked, none when timed.
+// Work-item i starts `stride` elements after work-item i - 1, and each of its chains 40 elements after the previous
+// one. The first `written` work-items store the ends of their chains: all of them when results are checked, none when
+// timed.
 kernel void bandwidth(global const Element *restrict contents, uint stride, uint rounds, uint written,
                       global uint *restrict folded)
 {

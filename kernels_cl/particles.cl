@@ -1,6 +1,6 @@
-// Particles that fly straight and bounce at the borders of the unit square; one work-item each, ping-pong buffers.
-// Build options: BOUNCE (0 lets them fly through the borders), VECTORS (16-byte vectors of a struct that is moved whole).
-// No contraction to fused multiply-add: results must equal the NumPy reference bit by bit.
+// Particles that move in straight lines and bounce at the borders of the unit square; one per work-item, two buffers
+// used in turn. Build options: BOUNCE (0: particles leave the square), VECTORS (16-byte vectors per structure in
+// step_whole). No contraction to fused multiply-add: results must be bitwise equal to the NumPy reference.
 #pragma OPENCL FP_CONTRACT OFF
 
 #ifndef VECTORS
@@ -12,7 +12,8 @@ inline int outside(float coordinate)
     return coordinate < 0.0f || coordinate > 1.0f;
 }
 
-// The velocity after a step, without a branch: comparing vectors gives all ones or zero, of which the sign bit is kept.
+// The velocity after a step, without a branch. A comparison of vectors gives all ones or zero; its sign bit flips the
+// sign.
 inline float2 bounced(float2 position, float2 velocity)
 {
 #if BOUNCE
@@ -23,14 +24,14 @@ inline float2 bounced(float2 position, float2 velocity)
 #endif
 }
 
-// 32 bytes, of which only the first 16 are touched, member by member.
+// 32 bytes, of which only the first 16 are accessed, member by member.
 typedef struct {
     float2 position;
     float2 velocity;
     float4 colour;
 } Particle;
 
-// As published: velocities are stored, and those of particles that crossed a border once more in a branch.
+// As published: a branch stores the velocity of particles that crossed a border a second time.
 kernel void step_members(global const Particle *restrict from, global Particle *restrict to, uint count, float dt)
 {
     const size_t i = get_global_id(0);
@@ -48,7 +49,7 @@ kernel void step_members(global const Particle *restrict from, global Particle *
 #endif
 }
 
-// Structs of VECTORS 16-byte vectors, read and written whole; position and velocity are the first.
+// Structures of VECTORS 16-byte vectors, read and written completely; the first contains position and velocity.
 kernel void step_whole(global const float4 *restrict from, global float4 *restrict to, uint count, float dt)
 {
     const size_t i = get_global_id(0);
@@ -62,7 +63,7 @@ kernel void step_whole(global const float4 *restrict from, global float4 *restri
         to[VECTORS * i + rest] = from[VECTORS * i + rest];
 }
 
-// A structure of arrays: every byte that moves is used.
+// A structure of arrays: every byte transferred is used.
 kernel void step_arrays(global const float2 *restrict positions, global const float2 *restrict velocities,
                         global float2 *restrict positions_out, global float2 *restrict velocities_out, uint count,
                         float dt)

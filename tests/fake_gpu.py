@@ -79,7 +79,7 @@ class FakeGpu(FakeBackend):
         groups, local = dispatch.global_size[0] // dispatch.local_size[0], dispatch.local_size[0]
         work = {
             "launch": lambda: 0.0,
-            "lap": lambda: 0.0,
+            "warm_up": lambda: 0.0,
             "chase": lambda: self._chase(data, numbers[0]),
             "copy": lambda: 32 * numbers[0] * self._s_per_byte(32 * numbers[0]),
             "read_shared": lambda: groups * VECTORS * 16 * local * self._s_per_byte(numbers[0] * VECTORS * 16 * local),

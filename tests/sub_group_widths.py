@@ -1,7 +1,7 @@
 """Verifies the sub-group transpositions at every width on Intel's OpenCL runtime for CPUs, in a process of its own.
 
 The runtime has Khronos's extensions and Intel's own, so that both back ends can be tried.
-``python -m tests.sub_group_widths`` prints ``variant back-end lanes`` and what was wrong, a line for each case.
+``python -m tests.sub_group_widths`` prints ``variant back-end lanes`` and the problem, one line per case.
 """
 
 import os
@@ -26,12 +26,12 @@ from gpureport.workloads.bit_transpose.family import Transpose
 
 VARIANTS: dict[str, Transpose] = {w.variant: w for w in (*shuffle.WORKLOADS, *ballot.WORKLOADS)}
 OWN = 0
-"""The compiler's own choice of lanes."""
+"""The compiler chooses the lanes."""
 CASES = (
     *((variant, "KHR", lanes) for variant in ("shuffle", "ballot") for lanes in (8, 16, 32, 64)),
     *(("ballot_8x8", "KHR", lanes) for lanes in (8, 64)),
     *(("shuffle", "INTEL", lanes) for lanes in (OWN, 8, 64)),
-    *((variant, "INTEL", OWN) for variant in ("vector", "hybrid")),  # they ask for no width
+    *((variant, "INTEL", OWN) for variant in ("vector", "hybrid")),  # they require no sub-group size
 )
 """Variant, back end, lanes."""
 _KHRONOS = {"cl_khr_subgroup_shuffle", "cl_khr_subgroup_ballot"}
@@ -41,7 +41,7 @@ LIBRARY = Path(sysconfig.get_path("data")) / "lib" / "libintelocl.so"
 
 @cache
 def problems() -> dict[tuple[str, str, int], str]:
-    """Return what is wrong by case (empty: nothing), computed where Intel's runtime is registered."""
+    """Return the problem of each case (empty: none), from a process that uses Intel's runtime."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "intel.icd").write_text(f"{LIBRARY}\n")
         registered = {"OCL_ICD_VENDORS": folder, "LD_LIBRARY_PATH": str(LIBRARY.parent)}

@@ -39,7 +39,7 @@ def test_the_reference_transposes(tile: int, row: int, column: int, seed: int) -
 
 @pytest.mark.parametrize("workload", VARIANTS, ids=lambda workload: workload.variant)
 def test_twice_is_as_before(workload: Transpose) -> None:
-    """An even number of transpositions changes nothing, an odd one does."""
+    """Only an odd number of transpositions changes the matrices."""
     for parameters in workload.verification():
         job = workload.job(parameters, np.random.default_rng(1))
         before, after = job.buffers["from"].filled(), workload.expected(parameters, job, 1)["to"]
@@ -49,7 +49,7 @@ def test_twice_is_as_before(workload: Transpose) -> None:
 
 @pytest.mark.parametrize("workload", VARIANTS, ids=lambda workload: workload.variant)
 def test_dispatches_cover_all_rows_in_whole_groups(workload: Transpose) -> None:
-    """No row is left out, and no more than one work-group is partly idle."""
+    """Every row has a work-item, and at most one work-group is partly idle."""
     for parameters in workload.verification():
         (dispatch,) = workload.job(parameters, np.random.default_rng(1)).dispatches
         items, group = prod(dispatch.global_size), prod(dispatch.local_size)
@@ -60,7 +60,7 @@ def test_dispatches_cover_all_rows_in_whole_groups(workload: Transpose) -> None:
 
 @pytest.mark.parametrize("workload", VARIANTS, ids=lambda workload: workload.variant)
 def test_loads_fill_whole_groups(workload: Transpose) -> None:
-    """Timed dispatches have no idle work-items, which would work as the others do."""
+    """Timed dispatches have no idle work-items, which would take the same time as active ones."""
     for sweep in workload.sweeps(TOY, limits_of(TOY)):
         for parameters in (sweep.points[0], sweep.points[len(sweep.points) // 3], sweep.points[-1]):
             (dispatch,) = workload.job(parameters, np.random.default_rng(1)).dispatches
@@ -68,7 +68,7 @@ def test_loads_fill_whole_groups(workload: Transpose) -> None:
 
 
 def test_shape_searches_keep_matrices_whole() -> None:
-    """Columns of work-items hold 32 rows or a multiple."""
+    """Columns of work-items have 32 rows or a multiple."""
     limits = Limits(max_bytes=2**28, max_buffer_bytes=2**27, max_work_group=1024)
     shapes = [tuple(shape.values()) for shape in Columns().shapes(TOY, limits)]
 
@@ -97,7 +97,7 @@ def test_bank_conflicts(words: list[int], banks: int, factor: float) -> None:
 
 @pytest.mark.parametrize(("x", "y"), [(1, 32), (2, 32), (8, 32), (16, 64), (32, 32), (4, 256)])
 def test_columns_conflict_unless_padded(x: int, y: int) -> None:
-    """As many lanes meet in a bank as the work-group is wide; padding spreads every shape over all banks."""
+    """As many lanes access one bank as the work-group has columns; padding distributes every shape over all banks."""
     toy = TOY.model_copy(update={"architecture": TOY.architecture.model_copy(update={"local_memory_banks": 32})})
     parameters = {"tiles": 1024, "local_x": x, "local_y": y, "repeats": 1}
     lanes = toy.architecture.wave_size
@@ -107,7 +107,7 @@ def test_columns_conflict_unless_padded(x: int, y: int) -> None:
 
 
 def test_back_ends_are_found_by_extension() -> None:
-    """Each family of drivers has its own; what none offers is said in a sentence."""
+    """Each vendor has its own; a missing one is reported in a sentence."""
     shuffled, voted = shuffle.Shuffle(), ballot.Ballot()
 
     assert "no sub-group shuffle (cl_khr_subgroup_shuffle or cl_intel_subgroups;" in (shuffled.missing(NONE) or "")
@@ -120,7 +120,7 @@ def test_back_ends_are_found_by_extension() -> None:
 
 
 def test_standard_extensions_come_first() -> None:
-    """Of several back ends the Khronos one is taken; whether a kernel may ask for its width is a matter apart."""
+    """Of several back ends the Khronos one is selected; required sub-group sizes are independent of it."""
     several = _with("cl_intel_subgroups", "cl_khr_subgroup_shuffle", "cl_intel_required_subgroup_size")
 
     assert sub_group.options(several, "shuffle") == "-cl-std=CL3.0 -DSUB_GROUP_KHR -DSUB_GROUP_SIZED"
@@ -130,5 +130,5 @@ def test_standard_extensions_come_first() -> None:
 @pytest.mark.skipif(not sub_group_widths.LIBRARY.exists(), reason="Intel's runtime has a wheel for x86-64 only")
 @pytest.mark.parametrize("case", sub_group_widths.CASES, ids=lambda case: "-".join(map(str, case)))
 def test_sub_groups_of_every_width_are_right(case: tuple[str, str, int]) -> None:
-    """Narrow ones hold several rows a lane, wide ones several tiles."""
+    """Lanes of narrow ones process several rows, wide ones several tiles."""
     assert sub_group_widths.problems()[case] == ""

@@ -1,4 +1,4 @@
-"""The Game of Life: its rule, its layouts, the kernels that write only changes, and what its models say."""
+"""The Game of Life: rule, layouts, kernels that write only changes, demands."""
 
 from dataclasses import replace
 from math import prod
@@ -46,7 +46,7 @@ def _board(height: int, width: int, cells: NDArray[np.bool_], y: int, x: int) ->
 
 
 def test_all_published_variants_are_there() -> None:
-    """By the names that reports use."""
+    """By their names in reports."""
     names = {"words", "words_linear", "words_blocks", "words_glider", "words_changed_glider", "words_changed_random"}
     names |= {"bytes", "bytes4", "bytes_wide", "bytes_tile", "packed8", "packed32", "packed64"}
 
@@ -62,7 +62,7 @@ def test_a_glider_flies(wrapped: bool) -> None:
 
 
 def test_borders_are_dead_or_wrapped() -> None:
-    """A glider flies around a torus; a blinker at a dead edge loses what would lie outside."""
+    """A glider moves around a torus; a blinker at a dead edge loses the cell beyond it."""
     board = _board(9, 7, GLIDER, 6, 4)
     edge = _board(5, 7, np.ones((1, 3), dtype=np.bool_), 4, 3)
 
@@ -98,7 +98,7 @@ def test_the_westernmost_cell_is_the_lowest_bit() -> None:
 
 @pytest.mark.parametrize("bits", [1, 8, 32])
 def test_random_boards_are_half_alive(bits: int) -> None:
-    """And hold nothing but cells."""
+    """All other bits are zero."""
     stored = random_cells(np.random.default_rng(1), 2**16, bits)
     alive = cells_of(stored.reshape(1, -1), 2**19 // bits, bits)
 
@@ -108,7 +108,7 @@ def test_random_boards_are_half_alive(bits: int) -> None:
 
 @given(st.integers(1, 9), st.integers(1, 9), st.integers(1, 12), st.integers(0, 2**32 - 1))
 def test_writing_only_changes_changes_nothing(height: int, width: int, dispatches: int, seed: int) -> None:
-    """The boards' cells are those of the plain rule, from any states, as long as both boards start alike."""
+    """The cells are those of the plain rule, for any states, if both boards are equal at the start."""
     source = np.random.default_rng(seed).integers(0, 4, (height, width), dtype=np.uint32)
     target, plain = source.copy(), (source & 1).astype(np.bool_)
     for _ in range(dispatches):
@@ -119,7 +119,7 @@ def test_writing_only_changes_changes_nothing(height: int, width: int, dispatche
 
 
 def test_still_life_is_not_written() -> None:
-    """A block that was and is: its target keeps whatever flag it had."""
+    """A still block: its target keeps its flag."""
     block = _board(6, 6, np.ones((2, 2), dtype=np.bool_), 2, 2)
     still, stale = block.astype(np.uint32) * 3, block.astype(np.uint32)
 
@@ -128,7 +128,7 @@ def test_still_life_is_not_written() -> None:
 
 
 def test_as_many_cells_change_as_the_model_says() -> None:
-    """The share written in the second generation of a random board, and that hardly a sector is spared."""
+    """The share written in the second generation of a random board; almost every sector is written."""
     workload = WordsChangedRandom()
     board = {"width": 512, "height": 512, "local_x": 64, "local_y": 1}
     source = workload.start(board, workload.job(board, np.random.default_rng(3)))
@@ -155,7 +155,7 @@ def test_glider_boards_start_with_one_glider() -> None:
 
 @pytest.mark.parametrize("workload", [Bytes(), BytesWide(), Packed8(), Packed32(), Packed64(), Words()], ids=_ids)
 def test_the_check_follows_a_glider(workload: Board) -> None:
-    """Across words, in the workload's own layout, on the board that was written last."""
+    """Across words, in the workload's own layout, on the board written last."""
     size = {"width": 70, "height": 70, "local_x": 8, "local_y": 8}
     board = _board(70, 70, GLIDER, 60, 61)
     job = workload.job(size, np.random.default_rng(0))
@@ -180,7 +180,7 @@ def test_the_last_word_is_masked(width: int, mask: int) -> None:
 
 
 def test_padding_work_items_count() -> None:
-    """A 100 x 10 board in groups of 64 x 4 launches 128 x 12 items, six groups, and keeps their waves busy."""
+    """A 100 x 10 board in groups of 64 x 4 launches 128 x 12 work-items in six groups."""
     board = {"width": 100, "height": 10, "local_x": 64, "local_y": 4}
     demand = Bytes().demand(board, TOY)
 
@@ -191,7 +191,7 @@ def test_padding_work_items_count() -> None:
 
 
 def test_idle_lanes_of_a_wave_count() -> None:
-    """Groups of 8 x 1 fill a quarter of a wave of 32 lanes; a CPU only works through the items that there are."""
+    """Groups of 8 x 1 use a quarter of a wave of 32 lanes; a CPU has no idle lanes."""
     board = {"width": 100, "height": 10, "local_x": 8, "local_y": 1}
 
     assert Bytes().tiling(board, TOY).busy_items == 13 * 10 * 32
@@ -223,7 +223,7 @@ def test_a_linear_dispatch_pads_once() -> None:
     ids=lambda value: value.variant if isinstance(value, Board) else None,
 )
 def test_what_a_stencil_reads(workload: Board, first: float, outer: float) -> None:
-    """Worked out by hand for groups of 256 x 1 on a board that they divide."""
+    """Computed by hand for groups of 256 x 1 that divide the board."""
     read, written = workload.demand({"width": 2**16, "height": 64, "local_x": 256, "local_y": 1}, TOY).streams
 
     assert read.passes == pytest.approx(first)
@@ -233,14 +233,14 @@ def test_what_a_stencil_reads(workload: Board, first: float, outer: float) -> No
 
 
 def test_strips_are_compared_in_all_shapes_that_local_memory_allows() -> None:
-    """Rows, columns and all between of 32 to 512 work-items on a GPU; some of up to 1024 on a CPU."""
+    """All shapes of 32 to 512 work-items on a GPU; some of up to 1024 on a CPU."""
     allowed = {(2**i, 2**j) for i in range(11) for j in range(11) if 32 <= 2 ** (i + j) <= 512}
     assert set(BytesStrips().shapes(TOY, limits_of(TOY))) == allowed
     assert (32, 32) in BytesStrips().shapes(CPU, limits_of(CPU))
 
 
 def test_strips_of_a_cpu_load_three_vectors_of_each_row() -> None:
-    """Six rows for four; vectors count, not those that a work-item's span would have beyond the end of a row."""
+    """Six rows for four; only vectors within the row count."""
     board = {"width": 960, "height": 64, "local_x": 1, "local_y": 1, "words": 8}
     demand = BytesStrips().demand(board, CPU)
 
@@ -251,12 +251,12 @@ def test_strips_of_a_cpu_load_three_vectors_of_each_row() -> None:
 
 @pytest.mark.parametrize(("words", "width", "nbytes"), [(8, 8192, 8256), (8, 8128, 8128), (4, 8192, 8192)])
 def test_rows_of_whole_pages_are_a_line_longer_on_a_cpu(words: int, width: int, nbytes: int) -> None:
-    """So that the rows of a strip do not share the few places of one set of its first cache."""
+    """So that the rows of a strip do not compete for the same set of the first cache."""
     assert BytesStrips().row_bytes({"width": width, "height": 4, "words": words}) == nbytes
 
 
 def test_columns_waste_sectors() -> None:
-    """A column of work-items touches a line a lane, reads and writes whole sectors for single bytes."""
+    """A column of work-items touches one line per lane; it reads and writes whole sectors for single bytes."""
     demand = Bytes().demand(SQUARE | {"local_x": 1, "local_y": 256}, TOY)
     read, written = demand.streams
 
@@ -266,8 +266,8 @@ def test_columns_waste_sectors() -> None:
 
 
 @pytest.mark.parametrize(("width", "conflicts"), [(2**14, 32), (2**14 + 64, 16), (2**14 + 96, 8)])
-def test_rows_that_begin_at_one_place_of_a_line_want_the_same_banks(width: int, conflicts: int) -> None:
-    """Rows of whole lines all do; of a line and a half more, every second; of a quarter, every fourth."""
+def test_rows_with_equal_offsets_in_a_line_access_the_same_banks(width: int, conflicts: int) -> None:
+    """All rows of whole lines; every second with half a line more; every fourth with a quarter."""
     shape = {"width": width, "local_x": 1, "local_y": 256}
     assert Bytes().demand(SQUARE | shape, TOY).line_conflicts == conflicts
 
@@ -280,7 +280,7 @@ def test_every_store_is_a_write() -> None:
 
 
 def test_a_wave_of_wide_items_touches_several_lines() -> None:
-    """32 words of eight bytes are two lines of 128, of four bytes one; begun elsewhere, as six of ten are, one more."""
+    """32 words of eight bytes are two lines of 128, of four bytes one; six of ten accesses are displaced, one more."""
     assert Packed64().demand(SQUARE | {"width": 2**16}, TOY).lines_per_access == pytest.approx(2.6)
     assert Words().demand(SQUARE, TOY).lines_per_access == pytest.approx(1.6)
     assert WordsBlocks().demand(SQUARE, TOY).lines_per_access == pytest.approx(2.4)
@@ -288,7 +288,7 @@ def test_a_wave_of_wide_items_touches_several_lines() -> None:
 
 
 def test_what_is_not_written_does_not_move() -> None:
-    """A sparse board's changes are free, a random board's cost the filling of half-written sectors."""
+    """Changes of a sparse board cost nothing; those of a random board also read half-written sectors."""
     all_cells, sparse, random = (
         predict_one(workload, TOY) for workload in (WordsGlider(), WordsChangedGlider(), WordsChangedRandom())
     )
@@ -305,7 +305,7 @@ def predict_one(workload: Board, device: Device):  # type: ignore[no-untyped-def
 @pytest.mark.parametrize("workload", BOARDS, ids=_ids)
 @pytest.mark.parametrize("device", [TOY, CPU], ids=["gpu", "cpu"])
 def test_sweeps_fit_the_smallest_devices(workload: Board, device: Device) -> None:
-    """A device that allows 64 work-items a group and little memory still gets both sweeps."""
+    """A device with work-groups of 64 and little memory gets both sweeps."""
     limits = Limits(max_bytes=2.0**22, max_buffer_bytes=2.0**21, max_work_group=64)
     for sweep in workload.sweeps(device, limits):
         for parameters in sweep.points:
@@ -316,7 +316,7 @@ def test_sweeps_fit_the_smallest_devices(workload: Board, device: Device) -> Non
 
 
 def test_shapes_are_compared_on_the_published_board() -> None:
-    """Where streaming it for every shape takes a moment; else, and on a CPU, on a smaller one."""
+    """If one pass over it is short enough; otherwise, and on a CPU, on a smaller one."""
     fast = TOY.model_copy(update={"memory": TOY.memory.model_copy(update={"bandwidth_bytes_per_s": 5e12})})
     slow = TOY.model_copy(update={"memory": TOY.memory.model_copy(update={"bandwidth_bytes_per_s": 5e10})})
     limits = Limits(max_bytes=64 * GIB, max_buffer_bytes=32 * GIB, max_work_group=1024)

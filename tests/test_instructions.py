@@ -1,4 +1,4 @@
-"""Instruction primitives: exact references, what is counted, what the model is told."""
+"""Instruction microbenchmarks: exact references, units of work, demands."""
 
 from fractions import Fraction
 
@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 
 from gpureport.predict import limits_of, predict
 from gpureport.workloads import sub_group
-from gpureport.workloads.instructions.cases import ARITHMETIC, EXCHANGES, Case, Words, fma
-from gpureport.workloads.instructions.latency import Latency, SubGroupLatency
+from gpureport.workloads.instructions.cases import ARITHMETIC, EXCHANGES, Operation, Words, fma
+from gpureport.workloads.instructions.latency import InstructionLatency, SubGroupLatency
 from gpureport.workloads.instructions.rate import Rate, SubGroupRate
 from gpureport.workloads.model import Features, Limits, Workload
 from tests.toy import MIB, TOY
 
 CPU = TOY.model_copy(update={"kind": "cpu"})
 FULL = limits_of(TOY)
-WORKLOADS = (Rate(), SubGroupRate(), Latency(), SubGroupLatency())
+WORKLOADS = (Rate(), SubGroupRate(), InstructionLatency(), SubGroupLatency())
 SINGLES = st.floats(-(2.0**40), 2.0**40, width=32).filter(lambda x: x == 0 or abs(x) > 2.0**-40)
 
 
@@ -45,7 +45,7 @@ def test_rounding_twice_would_be_wrong() -> None:
     assert twice[0] == np.float32(1 + 2.0**-22)
 
 
-def _case(name: str) -> Case:
+def _case(name: str) -> Operation:
     return next(case for case in (*ARITHMETIC, *EXCHANGES) if case.name == name)
 
 
@@ -74,7 +74,7 @@ def test_exchanges_are_those_of_the_sub_group() -> None:
 
 
 def test_the_chase_keeps_every_lane_in_its_bank_and_visits_all_its_rows() -> None:
-    """No conflicts, no short cycle that would find its way into registers."""
+    """No bank conflicts and no short cycle."""
     table = _case("local").operands(np.random.default_rng(1), 1)
     at = np.arange(32, dtype=np.uint32)
     rows = []
@@ -88,7 +88,7 @@ def test_the_chase_keeps_every_lane_in_its_bank_and_visits_all_its_rows() -> Non
 
 @pytest.mark.parametrize("lanes", [1, 8])
 def test_multiply_adds_stay_bounded(lanes: int) -> None:
-    """After many steps no chain has left the range in which it began, give or take."""
+    """After many steps all chains are still in their initial range."""
     case = _case("fp32")
     words: tuple[Words, ...] = (case.initial(np.random.default_rng(4), lanes),)
     operands = (case.operands(np.random.default_rng(5), lanes),)
@@ -100,7 +100,7 @@ def test_multiply_adds_stay_bounded(lanes: int) -> None:
 
 @pytest.mark.parametrize("device", [TOY, CPU], ids=["gpu", "cpu"])
 @pytest.mark.parametrize("workload", WORKLOADS, ids=lambda workload: workload.name)
-def test_cases_are_called_by_their_class(workload: Workload, device: object) -> None:
+def test_cases_are_labelled_by_their_class(workload: Workload, device: object) -> None:
     """Labels are instruction classes; no work-group is larger than allowed; a CPU has no barrier to time."""
     limits = Limits(max_bytes=256 * MIB, max_buffer_bytes=128 * MIB, max_work_group=64)
     (sweep,) = workload.sweeps(device, limits)  # type: ignore[arg-type]
@@ -130,7 +130,7 @@ def test_predicted_rates_are_those_of_the_architecture() -> None:
 
 def test_predicted_latencies_are_those_of_the_architecture() -> None:
     """Seconds at 1 GHz; a ballot comes with an AND."""
-    (plain,), (exchanges,) = predict(TOY, Latency(), FULL), predict(TOY, SubGroupLatency(), FULL)
+    (plain,), (exchanges,) = predict(TOY, InstructionLatency(), FULL), predict(TOY, SubGroupLatency(), FULL)
     latencies = {point.point.label: point.value for point in (*plain.points, *exchanges.points)}
 
     assert latencies["add"] == pytest.approx(4e-9, rel=0.05)
@@ -139,8 +139,8 @@ def test_predicted_latencies_are_those_of_the_architecture() -> None:
     assert latencies["ballot"] == pytest.approx((24 + 4) * 1e-9, rel=0.05)
 
 
-def test_every_compute_unit_is_full_in_every_round() -> None:
-    """However many groups of 256 a compute unit holds."""
+def test_no_compute_unit_is_partly_idle_at_the_end() -> None:
+    """For any number of resident groups of 256."""
     (sweep,) = Rate().sweeps(TOY, FULL)
 
     assert all(p["groups"] // TOY.compute_units % n == 0 for p in sweep.points for n in (4, 6, 8, 16))

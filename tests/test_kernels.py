@@ -30,7 +30,7 @@ def test_results_equal_the_reference(backend: OpenCLBackend, workload: Workload)
 
 @pytest.mark.parametrize("workload", all_workloads(), ids=lambda workload: workload.name)
 def test_a_wrong_result_is_noticed(backend: OpenCLBackend, workload: Workload, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One bit of the data turned over behind the reference's back: the check can fail."""
+    """One bit of the kernel's input is flipped: the check must fail."""
     present = features(backend.device)
     if workload.missing(present):
         pytest.skip("not on this device")
@@ -54,7 +54,7 @@ def test_a_wrong_result_is_noticed(backend: OpenCLBackend, workload: Workload, m
 
 
 def _damaged(contents: NDArray[np.generic] | None) -> NDArray[np.generic] | None:
-    """Return *contents* with one bit of its first element turned over."""
+    """Return *contents* with one bit of its first element flipped."""
     if contents is None:
         return None
     other = contents.copy()

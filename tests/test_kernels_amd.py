@@ -1,4 +1,4 @@
-"""AMD's sub-group back end, which no runtime here can run: built for two generations by the clang that Zig brings."""
+"""AMD's sub-group back end, which no runtime in the tests can run: built for two generations by Zig's clang."""
 
 import re
 import sys
@@ -36,7 +36,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def built(workload: Transpose, generation: str, folder: Path, how: Sequence[str]) -> bytes:
-    """Build a variant's kernels as a device of AMD's would be told to."""
+    """Build a variant's kernels with the options for an AMD device."""
     (folder / "declared.h").write_text(DECLARED)
     kernels, output = data_dir("kernels_cl"), folder / "built"
     options = f"{workload.build_options(workload.verification()[0])} {workload.options(AMD)}".split()
@@ -51,7 +51,7 @@ def built(workload: Transpose, generation: str, folder: Path, how: Sequence[str]
 @pytest.mark.parametrize("generation", LANES)
 @pytest.mark.parametrize("workload", VARIANTS, ids=lambda workload: workload.variant)
 def test_what_is_built_keeps_rows_in_registers(workload: Transpose, generation: str, tmp_path: Path) -> None:
-    """An array that is indexed by what only the lane knows would lie in memory."""
+    """An array with a lane-dependent index would be in memory."""
     usage = machine_code.usage(built(workload, generation, tmp_path, ["-emit-obj"]), "transpose")
     assert usage is not None
     assert usage.wave_size == LANES[generation]
@@ -68,7 +68,7 @@ def test_what_is_built_keeps_rows_in_registers(workload: Transpose, generation: 
 def test_every_distance_is_an_instruction_of_its_own(
     workload: Transpose, generation: str, distances: set[int], tmp_path: Path
 ) -> None:
-    """Lanes within 32 are swapped by a pattern in the instruction."""
+    """The pattern of an exchange within 32 lanes is part of the instruction."""
     code = built(workload, generation, tmp_path, ["-S"]).decode()
     found = re.findall(r"ds_swizzle_b32 .*offset:swizzle\((\w+),\s*\"?(\w+)", code)
     assert {(kind, int(distance)) for kind, distance in found} == {("SWAP", distance) for distance in distances}
@@ -76,7 +76,7 @@ def test_every_distance_is_an_instruction_of_its_own(
 
 @pytest.mark.parametrize("generation", LANES)
 def test_a_ballot_is_a_comparison_of_all_lanes(generation: str, tmp_path: Path) -> None:
-    """Which leaves a bit for each in scalar registers: two of them where there are 64 lanes."""
+    """It sets one bit per lane in scalar registers, two for 64 lanes."""
     code = built(ballot.Ballot(), generation, tmp_path, ["-S"]).decode()
     into = r"s\[\d+:\d+\]|vcc" if LANES[generation] == 64 else r"s\d+|vcc_lo"
     assert len(re.findall(rf"v_cmp_ne_u32_e(?:32|64) (?:{into}), 0, v\d+", code)) >= 32

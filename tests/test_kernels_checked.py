@@ -20,7 +20,7 @@ OCLGRIND = {
     "OCLGRIND_CHECK_API": "1",
     "OCLGRIND_DATA_RACES": "1",
     "OCLGRIND_UNIFORM_WRITES": "1",
-    "OCLGRIND_MAX_ERRORS": "1000000",  # it is silent from then on, whatever runs
+    "OCLGRIND_MAX_ERRORS": "1000000",  # it reports nothing after that number
     # The optimiser makes vector shuffles with undefined lanes, on which the check for uninitialised values crashes.
     "OCLGRIND_BUILD_OPTIONS": "-cl-opt-disable",
     "OCLGRIND_NUM_THREADS": "1",
@@ -50,9 +50,9 @@ pytestmark = pytest.mark.skipif(
 
 
 def wide(workload: Workload) -> bool:
-    """Say whether the source has vectors of 16, or parts of vectors.
+    """Return whether the source uses vectors of 16, or parts of vectors.
 
-    Oclgrind takes the upper half of the former for uninitialised, and crashes on undefined lanes beside the latter.
+    Oclgrind treats the upper half of the former as uninitialised, and crashes on undefined lanes of the latter.
     """
     source = (data_dir("kernels_cl") / workload.source).read_text()
     return re.search(r"\b[a-z]+16\b|\.s[0-9a-f]{2,}\b", source) is not None
@@ -84,7 +84,7 @@ def on_intel(family: str) -> dict[str, Outcome]:
 
 @pytest.mark.parametrize("workload", WORKLOADS, ids=lambda workload: workload.name)
 def test_oclgrind_finds_nothing(workload: Workload) -> None:
-    """No access outside a buffer, no race, no uninitialised value, no divergent barrier; and the right results."""
+    """No access outside a buffer, race, uninitialised value or divergent barrier; correct results."""
     check(under_oclgrind, workload)
 
 
@@ -95,7 +95,7 @@ def test_results_are_right_on_intel(workload: Workload) -> None:
 
 
 def check(tool: Callable[[str], dict[str, Outcome]], workload: Workload) -> None:
-    """Fail with what the tool found; skip where it lacks something."""
+    """Fail with the tool's findings; skip if it lacks a feature."""
     outcome = tool(workload.family)[workload.name]
     if outcome.missing:
         pytest.skip(outcome.missing)
@@ -104,14 +104,14 @@ def check(tool: Callable[[str], dict[str, Outcome]], workload: Workload) -> None
 
 
 def test_every_variant_runs_somewhere() -> None:
-    """Whatever oclgrind lacks (sub-groups), Intel's runtime has."""
+    """Intel's runtime runs the workloads that oclgrind cannot (sub-groups)."""
     nowhere = [w.name for w in WORKLOADS if all(t(w.family)[w.name].missing for t in (under_oclgrind, on_intel))]
     assert nowhere == []
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_oclgrind_finds(fault: str, tmp_path: Path) -> None:
-    """One fault of each kind, so that silence means something."""
+    """One fault of each kind must be found."""
     source = tmp_path / "copy.cl"
     source.write_text(FAULTY.format(FAULTS[fault]))
     (outcome,) = oclgrind([str(source)], {"OCLGRIND_UNINITIALIZED": "1"}).values()
@@ -119,7 +119,7 @@ def test_oclgrind_finds(fault: str, tmp_path: Path) -> None:
 
 
 def test_a_crash_is_a_problem(tmp_path: Path) -> None:
-    """A kernel that brings the process down does not pass for one that was not run, nor do those behind it."""
+    """A kernel that crashes the process is reported, and so are those after it."""
     source, other = str(tmp_path / "copy.cl"), "launch/groups"
     Path(source).write_text(FAULTY.format("to[i] = from[i]; *(global uint *)(to + (1ul << 40)) = 1;"))
     found = outcomes("auto", (other, source, other.replace("groups", "queued")), {})
@@ -129,6 +129,6 @@ def test_a_crash_is_a_problem(tmp_path: Path) -> None:
 
 
 def test_a_platform_that_does_not_come_up_is_a_problem() -> None:
-    """The reason is told for every workload."""
+    """Every workload has the reason."""
     (outcome,) = outcomes("Nobody's OpenCL", ("launch/groups",), {}).values()
     assert "StopIteration" in outcome.problems[0]

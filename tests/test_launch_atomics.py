@@ -1,4 +1,4 @@
-"""Launch primitives and atomic adds: points, the model's view of them, the kernels."""
+"""Launch microbenchmarks and atomic adds: points, demands, kernels."""
 
 import numpy as np
 import pytest
@@ -35,14 +35,14 @@ def _ruled(rules: object) -> Device:
 
 @pytest.mark.parametrize("workload", FAMILIES, ids=lambda workload: workload.name)
 def test_kernels_equal_the_reference(backend: OpenCLBackend, workload: Workload) -> None:
-    """No add is lost, whoever adds at the same time; every dispatch runs its last work-item."""
+    """No concurrent add is lost; every dispatch runs its last work-item."""
     verification = verify(backend, workload, features(backend.device), np.random.default_rng(8))
 
     assert verification.passed, verification.message
 
 
 def test_the_variants_are_found() -> None:
-    """Three of each family; only the first launch primitive is needed by a quick run's calibration."""
+    """Three of each family; a quick run needs only the first launch microbenchmark."""
     assert [w.name for w in FAMILIES if w.essential] == ["launch/groups"]
     assert {w.name for w in FAMILIES} == {
         "atomics/by_group",
@@ -56,26 +56,26 @@ def test_the_variants_are_found() -> None:
 
 @pytest.mark.parametrize("workload", FAMILIES, ids=lambda workload: workload.name)
 def test_small_work_groups_are_enough(workload: Workload) -> None:
-    """A device that allows few work-items a group still gets points, all within what it allows."""
+    """A device with small work-groups gets points within its limit."""
     for sweep in _sweeps(workload, limits=SMALL).values():
         assert sweep.points
         assert all(parameters["local"] <= 48 for parameters in sweep.points)
 
 
 def test_isolated_dispatches_are_timed_by_themselves_and_a_row_is_not() -> None:
-    """The same points: one group, one a compute unit, sixteen a compute unit; the work is one dispatch."""
+    """The same points: one group, one per compute unit, 16 per compute unit; the work is one dispatch."""
     sweeps = _sweeps(Queued())
 
-    assert sweeps["isolated"].points == sweeps["row"].points
-    assert (sweeps["isolated"].isolated, sweeps["row"].isolated) == (True, False)
-    keys = [Queued().point(parameters, sweeps["row"]) for parameters in sweeps["row"].points]
+    assert sweeps["isolated"].points == sweeps["batched"].points
+    assert (sweeps["isolated"].isolated, sweeps["batched"].isolated) == (True, False)
+    keys = [Queued().point(parameters, sweeps["batched"]) for parameters in sweeps["batched"].points]
     assert [key.label for key in keys] == ["1 group", "100 groups", "1.6 k groups"]
     assert {key.work for key in keys} == {1}
     assert [key.x for key in keys] == [0, 1, 2]
 
 
 def test_a_lone_dispatch_is_predicted_to_cost_what_a_lone_one_does() -> None:
-    """A trace waits for each dispatch; in a row they cost what they cost in a row."""
+    """Dispatches of a trace are isolated; back-to-back ones have the batched launch cost."""
     launch = TOY.launch.model_copy(update={"single_s": 1e-6, "batched_s": 3e-6})
     device = TOY.model_copy(update={"launch": launch})
     isolated, row = predict(device, Queued(), limits_of(device))
@@ -85,7 +85,7 @@ def test_a_lone_dispatch_is_predicted_to_cost_what_a_lone_one_does() -> None:
 
 
 def test_the_rate_of_launches_has_every_size_and_number() -> None:
-    """From a thousand to a million groups on a GPU; a processor gets few of them."""
+    """From a thousand to a million groups on a GPU; fewer on a CPU."""
     sizes = {True: (64, 256, 1024), False: (32, 64, 128, 256, 512, 1024)}
     for device, powers in ((TOY, (10, 15, 20)), (CPU, (10, 14))):
         points = _sweeps(GroupSize(), device)["group_size"].points
@@ -94,7 +94,7 @@ def test_the_rate_of_launches_has_every_size_and_number() -> None:
 
 
 def test_small_groups_are_predicted_to_start_at_the_dispatchers_rate() -> None:
-    """2^20 groups at one a cycle, whether of 32 work-items or of 256."""
+    """2^20 groups at one per cycle, of 32 or 256 work-items."""
     (prediction,) = predict(TOY, GroupSize(), limits_of(TOY))
     by_label = {point.point.label: point for point in prediction.points}
 
@@ -119,7 +119,7 @@ def test_the_curve_of_groups_is_as_before() -> None:
 )
 @pytest.mark.parametrize("workload", ATOMICS, ids=lambda workload: workload.variant)
 def test_the_whole_grid_is_resident(device: Device, workload: Atomics) -> None:
-    """What adds wait for is counted once, not for round after round of work-groups."""
+    """Serial cycles are counted once, not for each wave of work-groups."""
     limits = Limits(max_bytes=256 * MIB, max_buffer_bytes=128 * MIB, max_work_group=256)
     rules = device.architecture.occupancy
     shared_by = getattr(rules, "units_per_subslice", 1)
@@ -137,7 +137,7 @@ def _time_s(workload: Atomics, parameters: Parameters, device: Device = TOY) -> 
 
 
 def test_adds_to_one_address_follow_each_other() -> None:
-    """One a cycle for one address, twice as fast for two; for very many the cache's bandwidth counts."""
+    """One per cycle for one address, two for two; for very many addresses the cache's bandwidth is the limit."""
     grid = {"passes": 16, "local": 256, "groups": resident_groups(TOY, 256)}
     adds = 16 * 100 * 1024
     one, two, many = (_time_s(Spread(), {"addresses": count, **grid}) for count in (1, 2, 2**16))
@@ -149,7 +149,7 @@ def test_adds_to_one_address_follow_each_other() -> None:
 
 
 def test_addresses_of_one_slice_do_not_add_up() -> None:
-    """A sector's eight words at once, whether one sector or the eight of 256 bytes; then slice by slice."""
+    """Eight words of a sector at once, for one sector or the eight of a slice; beyond that by slices."""
     grid = {"passes": 512, "local": 256, "groups": resident_groups(TOY, 256)}
     adds = 512 * 100 * 1024
     rates = {count: adds / _time_s(Spread(), {"addresses": count, **grid})[0] for count in (8, 16, 64, 128)}
@@ -159,13 +159,13 @@ def test_addresses_of_one_slice_do_not_add_up() -> None:
 
 
 def test_counters_of_groups_share_a_slice_in_pairs() -> None:
-    """They lie a line apart: eight of them are four slices', one add a cycle each."""
+    """They are one line apart: eight of them are in four slices, each with one add per cycle."""
     assert waiting_cycles(TOY, 800, 8, apart=32) == 200
     assert waiting_cycles(TOY, 800, 1, apart=32) == 800
 
 
 def test_all_addresses_are_met_in_time() -> None:
-    """More of them than work-items: each pass goes on where the one before ended; a single pass meets fewer."""
+    """More addresses than work-items: each pass continues where the previous one ended; a single pass uses fewer."""
     grid = {"addresses": 2**20, "local": 256, "groups": resident_groups(TOY, 256)}
     met = [Spread().demand({"passes": passes, **grid}, TOY).streams[0].elements for passes in (512, 1)]
 
@@ -173,7 +173,7 @@ def test_all_addresses_are_met_in_time() -> None:
 
 
 def test_work_groups_that_send_less_are_faster() -> None:
-    """Adding up a wave, or a work-group, beats adding to one address one by one."""
+    """Adding a wave or a work-group first is faster than separate adds to one address."""
     grid = {"passes": 256, "local": 256, "groups": resident_groups(TOY, 256)}
     one = _time_s(Spread(), {"addresses": 1, **grid})[0]
 
@@ -183,7 +183,7 @@ def test_work_groups_that_send_less_are_faster() -> None:
 
 
 def test_a_processors_locked_adds_are_counted() -> None:
-    """20 cycles each where no other core has the line: four groups in turn on each core of the shipped entry."""
+    """20 cycles each if no other core owns the line: four groups in turn per core of the shipped entry."""
     device = load_database().device("cpu/x86_64")
     grid = {"passes": 256, "local": 256, "groups": resident_groups(device, 256)}
     adds_of_a_core = 4 * 256 * 256
@@ -196,7 +196,7 @@ def test_a_processors_locked_adds_are_counted() -> None:
 
 @pytest.mark.parametrize("workload", ATOMICS, ids=lambda workload: workload.variant)
 def test_every_add_arrives_somewhere(workload: Atomics) -> None:
-    """The reference's sum over all counters grows by the sum of all numbers, modulo 2^32."""
+    """The sum of all counters grows by the sum of all numbers, modulo 2^32."""
     for parameters in workload.verification():
         job = workload.job(parameters, np.random.default_rng(2))
         items = parameters["groups"] * parameters["local"]

@@ -23,20 +23,20 @@ def _conflicts(stride: int) -> float:
 
 @pytest.mark.parametrize(("stride", "factor"), [(1, 1), (2, 2), (3, 1), (8, 8), (24, 8), (32, 32), (33, 1), (64, 32)])
 def test_a_bank_is_shared_by_as_many_as_the_stride_has_in_common_with_the_banks(stride: int, factor: int) -> None:
-    """Thirty-two banks: odd strides are free, 32 words put all lanes into one bank."""
+    """With 32 banks odd strides have no conflicts; with a stride of 32 words all lanes access one bank."""
     assert _conflicts(stride) == factor
 
 
 @given(st.integers(1, 100))
 def test_conflicts_are_what_counting_banks_gives(stride: int) -> None:
-    """The most lanes of a wave that want one bank."""
+    """The maximum number of lanes of a wave that access one bank."""
     banks = np.arange(32) * stride % 32
 
     assert _conflicts(stride) == np.bincount(banks).max()
 
 
 def test_predicted_rates_divide_by_the_conflicts() -> None:
-    """128 bytes a cycle and compute unit where there are none, whatever the width."""
+    """128 bytes per cycle and compute unit without conflicts, for every width."""
     (prediction,) = predict(TOY, WORKLOAD, limits_of(TOY))
     rates = {point.point.label: point.value for point in prediction.points}
 
@@ -49,7 +49,7 @@ def test_predicted_rates_divide_by_the_conflicts() -> None:
 
 @pytest.mark.parametrize("width", [4, 8, 16])
 def test_chains_visit_elements_an_even_distance_apart(width: int) -> None:
-    """The folded words number an element further on, always by as much, within the table."""
+    """The folded words are the index of an element a constant distance further, modulo the table."""
     parameters = {"case": 1, "width": width, "stride": 1, "groups": 1, "local": 8, "chains": 1, "steps": 1, "rounds": 1}
     job = WORKLOAD.job(parameters, np.random.default_rng(2))
     table = job.buffers[f"contents{width}"].filled().reshape(-1, width // 4)
@@ -64,7 +64,7 @@ def test_chains_visit_elements_an_even_distance_apart(width: int) -> None:
 
 @pytest.mark.parametrize("device", [TOY, CPU], ids=["gpu", "cpu"])
 def test_cases_differ_and_fit(device: object) -> None:
-    """Distinct labels, ascending x, work-groups that the device allows; no conflicts where there are no banks."""
+    """Distinct labels, ascending x, work-groups within the device's limit; no conflicts without banks."""
     limits = Limits(max_bytes=256 * MIB, max_buffer_bytes=128 * MIB, max_work_group=64)
     (sweep,) = WORKLOAD.sweeps(device, limits)  # type: ignore[arg-type]
     keys = [WORKLOAD.point(parameters, sweep) for parameters in sweep.points]

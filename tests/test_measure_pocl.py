@@ -13,7 +13,7 @@ from gpureport.measure.backends.pocl import KernelLibraries, provide_cache
 from gpureport.measure.bench import Bench, Point
 from gpureport.measure.limits import features
 from gpureport.workloads.game_of_life.strips import BytesStrips, PackedStrips
-from gpureport.workloads.memory.latency import Latency
+from gpureport.workloads.memory.latency import PointerChase
 from gpureport.workloads.model import Buffer, Dispatch, Limits, Workload
 from tests.present import working
 from tests.toy import TOY
@@ -146,7 +146,7 @@ def test_pocl_code_is_read_after_the_first_launch(backend: OpenCLBackend, tmp_pa
 
 @pytest.mark.parametrize(
     ("workload", "vectorised"),
-    [(BytesStrips(), True), (PackedStrips(), True), (Latency(), False)],
+    [(BytesStrips(), True), (PackedStrips(), True), (PointerChase(), False)],
     ids=lambda value: getattr(value, "variant", ""),
 )
 def test_the_fastest_kernels_are_vectors_on_a_processor(

@@ -1,4 +1,4 @@
-"""Memory primitives: sweeps within the limits, references against results known otherwise, what the model is told."""
+"""Memory microbenchmarks: sweeps within the limits, references against known results, demands."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -39,9 +39,9 @@ def test_every_point_stays_within_the_limits(workload: Workload, device: Device)
 
 
 def test_the_chase_visits_every_line_once() -> None:
-    """One lap, whole lines apart."""
-    parameters = {"bytes": 128 * 50, "line": 128, "steps": 1, "lap": 32}
-    following = latency.Latency().job(parameters, np.random.default_rng(1)).buffers["next6400"].filled()
+    """One traversal, whole lines apart."""
+    parameters = {"bytes": 128 * 50, "line": 128, "steps": 1, "warm_up": 32}
+    following = latency.PointerChase().job(parameters, np.random.default_rng(1)).buffers["next6400"].filled()
     at, seen = 0, set()
     for _ in range(50):
         seen.add(at)
@@ -57,8 +57,8 @@ def _answer(workload: Workload, parameters: Parameters) -> np.ndarray:
     return answer
 
 
-def test_the_strided_reference_takes_every_so_many_th_word() -> None:
-    """One word a work-item: the words themselves, zero where a work-item has none."""
+def test_the_strided_reference_takes_words_with_a_stride() -> None:
+    """One word per work-item: the words themselves, zero for a work-item without one."""
     parameters = {"stride": 5, "count": 7, "bytes": 4 * 35, "per_item": 1, "local": 4}
     job = access.Strided().verification_job(parameters, np.random.default_rng(3))
     words = job.buffers["data"].filled()
@@ -93,7 +93,7 @@ def test_no_cache_holds_what_strides_touch(device: Device, quick: bool) -> None:
 
 
 def test_strides_cost_whole_sectors() -> None:
-    """Twice the stride, half the useful rate, until each word has a 32-byte sector to itself; then no more."""
+    """Twice the stride halves the useful rate, until each word has its own 32-byte sector."""
     (prediction,) = predict(TOY, access.Strided(), FULL)
     rates = [point.value for point in prediction.points]
 
@@ -103,7 +103,7 @@ def test_strides_cost_whole_sectors() -> None:
 
 
 def test_scattered_words_cost_whole_writes() -> None:
-    """From 32 words apart on every word is a write of its own, as many as before: the useful rate falls no more."""
+    """From a stride of 32 words on, every word is a separate write, and the useful rate is constant."""
     device = TOY.model_copy(
         update={"architecture": TOY.architecture.model_copy(update={"line_writes_per_cycle": 0.25})}
     )
@@ -117,7 +117,7 @@ def test_scattered_words_cost_whole_writes() -> None:
     assert access.Scatter().sweeps(CPU, FULL) == ()
 
 
-def test_the_scattered_reference_leaves_the_words_between_alone() -> None:
+def test_the_scattered_reference_leaves_the_words_between_unchanged() -> None:
     """Multiples of the factor, five words apart."""
     parameters = {"stride": 5, "count": 3, "bytes": 48, "per_item": 1, "local": 4, "passes": 2}
     job = access.Scatter().job(parameters, np.random.default_rng(3))
@@ -128,7 +128,7 @@ def test_the_scattered_reference_leaves_the_words_between_alone() -> None:
 
 
 def test_an_offset_costs_a_line_and_a_split_word_four_accesses() -> None:
-    """A wave of 4-byte words spans one line, or two; of 16-byte words four or five, and split by four accesses."""
+    """A wave of 4-byte words spans one line or two; of 16-byte words four or five, with four accesses if split."""
     workload = access.Misaligned()
     (sweep,) = workload.sweeps(TOY, FULL)
     demands = {(p["width"], p["offset"]): workload.demand(p, TOY) for p in sweep.points}
@@ -141,7 +141,7 @@ def test_an_offset_costs_a_line_and_a_split_word_four_accesses() -> None:
 
 
 def test_the_private_sweep_shows_the_cliff_of_the_first_cache() -> None:
-    """The regions of the compute units that read stay in L2 until L1 has given out, and a second sweep has them all."""
+    """The regions of the active compute units fit in L2 beyond the end of L1; a second sweep has all units."""
     sweeps = {sweep.name: sweep for sweep in read.ReadPrivate().sweeps(TOY, FULL)}
     groups = {p["groups"] for p in sweeps["working_set"].points}
     prediction = predict_sweep(TOY, read.ReadPrivate(), sweeps["working_set"], "specification")
@@ -176,8 +176,8 @@ def test_streams_count_every_array(workload: Workload, arrays: int, rate: float)
     assert str(last.level) == "DRAM"
 
 
-def test_a_copy_there_and_back_goes_back() -> None:
-    """NumPy could not tell: both arrays are the same after either dispatch."""
+def test_every_second_ping_pong_dispatch_copies_back() -> None:
+    """The NumPy reference cannot show this: both arrays are equal after either dispatch."""
     parameters = {"vectors": 512, "per_item": 1, "local": 64}
     there, back = stream.PingPong().job(parameters, np.random.default_rng(0)).dispatches
 
@@ -203,5 +203,5 @@ def test_work_groups_are_compared_on_the_same_bytes_beyond_the_caches(workload: 
 
 
 def test_a_processor_reads_in_work_groups_of_one() -> None:
-    """There is nothing to search."""
+    """So there is no sweep of the work-group size."""
     assert [sweep.name for sweep in read.Read().sweeps(CPU, FULL)] == ["working_set"]

@@ -1,4 +1,4 @@
-"""Particles: the reference against physics known otherwise, the model's traffic, the sweeps, the kernels."""
+"""Particles: the reference against known physics, the model's traffic, the sweeps, the kernels."""
 
 import numpy as np
 import pytest
@@ -9,8 +9,9 @@ from gpureport.measure.verify import verify
 from gpureport.predict import limits_of, predict, traffic
 from gpureport.workloads import select
 from gpureport.workloads.model import Limits, Sweep
-from gpureport.workloads.particles import Arrays, ShortStructs, Structs, WholeStructs
+from gpureport.workloads.particles.arrays import Arrays
 from gpureport.workloads.particles.family import BOUNCING, STEP_S, Particles, advanced, drawn
+from gpureport.workloads.particles.structs import ShortStructs, Structs, WholeStructs
 from tests.toy import MIB, TOY
 
 FAMILY = [workload for workload in select(("particles",)) if isinstance(workload, Particles)]
@@ -28,7 +29,7 @@ def _named(variant: str) -> Particles:
 
 @pytest.mark.parametrize("workload", FAMILY, ids=lambda workload: workload.variant)
 def test_kernels_equal_the_reference_bit_by_bit(backend: OpenCLBackend, workload: Particles) -> None:
-    """Every layout, after three steps, with work-groups that particles do not fill."""
+    """Every layout, after three steps, with partial work-groups."""
     verification = verify(backend, workload, features(backend.device), np.random.default_rng(3))
 
     assert verification.passed, verification.message
@@ -49,7 +50,7 @@ def test_all_variants_are_found() -> None:
 
 
 def test_a_particle_bounces() -> None:
-    """It leaves the square by one step, turns, and comes back; without the bounce it flies on."""
+    """It leaves the square for one step, turns, and comes back; without the bounce it moves on."""
     state = np.array([[0.999, 0.5, 2.0, 0.0], [0.5, 0.001, 0.0, -2.0]], dtype=np.float32)
     one, two = (advanced(state, steps, bounce=True) for steps in (1, 2))
     straight = advanced(state, 2, bounce=False)
@@ -63,7 +64,7 @@ def test_a_particle_bounces() -> None:
 
 
 def test_as_many_bounce_as_the_model_says() -> None:
-    """The share that takes the branch in a step, counted over a few."""
+    """The share of particles that take the branch per step, counted over a few steps."""
     state = drawn(np.random.default_rng(1), 2**17)
     after = advanced(state, 1, bounce=True)
     turned = np.sum(after[:, 2:] != state[:, 2:]) / len(state)
@@ -78,7 +79,7 @@ def test_as_many_bounce_as_the_model_says() -> None:
     ids=lambda value: getattr(value, "variant", value),
 )
 def test_whole_structs_ask_for_more_and_move_less(workload: Particles, requested: float, moved: float) -> None:
-    """Bytes a particle asked for, and moved to and from memory: half-written sectors are filled first."""
+    """Bytes requested per particle, and bytes transferred: half-written sectors are read first."""
     streams = workload.streams(1000)
 
     assert traffic.requested_bytes(streams) == 1000 * requested
@@ -86,7 +87,7 @@ def test_whole_structs_ask_for_more_and_move_less(workload: Particles, requested
 
 
 def test_the_bounce_is_in_the_model() -> None:
-    """Only the published kernel branches; without bounce there is less to compute, and the same to move."""
+    """Only the published kernel branches; without the bounce there are fewer operations and the same traffic."""
     parameters = {"count": 4096, "local": 256}
     bouncing, straight = (_named(v).demand(parameters, TOY) for v in ("structs32", "structs32_straight"))
 
@@ -97,7 +98,7 @@ def test_the_bounce_is_in_the_model() -> None:
 
 
 def test_accesses_to_members_touch_more_lines() -> None:
-    """32 structs of 32 bytes lie in 8 lines; on a processor, and where neighbours are adjacent, nothing is added."""
+    """32 structures of 32 bytes are in 8 lines; on a CPU, and for adjacent particles, there is no extra line."""
     parameters = {"count": 4096, "local": 256}
 
     assert Structs().demand(parameters, TOY).lines_per_access == 8
@@ -106,7 +107,7 @@ def test_accesses_to_members_touch_more_lines() -> None:
 
 
 def test_vectors_of_a_struct_are_stores_of_their_own() -> None:
-    """Two into each sector of structs of 32 bytes that are moved whole; members are merged into one."""
+    """Two per sector for completely used structures of 32 bytes; stores of members are merged into one."""
     stores = {w.variant: w.demand({"count": 4096, "local": 256}, TOY).stores_per_sector for w in FAMILY}
 
     assert {variant: n for variant, n in stores.items() if n != 1} == {"structs32_whole": 2}
@@ -114,7 +115,7 @@ def test_vectors_of_a_struct_are_stores_of_their_own() -> None:
 
 @pytest.mark.parametrize("workload", FAMILY, ids=lambda workload: workload.variant)
 def test_a_gpu_sweeps_up_to_2_25_particles(workload: Particles) -> None:
-    """Unless it is a quick run, which ends at eight times the last cache, as a processor's does."""
+    """Except for a quick run and on a CPU: eight times the last cache."""
     most, quick, cpu = (
         max(parameters["count"] for parameters in sweeps["particles"].points)
         for sweeps in (
@@ -129,7 +130,7 @@ def test_a_gpu_sweeps_up_to_2_25_particles(workload: Particles) -> None:
 
 
 def test_frames_are_traced_at_both_sides_of_the_edge() -> None:
-    """Two working sets are predicted to be served by the last cache, two by memory; the device's limits hold."""
+    """Two working sets are predicted in the last cache, two in memory; all are within the device's limits."""
     frames = _sweeps(Structs(), limits_of(TOY))["frames"]
     keys = [Structs().point(parameters, frames) for parameters in frames.points]
     (prediction,) = (p for p in predict(TOY, Structs(), limits_of(TOY)) if p.key.sweep == "frames")
@@ -145,7 +146,7 @@ def test_frames_are_traced_at_both_sides_of_the_edge() -> None:
 
 
 def test_frames_are_traced_without_a_cache() -> None:
-    """A device whose caches are not known gets four working sets all the same."""
+    """A device without known caches also gets four working sets."""
     bare = TOY.model_copy(update={"caches": ()})
     frames = next(sweep for sweep in Structs().sweeps(bare, SMALL) if sweep.name == "frames")
 
@@ -158,7 +159,7 @@ def test_only_the_published_layout_is_traced() -> None:
 
 
 def test_a_processor_tries_few_work_groups() -> None:
-    """Each is a new build there."""
+    """Each needs a new build there."""
     tried = [
         [parameters["local"] for parameters in _sweeps(Arrays(), limits_of(TOY), cpu=cpu)["work_group"].points]
         for cpu in (False, True)

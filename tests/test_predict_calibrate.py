@@ -10,12 +10,12 @@ from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.records.prediction import PredictedPoint, Prediction, is_write_ceiling
 from gpureport.spec.models import Device, Transition
 from gpureport.workloads.instructions.barrier import Barrier
-from gpureport.workloads.instructions.latency import Latency, SubGroupLatency
+from gpureport.workloads.instructions.latency import InstructionLatency, SubGroupLatency
 from gpureport.workloads.instructions.rate import Rate, SubGroupRate
 from gpureport.workloads.launch import Groups, Queued
 from gpureport.workloads.local_memory import Bandwidth
 from gpureport.workloads.memory.access import Scatter
-from gpureport.workloads.memory.latency import Latency as Chase
+from gpureport.workloads.memory.latency import PointerChase
 from gpureport.workloads.memory.read import Read, ReadPrivate
 from gpureport.workloads.memory.stream import Copy, PingPong, Write
 from gpureport.workloads.model import Workload
@@ -77,7 +77,7 @@ def test_integers_follow_additions_unless_these_have_two_pipes() -> None:
 
 def test_latencies_follow_their_cases() -> None:
     """Chains change latencies, not rates."""
-    device = _with(Latency(), {"local": 1.25, "add": 1.5})
+    device = _with(InstructionLatency(), {"local": 1.25, "add": 1.5})
 
     assert device.architecture.latency_cycles["local"] == pytest.approx(1.25 * 29)
     assert device.architecture.latency_cycles["int32"] == pytest.approx(6)
@@ -355,7 +355,7 @@ def test_each_position_of_a_cliff_moves_by_its_own_ratio() -> None:
 
 def test_each_level_has_a_latency_of_its_own() -> None:
     """The near partition's goes by its own name."""
-    prediction = _predicted(Chase())[0]
+    prediction = _predicted(PointerChase())[0]
     device = calibrated(
         TOY, [prediction], [_observed(prediction, {"L1": 1.1, "L2 near partition": 1.2, "L2": 1.3, "DRAM": 1.4})]
     )

@@ -158,7 +158,7 @@ def test_tables_side_by_side() -> None:
     assert memory[-1] == "3.00"
     ratios = ratio_table(a, b, sizes=True)
     names = [row[0] for row in ratios.rows]
-    assert names == ["launch/queued, isolated", "launch/queued, row", "memory/copy"]
+    assert names == ["launch/queued, isolated", "launch/queued, batched", "memory/copy"]
     assert len(ratio_table(a, b, sizes=False).columns) == len(ratios.columns) - 1
     assert [row[0] for row in features_table([a, b.side]).rows] == ["memory/copy"]
 

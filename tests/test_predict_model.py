@@ -19,7 +19,8 @@ from gpureport.spec.models import Cache, Transition
 from gpureport.workloads import all_workloads
 from gpureport.workloads.memory.stream import Copy
 from gpureport.workloads.model import Demand, Stream, Workload
-from gpureport.workloads.particles import Arrays, Structs
+from gpureport.workloads.particles.arrays import Arrays
+from gpureport.workloads.particles.structs import Structs
 from tests.toy import KIB, L1, L2, MIB, STEP, TOY, toy
 
 FREE = Resources(32)

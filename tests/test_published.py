@@ -150,7 +150,9 @@ def test_rates_and_latencies_become_times(written: Callable[[str], Path]) -> Non
     """By the workload's own counting: bytes read and written; loads."""
     copy = GOOD.replace("particles/structs32", "memory/copy").replace("local: 64", "local: 64, per_item: 1, words: 2")
     copy = copy.replace("[count, registers, time_us]", "[vectors, GB_per_s]").replace(" 20,", "").replace(" 24,", "")
-    chase = GOOD.replace("particles/structs32", "memory/latency").replace("local: 64", "line: 64, steps: 1000, lap: 64")
+    chase = GOOD.replace("particles/structs32", "memory/latency").replace(
+        "local: 64", "line: 64, steps: 1000, warm_up: 64"
+    )
     chase = chase.replace("[count, registers, time_us]", "[bytes, registers, ns_per_load]")
     times = [
         [point.samples_s[0] for point in load(written(text)).series[0].measurement.points] for text in (copy, chase)

@@ -1,4 +1,7 @@
-"""What every workload must keep, and the NumPy references against results known otherwise."""
+"""Properties of all workloads, and NumPy references against known results."""
+
+import re
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -10,7 +13,7 @@ from gpureport.errors import InputError
 from gpureport.predict import limits_of, predict
 from gpureport.spec.models import Device
 from gpureport.workloads import all_workloads, grid, select
-from gpureport.workloads.model import Buffer, Limits, Workload
+from gpureport.workloads.model import Buffer, Calibration, Limits, Workload
 from tests.toy import MIB, TOY
 
 WORKLOADS = all_workloads()
@@ -24,7 +27,7 @@ def _ids(workload: Workload) -> str:
 
 @given(st.floats(1, 1e6), st.floats(1, 1e6))
 def test_sizes_are_even_in_the_logarithm(low: float, ratio: float) -> None:
-    """Powers of two and seven between each, all of them within the range."""
+    """Powers of two and seven sizes between each pair, all within the range."""
     sizes = grid.sizes(low, low * ratio, lambda size: round(size * 2**20))
     steps = grid.FINE * (np.log2(np.array(sizes, dtype=float)) - 20)
 
@@ -63,19 +66,21 @@ def test_sweeps_are_dense_around_predicted_cliffs(workload: Workload) -> None:
 
 
 @pytest.mark.parametrize("workload", WORKLOADS, ids=_ids)
-def test_who_reads_what_it_wrote_goes_there_and_back(workload: Workload) -> None:
-    """The model is told of it by those, and only those, whose two dispatches differ in the order of their buffers."""
+def test_ping_pong_is_declared_in_the_demand(workload: Workload) -> None:
+    """By those, and only those, whose two dispatches differ in the order of their buffers."""
     for parameters in workload.verification():
         dispatches = workload.verification_job(parameters, np.random.default_rng(0)).dispatches
         names = [[name for name in dispatch.arguments if isinstance(name, str)] for dispatch in dispatches]
-        there_and_back = len(names) == 2 and names[0] != names[1] and sorted(names[0]) == sorted(names[1])
-        assert workload.demand(parameters, TOY).ping_pong == there_and_back
+        ping_pong = len(names) == 2 and names[0] != names[1] and sorted(names[0]) == sorted(names[1])
+        assert workload.demand(parameters, TOY).ping_pong == ping_pong
 
 
 @pytest.mark.parametrize("workload", WORKLOADS, ids=_ids)
 def test_kernels_exist(workload: Workload) -> None:
-    """The source is shipped and defines every kernel that a job launches."""
-    source = (data_dir("kernels_cl") / workload.source).read_text()
+    """The source and the files that it includes are shipped and define every kernel that a job launches."""
+    folder = data_dir("kernels_cl")
+    source = (folder / workload.source).read_text()
+    source += "".join((folder / name).read_text() for name in re.findall(r'^#include "(.*)"', source, re.MULTILINE))
     for parameters in workload.verification():
         job = workload.verification_job(parameters, np.random.default_rng(0))
         for dispatch in (*job.before, *job.dispatches):
@@ -94,13 +99,22 @@ def test_the_same_seed_gives_the_same_job(workload: Workload) -> None:
             np.testing.assert_array_equal(buffer.contents, second.buffers[name].contents)
 
 
-def test_names_are_unique() -> None:
-    """Family and variant identify a workload."""
-    assert len({w.name for w in WORKLOADS}) == len(WORKLOADS)
+def test_names_and_titles_are_unique() -> None:
+    """Family and variant identify a workload, and so does its title, which contains no identifier."""
+    assert len({w.name for w in WORKLOADS}) == len({w.title for w in WORKLOADS}) == len(WORKLOADS)
+    assert not [w.title for w in WORKLOADS if "_" in w.title or w.name in w.title]
+
+
+def test_every_calibrated_quantity_has_a_microbenchmark() -> None:
+    """Only microbenchmarks calibrate, and together they measure all quantities."""
+    declared = {quantity for w in WORKLOADS for quantity in w.calibrates}
+
+    assert declared == set(get_args(Calibration))
+    assert all(w.microbenchmark for w in WORKLOADS if w.calibrates)
 
 
 def test_select_takes_families_and_variants() -> None:
-    """Primitives come first, whatever the order asked for; unknown names are refused with the known ones."""
+    """Microbenchmarks come first; unknown names are refused with the list of names."""
     names = [w.name for w in select(("bit_transpose", "memory/copy"))]
 
     assert names[0] == "memory/copy"
@@ -113,7 +127,7 @@ def test_select_takes_families_and_variants() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "suggestion"),
     [
         ("ping_pong", "did you mean 'memory/ping_pong'?"),
         ("memory/pingpong", "did you mean 'memory/ping_pong'?"),
@@ -121,12 +135,12 @@ def test_select_takes_families_and_variants() -> None:
         ("launch/zzz", "there are: launch/group_size, launch/groups, launch/queued"),
     ],
 )
-def test_a_wrong_name_is_told_what_was_meant(name: str, told: str) -> None:
-    """A variant without its family, a slip in either, and, where nothing is near, which there are."""
+def test_a_wrong_name_gets_a_suggestion(name: str, suggestion: str) -> None:
+    """A variant without its family, a misspelling of either, or the list if no name is similar."""
     with pytest.raises(InputError) as raised:
         select((name,))
 
-    assert str(raised.value) == f"no workload is called '{name}'; {told}"
+    assert str(raised.value) == f"no workload is called '{name}'; {suggestion}"
 
 
 def test_a_buffer_repeats_its_contents() -> None:

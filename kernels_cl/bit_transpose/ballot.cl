@@ -1,9 +1,10 @@
-// A ballot of bit c of all rows is row c of the transposed matrix: 32 ballots, of which each lane keeps its own. Of 8 x 8
-// matrices it keeps four, one for each that lies beside its own, and of each of them the byte of its eight rows.
+// A ballot of bit c of all rows is row c of the transposed matrix. Of the 32 ballots, each lane keeps the one of its
+// row. For 8 x 8 matrices it keeps four, one for each of the four matrices side by side, and from each the byte of its
+// eight rows.
 #include "bit_transpose/rounds.h"
 #include "common/sub_group.h"
 
-// The same byte of four words, side by side.
+// One word from the same byte of four words.
 INLINE uint bytes_of(private const uint *words, uint at)
 {
     return (words[0] >> at & 0xff) | (words[1] >> at & 0xff) << 8 | (words[2] >> at & 0xff) << 16 |
@@ -22,7 +23,7 @@ INLINE void transpose_lanes(private uint *rows, const uint count, uint lane)
 #pragma unroll
         for (uint k = 0; k < count; ++k)
             votes |= wave_ballot(rows[k] & 1u << column) << k * lanes;
-        // `column / part` is known when compiled: no register is chosen by an index.
+        // `column / part` is a compile-time constant, so the array stays in registers.
         kept[column / part] = own == column % part ? votes : kept[column / part];
     }
 #pragma unroll

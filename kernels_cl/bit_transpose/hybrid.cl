@@ -1,4 +1,4 @@
-// Distances 16 and 8 through local memory, 4, 2 and 1 by shuffles: sub-groups of 8 lanes suffice. A work-item a row.
+// Distances 16 and 8 through local memory; 4, 2 and 1 by shuffles, for which 8 lanes suffice. One row per work-item.
 #include "bit_transpose/rounds.h"
 #include "common/sub_group.h"
 
@@ -16,7 +16,7 @@ kernel void transpose(global const uint *restrict from, global uint *restrict to
             const uint distance = DISTANCE(round);
             uint other;
             if (distance >= 8) {
-                // Each of the two rounds has a half of its own: one barrier a round is enough.
+                // The two rounds use different halves of local memory, so one barrier per round suffices.
                 local uint *mine = words + round * get_local_size(0);
                 mine[item] = value;
                 barrier(CLK_LOCAL_MEM_FENCE);

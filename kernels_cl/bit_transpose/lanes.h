@@ -1,8 +1,8 @@
-// A tile in the lanes of one sub-group, `count` rows a lane: 1 where it has 32 lanes or more (several tiles then, if
-// more), 2 for 16 lanes, 4 for 8. Row k * (32 / count) + lane is the lane's k-th.
+// A tile in the lanes of one sub-group, `count` rows per lane: 1 for 32 lanes or more (64 lanes process two tiles), 2
+// for 16 lanes, 4 for 8. The k-th row of a lane is row k * (32 / count) + lane of the tile.
 //
 // Include this after `transpose_lanes(rows, count, lane)`, which transposes once.
-// There is a work-item for each row; where a lane holds several, the sub-groups that are left over leave at once.
+// The dispatch has one work-item per row; where lanes have several rows, the surplus sub-groups return at once.
 
 INLINE void transpose_tiles(global const uint *restrict from, global uint *restrict to, uint tiles, const uint count)
 {
@@ -30,7 +30,7 @@ INLINE void transpose_tiles(global const uint *restrict from, global uint *restr
 #define LANES 32
 #endif
 
-// Where a kernel cannot ask for its sub-group's size, the size is uniform, and known to most compilers.
+// Where a kernel cannot require a sub-group size, the size is uniform, and most compilers know it.
 #ifdef SUB_GROUP_SIZED
 #define WIDTH LANES
 #else

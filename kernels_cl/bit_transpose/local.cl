@@ -1,11 +1,11 @@
-// Rows meet in local memory: a work-item a row, one barrier a round, the two halves of local memory in turn.
+// Rows are exchanged in local memory: one row per work-item, one barrier per round, two halves of local memory in turn.
 #include "bit_transpose/rounds.h"
 
-// `other` is where the second half begins.
+// `other` is the start of the second half, in words.
 //
-// TWO_D: a column of work-items holds whole tiles, one below the other, and columns lie `pitch` words apart in local
-// memory. Consecutive work-items are neighbours in a row, so they are `pitch` words apart: a multiple of the number of
-// banks puts them all into one bank.
+// TWO_D: a column of work-items processes whole tiles, one below the other. Columns are `pitch` words apart in local
+// memory, and so are consecutive work-items, which are neighbours in x. If `pitch` is a multiple of the number of
+// banks, all of them access the same bank.
 #ifdef TWO_D
 #define COLUMN (uint)get_local_id(0)
 #define ROW (uint)get_local_id(1)

@@ -1,5 +1,5 @@
-// A whole tile in the registers of one work-item, as two vectors of 16 rows: needs nothing of its neighbours.
-// Vectors, so that compilers for CPUs use vector instructions; those for GPUs take them apart.
+// A whole tile in the registers of one work-item, as two vectors of 16 rows, without exchanges between work-items.
+// Compilers for CPUs use vector instructions for these vectors; compilers for GPUs split them.
 #include "bit_transpose/rounds.h"
 
 #define ALL (~0u)
@@ -26,7 +26,7 @@ kernel void transpose(global const uint16 *restrict from, global uint16 *restric
         return;
     uint16 lower = from[2 * tile];
     uint16 upper = from[2 * tile + 1];
-    // Not unrolled: the loop fits the innermost instruction cache, twice of it does not.
+    // Not unrolled: the loop fits in the innermost instruction cache, two copies do not.
 #pragma unroll 1
     for (uint r = 0; r < REPEATS; ++r) {
 #if FIRST_ROUND == 0

@@ -1,22 +1,28 @@
-// A tile is 32 words, one a row; bit c of a word is column c. Rounds of distance 16, 8, 4, 2 and 1 transpose it as one
-// 32 x 32 matrix; the last three alone transpose each of the 16 matrices of 8 x 8 bits that lie in it side by side.
+// A tile has 32 words, one per row; bit c of a word is column c. Rounds of distance 16, 8, 4, 2 and 1 transpose it as
+// one 32 x 32 matrix; the last three rounds transpose each of its 16 matrices of 8 x 8 bits.
 //
-// A round of distance d: a row keeps half of its bits and takes the other half from the row d away, moved by d to
-// the left (lower row of the pair) or to the right (upper row).
+// A round of distance d exchanges two d x d blocks in each 2d x 2d block of the tile. Row r is paired with row r ^ d:
 //
-// FIRST_ROUND: 0 for 32 x 32, 2 for 8 x 8. REPEATS: transpositions of a dispatch, each of the result of the one
-// before, so that no compiler can leave one out.
+//               columns 0..d-1   columns d..2d-1              columns 0..d-1   columns d..2d-1
+//   row r            A                B             ->             A                C
+//   row r + d        C                D                            B                D
+//
+// Each row keeps half of its bits and takes the other half from its partner, shifted by d to the left (row r, "lower")
+// or to the right (row r + d, "upper").
+//
+// FIRST_ROUND: 0 for 32 x 32, 2 for 8 x 8. REPEATS: transpositions per dispatch, each of the previous result, so that
+// compilers cannot omit one.
 #include "common/logic.h"
 
 constant uint MASKS[5] = {0x0000ffffu, 0x00ff00ffu, 0x0f0f0f0fu, 0x33333333u, 0x55555555u};
 
 #define DISTANCE(round) (16u >> (round))
 
-// All bits for the upper row of a pair, none for the lower.
+// All bits set for the upper row of a pair, none for the lower.
 #define UPPER(row, distance) ((row) & (distance) ? ~0u : 0u)
 
-// Operators, not the built-in rotate() and bitselect(): compilers know these patterns, but some have those built-ins as
-// functions that keep them from using vectors.
+// Operators instead of the built-in bitselect(): compilers recognise the pattern, but some do not vectorise the
+// built-in.
 #define SELECT(zeros, ones, mask) (((zeros) & ~(mask)) | ((ones) & (mask)))
 
 static inline uint select_bits(uint zeros, uint ones, uint mask)
@@ -26,11 +32,12 @@ static inline uint select_bits(uint zeros, uint ones, uint mask)
     return result;
 }
 
-// A row after a round: `other` holds its partner, `upper` is UPPER of the row. Where only the lane knows whether it is an upper one, a rotation is one instruction, not two.
+// A row after a round. `other`: its partner; `upper`: UPPER of the row. Where `upper` depends on the lane, a rotation
+// by a variable count is one instruction; shifts in either direction would be two.
 #define EXCHANGE_ROW(own, other, upper, distance, mask) \
     select_bits(rotate_left(other, (distance) + ((upper) & (32u - 2u * (distance)))), own, (mask) ^ (upper))
 
-// Sixteen rows at once. Shifts are enough: bits that a rotation would bring round are those that the rows keep.
+// Sixteen rows at once. Shifts suffice: the row keeps its own bits where a rotation would insert the wrapped ones.
 #ifdef __NV_CL_C_VERSION
 #define SELECTED(k) result.k = select_bits(zeros.k, ones.k, mask.k);
 static inline uint16 select_rows(uint16 zeros, uint16 ones, uint16 mask)
@@ -46,14 +53,14 @@ static inline uint16 select_rows(uint16 zeros, uint16 ones, uint16 mask)
 #define EXCHANGE(own, other, upper, distance, mask) \
     select_rows((other) << ((distance) & ~(upper)) >> ((distance) & (upper)), own, (mask) ^ (upper))
 
-// Before the loop over repeats of kernels with barriers. Two at a time: an odd number of rounds leaves the halves of local
-// memory the other way round, so that addresses would be computed anew. Few repeats are those of a CPU, whose compiler
-// would make a loop over work-items of each part between two barriers: unrolled, that takes it seconds.
+// Placed before the loop over repeats in kernels with barriers. After an odd number of rounds the halves of local
+// memory are swapped; unrolling by two makes their addresses constant. Few repeats mean a CPU, whose compiler makes a
+// loop over work-items from each part between barriers; unrolling would take it seconds.
 #if REPEATS > 100
 #define REPEATED _Pragma("unroll 2")
 #else
 #define REPEATED _Pragma("unroll 1")
 #endif
 
-// For functions whose loops are unrolled, and whose arrays become registers, only where they are called.
+// For functions that must be inlined so that their loops are unrolled and their arrays stay in registers.
 #define INLINE static inline __attribute__((always_inline))

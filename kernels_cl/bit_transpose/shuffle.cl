@@ -1,4 +1,4 @@
-// Rows meet by sub-group shuffles; rows of one lane (where sub-groups are narrow) in its registers.
+// Rows are exchanged by sub-group shuffles; rows of the same lane (in narrow sub-groups) in its registers.
 #include "bit_transpose/rounds.h"
 #include "common/sub_group.h"
 

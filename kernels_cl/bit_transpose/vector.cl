@@ -1,5 +1,5 @@
-// Four rows a lane, eight lanes a tile: a lane moves 16 contiguous bytes, a sub-group whole lines. Distances 16, 8 and 4
-// are shuffles between lanes, 2 and 1 stay in the lane's registers.
+// Four rows per lane, eight lanes per tile: a lane transfers 16 contiguous bytes, a sub-group whole lines. Distances
+// 16, 8 and 4 are shuffles between lanes; 2 and 1 stay in the lane's registers.
 #include "bit_transpose/rounds.h"
 #include "common/sub_group.h"
 
@@ -21,7 +21,7 @@ kernel void transpose(global const uint4 *restrict from, global uint4 *restrict 
                 others[k] = distance >= 4 ? wave_shuffle_xor(rows[k], distance / 4) : rows[k ^ distance % 4];
 #pragma unroll
             for (uint k = 0; k < 4; ++k)
-                // Written so that compilers see: it is the same for all four rows, or known beforehand.
+                // The argument of UPPER is either the same for all four rows or a compile-time constant.
                 rows[k] = EXCHANGE_ROW(rows[k], others[k], UPPER(distance < 4 ? k : first, distance), distance,
                                        MASKS[round]);
         }

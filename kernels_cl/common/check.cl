@@ -1,4 +1,4 @@
-// Whether a device runs kernels at all: each work-group reverses its part of the data through local memory.
+// A test whether the device runs kernels: each work-group reverses its part of the data through local memory.
 kernel void check(global const uint *restrict from, global uint *restrict to)
 {
     local uint part[GROUP];

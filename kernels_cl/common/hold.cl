@@ -1,5 +1,5 @@
-// Keeps a device busy without touching its caches, so that the dispatches queued behind it can pile up.
-// A xorshift chain: no compiler finds a closed form for it.
+// Keeps a device busy without accessing its caches, while more dispatches are queued behind it.
+// Compilers find no closed form for a xorshift chain.
 kernel void hold(global uint *state, uint iterations)
 {
     uint x = state[0] | 1;

@@ -1,6 +1,6 @@
-// Keeps the results of the first `written` work-items: of all of them when results are checked, of none when timed. The
-// condition looks at the value, too: compilers move work that only a store needs under the condition of the store.
-// A value of this kind turns up once in four thousand million times; it then goes to the first place.
+// Stores the results of the first `written` work-items: all of them when results are checked, none when timed.
+// The condition also depends on the value. Otherwise compilers would move the computation of the value into the branch.
+// One value in 2^32 satisfies the second condition; it is stored at index 0.
 #define KEEP(kept, i, written, value)                        \
     do {                                                     \
         const uint value_ = (value);                         \

@@ -1,5 +1,5 @@
-// A bitwise operation of three inputs. NVIDIA's compiler does not always find that its one instruction does it; `table`
-// is what that instruction is told: the result where a is 0xf0, b 0xcc and c 0xaa.
+// A bitwise operation with three inputs. NVIDIA GPUs have one instruction for it (LOP3), which the compiler does not
+// always find. `table` is the operand of that instruction: the result for a = 0xf0, b = 0xcc and c = 0xaa.
 #ifdef __NV_CL_C_VERSION
 #define LOGIC(result, expression, table, a, b, c) \
     __asm__("lop3.b32 %0, %1, %2, %3, " #table ";" : "=r"(result) : "r"(a), "r"(b), "r"(c))
@@ -7,8 +7,8 @@
 #define LOGIC(result, expression, table, a, b, c) result = expression
 #endif
 
-// A rotation by 1 to 31 bits. NVIDIA's compiler makes two shifts of one whose count it does not know; others know the
-// pattern, and some take the built-in rotate() for a function that keeps them from using vectors.
+// A rotation by 1 to 31 bits. NVIDIA's compiler emits two shifts if the count is not a constant. Other compilers
+// recognise the pattern of shifts; some do not vectorise the built-in rotate().
 static inline uint rotate_left(uint value, uint count)
 {
 #ifdef __NV_CL_C_VERSION

@@ -1,16 +1,15 @@
-// Sub-group exchanges under one name, whatever the device calls them. The host picks the back end
-// (gpureport.workloads.sub_group):
+// One interface to the sub-group exchanges of all vendors. gpureport.workloads.sub_group selects the back end:
 //   SUB_GROUP_KHR     cl_khr_subgroup_shuffle, cl_khr_subgroup_ballot
 //   SUB_GROUP_INTEL   cl_intel_subgroups (no ballot)
-//   SUB_GROUP_NVIDIA  no extension there, but inline PTX
-//   SUB_GROUP_AMD     no extension there, but compiler builtins
-//   SUB_GROUP_SIZED   beside one of these: a kernel may ask for its sub-group's size
+//   SUB_GROUP_NVIDIA  inline PTX; the driver has no extension
+//   SUB_GROUP_AMD     compiler builtins; the driver has no extension
+//   SUB_GROUP_SIZED   in addition to one of these: a kernel may require a sub-group size
 //
-// WAVE(n)                          in front of `kernel`: asks for n lanes where a kernel may ask
-// uint wave_width()                lanes of a sub-group
-// uint wave_item()                 the work-item's place in its group, sub-group after sub-group, lane after lane
-// uint wave_shuffle_xor(value, d)  the value of the lane whose number differs by the bits d; d < 32, known when compiled
-// uint wave_ballot(predicate)      bit i: whether the predicate is not 0 in lane i (of the 32 lanes around this one)
+// WAVE(n)                          before `kernel`: requires a sub-group size of n, where this is possible
+// uint wave_width()                the sub-group size
+// uint wave_item()                 index of the work-item in its work-group, ordered by sub-group, then lane
+// uint wave_shuffle_xor(value, d)  the value of lane (this lane ^ d); d < 32, a compile-time constant
+// uint wave_ballot(predicate)      bit i: predicate != 0 in lane i (of the aligned 32 lanes that contain this one)
 
 #ifdef SUB_GROUP_SIZED
 #define WAVE(lanes) __attribute__((intel_reqd_sub_group_size(lanes)))
@@ -50,7 +49,7 @@ static inline uint wave_shuffle_xor(uint value, uint distance)
 #if defined(SUB_GROUP_KHR) && defined(cl_khr_subgroup_ballot)
 static inline uint wave_ballot(int predicate)
 {
-    // Chosen by comparisons: indexing the vector by the lane would put it into memory.
+    // Comparisons instead of an index: a vector that is indexed by a variable is stored in memory.
     const uint4 votes = sub_group_ballot(predicate);
     const uint word = get_sub_group_local_id() / 32;
     return word < 2 ? (word == 0 ? votes.x : votes.y) : (word == 2 ? votes.z : votes.w);
@@ -97,8 +96,8 @@ static inline uint wave_item(void)
     return (uint)((get_local_id(2) * get_local_size(1) + get_local_id(1)) * get_local_size(0) + get_local_id(0));
 }
 
-// The pattern is part of the instruction: every distance is an instruction of its own, of which one is left once
-// loops are unrolled. Bits 14 to 10 flip lane numbers, bits 4 to 0 keep the rest of them; it stays within 32 lanes.
+// The pattern is an immediate operand, so the switch has one instruction per distance; unrolled loops keep only one of
+// them. Bits 14 to 10 of the pattern are the xor mask, bits 4 to 0 the and mask. Exchanges stay within 32 lanes.
 #define SWIZZLE_XOR(value, distance) __builtin_amdgcn_ds_swizzle(value, (distance) << 10 | 0x1f)
 static inline uint wave_shuffle_xor(uint value, uint distance)
 {

@@ -1,7 +1,8 @@
-// Conway's Game of Life, one byte a cell (0 or 1), one generation a dispatch. Cells beyond the border are dead.
-// A cell lives on if `neighbours | cell` is 3: three neighbours, or two and itself. That way no branch depends on data.
+// Conway's Game of Life, one byte per cell (0 or 1), one generation per dispatch. Cells beyond the border are dead.
+// A cell is alive if `neighbours | cell` is 3: three neighbours, or two if it is alive now. No branch depends on data.
+#include "game_of_life/bits.h"
 
-// One byte a cell, one work-item a cell.
+// One cell per work-item.
 kernel void step_bytes(global const uchar *restrict from, global uchar *restrict to, uint width, uint height)
 {
     const uint x = (uint)get_global_id(0);
@@ -34,7 +35,7 @@ kernel void step_bytes(global const uchar *restrict from, global uchar *restrict
     to[(size_t)y * width + x] = (neighbours | row[0]) == 3;
 }
 
-// One work-item four cells of a row: each of the eighteen cells around them is loaded once and added to its column.
+// Four cells of a row per work-item. Each of the 18 cells in and around them is loaded once and added to its column.
 kernel void step_bytes4(global const uchar *restrict from, global uchar *restrict to, uint width, uint height)
 {
     const uint x = 4 * (uint)get_global_id(0);
@@ -44,7 +45,7 @@ kernel void step_bytes4(global const uchar *restrict from, global uchar *restric
     uint column[6] = {0, 0, 0, 0, 0, 0}; // sums of three rows in columns x - 1 to x + 4
     uint cell[6] = {0, 0, 0, 0, 0, 0};
     for (int dy = -1; dy <= 1; ++dy) {
-        if (y + dy >= height) // also for row -1, which is a huge number
+        if (y + dy >= height) // includes row -1, which wraps to 2^32 - 1
             continue;
         global const uchar *row = from + (size_t)(y + dy) * width;
         for (uint i = 0; i < 6; ++i) {
@@ -63,11 +64,11 @@ kernel void step_bytes4(global const uchar *restrict from, global uchar *restric
     }
 }
 
-// Four cells of a row in a word and, in the words returned, the cells to the west and to the east of each.
+// Loads a word of four cells (`here`) and, shifted to the same bytes, the western and the eastern neighbour of each.
 inline void load_row(global const uint *restrict board, uint x, uint y, uint words, uint height, uint tail, uint *west,
                      uint *here, uint *east)
 {
-    if (y >= height) { // also for row -1, which is a huge number
+    if (y >= height) { // includes row -1, which wraps to 2^32 - 1
         *west = *here = *east = 0;
         return;
     }
@@ -79,8 +80,8 @@ inline void load_row(global const uint *restrict board, uint x, uint y, uint wor
     *east = *here >> 8 | after << 24;
 }
 
-// One work-item a word of four cells: four sums of eight neighbours fit the four bytes of a word. Rows are whole words;
-// `last_word` clears the bytes of a row's last word that are no cells.
+// One word of four cells per work-item. The four sums of eight neighbours fit in the four bytes of a word. Rows are
+// whole words; `last_word` clears the bytes of a row's last word that are not cells.
 kernel void step_bytes_wide(global const uint *restrict from, global uint *restrict to, uint words, uint height,
                             uint last_word)
 {
@@ -94,12 +95,10 @@ kernel void step_bytes_wide(global const uint *restrict from, global uint *restr
     load_row(from, x, y, words, height, tail, &w, &here, &e);
     load_row(from, x, y + 1, words, height, tail, &sw, &s, &se);
     const uint neighbours = nw + n + ne + w + e + sw + s + se;
-    // A byte that differs from 3 differs by 1 to 15, so that adding 127 sets its highest bit.
-    const uint differs = (neighbours | here) ^ 0x03030303u;
-    to[(size_t)y * words + x] = (~(differs + 0x7f7f7f7fu) >> 7) & 0x01010101u & tail;
+    to[(size_t)y * words + x] = ALIVE_BYTES(neighbours, here) & tail;
 }
 
-// One work-item a cell; a group's cells and those around them are in `tile`, one row and column more on every side.
+// One cell per work-item. `tile` contains the cells of the work-group and one more row or column on every side.
 kernel void step_bytes_tile(global const uchar *restrict from, global uchar *restrict to, uint width, uint height,
                             local uchar *restrict tile)
 {
@@ -108,7 +107,7 @@ kernel void step_bytes_tile(global const uchar *restrict from, global uchar *res
     const uint local_x = (uint)get_local_id(0), local_y = (uint)get_local_id(1);
     for (uint j = local_y; j < rows + 2; j += rows)
         for (uint i = local_x; i < pitch; i += columns) {
-            const uint x = first_x + i - 1, y = first_y + j - 1; // -1 is a huge number
+            const uint x = first_x + i - 1, y = first_y + j - 1; // -1 wraps to 2^32 - 1
             tile[j * pitch + i] = x < width && y < height ? from[(size_t)y * width + x] : 0;
         }
     barrier(CLK_LOCAL_MEM_FENCE);

@@ -1,5 +1,5 @@
-// Conway's Game of Life, one bit a cell, one generation a dispatch. Cells beyond the border are dead.
-// BITS: cells of a word, 8, 32 or 64; bit 0 is the westernmost.
+// Conway's Game of Life, one bit per cell, one generation per dispatch. Cells beyond the border are dead.
+// BITS: cells per word, 8, 32 or 64; bit 0 is the westernmost.
 
 #if BITS == 8
 typedef uchar word;
@@ -8,23 +8,15 @@ typedef uint word;
 #else
 typedef ulong word;
 #endif
+#define PLANES word
+#include "game_of_life/bits.h"
 
-inline word parity(word a, word b, word c)
-{
-    return a ^ b ^ c;
-}
-
-inline word majority(word a, word b, word c)
-{
-    return bitselect(a, c, (word)(a ^ b));
-}
-
-// The cells of a word of one row and their neighbours to the west and to the east; 0 beyond the border. `tail` clears
-// the bits of the last word that are no cells.
+// Loads a word of one row (`here`) and, shifted to the same bits, the western and the eastern neighbour of each cell; 0
+// beyond the border. `tail` clears the bits of the last word that are not cells.
 inline void load_row(global const word *restrict board, uint x, uint y, uint words, uint height, word tail, word *west,
                      word *here, word *east)
 {
-    if (y >= height) { // also for row -1, which is a huge number
+    if (y >= height) { // includes row -1, which wraps to 2^32 - 1
         *west = *here = *east = 0;
         return;
     }
@@ -36,7 +28,7 @@ inline void load_row(global const word *restrict board, uint x, uint y, uint wor
     *east = *here >> 1 | after << (BITS - 1);
 }
 
-// One work-item a word: neighbours are counted for all its cells at once by adders on bit planes.
+// One word per work-item. Adders on bit planes count the neighbours of all its cells at once.
 kernel void step_packed(global const word *restrict from, global word *restrict to, uint words, uint height,
                         word last_word)
 {
@@ -50,7 +42,9 @@ kernel void step_packed(global const word *restrict from, global word *restrict 
     load_row(from, x, y, words, height, tail, &w, &here, &e);
     load_row(from, x, y + 1, words, height, tail, &sw, &s, &se);
 
-    // Ones and twos of each row, then of the rows together: neighbours = ones + 2 * (number of twos).
+    // Add the neighbours of each row, then of the three rows:
+    // neighbours = ones + 2 * (north2 + south2 + middle2 + twos).
+    // A cell is alive with three neighbours, or with two if it is alive now: exactly one 2, and ones or the cell.
     const word north1 = parity(nw, n, ne), north2 = majority(nw, n, ne);
     const word south1 = parity(sw, s, se), south2 = majority(sw, s, se);
     const word middle1 = w ^ e, middle2 = w & e;

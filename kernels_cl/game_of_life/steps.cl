@@ -1,35 +1,40 @@
-// Conway's Game of Life, one bit a cell, STEPS generations a dispatch (temporal blocking): memory is read and written
-// once for all of them. Cells beyond the border are dead. Rows are whole vectors; bits beyond the last column are zero.
+// Conway's Game of Life, one bit per cell, STEPS generations per dispatch (temporal blocking): memory is read and
+// written once for all of them. Cells beyond the border are dead. Rows are whole vectors; bits beyond the last column
+// are zero.
 //
-// A work-item goes down a strip of four words of 32 cells. Generations follow each other in a pipeline: as soon as a
-// generation has three rows, the next one has its middle row. The cells beyond the strip's edges that matter, 16 to the
-// west and 16 to the east, share one word more: its upper half continues the strip to the west, its lower half to the
-// east, so that the words form a ring. Nonsense spreads from the middle of that word by one cell a generation and never
-// gets out of it, since STEPS is at most 16. 2 STEPS more rows are read than written.
-#include "common/logic.h"
+// A work-item processes a strip of four 32-cell words, row by row from north to south. The generations form a pipeline:
+// three rows of one generation give the middle row of the next.
+//
+//   row read   generation 0   generation 1   generation 2
+//      y            y             y - 1          y - 2
+//
+// The words of a row form a ring with one more word, which contains the next 16 cells beyond either edge of the strip:
+//
+//   strip:  | word 0 | word 1 | word 2 | word 3 |      word 4: | 16 cells to the east | 16 cells to the west |
+//                                                      bits:     0 ................15   16 ...............31
+//
+// The cells in the middle of word 4 are not neighbours, so wrong values spread from there by one cell per generation.
+// They stay within word 4, because STEPS is at most 16. The work-item reads 2 STEPS more rows than it writes.
+#include "game_of_life/bits.h"
 
 #define WORDS 4
 #define RING (WORDS + 1)
 
 typedef uint4 Vector;
 
-static inline uint parity(uint a, uint b, uint c)
-{
-    uint result;
-    LOGIC(result, a ^ b ^ c, 0x96, a, b, c);
-    return result;
-}
-
-static inline uint majority(uint a, uint b, uint c)
-{
-    uint result;
-    LOGIC(result, (a & b) | (c & (a | b)), 0xe8, a, b, c);
-    return result;
-}
-
-// Which cells live, of whose nine (the middle one, `here`, included) ones + 2 * (carry + odd + 2 * many) are alive:
-// three, or four of which the middle one is one. Three operations of three inputs; found by search. Where `ones` is not
-// set, `fits` also holds for no cell at all, but then `here` is not set either.
+// The next generation. Of each cell and its eight neighbours, total = ones + 2 * (carry + odd + 2 * many) are alive.
+// The cell is alive if the total is 3, or if it is 4 and the cell itself (`here`) is alive. `single`: exactly one of
+// carry, odd and many is set. The three operations with three inputs each were found by search.
+//
+//   many  carry + odd | single | total, fits if ones = 0 | total, fits if ones = 1
+//    0         0      |   0    |          0  yes         |          1  no
+//    0         1      |   1    |          2  no          |          3  yes
+//    0         2      |   0    |          4  yes         |          5  no
+//    1         0      |   1    |          4  yes         |          5  no
+//    1         1      |   0    |          6  no          |          7  no
+//    1         2      |   0    |          8  no          |          9  no
+//
+// With ones = 0 the result is `here`: 0 for a total of 0, which includes the cell.
 static inline uint alive(uint ones, uint carry, uint odd, uint many, uint here)
 {
     uint single, fits, result;
@@ -39,7 +44,7 @@ static inline uint alive(uint ones, uint carry, uint odd, uint many, uint here)
     return result;
 }
 
-// The words of a row with the word before and the word after.
+// The words of a row, and the words before and after them.
 typedef struct {
     Vector here;
     uint before, after;
@@ -59,12 +64,12 @@ static inline Row load_row(global const uint *restrict board, uint x, int y, uin
     return row;
 }
 
-// One strip. `bordered`: cells beyond the border, where `cells` is 0, must be kept dead in every generation between.
+// Advances one strip. `bordered`: keep the cells beyond the border (0 in `cells`) dead in every generation.
 static inline void strip(global const uint *restrict from, global uint *restrict to, uint x, int first, int end,
                          uint vectors, int height, const uint *cells, bool bordered)
 {
-    // Of the two rows before, for each generation: sums of each cell and its two neighbours within the row, in two bit
-    // planes, and the cells. Rows of even number use slot 0, odd ones slot 1: nothing has to move.
+    // For each generation, the two previous rows: the sum of each cell and its two neighbours within the row (bit
+    // planes sum1 and sum2) and the cells. Even rows use slot 0, odd rows slot 1, so no value is copied.
     uint sum1[2][STEPS][RING], sum2[2][STEPS][RING], here[2][STEPS][RING];
 #pragma unroll
     for (int s = 0; s < STEPS; ++s)
@@ -72,7 +77,8 @@ static inline void strip(global const uint *restrict from, global uint *restrict
         for (int i = 0; i < RING; ++i)
             sum1[0][s][i] = sum1[1][s][i] = sum2[0][s][i] = sum2[1][s][i] = here[0][s][i] = here[1][s][i] = 0;
 
-    // Row y of generation 0 gives row y - s of generation s; what the pipeline gives before it is full is not used.
+    // Row y of generation 0 gives row y - s of generation s. The rows that come before the pipeline is filled are not
+    // written.
     Row ahead = load_row(from, x, first - STEPS, vectors, height);
     for (int pair = first - STEPS; pair < end + STEPS; pair += 2)
 #pragma unroll
@@ -88,12 +94,12 @@ static inline void strip(global const uint *restrict from, global uint *restrict
 #pragma unroll
                 for (int i = 0; i < WORDS; ++i)
                     row[i] &= cells[i];
-            ahead = load_row(from, x, y + 1, vectors, height); // it comes while this row is worked on
+            ahead = load_row(from, x, y + 1, vectors, height); // arrives while this row is computed
 #pragma unroll
             for (int s = 0; s < STEPS; ++s) {
                 const int at = y - s - 1;
                 const bool beyond = bordered && (at < 0 || at >= height);
-                // The row before the last is in the slot that this row will take.
+                // This row will overwrite the slot of the row before the last one.
                 const int last = 1 - odd_row, now = odd_row;
                 uint next[RING];
 #pragma unroll
@@ -123,7 +129,7 @@ static inline void strip(global const uint *restrict from, global uint *restrict
         }
 }
 
-// Of 32 cells from a column on, those that are on a board of a width.
+// A mask of the 32 cells that begin at `column`: those on a board of `width` columns.
 static inline uint on_board(uint column, uint width)
 {
     return column >= width ? 0 : width - column >= 32 ? ~0u : (1u << (width - column)) - 1;
@@ -143,7 +149,7 @@ kernel void step_steps(global const uint *restrict from, global uint *restrict t
     const uint next = (x + 1) * WORDS * 32;
     cells[WORDS] = (x > 0 ? 0xffff0000u : 0) | (on_board(next, width) & 0xffffu);
     const int end = min(first + rows, height);
-    // The same answer for all of a work-group: where lanes of a wave went different ways, it would go both.
+    // Decided once for the work-group: a wave whose lanes diverged would execute both branches.
     const uint columns = (uint)((get_group_id(0) + 1) * get_local_size(0)), strips = (uint)get_local_size(1);
     const int top = (int)(get_group_id(1) * strips) * rows, bottom = top + (int)strips * rows;
     if (top < STEPS || bottom + STEPS > height || columns * WORDS * 32 > width)

@@ -1,26 +1,28 @@
-// Conway's Game of Life at the speed of memory, one generation a dispatch. A work-item advances a strip of ROWS rows; it
-// sums each row's cells with their western and eastern neighbours once for all three rows that need the sum. Cells
-// beyond the border are dead. Rows are whole vectors.
+// Conway's Game of Life limited by memory bandwidth, one generation per dispatch. A work-item advances a strip of ROWS
+// rows. It adds each cell of a row to its western and eastern neighbours once, for all three rows that need the sum.
+// Cells beyond the border are dead. Rows are whole vectors.
 //
-// BITS: bits of a cell, 8 (a byte that is 0 or 1) or 1; the westernmost cell is in the lowest bits.
-// WORDS: of 32 bits, of a vector: 8 for processors, 4 for GPUs.
-// SPAN: vectors of a work-item, on processors.
+// BITS: bits per cell, 8 (a byte that is 0 or 1) or 1; the westernmost cell is in the lowest bits.
+// WORDS: 32-bit words per vector: 4 for GPUs (step_strips), 8 for CPUs (step_strips_cpu).
+// SPAN: vectors per work-item, for CPUs.
 
 #if WORDS == 8
 #include "game_of_life/strips_cpu.h"
 #else
-// A work-item of a GPU advances one vector of each row. It asks for all rows at once, so that memory is kept busy.
-// Neighbouring work-items tell each other their outer words through local memory: loading them would touch as many
-// lines as loading the whole row, although they are already there, and costs a tenth of the speed.
+// A work-item of a GPU advances one vector of each row. It issues the loads of all rows before it uses the first.
+// Neighbouring work-items exchange their outer words through local memory. Loading those words instead would access as
+// many cache lines as the rows themselves, which costs a tenth of the speed.
 typedef uint4 Vector;
+#define PLANES Vector
+#include "game_of_life/bits.h"
 
-// The words of a row with the word before and the word after.
+// The words of a row, and the words before and after them.
 typedef struct {
     Vector here;
     uint before, after;
 } Row;
 
-// The cells to the west and to the east of each.
+// The western and the eastern neighbour of each cell.
 static inline Vector west(Row row)
 {
     return row.here << BITS | (Vector)(row.before, row.here.s012) >> (32 - BITS);
@@ -32,9 +34,9 @@ static inline Vector east(Row row)
 }
 
 #if BITS == 8
-// Four cells a word; sums of nine cells fit a byte.
+// Four cells per word. A sum of nine cells fits in a byte.
 typedef struct {
-    Vector here, around; // each cell, and its neighbours within the row
+    Vector here, around; // each cell; the sum of its two neighbours within the row
 } Sums;
 
 static inline Sums sums_of(Row row)
@@ -46,25 +48,13 @@ static inline Sums sums_of(Row row)
 static inline Vector advanced(Sums north, Sums middle, Sums south)
 {
     const Vector neighbours = (north.here + north.around) + (south.here + south.around) + middle.around;
-    // A byte that differs from 3 differs by 1 to 15, so that adding 127 sets its highest bit.
-    const Vector differs = (neighbours | middle.here) ^ 0x03030303u;
-    return (~(differs + 0x7f7f7f7fu) >> 7) & 0x01010101u;
+    return ALIVE_BYTES(neighbours, middle.here);
 }
 #else
-// 32 cells a word; a sum is two bit planes.
+// 32 cells per word. A sum takes two bit planes.
 typedef struct {
-    Vector here, ones, twos; // each cell, and the sum of it and its neighbours within the row
+    Vector here, ones, twos; // each cell; the sum of it and its two neighbours within the row
 } Sums;
-
-static inline Vector parity(Vector a, Vector b, Vector c)
-{
-    return a ^ b ^ c;
-}
-
-static inline Vector majority(Vector a, Vector b, Vector c)
-{
-    return (a & b) | (c & (a | b));
-}
 
 static inline Sums sums_of(Row row)
 {
@@ -73,20 +63,21 @@ static inline Sums sums_of(Row row)
     return sums;
 }
 
-// Of nine cells, the middle one included, three are alive, or four of which the middle one is one.
+// Of each cell and its eight neighbours, total = ones + 2 * (carry + odd + 2 * many) are alive. The cell is alive if
+// the total is 3, or if it is 4 and the cell itself is alive.
 static inline Vector advanced(Sums north, Sums middle, Sums south)
 {
     const Vector ones = parity(north.ones, middle.ones, south.ones);
     const Vector carry = majority(north.ones, middle.ones, south.ones);
     const Vector odd = parity(north.twos, middle.twos, south.twos);
     const Vector many = majority(north.twos, middle.twos, south.twos);
-    const Vector one_two = (odd ^ carry) & ~many;         // two or three cells
-    const Vector two_twos = ~(odd ^ carry) & (many ^ odd); // four or five cells
+    const Vector one_two = (odd ^ carry) & ~many;          // a total of 2 or 3
+    const Vector two_twos = ~(odd ^ carry) & (many ^ odd); // a total of 4 or 5
     return (ones & one_two) | (~ones & two_twos & middle.here);
 }
 #endif
 
-// Which bits of the vector at x are cells of a board.
+// A mask of the bits of the vector at x that are cells of the board.
 static inline Vector on_board(uint x, uint width)
 {
     const Vector columns = (x * WORDS + (Vector)(0, 1, 2, 3)) * (32 / BITS);
@@ -104,7 +95,7 @@ kernel void step_strips(global const Vector *restrict from, global Vector *restr
     Row rows[ROWS + 2];
 #pragma unroll
     for (uint i = 0; i < ROWS + 2; ++i) {
-        const uint y = first + i - 1; // -1 is a huge number
+        const uint y = first + i - 1; // row -1 wraps to 2^32 - 1
         rows[i].here = (Vector)(0);
         rows[i].before = rows[i].after = 0;
         if (x < vectors && y < height) {
@@ -116,7 +107,7 @@ kernel void step_strips(global const Vector *restrict from, global Vector *restr
                 rows[i].after = ((global const uint *)p)[WORDS];
         }
     }
-    // Beyond the last column are bits that are no cells.
+    // Clear the bits beyond the last column, which are not cells.
     Vector cells = (Vector)(~0u);
     if ((x + 2) * (WORDS * 32 / BITS) > width) {
         const uint next = on_board(x + 1, width).s0;

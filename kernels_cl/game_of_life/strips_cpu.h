@@ -1,12 +1,12 @@
-// Strips for processors: a work-item advances ROWS rows of SPAN vectors, from west to east as memory is laid out.
-// Its core reaches any byte of a cache alike: the cells to the west and to the east of a vector are loaded as vectors
-// of their own, one place apart, which costs less than moving words within a vector. All is written with operators:
-// PoCL calls built-in functions such as vload and min, word by word or through memory, instead of inlining them.
+// Strips for CPUs: a work-item advances ROWS rows of SPAN vectors from west to east, the order of memory. It loads each
+// vector three times: itself, and one place to the west and to the east. Unaligned loads from the cache cost less than
+// moving words within a vector. Only operators are used: PoCL does not inline built-in functions such as vload and min,
+// but calls them for single words or passes vectors through memory.
 
 #define CELLS (WORDS * 32 / BITS)
 #define PAGE_WORDS 1024
 
-// OpenCL's own prefetch does nothing in PoCL; other compilers know no other, and need none.
+// OpenCL's prefetch() has no effect in PoCL. Other compilers do not have this built-in, and do not need it.
 #if defined(__x86_64__) || defined(__aarch64__)
 #define PREFETCH(address, written) __builtin_prefetch(address, written)
 #else
@@ -14,6 +14,8 @@
 #endif
 
 typedef uint8 Vector;
+#define PLANES Vector
+#include "game_of_life/bits.h"
 
 typedef struct __attribute__((packed)) {
     Vector words;
@@ -25,9 +27,9 @@ static inline Vector load(global const void *p)
 }
 
 #if BITS == 8
-// Four cells a word; sums of nine cells fit a byte.
+// Four cells per word. A sum of nine cells fits in a byte.
 typedef struct {
-    Vector here, three; // each cell, and the sum of it and its neighbours within the row
+    Vector here, three; // each cell; the sum of it and its two neighbours within the row
 } Sums;
 
 static inline Sums sums_of(Vector west, Vector here, Vector east)
@@ -42,28 +44,26 @@ static inline Sums sums_inside(global const uint *p)
     return sums_of(load(cell - 1), *(global const Vector *)p, load(cell + 1));
 }
 
-// The cells of three rows, in any order, `here` those in the middle.
+// The next generation of a row. `here`: its cells; a, b, c: the sums of the row and its neighbours, in any order.
 static inline Vector advanced(Sums a, Sums b, Sums c, Vector here)
 {
     const Vector neighbours = a.three + b.three + c.three - here;
-    // A byte that differs from 3 differs by 1 to 15: taken from 128 it leaves the highest bit unset.
-    return (0x80808080u - ((neighbours | here) ^ 0x03030303u)) >> 7 & 0x01010101u;
+    return ALIVE_BYTES(neighbours, here);
 }
 #else
-// 32 cells a word; a sum is two bit planes.
+// 32 cells per word. A sum takes two bit planes.
 typedef struct {
     Vector ones, twos;
 } Planes;
 
 typedef struct {
     Vector here;
-    Planes three; // the sum of each cell and its neighbours within the row
+    Planes three; // the sum of each cell and its two neighbours within the row
 } Sums;
 
 static inline Planes added(Vector a, Vector b, Vector c)
 {
-    const Vector differ = a ^ b;
-    const Planes planes = {differ ^ c, (a & b) | (differ & c)};
+    const Planes planes = {parity(a, b, c), majority(a, b, c)};
     return planes;
 }
 
@@ -79,19 +79,23 @@ static inline Sums sums_inside(global const uint *p)
     return sums_of(here << 1 | load(p - 1) >> 31, here, here >> 1 | load(p + 1) << 31);
 }
 
-// The cells of three rows, in any order, `here` those in the middle.
+// The next generation of a row. `here`: its cells; a, b, c: the sums of the row and its neighbours, in any order.
 static inline Vector advanced(Sums a, Sums b, Sums c, Vector here)
 {
     const Planes low = added(a.three.ones, b.three.ones, c.three.ones);
     const Planes high = added(a.three.twos, b.three.twos, c.three.twos);
     const Vector ones = low.ones, carry = low.twos, odd = high.ones, many = high.twos;
-    // Of nine cells, ones + 2 * (carry + odd + 2 * many) are alive: three, or four of which the middle one is one. The
-    // last factor takes out seven and eight; none of which the middle one is one there is not.
+    // Of each cell and its eight neighbours, total = ones + 2 * (carry + odd + 2 * many) are alive. The cell is
+    // alive if the total is 3, or if it is 4 and the cell itself is alive. The factors:
+    //
+    //   ~(ones ^ carry ^ odd)     leaves totals of 0, 3, 4, 7 and 8
+    //   ~(many & (ones | odd))    excludes 7 and 8
+    //   ones | here               excludes dead cells with an even total: 4, and 0, which living cells do not have
     return (ones | here) & ~(ones ^ carry ^ odd) & ~(many & (ones | odd));
 }
 #endif
 
-// Which bits of the vector that begins with a column are cells of a board.
+// A mask of the bits of the vector that begins at `column`: those that are cells of the board.
 static inline Vector on_board(uint column, uint width)
 {
     const Vector columns = column + (Vector)(0, 1, 2, 3, 4, 5, 6, 7) * (32 / BITS);
@@ -99,7 +103,7 @@ static inline Vector on_board(uint column, uint width)
     return bits >= 32 ? (Vector)(~0u) : ((Vector)(1u) << bits) - 1;
 }
 
-// A vector at the border: which bits are cells, of its own, and of the words to its west and to its east.
+// For a vector at the border, masks of the bits that are cells: its own, and those of the words to its west and east.
 typedef struct {
     Vector here;
     uint west, east;
@@ -114,8 +118,8 @@ static inline Sums sums_at_border(global const uint *p, Cells cells)
     return sums_of(here << BITS | up >> (32 - BITS), here, here >> BITS | down << (32 - BITS));
 }
 
-// Advances a vector of ROWS rows, `first` the number of the uppermost. `inside`: these and all around are cells.
-// Two copies of it must be compiled.
+// Advances a vector of ROWS rows; `first` is the northernmost row. `inside`: all of these cells and those around
+// them are on the board. Always inlined, so that each value of `inside` has its own code.
 static inline __attribute__((always_inline)) void advance(global const uint *from, global uint *to, size_t pitch,
                                                           uint first, uint height, Cells cells, bool inside)
 {
@@ -128,7 +132,7 @@ static inline __attribute__((always_inline)) void advance(global const uint *fro
         const Sums south = inside                   ? sums_inside(below)
                            : first + i + 1 < height ? sums_at_border(below, cells)
                                                     : none;
-        // Two rows share the sum of the two in the middle: it is worked out once if added first.
+        // Two successive rows share the sum of two rows; adding these two first lets the compiler compute it once.
         const Vector now =
             i % 2 == 0 ? advanced(middle, south, north, middle.here) : advanced(north, middle, south, middle.here);
         if (inside || first + i < height)
@@ -138,7 +142,7 @@ static inline __attribute__((always_inline)) void advance(global const uint *fro
     }
 }
 
-kernel void step_strips(global const uint *restrict from, global uint *restrict to, uint vectors, uint height,
+kernel void step_strips_cpu(global const uint *restrict from, global uint *restrict to, uint vectors, uint height,
                         uint width)
 {
     const uint first = (uint)get_global_id(1) * ROWS;
@@ -153,7 +157,7 @@ kernel void step_strips(global const uint *restrict from, global uint *restrict 
         global uint *q = to + first * pitch + x * WORDS;
         Cells cells = {(Vector)(~0u), ~0u, ~0u};
         if (rows_inside && x > 0 && (x + 1) * CELLS < width) {
-            // A processor that looks ahead by itself has hardly begun when so short a row ends.
+            // Rows this short end before the hardware prefetcher has started.
             if (pitch < PAGE_WORDS)
 #pragma unroll
                 for (uint i = 0; i < ROWS; ++i) {

@@ -1,7 +1,7 @@
-// Conway's Game of Life, four bytes a cell, one generation a dispatch. Opposite edges touch.
-// A cell lives on if `neighbours | cell` is 3: three neighbours, or two and itself. That way no branch depends on data.
+// Conway's Game of Life, four bytes per cell, one generation per dispatch. The board is a torus: opposite edges touch.
+// A cell is alive if `neighbours | cell` is 3: three neighbours, or two if it is alive now. No branch depends on data.
 
-// The places before and after i of n, wrapped.
+// The indices before and after i, of n on a ring.
 inline uint before(uint i, uint n)
 {
     return i > 0 ? i - 1 : n - 1;
@@ -12,7 +12,7 @@ inline uint after(uint i, uint n)
     return i + 1 < n ? i + 1 : 0;
 }
 
-// One work-item a cell, 0 or 1.
+// One cell per work-item, 0 or 1.
 kernel void step_words(global const uint *restrict from, global uint *restrict to, uint width, uint height)
 {
     const uint x = (uint)get_global_id(0);
@@ -28,7 +28,7 @@ kernel void step_words(global const uint *restrict from, global uint *restrict t
     to[(size_t)y * width + x] = (neighbours | here[x]) == 3;
 }
 
-// The same in one dimension, with the divisions of the published kernel. The board has less than 2^32 cells.
+// The same with a one-dimensional dispatch and the divisions of the published kernel; for fewer than 2^32 cells.
 kernel void step_words_linear(global const uint *restrict from, global uint *restrict to, uint width, uint height)
 {
     const uint i = (uint)get_global_id(0);
@@ -42,14 +42,14 @@ kernel void step_words_linear(global const uint *restrict from, global uint *res
     to[i] = (neighbours | from[i]) == 3;
 }
 
-// One work-item 2 x 2 cells: each of the sixteen cells around them is loaded once.
+// 2 x 2 cells per work-item. Each of the 16 cells in and around them is loaded once.
 kernel void step_words_blocks(global const uint *restrict from, global uint *restrict to, uint width, uint height)
 {
     const uint x = 2 * (uint)get_global_id(0);
     const uint y = 2 * (uint)get_global_id(1);
     if (x >= width || y >= height)
         return;
-    // The second column or row may lie beyond an odd board: it is then the first one, wrapped, and not written.
+    // On a board with an odd side, the second column or row may be beyond the edge. It then wraps and is not written.
     const uint columns[4] = {before(x, width), x, after(x, width), x + 2 < width ? x + 2 : 0};
     const uint rows[4] = {before(y, height), y, after(y, height), y + 2 < height ? y + 2 : 0};
     uint cell[4][4];
@@ -68,8 +68,8 @@ kernel void step_words_blocks(global const uint *restrict from, global uint *res
     }
 }
 
-// One work-item a cell; a state is alive now + 2 * alive before. A cell whose state stays the same was, is and will be
-// as it is. It is not written, since `to`, two generations back, holds it already.
+// One cell per work-item. Its state is (alive now) + 2 * (alive in the previous generation). A cell whose state does
+// not change had the same value two generations ago, which `to` still contains. It is not written.
 kernel void step_words_changed(global const uint *restrict from, global uint *restrict to, uint width, uint height)
 {
     const uint x = (uint)get_global_id(0);
@@ -88,7 +88,7 @@ kernel void step_words_changed(global const uint *restrict from, global uint *re
         to[(size_t)y * width + x] = next;
 }
 
-// Sets a board before it is timed: a square pattern at every period in x and y, dead cells between.
+// Initialises a board, untimed: a square pattern, repeated with a period in x and y; dead cells between.
 kernel void start_words(global uint *restrict board, global const uint *restrict pattern, uint side,
                         uint period_x, uint period_y, uint width, uint height)
 {

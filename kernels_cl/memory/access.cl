@@ -1,7 +1,7 @@
-// Access patterns: what access costs when neighbouring work-items do not touch neighbouring, aligned words.
-// In both kernels that read the first `written` work-items store what they read: all of them when results are checked, none when
-// timed. A work-item reads PER_ITEM words, the whole group's apart; `groups` work-groups pass over the `count` words of
-// the data, of which the last may have to leave some out, then as many more begin again.
+// Access patterns: the cost of accesses by neighbouring work-items to words that are not adjacent or not aligned. Each
+// work-item accesses PER_ITEM words; successive words are one work-group size apart. `groups` work-groups process the
+// `count` words once (the last group may be partial); further work-groups start again at the first word. In the kernels
+// that read, the first `written` work-items store a result: all of them when results are checked, none when timed.
 #include "common/keep.h"
 
 #define READ_ALL(sum, WORD)                                               \
@@ -17,7 +17,7 @@
                 sum ^= WORD(first + v * size);                            \
     }
 
-// One 4-byte word of every STRIDE.
+// Reads every STRIDE-th 4-byte word.
 kernel void strided(global const uint *restrict data, uint count, uint groups, uint written,
                     global uint *restrict folded)
 {
@@ -28,7 +28,7 @@ kernel void strided(global const uint *restrict data, uint count, uint groups, u
     KEEP(folded, i, written, sum);
 }
 
-// The other way: one 4-byte word of every STRIDE is written, pass after pass.
+// Writes every STRIDE-th 4-byte word, in several passes.
 kernel void scatter(global uint *restrict data, uint count, uint groups, uint seed)
 {
     const uint size = (uint)get_local_size(0);
@@ -41,9 +41,8 @@ kernel void scatter(global uint *restrict data, uint count, uint groups, uint se
     }
 }
 
-// Contiguous words of WIDTH bytes, the first of them OFFSET bytes into a buffer that is aligned itself.
-// Words of 16 bytes that lie on 16-byte boundaries are loaded as one, others as vload4 may load them: OpenCL promises
-// it four-byte alignment only.
+// Contiguous words of WIDTH bytes, starting OFFSET bytes into an aligned buffer. 16-byte words on 16-byte boundaries
+// are loaded as vectors, others by vload4, for which OpenCL requires four-byte alignment only.
 #if WIDTH == 16 && OFFSET % 16 == 0
 #define ALIGNED_WORD(i) ((global const uint4 *)(data + OFFSET / 4))[i]
 #elif WIDTH == 16

@@ -1,7 +1,7 @@
-// Read bandwidth: what the caches and the memory give to kernels that do nothing else.
+// Read bandwidth of caches and memory, in kernels that do nothing else.
 #include "common/keep.h"
 
-// What one load reads: 16 bytes for each lane of a GPU, a whole cache line on a CPU.
+// One load: 16 bytes per lane of a GPU, a whole cache line on a CPU.
 #if WORDS == 16
 typedef uint16 Vector;
 #else
@@ -19,11 +19,11 @@ inline uint folded_vector(Vector v)
     return b.x ^ b.y ^ b.z ^ b.w;
 }
 
-// Read bandwidth of what all compute units share. A work-group reads CHUNKS consecutive chunks of the data, wrapping
-// at the end; successive groups follow each other through the data, so that a pass ends before the next begins,
-// whichever compute units run them. A chunk is VECTORS vectors for each work-item; neighbouring work-items read
-// neighbouring vectors.
-// The first `written` work-items store what they read, folded: all of them when results are checked, none when timed.
+// Read bandwidth of the levels that all compute units share. A work-group reads CHUNKS consecutive chunks of the data
+// and wraps at its end. Successive work-groups read successive parts, so the passes over the data follow each other,
+// whichever compute units run the groups. A chunk has VECTORS vectors per work-item; neighbouring work-items read
+// neighbouring vectors. The first `written` work-items store a fold of their data: all of them when results are
+// checked, none when timed.
 kernel void read_shared(global const Vector *restrict data, uint chunks, uint written, global uint *restrict folded)
 {
     const uint local_size = (uint)get_local_size(0);
@@ -41,8 +41,8 @@ kernel void read_shared(global const Vector *restrict data, uint chunks, uint wr
     KEEP(folded, i, written, folded_vector(sum));
 }
 
-// Read bandwidth of what each compute unit has for itself: a work-group reads its own region again and again.
-// `zero` is 0, which the compiler does not know: it cannot read once and count the passes.
+// Read bandwidth of the caches of compute units: each work-group reads its own region repeatedly.
+// `zero` is 0, but the compiler does not know this, so it cannot replace the passes by one.
 kernel void read_private(global const Vector *restrict data, uint vectors, uint passes, uint zero,
                          uint written, global uint *restrict folded)
 {

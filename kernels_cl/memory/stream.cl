@@ -1,5 +1,6 @@
-// Streams: write, copy, triad. A work-item handles PER_ITEM vectors of WORDS words of 4 bytes, a work-group's local size
-// apart, so that neighbouring work-items touch neighbouring vectors; all loads are made before the first store.
+// Streams: write, copy, triad. A work-item processes PER_ITEM vectors of WORDS 4-byte words. Its vectors are one
+// work-group size apart, so that neighbouring work-items access neighbouring vectors. All loads precede the first
+// store.
 
 #if WORDS == 4
 typedef uint4 words;
@@ -16,7 +17,7 @@ inline size_t first_vector(void)
     return (size_t)get_group_id(0) * get_local_size(0) * PER_ITEM + get_local_id(0);
 }
 
-// What `write` stores: different in every word, so that nothing along the way can take it for a repetition.
+// The data of `write`: every word differs, so that no hardware can compress it as a repetition.
 inline words pattern(uint i, uint seed)
 {
     return seed * FACTORS + i;
@@ -36,18 +37,18 @@ kernel void write(global words *restrict to, uint vectors, uint seed)
 kernel void copy(global const words *restrict from, global words *restrict to, uint vectors)
 {
     const size_t first = first_vector(), step = get_local_size(0);
-    words held[PER_ITEM];
+    words loaded[PER_ITEM];
 #pragma unroll
     for (uint v = 0; v < PER_ITEM; ++v) {
         const size_t i = first + v * step;
         if (i < vectors)
-            held[v] = from[i];
+            loaded[v] = from[i];
     }
 #pragma unroll
     for (uint v = 0; v < PER_ITEM; ++v) {
         const size_t i = first + v * step;
         if (i < vectors)
-            to[i] = held[v];
+            to[i] = loaded[v];
     }
 }
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from gpureport.findings.instruction_counts import differences, instruction_counts
 from gpureport.records.finding import CodeEvidence
 from gpureport.records.keys import PointKey
 from gpureport.records.measurement import Compilation, MachineCode, Measurement
@@ -74,6 +75,8 @@ def _compared(name: str, compilation: Compilation, code: MachineCode, point: Poi
     loads, stores = (_per_item(demand, write=write) for write in (False, True))
     reason = _incomparable(code, demand)
     loaded, stored = (None, None) if reason else (code.loaded_bytes, code.stored_bytes)
+    instructions = instruction_counts(code, demand)
+    different = differences(instructions)
     agreements = {None} if loaded is None or stored is None else {_agrees(loaded, loads), _agrees(stored, stores)}
     return CodeEvidence(
         workload=name,
@@ -90,7 +93,10 @@ def _compared(name: str, compilation: Compilation, code: MachineCode, point: Poi
         vectorised=code.vectorised,
         spill_bytes=compilation.spill_bytes,
         agrees=False if False in agreements else None if None in agreements else True,
-        remark=" ".join(_remarks(compilation, code, reason, (loaded, loads), (stored, stores))),
+        remark=" ".join((*_remarks(compilation, code, reason, (loaded, loads), (stored, stores)), *(different or ()))),
+        instructions_compiled={name: compiled for name, (compiled, _) in instructions.items()},
+        instructions_model={name: model for name, (_, model) in instructions.items()},
+        instructions_agree=None if different is None else not different,
     )
 
 

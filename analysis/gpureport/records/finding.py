@@ -3,6 +3,8 @@
 from enum import StrEnum
 from typing import Literal
 
+from pydantic import Field
+
 from gpureport.records.features import Feature, Position
 from gpureport.records.keys import Record, SweepKey
 from gpureport.records.levels import Level
@@ -12,6 +14,7 @@ from gpureport.records.quantities import (
     CompactPositive,
     CompactShare,
     Name,
+    Table,
     Whole,
 )
 
@@ -143,3 +146,9 @@ class CodeEvidence(Record):
     """Whether the model's bytes are between minimum and maximum, or within a few percent; ``None``: not comparable."""
     remark: str
     """Notes for the reader, in sentences."""
+    instructions_compiled: Table[Name, Whole] = Field(default_factory=dict)
+    """PTX instructions of a work-item by class, all branches together; none for code with loops or calls."""
+    instructions_model: Table[Name, Compact] = Field(default_factory=dict)
+    """Operations of a work-item that the model counts, by the same classes."""
+    instructions_agree: bool | None = None
+    """Whether all of these counts agree within a factor of two; ``None``: not comparable, as branches count as well."""

@@ -4,18 +4,10 @@ from gpureport.measure.limits import SweepSettings
 from gpureport.measure.measurer import Measurer, Task
 from gpureport.measure.rounds import Progress
 from gpureport.observe import observe
-from gpureport.predict.calibration.learned import Learned, ObservedSweep, learned
+from gpureport.predict.calibration.learned import LEARNED, Learned, ObservedSweep, learned
 from gpureport.spec.models import Device
-from gpureport.workloads import select
+from gpureport.workloads import all_workloads
 
-MICROBENCHMARKS = (
-    "launch/groups",
-    "launch/queued",
-    "memory/latency",
-    "memory/read_private",
-    "memory/read",
-    "memory/copy",
-)
 SWEEP_S = {"cpu": 8.0, "gpu": 4.0, "accelerator": 4.0}
 """Seconds of one sweep: a minute in all on a processor, half of it on a GPU."""
 _BEYOND = 2.0
@@ -36,7 +28,7 @@ def get_to_know(measurer: Measurer, device: Device, settings: SweepSettings, pro
     """
     explored = _explored(device)
     shown, failed = [], {}
-    for workload in select(MICROBENCHMARKS):
+    for workload in (w for w in all_workloads() if not LEARNED.isdisjoint(w.calibrates)):
         every = workload.sweeps(explored, settings.limits)
         sweeps = [sweep for sweep in every if sweep.axis.quantity != "work_group"]
         measurer.start(Task(workload, sweeps, settings))

@@ -1,4 +1,4 @@
-"""Every workload there is: a module of this room that has ``WORKLOADS`` contributes them, and nothing else does."""
+"""All workloads: each module of this package that defines ``WORKLOADS`` contributes them."""
 
 from functools import cache
 from importlib import import_module
@@ -12,17 +12,17 @@ from gpureport.workloads.model import Workload
 
 @cache
 def all_workloads() -> tuple[Workload, ...]:
-    """Return all workloads in the order in which they are measured: primitives first, then families by name."""
+    """Return all workloads in the order of measurement: microbenchmarks first, then families by name."""
     modules = (import_module(module.name) for module in walk_packages(__path__, f"{__name__}."))
     workloads: list[Workload] = [w for module in modules for w in getattr(module, "WORKLOADS", ())]
     return tuple(sorted(workloads, key=lambda workload: not workload.microbenchmark))
 
 
 def select(names: tuple[str, ...], *, quick: bool = False) -> tuple[Workload, ...]:
-    """Return the workloads named by family or ``family/variant``; for no names all, or the essential ones if *quick*.
+    """Return the workloads named by family or ``family/variant``; for no names all (*quick*: the essential ones).
 
     Raises:
-        InputError: a name fits none.
+        InputError: a name is unknown.
     """
     if not names:
         return tuple(workload for workload in all_workloads() if workload.essential or not quick)
@@ -34,13 +34,13 @@ def select(names: tuple[str, ...], *, quick: bool = False) -> tuple[Workload, ..
 
 
 def _suggestion(name: str) -> str:
-    """Say what was meant by a wrong *name*: a variant without its family, a similar one, or which there are."""
+    """Suggest a name for an unknown one: a variant's full name, a similar name, or the list of names."""
     variants = [workload.name.partition("/") for workload in all_workloads()]
     families = sorted({family for family, _, _ in variants})
     family, _, variant = name.partition("/")
     inside = [other for of, _, other in variants if of == family]
-    isolated = next((f"{of}/{other}" for of, _, other in variants if other == name), None)
+    full_name = next((f"{of}/{other}" for of, _, other in variants if other == name), None)
     similar = nearest(variant, inside) if inside else nearest(family, families)
-    meant = isolated or (f"{family}/{similar}" if inside and similar else similar)
+    nearest_name = full_name or (f"{family}/{similar}" if inside and similar else similar)
     listed = [f"{family}/{other}" for other in sorted(inside)] or families
-    return f"did you mean {meant!r}?" if meant else f"there are: {', '.join(listed)}"
+    return f"did you mean {nearest_name!r}?" if nearest_name else f"there are: {', '.join(listed)}"

@@ -1,47 +1,46 @@
-"""Where the points of a sweep lie: sizes even in log, work-group shapes by powers of two."""
+"""The points of sweeps: sizes at equal distances on a logarithmic scale, work-group shapes, random data."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import ceil, floor, gcd, log2
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.records.keys import PointKey
+from gpureport.records.keys import Axis, PointKey
 from gpureport.spec.models import Device, Kind
 from gpureport.units import format_count
-from gpureport.workloads.model import Limits, Sweep
+from gpureport.workloads.model import Limits, Parameters, Sweep
 
 _WORK_GROUPS_1D = (32, 64, 128, 256, 512, 1024)
 WORK_GROUPS_2D = ((64, 1), (256, 1), (1024, 1), (8, 8), (16, 16), (32, 32), (64, 4), (4, 64), (1, 256))
 """A few two-dimensional shapes (x, y): rows, squares, columns."""
-
-
+WORKING_SET = Axis(quantity="working_set", label="working set")
 FINE = 8
-"""Sizes to a doubling that a sweep may visit; :attr:`~.model.Sweep.coarse` says which it visits in any case."""
+"""Sizes per factor of two; see also :attr:`~.model.Sweep.coarse`."""
 
 
 def sizes(low: float, high: float, to: Callable[[float], int]) -> tuple[int, ...]:
-    """Return :data:`FINE` sizes to a doubling from *low* to *high*, made whole by *to*, ascending, without repeats."""
+    """Return :data:`FINE` sizes per factor of two from *low* to *high*, rounded by *to*, ascending, without repeats."""
     first, last = ceil(log2(low) * FINE - 1e-9), floor(log2(high) * FINE + 1e-9)
     return rounded(np.exp2(np.arange(first, last + 1) / FINE), to)
 
 
 def coarse(limits: Limits) -> int:
-    """Return how many of :func:`sizes` apart those lie that a sweep visits in any case: one or two to a doubling."""
+    """Return :attr:`.Sweep.coarse` for :func:`sizes`: one or two sizes per factor of two are always measured."""
     return FINE if limits.quick else FINE // 2
 
 
 def work_groups(device: Device, limits: Limits) -> tuple[int, ...]:
-    """Return the one-dimensional work-groups that a search tries; half of them where :func:`shapes` are few."""
+    """Return the one-dimensional work-group sizes of a sweep; half of them on a CPU or for a quick run."""
     tried = _WORK_GROUPS_1D[1::2] if limits.quick or device.kind == "cpu" else _WORK_GROUPS_1D
     return tuple(local for local in tried if local <= limits.max_work_group)
 
 
 def shapes(limits: Limits, kind: Kind, *, least: int = 32) -> tuple[tuple[int, int], ...]:
-    """Return the two-dimensional work-group shapes (x, y) that a search tries.
+    """Return the two-dimensional work-group shapes (x, y) of a sweep.
 
-    All pairs of powers of two with *least* work-items or more, up to what the device allows; on a CPU, whose compiler
-    builds every shape anew, and for a quick run a few of them: rows, squares, columns.
+    All pairs of powers of two with at least *least* work-items. A few rows, squares and columns for a quick run and on
+    a CPU, whose compiler builds the kernel for every shape.
     """
     few = limits.quick or kind == "cpu"
     tried = WORK_GROUPS_2D if few else tuple((2**i, 2**j) for i in range(11) for j in range(11))
@@ -49,30 +48,52 @@ def shapes(limits: Limits, kind: Kind, *, least: int = 32) -> tuple[tuple[int, i
 
 
 def rounded(sizes: Sequence[float] | NDArray[np.float64], to: Callable[[float], int]) -> tuple[int, ...]:
-    """Return *sizes* made whole by *to*, without repeats, ascending."""
+    """Return *sizes* rounded by *to*, ascending, without repeats."""
     return tuple(sorted({to(float(size)) for size in sizes}))
 
 
 def multiple(of: int) -> Callable[[float], int]:
-    """Return a rounding to the nearest positive multiple of *of*."""
+    """Return a function that rounds to the nearest positive multiple of *of*."""
     return lambda size: max(1, round(size / of)) * of
 
 
 def last_cache_bytes(device: Device) -> float:
-    """Return the capacity of the outermost cache, in bytes (1 MiB if the device has none)."""
+    """Return the capacity of the last cache in bytes (1 MiB if the device has none)."""
     return device.caches[-1].capacity_bytes if device.caches else 2.0**20
 
 
 def bank_conflicts(stride: int, device: Device) -> int:
-    """Return how many work-items of a wave want the same bank of local memory, *stride* words apart."""
+    """Return how many work-items of a wave access the same bank of local memory with a *stride* in words."""
     return min(gcd(stride, device.architecture.local_memory_banks), device.architecture.wave_size)
 
 
-def residing(key: PointKey, sweep: Sweep) -> PointKey:
-    """Return a point of a stream as *sweep* places it: over work-groups by size, over work-items by those at once.
+def key(
+    parameters: Parameters, label: str, *, work: float, items: int, nbytes: float, x: float | None = None
+) -> PointKey:
+    """Return the key of a point; *x* is the working set of *nbytes* unless it is given."""
+    x = nbytes if x is None else x
+    return PointKey(
+        label=label, parameters=dict(parameters), work=work, work_items=items, working_set_bytes=nbytes, x=x
+    )
 
-    How many reside at once is the parameter ``resident``; the stream is the same in all points, and local memory, of
-    which each work-group is given more than it needs, keeps further ones waiting.
+
+def by_group_size(points: Iterable[Parameters], where: str) -> Sweep:
+    """Return a sweep of the work-group size; *where* is the constant size of the problem, for the title."""
+    axis = Axis(quantity="work_group", label="work-group size")
+    return Sweep("work_group", axis, tuple(points), f"work-group size at {where}")
+
+
+def by_working_set(points: Iterable[Parameters], limits: Limits, axis: Axis = WORKING_SET) -> Sweep:
+    """Return a sweep of the working set over :func:`sizes`."""
+    return Sweep("working_set", axis, tuple(points), axis.label, coarse=coarse(limits))
+
+
+def residing(key: PointKey, sweep: Sweep) -> PointKey:
+    """Return a point of a stream with the label and the x value of its *sweep*.
+
+    Over work-groups x is their size. Over work-items x is the number of resident work-items, the parameter
+    ``resident``: all points transfer the same data, and additional local memory limits the number of resident
+    work-groups.
     """
     resident, local = key.parameters.get("resident"), key.parameters["local"]
     if sweep.axis.quantity == "work_group":
@@ -83,5 +104,5 @@ def residing(key: PointKey, sweep: Sweep) -> PointKey:
 
 
 def random_words(rng: np.random.Generator, nbytes: int) -> NDArray[np.uint32]:
-    """Return random 32-bit words: enough for *nbytes*, but at most 4 MiB of them (a buffer repeats them)."""
+    """Return random 32-bit words for *nbytes*, at most 4 MiB, which larger buffers repeat."""
     return rng.integers(0, 2**32, size=max(1, min(nbytes, 2**22) // 4), dtype=np.uint32)

@@ -1,7 +1,8 @@
-"""Local-memory bandwidth by width of an access, and what bank conflicts cost."""
+"""Local-memory bandwidth by access width, and the cost of bank conflicts."""
 
 from collections.abc import Mapping, Sequence
 from math import ceil
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 from gpureport.records.keys import Axis, Metric, PointKey
 from gpureport.spec.models import Device
 from gpureport.workloads import grid
-from gpureport.workloads.model import Buffer, Demand, Dispatch, Job, Limits, Parameters, Sweep, Workload
+from gpureport.workloads.model import Buffer, Demand, Dispatch, Job, Limits, Parameters, Sweep, UnstoredResults
 
 _TABLE_BYTES = 4 * 64 * 33
 """As in the kernel."""
@@ -17,23 +18,25 @@ _CASES = ((4, 1), (8, 1), (16, 1), (4, 2), (4, 4), (4, 8), (4, 16), (4, 32), (4,
 """Width in bytes, stride in elements."""
 
 
-class Bandwidth(Workload):
-    """Local memory read by all work-items of all compute units at once."""
+class Bandwidth(UnstoredResults):
+    """All work-items of all compute units read local memory."""
 
     family = "local_memory"
     variant = "bandwidth"
-    title = "Local-memory bandwidth by width and stride"
+    title = "Local-memory bandwidth by access width and stride"
     description = (
-        "Work-items that fill every compute unit follow chains through a table in local memory; neighbours read words "
-        "of 4, 8 or 16 bytes side by side, or 4-byte words 2 to 33 words apart. Strides that share a factor with the "
-        "number of banks let work-items wait for each other. Counted: bytes read."
+        "All work-items follow chains through a table in local memory. Neighbouring work-items read adjacent words of "
+        "4, 8 or 16 bytes, or 4-byte words with a stride of 2 to 33 words. Strides that share a factor with the number "
+        "of banks cause bank conflicts. Counted: bytes read."
     )
     source = "local_memory.cl"
     metric = Metric(kind="rate", unit="B", label="local-memory bandwidth")
     microbenchmark = True
+    calibrates = ("instruction_rates",)
+    instruction_classes: ClassVar[Mapping[str, str]] = {"4 B, stride 1": "local"}
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
-        """One case for each width and stride."""
+        """A case for each width and stride."""
         points = tuple(
             {"case": 1 + i, "width": width, "stride": stride, **_shape(device, limits, width, stride)}
             for i, (width, stride) in enumerate(_CASES)
@@ -42,23 +45,23 @@ class Bandwidth(Workload):
 
     def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:  # noqa: ARG002 - one sweep only
         """Work is bytes read."""
-        items = parameters["groups"] * parameters["local"]
-        return PointKey(
-            label=f"{parameters['width']} B, stride {parameters['stride']}",
-            parameters=dict(parameters),
+        items = self.work_items(parameters)
+        return grid.key(
+            parameters,
+            f"{parameters['width']} B, stride {parameters['stride']}",
             work=parameters["width"] * _accesses(parameters) * items,
-            work_items=items,
-            working_set_bytes=_TABLE_BYTES,
+            items=items,
+            nbytes=_TABLE_BYTES,
             x=parameters["case"],
         )
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
-        """Chains of accesses and the operations that fold their words.
+        """Chains of accesses and of the operations that fold their words.
 
-        A GPU's local memory hands out words of its banks: a wide access counts as several. A CPU loads whatever fits
-        a register at once, but cannot load for several work-items together that read where they please.
+        On a GPU a wide access counts as one access per word of a bank. A CPU loads a whole element at once, but cannot
+        combine the accesses of several work-items at unrelated addresses.
         """
-        items, words = parameters["groups"] * parameters["local"], parameters["width"] // 4
+        items, words = self.work_items(parameters), parameters["width"] // 4
         each, folds = float(_accesses(parameters)), words - 1.0
         in_a_chain = each / parameters["chains"]
         units = 1 if device.kind == "cpu" else words
@@ -73,38 +76,22 @@ class Bandwidth(Workload):
         )
 
     def build_options(self, parameters: Parameters) -> str:
-        """Width of an access; chains of a work-item; their steps in a round."""
+        """Access width, chains per work-item, unrolled steps."""
         return " ".join(f"-D{name.upper()}={parameters[name]}" for name in ("width", "chains", "steps"))
 
-    def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
-        """A random table; nothing is stored."""
-        return self._job(parameters, rng, written=0)
-
-    def verification_job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
-        """The same kernel, told to store where its chains end."""
-        return self._job(parameters, rng, parameters["groups"] * parameters["local"])
-
-    def _job(self, parameters: Parameters, rng: np.random.Generator, written: int) -> Job:
-        width, local = parameters["width"], parameters["local"]
+    def job_that_stores(self, results: int, parameters: Parameters, rng: np.random.Generator) -> Job:
+        """A random table; results are the ends of the chains."""
+        width = parameters["width"]
         contents = f"contents{width}"
-        stride, rounds = np.uint32(parameters["stride"]), np.uint32(parameters["rounds"])
+        scalars = (np.uint32(parameters["stride"]), np.uint32(parameters["rounds"]), np.uint32(results))
+        items, local = (self.work_items(parameters),), (parameters["local"],)
         return Job(
-            buffers={
-                contents: Buffer(_TABLE_BYTES, _table(rng, width)),
-                "folded": Buffer(4 * max(1, written)),
-            },
-            dispatches=(
-                Dispatch(
-                    "bandwidth",
-                    (parameters["groups"] * local,),
-                    (local,),
-                    (contents, stride, rounds, np.uint32(written), "folded"),
-                ),
-            ),
+            {contents: Buffer(_TABLE_BYTES, _table(rng, width)), "folded": Buffer(4 * max(1, results))},
+            (Dispatch("bandwidth", items, local, (contents, *scalars, "folded")),),
         )
 
     def verification(self) -> Sequence[Parameters]:
-        """Every width, strides that wrap around the table, work-groups that do not divide it."""
+        """Every width, strides that wrap around the table, work-group sizes that do not divide it."""
         shape = {"chains": 3, "steps": 5, "rounds": 4, "groups": 3}
         cases = ((4, 1, 64), (8, 1, 96), (16, 3, 32), (4, 33, 160))
         return tuple(
@@ -126,9 +113,9 @@ class Bandwidth(Workload):
 
 
 def _shape(device: Device, limits: Limits, width: int, stride: int) -> dict[str, int]:
-    """Return how a case is cut up, for about a millisecond on a GPU and two on a CPU."""
+    """Return the sizes of a case that takes about 1 ms on a GPU and 2 ms on a CPU."""
     cpu = device.kind == "cpu"
-    # As many groups of 256 as leave no compute unit's last round half empty, whether it holds 4, 6, 8 or 16 of them.
+    # 48 is a multiple of 4, 6, 8 and 16 resident groups per compute unit, so that no unit is partly idle at the end.
     groups = (8 if cpu else 48) * device.compute_units
     shape = {"groups": groups, "local": min(8 if cpu else 256, limits.max_work_group), "chains": 4, "steps": 32}
     in_a_round = shape["chains"] * shape["steps"] * groups * shape["local"]
@@ -143,7 +130,7 @@ def _accesses(parameters: Parameters) -> int:
 
 
 def _table(rng: np.random.Generator, width: int) -> NDArray[np.uint32]:
-    """Return elements whose words, folded, number the element that lies a random distance further on.
+    """Return elements whose folded words are the index of the element a fixed random distance further.
 
     Returns:
         Shape (elements, words of an element); all words but the last are random.

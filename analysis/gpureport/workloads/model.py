@@ -1,6 +1,6 @@
-"""What a workload is: what it computes, what it asks of a device, how it is launched, how it is checked.
+"""The interface of a workload: its sweeps, its demand on a device, its dispatches and its expected results.
 
-Adding a workload is one module in this room and one ``.cl`` file in ``kernels_cl/``; nothing else changes.
+A new workload is one module in this package and one ``.cl`` file in ``kernels_cl/``; nothing else changes.
 """
 
 from abc import ABC, abstractmethod
@@ -25,21 +25,21 @@ class Buffer:
 
     Attributes:
         nbytes: its size.
-        contents: bytes to start from, repeated until the buffer is full (so that gigabytes of random data need
-            only megabytes of it); ``None``: whatever was there.
+        contents: initial data, repeated up to *nbytes* (a large buffer then needs little random data); ``None``: the
+            buffer is not initialised.
     """
 
     nbytes: int
     contents: NDArray[np.generic] | None = None
 
     def filled(self) -> NDArray[np.generic]:
-        """Return what the buffer holds at the start, as one array of the contents' type.
+        """Return the initial data of the whole buffer, as one array of the contents' type.
 
         Raises:
-            ValueError: the buffer has no contents.
+            ValueError: the buffer is not initialised.
         """
         if self.contents is None:
-            raise ValueError("the buffer starts with whatever was there")
+            raise ValueError("the buffer is not initialised")
         flat = self.contents.ravel()
         return np.resize(flat, self.nbytes // flat.itemsize)
 
@@ -70,11 +70,10 @@ class Job:
     """One point, ready to run.
 
     Attributes:
-        buffers: by name. Buffers of one name are shared by the points of a sweep (the largest serves all), so a
-            name must always stand for the same contents.
-        dispatches: run in turn, again and again (two for ping-pong).
-        before: run once, untimed, before every sample, or before the first frame of a trace (to bring caches into the
-            state that is to be measured).
+        buffers: by name. The points of a sweep share buffers of the same name (the largest is allocated), so equal
+            names must mean equal contents.
+        dispatches: run repeatedly, in this order (two for ping-pong).
+        before: run once, untimed, before every sample or before the first frame of a trace, for example to warm caches.
     """
 
     buffers: Mapping[str, Buffer]
@@ -90,11 +89,11 @@ class Stream:
         buffer: name of the array (two streams over one buffer share its footprint).
         elements: number of records.
         record_bytes: distance from one record to the next.
-        used_bytes: contiguous bytes of each record that are touched.
+        used_bytes: contiguous bytes of each record that are accessed.
         write: written instead of read.
-        passes: how often the array passes through the *first* cache level in one dispatch, beyond what registers
-            and coalescing save (a stencil that loads each row three times: 3). Outer levels see ``outer_passes``.
-        outer_passes: how often it passes through the levels behind the first.
+        passes: how often one dispatch transfers the array between registers and the first cache level. A stencil that
+            loads each row three times has 3; accesses that coalesce count once.
+        outer_passes: how often one dispatch transfers the array through the levels beyond the first.
     """
 
     buffer: str
@@ -108,34 +107,36 @@ class Stream:
 
 @dataclass(frozen=True)
 class Demand:
-    """What one dispatch asks of a device.
+    """The resources that one dispatch needs.
 
     Attributes:
-        work_items: in all.
-        work_group: its shape.
+        work_items: number of work-items.
+        work_group: shape of a work-group.
         streams: global memory traffic.
-        operations: lane operations by instruction class (see ``Architecture.rates_per_cycle``), whole dispatch.
-        chain: dependent instructions of one work-item by class: what must wait for what.
+        operations: operations of all lanes by instruction class (see ``Architecture.rates_per_cycle``).
+        chain: length of the longest chain of dependent instructions of one work-item, by instruction class.
         memory_chain: dependent rounds of global loads of one work-item (independent loads count once).
-        cached_chain: further rounds, of data that neighbours have brought into the nearest cache that all units share.
-        registers: estimate of 32-bit registers of a work-item, used until the compiler tells.
-        local_memory_bytes: of one work-group.
-        lines_per_access: lines that one access of a wave touches; the load/store unit takes them one by one.
-        line_conflicts: the most of them of which it wants one and the same bank.
-        stores_per_sector: by how many stores each sector is filled.
-        line_writes: lines that waves write, once for each store; ``None``: as many as the streams fill.
-        branches: whether work-items take different paths; a CPU's compiler then does not run them as vector lanes.
+        cached_chain: further rounds whose data other work-items have already brought into the nearest cache shared by
+            all compute units.
+        registers: estimated 32-bit registers per work-item, used until the compiler reports them.
+        local_memory_bytes: local memory of one work-group.
+        lines_per_access: cache lines that one access of a wave touches; the load/store unit handles one at a time.
+        line_conflicts: maximum number of these lines that map to the same bank.
+        stores_per_sector: number of stores that together write one sector.
+        line_writes: lines written, summed over all stores of all waves; ``None``: the lines that the streams cover.
+        branches: whether work-items take different paths, which prevents vectorisation by compilers for CPUs.
         local_conflicts: factor by which bank conflicts multiply local-memory accesses.
-        reused: what finds its data again: ``dispatch`` (the next dispatch, ping-pong), ``kernel`` (this dispatch,
-            pass after pass), ``never`` (a single pass over fresh data).
-        in_step: whether work-groups load, then compute, once each, so that those that start together keep in step.
-        loaded: whether its own traffic loads the memory system, so that loads take longer than a lone one.
-        shared: whether every compute unit sooner or later touches all data (caches of compute units then hold
-            copies) or only its own part (they add up).
+        reused: which pass reads the data again: the next dispatch (``dispatch``, including ping-pong), a later pass of
+            the same dispatch (``kernel``), or none (``never``).
+        in_step: whether each work-group loads once and then computes, so that work-groups that start together do not
+            overlap their phases.
+        loaded: whether the dispatch's own traffic raises the latency of its loads above the unloaded latency.
+        shared: whether every compute unit accesses all data, so that the caches of compute units contain copies;
+            otherwise each accesses its own part, and their capacities add up.
         ping_pong: whether the next dispatch reads what this one writes, and writes where this one reads.
-        one_buffer: whether only the largest of its buffers takes room in the caches.
-        idle_items: work-items that only fill work-groups up: they access nothing.
-        alone: whether the dispatch is timed by itself, not in a row with others.
+        one_buffer: whether only the largest buffer occupies the caches.
+        idle_items: work-items that only pad work-groups and access no memory.
+        isolated: whether the dispatch is timed by itself instead of back-to-back with others.
     """
 
     work_items: int
@@ -170,13 +171,13 @@ class Demand:
 
 @dataclass(frozen=True)
 class Limits:
-    """How far a sweep may go.
+    """Limits of a sweep.
 
     Attributes:
-        max_bytes: most that all buffers of a point may take together.
-        max_buffer_bytes: most that one buffer may take.
-        max_work_group: of the live device, or the architecture's.
-        quick: fewer points and smaller sizes.
+        max_bytes: of all buffers of a point together.
+        max_buffer_bytes: of one buffer.
+        max_work_group: work-items, as the device reports or the architecture specifies.
+        quick: whether to use fewer points and smaller sizes.
     """
 
     max_bytes: float
@@ -187,7 +188,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Features:
-    """What the live device offers that some variants need (plain data)."""
+    """Properties of the device on which variants depend."""
 
     extensions: frozenset[str]
     vendor: str
@@ -200,17 +201,17 @@ class Sweep:
     """The points of one curve.
 
     Attributes:
-        name: the sweep's, e.g. ``working_set``.
-        axis: what it varies.
-        points: all that may be measured, in the order of the axis; all are predicted.
+        name: e.g. ``working_set``.
+        axis: the varied quantity.
+        points: all points, in the order of the axis. All are predicted.
         title: for headings.
-        coarse: every so many-th point is measured in any case, those between only where the curve bends.
-        frames: successive dispatches of each point to keep, in the order in which they ran (a frame trace), instead
-            of samples in random order; 0: no trace.
-        alone: whether each dispatch was timed by itself instead of many in a row, as those of a trace always are.
-        read_between: whether something else reads, between two dispatches, what the next one reads: that alone is then
-            in the caches, whatever else the dispatch before had touched.
-        absent: points that the device cannot show, each with the reason in a sentence; neither predicted nor run.
+        coarse: every *coarse*-th point is always measured; the others only where the curve bends.
+        frames: number of successive dispatches to record for each point (a frame trace), instead of samples in random
+            order; 0: no trace.
+        isolated: whether each dispatch is timed by itself instead of back-to-back; always so in a trace.
+        read_between: whether another kernel reads the next dispatch's input between two dispatches. The caches then
+            contain that input only.
+        absent: points that are neither predicted nor run on this device, each with the reason in a sentence.
     """
 
     name: str
@@ -224,25 +225,60 @@ class Sweep:
     absent: tuple[tuple[Parameters, str], ...] = ()
 
 
-class Workload(ABC):
-    """One variant of one family.
+Calibration = Literal[
+    "launch_cost",
+    "group_rate",
+    "isolated_launch_cost",
+    "memory_efficiency",
+    "write_transition",
+    "ping_pong_transition",
+    "sector_write_rate",
+    "line_write_rate",
+    "device_cache_bandwidth",
+    "unit_cache_bandwidth",
+    "load_latency",
+    "cache_capacity",
+    "instruction_rates",
+    "instruction_latencies",
+    "barrier_cost",
+]
+"""A quantity that a microbenchmark measures in place of the device entry's value:
 
-    Class attributes say what it is; the methods say what one point of it is. All methods are pure.
-    """
+- ``launch_cost``, ``group_rate``: time of a back-to-back dispatch of at most 8 work-groups; work-groups per second
+- ``isolated_launch_cost``: time of the case ``1 group`` in the sweep ``isolated``
+- ``memory_efficiency``: share of the specified bandwidth beyond four times the last cache
+- ``write_transition``, ``ping_pong_transition``: transition out of device-wide caches if dispatches also write, or read
+  what the previous one wrote
+- ``sector_write_rate``: sectors written in order
+- ``line_write_rate``: lines written in part, where the parameter ``stride`` (words) gives each work-item its own line
+- ``device_cache_bandwidth``, ``unit_cache_bandwidth``: bandwidth and transition of caches of the device, of a unit
+- ``load_latency``: unloaded latency of each memory level
+- ``cache_capacity``: capacity of caches, for devices without an entry
+- ``instruction_rates``, ``instruction_latencies``: by instruction class (:attr:`Workload.instruction_classes`)
+- ``barrier_cost``: rate of waves that reach a barrier, and the barrier's own cycles
+"""
+
+
+class Workload(ABC):
+    """One variant of one family. All methods are pure."""
 
     family: ClassVar[str]
     variant: ClassVar[str]
     title: ClassVar[str]
-    """For headings, e.g. ``Game of Life, 64 cells a word``."""
+    """A unique human name, e.g. ``Game of Life, 64 cells a word``."""
     description: ClassVar[str]
-    """Two or three sentences: layout, borders, how bytes and work are counted."""
+    """Two or three sentences: layout, borders, and last ``Counted: ...``, the unit of work."""
     source: ClassVar[str]
     """File in ``kernels_cl/``."""
     metric: ClassVar[Metric]
     microbenchmark: ClassVar[bool] = False
-    """Whether its measurements may calibrate predictions of other families."""
+    """Whether it measures a property of the device; microbenchmarks run first and are never calibrated themselves."""
+    calibrates: ClassVar[tuple[Calibration, ...]] = ()
+    """Quantities that its measurements replace in calibrated predictions of other families."""
+    instruction_classes: ClassVar[Mapping[str, str]] = {}
+    """Instruction classes that its points measure, by label; a label that is not listed names the class itself."""
     essential: ClassVar[bool] = False
-    """Whether a quick run, too, measures it."""
+    """Whether a quick run includes it."""
 
     @property
     def name(self) -> str:
@@ -250,46 +286,66 @@ class Workload(ABC):
         return f"{self.family}/{self.variant}"
 
     def missing(self, features: Features) -> str | None:  # noqa: ARG002 - most variants need nothing
-        """Say in a sentence why the variant cannot run there, or return ``None``."""
+        """Return the reason why the variant cannot run on a device, in a sentence, or ``None``."""
         return None
 
     def build_options(self, parameters: Parameters) -> str:  # noqa: ARG002 - most variants need none
-        """Return the build options of a point, e.g. ``-DREPEATS=8``; points with equal options share a build."""
+        """Return the build options of a point, e.g. ``-DREPEATS=8``. Points with equal options share a build."""
         return ""
 
     def options(self, features: Features) -> str:  # noqa: ARG002 - most variants need none
-        """Return build options that the live device calls for (e.g. which sub-group back end)."""
+        """Return build options that depend on the device (e.g. the sub-group back end)."""
         return ""
 
     @abstractmethod
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
-        """Return the sweeps, sized for the device: dense around its caches, within *limits*."""
+        """Return the sweeps, sized for the device's caches, within *limits*."""
 
     @abstractmethod
     def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:
-        """Describe one point: work, work-items, working set, x."""
+        """Return the work, work-items, working set and x value of one point."""
 
     @abstractmethod
     def demand(self, parameters: Parameters, device: Device) -> Demand:
-        """Say what one dispatch asks of the device."""
+        """Return the resources that one dispatch needs."""
 
     @abstractmethod
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
-        """Make one point ready to run, on random data from *rng*."""
+        """Return the buffers and dispatches of one point, with random data from *rng*."""
 
     def verification_job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
-        """Make one point of :meth:`verification` ready; overridden where results are not kept when timed."""
+        """Return the job of a point of :meth:`verification`; overridden where timed runs do not store results."""
         return self.job(parameters, rng)
 
     @abstractmethod
     def verification(self) -> Sequence[Parameters]:
-        """Return the points, of odd sizes, on which results are checked before anything is timed."""
+        """Return the points, of odd sizes, whose results are checked before anything is timed."""
 
     @abstractmethod
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
-        """Compute with NumPy what the named buffers hold after *dispatches* dispatches of *job*."""
+        """Compute with NumPy the contents of the named buffers after *dispatches* dispatches of *job*."""
 
     tolerance: ClassVar[float] = 0.0
-    """Largest accepted relative difference from :meth:`expected`; 0: equal bit by bit."""
+    """Maximum relative difference from :meth:`expected`; 0: bitwise equal."""
     verification_dispatches: ClassVar[int] = 1
-    """Dispatches before results are compared."""
+    """Number of dispatches before results are compared."""
+
+
+class UnstoredResults(Workload):
+    """A workload whose timed dispatches do not store their results; the dispatches that are verified do."""
+
+    def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
+        """Random data; no work-item stores its result."""
+        return self.job_that_stores(0, parameters, rng)
+
+    def verification_job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
+        """Random data; all work-items store their results."""
+        return self.job_that_stores(self.work_items(parameters), parameters, rng)
+
+    def work_items(self, parameters: Parameters) -> int:
+        """Return the number of work-items of a dispatch."""
+        return parameters["groups"] * parameters["local"]
+
+    @abstractmethod
+    def job_that_stores(self, results: int, parameters: Parameters, rng: np.random.Generator) -> Job:
+        """Return the job of one point in which the first *results* work-items store their results."""

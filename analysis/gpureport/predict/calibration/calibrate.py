@@ -1,13 +1,7 @@
 """Replace figures of a device's entry by results of its microbenchmarks.
 
-Only microbenchmarks calibrate, and only the predictions of other workloads:
-
-- ``launch``: launch cost and rate;
-- ``memory/copy``, ``memory/ping_pong``: stream bandwidth, transition ranges of kernels that write;
-- ``memory/write``, ``memory/scatter``: write rates;
-- ``memory/read``, ``memory/read_private``: bandwidth and transition range of the caches;
-- ``memory/latency``: latencies;
-- ``instructions``, ``local_memory``: rates and latencies of instructions, cost of barriers.
+Only microbenchmarks calibrate, and only the predictions of other workloads. Each declares the quantities that it
+measures (``Workload.calibrates``); :data:`_CALIBRATIONS` contains a function for each quantity.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -20,10 +14,12 @@ from gpureport.matching import FeatureMatch, match_features
 from gpureport.predict.model import THROUGHPUT_EXPONENT
 from gpureport.records.levels import DRAM, Level
 from gpureport.records.observation import Observation, ObservedPoint
-from gpureport.records.prediction import PredictedPoint, Prediction, write_ceiling
+from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.records.provenance import Provenance
 from gpureport.spec.models import Cache, Device, Transition
+from gpureport.workloads import all_workloads
 from gpureport.workloads.instructions.cases import listed_class
+from gpureport.workloads.model import Calibration, Workload
 
 
 @dataclass(frozen=True)
@@ -35,11 +31,18 @@ class _ObservedSweep:
             figure, the later one counts.
         prediction: of the sweep, from the specification.
         observation: of the sweep.
+        workload: the microbenchmark.
     """
 
     specified: Device
     prediction: Prediction
     observation: Observation
+    workload: Workload
+
+    @property
+    def source(self) -> str:
+        """Title and name of the microbenchmark."""
+        return f"{self.workload.title} ({self.workload.name})"
 
     @cached_property
     def matches(self) -> tuple[FeatureMatch, ...]:
@@ -60,6 +63,10 @@ class _ObservedSweep:
         """The ratios of a sweep over separate cases, with the labels of its points."""
         return tuple((level.name, ratio) for level, ratio in self.ratios.items())
 
+    def instruction_class(self, label: str) -> str:
+        """Return the instruction class that the case called *label* measures."""
+        return self.workload.instruction_classes.get(label, label)
+
     def bottleneck(self, label: str) -> str | None:
         """Return the predicted bottleneck of the case with this label."""
         return next((point.bottleneck for point in self.prediction.points if point.point.label == label), None)
@@ -78,41 +85,50 @@ def calibrated(device: Device, predictions: Iterable[Prediction], observations: 
             some shapes are slow.
     """
     specified = device
+    workloads = {workload.name: workload for workload in all_workloads() if workload.calibrates}
     by_key = {str(prediction.key): prediction for prediction in predictions}
     for observation in observations:
         prediction = by_key.get(str(observation.key))
-        calibrate = _CALIBRATIONS.get(observation.key.workload)
-        if prediction and calibrate and observation.axis.quantity != "work_group":
-            device = calibrate(device, _ObservedSweep(specified, prediction, observation))
+        workload = workloads.get(observation.key.workload)
+        if prediction and workload and observation.axis.quantity != "work_group":
+            sweep = _ObservedSweep(specified, prediction, observation, workload)
+            for quantity in workload.calibrates:
+                device = _CALIBRATIONS[quantity](device, sweep)
     return device
 
 
-def _measured(device: Device, facts: Iterable[str], how: str) -> dict[str, Provenance]:
-    """Return the provenance of *device* with *facts* (dotted paths) marked as measured by *how*."""
-    return {**device.provenance, **dict.fromkeys(facts, Provenance(kind="measured", source=how, here=True))}
+def _measured(device: Device, facts: Iterable[str], sweep: _ObservedSweep) -> dict[str, Provenance]:
+    """Return the provenance of *device* with *facts* (dotted paths) marked as measured by the microbenchmark."""
+    return {**device.provenance, **dict.fromkeys(facts, Provenance(kind="measured", source=sweep.source, here=True))}
 
 
-def _with_launch(device: Device, sweep: _ObservedSweep) -> Device:
-    """Calibrate launch cost by the smallest dispatches and launch rate by the largest."""
+def _with_launch_cost(device: Device, sweep: _ObservedSweep) -> Device:
+    """Calibrate launch cost by the smallest dispatches."""
     expected = {point.point.label: point.time_s for point in sweep.prediction.points}
     times = [o.time_s / expected[o.point.label] for o in sweep.observation.points if o.point.work <= _FEW_GROUPS]
-    update = {}
-    if times:
-        update["batched_s"] = device.launch.batched_s * median(times)
-    if sweep.ratios:
-        update["groups_per_cycle"] = device.launch.groups_per_cycle * max(sweep.ratios.values())
-    how = _measured(device, (f"launch.{name.removesuffix('_s')}" for name in update), "empty kernel (launch/groups)")
-    return device.model_copy(update={"launch": device.launch.model_copy(update=update), "provenance": how})
+    return _with_launch(device, sweep, "batched_s", device.launch.batched_s, median(times) if times else None)
+
+
+def _with_group_rate(device: Device, sweep: _ObservedSweep) -> Device:
+    """Calibrate launch rate by the largest dispatches."""
+    ratio = max(sweep.ratios.values(), default=None)
+    return _with_launch(device, sweep, "groups_per_cycle", device.launch.groups_per_cycle, ratio)
 
 
 def _with_isolated_launch(device: Device, sweep: _ObservedSweep) -> Device:
     """Calibrate the cost of an isolated dispatch by that of a single work-group."""
-    ratio = sweep.ratios.get(Level(name="1 group"))
-    if ratio is None or sweep.observation.key.sweep != "isolated":
+    isolated = sweep.observation.key.sweep == "isolated"
+    ratio = sweep.ratios.get(Level(name="1 group")) if isolated else None
+    return _with_launch(device, sweep, "single_s", sweep.specified.launch.single_s, ratio)
+
+
+def _with_launch(device: Device, sweep: _ObservedSweep, field: str, value: float, ratio: float | None) -> Device:
+    """Set a *field* of the launch to *value* x *ratio*, if there is a ratio."""
+    if ratio is None:
         return device
-    launch = device.launch.model_copy(update={"single_s": sweep.specified.launch.single_s * ratio})
-    how = _measured(device, ["launch.single"], "empty kernel, isolated (launch/queued)")
-    return device.model_copy(update={"launch": launch, "provenance": how})
+    launch = device.launch.model_copy(update={field: value * ratio})
+    measured = _measured(device, [f"launch.{field.removesuffix('_s')}"], sweep)
+    return device.model_copy(update={"launch": launch, "provenance": measured})
 
 
 _FEW_GROUPS = 8
@@ -131,25 +147,14 @@ def _with_stream(device: Device, sweep: _ObservedSweep) -> Device:
     if not ratios:
         return device
     memory = device.memory.model_copy(update={"efficiency": device.memory.efficiency * median(ratios)})
-    how = _measured(device, ["memory.efficiency"], "stream copy (memory/copy)")
+    how = _measured(device, ["memory.efficiency"], sweep)
     return device.model_copy(update={"memory": memory, "provenance": how})
-
-
-def _with_copy(device: Device, sweep: _ObservedSweep) -> Device:
-    """Calibrate the memory efficiency and the transition ranges of kernels that also write."""
-    device = _with_stream(device, sweep)
-    return _with_transition(device, sweep, "write_transition", "stream copy (memory/copy)")
-
-
-def _with_ping_pong(device: Device, sweep: _ObservedSweep) -> Device:
-    """Calibrate the transition ranges of kernels that read what the previous dispatch wrote."""
-    return _with_transition(device, sweep, "ping_pong_transition", "ping-pong copy (memory/ping_pong)")
 
 
 _WritesTransition = Literal["write_transition", "ping_pong_transition"]
 
 
-def _with_transition(device: Device, sweep: _ObservedSweep, name: _WritesTransition, how: str) -> Device:
+def _with_transition(device: Device, sweep: _ObservedSweep, name: _WritesTransition) -> Device:
     """Calibrate the transition range *name* of the caches that all compute units share."""
     caches, facts = [], []
     for cache, entry in zip(device.caches, sweep.specified.caches, strict=True):
@@ -159,7 +164,7 @@ def _with_transition(device: Device, sweep: _ObservedSweep, name: _WritesTransit
             facts.append(f"caches.{cache.name}.{name}")
             cache = cache.model_copy(update={name: transition})
         caches.append(cache)
-    return device.model_copy(update={"caches": tuple(caches), "provenance": _measured(device, facts, how)})
+    return device.model_copy(update={"caches": tuple(caches), "provenance": _measured(device, facts, sweep)})
 
 
 def _with_writes(device: Device, sweep: _ObservedSweep) -> Device:
@@ -169,7 +174,6 @@ def _with_writes(device: Device, sweep: _ObservedSweep) -> Device:
         sweep,
         "sector_writes_per_cycle",
         lambda predicted: predicted.time_s > _MANY_LAUNCHES * device.launch.batched_s,
-        "stream of writes (memory/write)",
     )
 
 
@@ -181,13 +185,10 @@ def _with_scatter(device: Device, sweep: _ObservedSweep) -> Device:
         sweep,
         "line_writes_per_cycle",
         lambda predicted: 4 * predicted.point.parameters["stride"] >= line,
-        "scattered writes (memory/scatter)",
     )
 
 
-def _write_rate(
-    device: Device, sweep: _ObservedSweep, rate: str, counts: Callable[[PredictedPoint], bool], how: str
-) -> Device:
+def _write_rate(device: Device, sweep: _ObservedSweep, rate: str, counts: Callable[[PredictedPoint], bool]) -> Device:
     """Calibrate a *rate* of writes by the points that *counts* selects and whose predicted bottleneck is writes."""
     listed: float | None = getattr(sweep.specified.architecture, rate)
     writes = {write_ceiling(cache.name) for cache in device.caches}
@@ -196,7 +197,7 @@ def _write_rate(
     if listed is None or not ratios:
         return device
     architecture = device.architecture.model_copy(update={rate: listed * median(ratios)})
-    return device.model_copy(update={"architecture": architecture, "provenance": _measured(device, [rate], how)})
+    return device.model_copy(update={"architecture": architecture, "provenance": _measured(device, [rate], sweep)})
 
 
 _MANY_LAUNCHES = 20
@@ -219,7 +220,7 @@ def _with_caches(device: Device, sweep: _ObservedSweep, scope: Literal["compute_
             update[name] = transition
             facts.append(f"caches.{cache.name}.{name}")
         caches.append(cache.model_copy(update=update))
-    how = _measured(device, facts, "read bandwidth (memory/read, memory/read_private)")
+    how = _measured(device, facts, sweep)
     return device.model_copy(update={"caches": tuple(caches), "provenance": how})
 
 
@@ -260,21 +261,16 @@ def _with_latencies(device: Device, sweep: _ObservedSweep) -> Device:
     if DRAM in ratios:
         memory = memory.model_copy(update={"latency_cycles": memory.latency_cycles * ratios[DRAM]})
         facts.append("memory.latency")
-    how = _measured(device, facts, "pointer chase (memory/latency)")
+    how = _measured(device, facts, sweep)
     return device.model_copy(update={"caches": tuple(caches), "memory": memory, "provenance": how})
 
 
-_LABELS = {"4 B, stride 1": "local"}
-"""Instruction classes of cases of ``local_memory``. Cases of ``instructions`` have the name of their class."""
-
-
-def _classes_of(label: str, listed: Collection[str]) -> tuple[str, ...]:
+def _classes_of(name: str, listed: Collection[str]) -> tuple[str, ...]:
     """Return the classes that a case calibrates: its own, and ``int32`` if it represents integers in general.
 
     The addition represents them, or the bitwise operation if additions have their own class because they run on two
     pipes.
     """
-    name = _LABELS.get(label, label)
     return (name, "int32") if name == ("ternary" if "add" in listed else "add") else (name,)
 
 
@@ -283,15 +279,13 @@ def _with_rates(device: Device, sweep: _ObservedSweep) -> Device:
     old = sweep.specified.architecture.rates_per_cycle
     rates: dict[str, float] = {}
     for label, ratio in sweep.ratios_of_cases:
-        names = _classes_of(label, old)
+        names = _classes_of(sweep.instruction_class(label), old)
         if sweep.bottleneck(label) == listed_class(names[0], old):
             rates |= {name: old[listed_class(name, old)] * ratio for name in names}
     architecture = device.architecture.model_copy(
         update={"rates_per_cycle": {**device.architecture.rates_per_cycle, **rates}}
     )
-    how = _measured(
-        device, [f"rates.{name}" for name in rates], "instruction chains on all compute units (instructions)"
-    )
+    how = _measured(device, [f"rates.{name}" for name in rates], sweep)
     return device.model_copy(update={"architecture": architecture, "provenance": how})
 
 
@@ -316,7 +310,7 @@ def _with_barriers(device: Device, sweep: _ObservedSweep) -> Device:
     rates = {**device.architecture.rates_per_cycle, "barrier": wave_size / per_wave}
     update = {"rates_per_cycle": rates, "barrier_cycles": added}
     architecture = device.architecture.model_copy(update=update)
-    how = _measured(device, ["barrier_cycles", "rates.barrier"], "barriers of several sizes (instructions/barrier)")
+    how = _measured(device, ["barrier_cycles", "rates.barrier"], sweep)
     return device.model_copy(update={"architecture": architecture, "provenance": how})
 
 
@@ -330,31 +324,31 @@ def _with_chains(device: Device, sweep: _ObservedSweep) -> Device:
     latencies = {
         name: old[listed_class(name, old)] * ratio
         for label, ratio in sweep.ratios_of_cases
-        for name in _classes_of(label, old)
+        for name in _classes_of(sweep.instruction_class(label), old)
         if listed_class(name, old) in old and sweep.bottleneck(label) == "latency"
     }
     architecture = device.architecture.model_copy(
         update={"latency_cycles": {**device.architecture.latency_cycles, **latencies}}
     )
-    how = _measured(device, [f"latencies.{name}" for name in latencies], "a single chain (instructions)")
+    how = _measured(device, [f"latencies.{name}" for name in latencies], sweep)
     return device.model_copy(update={"architecture": architecture, "provenance": how})
 
 
-_CALIBRATIONS: Mapping[str, Callable[[Device, _ObservedSweep], Device]] = {
-    "launch/groups": _with_launch,
-    "launch/queued": _with_isolated_launch,
-    "memory/copy": _with_copy,
-    "memory/ping_pong": _with_ping_pong,
-    "memory/write": _with_writes,
-    "memory/scatter": _with_scatter,
-    "memory/read": partial(_with_caches, scope="device"),
-    "memory/read_private": partial(_with_caches, scope="compute_unit"),
-    "memory/latency": _with_latencies,
-    "instructions/rate": _with_rates,
-    "instructions/sub_group_rate": _with_rates,
-    "instructions/barrier": _with_barriers,
-    "instructions/latency": _with_chains,
-    "instructions/sub_group_latency": _with_chains,
-    "local_memory/bandwidth": _with_rates,
+_CALIBRATIONS: Mapping[Calibration, Callable[[Device, _ObservedSweep], Device]] = {
+    "launch_cost": _with_launch_cost,
+    "group_rate": _with_group_rate,
+    "isolated_launch_cost": _with_isolated_launch,
+    "memory_efficiency": _with_stream,
+    "write_transition": partial(_with_transition, name="write_transition"),
+    "ping_pong_transition": partial(_with_transition, name="ping_pong_transition"),
+    "sector_write_rate": _with_writes,
+    "line_write_rate": _with_scatter,
+    "device_cache_bandwidth": partial(_with_caches, scope="device"),
+    "unit_cache_bandwidth": partial(_with_caches, scope="compute_unit"),
+    "load_latency": _with_latencies,
+    "cache_capacity": lambda device, _: device,  # calibration keeps capacities; see learned.py
+    "instruction_rates": _with_rates,
+    "instruction_latencies": _with_chains,
+    "barrier_cost": _with_barriers,
 }
-"""What each microbenchmark calibrates."""
+"""The function that calibrates each quantity."""

@@ -17,14 +17,26 @@ from gpureport.records.provenance import Provenance
 from gpureport.spec.models import Device
 from gpureport.spec.resolve import Value
 from gpureport.units import format_bandwidth, format_bytes, format_interval
-from gpureport.workloads.model import Sweep, Workload
+from gpureport.workloads.model import Calibration, Sweep, Workload
 
 _AGREES = 1.2
 """Largest factor between a measured and a documented capacity that still count as equal."""
 _LARGEST_FACTOR = 16.0
 """Largest factor between an observed and a predicted cliff that are matched by their order."""
-_CAPACITIES = ("memory/latency", "memory/read_private", "memory/read")
-"""Microbenchmarks that show capacities, most reliable first."""
+
+LEARNED: frozenset[Calibration] = frozenset(
+    {
+        "launch_cost",
+        "group_rate",
+        "isolated_launch_cost",
+        "memory_efficiency",
+        "load_latency",
+        "device_cache_bandwidth",
+        "unit_cache_bandwidth",
+        "cache_capacity",
+    }
+)
+"""What a device without an entry is measured for: microbenchmarks that calibrate any of these."""
 
 End = Literal["value", "ci_low", "ci_high"]
 _ENDS: tuple[End, ...] = ("value", "ci_low", "ci_high")
@@ -108,8 +120,8 @@ def _capacities(device: Device, sweeps: Sequence[ObservedSweep]) -> dict[str, tu
     """
     found: dict[str, tuple[list[float], str]] = {}
     listed = {cache.name: cache.capacity_bytes for cache in device.caches}
-    ordered = [one for name in _CAPACITIES for one in sweeps if one.workload.name == name]
-    for one in ordered:
+    # Latency first: its transitions are the clearest.
+    for one in sorted(_showing_capacities(sweeps), key=lambda one: one.workload.metric.kind != "time"):
         prediction = predict_sweep(device, one.workload, one.sweep, "specification")
         cliffs = _matched_cliffs(prediction.features, one.observation.features)
         for predicted, observed in sorted(cliffs, key=lambda pair: pair[0].level.near):
@@ -119,6 +131,10 @@ def _capacities(device: Device, sweeps: Sequence[ObservedSweep]) -> dict[str, tu
                 part = " (near partition)" if predicted.level.near else ""
                 found[level] = [listed[level] * ratio for ratio in ratios], f"{one.workload.name}{part}"
     return found
+
+
+def _showing_capacities(sweeps: Sequence[ObservedSweep]) -> list[ObservedSweep]:
+    return [one for one in sweeps if "cache_capacity" in one.workload.calibrates]
 
 
 def _matched_cliffs(
@@ -195,8 +211,8 @@ def _paths(device: Device) -> dict[str, tuple[str, str]]:
 
 def _unexplained(device: Device, sweeps: Sequence[ObservedSweep]) -> Iterator[str]:
     """Yield sentences about latency cliffs that no cache of the architecture explains."""
-    for one in sweeps:
-        if one.workload.name != _CAPACITIES[0]:
+    for one in _showing_capacities(sweeps):
+        if one.workload.metric.kind != "time":
             continue
         prediction = predict_sweep(device, one.workload, one.sweep, "specification")
         explained = {observed.value for _, observed in _matched_cliffs(prediction.features, one.observation.features)}

@@ -117,7 +117,7 @@ def remarks(report: Report) -> tuple[str, ...]:
 
 
 def _is_remarkable(found: CodeEvidence) -> bool:
-    return found.agrees is False or found.vectorised is False or bool(found.spill_bytes)
+    return False in (found.agrees, found.instructions_agree, found.vectorised) or bool(found.spill_bytes)
 
 
 def compiler_outputs(report: Report) -> list[CompilerOutput]:

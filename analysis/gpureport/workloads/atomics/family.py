@@ -1,4 +1,4 @@
-"""What all atomic adds share: a grid that is resident as a whole, and how the model sees it."""
+"""Shared by all atomic adds: dispatches whose work-groups are all resident, and their demand."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -14,14 +14,14 @@ from gpureport.workloads import grid
 from gpureport.workloads.model import Argument, Buffer, Demand, Dispatch, Job, Parameters, Stream, Sweep, Workload
 
 WORDS_APART = 32
-"""Words between the addresses of work-groups: each has a line of its own."""
+"""Words between the addresses of work-groups, so that each has its own line."""
 _LOCKED_ADD_CYCLES = 20.0
 _SLICE_BYTES = 256
-"""Neighbouring bytes that one slice of the second-level cache serves."""
+"""Adjacent bytes in one slice of the second-level cache."""
 
 
 class Atomics(Workload):
-    """One way to add up numbers: the grid is resident as a whole, and its work-items add again and again."""
+    """One way to add numbers: all work-groups are resident, and their work-items add repeatedly."""
 
     family = "atomics"
     source = "atomics.cl"
@@ -30,38 +30,38 @@ class Atomics(Workload):
     kernel: ClassVar[str]
 
     def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:
-        """Work is the numbers added, however many atomic operations that takes."""
-        return PointKey(
-            label=self.label(parameters),
-            parameters=dict(parameters),
+        """Work is the numbers added, independent of the number of atomic operations."""
+        return grid.key(
+            parameters,
+            self.label(parameters),
             work=total_adds(parameters),
-            work_items=parameters["groups"] * parameters["local"],
-            working_set_bytes=4 * self.words(parameters),
+            items=parameters["groups"] * parameters["local"],
+            nbytes=4 * self.words(parameters),
             x=sweep.points.index(parameters),
         )
 
     @abstractmethod
     def label(self, parameters: Parameters) -> str:
-        """Name a case."""
+        """Return the label of a case."""
 
     @abstractmethod
     def words(self, parameters: Parameters) -> int:
-        """Return the size of the buffer of counters."""
+        """Return the words of the buffer of counters."""
 
     @abstractmethod
     def arguments(self, parameters: Parameters) -> tuple[Argument, ...]:
-        """Return the kernel's arguments between the counters and the number of passes."""
+        """Return the kernel arguments between the counters and the number of passes."""
 
     @abstractmethod
     def addresses(self, parameters: Parameters) -> NDArray[np.int64]:
         """Return the counter that each work-item adds to in each pass: shape (passes, items)."""
 
     def build_options(self, parameters: Parameters) -> str:  # noqa: ARG002
-        """How far counters lie apart."""
+        """The distance between counters."""
         return f"-DWORDS_APART={WORDS_APART}"
 
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
-        """Counters that start anywhere: sums wrap around."""
+        """Counters with random initial values; sums wrap around."""
         size = 4 * self.words(parameters)
         items = parameters["groups"] * parameters["local"]
         arguments = ("counters", *self.arguments(parameters), np.uint32(parameters["passes"]))
@@ -73,7 +73,7 @@ class Atomics(Workload):
     verification_dispatches = 2
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
-        """Add everything up, modulo 2^32."""
+        """The sums modulo 2^32."""
         items = np.arange(parameters["groups"] * parameters["local"], dtype=np.uint32)
         passes = np.arange(parameters["passes"], dtype=np.uint32)
         addends = items * np.uint32(2654435761) + passes[:, None]
@@ -83,14 +83,14 @@ class Atomics(Workload):
 
 
 def total_adds(parameters: Parameters) -> int:
-    """Return the numbers that one dispatch adds up."""
+    """Return how many numbers one dispatch adds."""
     return parameters["passes"] * parameters["groups"] * parameters["local"]
 
 
 def resident_groups(device: Device, local: int) -> int:
-    """Return as many groups as every architecture holds at once: 1024 work-items a compute unit of a GPU.
+    """Return a number of work-groups that can all be resident: 1024 work-items per compute unit of a GPU.
 
-    A subslice of Intel's holds 56 threads of eight lanes or more; a processor's core takes four groups in turn.
+    256 on an Intel GPU, whose subslice has 56 threads of eight lanes or more. A CPU core processes four groups in turn.
     """
     if device.kind == "cpu":
         return 4 * device.compute_units
@@ -104,10 +104,10 @@ def waiting_cycles(device: Device, sent: float, counters: int, apart: int = 1) -
     """Return the clock cycles for which atomic adds wait for each other on a GPU.
 
     Args:
-        device: gives the cache's sectors.
-        sent: atomic adds, evenly spread over the counters.
-        counters: how many there are.
-        apart: words from one to the next.
+        device: determines the sector size.
+        sent: number of atomic adds, evenly distributed over the counters.
+        counters: number of counters.
+        apart: words from one counter to the next.
     """
     sector = next((c.sector_bytes for c in device.caches if c.scope == "device"), device.memory.access_bytes)
     together = min(counters, max(1, sector // (4 * apart)))
@@ -124,16 +124,16 @@ def demand_of(
     serial_cycles: float = 0.0,
     contended: float = 0.0,
 ) -> Demand:
-    """Return the demand of a grid whose groups are all resident.
+    """Return the demand of a dispatch whose work-groups are all resident.
 
     Args:
         parameters: of the point.
-        device: gives the latencies, and whether it is a processor.
-        counters: how many addresses are added to.
-        sent: atomic operations in all.
-        operations: by class, besides the atomic operations.
-        serial_cycles: clock cycles during which work waits for other work, on a GPU.
-        contended: share of the atomic operations whose line another core had last, on a processor.
+        device: determines the latencies.
+        counters: number of addresses.
+        sent: number of atomic operations.
+        operations: other operations, by class.
+        serial_cycles: clock cycles of dependent work, on a GPU.
+        contended: share of the atomic operations whose line another core owned before, on a CPU.
     """
     group_bytes = 4 * parameters["local"] if "local" in operations else 0
     if device.kind == "cpu":
@@ -145,7 +145,7 @@ def demand_of(
         work_group=(parameters["local"],),
         streams=(each, Stream("counters", counters, 4, 4, True, each.passes, each.outer_passes)),
         operations={**operations, "memory": sent},
-        # Waiting, in the model's words: a chain of operations of known latency.
+        # The model expresses waiting as a chain of operations with a known latency.
         chain={"int32": serial_cycles / device.architecture.latency_cycles["int32"]},
         registers=16,
         local_memory_bytes=group_bytes,

@@ -1,4 +1,4 @@
-"""Atomic adds of which work-groups make few: an address each, or a reduction in local memory first."""
+"""Atomic adds that work-groups combine: one address per work-group, or a reduction in local memory first."""
 
 from collections.abc import Sequence
 from math import ceil, inf, log2
@@ -20,20 +20,19 @@ from gpureport.workloads.model import Argument, Demand, Limits, Local, Parameter
 
 
 class _BySize(Atomics):
-    """Variants whose cases are work-group sizes."""
+    """The cases are work-group sizes."""
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
-        """A few work-group sizes, as separate cases."""
+        """A case for each of a few work-group sizes."""
         tried = sorted({min(local, limits.max_work_group) for local in (64, 256, 1024)})
         points = tuple({"passes": 256, "local": local, "groups": resident_groups(device, local)} for local in tried)
         return (Sweep("group_size", Axis(quantity="case", label="work-group size"), points, "work-group size"),)
 
     def label(self, parameters: Parameters) -> str:
-        """Name a case by its work-groups."""
         return f"groups of {parameters['local']}"
 
     def verification(self) -> Sequence[Parameters]:
-        """Work-groups of odd sizes, and of a single work-item."""
+        """Work-groups of odd sizes, and of one work-item."""
         return (
             {"passes": 5, "local": 37, "groups": 3},
             {"passes": 3, "local": 64, "groups": 5},
@@ -42,25 +41,25 @@ class _BySize(Atomics):
 
 
 class ByGroup(_BySize):
-    """Adds to one address a work-group."""
+    """One address per work-group."""
 
     variant = "by_group"
-    title = "Global atomic adds, one address a work-group"
+    title = "Global atomic adds, one address per work-group"
     description = (
-        "All work-items of a work-group add to one address, in a line of its own, as compilers can see. Assumed: the "
-        "lanes of a wave are added up first by shuffles (NVIDIA's compute capability 8.0 and later have an instruction "
-        "for it, whose rate is not known), and one add a wave is sent; adds to one address follow each other, one a "
-        "clock cycle."
+        "All work-items of a work-group add to the same address, which the compiler can see. Each address has its own "
+        "line. Assumed: shuffles add the lanes of a wave first, and each wave issues one atomic add. (NVIDIA devices "
+        "of compute capability 8.0 and later have an instruction for this, whose rate is not known.) Adds to one "
+        "address take one clock cycle each. Counted: numbers added."
     )
     kernel = "add_by_group"
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
-        """Shuffles, then one add a wave."""
-        adds, width = total_adds(parameters), min(parameters["local"], device.architecture.wave_size)
+        """Shuffles, then one atomic add per wave."""
+        adds, wave = total_adds(parameters), min(parameters["local"], device.architecture.wave_size)
         if device.kind == "cpu":
             return demand_of(parameters, device, counters=parameters["groups"], sent=adds, operations={"int32": adds})
-        waves = adds / width
-        rounds = log2(width)
+        waves = adds / wave
+        rounds = log2(wave)
         return demand_of(
             parameters,
             device,
@@ -71,35 +70,35 @@ class ByGroup(_BySize):
         )
 
     def words(self, parameters: Parameters) -> int:
-        """Return a line a group."""
+        """Return one line per work-group."""
         return parameters["groups"] * WORDS_APART
 
     def arguments(self, parameters: Parameters) -> tuple[Argument, ...]:  # noqa: ARG002
-        """Return none."""
+        """Return no arguments."""
         return ()
 
     def addresses(self, parameters: Parameters) -> NDArray[np.int64]:
-        """Return the first word of the group's line."""
+        """Return the first word of the work-group's line."""
         group = np.arange(parameters["groups"] * parameters["local"]) // parameters["local"]
         return np.tile(group * WORDS_APART, (parameters["passes"], 1))
 
 
 class Reduced(_BySize):
-    """Adds in local memory first."""
+    """A reduction in local memory first."""
 
     variant = "reduced"
-    title = "Reduction in local memory, one global atomic add a work-group"
+    title = "Global atomic adds after a reduction in local memory"
     description = (
-        "In every pass a work-group adds up one number of each work-item in local memory, halving by halving, and one "
-        "work-item adds the sum to the one global counter. Counted: the numbers added up."
+        "In each pass a work-group reduces one number of each work-item in local memory, and one work-item adds the "
+        "sum to the single global counter. Counted: numbers added."
     )
     kernel = "add_reduced"
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
-        """A halving is two loads, a store and a barrier; together the halvings store once more for each work-item.
+        """Each round of the reduction has two loads, a store and a barrier.
 
-        What waits: the new half, its bounds, a load, the sum, and a barrier, which the group's last work-item reaches
-        only when all others have issued theirs.
+        Dependent in each round: the index, its bounds, a load, the sum, and a barrier, which the last work-item of the
+        group reaches only after all others have issued theirs.
         """
         adds, local, passes = total_adds(parameters), parameters["local"], parameters["passes"]
         rounds = ceil(log2(local)) if local > 1 else 0
@@ -118,15 +117,15 @@ class Reduced(_BySize):
         )
 
     def words(self, parameters: Parameters) -> int:  # noqa: ARG002
-        """Return one."""
+        """Return one word."""
         return 1
 
     def arguments(self, parameters: Parameters) -> tuple[Argument, ...]:
-        """Return a word of local memory for each work-item."""
+        """Return local memory, one word per work-item."""
         return (Local(4 * parameters["local"]),)
 
     def addresses(self, parameters: Parameters) -> NDArray[np.int64]:
-        """Return the one counter."""
+        """Return the single counter."""
         return np.zeros((parameters["passes"], parameters["groups"] * parameters["local"]), dtype=np.int64)
 
 

@@ -1,4 +1,4 @@
-"""Atomic adds to few addresses and to many."""
+"""Atomic adds to few and to many addresses."""
 
 from collections.abc import Sequence
 
@@ -15,20 +15,20 @@ _POWERS = (0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20)
 
 
 class Spread(Atomics):
-    """Adds to so many neighbouring addresses."""
+    """The number of addresses varies."""
 
     variant = "spread"
-    title = "Global atomic adds against the number of addresses"
+    title = "Global atomic adds by number of addresses"
     description = (
-        "Neighbouring work-items add to neighbouring addresses, and all over again after so many of them: one address "
-        "for all, one for each lane of a wave, up to 4 MiB of them. Compilers cannot see which work-items meet. "
-        "Assumed: adds to one address follow each other, one a clock cycle, and so do those to the sectors of one "
-        "slice of the cache, 256 bytes; the others take the cache's bandwidth."
+        "Neighbouring work-items add to neighbouring addresses, modulo the number of addresses: one, one per lane of a "
+        "wave, up to 4 MiB of addresses. The compiler cannot see which work-items add to the same address. Assumed: "
+        "adds to one address take one clock cycle each, and so do adds to different sectors of one 256-byte slice of "
+        "the cache; all adds use the cache's bandwidth. Counted: numbers added."
     )
     kernel = "add_spread"
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
-        """Each number of addresses is a case; more addresses get more adds, for they are faster."""
+        """A case for each number of addresses; with more addresses, which are faster, more adds."""
         local = min(256, limits.max_work_group)
         powers = _POWERS[::3] if limits.quick else _POWERS
         points = tuple(
@@ -43,19 +43,19 @@ class Spread(Atomics):
         return (Sweep("addresses", Axis(quantity="case", label="addresses"), points, "number of addresses"),)
 
     def label(self, parameters: Parameters) -> str:
-        """Name a case by its addresses."""
+        """Return the number of addresses."""
         return f"{format_count(parameters['addresses'])} address{'es' if parameters['addresses'] > 1 else ''}"
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
-        """Every add goes to the cache by itself."""
+        """Every add is one atomic operation in the cache."""
         adds, addresses = total_adds(parameters), parameters["addresses"]
-        met = min(addresses, adds)
+        used = min(addresses, adds)
         return demand_of(
             parameters,
             device,
-            counters=met,
+            counters=used,
             sent=adds,
-            serial_cycles=waiting_cycles(device, adds, met),
+            serial_cycles=waiting_cycles(device, adds, used),
             contended=1 / min(addresses, 16),
             operations={"int32": 5.0 * adds},
         )
@@ -65,16 +65,16 @@ class Spread(Atomics):
         return parameters["addresses"]
 
     def arguments(self, parameters: Parameters) -> tuple[Argument, ...]:
-        """Return the mask of addresses, whose number is a power of two."""
+        """Return the address mask; the number of addresses is a power of two."""
         return (np.uint32(parameters["addresses"] - 1),)
 
     def addresses(self, parameters: Parameters) -> NDArray[np.int64]:
-        """Return the running number of each add, modulo the addresses."""
+        """Return the index of each add modulo the number of addresses."""
         items = parameters["groups"] * parameters["local"]
         return np.arange(parameters["passes"] * items).reshape(-1, items) % parameters["addresses"]
 
     def verification(self) -> Sequence[Parameters]:
-        """All at one address, several work-groups at a few, more addresses than work-items."""
+        """One address for all, a few addresses, more addresses than work-items."""
         return (
             {"addresses": 1, "passes": 3, "local": 33, "groups": 5},
             {"addresses": 32, "passes": 7, "local": 50, "groups": 3},

@@ -1,1 +1,1 @@
-"""Transposition of bit matrices, many times over: by registers, local memory and sub-group exchanges."""
+"""Repeated transposition of bit matrices in registers, through local memory and by sub-group exchanges."""

@@ -1,4 +1,4 @@
-"""Columns collected by sub-group ballots."""
+"""Transposition by sub-group ballots."""
 
 from collections.abc import Mapping
 
@@ -9,54 +9,56 @@ from gpureport.workloads.model import Features
 
 
 class Ballot(Transpose):
-    """A ballot for each column."""
+    """One ballot per column."""
 
     variant = "ballot"
     source = "bit_transpose/ballot.cl"
     repeats = 301
-    title = "Bit transpose 32 x 32 by sub-group ballot"
+    title = "Bit transpose 32 x 32, sub-group ballot"
     description = (
-        "One work-item a row; a ballot of one bit of all rows is a row of the transposed matrix, so 32 ballots make "
-        "one transposition, and each lane selects its own without an index. Sub-groups of 64 lanes hold two matrices; "
-        f"where they have 16 or 8 lanes, two or four ballots make a row. {COUNTED[32]}"
+        "One row per work-item. A ballot of one bit of all rows is a row of the transposed matrix, so one "
+        "transposition takes 32 ballots, of which each lane selects its own. Sub-groups of 64 lanes process two "
+        "matrices; with 16 or 8 "
+        f"lanes, a row takes two or four ballots. {COUNTED[32]}"
     )
 
     def missing(self, features: Features) -> str | None:
-        """A ballot of some kind is needed."""
+        """A ballot is required."""
         return sub_group.missing(features, "ballot")
 
     def options(self, features: Features) -> str:
-        """Select the device's ballot."""
+        """The back end of ballots."""
         return sub_group.options(features, "ballot")
 
     def operations(self, device: Device) -> Mapping[str, float]:  # noqa: ARG002
-        """A column: vote, compare the lane's number, select; compilers test many bits at once."""
+        """For each column a vote, a comparison of the lane index and a selection."""
         return {"ballot": 1.0 * ROWS, "int32": 2.0 * ROWS, "instruction": 3.0 * ROWS}
 
     def chain(self, device: Device) -> Mapping[str, float]:  # noqa: ARG002
-        """The ballots need not wait for one another, but each selection for the one before."""
+        """The ballots are independent; each selection depends on the previous one."""
         return {"ballot": 1.0, "int32": ROWS + 1.0}
 
 
 class Ballot8x8(Ballot):
-    """A ballot for each column of four matrices."""
+    """One ballot per column of four matrices."""
 
     variant = "ballot_8x8"
     size = 8
-    title = "Bit transpose 8 x 8 by sub-group ballot"
+    title = "Bit transpose 8 x 8, sub-group ballot"
     description = (
-        "One work-item a row of four matrices side by side; of the 32 ballots of one bit of all rows each lane keeps "
-        "four, and of each the byte that its own matrix voted. As many ballots as for 32 x 32, where shuffles need "
-        f"three rounds instead of five. {COUNTED[8]}"
+        "One row of four adjacent matrices per work-item. Each lane keeps four of the 32 ballots, and from each the "
+        "byte of its own matrix. 8 x 8 needs as many ballots as 32 x 32, while shuffles need three rounds instead of "
+        "five. "
+        f"{COUNTED[8]}"
     )
 
     def operations(self, device: Device) -> Mapping[str, float]:  # noqa: ARG002
-        """A column: vote, select; eight lanes' numbers compared; four words shifted, cut and joined byte by byte."""
+        """For each column a vote and a selection; eight comparisons; bytes of four words extracted and joined."""
         integer = ROWS + 8 + _JOINED
         return {"ballot": 1.0 * ROWS, "int32": integer, "instruction": ROWS + integer}
 
     def chain(self, device: Device) -> Mapping[str, float]:  # noqa: ARG002
-        """Four selections go side by side, then the bytes are joined one after the other."""
+        """Four independent chains of selections, then the bytes are joined one after another."""
         return {"ballot": 1.0, "int32": ROWS / 4 + 1.0 + _JOINED / 2}
 
 

@@ -1,4 +1,4 @@
-"""What all bit transpositions share: the tiles, the sweeps, the reference, the frame of the traffic model."""
+"""Shared by all bit transpositions: tiles, sweeps, reference results, memory traffic."""
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -26,23 +26,22 @@ from gpureport.workloads.model import (
 )
 
 ROWS = 32
-"""Rows of a tile, each a word of 32 bits."""
+"""Rows of a tile, each a 32-bit word."""
 TILE_BYTES = 4 * ROWS
 _ACCESS_BYTES = 16
-"""Most of a load or store."""
+"""Maximum width of a load or store."""
 _MOST_TILES = 2.0**22
 _FEWEST_TILES = 2.0**10
 
 COUNTED = {
-    32: "Counted: transpositions of a 32 x 32 bit matrix, each on the result of the one before.",
-    8: "Counted: transpositions of an 8 x 8 bit matrix, 16 of which lie side by side in a tile of 32 words, each on "
-    "the result of the one before.",
+    32: "Counted: transpositions of a 32 x 32 bit matrix, each of the previous result.",
+    8: "Counted: transpositions of an 8 x 8 bit matrix, each of the previous result. A tile of 32 words contains 16.",
 }
-"""What one unit of work is, by the size of the matrices."""
+"""The unit of work by matrix size."""
 
 
 class Transpose(Workload):
-    """One way to transpose all tiles of an array, some number of times over."""
+    """One way to transpose all tiles of an array repeatedly."""
 
     family = "bit_transpose"
     metric = Metric(kind="rate", unit="matrices", label="matrices transposed")
@@ -50,33 +49,33 @@ class Transpose(Workload):
     """Rows and columns of a matrix."""
     rows_per_item: ClassVar[int] = 1
     usual_group: ClassVar[int] = 256
-    """Work-items of a group, where nothing else is asked for."""
+    """Work-group size, except in sweeps of it."""
     repeats: ClassVar[int] = 1001
-    """Transpositions of a dispatch on a GPU: odd, so that the result differs from the input, and long enough that
-    the launch is a small part."""
+    """Transpositions per dispatch on a GPU: odd, so that the result differs from the input, and many, so that the
+    launch cost is small."""
     sweeps_memory: ClassVar[bool] = False
-    """Whether single transpositions are measured, too, over growing arrays."""
+    """Whether single transpositions of arrays of several sizes are also measured."""
 
     @property
     def rounds(self) -> int:
-        """Rounds of one transposition."""
+        """Rounds per transposition."""
         return self.size.bit_length() - 1
 
     @property
     def matrices_per_tile(self) -> int:
-        """Matrices that lie side by side in a tile."""
+        """Matrices per tile."""
         return (ROWS // self.size) ** 2
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
-        """The number of tiles, until the device is full and beyond; work-group shapes; arrays beyond the caches."""
+        """The number of tiles, beyond saturation; work-group shapes; for some variants the array size."""
         sweeps = (self._load(device, limits), self._work_groups(device, limits))
         return (*sweeps, self._memory(device, limits)) if self.sweeps_memory else sweeps
 
     def _load(self, device: Device, limits: Limits) -> Sweep:
-        """Whole work-groups only: lanes without a row would work all the same."""
+        """Return the sweep over the number of matrices, in whole work-groups: idle lanes would take the same time."""
         shape = self.shape(min(self.usual_group, limits.max_work_group))
         least = prod(shape.values()) * self.rows_per_item // ROWS
-        counts = grid.sizes(least, max(4 * least, _full_tiles(device, self.rows_per_item)), grid.multiple(least))
+        counts = grid.sizes(least, max(4 * least, _saturating_tiles(device, self.rows_per_item)), grid.multiple(least))
         return Sweep(
             "matrices",
             Axis(quantity="work_items", label="work-items"),
@@ -86,17 +85,14 @@ class Transpose(Workload):
         )
 
     def _work_groups(self, device: Device, limits: Limits) -> Sweep:
-        full = 1 << round(np.log2(_full_tiles(device, self.rows_per_item) / 2))
-        full = max(full, limits.max_work_group * self.rows_per_item // ROWS)
-        return Sweep(
-            "work_group",
-            Axis(quantity="work_group", label="work-group size"),
-            tuple({"tiles": full, **shape, "repeats": self._repeats(device)} for shape in self.shapes(device, limits)),
-            f"work-group size at {format_count(full * self.matrices_per_tile)} matrices",
-        )
+        tiles = 1 << round(np.log2(_saturating_tiles(device, self.rows_per_item) / 2))
+        tiles = max(tiles, limits.max_work_group * self.rows_per_item // ROWS)
+        repeats, matrices = self._repeats(device), format_count(tiles * self.matrices_per_tile)
+        points = ({"tiles": tiles, **shape, "repeats": repeats} for shape in self.shapes(device, limits))
+        return grid.by_group_size(points, f"{matrices} matrices")
 
     def _memory(self, device: Device, limits: Limits) -> Sweep:
-        """Up to 2^22 tiles; a processor and a quick run stop at four times the last cache."""
+        """Return the sweep over array sizes: up to 2^22 tiles; on a CPU or for a quick run up to 4 last caches."""
         most = min(_MOST_TILES, limits.max_bytes / (2 * TILE_BYTES), limits.max_buffer_bytes / TILE_BYTES)
         if limits.quick or device.kind == "cpu":
             most = min(most, 4 * grid.last_cache_bytes(device) / (2 * TILE_BYTES))
@@ -112,15 +108,15 @@ class Transpose(Workload):
         )
 
     def _repeats(self, device: Device) -> int:
-        # A CPU has no thousands of lanes among which to divide the time.
+        # A CPU has far fewer lanes.
         return self.repeats if device.kind != "cpu" else 33
 
     def shape(self, items: int) -> dict[str, int]:
-        """Return the parameters of the usual work-group of *items*."""
+        """Return the parameters of a work-group of *items*."""
         return {"local": items}
 
     def shapes(self, device: Device, limits: Limits) -> Sequence[Parameters]:
-        """Return the work-groups that a search tries; few on a CPU, which builds the kernel anew for each."""
+        """Return the work-groups of a sweep; few on a CPU, which builds the kernel for each."""
         return tuple({"local": n} for n in grid.work_groups(device, limits))
 
     def work_group(self, parameters: Parameters) -> tuple[int, ...]:
@@ -128,7 +124,7 @@ class Transpose(Workload):
         return (parameters["local"],)
 
     def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:
-        """Work is transpositions of matrices."""
+        """Work is matrices transposed."""
         tiles = parameters["tiles"]
         matrices, items, both = tiles * self.matrices_per_tile, self._items(tiles), 2 * TILE_BYTES * tiles
         shape = " x ".join(str(n) for n in self.work_group(parameters))
@@ -137,31 +133,24 @@ class Transpose(Workload):
             "work_group": (shape, sweep.points.index(parameters)),
             "working_set": (f"{format_count(matrices)} matrices ({format_bytes(both)})", both),
         }[sweep.axis.quantity]
-        return PointKey(
-            label=label,
-            parameters=dict(parameters),
-            work=matrices * parameters["repeats"],
-            work_items=items,
-            working_set_bytes=both,
-            x=x,
-        )
+        return grid.key(parameters, label, work=matrices * parameters["repeats"], items=items, nbytes=both, x=x)
 
     def _items(self, tiles: int) -> int:
         return tiles * ROWS // self.rows_per_item
 
     @abstractmethod
     def operations(self, device: Device) -> Mapping[str, float]:
-        """Return the operations of one work-item for one transposition, by instruction class."""
+        """Return the operations of one work-item per transposition, by instruction class."""
 
     @abstractmethod
     def chain(self, device: Device) -> Mapping[str, float]:
-        """Return those of them that wait for one another."""
+        """Return the dependent operations of one transposition, by instruction class."""
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
-        """Scale one transposition of one work-item to a dispatch; add the array's way in and out."""
+        """All transpositions of all work-items; one load and one store of the array."""
         tiles, repeats, items = parameters["tiles"], parameters["repeats"], self._items(parameters["tiles"])
         rows = tiles * ROWS
-        # A CPU's work-item reads its rows by itself, not beside others.
+        # Accesses of a CPU's work-items do not coalesce.
         isolated = device.kind == "cpu"
         accesses = 2.0 * self.rows_per_item / (1 if isolated else min(_ACCESS_BYTES // 4, self.rows_per_item))
         lines = 1.0 if isolated else self.lines_per_access(parameters, device)
@@ -183,7 +172,7 @@ class Transpose(Workload):
         )
 
     def lines_per_access(self, parameters: Parameters, device: Device) -> float:  # noqa: ARG002
-        """Return the lines that one access of a wave touches: its rows lie one after another."""
+        """Return the lines that one access of a wave touches; its rows are contiguous."""
         lanes = device.architecture.wave_size
         line = device.caches[0].line_bytes if device.caches else device.memory.access_bytes
         return min(float(lanes), max(1.0, lanes * 4 * self.rows_per_item / line))
@@ -193,7 +182,7 @@ class Transpose(Workload):
         return ("from", "to", np.uint32(parameters["tiles"]))
 
     def build_options(self, parameters: Parameters) -> str:
-        """Transpositions after each load; the round that begins."""
+        """Transpositions per dispatch; the first round."""
         return f"-DREPEATS={parameters['repeats']} -DFIRST_ROUND={5 - self.rounds}"
 
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
@@ -206,7 +195,7 @@ class Transpose(Workload):
         )
 
     def verification(self) -> Sequence[Parameters]:
-        """Numbers of tiles that fill no work-group; an odd and an even number of transpositions."""
+        """Partial work-groups; odd and even numbers of transpositions."""
         return (
             {"tiles": 37, **self.shape(64), "repeats": 3},
             {"tiles": 5, **self.shape(32), "repeats": 2},
@@ -214,7 +203,7 @@ class Transpose(Workload):
         )
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
-        """Transposed once, or not at all: twice is as before."""
+        """The transposed matrices after an odd number of transpositions, otherwise the input."""
         rows = job.buffers["from"].filled().astype(np.uint32)
         return {"to": transposed(rows, self.size) if parameters["repeats"] % 2 else rows}
 
@@ -224,28 +213,28 @@ def transposed(words: NDArray[np.uint32], size: int) -> NDArray[np.uint32]:
 
     Args:
         words: rows of whole tiles, 32 words each; bit c of a word is column c.
-        size: rows and columns of the matrices that lie side by side in a tile, 32 or 8.
+        size: rows and columns of the matrices of a tile, 32 or 8.
 
     Returns:
-        As many words.
+        The same number of words.
     """
     columns = np.arange(ROWS, dtype=np.uint32)
     bits = words.reshape(-1, size, 1) >> columns & np.uint32(1)
-    apart = bits.reshape(-1, size, ROWS // size, size)
-    turned = apart.transpose(0, 3, 2, 1).reshape(-1, ROWS)
-    return np.asarray(np.bitwise_or.reduce(turned << columns, axis=1), dtype=np.uint32)
+    matrices = bits.reshape(-1, size, ROWS // size, size)
+    rows = matrices.transpose(0, 3, 2, 1).reshape(-1, ROWS)
+    return np.asarray(np.bitwise_or.reduce(rows << columns, axis=1), dtype=np.uint32)
 
 
 def exchanges(device: Device) -> float:
-    """Return the integer operations of one row in one round: a rotation and a selection of bits.
+    """Return the integer operations of one row per round: a rotation and a selection of bits.
 
-    GPUs have an instruction for each, AVX2 three (two shifts and an or; and, and-not, or).
+    One instruction each on GPUs, three each with AVX2 (two shifts and an or; and, and-not, or).
     """
     return 6.0 if device.kind == "cpu" else 2.0
 
 
-def _full_tiles(device: Device, rows_per_item: int) -> int:
-    """Return the tiles of a load well beyond the taper: twice what is resident, more where an item holds one row."""
+def _saturating_tiles(device: Device, rows_per_item: int) -> int:
+    """Return a number of tiles well beyond saturation: two to eight times the resident work-items."""
     rules = device.architecture.occupancy
     match rules:
         case NvidiaOccupancy() | PooledOccupancy():

@@ -1,4 +1,4 @@
-"""A whole tile in the registers of one work-item."""
+"""Transposition in the registers of one work-item."""
 
 from collections.abc import Mapping
 
@@ -6,13 +6,13 @@ from gpureport.spec.models import Device
 from gpureport.workloads.bit_transpose.family import COUNTED, ROWS, Transpose, exchanges
 
 _ROUTE = (
-    "One work-item holds a whole tile in 32 registers and needs nothing of its neighbours: no local memory, no "
-    "sub-groups. It loads 128 contiguous bytes, 16 at a time, so that neighbours' loads touch different lines."
+    "Each work-item keeps a whole tile in 32 registers, without local memory or sub-groups. It loads 128 contiguous "
+    "bytes, 16 at a time, so the loads of neighbouring work-items touch different lines."
 )
 
 
 class Registers(Transpose):
-    """Five rounds among 32 registers."""
+    """Five rounds with 32 registers."""
 
     variant = "registers"
     essential = True
@@ -21,13 +21,13 @@ class Registers(Transpose):
     usual_group = 64
     repeats = 301
     source = "bit_transpose/registers.cl"
-    title = "Bit transpose 32 x 32 in registers"
+    title = "Bit transpose 32 x 32, registers"
     description = f"{_ROUTE} {COUNTED[32]}"
 
     def operations(self, device: Device) -> Mapping[str, float]:
-        """A row in a round: shift, select; its partner is a name on a GPU, a permuted vector on a CPU.
+        """For each row and round a shift and a selection; a CPU permutes vectors, a GPU renames registers.
 
-        Known counts: half of the shifts go to the left, which compilers for GPUs write as multiplications.
+        Shift counts are constant. Compilers for GPUs turn left shifts, half of them, into multiplications.
         """
         rows = float(ROWS * self.rounds)
         if device.kind == "cpu":
@@ -35,7 +35,7 @@ class Registers(Transpose):
         return {"int32": 1.5 * rows, "int32_mul": 0.5 * rows, "instruction": 2.0 * rows}
 
     def chain(self, device: Device) -> Mapping[str, float]:
-        """Rows go side by side: what waits is one of them."""
+        """Rows are independent: the chain is that of one row."""
         return {"int32": exchanges(device) * self.rounds}
 
 
@@ -46,7 +46,7 @@ class Registers8x8(Registers):
     essential = False
     sweeps_memory = False
     size = 8
-    title = "Bit transpose 8 x 8 in registers"
+    title = "Bit transpose 8 x 8, registers"
     description = f"{_ROUTE} {COUNTED[8]}"
 
 

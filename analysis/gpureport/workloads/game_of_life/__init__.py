@@ -1,1 +1,1 @@
-"""Conway's Game of Life: layouts of 32, 8 and 1 bits a cell, and kernels from the naive one to the best."""
+"""Conway's Game of Life with 32, 8 and 1 bits per cell, in kernels from naive to fastest."""

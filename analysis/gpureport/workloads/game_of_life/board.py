@@ -1,4 +1,4 @@
-"""What all Game of Life kernels share: the sweeps, the boards, the demand of a stencil, the check."""
+"""Shared by all Game of Life kernels: sweeps, boards, the demand of a stencil, reference results."""
 
 from collections.abc import Mapping, Sequence
 from math import ceil, isqrt, prod
@@ -27,19 +27,19 @@ from gpureport.workloads.model import (
 )
 
 SHAPES = ((64, 1), (256, 1), (8, 8), (16, 16), (32, 8), (128, 4))
-"""Work-group shapes (x, y) that variants without a published map of shapes try."""
+"""Work-group shapes (x, y) of variants whose shapes are not all compared."""
 
 _LEAST_BYTES, _MOST_BYTES = 2.0**15, 2.0**34
-_TILE_BYTES = 2**22  # random cells drawn; a larger board repeats them
-_MAP_S = 1.0
-_RUNS_OF_A_SHAPE = 12  # how many streaming times a shape of a map takes: a few samples, most above the streaming time
+_TILE_BYTES = 2**22  # random cells, which larger boards repeat
+_SHAPES_S = 1.0
+_RUNS_PER_SHAPE = 12  # time of the samples of one shape, relative to one pass over the board at memory bandwidth
 
 
 class Board(Workload):
     """Two boards in turn; each work-item advances a rectangle of cells.
 
-    Subclasses say how cells are stored (:attr:`bits_per_cell`, :attr:`element_bytes`), which rectangle a work-item
-    advances and what it asks of the device; kernels take ``from``, ``to`` and :meth:`scalars`.
+    Subclasses define the storage of cells (:attr:`bits_per_cell`, :attr:`element_bytes`), the rectangle of a work-item
+    and its demand. Kernel arguments are ``from``, ``to`` and :meth:`scalars`.
     """
 
     family = "game_of_life"
@@ -49,37 +49,37 @@ class Board(Workload):
     bits_per_cell: ClassVar[int]
     """1, 8 or 32."""
     element_bytes: ClassVar[int]
-    """Rows are whole elements; what a work-item loads and stores at once."""
+    """Bytes that a work-item loads or stores at once; rows are whole elements."""
     cells_per_item_x: ClassVar[int] = 1
     rows_per_item: ClassVar[int] = 1
     generations: ClassVar[int] = 1
-    """Of one dispatch."""
+    """Generations per dispatch."""
     wrapped: ClassVar[bool] = False
-    """Whether opposite borders touch; otherwise all is dead beyond the border."""
+    """Whether opposite borders touch; otherwise cells beyond the border are dead."""
 
     shape: ClassVar[tuple[int, int]] = (256, 1)
-    """Work-group of the sweep over board sizes, where the board is wide enough and the device allows it."""
+    """Work-group shape in the sweep over board sizes, unless the board or the device require a smaller one."""
     mapped: ClassVar[bool] = False
-    """Whether all shapes of work-groups are tried, instead of :data:`SHAPES`."""
+    """Whether all work-group shapes are compared, instead of :data:`SHAPES`."""
     published_side: ClassVar[int] = 0
-    """Side of the board that was published: shapes are compared on it where that is quick enough."""
+    """Side of the published board, on which shapes are compared if this is quick enough."""
     side_multiple: ClassVar[int] = 64
-    """Sides of swept boards are multiples of this."""
+    """Boards of sweeps have sides that are multiples of this."""
     extra_bytes: ClassVar[int] = 0
-    """Of buffers that are no boards."""
+    """Bytes of buffers other than the boards."""
 
     read_bytes: ClassVar[float] = 0.0
-    """Bytes that one work-item asks of the first cache, where they do not depend on the point; see :meth:`passes`."""
+    """Bytes that one work-item loads, unless they depend on the point; see :meth:`passes`."""
     operations: ClassVar[Mapping[str, float]] = {}
-    """Lane operations of one work-item by class, where they do not depend on the point: counted in the machine code
-    of compute capability 9.0, of which ``int32`` is what the ALU pipe executes and ``int32_mul`` all multiply-adds."""
+    """Operations per work-item by class, unless they depend on the point. Counted in the machine code for compute
+    capability 9.0, where ``int32`` is everything that the ALU pipe executes and ``int32_mul`` all multiply-adds."""
     chain: ClassVar[Mapping[str, float]] = {"int32": 24.0}
-    aside: ClassVar[float] = 0.0
-    """Share of its loads and stores that lie an element to the left or to the right of its own cells."""
+    displaced: ClassVar[float] = 0.0
+    """Share of its loads and stores that access an element to the west or east of its own cells."""
     stores: ClassVar[int] = 1
-    """Of a work-item, for each row of its cells."""
+    """Stores per work-item and row."""
     row_after_row: ClassVar[bool] = False
-    """Whether a row is loaded, where there is one, and added up before the next is asked for."""
+    """Whether a work-item waits for one row before it loads the next."""
     registers: ClassVar[int] = 32
     branches: ClassVar[bool] = True
 
@@ -94,16 +94,16 @@ class Board(Workload):
         return self.row_bytes(parameters) * parameters["height"]
 
     def items(self, parameters: Parameters) -> tuple[int, int]:
-        """Return the work-items, columns and rows, that advance a board (without those that fill work-groups)."""
+        """Return the columns and rows of work-items that advance a board, without padding of work-groups."""
         return ceil(parameters["width"] / self.cells_per_item_x), ceil(parameters["height"] / self.rows_per_item)
 
     def geometry(self, parameters: Parameters) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Return the global and the local size of a dispatch."""
+        """Return global and local size of a dispatch."""
         local = (parameters["local_x"], parameters["local_y"])
         return tuple(ceil(n / group) * group for n, group in zip(self.items(parameters), local, strict=True)), local
 
     def tiling(self, parameters: Parameters, device: Device) -> Tiling:
-        """Return how work-items, waves and groups cover the board."""
+        """Return how work-items, waves and work-groups cover the board."""
         return Tiling(
             device,
             self.items(parameters),
@@ -115,11 +115,11 @@ class Board(Workload):
     # Sweeps
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
-        """The side of a square board, through the caches; and the shape of the work-group."""
+        """The side of a square board, through the caches; the work-group shape."""
         most = self._most_bytes(device, limits)
         sides = grid.sizes(min(_LEAST_BYTES, most), most, self._side)
         shapes = self.shapes(device, limits)
-        side = self._map_side(device, most, len(shapes))
+        side = self._side_for_shapes(device, most, len(shapes))
         return (
             Sweep(
                 "grid_size",
@@ -137,13 +137,13 @@ class Board(Workload):
         )
 
     def shapes(self, device: Device, limits: Limits) -> tuple[tuple[int, int], ...]:
-        """Return the work-group shapes that are compared."""
+        """Return the work-group shapes to compare."""
         if self.mapped:
             return grid.shapes(limits, device.kind)
         return tuple(shape for shape in SHAPES if prod(shape) <= limits.max_work_group)
 
     def _most_bytes(self, device: Device, limits: Limits) -> float:
-        """Return the largest working set: well beyond the caches; on a CPU, which is slower, not as far."""
+        """Return the largest working set, well beyond the caches; smaller on a CPU, which is slower."""
         beyond = 4 if device.kind == "cpu" else 16 if limits.quick else 64
         return min(
             limits.max_bytes - self.extra_bytes,
@@ -153,46 +153,46 @@ class Board(Workload):
         )
 
     def _side(self, working_set_bytes: float) -> int:
-        """Return the side of two boards that take no more than *working_set_bytes*."""
+        """Return the largest side of two boards within *working_set_bytes*."""
         side = isqrt(int(working_set_bytes * 4 / self.bits_per_cell))
         return max(1, side // self.side_multiple) * self.side_multiple
 
     def _fitted(self, side: int, limits: Limits) -> tuple[int, int]:
-        """Return :attr:`shape`, shortened for a narrow board and for what the device allows."""
+        """Return :attr:`shape`, reduced for narrow boards and for the device's limit."""
         columns, _ = self.items(_square(side, 1, 1))
         x = min(self.shape[0], max(32, 1 << (columns - 1).bit_length()), limits.max_work_group)
         return x, min(self.shape[1], max(1, limits.max_work_group // x))
 
-    def _map_side(self, device: Device, most: float, shapes: int) -> int:
-        """Return the side on which shapes are compared: the published, or one that fits no cache but takes no time.
+    def _side_for_shapes(self, device: Device, most: float, shapes: int) -> int:
+        """Return the side of the board for comparisons of shapes: the published one, or the smallest beyond the caches.
 
-        On a CPU it may fit a cache, since its caches are large and its runs slow.
+        On a CPU, which has large caches and is slower, the board may fit in a cache.
         """
         published = 2 * self.board_bytes(_square(self.published_side, 1, 1))
         streamed_s = published / device.memory.bandwidth_bytes_per_s
-        quick = device.kind != "cpu" and shapes * _RUNS_OF_A_SHAPE * streamed_s <= _MAP_S
+        quick = device.kind != "cpu" and shapes * _RUNS_PER_SHAPE * streamed_s <= _SHAPES_S
         if published and published <= most and quick:
             return self.published_side
         return self._side(min(most, 2.0**23 if device.kind == "cpu" else 4 * grid.last_cache_bytes(device)))
 
     def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:
-        """Work is cells, times the generations of a dispatch."""
+        """Work is cells times generations."""
         width, height, size = parameters["width"], parameters["height"], 2 * self.board_bytes(parameters)
         by_group = sweep.axis.quantity == "work_group"
         shape = f"{parameters['local_x']} x {parameters['local_y']}"
-        return PointKey(
-            label=shape if by_group else f"{width} x {height} ({format_bytes(size)})",
-            parameters=dict(parameters),
+        return grid.key(
+            parameters,
+            shape if by_group else f"{width} x {height} ({format_bytes(size)})",
             work=width * height * self.generations,
-            work_items=prod(self.geometry(parameters)[0]),
-            working_set_bytes=size,
+            items=prod(self.geometry(parameters)[0]),
+            nbytes=size,
             x=sweep.points.index(parameters) if by_group else size,
         )
 
     # Demand
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
-        """A stencil: what work-items ask for, groups fetch with its halo, and memory gives once."""
+        """A stencil: work-groups read their cells with a halo."""
         items, group = self.geometry(parameters)
         tiling = self.tiling(parameters, device)
         return Demand(
@@ -208,20 +208,20 @@ class Board(Workload):
             ping_pong=True,
             idle_items=prod(items) - prod(self.items(parameters)),
             stores_per_sector=float(self.stores),
-            lines_per_access=tiling.lines_per_access(self.aside),
+            lines_per_access=tiling.lines_per_access(self.displaced),
             line_conflicts=tiling.line_conflicts,
             line_writes=self.stores * tiling.line_writes,
         )
 
     def _operations(self, device: Device) -> Mapping[str, float]:
-        """Leave out, on a CPU, what its loads and stores do themselves: addresses, and the moves around them."""
+        """Return the operations; on a CPU without address arithmetic, which is part of loads and stores."""
         if device.kind != "cpu":
             return self.operations
         kept = {name: n for name, n in self.operations.items() if name not in ("int32_mul", "instruction")}
         return {**kept, "instruction": sum(kept.values())}
 
     def streams(self, parameters: Parameters, device: Device) -> tuple[Stream, ...]:
-        """Return the traffic: reads with the halo of a group, writes in the sectors that a wave reaches."""
+        """Return the traffic: reads with the halo of a work-group, writes in whole sectors of a wave."""
         elements, nbytes = self.board_bytes(parameters) / self.element_bytes, self.element_bytes
         tiling = self.tiling(parameters, device)
         halo = tiling.halo(self.generations, self.generations * self.bits_per_cell / 8)
@@ -231,41 +231,41 @@ class Board(Workload):
         )
 
     def passes(self, parameters: Parameters) -> float:
-        """Return how often work-items, all together, ask the first cache for the board."""
+        """Return the bytes that all work-items load, relative to the board."""
         return prod(self.items(parameters)) * self.read_bytes / self.board_bytes(parameters)
 
     # Running and checking
 
     def scalars(self, parameters: Parameters) -> tuple[Argument, ...]:
-        """Return the kernel's arguments behind the two boards: width and height in cells."""
+        """Return the kernel arguments after the two boards: width and height in cells."""
         return np.uint32(parameters["width"]), np.uint32(parameters["height"])
 
     def word_scalars(self, parameters: Parameters) -> tuple[np.generic, ...]:
-        """Return for kernels of whole words: words of a row, height, which bits of a row's last word are cells."""
+        """Return, for kernels that process words: words per row, height, mask of the cells in a row's last word."""
         words = self.row_bytes(parameters) // self.element_bytes
         cells = parameters["width"] - (words - 1) * 8 * self.element_bytes // self.bits_per_cell
         mask = np.array([2 ** (cells * self.bits_per_cell) - 1], dtype=f"u{self.element_bytes}")
         return np.uint32(words), np.uint32(parameters["height"]), mask[0]
 
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
-        """Random cells, half of them alive, alike on both boards."""
+        """Random cells, half of them alive, the same on both boards."""
         size = self.board_bytes(parameters)
         drawn = random_cells(rng, min(size, _TILE_BYTES), self.bits_per_cell)
         return Job({name: Buffer(size, drawn) for name in ("a", "b")}, self.dispatches(parameters))
 
     def dispatches(self, parameters: Parameters) -> tuple[Dispatch, ...]:
-        """Return the two dispatches that take turns: from *a* to *b*, and back."""
+        """Return two dispatches: from *a* to *b*, and back."""
         items, local = self.geometry(parameters)
         scalars = self.scalars(parameters)
         return tuple(Dispatch(self.kernel, items, local, (*pair, *scalars)) for pair in (("a", "b"), ("b", "a")))
 
     def verification(self) -> Sequence[Parameters]:
-        """Odd boards: no side a multiple of a group, a word or a work-item's rectangle; one column; one row; tiny."""
+        """Boards whose sides divide nothing: not work-groups, words or rectangles; one column; one row; tiny."""
         boards = ((97, 61, 16, 4), (261, 35, 64, 1), (1, 70, 32, 1), (131, 1, 8, 8), (2, 3, 4, 2))
         return tuple(dict(zip(("width", "height", "local_x", "local_y"), board, strict=True)) for board in boards)
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
-        """The board that was written last."""
+        """The board written last."""
         start = job.buffers["a"].filled().view(np.uint8).reshape(parameters["height"], -1)
         cells = cells_of(start, parameters["width"], self.bits_per_cell)
         after = generations(cells, dispatches * self.generations, wrapped=self.wrapped)

@@ -1,4 +1,4 @@
-"""Game of Life, one byte a cell: naive, four cells a work-item, wide loads, and a tile in local memory."""
+"""Game of Life, one byte per cell: naive, four cells per work-item, 32-bit loads, a tile in local memory."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -23,70 +23,71 @@ class Bytes(_Bytes):
     essential = True
     mapped = True
     kernel = "step_bytes"
-    title = "Game of Life, one byte a cell"
+    title = "Game of Life, 1 byte per cell, naive"
     description = (
-        "One work-item a cell, nine byte loads and one store, boards in turn, random start, dead beyond the border. "
-        "Counted: cells advanced by one generation."
+        "One cell per work-item: nine byte loads and one store. Two boards in turn, random start, dead beyond the "
+        "border. Counted: cells advanced by one generation."
     )
     read_bytes = 9.0
-    aside = 6 / 10
+    displaced = 6 / 10
     operations: ClassVar[Mapping[str, float]] = {"memory": 10.0, "int32": 25.0, "int32_mul": 12.0, "instruction": 66.0}
     row_after_row = True
 
 
 class Bytes4(_Bytes):
-    """Loads shared by four cells; published as *grouped*."""
+    """Four cells share their loads; published as *grouped*."""
 
     variant = "bytes4"
     mapped = True
     kernel = "step_bytes4"
-    title = "Game of Life, one byte a cell, four cells a work-item"
+    title = "Game of Life, 1 byte per cell, four cells per work-item"
     description = (
-        "One work-item four cells of a row, whose neighbourhoods overlap: 18 byte loads and four stores instead of 36 "
-        "and four; dead beyond the border. Counted: cells advanced by one generation."
+        "Four cells of a row per work-item. Their neighbourhoods overlap: 18 byte loads and four stores instead of 36 "
+        "and four. Dead beyond the border. Counted: cells advanced by one generation."
     )
     cells_per_item_x = 4
     read_bytes = 18.0
     stores = 4
-    aside = 6 / 22
+    displaced = 6 / 22
     operations: ClassVar[Mapping[str, float]] = {"memory": 22.0, "int32": 68.0, "int32_mul": 35.0, "instruction": 154.0}
     row_after_row = True
     registers = 40
 
 
 class BytesWide(_Bytes):
-    """Four cells in one 32-bit word, added as four numbers of eight bits."""
+    """Four cells in one 32-bit word, added as four 8-bit numbers."""
 
     variant = "bytes_wide"
     mapped = True
     kernel = "step_bytes_wide"
-    title = "Game of Life, one byte a cell, 32-bit loads"
+    title = "Game of Life, 1 byte per cell, 32-bit loads"
     description = (
-        "One work-item a 32-bit word of four cells: nine word loads and one store; neighbours are added on all four "
+        "One 32-bit word of four cells per work-item: nine word loads and one store. Neighbours are added in all four "
         "bytes of a word at once. Rows are padded to whole words with dead bytes; dead beyond the border. Counted: "
         "cells advanced by one generation."
     )
     element_bytes = 4
     cells_per_item_x = 4
     read_bytes = 36.0
-    aside = 6 / 10
+    displaced = 6 / 10
     operations: ClassVar[Mapping[str, float]] = {"memory": 10.0, "int32": 48.0, "int32_mul": 26.0, "instruction": 110.0}
     row_after_row = True
 
     def scalars(self, parameters: Parameters) -> tuple[Argument, ...]:
-        """Words of a row, height, mask of the last word."""
+        """Words per row, height, mask of the last word."""
         return self.word_scalars(parameters)
 
 
 class BytesTile(_Bytes):
-    """Each group's cells and their halo pass through local memory."""
+    """A work-group copies its cells and their halo to local memory."""
 
     variant = "bytes_tile"
     kernel = "step_bytes_tile"
-    title = "Game of Life, one byte a cell, tile in local memory"
+    title = "Game of Life, 1 byte per cell, tile in local memory"
     description = (
-        "One work-item a cell; a group copies its cells and those around them to local memory, waits, and reads its "
-        "nine from there; dead beyond the border. Counted: cells advanced by one generation."
+        "One cell per work-item. A work-group copies its cells and those around them to local memory, waits at a "
+        "barrier, and each work-item reads nine cells from there. Dead beyond the border. Counted: cells advanced by "
+        "one generation."
     )
     shape = (32, 8)
     operations: ClassVar[Mapping[str, float]] = {
@@ -98,7 +99,7 @@ class BytesTile(_Bytes):
         "instruction": 60.0,
     }
     copied_row: ClassVar[Mapping[str, float]] = {"int32": 4.0, "int32_mul": 4.0, "instruction": 14.0}
-    """Lane operations of a turn of the loop over rows that are copied to local memory, without the loop inside."""
+    """Operations per iteration of the loop that copies rows to local memory, without the inner loop."""
     copied: ClassVar[Mapping[str, float]] = {
         "memory": 1.0,
         "local": 1.0,
@@ -106,11 +107,11 @@ class BytesTile(_Bytes):
         "int32_mul": 2.0,
         "instruction": 13.0,
     }
-    """Lane operations of a turn of the loop over columns, one cell."""
+    """Operations per iteration of the inner loop over columns, one cell."""
     chain: ClassVar[Mapping[str, float]] = {"int32": 30.0, "local": 2.0, "barrier": 1.0}
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
-        """A group copies its tile, halo included, rows and columns apart: all lanes take a turn that only two need."""
+        """Add the copy of the tile with its halo. All lanes execute the iteration that only two of them need."""
         base, x, y = super().demand(parameters, device), parameters["local_x"], parameters["local_y"]
         rows = (y + 2) / y * self.tiling(parameters, device).busy_items
         cells = rows * ceil((x + 2) / x)
@@ -120,20 +121,20 @@ class BytesTile(_Bytes):
                 name: n + self.copied_row.get(name, 0.0) * rows + self.copied.get(name, 0.0) * cells
                 for name, n in base.operations.items()
             },
-            # One turn after the other: the first waits for memory, the others for what neighbours have brought.
+            # Iterations are dependent: the first waits for memory, the others for data that neighbours have loaded.
             cached_chain=ceil((y + 2) / y) * ceil((x + 2) / x) - 1.0,
             local_memory_bytes=self._tile_bytes(parameters),
         )
 
     def passes(self, parameters: Parameters) -> float:
-        """The tile of a group, halo included, is loaded for the group's own cells."""
+        """Return the size of a tile with its halo, relative to the cells of the work-group."""
         return self._tile_bytes(parameters) / (parameters["local_x"] * parameters["local_y"])
 
     def _tile_bytes(self, parameters: Parameters) -> int:
         return prod(parameters[side] + 2 for side in ("local_x", "local_y"))
 
     def scalars(self, parameters: Parameters) -> tuple[Argument, ...]:
-        """Width, height, and room for the tile."""
+        """Width, height, and local memory for the tile."""
         return (*super().scalars(parameters), Local(self._tile_bytes(parameters)))
 
 

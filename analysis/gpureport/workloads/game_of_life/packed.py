@@ -1,4 +1,4 @@
-"""Game of Life, one bit a cell: 8, 32 or 64 cells a word, one work-item a word."""
+"""Game of Life, one bit per cell: words of 8, 32 or 64 cells, one word per work-item."""
 
 from collections.abc import Mapping
 from typing import ClassVar
@@ -8,34 +8,32 @@ from gpureport.workloads.model import Argument, Parameters
 
 
 class _Packed(Board):
-    """Bit planes in words; the kernel is the same for all words."""
+    """One kernel for all word sizes."""
 
     source = "game_of_life/packed.cl"
     kernel = "step_packed"
     bits_per_cell = 1
     published_side = 65_536
-    aside = 6 / 10
+    displaced = 6 / 10
     row_after_row = True
 
     def build_options(self, parameters: Parameters) -> str:  # noqa: ARG002
-        """Bits of a word."""
         return f"-DBITS={8 * self.element_bytes}"
 
     def scalars(self, parameters: Parameters) -> tuple[Argument, ...]:
-        """Words of a row, height, mask of the last word."""
         return self.word_scalars(parameters)
 
 
 def _description(bits: int) -> str:
     return (
-        f"One bit a cell, one work-item a {bits}-bit word; the neighbours of {bits} cells are added at once on bit "
-        "planes; nine word loads and one store; dead beyond the border, bits beyond the last column are masked. "
+        f"One bit per cell, one {bits}-bit word per work-item: nine word loads and one store. Bit-plane adders count "
+        f"the neighbours of {bits} cells at once. Dead beyond the border; bits beyond the last column are masked. "
         "Counted: cells advanced by one generation."
     )
 
 
 class Packed8(_Packed):
-    """Eight cells a work-item."""
+    """Eight cells per work-item."""
 
     variant = "packed8"
     title = "Game of Life, 8 cells a word"
@@ -47,7 +45,7 @@ class Packed8(_Packed):
 
 
 class Packed32(_Packed):
-    """32 cells a work-item."""
+    """32 cells per work-item."""
 
     variant = "packed32"
     title = "Game of Life, 32 cells a word"
@@ -59,7 +57,7 @@ class Packed32(_Packed):
 
 
 class Packed64(_Packed):
-    """64 cells a work-item."""
+    """64 cells per work-item."""
 
     variant = "packed64"
     mapped = True

@@ -1,4 +1,4 @@
-"""The Game of Life in NumPy: the rule, with dead or wrapped borders, and cells in and out of their stored form."""
+"""The Game of Life in NumPy: the rule, with dead or wrapped borders, and conversion of cells to and from storage."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ def generations(cells: Cells, count: int, *, wrapped: bool) -> Cells:
     Args:
         cells: the board, shape (height, width).
         count: generations.
-        wrapped: whether opposite borders touch; otherwise all cells beyond the border are dead.
+        wrapped: whether opposite borders touch; otherwise cells beyond the border are dead.
     """
     height, width = cells.shape
     for _ in range(count):
@@ -25,7 +25,7 @@ def generations(cells: Cells, count: int, *, wrapped: bool) -> Cells:
 
 
 def random_cells(rng: np.random.Generator, nbytes: int, bits: int) -> NDArray[np.uint8]:
-    """Return *nbytes* of stored cells, half of them alive, of *bits* bits each."""
+    """Return *nbytes* of stored cells with *bits* bits each, half of them alive."""
     if bits == 1:
         return rng.integers(0, 256, nbytes, dtype=np.uint8)
     stored = np.zeros((nbytes * 8 // bits, bits // 8), dtype=np.uint8)
@@ -37,10 +37,10 @@ def cells_of(stored: NDArray[np.uint8], width: int, bits: int) -> Cells:
     """Return the cells of a stored board.
 
     Args:
-        stored: its bytes, shape (height, bytes of a row); the lowest bit of a cell says whether it is alive, the
-            westernmost cell comes first, in the lowest bits of a word.
-        width: cells of a row; what follows them in a row is no cell.
-        bits: of one cell: 1, 8 or 32.
+        stored: its bytes, shape (height, bytes per row). The lowest bit of a cell is 1 if it is alive; the westernmost
+            cell comes first, in the lowest bits of a word.
+        width: cells per row; the remaining bytes of a row are padding.
+        bits: per cell: 1, 8 or 32.
     """
     raw = np.ascontiguousarray(stored)
     spread = np.unpackbits(raw, axis=1, bitorder="little") if bits == 1 else raw[:, :: bits // 8] & 1
@@ -48,7 +48,7 @@ def cells_of(stored: NDArray[np.uint8], width: int, bits: int) -> Cells:
 
 
 def stored_of(cells: Cells, row_bytes: int, bits: int) -> NDArray[np.uint8]:
-    """Return the bytes of a board, shape (height, *row_bytes*), as :func:`cells_of` reads them; the rest is zero."""
+    """Return the bytes of a board for :func:`cells_of`, shape (height, *row_bytes*), padded with zeros."""
     height, width = cells.shape
     spread = np.zeros((height, row_bytes * 8 // bits), dtype=np.uint8)
     spread[:, :width] = cells

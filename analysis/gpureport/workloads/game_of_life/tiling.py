@@ -1,4 +1,4 @@
-"""How the work-items, waves and work-groups of a dispatch cover a board, and what that costs in lines and sectors."""
+"""How work-items, waves and work-groups cover a board: the resulting lines, sectors and halos."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -6,22 +6,22 @@ from math import ceil, prod
 
 from gpureport.spec.models import Device
 
-_LINE_BYTES, _SECTOR_BYTES = 128, 32  # of a device whose caches nobody knows
+_LINE_BYTES, _SECTOR_BYTES = 128, 32  # of a device without known caches
 
 
 @dataclass(frozen=True)
 class Tiling:
     """A board cut into equal rectangles, one for each work-item, in two-dimensional groups.
 
-    A CPU works through the items of a group, and through the groups, in order: what matters to waves does not to it,
-    and its cache still holds the rows of the group before.
+    A CPU processes work-items and work-groups in order. It has no waves, and its cache still contains the rows of the
+    previous work-group.
 
     Attributes:
-        device: runs it.
+        device: the device.
         items: columns and rows of work-items.
-        group: columns and rows of work-items of one group.
-        row_bytes: of a board row that one work-item covers.
-        rows: of the board that one work-item covers.
+        group: columns and rows of work-items per work-group.
+        row_bytes: bytes of a row per work-item.
+        rows: rows per work-item.
     """
 
     device: Device
@@ -32,14 +32,14 @@ class Tiling:
 
     @property
     def wave(self) -> tuple[int, int]:
-        """Columns and rows of work-items of one wave."""
-        width = self.device.architecture.wave_size
-        columns = min(self.group[0], width)
-        return columns, max(1, min(self.group[1], width // columns))
+        """Columns and rows of work-items per wave."""
+        lanes = self.device.architecture.wave_size
+        columns = min(self.group[0], lanes)
+        return columns, max(1, min(self.group[1], lanes // columns))
 
     @property
     def busy_items(self) -> int:
-        """Lanes of all waves that have any cell to advance: idle ones take as long as busy ones."""
+        """Lanes of all waves with at least one cell; idle lanes of these take the same time."""
         if self.device.kind == "cpu":
             return prod(self.items)
         waves = prod(ceil(n / side) for n, side in zip(self.items, self.wave, strict=True))
@@ -47,30 +47,30 @@ class Tiling:
 
     @property
     def lines(self) -> int:
-        """Lines that a wave's own cells lie in, counted row by row."""
+        """Lines that contain the cells of a wave, summed over its rows."""
         if self.device.kind == "cpu":
             return 1
         columns, rows = self.wave
         return rows * ceil(columns * self.row_bytes / self._line)
 
-    def lines_per_access(self, aside: float) -> float:
+    def lines_per_access(self, displaced: float) -> float:
         """Return the lines that an access of a wave touches, on average.
 
         Args:
-            aside: the share of accesses that lie an element to the left or to the right: rows then begin anywhere in a
-                line, and of b bytes touch b / line + 1 lines.
+            displaced: share of accesses to an element to the west or east. Their rows of b bytes may start anywhere in
+                a line, so they touch b / line + 1 lines.
         """
         if self.device.kind == "cpu":
             return 1.0
         columns, rows = self.wave
-        return (1 - aside) * self.lines + aside * rows * (columns * self.row_bytes / self._line + 1)
+        return (1 - displaced) * self.lines + displaced * rows * (columns * self.row_bytes / self._line + 1)
 
     def halo(self, reach: int, reach_bytes: float) -> float:
-        """Return the bytes that groups fetch in whole sectors, relative to the bytes of the board.
+        """Return the bytes that work-groups load in whole sectors, relative to the board.
 
         Args:
-            reach: rows above and below a group's own that it needs.
-            reach_bytes: bytes left and right of them.
+            reach: rows above and below the work-group's own.
+            reach_bytes: bytes to the west and east of them.
         """
         if self.device.kind == "cpu":
             return 1.0
@@ -80,7 +80,7 @@ class Tiling:
 
     @property
     def written(self) -> float:
-        """Bytes of the sectors that the rows of a wave reach, relative to the bytes that it writes."""
+        """Bytes of the sectors that a wave writes in part or completely, relative to the bytes written."""
         if self.device.kind == "cpu":
             return 1.0
         row = self.wave[0] * self.row_bytes
@@ -88,12 +88,12 @@ class Tiling:
 
     @property
     def line_writes(self) -> float:
-        """Lines that all waves together write, row by row."""
+        """Lines that all waves write, summed over their rows."""
         return prod(self.items) / prod(self.wave) * self.lines * self.rows
 
     @property
     def line_conflicts(self) -> int:
-        """Lines that one access of a wave wants of the same banks: of rows that begin at the same place of a line."""
+        """Maximum number of lines of one access that map to the same banks: rows with the same offset in a line."""
         columns, rows = self.wave
         pitch, line = self.items[0] * self.row_bytes * self.rows, self._line
         starts = Counter(int(row * pitch % line) // 4 for row in range(rows))

@@ -1,4 +1,4 @@
-"""Game of Life, four bytes a cell, wrapped edges: one work-item a cell, blocks of cells, and only what changed.
+"""Game of Life, four bytes per cell, on a torus: one cell per work-item, blocks of cells, only changes written.
 
 As published by J. Guthmann for boards of 20 000 x 20 000 cells.
 """
@@ -15,24 +15,24 @@ from gpureport.workloads.game_of_life.board import Board
 from gpureport.workloads.game_of_life.rules import generations
 from gpureport.workloads.model import Buffer, Dispatch, Job, Limits, Parameters, Stream
 
-_TORUS = "Edges are wrapped, by comparing and selecting. Counted: cells advanced by one generation."
+_TORUS = "Opposite edges touch; comparisons and selections wrap the indices. Counted: cells advanced by one generation."
 
 
 class Words(Board):
-    """Every cell written."""
+    """Every cell is written."""
 
     source = "game_of_life/words.cl"
     variant = "words"
     kernel = "step_words"
-    title = "Game of Life, four bytes a cell"
-    description = f"One work-item a cell, two-dimensional dispatch, nine loads and one store, random start. {_TORUS}"
+    title = "Game of Life, 4 bytes per cell"
+    description = f"One cell per work-item, two-dimensional dispatch, nine loads and one store, random start. {_TORUS}"
     bits_per_cell = 32
     element_bytes = 4
     wrapped = True
     mapped = True
     published_side = 20_000
     read_bytes = 36.0
-    aside = 6 / 10
+    displaced = 6 / 10
     operations: ClassVar[Mapping[str, float]] = {"memory": 10.0, "int32": 46.0, "int32_mul": 16.0, "instruction": 88.0}
 
 
@@ -42,37 +42,38 @@ class WordsLinear(Words):
     variant = "words_linear"
     mapped = False
     kernel = "step_words_linear"
-    title = "Game of Life, four bytes a cell, one-dimensional"
+    title = "Game of Life, 4 bytes per cell, one-dimensional"
     description = (
-        "One work-item a cell, one-dimensional dispatch, nine loads and one store; the cell's place by division, "
-        "edges wrapped by the remainder of a division, as published. Counted: cells advanced by one generation."
+        "One cell of four bytes per work-item, one-dimensional dispatch, nine loads and one store. As published, "
+        "divisions give the position of the cell, and their remainders wrap the edges. Counted: cells advanced by one "
+        "generation."
     )
-    # Among them, for two divisors, six conversions and reciprocals at a quarter of the rate.
+    # Including six conversions and reciprocals for two divisors, at a quarter of the rate.
     operations: ClassVar[Mapping[str, float]] = {"memory": 10.0, "int32": 76.0, "int32_mul": 44.0, "instruction": 126.0}
     chain: ClassVar[Mapping[str, float]] = {"int32": 60.0, "int32_mul": 8.0}
 
     def shapes(self, device: Device, limits: Limits) -> tuple[tuple[int, int], ...]:  # noqa: ARG002
-        """Rows alone."""
+        """Rows only."""
         return tuple((2**power, 1) for power in range(5, 11) if 2**power <= limits.max_work_group)
 
     def geometry(self, parameters: Parameters) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Return all cells in a row, in groups of the work-items of a two-dimensional one."""
+        """Return a one-dimensional dispatch with work-groups of the same size."""
         local = parameters["local_x"] * parameters["local_y"]
         return (-(-parameters["width"] * parameters["height"] // local) * local,), (local,)
 
 
 class WordsBlocks(Words):
-    """Two by two cells a work-item."""
+    """2 x 2 cells per work-item."""
 
     variant = "words_blocks"
     mapped = False
     kernel = "step_words_blocks"
-    title = "Game of Life, four bytes a cell, 2 x 2 cells a work-item"
-    description = f"One work-item 2 x 2 cells: sixteen loads, shared, and four stores, random start. {_TORUS}"
+    title = "Game of Life, 4 bytes per cell, 2 x 2 cells per work-item"
+    description = f"2 x 2 cells of four bytes per work-item: 16 shared loads and four stores, random start. {_TORUS}"
     cells_per_item_x = 2
     rows_per_item = 2
     read_bytes = 64.0
-    aside = 8 / 20
+    displaced = 8 / 20
     stores = 2
     operations: ClassVar[Mapping[str, float]] = {"memory": 20.0, "int32": 87.0, "int32_mul": 30.0, "instruction": 154.0}
     registers = 40
@@ -82,22 +83,21 @@ _GLIDER = np.array([[0, 1, 0], [0, 0, 1], [1, 1, 1]], dtype=np.uint32)
 
 
 class _Started(Words):
-    """Boards that are set, untimed, before every sample, from a pattern that is repeated in either direction."""
+    """Boards initialised before every sample, untimed, from a pattern that is repeated in both directions."""
 
     mapped = False
     pattern_side: ClassVar[int] = len(_GLIDER)
     extra_bytes = 2**18
 
-    def pattern(self, rng: np.random.Generator) -> NDArray[np.uint32]:  # noqa: ARG002 - a glider is a glider
-        """Return the cells to start from, shape (:attr:`pattern_side`, :attr:`pattern_side`)."""
+    def pattern(self, rng: np.random.Generator) -> NDArray[np.uint32]:  # noqa: ARG002 - not random
+        """Return the initial pattern, shape (:attr:`pattern_side`, :attr:`pattern_side`)."""
         return _GLIDER
 
     def period(self, parameters: Parameters) -> tuple[int, int]:
-        """Return how far apart, in x and y, patterns lie: one pattern a board."""
+        """Return the distance between patterns in x and y: one pattern per board."""
         return parameters["width"], parameters["height"]
 
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
-        """Both boards start alike; what lies between patterns is dead."""
         pattern, size = self.pattern(rng), self.board_bytes(parameters)
         items, local = self.geometry(parameters)
         scalars = (self.pattern_side, *self.period(parameters), parameters["width"], parameters["height"])
@@ -111,7 +111,7 @@ class _Started(Words):
         )
 
     def start(self, parameters: Parameters, job: Job) -> NDArray[np.uint32]:
-        """Return what both boards hold after ``job.before``, shape (height, width)."""
+        """Return both boards after ``job.before``, shape (height, width)."""
         side = self.pattern_side
         cells = job.buffers["pattern"].filled().reshape(side, side)
         period_x, period_y = self.period(parameters)
@@ -120,28 +120,26 @@ class _Started(Words):
         return np.where(inside, cells[np.minimum(y, side - 1)][:, np.minimum(x, side - 1)], 0).astype(np.uint32)
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
-        """The board that was written last."""
         cells = generations(self.start(parameters, job).astype(np.bool_), dispatches, wrapped=True)
         return {"a" if dispatches % 2 == 0 else "b": cells.astype(np.uint32).ravel()}
 
 
 class WordsGlider(_Started):
-    """The control of the sparse board: all written."""
+    """The reference for the sparse board: every cell is written."""
 
     variant = "words_glider"
-    title = "Game of Life, four bytes a cell, one glider"
-    description = f"As words, on a board that is dead but for one glider: every cell is written nevertheless. {_TORUS}"
+    title = "Game of Life, 4 bytes per cell, one glider"
+    description = f"One cell per work-item, on a board with a single glider; every cell is still written. {_TORUS}"
 
 
 class _Changed(_Started):
-    """Writes only what changed: alive or dead now and before make four states of a cell."""
+    """Only changes are written; a cell has four states: alive or dead, now and in the previous generation."""
 
     kernel = "step_words_changed"
-    # As words, a mask for each cell and the comparison of states.
+    # Those of Words, a mask for each cell, and the comparison of states.
     operations: ClassVar[Mapping[str, float]] = {"memory": 10.0, "int32": 57.0, "int32_mul": 17.0, "instruction": 101.0}
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
-        """Both boards, with the states that the kernel leaves unwritten."""
         source, target = self.start(parameters, job), self.start(parameters, job)
         for _ in range(dispatches):
             target = changed(source, target)
@@ -153,11 +151,11 @@ class _Changed(_Started):
 
 
 def changed(source: NDArray[np.uint32], target: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """Return what *target* holds after one dispatch from *source*; states are now + 2 x before, shape (height, width).
+    """Return *target* after one dispatch from *source*; states are now + 2 x previous, shape (height, width).
 
-    A cell that was, is and stays the same is not written. The target is one generation older than the source, so that
-    its cell then already lives or is dead as it should; its *before* may be out of date, which makes the next dispatch
-    write the cell once more, in vain, and does no harm.
+    A cell whose state does not change is not written. The target is one generation older than the source, so its cell
+    already has the right value now. Its previous value may be outdated; the next dispatch then writes the cell once
+    more, which is unnecessary but correct.
     """
     alive = (source & 1).astype(np.bool_)
     after = generations(alive, 1, wrapped=True)
@@ -166,32 +164,34 @@ def changed(source: NDArray[np.uint32], target: NDArray[np.uint32]) -> NDArray[n
 
 
 class WordsChangedGlider(_Changed):
-    """Next to nothing written."""
+    """Almost no cell is written."""
 
     variant = "words_changed_glider"
-    title = "Game of Life, four bytes a cell, only changes written, one glider"
+    title = "Game of Life, 4 bytes per cell, only changes written, one glider"
     description = (
-        "Four states of a cell, alive or dead now and before; a cell that was, is and stays the same is not written. "
-        f"The board is dead but for one glider. {_TORUS}"
+        "Cells have four states: alive or dead, now and in the previous generation. A cell whose state does not change "
+        "is "
+        f"not written. The board contains a single glider. {_TORUS}"
     )
 
     def streams(self, parameters: Parameters, device: Device) -> tuple[Stream, ...]:
-        """Both boards are in use, since they take turns, but one is only read."""
+        """Both boards are used, but almost nothing is written."""
         read, written = super().streams(parameters, device)
         return read, replace(written, passes=0.0, outer_passes=0.0)
 
 
 class WordsChangedRandom(_Changed):
-    """More than half of all cells written."""
+    """More than half of all cells are written."""
 
     variant = "words_changed_random"
-    title = "Game of Life, four bytes a cell, only changes written, random board"
+    title = "Game of Life, 4 bytes per cell, only changes written, random board"
     description = (
-        "Four states of a cell, alive or dead now and before; a cell that was, is and stays the same is not written. "
-        f"The board starts random, again for every sample. {_TORUS}"
+        "Cells have four states: alive or dead, now and in the previous generation. A cell whose state does not change "
+        "is "
+        f"not written. Every sample starts with a random board. {_TORUS}"
     )
     written_share: ClassVar[float] = 0.6
-    """Of the cells in the second generation of a random board; follows from the rule alone."""
+    """Share of the cells written in the second generation of a random board; a result of the rule."""
 
     pattern_side = 256
 
@@ -200,11 +200,11 @@ class WordsChangedRandom(_Changed):
         return rng.integers(0, 4, size=(self.pattern_side, self.pattern_side), dtype=np.uint32)
 
     def period(self, parameters: Parameters) -> tuple[int, int]:  # noqa: ARG002
-        """Return the pattern's own size: it fills the board."""
+        """Return the size of the pattern, which covers the board."""
         return self.pattern_side, self.pattern_side
 
     def streams(self, parameters: Parameters, device: Device) -> tuple[Stream, ...]:
-        """Nearly every sector is written, and nearly every one in part: memory must fill it."""
+        """Almost every sector is written in part, so memory must be read first."""
         read, written = super().streams(parameters, device)
         sector = device.memory.access_bytes
         partly = replace(
@@ -216,11 +216,4 @@ class WordsChangedRandom(_Changed):
         return read, partly
 
 
-WORKLOADS = (
-    Words(),
-    WordsLinear(),
-    WordsBlocks(),
-    WordsGlider(),
-    WordsChangedGlider(),
-    WordsChangedRandom(),
-)
+WORKLOADS = (Words(), WordsLinear(), WordsBlocks(), WordsGlider(), WordsChangedGlider(), WordsChangedRandom())

@@ -1,1 +1,1 @@
-"""Instruction primitives: how many a compute unit executes in a cycle, and how long a result takes to be ready."""
+"""Instruction microbenchmarks: rate and latency by instruction class."""

@@ -1,4 +1,4 @@
-"""The operations that are measured: what one step of a chain is, on the device and in NumPy."""
+"""The operations that are measured, and one step of a chain of each in NumPy."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
@@ -8,32 +8,32 @@ from numpy.typing import NDArray
 
 Words = NDArray[np.uint32]
 Step = Callable[[tuple[Words, ...], tuple[Words, ...], int], tuple[Words, ...]]
-"""From the words of a chain, oldest first, four operands, and the step's number, to the words after that step."""
+"""From the words of a chain (oldest first), four operands and the index of the step to the words after that step."""
 Draw = Callable[[np.random.Generator, int], Words]
-"""Draws :data:`TABLE` words for work-items that handle so many at once."""
+"""Draws :data:`TABLE` random words, for a number of lanes per work-item."""
 
 TABLE = 1024
-"""Words that chains start from, as many operands."""
+"""Number of initial words, and of operands."""
 _ROWS, _BANKS = TABLE // 32, 32
 
 _KIN = {"add": "int32", "ternary": "int32", "shift": "int32", "ballot": "shuffle", "fp32_three": "fp32"}
-"""The class that stands in where an architecture does not list one."""
+"""The class used instead of one that an architecture does not list."""
 
 
 @dataclass(frozen=True)
-class Case:
+class Operation:
     """One operation.
 
     Attributes:
         name: the instruction class, as in ``Architecture.rates_per_cycle`` and ``latency_cycles``.
-        states: words of a chain.
-        step: what it computes.
-        initial: draws the words that chains start from.
+        states: words per chain.
+        step: one step in NumPy.
+        initial: draws the initial words of chains.
         operands: draws the operands.
-        besides: operations of other classes that a step needs, by class.
-        wide: whether a CPU handles a vector of work in each work-item.
-        group: whether work-items need company: whole work-groups also on a CPU.
-        result_mask: the bits of a word that do not depend on the device.
+        besides: additional operations of a step, by class.
+        wide: whether work-items of a CPU process vectors.
+        group: whether work-items cooperate; a CPU then also needs whole work-groups.
+        result_mask: the bits of a result that do not depend on the device.
     """
 
     name: str
@@ -47,29 +47,28 @@ class Case:
     result_mask: int = 0xFFFFFFFF
 
     def classes(self, listed: Collection[str]) -> dict[str, float]:
-        """Return the operations of one step by class; a class that is not *listed* by the one nearest to it."""
-        wanted = {self.name: 1.0, **self.besides}
-        return {listed_class(name, listed): count for name, count in wanted.items()}
+        """Return the operations of one step by *listed* class."""
+        return {listed_class(name, listed): count for name, count in {self.name: 1.0, **self.besides}.items()}
 
 
 def listed_class(name: str, listed: Collection[str]) -> str:
-    """Return instruction class *name*, or the one that stands in if it is not *listed*."""
+    """Return instruction class *name*, or the one used instead if it is not *listed*."""
     return name if name in listed else _KIN.get(name, name)
 
 
 def fma(a: NDArray[np.float32], b: NDArray[np.float32], c: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return a * b + c, rounded once.
 
-    The product of two singles is exact in double precision. The sum is rounded to odd there (Boldo and Melquiond,
-    Emulation of a FMA and Correctly Rounded Sums, IEEE Transactions on Computers 57(4), 2008), so that the second
-    rounding, to single precision, cannot go wrong.
+    The product of two single-precision numbers is exact in double precision. The sum is rounded to odd there (Boldo and
+    Melquiond, Emulation of a FMA and Correctly Rounded Sums, IEEE Transactions on Computers 57(4), 2008), so that the
+    second rounding, to single precision, is correct.
     """
     product, addend = a.astype(np.float64) * b.astype(np.float64), c.astype(np.float64)
     total = product + addend
     back = total - product
     error = (product - (total - back)) + (addend - back)
     bits = total.view(np.uint64)
-    # Towards the exact value: away from zero if what was lost has the sum's sign, else towards it.
+    # Towards the exact value: away from zero if the rounding error has the sign of the sum, else towards zero.
     step = np.where((error > 0) == (total > 0), np.uint64(1), np.uint64(2**64 - 1))
     odd = np.where((error != 0) & (bits & np.uint64(1) == 0), bits + step, bits)
     return odd.view(np.float64).astype(np.float32)
@@ -83,15 +82,14 @@ def _fma(a: Words, b: Words, c: Words) -> Words:
     return fma(_real(a), _real(b), _real(c)).view(np.uint32)
 
 
-def _turned(value: Words, by: Words) -> Words:
-    """Rotate to the right."""
+def _rotated_right(value: Words, by: Words) -> Words:
     right = by & np.uint32(31)
     left = -right & np.uint32(31)
     return np.asarray(value >> right | value << left, dtype=np.uint32)
 
 
 def _votes(lanes: Words) -> Words:
-    """Return to every lane one bit for each of eight lanes: whether its word is not zero."""
+    """Return to each of eight lanes one bit per lane: whether its word is not zero."""
     bits = (lanes.reshape(-1, 8) != 0).astype(np.uint32) << np.arange(8, dtype=np.uint32)
     return np.repeat(np.sum(bits, axis=1, dtype=np.uint32), 8)
 
@@ -101,20 +99,17 @@ def _any_words(rng: np.random.Generator, lanes: int) -> Words:  # noqa: ARG001 -
 
 
 def _starts(rng: np.random.Generator, lanes: int) -> Words:
-    """Numbers from which x * x + b stays bounded.
-
-    Compilers may or may not fuse the operators of vectors; with whole numbers that makes no difference.
-    """
+    """Initial x for which x * x + b stays bounded; integers for vectors, whose operators may or may not be fused."""
     return _words(rng.uniform(-0.6, 0.2, TABLE) if lanes == 1 else rng.integers(-1, 2, TABLE))
 
 
 def _addends(rng: np.random.Generator, lanes: int) -> Words:
-    """The b for them."""
+    """The values of b for these x."""
     return _words(rng.uniform(-0.6, 0.2, TABLE) if lanes == 1 else rng.integers(-2, 0, TABLE))
 
 
 def _whole_reals(rng: np.random.Generator, lanes: int) -> Words:  # noqa: ARG001
-    """Small whole numbers of both signs: millions of products add up exactly."""
+    """Small integers of both signs: the sum of millions of products is exact."""
     return _words(rng.integers(1, 4, TABLE) * rng.choice([-1, 1], TABLE))
 
 
@@ -123,17 +118,17 @@ def _words(numbers: NDArray[np.float64] | NDArray[np.int64]) -> Words:
 
 
 def _eight_masks(rng: np.random.Generator, lanes: int) -> Words:  # noqa: ARG001
-    """Eight bits for each of eight lanes, the same for every eight: sub-groups of any size see the same."""
+    """Eight bits for each of eight lanes, repeated: the result is the same for all sub-group sizes."""
     return np.tile(rng.integers(1, 2**8, size=8, dtype=np.uint32), TABLE // 8)
 
 
 def _neighbours(rng: np.random.Generator, lanes: int) -> Words:  # noqa: ARG001
-    """Neighbouring words of the table: each lane of a wave its own bank."""
+    """Neighbouring words of the table: each lane of a wave has its own bank."""
     return np.arange(TABLE, dtype=np.uint32)
 
 
 def _rows_in_a_cycle(rng: np.random.Generator, lanes: int) -> Words:  # noqa: ARG001
-    """For each word of the table the number of one in the same bank: a random cycle through all rows."""
+    """For each word of the table, the index of another in the same bank: a random cycle through all rows."""
     following = np.empty((_ROWS, _BANKS), dtype=np.uint32)
     for bank in range(_BANKS):
         order = rng.permutation(_ROWS).astype(np.uint32)
@@ -142,24 +137,24 @@ def _rows_in_a_cycle(rng: np.random.Generator, lanes: int) -> Words:  # noqa: AR
 
 
 def _selected(words: tuple[Words, ...], operands: tuple[Words, ...], step: int) -> tuple[Words, ...]:
-    clear, full = operands[2 * (step % 2)], operands[2 * (step % 2) + 1]
-    return (words[0] & full | ~words[0] & clear,)
+    if_clear, if_set = operands[2 * (step % 2)], operands[2 * (step % 2) + 1]
+    return (words[0] & if_set | ~words[0] & if_clear,)
 
 
 ARITHMETIC = (
-    Case("fp32", 1, lambda x, k, _: (_fma(x[0], x[0], k[0]),), _starts, _addends),
-    Case("fp32_three", 3, lambda x, *_: (_fma(x[1], x[2], x[0]), x[1], x[2]), _whole_reals, _whole_reals),
-    Case("add", 2, lambda x, *_: (x[1], x[0] + x[1]), _any_words, _any_words),
-    Case("int32_mul", 1, lambda x, k, _: (x[0] * x[0] + k[0],), _any_words, _any_words),
-    Case("ternary", 1, _selected, _any_words, _any_words),
-    Case("shift", 2, lambda x, *_: (x[1], _turned(x[0], x[1])), _any_words, _any_words),
-    Case("local", 1, lambda x, table, _: (table[0][x[0]],), _neighbours, _rows_in_a_cycle, wide=False),
-    Case("barrier", 1, lambda x, *_: x, _any_words, _any_words, wide=False, group=True),
+    Operation("fp32", 1, lambda x, k, _: (_fma(x[0], x[0], k[0]),), _starts, _addends),
+    Operation("fp32_three", 3, lambda x, *_: (_fma(x[1], x[2], x[0]), x[1], x[2]), _whole_reals, _whole_reals),
+    Operation("add", 2, lambda x, *_: (x[1], x[0] + x[1]), _any_words, _any_words),
+    Operation("int32_mul", 1, lambda x, k, _: (x[0] * x[0] + k[0],), _any_words, _any_words),
+    Operation("ternary", 1, _selected, _any_words, _any_words),
+    Operation("shift", 2, lambda x, *_: (x[1], _rotated_right(x[0], x[1])), _any_words, _any_words),
+    Operation("local", 1, lambda x, table, _: (table[0][x[0]],), _neighbours, _rows_in_a_cycle, wide=False),
+    Operation("barrier", 1, lambda x, *_: x, _any_words, _any_words, wide=False, group=True),
 )
-"""What every device has."""
+"""Operations of all devices."""
 
 EXCHANGES = (
-    Case(
+    Operation(
         "shuffle",
         1,
         lambda x, *_: (x[0].reshape(-1, 2, 4)[:, ::-1].ravel(),),
@@ -168,7 +163,7 @@ EXCHANGES = (
         wide=False,
         group=True,
     ),
-    Case(
+    Operation(
         "ballot",
         1,
         lambda x, k, _: (_votes(x[0] & k[0]),),
@@ -180,4 +175,4 @@ EXCHANGES = (
         result_mask=0xFF,
     ),
 )
-"""What takes lanes of a sub-group."""
+"""Operations between the lanes of a sub-group."""

@@ -1,4 +1,4 @@
-"""What rate and latency of instructions share: chains of one operation, their start and their end."""
+"""Shared by rate and latency of instructions: chains of one operation."""
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -10,61 +10,62 @@ from numpy.typing import NDArray
 
 from gpureport.records.keys import Axis, PointKey
 from gpureport.spec.models import Device
-from gpureport.workloads.instructions.cases import TABLE, Case
-from gpureport.workloads.model import Buffer, Demand, Dispatch, Job, Limits, Parameters, Sweep, Workload
+from gpureport.workloads import grid
+from gpureport.workloads.instructions.cases import TABLE, Operation
+from gpureport.workloads.model import Buffer, Demand, Dispatch, Job, Limits, Parameters, Sweep, UnstoredResults
 
-NO_BARRIER = "a processor's compiler runs a work-group's items in one thread, and leaves nothing of a barrier to time"
+NO_BARRIER = "compilers for CPUs run a work-group in one thread and remove barriers, so there is nothing to measure"
 
 
-class Chains(Workload):
-    """One sweep whose cases are operations."""
+class Chains(UnstoredResults):
+    """The cases are operations."""
 
     family = "instructions"
     source = "instructions.cl"
     microbenchmark = True
     essential = True
-    cases: ClassVar[tuple[Case, ...]]
+    cases: ClassVar[tuple[Operation, ...]]
 
     @abstractmethod
-    def shape(self, case: Case, device: Device, limits: Limits) -> dict[str, int]:
-        """Return how a case is cut up: ``chains``, unrolled ``steps``, ``rounds``, ``groups``, ``local``, ``lanes``."""
+    def shape(self, case: Operation, device: Device, limits: Limits) -> dict[str, int]:
+        """Return ``chains`` per work-item, unrolled ``steps``, ``rounds``, ``groups``, ``local`` and ``lanes``."""
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
-        """One sweep: each operation a case; on a CPU none for the barrier."""
+        """A case for each operation; no barrier on a CPU."""
         points = [{"case": 1 + i, **self.shape(case, device, limits)} for i, case in enumerate(self.cases)]
-        gone = [p for p in points if device.kind == "cpu" and self.case(p).name == "barrier"]
+        absent = [p for p in points if device.kind == "cpu" and self.case(p).name == "barrier"]
         return (
             Sweep(
                 "operation",
                 Axis(quantity="case", label="instruction class"),
-                tuple(point for point in points if point not in gone),
+                tuple(point for point in points if point not in absent),
                 "instruction class",
-                absent=tuple((point, NO_BARRIER) for point in gone),
+                absent=tuple((point, NO_BARRIER) for point in absent),
             ),
         )
 
-    def case(self, parameters: Parameters) -> Case:
+    def case(self, parameters: Parameters) -> Operation:
         """Return the operation of a point."""
         return self.cases[parameters["case"] - 1]
 
     @abstractmethod
     def work(self, parameters: Parameters) -> float:
-        """Return what one dispatch counts."""
+        """Return the work of one dispatch."""
 
     def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:  # noqa: ARG002 - one sweep only
         """Label the point by its instruction class."""
-        return PointKey(
-            label=self.case(parameters).name,
-            parameters=dict(parameters),
+        return grid.key(
+            parameters,
+            self.case(parameters).name,
             work=self.work(parameters),
-            work_items=parameters["groups"] * parameters["local"],
-            working_set_bytes=8 * TABLE,
+            items=self.work_items(parameters),
+            nbytes=8 * TABLE,
             x=parameters["case"],
         )
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
-        """Nothing but the operations, and the chains that they form."""
-        case, items = self.case(parameters), parameters["groups"] * parameters["local"]
+        """The operations and the chains that they form."""
+        case, items = self.case(parameters), self.work_items(parameters)
         in_a_chain, lanes = float(parameters["steps"] * parameters["rounds"]), parameters["lanes"]
         architecture = device.architecture
         each = in_a_chain * parameters["chains"] * items * lanes
@@ -79,35 +80,26 @@ class Chains(Workload):
         )
 
     def build_options(self, parameters: Parameters) -> str:
-        """The operation; chains of a work-item; their steps in a round; lanes of a vector."""
+        """The operation, chains per work-item, unrolled steps, lanes of a vector."""
         chosen = (f"-D{name.upper()}={parameters[name]}" for name in ("chains", "steps", "lanes"))
         return " ".join([f"-DCASE_{self.case(parameters).name.upper()}", *chosen])
 
-    def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
-        """Random words; nothing is stored."""
-        return self._job(parameters, rng, written=0)
-
-    def verification_job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
-        """The same kernel, told to store where its chains end."""
-        return self._job(parameters, rng, parameters["groups"] * parameters["local"])
-
-    def _job(self, parameters: Parameters, rng: np.random.Generator, written: int) -> Job:
-        case, local, lanes = self.case(parameters), parameters["local"], parameters["lanes"]
+    def job_that_stores(self, results: int, parameters: Parameters, rng: np.random.Generator) -> Job:
+        """Random words; results are the ends of the chains."""
+        case, lanes = self.case(parameters), parameters["lanes"]
         names = {name: f"{name} {case.name}" for name in ("initial", "operands")}
         buffers = {
             names["initial"]: Buffer(4 * TABLE, case.initial(rng, lanes)),
             names["operands"]: Buffer(4 * TABLE, case.operands(rng, lanes)),
-            "folded": Buffer(4 * lanes * max(1, written)),
+            "folded": Buffer(4 * lanes * max(1, results)),
         }
-        scalars = (np.uint32(parameters["rounds"]), np.uint32(written))
+        scalars = (np.uint32(parameters["rounds"]), np.uint32(results))
         arguments = (names["initial"], names["operands"], *scalars, "folded")
-        return Job(
-            buffers=buffers,
-            dispatches=(Dispatch("instructions", (parameters["groups"] * local,), (local,), arguments),),
-        )
+        items, local = (self.work_items(parameters),), (parameters["local"],)
+        return Job(buffers, (Dispatch("instructions", items, local, arguments),))
 
     def verification(self) -> Sequence[Parameters]:
-        """Every operation in one chain and in several, on words and on vectors of them."""
+        """Every operation in one chain and in several, on words and on vectors."""
         shapes = (
             {"chains": 1, "steps": 5, "rounds": 3, "groups": 3, "local": 64, "lanes": 1},
             {"chains": 3, "steps": 4, "rounds": 5, "groups": 2, "local": 32, "lanes": 8},
@@ -119,13 +111,13 @@ class Chains(Workload):
         )
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
-        """Follow every chain of every work-item, step by step; integers wrap around, multiply-adds round once."""
+        """Compute all chains step by step; integers wrap around, multiply-adds round once."""
         case, lanes = self.case(parameters), parameters["lanes"]
         initial, operands = (
             job.buffers[f"{name} {case.name}"].filled().astype(np.uint32) for name in ("initial", "operands")
         )
-        items = np.arange(parameters["groups"] * parameters["local"])
-        # `local` chases through the operands as one table; for all others each work-item has its own.
+        items = np.arange(self.work_items(parameters))
+        # `local` uses the operands as one table; in all other cases each work-item has its own operands.
         k: tuple[NDArray[np.uint32], ...] = (operands,)
         if case.name != "local":
             k = tuple(_of_items(operands, items + 64 * number, lanes) for number in range(4))
@@ -141,13 +133,13 @@ class Chains(Workload):
 
 
 def _of_items(table: NDArray[np.uint32], items: NDArray[np.int_], lanes: int) -> NDArray[np.uint32]:
-    """Return what each of *items* finds in a table of vectors of *lanes* words, item after item."""
+    """Return the words of each of *items* in a table of vectors of *lanes* words."""
     vectors = table.reshape(-1, lanes)
     return vectors[items % len(vectors)].ravel()
 
 
-def rounds(device: Device, case: Case, seconds: float, operations: float) -> int:
-    """Return how many rounds of so many *operations* take about *seconds*, by the slowest class of a step."""
+def rounds(device: Device, case: Operation, seconds: float, operations: float) -> int:
+    """Return how many rounds of *operations* take about *seconds*, limited by the slowest class of a step."""
     rates = device.architecture.rates_per_cycle
     each = [device.rate_per_s(name) / count for name, count in case.classes(rates).items() if name in rates]
     slowest = min(each, default=device.rate_per_s("shuffle"))

@@ -1,30 +1,30 @@
-"""How long the next instruction waits for the result of the one before, class by class."""
+"""Latency of instructions by class: the time until a dependent instruction can start."""
 
 from typing import ClassVar
 
 from gpureport.records.keys import Metric
 from gpureport.spec.models import Device
-from gpureport.workloads import sub_group
-from gpureport.workloads.instructions import rate
-from gpureport.workloads.instructions.cases import ARITHMETIC, EXCHANGES, Case
+from gpureport.workloads.instructions.cases import ARITHMETIC, EXCHANGES, Operation
 from gpureport.workloads.instructions.chains import Chains
-from gpureport.workloads.model import Features, Limits, Parameters
+from gpureport.workloads.instructions.rate import Exchanges
+from gpureport.workloads.model import Limits, Parameters
 
 
-class Latency(Chains):
+class InstructionLatency(Chains):
     """One wave, one chain."""
 
     variant = "latency"
-    title = "Latency of instructions, by class"
+    calibrates = ("instruction_latencies",)
+    title = "Instruction latency"
     description = (
-        "One wave, one chain: every operation needs the result of the one before. For the barrier one work-group of "
-        "several waves. Counted: the time of one operation."
+        "One wave computes one chain: each operation needs the result of the previous one. The barrier uses one "
+        "work-group of several waves. Counted: the time of one operation."
     )
     metric = Metric(kind="time", unit="instructions", label="latency")
-    cases: ClassVar[tuple[Case, ...]] = ARITHMETIC
+    cases: ClassVar[tuple[Operation, ...]] = ARITHMETIC
 
-    def shape(self, case: Case, device: Device, limits: Limits) -> dict[str, int]:
-        """As many steps as take about a fifth of a millisecond."""
+    def shape(self, case: Operation, device: Device, limits: Limits) -> dict[str, int]:
+        """A chain of about 0.2 ms."""
         wave = device.architecture.wave_size
         cpu = device.kind == "cpu"
         local = wave if case.group or not cpu else 1
@@ -43,31 +43,23 @@ class Latency(Chains):
         }
 
     def work(self, parameters: Parameters) -> float:
-        """Count the operations of the chain."""
+        """Work is the operations of the chain."""
         return parameters["steps"] * parameters["rounds"]
 
 
 _SECONDS = 2e-4
 
 
-class SubGroupLatency(Latency):
-    """The same for exchanges within a sub-group."""
+class SubGroupLatency(Exchanges, InstructionLatency):
+    """The latency of exchanges."""
 
     variant = "sub_group_latency"
-    title = "Latency of sub-group exchanges"
+    title = "Sub-group exchange latency"
     description = (
-        "One wave, one chain of shuffles (with the lane four away) or of ballots (each after an AND). Counted: the "
-        "time of one exchange, for a ballot with its AND."
+        "One wave computes one chain of shuffles (with the lane four away) or ballots (each after an AND). Counted: "
+        "the time of one exchange, which includes the AND of a ballot."
     )
     cases = EXCHANGES
 
-    def missing(self, features: Features) -> str | None:
-        """Both exchanges are needed."""
-        return rate.missing(features)
 
-    def options(self, features: Features) -> str:
-        """The back end that has both."""
-        return sub_group.options(features, "ballot")
-
-
-WORKLOADS = (Latency(), SubGroupLatency())
+WORKLOADS = (InstructionLatency(), SubGroupLatency())

@@ -1,1 +1,1 @@
-"""Memory primitives: streams, reads, latency and access patterns, against the working set."""
+"""Memory microbenchmarks: streams, reads, latency and access patterns."""

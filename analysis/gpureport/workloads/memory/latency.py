@@ -1,60 +1,55 @@
-"""Dependent-load latency against working set."""
+"""Latency of dependent loads (pointer chase) by working set."""
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.records.keys import Axis, Metric, PointKey
+from gpureport.records.keys import Metric, PointKey
 from gpureport.spec.models import Device
 from gpureport.units import format_bytes
 from gpureport.workloads import grid
 from gpureport.workloads.model import Buffer, Demand, Dispatch, Job, Limits, Parameters, Stream, Sweep, Workload
 
 
-class Latency(Workload):
-    """Dependent-load latency against working set."""
+class PointerChase(Workload):
+    """One work-item follows a random cycle of dependent loads."""
 
     family = "memory"
     variant = "latency"
     essential = True
-    title = "Dependent-load latency against working set"
+    title = "Load latency"
     description = (
-        "One work-item follows a random cycle through all lines of a buffer, each load's address depending on the load "
-        "before. An untimed work-group first touches every line in the cycle's order, so that the caches hold what "
-        "they would after a lap. Counted: the time of one load, with its address arithmetic."
+        "One work-item follows a random cycle through all lines of a buffer; the address of each load depends on the "
+        "previous load. An untimed warm-up traversal first reads every line in the same order, so that the caches "
+        "contain what one traversal leaves there. Counted: the time of one load, including its address arithmetic."
     )
     source = "memory/latency.cl"
     metric = Metric(kind="time", unit="loads", label="latency")
     microbenchmark = True
+    calibrates = ("load_latency", "cache_capacity")
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
-        """One sweep over the working set, from 4 KiB to several times the last cache."""
+        """The working set, from 4 KiB to several times the last cache."""
         line = max((cache.line_bytes for cache in device.caches), default=64)
         high = min(limits.max_buffer_bytes, (4 if limits.quick else 8) * grid.last_cache_bytes(device))
-        lap = min(256, limits.max_work_group)
+        warm_up = min(256, limits.max_work_group)
         points = tuple(
-            {"bytes": size, "line": line, "steps": _steps(size // line), "lap": lap}
+            {"bytes": size, "line": line, "steps": _steps(size // line), "warm_up": warm_up}
             for size in grid.sizes(4096, high, grid.multiple(line))
         )
-        axis = Axis(quantity="working_set", label="working set")
-        return (Sweep("working_set", axis, points, "working set", coarse=grid.coarse(limits)),)
+        return (grid.by_working_set(points, limits),)
 
     def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:  # noqa: ARG002
         """Work is loads."""
-        return PointKey(
-            label=format_bytes(parameters["bytes"]),
-            parameters=dict(parameters),
-            work=parameters["steps"],
-            work_items=1,
-            working_set_bytes=parameters["bytes"],
-            x=parameters["bytes"],
+        return grid.key(
+            parameters, format_bytes(parameters["bytes"]), work=parameters["steps"], items=1, nbytes=parameters["bytes"]
         )
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:  # noqa: ARG002
-        """Nothing but a chain of loads, each after two operations that make its address of an element's number.
+        """A chain of loads, each after two operations that compute its address from an index.
 
-        The parameter ``pointers`` stands for chases elsewhere whose elements are addresses: there is nothing to make.
+        The parameter ``pointers`` marks published chases whose elements are addresses and need no such operations.
         """
         steps, line = parameters["steps"], parameters["line"]
         lines = parameters["bytes"] / line
@@ -70,7 +65,7 @@ class Latency(Workload):
         )
 
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
-        """A random cycle (Sattolo's algorithm by way of a random order) through all lines."""
+        """A random cycle through all lines, in the order of a random permutation."""
         size, line = parameters["bytes"], parameters["line"]
         lines, stride = size // line, line // 4
         order = (rng.permutation(lines) * stride).astype(np.uint32)
@@ -79,7 +74,7 @@ class Latency(Workload):
         state = np.array([order[0], 0], dtype=np.uint32)
         count = np.uint32(lines)
         arguments = (f"next{size}", f"order{size}", f"state{size}", count, "sink")
-        lap = Dispatch("lap", (parameters["lap"],), (parameters["lap"],), arguments)
+        items = (parameters["warm_up"],)
         chase = Dispatch("chase", (1,), (1,), (f"next{size}", f"state{size}", np.uint32(parameters["steps"]), count))
         return Job(
             buffers={
@@ -89,20 +84,20 @@ class Latency(Workload):
                 "sink": Buffer(4),
             },
             dispatches=(chase,),
-            before=(lap,),
+            before=(Dispatch("warm_up", items, items, arguments),),
         )
 
     verification_dispatches = 3
 
     def verification(self) -> Sequence[Parameters]:
-        """Cycles of odd lengths, fewer and more steps than a lap."""
+        """Cycles of odd lengths, fewer and more steps than one traversal."""
         return (
-            {"bytes": 97 * 64, "line": 64, "steps": 60, "lap": 64},
-            {"bytes": 31 * 128, "line": 128, "steps": 211, "lap": 17},
+            {"bytes": 97 * 64, "line": 64, "steps": 60, "warm_up": 64},
+            {"bytes": 31 * 128, "line": 128, "steps": 211, "warm_up": 17},
         )
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
-        """Follow the cycle on the host."""
+        """Follow the cycle."""
         size = parameters["bytes"]
         order = job.buffers[f"order{size}"].filled()
         made = parameters["steps"] * dispatches % len(order)
@@ -112,12 +107,12 @@ class Latency(Workload):
 def _steps(lines: int) -> int:
     """Return the steps of one dispatch.
 
-    Caches of compute units may start cold in each dispatch: small cycles go round often enough that the first lap
-    does not count. Large ones need only as many steps as the timer wants.
+    Caches of compute units may be cold when a dispatch starts, so small cycles are traversed many times. The steps of
+    large cycles are limited by the timer's resolution only.
     """
     if lines <= 4096:
         return int(min(2**18, max(2**13, 128 * lines)))
     return 2**16 if lines <= 16384 else 2**13
 
 
-WORKLOADS = (Latency(),)
+WORKLOADS = (PointerChase(),)

@@ -1,4 +1,4 @@
-"""Streams against working set: write, copy one way, copy there and back, triad."""
+"""Streams by working set: write, copy, ping-pong copy, triad."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -7,7 +7,7 @@ from typing import ClassVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.records.keys import Axis, Metric, PointKey
+from gpureport.records.keys import Metric, PointKey
 from gpureport.spec.models import Device
 from gpureport.units import format_bytes
 from gpureport.workloads import grid
@@ -28,10 +28,10 @@ _WORDS = 4
 
 
 class _Streaming(Workload):
-    """What all streams share: the sweep, and how the work is cut up.
+    """Base of the streams.
 
-    Beside the parameters of its sweep a point may have ``words``, 4-byte words of a vector (4 if it has none), and
-    ``resident``, see :func:`grid.residing`.
+    Optional parameters of published points: ``words``, the 4-byte words of a vector (default 4), and ``resident``, see
+    :func:`grid.residing`.
     """
 
     family = "memory"
@@ -39,49 +39,37 @@ class _Streaming(Workload):
     microbenchmark = True
     kernel: ClassVar[str]
     read: ClassVar[tuple[str, ...]]
-    """The arrays that are read."""
+    """Names of the arrays read."""
     written: ClassVar[str]
-    """The array that is written."""
+    """Name of the array written."""
     per_item: ClassVar[int] = 1
-    """Vectors of a work-item: one, as in the tools whose figures are compared with."""
+    """Vectors per work-item: one, as in published stream benchmarks."""
     local: ClassVar[int] = 256
-    """Work-items of a group."""
+    """Work-group size."""
     far: ClassVar[int] = 96
-    """The largest working set of all, in capacities of the last cache."""
+    """Largest working set, as a multiple of the last cache."""
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
-        """One sweep over the working set (all arrays together)."""
+        """The working set (all arrays together)."""
         shape = {"per_item": self.per_item, "local": min(self.local, limits.max_work_group)}
         arrays, step = len(self.read) + 1, self._step(shape)
-        # Far beyond the caches rates still rise by a few percent: what a dispatch begins and ends with weighs less.
+        # Rates still rise by a few percent far beyond the caches, as start and end of a dispatch contribute less.
         far = 8 if limits.quick or device.kind == "cpu" else self.far
         high = self._at_most(far * grid.last_cache_bytes(device), step, limits)
-        points = tuple(
-            {"vectors": size // arrays // (4 * _WORDS), **shape}
-            for size in grid.sizes(2**16, high, grid.multiple(step))
-        )
-        axis = Axis(quantity="working_set", label="working set")
-        return (Sweep("working_set", axis, points, "working set", coarse=grid.coarse(limits)),)
+        sizes = grid.sizes(2**16, high, grid.multiple(step))
+        return (grid.by_working_set(({"vectors": size // arrays // (4 * _WORDS), **shape} for size in sizes), limits),)
 
     def _step(self, shape: Parameters) -> int:
-        """Return the bytes of all arrays that one work-group moves."""
+        """Return the bytes of all arrays that one work-group transfers."""
         return (len(self.read) + 1) * 4 * _WORDS * shape["per_item"] * shape["local"]
 
     def _at_most(self, nbytes: float, step: int, limits: Limits) -> float:
-        """Return *nbytes* of all arrays together, or what the limits allow of them, less a *step* for rounding."""
+        """Return *nbytes* of all arrays together, limited to what the device allows less a *step* for rounding."""
         return min(nbytes, min(limits.max_bytes, (len(self.read) + 1) * limits.max_buffer_bytes) - step)
 
     def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:
-        """Work is bytes read and written."""
         size = (len(self.read) + 1) * _vector_bytes(parameters) * parameters["vectors"]
-        key = PointKey(
-            label=format_bytes(size),
-            parameters=dict(parameters),
-            work=size,
-            work_items=_work_items(parameters),
-            working_set_bytes=size,
-            x=size,
-        )
+        key = grid.key(parameters, format_bytes(size), work=size, items=_work_items(parameters), nbytes=size)
         return grid.residing(key, sweep)
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:  # noqa: ARG002
@@ -100,23 +88,21 @@ class _Streaming(Workload):
         )
 
     def contents(self, rng: np.random.Generator, nbytes: int) -> NDArray[np.generic]:
-        """Return what an array that is read starts from: random words."""
+        """Return the initial data of an array that is read: random words."""
         return grid.random_words(rng, nbytes)
 
     def scalars(self, rng: np.random.Generator) -> tuple[Argument, ...]:  # noqa: ARG002 - copies have none
-        """Return the kernel's arguments after the arrays and the number of their vectors."""
+        """Return the kernel arguments after the arrays and the number of vectors."""
         return ()
 
     def arrays(self) -> tuple[str, ...]:
-        """Return the kernel's arrays in the order of its arguments."""
         return (*self.read, self.written)
 
     def build_options(self, parameters: Parameters) -> str:
-        """Vectors of a work-item, words of a vector."""
         return f"-DPER_ITEM={parameters['per_item']} -DWORDS={parameters.get('words', _WORDS)}"
 
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
-        """Random data in, anything out."""
+        """Initialised arrays to read; the written one is not initialised."""
         size, local = parameters["vectors"] * _vector_bytes(parameters), parameters["local"]
         buffers = {name: Buffer(size, self.contents(rng, size)) for name in self.read}
         arguments = (*self.arrays(), np.uint32(parameters["vectors"]), *self.scalars(rng))
@@ -126,7 +112,7 @@ class _Streaming(Workload):
         )
 
     def verification(self) -> Sequence[Parameters]:
-        """Counts that fill no work-group, a work-group that one does not even begin to fill; short vectors."""
+        """Partial work-groups; fewer vectors than one work-group; short vectors."""
         return (
             {"vectors": 1237, "per_item": 1, "local": 96},
             {"vectors": 59, "per_item": 4, "local": 32},
@@ -139,20 +125,21 @@ def _vector_bytes(parameters: Parameters) -> int:
 
 
 def _work_items(parameters: Parameters) -> int:
-    """Return work-items enough for all vectors, in whole work-groups."""
+    """Return the work-items for all vectors, in whole work-groups."""
     local = parameters["local"]
     return -(-parameters["vectors"] // (local * parameters["per_item"])) * local
 
 
 class Copy(_Streaming):
-    """One array in, one out."""
+    """One array is copied to another."""
 
     variant = "copy"
+    calibrates = ("memory_efficiency", "write_transition")
     kernel = "copy"
     essential = True
-    title = "Stream copy against working set"
+    title = "Stream copy"
     description = (
-        "16-byte vectors are read from one buffer and written to another, dispatch after dispatch. "
+        "Each dispatch reads 16-byte vectors from one buffer and writes them to another. "
         "Counted: bytes read plus written (the STREAM convention; lines fetched before being written do not count)."
     )
     metric = Metric(kind="rate", unit="B", label="copy bandwidth")
@@ -160,7 +147,7 @@ class Copy(_Streaming):
     written = "to"
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
-        """As the other streams; and the size of the work-group, beyond the caches."""
+        """The working set; and the work-group size, beyond the caches."""
         sizes, tried = super().sweeps(device, limits), grid.work_groups(device, limits)
         return (*sizes, self._work_groups(device, limits, tried)) if len(tried) > 1 else sizes
 
@@ -168,12 +155,8 @@ class Copy(_Streaming):
         shapes = [{"per_item": self.per_item, "local": local} for local in tried]
         step = max(self._step(shape) for shape in shapes)
         size = grid.multiple(step)(self._at_most(4 * grid.last_cache_bytes(device), step, limits))
-        return Sweep(
-            "work_group",
-            Axis(quantity="work_group", label="work-group size"),
-            tuple({"vectors": size // (len(self.read) + 1) // (4 * _WORDS), **shape} for shape in shapes),
-            f"work-group size at {format_bytes(size)}",
-        )
+        vectors = size // (len(self.read) + 1) // (4 * _WORDS)
+        return grid.by_group_size(({"vectors": vectors, **shape} for shape in shapes), format_bytes(size))
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
         """The same bytes."""
@@ -181,28 +164,29 @@ class Copy(_Streaming):
 
 
 class PingPong(_Streaming):
-    """One array in, one out, and back again."""
+    """One array is copied to another, then back."""
 
     variant = "ping_pong"
+    calibrates = ("ping_pong_transition",)
     kernel = "copy"
-    title = "Stream copy there and back against working set"
+    title = "Stream copy, ping-pong"
     description = (
-        "As copy, but every other dispatch copies back: each reads what the one before it wrote, as simulations with "
-        "two buffers do. Caches of several partitions then keep other lines, and more crosses between the partitions. "
-        "Counted: bytes read plus written."
+        "As the stream copy, but every second dispatch copies back: each dispatch reads what the previous one wrote, "
+        "as in simulations with two buffers. In caches with several partitions, more data then cross between the "
+        "partitions. Counted: bytes read plus written."
     )
     metric = Metric(kind="rate", unit="B", label="copy bandwidth")
     verification_dispatches = 2
     read = ("one",)
     written = "other"
-    far = 8  # it shows what caches keep; what memory gives, the others do
+    far = 8  # for the caches only; the other streams measure memory
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
-        """As any stream's, of which every other dispatch goes back."""
+        """A stream; every second dispatch copies back."""
         return replace(super().demand(parameters, device), ping_pong=True)
 
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
-        """There and back."""
+        """Two dispatches, one in each direction."""
         there = super().job(parameters, rng)
         (copy,) = there.dispatches
         one, other, *rest = copy.arguments
@@ -215,13 +199,14 @@ class PingPong(_Streaming):
 
 
 class Write(_Streaming):
-    """One array out."""
+    """One array is written."""
 
     variant = "write"
+    calibrates = ("sector_write_rate",)
     kernel = "write"
-    title = "Stream write against working set"
+    title = "Stream write"
     description = (
-        "16-byte vectors, computed from their number, are written to one buffer, dispatch after dispatch. "
+        "Each dispatch writes 16-byte vectors, computed from their index, to one buffer. "
         "Counted: bytes written (lines fetched before being written do not count)."
     )
     metric = Metric(kind="rate", unit="B", label="write bandwidth")
@@ -230,7 +215,7 @@ class Write(_Streaming):
     _FACTORS = np.array([1, 3, 5, 7], dtype=np.uint32)
 
     def scalars(self, rng: np.random.Generator) -> tuple[Argument, ...]:
-        """What to add to the pattern."""
+        """The factor of the pattern."""
         return (rng.integers(1, 2**32, dtype=np.uint32),)
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
@@ -242,13 +227,13 @@ class Write(_Streaming):
 
 
 class Triad(_Streaming):
-    """Two arrays in, one out."""
+    """Two arrays are read, one is written."""
 
     variant = "triad"
     kernel = "triad"
-    title = "Stream triad against working set"
+    title = "Stream triad"
     description = (
-        "a = b + s c in single precision, 16-byte vectors, three buffers, dispatch after dispatch. "
+        "a = b + s c in single precision with 16-byte vectors and three buffers. "
         "Counted: bytes read plus written (the STREAM convention; lines fetched before being written do not count)."
     )
     metric = Metric(kind="rate", unit="B", label="triad bandwidth")
@@ -256,11 +241,11 @@ class Triad(_Streaming):
     written = "a"
 
     def arrays(self) -> tuple[str, ...]:
-        """As in the formula."""
+        """The order of the formula."""
         return ("a", "b", "c")
 
     def contents(self, rng: np.random.Generator, nbytes: int) -> NDArray[np.generic]:
-        """Random whole numbers, so small that sum and product are exact whether or not they are fused."""
+        """Random integers, small enough that product and sum are exact with and without fusing."""
         return rng.integers(1, 2**20, size=max(1, min(nbytes, 2**22) // 4)).astype(np.float32)
 
     def scalars(self, rng: np.random.Generator) -> tuple[Argument, ...]:
@@ -268,7 +253,7 @@ class Triad(_Streaming):
         return (np.float32(rng.integers(2, 9)),)
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
-        """With NumPy."""
+        """The formula."""
         s = cast("np.float32", job.dispatches[0].arguments[-1])
         b, c = (job.buffers[name].filled().astype(np.float32) for name in self.read)
         return {"a": b + s * c}

@@ -10,19 +10,19 @@ from gpureport.workloads.particles.family import Particles, advanced, drawn, the
 
 
 class Arrays(Particles):
-    """Positions and velocities apart."""
+    """Positions and velocities in separate arrays."""
 
     variant = "arrays"
-    title = "Particles, structure of arrays"
+    title = "Structure of arrays"
     description = (
-        "Positions and velocities in arrays of their own, 16 bytes a particle, every byte used; otherwise as "
-        "structs16. Counted: particles advanced by one step."
+        "Positions and velocities in separate arrays, 16 bytes per particle, all of them used; otherwise like the "
+        "structures of 16 bytes. Counted: particles advanced by one step."
     )
     stored_bytes = 16
     accesses = 4.0
 
     def streams(self, count: int) -> tuple[Stream, ...]:
-        """Two arrays in, two out."""
+        """Two arrays are read, two are written."""
         return (
             Stream("positions_a", count, 8, 8),
             Stream("velocities_a", count, 8, 8),
@@ -48,7 +48,7 @@ class Arrays(Particles):
         )
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
-        """The pair that was written last."""
+        """The pair written last."""
         start = [
             job.buffers[name].filled().astype(np.float32).reshape(-1, 2) for name in ("positions_a", "velocities_a")
         ]

@@ -1,4 +1,4 @@
-"""What all particle layouts share: the sweeps, the physics, the ping-pong."""
+"""Shared by all particle layouts: sweeps, equations of motion, ping-pong dispatches."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -11,46 +11,37 @@ from gpureport.records.keys import Axis, Metric, PointKey
 from gpureport.spec.models import Device
 from gpureport.units import format_bytes, format_count
 from gpureport.workloads import grid
-from gpureport.workloads.model import (
-    Argument,
-    Demand,
-    Dispatch,
-    Limits,
-    Parameters,
-    Stream,
-    Sweep,
-    Workload,
-)
+from gpureport.workloads.model import Argument, Demand, Dispatch, Limits, Parameters, Stream, Sweep, Workload
 
 WORKING_SET = "working set, both buffers"
 STEP_S = np.float32(1 / 256)
 SPEED = np.float32(4)
-"""Largest speed along each axis: the unit square is crossed in 64 steps or more."""
+"""Maximum speed along each axis: crossing the unit square takes at least 64 steps."""
 BOUNCING = 2 * float(SPEED) / 2 * float(STEP_S)
-"""Share of the particles that cross a border in one step: two axes, each at half the largest speed on average."""
+"""Share of the particles that cross a border per step: two axes, each with half the maximum speed on average."""
 _MOST = 2.0**25
 _TILE = 2**17
-"""Particles drawn; a larger buffer repeats them."""
+"""Number of random particles, which larger buffers repeat."""
 
 
 class Particles(Workload):
-    """One layout of the particles in memory, with or without the bounce at the border."""
+    """One memory layout of the particles, with or without the bounce at the border."""
 
     family = "particles"
     source = "particles.cl"
     metric = Metric(kind="rate", unit="particles", label="particles advanced")
     verification_dispatches = 3
     stored_bytes: ClassVar[int]
-    """Bytes that one particle occupies in one buffer set."""
+    """Bytes per particle in one set of buffers."""
     accesses: ClassVar[float]
-    """Loads and stores of one work-item."""
+    """Loads and stores per work-item."""
     bounce: ClassVar[bool] = True
     """Whether velocities change sign at the border."""
     branches: ClassVar[bool] = False
-    """Whether the bounce is a branch with stores of its own, not a choice between registers."""
+    """Whether the bounce is a branch with additional stores."""
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
-        """The number of particles, through the caches; and the work-group size, beyond them."""
+        """The number of particles, through the caches; the work-group size, beyond them."""
         both, most = 2 * self.stored_bytes, self.most(device, limits)
         usual = min(256, limits.max_work_group)
         counts = grid.sizes(min(2.0**12, most), most, grid.multiple(256))
@@ -63,16 +54,14 @@ class Particles(Workload):
                 "number of particles",
                 coarse=grid.coarse(limits),
             ),
-            Sweep(
-                "work_group",
-                Axis(quantity="work_group", label="work-group size"),
-                tuple({"count": beyond, "local": local} for local in grid.work_groups(device, limits)),
-                f"work-group size at {format_count(beyond)} particles",
+            grid.by_group_size(
+                ({"count": beyond, "local": local} for local in grid.work_groups(device, limits)),
+                f"{format_count(beyond)} particles",
             ),
         )
 
     def most(self, device: Device, limits: Limits) -> float:
-        """Return the most particles of a sweep: a processor and a quick run stop at eight times the last cache."""
+        """Return the maximum number of particles: on a CPU or for a quick run, eight times the last cache."""
         both = 2 * self.stored_bytes
         most = min(_MOST, limits.max_bytes / both, limits.max_buffer_bytes / self.stored_bytes)
         few = limits.quick or device.kind == "cpu"
@@ -86,33 +75,26 @@ class Particles(Workload):
             label, x = str(parameters["local"]), parameters["local"]
         elif sweep.axis.quantity == "case":
             x = sweep.points.index(parameters)
-        return PointKey(
-            label=label,
-            parameters=dict(parameters),
-            work=count,
-            work_items=count,
-            working_set_bytes=size,
-            x=x,
-        )
+        return grid.key(parameters, label, work=count, items=count, nbytes=size, x=x)
 
     @abstractmethod
     def streams(self, count: int) -> tuple[Stream, ...]:
         """Return the global memory traffic of one step."""
 
     def lines_per_access(self, device: Device) -> float:  # noqa: ARG002 - neighbours are adjacent in most layouts
-        """Return the lines that one access of a wave touches; 1 where they are no more than its bytes fill."""
+        """Return the lines that one access of a wave touches; 1 if its bytes are contiguous."""
         return 1.0
 
     @property
     def stores_per_sector(self) -> float:
-        """By how many stores a sector is filled; in most layouts all that one store of a wave reaches."""
+        """Number of stores that together write one sector."""
         return 1.0
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
-        """A few operations a particle, all independent; the next step finds what this one wrote.
+        """A few independent operations per particle.
 
-        Multiplication and addition are two operations (they are not fused), and so are the comparisons of each
-        coordinate with both borders.
+        Multiplication and addition are two operations, as they are not fused; so are the comparisons of each coordinate
+        with both borders.
         """
         count = parameters["count"]
         return Demand(
@@ -135,14 +117,14 @@ class Particles(Workload):
         )
 
     def verification(self) -> Sequence[Parameters]:
-        """Counts that fill no work-group: of many groups and of less than one."""
+        """Partial work-groups: many and less than one."""
         return ({"count": 2347, "local": 64}, {"count": 37, "local": 64})
 
 
 def there_and_back(
     kernel: str, parameters: Parameters, here: Sequence[str], there: Sequence[str]
 ) -> tuple[Dispatch, Dispatch]:
-    """Return one step of *kernel* from the buffers *here* to those *there*, and one back."""
+    """Return one step of *kernel* from the buffers *here* to the buffers *there*, and one back."""
     count, local = parameters["count"], parameters["local"]
     items = -(-count // local) * local
 
@@ -153,14 +135,14 @@ def there_and_back(
 
 
 def drawn(rng: np.random.Generator, count: int) -> NDArray[np.float32]:
-    """Return random positions in the unit square and velocities that reach its border: shape (at most count, 4)."""
+    """Return random positions in the unit square and velocities up to :data:`SPEED`, shape (at most count, 4)."""
     values = rng.random((min(count, _TILE), 4), dtype=np.float32)
     values[:, 2:] = (values[:, 2:] - np.float32(0.5)) * (2 * SPEED)
     return values
 
 
 def advanced(state: NDArray[np.float32], steps: int, *, bounce: bool) -> NDArray[np.float32]:
-    """Advance (count, 4) positions and velocities in single precision, rounding after every operation."""
+    """Advance positions and velocities, shape (count, 4), in single precision, rounded after every operation."""
     position, velocity = state[:, :2].copy(), state[:, 2:].copy()
     for _ in range(steps):
         position += velocity * STEP_S

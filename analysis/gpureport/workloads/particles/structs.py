@@ -1,4 +1,4 @@
-"""Particles as an array of structs: half used as published, whole, and as short as they can be."""
+"""Particles as arrays of structures: half used (as published), completely used, and without unused bytes."""
 
 from collections.abc import Mapping
 from typing import ClassVar
@@ -16,16 +16,14 @@ _VECTOR_BYTES = 16
 
 
 class _Structs(Particles):
-    """What all arrays of structs share: position and velocity are the first 16 bytes of each."""
+    """Base of the arrays of structures, whose first 16 bytes are position and velocity."""
 
     kernel: ClassVar[str]
 
     def build_options(self, parameters: Parameters) -> str:  # noqa: ARG002
-        """Vectors of a struct; whether particles bounce."""
         return f"-DVECTORS={self.stored_bytes // _VECTOR_BYTES} -DBOUNCE={int(self.bounce)}"
 
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
-        """Ping-pong; both buffers start alike, so that bytes that are never touched are equal."""
         state = drawn(rng, parameters["count"])
         rest = rng.random((len(state), self.stored_bytes // 4 - 4), dtype=np.float32)
         contents = np.concatenate([state, rest], axis=1)
@@ -35,49 +33,48 @@ class _Structs(Particles):
         )
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
-        """The buffer that was written last."""
         start = job.buffers["a"].filled().astype(np.float32).reshape(-1, self.stored_bytes // 4)
         state = advanced(start[:, :4], dispatches, bounce=self.bounce)
         return {"a" if dispatches % 2 == 0 else "b": np.concatenate([state, start[:, 4:]], axis=1).ravel()}
 
 
 class _HalfStructs(_Structs):
-    """32-byte structs of which half is used."""
+    """32-byte structures, half of which is used."""
 
     stored_bytes = 32
     kernel = "step_members"
 
     def streams(self, count: int) -> tuple[Stream, ...]:
-        """Half of each record, in and out."""
+        """Half of each record is read and written."""
         return (Stream("a", count, 32, 16), Stream("b", count, 32, 16, write=True))
 
     def lines_per_access(self, device: Device) -> float:
-        """Return the lines in which a member of all structs of a wave lies; a processor's loads are one by one."""
+        """Return the lines that contain one member of all structures of a wave; 1 on a CPU."""
         if device.kind == "cpu" or not device.caches:
             return 1.0
         return max(1.0, self.stored_bytes * device.architecture.wave_size / device.caches[0].line_bytes)
 
 
 class Structs(_HalfStructs):
-    """As published: with the bounce, which stores in a branch."""
+    """As published: the bounce stores in a branch."""
 
     variant = "structs32"
     essential = True
-    title = "Particles, 32-byte structs half used"
+    title = "Structures of 32 bytes, half used"
     description = (
-        "Array of 32-byte structs; position and velocity (16 bytes) are read and written, the rest is never touched; "
-        "two buffers in turn. At the border a branch stores the velocity once more, with its sign changed: about one "
-        "particle in 64 takes it in a step. Counted: particles advanced by one step."
+        "Array of 32-byte structures. Position and velocity (16 bytes) are read and written, the rest is unused; two "
+        "buffers in turn. At the border a branch stores the velocity again with the opposite sign, for about one "
+        "particle in 64 per step. Counted: particles advanced by one step."
     )
     accesses = 4.0 + BOUNCING
     branches = True
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
-        """As the other layouts; and, as published, the times of successive frames."""
+        """The sweeps of all layouts and, as published, the times of successive frames."""
         return (*super().sweeps(device, limits), self._frames(device, limits))
 
     def _frames(self, device: Device, limits: Limits) -> Sweep:
-        """Traces at working sets well inside the last cache, just inside, just outside, and far beyond."""
+        """Return frame traces at four working sets around the capacity of the last cache."""
         few = limits.quick or device.kind == "cpu"
         most = self.most(device, limits)
         sizes = [grid.last_cache_bytes(device) * part for part in _around_the_edge(device, 3.0 if few else 8.0)]
@@ -92,7 +89,7 @@ class Structs(_HalfStructs):
 
 
 def _around_the_edge(device: Device, beyond: float) -> tuple[float, ...]:
-    """Return working sets as parts of the last cache: well inside, just inside, just outside, far *beyond*."""
+    """Return working sets relative to the last cache: well inside, just inside, just outside, far *beyond*."""
     if not device.caches:
         return (0.125, 0.5, 2.0, beyond)
     transition = device.caches[-1].transition_of_ping_pong
@@ -103,60 +100,64 @@ class StraightStructs(_HalfStructs):
     """The published layout without the bounce."""
 
     variant = "structs32_straight"
-    title = "Particles, 32-byte structs half used, no bounce"
+    title = "Structures of 32 bytes, half used, no bounce"
     description = (
-        "As structs32, but particles fly through the border: no branch, and no second store of velocities. Position "
-        "and velocity are still stored, so that memory traffic is the same."
+        "As the half-used structures, but particles cross the border: no branch, and no second store of velocities. "
+        "Position and velocity are still stored, so the memory traffic is the same."
     )
     accesses = 4.0
     bounce = False
 
 
 class WholeStructs(_Structs):
-    """32-byte structs, read and written whole."""
+    """32-byte structures, read and written completely."""
 
     variant = "structs32_whole"
-    title = "Particles, 32-byte structs, whole"
+    title = "Structures of 32 bytes, completely used"
     description = (
-        "As structs32, but the unused half of each struct is read and written, too: twice the bytes are asked for, yet "
-        "no sector is written in part, so that none must be filled from memory. The bounce is computed in registers."
+        "As the half-used structures, but all 32 bytes are read and written. Twice the bytes are transferred, but all "
+        "sectors are written completely, so none has to be read first. The bounce is computed in registers, without a "
+        "branch."
     )
     stored_bytes = 32
     accesses = 4.0
     kernel = "step_whole"
 
     def streams(self, count: int) -> tuple[Stream, ...]:
-        """Every byte of each record, in and out."""
+        """Each record is read and written completely."""
         whole = self.stored_bytes
         return (Stream("a", count, whole, whole), Stream("b", count, whole, whole, write=True))
 
     @property
     def stores_per_sector(self) -> float:
-        """One for each vector of a struct: they are stored one after another."""
+        """One store per vector of a structure."""
         return self.stored_bytes / _VECTOR_BYTES
 
 
 class ShortStructs(WholeStructs):
-    """16-byte structs: one vector a particle."""
+    """16-byte structures: one vector per particle."""
 
     variant = "structs16"
     essential = True
-    title = "Particles, 16-byte structs"
+    title = "Structures of 16 bytes"
     description = (
-        "Array of 16-byte structs, position and velocity only: one vector load and one vector store a particle, every "
-        "byte used; two buffers in turn. The bounce is computed in registers. Counted: particles advanced by one step."
+        "Array of 16-byte structures, position and velocity only: one vector load and one vector store per particle, "
+        "every byte used; two buffers in turn. The bounce is computed in registers. Counted: particles advanced by one "
+        "step."
     )
     stored_bytes = 16
     accesses = 2.0
 
 
 class StraightShortStructs(ShortStructs):
-    """16-byte structs without the bounce."""
+    """16-byte structures without the bounce."""
 
     variant = "structs16_straight"
     essential = False
-    title = "Particles, 16-byte structs, no bounce"
-    description = "As structs16, but particles fly through the border: fewer operations, the same memory traffic."
+    title = "Structures of 16 bytes, no bounce"
+    description = (
+        "As structures of 16 bytes, but particles cross the border: fewer operations, the same memory traffic."
+    )
     bounce = False
 
 

@@ -1,0 +1,71 @@
+"""Compiled instructions against the operations that the model counts, for kernels without loops. Pure.
+
+Only PTX is compared, where an instruction belongs to a single work-item. PTX is the input of ptxas, which merges
+bitwise operations into instructions with three inputs, expands divisions, and turns address arithmetic into
+multiply-adds. Therefore arithmetic classes are compared as one sum, and only a difference beyond :data:`FACTOR` counts.
+
+Counts are static: they include the instructions of all branches. A kernel with more global accesses than the model has
+alternative or guarded branches, and its counts are not judged.
+"""
+
+from collections.abc import Mapping
+
+from gpureport.records.measurement import MachineCode
+from gpureport.workloads.model import Demand
+
+FACTOR = 2.0
+"""Ratio of counts that is a difference. On an H200, kernels whose accesses agree have 0.7 to 1.9 times the arithmetic
+instructions of the model, except one with integer divisions (0.5) and one of eight loads (2.2)."""
+_ACCESSES = "global access"
+_SAME_ACCESSES = 1.25
+"""Ratio of global accesses beyond which static counts contain branches that a work-item does not execute."""
+
+_PARTS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
+    "arithmetic": (
+        frozenset({"fp32", "int", "int multiply", "int divide", "logic", "shift", "bit", "compare"}),
+        frozenset({"fp32", "fp32_three", "int32", "int32_mul", "add", "ternary", "shift"}),
+    ),
+    _ACCESSES: (frozenset({"global load", "global store"}), frozenset({"memory"})),
+    "local access": (frozenset({"shared load", "shared store"}), frozenset({"local"})),
+    "exchange": (frozenset({"shuffle", "vote"}), frozenset({"shuffle", "ballot"})),
+    "barrier": (frozenset({"barrier"}), frozenset({"barrier"})),
+}
+"""Instruction classes of compiled code and of the model, by the name of their sum."""
+
+
+def instruction_counts(code: MachineCode, demand: Demand) -> dict[str, tuple[int, float]]:
+    """Return compiled instructions and the model's operations per work-item, by class.
+
+    Args:
+        code: of the kernel.
+        demand: of a point that the kernel ran.
+
+    Returns:
+        The classes of which the model counts any operation; none for code with loops or calls, and for CPUs.
+    """
+    if code.form != "PTX" or code.loops or code.calls:
+        return {}
+    items = demand.work_items - demand.idle_items
+    found = {
+        name: (
+            sum(count for kind, count in code.counts.items() if kind in compiled),
+            sum(count for kind, count in demand.operations.items() if kind in model) / items,
+        )
+        for name, (compiled, model) in _PARTS.items()
+    }
+    return {name: counts for name, counts in found.items() if counts[1]}
+
+
+def differences(counts: Mapping[str, tuple[int, float]]) -> tuple[str, ...] | None:
+    """Return a sentence for each class whose counts differ by more than :data:`FACTOR`; ``None``: not comparable."""
+    if not counts or (_ACCESSES in counts and _differ(*counts[_ACCESSES], _SAME_ACCESSES)):
+        return None
+    return tuple(
+        f"A work-item has {compiled} {name} instructions in PTX, before ptxas; the model counts {model:.4g}."
+        for name, (compiled, model) in counts.items()
+        if _differ(compiled, model, FACTOR)
+    )
+
+
+def _differ(compiled: int, model: float, factor: float) -> bool:
+    return not model / factor <= compiled <= model * factor

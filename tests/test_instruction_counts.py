@@ -1,0 +1,56 @@
+"""Compiled instructions beside the operations of the model."""
+# ruff: noqa: D103 - the names of the tests say what they check
+
+import pytest
+
+from gpureport.findings.instruction_counts import differences, instruction_counts
+from gpureport.records.measurement import MachineCode
+from gpureport.workloads.model import Demand
+
+CODE = MachineCode(
+    form="PTX",
+    counts={"logic": 12, "int": 5, "int multiply": 3, "global load": 2, "shared store": 1, "branch": 1, "move": 9},
+    global_loads={4: 2},
+    global_stores={},
+    loops=False,
+)
+
+
+def demand(**operations: float) -> Demand:
+    return Demand(work_items=12, work_group=(4,), operations=operations, idle_items=2)
+
+
+def test_operations_are_those_of_a_work_item_that_works() -> None:
+    """Ten of twelve; classes that the model does not count are left out."""
+    counts = instruction_counts(CODE, demand(int32=120.0, int32_mul=30.0, memory=20.0, instruction=400.0))
+
+    assert counts == {"arithmetic": (20, 15.0), "global access": (2, 2.0)}
+    assert differences(counts) == ()
+
+
+@pytest.mark.parametrize("int32", [90.0, 410.0])
+def test_a_difference_beyond_a_factor_of_two_is_reported(int32: float) -> None:
+    (sentence,) = differences(instruction_counts(CODE, demand(int32=int32, memory=20.0))) or ()
+
+    assert "20 arithmetic instructions in PTX" in sentence
+    assert f"counts {int32 / 10:g}" in sentence
+
+
+@pytest.mark.parametrize("int32", [100.0, 400.0])
+def test_a_factor_of_two_still_agrees(int32: float) -> None:
+    assert differences(instruction_counts(CODE, demand(int32=int32))) == ()
+
+
+def test_counts_of_several_branches_are_not_judged() -> None:
+    """Three loads in the code, of which a work-item executes two."""
+    more = CODE.model_copy(update={"counts": {**CODE.counts, "global load": 3}})
+
+    assert differences(instruction_counts(more, demand(int32=1.0, memory=20.0))) is None
+
+
+@pytest.mark.parametrize("changes", [{"loops": True}, {"calls": ("helper",)}, {"form": "x86-64"}])
+def test_only_straight_ptx_is_compared(changes: dict[str, object]) -> None:
+    counts = instruction_counts(CODE.model_copy(update=changes), demand(int32=120.0))
+
+    assert counts == {}
+    assert differences(counts) is None
