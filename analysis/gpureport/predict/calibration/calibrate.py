@@ -14,7 +14,7 @@ from gpureport.matching import FeatureMatch, match_features
 from gpureport.predict.model import THROUGHPUT_EXPONENT
 from gpureport.records.levels import DRAM, Level
 from gpureport.records.observation import Observation, ObservedPoint
-from gpureport.records.prediction import PredictedPoint, Prediction
+from gpureport.records.prediction import PredictedPoint, Prediction, write_ceiling
 from gpureport.records.provenance import Provenance
 from gpureport.spec.models import Cache, Device, Transition
 from gpureport.workloads import all_workloads
