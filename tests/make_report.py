@@ -15,116 +15,50 @@ from gpureport.records.prediction import Occupancy, PredictedPoint, Prediction
 from gpureport.records.provenance import Provenance
 from gpureport.records.report import Clock, EntryMatch, Machine, Report, RunSettings, Timing, WorkloadInfo
 from gpureport.spec.models import (
-    Architecture,
-    Cache,
     Device,
     Launch,
-    Memory,
-    NvidiaOccupancy,
     PresentDevice,
     Transition,
 )
+from tests.toy import ARCHITECTURE, L1, L2, MEMORY, MIB, TOY
 
-MIB = 1024.0**2
 L2_BYTES = 60 * MIB
 L2_RATE, DRAM_RATE, LAUNCH_S = 9.4e12, 4.35e12, 2.2e-6
 
 
 def make_device(name: str = "NVIDIA H200 SXM") -> Device:
-    """A device with figures like an H200's."""
+    """The toy device with the size of an H200."""
     transition = Transition(onset=0.7, midpoint=0.88, end=1.25)
-    architecture = Architecture(
-        id="nvidia/hopper",
-        name="Hopper",
-        vendor="NVIDIA",
-        kind="gpu",
-        wave_size=32,
-        max_work_group=1024,
-        occupancy=NvidiaOccupancy(
-            max_waves=64,
-            max_groups=32,
-            registers=65536,
-            register_granularity=256,
-            max_registers_per_work_item=255,
-            sub_partitions=4,
-            local_memory_bytes=227 * 1024,
-            local_memory_granularity_bytes=128,
-            local_memory_reserved_bytes=1024,
-        ),
-        schedulers=4,
-        rates_per_cycle={
-            "fp32": 128,
-            "int32": 64,
-            "shuffle": 32,
-            "local": 32,
-            "memory": 32,
-            "instruction": 128,
-        },
-        latency_cycles={"int32": 4, "shuffle": 23, "local": 29, "barrier": 25},
-        local_memory_banks=32,
-        write_allocate=False,
-        loaded_latency_factor=1.9,
-    )
-    caches = (
-        Cache(
-            name="L1",
-            capacity_bytes=256 * 1024,
-            scope="compute_unit",
-            line_bytes=128,
-            sector_bytes=32,
-            latency_cycles=41,
-            bandwidth_bytes_per_cycle=126,
-            bandwidth_transition=transition,
-            latency_transition=transition,
-            persistent=False,
-            unified_with_local_memory=True,
-        ),
-        Cache(
-            name="L2",
-            capacity_bytes=L2_BYTES,
-            scope="device",
-            line_bytes=128,
-            sector_bytes=32,
-            latency_cycles=273,
-            bandwidth_bytes_per_cycle=36,
-            bandwidth_transition=transition,
-            latency_transition=transition,
-            persistent=True,
-            partitions=2,
-            far_latency_cycles=405,
-        ),
-    )
-    return Device(
-        id="nvidia/h200_sxm",
-        name=name,
-        vendor="NVIDIA",
-        kind="gpu",
-        architecture=architecture,
-        compute_units=132,
-        clock_hz=1.98e9,
-        caches=caches,
-        memory=Memory(
-            size_bytes=141e9,
-            bandwidth_bytes_per_s=4.8e12,
-            efficiency=0.9,
-            latency_cycles=820,
-            access_bytes=64,
-        ),
-        launch=Launch(single_s=4e-6, batched_s=LAUNCH_S, groups_per_cycle=0.836),
-        opencl_names=("NVIDIA H200",),
-        provenance={
-            "memory.bandwidth": Provenance(kind="spec", source="NVIDIA H200 data sheet, 2024-11"),
-            "caches.L2.capacity": Provenance(
-                kind="queried", source="CL_DEVICE_GLOBAL_MEM_CACHE_SIZE", note="One list says 50 MB."
+    ranges = {"bandwidth_transition": transition, "latency_transition": transition}
+    sheet = "NVIDIA H200 data sheet, 2024-11"
+    return TOY.model_copy(
+        update={
+            "id": "nvidia/h200_sxm",
+            "name": name,
+            "architecture": ARCHITECTURE.model_copy(update={"id": "nvidia/hopper", "name": "Hopper"}),
+            "compute_units": 132,
+            "clock_hz": 1.98e9,
+            "caches": (
+                L1.model_copy(update=ranges),
+                L2.model_copy(update={**ranges, "capacity_bytes": L2_BYTES, "bandwidth_bytes_per_cycle": 36.0}),
             ),
-            "caches.L2.latency": Provenance(kind="spec", source="RRZE-HPC/gpu-benches, gpu-latency, H100 PCIe"),
-            "clock": Provenance(kind="spec", source="NVIDIA H200 data sheet, 2024-11"),
-            "architecture.rates_per_cycle.int32": Provenance(
-                kind="spec", source="CUDA C++ Programming Guide 12.6, arithmetic instructions"
-            ),
-            "launch.batched": Provenance(kind="assumed", source="like other Hopper devices"),
-        },
-        notes=("The L2 is two partitions of 30 MiB.",),
+            "memory": MEMORY.model_copy(update={"size_bytes": 141e9, "bandwidth_bytes_per_s": 4.8e12}),
+            "launch": Launch(single_s=4e-6, batched_s=LAUNCH_S, groups_per_cycle=0.836),
+            "opencl_names": ("NVIDIA H200",),
+            "provenance": {
+                "memory.bandwidth": Provenance(kind="spec", source=sheet),
+                "caches.L2.capacity": Provenance(
+                    kind="queried", source="CL_DEVICE_GLOBAL_MEM_CACHE_SIZE", note="One list says 50 MB."
+                ),
+                "caches.L2.latency": Provenance(kind="spec", source="RRZE-HPC/gpu-benches, gpu-latency, H100 PCIe"),
+                "clock": Provenance(kind="spec", source=sheet),
+                "architecture.rates_per_cycle.int32": Provenance(
+                    kind="spec", source="CUDA C++ Programming Guide 12.6, arithmetic instructions"
+                ),
+                "launch.batched": Provenance(kind="assumed", source="like other Hopper devices"),
+            },
+            "notes": ("The L2 is two partitions of 30 MiB.",),
+        }
     )
 
 

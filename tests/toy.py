@@ -127,6 +127,13 @@ L2 = Cache(
     persistent=True,
     partitions=2,
 )
+MEMORY = Memory(
+    size_bytes=64 * GIB,
+    bandwidth_bytes_per_s=1e12,
+    efficiency=0.9,
+    latency_cycles=800,
+    access_bytes=32,
+)
 TOY = Device(
     id="toy",
     name="Toy 100",
@@ -136,13 +143,7 @@ TOY = Device(
     compute_units=100,
     clock_hz=1e9,
     caches=(L1, L2),
-    memory=Memory(
-        size_bytes=64 * GIB,
-        bandwidth_bytes_per_s=1e12,
-        efficiency=0.9,
-        latency_cycles=800,
-        access_bytes=32,
-    ),
+    memory=MEMORY,
     launch=Launch(single_s=3e-6, batched_s=2e-6, groups_per_cycle=1.0),
 )
 NO_LAUNCH_RATE = TOY.model_copy(update={"launch": TOY.launch.model_copy(update={"groups_per_cycle": 1e9})})
