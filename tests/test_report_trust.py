@@ -85,7 +85,7 @@ def test_examples_are_one_for_each_family(report: Report) -> None:
     assert len(examples(report)) == 2
     _, arithmetic = examples(report)[-1]
     rows = arithmetic_table(arithmetic).rows
-    assert rows[0][0] == "groups"
+    assert rows[0][0] == "work_groups"
     assert rows[-1][0] == "time"
 
 
