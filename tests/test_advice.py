@@ -52,7 +52,7 @@ def test_shapes_within_three_percent_of_the_best_are_ties() -> None:
     assert found.ties == ("64", "128", "256", "1024")
     assert family.choices == (found.ties,)
     assert advice_sentence("Family", family) == (
-        "Family: any of 64, 128, 256, 1024; all of these come within 3 % of the best of 5 shapes."
+        "Family: any of 64, 128, 256, 1024; each is within 3 % of the best of 5 shapes."
     )
 
 
@@ -96,7 +96,7 @@ def test_what_stands_for_a_member_of_a_set_serves_all_its_searches() -> None:
 
     assert dict(zip(family.shapes, family.choices, strict=True)) == {"1 x 64": ("1 x 64",), "64": ("64", "128")}
     assert advice_sentence("Family", family) == (
-        f"Family: 1{TIMES}64; and any of 64, 128. One of them comes within 3 % of the best for each of 3 searches."
+        f"Family: 1{TIMES}64; or any of 64, 128. In each of 3 searches, at least one of these is within 3 % of the best."
     )
 
 

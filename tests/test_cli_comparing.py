@@ -255,7 +255,7 @@ def test_of_many_machines_a_row_each_is_printed(
 
 def test_one_report_is_no_comparison(folders: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", folders[0]]) == 2
-    assert "needs two machines" in capsys.readouterr().err
+    assert "needs at least two machines" in capsys.readouterr().err
 
 
 def test_more_names_than_a_path_may_have_letters_are_runs_or_unknown(capsys: pytest.CaptureFixture[str]) -> None:

@@ -135,7 +135,7 @@ def test_points_just_beyond_the_last_cache_are_not_the_best_points() -> None:
     halved = [c.model_copy(update={"standings": _times_as_fast(c, f)}) for c, f in ((far, 0.5), (near, 2.0))]
     comparison = compare({"a": report, "b": report}).model_copy(update={"contests": tuple(halved)})
     assert next(sentences(comparison)).startswith(
-        "b, beside a: particles 0.500 times as fast beyond the caches and 2.00 times as fast within the caches ("
+        "b relative to a: particles 0.500 times as fast beyond the caches and 2.00 times as fast within the caches ("
     )
 
 

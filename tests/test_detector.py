@@ -58,7 +58,7 @@ def test_positions_are_found_and_enclosed(figures: dict[str, float], position: s
 
 def test_the_truth_of_a_synthetic_cliff_is_what_it_says(detector: Any) -> None:
     """Without noise, the true curve is at 95 % of the upper plateau, half way, and 105 % of the lower."""
-    step = sys.modules[detector.sweep.__module__]._step(np.random.default_rng(3), 10.0)
+    step = sys.modules[detector.sweep.__module__]._transition(np.random.default_rng(3), 10.0)
 
     drop = step.drop * step.at(np.array([step.onset, step.midpoint, step.end]))
 

@@ -282,7 +282,7 @@ def test_an_empty_entry_validates_and_lists_every_field(capsys: Captured, monkey
         assert f"# {field}: " in text or f"#   {field}: " in text
     capsys.readouterr()
     assert failure(capsys).startswith("no OpenCL device found; install one; without a device, use --from NAME ")
-    assert failure(capsys, "--empty", "--from", "A40").startswith("--empty: starts from nothing; leave out")
+    assert failure(capsys, "--empty", "--from", "A40").startswith("--empty: cannot be combined with")
 
 
 def test_optional_fields_of_the_empty_entry_are_valid() -> None:

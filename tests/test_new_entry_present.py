@@ -15,7 +15,7 @@ def test_a_draft_of_what_is_here_validates_and_is_matched(tmp_path: Path, monkey
     """In a short run, few sweeps have a transition; launch costs exist on every device."""
     present = working().device
     monkeypatch.setattr(drafting, "SWEEP_S", dict.fromkeys(drafting.SWEEP_S, 1.0))
-    monkeypatch.setattr(drafting, "MICROBENCHMARKS", ("launch/groups", "memory/read_private"))
+    monkeypatch.setattr(drafting, "LEARNED", frozenset({"launch_cost", "unit_cache_bandwidth"}))
     path = tmp_path / "mine" / "here.yaml"
 
     assert main(["devices", "new", "-o", str(path)]) == 0

@@ -106,7 +106,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         ('{"schema_version": true}', f"schema_version is True, not a number from 1 to {SCHEMA_VERSION}"),
         ('{"schema_version": "1"}', f"schema_version is '1', not a number from 1 to {SCHEMA_VERSION}"),
         ('{"schema_version": 0}', f"schema_version is 0, not a number from 1 to {SCHEMA_VERSION}"),
-        ('{"schema_version": NaN}', "NaN is no number in JSON; write a finite one"),
+        ('{"schema_version": NaN}', "NaN is not a JSON number; write a finite one"),
         ("[" * 100_000, "is nested more than 100 levels deep"),
         ('{"schema_version": 1}', "tool_version is missing (and 4 more like it)"),
     ],
@@ -122,7 +122,7 @@ def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
     """A PDF given by mistake is not a traceback."""
     (tmp_path / "x.pdf").write_bytes(b"%PDF-1.7\xff\xfe")
 
-    with pytest.raises(InputError, match=r"x\.pdf:1: is not text in UTF-8"):
+    with pytest.raises(InputError, match=r"x\.pdf:1: is not UTF-8 text"):
         load_report(tmp_path / "x.pdf")
 
 

@@ -387,7 +387,7 @@ def test_figures_can_be_read_and_searched() -> None:
     text = page_texts()[2]
 
     assert "working set (both buffers)" in text
-    assert "L2 52 MiB" in text
+    assert "L2 cliff 51 MiB" in text
 
 
 def test_pages_are_numbered_and_headed() -> None:

@@ -124,7 +124,7 @@ def test_of_a_complete_run_only_the_documents_are_written(fake: pytest.MonkeyPat
     fake.setattr(FakeBackend, "time", lambda *_: pytest.fail("measured"))
     assert main(["--resume", "out", "--no-pdf"]) == 0
     captured = capsys.readouterr()
-    assert "out is complete: nothing is left to be measured.\n" in captured.err
+    assert "out is complete; nothing is left to measure.\n" in captured.err
     assert captured.out.endswith("\nWritten: out/report.html\n")
     assert Path("out/report.html").exists()
     assert Path("out", FILE_NAME).read_bytes() == before
@@ -158,7 +158,7 @@ def test_a_new_measurement_leaves_no_documents_of_an_earlier_one(
 def test_settings_beside_it_are_refused(fake: pytest.MonkeyPatch, capsys: Captured, options: list[str]) -> None:  # noqa: ARG001
     for command in ([], ["measure"]):
         assert main([*command, "--resume", "out", *options]) == 2
-        assert "cannot be used with --resume" in capsys.readouterr().err
+        assert "cannot be combined with --resume" in capsys.readouterr().err
 
 
 def test_another_device_does_not_continue_it(fake: pytest.MonkeyPatch, capsys: Captured) -> None:  # noqa: ARG001

@@ -77,7 +77,7 @@ def test_another_encoding_is_named_with_its_line(tmp_path: Path) -> None:
 
     (problem,) = check_file(path)
 
-    assert problem.message == "is not text in UTF-8; give a text file, saved as UTF-8"
+    assert problem.message == "is not UTF-8 text; give a text file saved as UTF-8"
     assert problem.line == 2
 
 

@@ -234,20 +234,41 @@ def test_the_terminal_names_the_farthest(capsys: pytest.CaptureFixture[str]) -> 
 
 
 @pytest.mark.parametrize(
-    ("position", "level", "text"),
+    ("position", "level", "text", "name"),
     [
-        ("midpoint", Level.unexplained(37 * 2**20), "unexplained transition at 37 MiB"),
-        ("onset", Level.unexplained(37 * 2**20), "unexplained transition at 37 MiB, onset"),
-        ("plateau", Level.unexplained(37 * 2**20), "plateau before the unexplained transition at 37 MiB"),
-        ("plateau", Level.unexplained(37 * 2**20, beyond=True), "plateau beyond 37 MiB"),
-        ("midpoint", Level(name="L2"), "L2 cliff"),
+        (
+            "midpoint",
+            Level.unexplained(37 * 2**20),
+            "unexplained transition at 37 MiB",
+            "unexplained transition",
+        ),
+        (
+            "onset",
+            Level.unexplained(37 * 2**20),
+            "unexplained transition at 37 MiB, onset",
+            "unexplained transition (onset)",
+        ),
+        (
+            "plateau",
+            Level.unexplained(37 * 2**20),
+            "plateau before the unexplained transition at 37 MiB",
+            "rate up to 37 MiB",
+        ),
+        (
+            "plateau",
+            Level.unexplained(37 * 2**20, beyond=True),
+            "plateau beyond 37 MiB",
+            "rate beyond 37 MiB",
+        ),
+        ("midpoint", Level(name="L2"), "L2 cliff", "L2 cliff"),
     ],
 )
-def test_a_transition_without_a_known_cause_is_named_by_its_size(position: str, level: Level, text: str) -> None:
-    """It has no level of the entry."""
+def test_a_transition_without_a_known_cause_is_named_by_its_size(
+    position: str, level: Level, text: str, name: str
+) -> None:
+    """In documents and in the terminal, where the value is in the row."""
     kind = "rate" if position == "plateau" else "cliff"
     feature = CurveFeature(feature=kind, position=position, level=level, value=1.0, unit="B")
 
     assert feature_text(feature) == text
-    size = level.removeprefix("unexplained transition at ")
-    assert size in feature_name(feature) or (position != "plateau" and feature.level.is_unexplained)
+    assert feature_name(feature) == name

@@ -67,7 +67,9 @@ class ReportFrames:
     @cached_property
     def findings(self) -> pd.DataFrame:
         """Predicted and observed values: a row for each position of each feature and each prediction (``basis``)."""
-        rows = ({**dict(f.key), **dict(f), "verdict": str(f.verdict)} for f in self.report.findings)
+        rows = (
+            {**dict(f.key), **dict(f), "level": str(f.level), "verdict": str(f.verdict)} for f in self.report.findings
+        )
         return _table(rows, (*_KEY, *(field for field in Finding.model_fields if field != "key")))
 
     @cached_property
@@ -92,7 +94,11 @@ class ReportFrames:
             *((prediction.kind, prediction) for prediction in self.report.predictions),
             *(("observed", observation) for observation in self.report.observations),
         )
-        rows = ({**dict(curve.key), "kind": kind, **dict(f)} for kind, curve in curves for f in curve.features)
+        rows = (
+            {**dict(curve.key), "kind": kind, **dict(f), "level": str(f.level)}
+            for kind, curve in curves
+            for f in curve.features
+        )
         return _table(rows, (*_KEY, "kind", *CurveFeature.model_fields))
 
     @cached_property
@@ -140,7 +146,7 @@ class ComparisonFrames:
     @cached_property
     def landmarks(self) -> pd.DataFrame:
         """Cliffs and tapers of all machines, predicted and observed."""
-        rows = ({**dict(mark), **_split(mark.workload)} for mark in self.comparison.landmarks)
+        rows = ({**dict(mark), "level": str(mark.level), **_split(mark.workload)} for mark in self.comparison.landmarks)
         return _table(rows, ("machine", *_KEY, *(name for name in Landmark.model_fields if name not in _LANDMARK)))
 
     @cached_property

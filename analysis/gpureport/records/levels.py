@@ -2,7 +2,9 @@
 
 from typing import Any, Self
 
-from pydantic import SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import GetJsonSchemaHandler, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 from gpureport.records.keys import Record
 from gpureport.records.quantities import CompactPositive, Name
@@ -52,6 +54,11 @@ class Level(Record):
     @classmethod
     def _from_name(cls, value: object) -> object:
         return {"name": value} if isinstance(value, str) else value
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """Allow the name alone."""
+        return {"anyOf": [{"type": "string"}, handler(schema)]}
 
     @model_serializer(mode="wrap")
     def _as_name(self, handler: SerializerFunctionWrapHandler) -> Any:  # noqa: ANN401 - a name, or an object

@@ -8,6 +8,8 @@ from gpureport.records.renamed import RENAMED
 from gpureport.units import parse
 
 _Json = dict[str, Any]
+_SWEEPS = {"alone": "isolated", "row": "batched"}
+_PARAMETERS = {"lap": "warm_up"}
 _HYPOTHESES = {
     "banks apart": "no line conflicts",
     "both sides": "no crossing",
@@ -75,7 +77,7 @@ def _upgrade_findings(report: _Json) -> None:
 
 def _renamed(value: Any) -> Any:  # noqa: ANN401 - any JSON
     if isinstance(value, dict):
-        return {RENAMED.get(key, key): _renamed(inner) for key, inner in value.items()}
+        return {RENAMED.get(key, _PARAMETERS.get(key, key)): _renamed(inner) for key, inner in value.items()}
     return [_renamed(inner) for inner in value] if isinstance(value, list) else value
 
 
@@ -92,7 +94,9 @@ def _current(name: object) -> object:
 def _key(key: object) -> object:
     if not isinstance(key, dict):
         return key
-    return {"family": key.get("workload"), "variant": key.get("variant"), "sweep": _current(key.get("sweep"))}
+    sweep = key.get("sweep")
+    current = _SWEEPS.get(sweep, sweep) if isinstance(sweep, str) else sweep
+    return {"family": key.get("workload"), "variant": key.get("variant"), "sweep": current}
 
 
 def _with_level(record: _Json) -> None:
