@@ -23,8 +23,10 @@ EQUIVALENT = {
     ): "Only the names of a job's kernels are used, which do not depend on its random data.",
     (
         "findings/evidence.py",
-        "agreements = {None} if loaded is None or stored is None else "
-        "{_agrees(loaded, loads), _agrees(stored, stores)}",
+        (
+            "agreements = {None} if loaded is None or stored is None else "
+            "{_agrees(loaded, loads), _agrees(stored, stores)}"
+        ),
         "loaded is None or stored is None -> loaded is None and stored is None",
     ): "The line before leaves either both or neither.",
     (
