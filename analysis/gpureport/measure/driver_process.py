@@ -19,7 +19,8 @@ from gpureport.errors import DeviceError, GpuReportError
 from gpureport.measure.backends.opencl import OpenCLBackend, list_devices
 from gpureport.measure.backends.protocol import Backend
 from gpureport.measure.backends.runtimes import Runtime, RuntimeDevice
-from gpureport.measure.measurer import Aftermath, LocalMeasurer, Task
+from gpureport.measure.measurer import Aftermath, LocalMeasurer
+from gpureport.measure.sweep import Task
 from gpureport.memory import limit_remark
 from gpureport.records.measurement import Compilation
 from gpureport.spec.models import PresentDevice

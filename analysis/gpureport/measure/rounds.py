@@ -50,7 +50,6 @@ class Rounds:
     def __init__(
         self,
         backend: Backend,
-        bench: Bench,
         settings: SweepSettings,
         progress: Progress,
         label: str,
@@ -60,14 +59,13 @@ class Rounds:
 
         Args:
             backend: the open device.
-            bench: runs the points.
             settings: limits of all passes together.
             progress: receives every sample.
             label: of the progress.
             spans: returns the spans of time in which other load disturbed the device.
         """
         self._backend = backend
-        self._bench = bench
+        self._bench = Bench(backend, settings.limits)
         self._settings = settings
         self._progress = progress
         self._label = label

@@ -1,8 +1,9 @@
 """Microbenchmarks on a device without an entry: they measure what its queries do not report."""
 
 from gpureport.measure.limits import SweepSettings
-from gpureport.measure.measurer import Measurer, Task
+from gpureport.measure.measurer import Measurer
 from gpureport.measure.rounds import Progress
+from gpureport.measure.sweep import Task
 from gpureport.observe import observe
 from gpureport.predict.calibration.learned import LEARNED, Learned, ObservedSweep, learned
 from gpureport.spec.models import Device

@@ -18,8 +18,9 @@ from gpureport.measure.backends import nvidia
 from gpureport.measure.compiling import programs
 from gpureport.measure.limits import SweepSettings, features, sweep_budget_s
 from gpureport.measure.machine import MachineFacts, machine_facts
-from gpureport.measure.measurer import Measured, Measurer, Task
+from gpureport.measure.measurer import Measured, Measurer
 from gpureport.measure.rounds import Progress
+from gpureport.measure.sweep import Task
 from gpureport.observe.disturbance import running_clocks
 from gpureport.predict.calibration.calibrate import calibrated
 from gpureport.records import report as document
