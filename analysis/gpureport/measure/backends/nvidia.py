@@ -116,12 +116,10 @@ def _found(nvml: ModuleType, device: PresentDevice) -> Opened | None:
     """Find the device by its PCI address, or as the only NVIDIA device."""
     if "nvidia" not in device.vendor.casefold():
         return None
-    try:
+    with contextlib.suppress(nvml.NVMLError):
         if device.pci_address is not None:
             return Opened(nvml, nvml.nvmlDeviceGetHandleByPciBusId(device.pci_address.encode()))
-    except nvml.NVMLError:
-        pass
-    try:
-        return Opened(nvml, nvml.nvmlDeviceGetHandleByIndex(0)) if nvml.nvmlDeviceGetCount() == 1 else None
-    except nvml.NVMLError:
-        return None
+    with contextlib.suppress(nvml.NVMLError):
+        if nvml.nvmlDeviceGetCount() == 1:
+            return Opened(nvml, nvml.nvmlDeviceGetHandleByIndex(0))
+    return None
