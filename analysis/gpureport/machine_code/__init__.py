@@ -11,14 +11,9 @@ __all__ = ["Usage", "code", "usage"]
 
 @lru_cache(maxsize=256)
 def code(binary: bytes, kernel: str) -> MachineCode | None:
-    """Count the instructions of one kernel of a program.
+    """Count the instructions of one kernel in PTX text, or in an ELF file with CPU machine code.
 
-    Args:
-        binary: PTX text, or an ELF file with CPU machine code.
-        kernel: its name in the source.
-
-    Returns:
-        ``None`` if the binary has another format or no such kernel.
+    ``None`` if the binary has another format or no such kernel.
     """
     if b".entry" in binary:
         return ptx.read(binary.decode("utf-8", "replace"), kernel)

@@ -26,12 +26,8 @@ def read(binary: bytes, kernel: str) -> MachineCode | None:
     A loop is a vector loop if most of its accesses have 16 bytes or more. In a loop without accesses, the share of
     vector arithmetic decides.
 
-    Args:
-        binary: a shared library or object file (ELF).
-        kernel: its name in the source.
-
     Returns:
-        ``None`` if the binary has no such function or is for an unknown instruction set.
+        ``None`` if *binary*, an ELF file, has no such function or is for an unknown instruction set.
     """
     library = elf.library(binary)
     if library is None or library.machine not in _DECODERS:

@@ -1,18 +1,17 @@
 """One point of a sweep on one device: prepare it, run it, keep its samples."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 
 from gpureport.errors import DeviceError
-from gpureport.measure.backends.protocol import AllocationError, Backend, BufferId, LaunchId, ProgramId
+from gpureport.measure.backends.protocol import AllocationError, Backend, BufferId, LaunchId
 from gpureport.measure.compiling import program_options
 from gpureport.measure.draws import Draws
 from gpureport.measure.limits import features
 from gpureport.measure.pool import BufferPool
 from gpureport.records.keys import PointKey
 from gpureport.records.measurement import Compilation, MeasuredPoint
-from gpureport.workloads.model import Buffer, Dispatch, Job, Limits, Workload
+from gpureport.workloads.model import Buffer, Job, Limits, Workload
 
 
 @dataclass
@@ -147,14 +146,12 @@ class Bench:
         buffers = {name.removeprefix(owner): identity for name, identity in pooled.items()}
         prepared = self._prepared.get(id(point))
         if prepared is None or prepared.buffers != buffers:
-            before, cycle = (self._launches(program, each, buffers) for each in (job.before, job.dispatches))
+            before, cycle = (
+                tuple(self._backend.prepare(program, dispatch, buffers) for dispatch in dispatches)
+                for dispatches in (job.before, job.dispatches)
+            )
             prepared = self._prepared[id(point)] = _Prepared(buffers, before, cycle)
         return prepared
-
-    def _launches(
-        self, program: ProgramId, dispatches: Sequence[Dispatch], buffers: dict[str, BufferId]
-    ) -> tuple[LaunchId, ...]:
-        return tuple(self._backend.prepare(program, dispatch, buffers) for dispatch in dispatches)
 
 
 def _without_contents(job: Job) -> Job:

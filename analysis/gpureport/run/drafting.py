@@ -16,13 +16,7 @@ _BEYOND = 2.0
 
 
 def get_to_know(measurer: Measurer, device: Device, settings: SweepSettings, progress: Progress) -> Learned:
-    """Measure the microbenchmarks on the open device.
-
-    Args:
-        measurer: of the open device.
-        device: as drafted from its queries.
-        settings: memory, seed, and the time that a sweep may take.
-        progress: receives each step.
+    """Measure the microbenchmarks on the open *device*, as drafted from its queries.
 
     Returns:
         Measured values, and remarks, for example on what could not be measured.
