@@ -60,9 +60,7 @@ def free_memory_bytes(device: PresentDevice) -> float | None:
 def state(device: PresentDevice) -> State:
     """Return the current clocks, power and temperature; empty if they are not known."""
     with opened(device) as found:
-        if found is None:
-            return State()
-        return State(clocks_hz=found.query_all(_CLOCKS), facts=found.query_all(_FACTS))
+        return State(found.query_all(_CLOCKS), found.query_all(_FACTS)) if found else State()
 
 
 def is_idle(device: PresentDevice) -> bool:
