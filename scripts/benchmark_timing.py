@@ -9,7 +9,7 @@ from benchmark_rows import Row
 
 from gpureport.errors import DeviceError
 from gpureport.measure.backends.protocol import Backend
-from gpureport.measure.bench import Bench, Point
+from gpureport.measure.bench import Point
 from gpureport.measure.limits import SweepSettings, features
 from gpureport.measure.rounds import Progress, Rounds
 from gpureport.measure.verify import verify
@@ -82,11 +82,10 @@ def measured(run: Run, row: Row) -> Outcome:
 
 def _obstacle(run: Run, workload: Workload) -> str | None:
     """Return why the workload cannot be timed: a missing feature or wrong results."""
-    present = features(run.backend.device)
-    missing = workload.missing(present)
+    missing = workload.missing(features(run.backend.device))
     if missing:
         return missing
-    verification = verify(run.backend, workload, present, np.random.default_rng(run.settings.seed))
+    verification = verify(run.backend, workload, np.random.default_rng(run.settings.seed))
     return None if verification.passed else f"wrong results: {verification.message}"
 
 
@@ -104,8 +103,7 @@ def _timed(run: Run, row: Row, workload: Workload) -> Outcome:
 
 def _take(run: Run, label: str, points: Sequence[Point]) -> None:
     """Take samples of *points* alternately."""
-    bench = Bench(run.backend, features(run.backend.device), run.settings.limits)
-    rounds = Rounds(run.backend, bench, run.settings, run.progress, label)
+    rounds = Rounds(run.backend, run.settings, run.progress, label)
     try:
         rng = np.random.default_rng(run.settings.seed)
         accepted = [point for point in rounds.chosen(points, 1, rng) if not point.skipped]

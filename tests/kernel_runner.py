@@ -25,7 +25,7 @@ from gpureport.measure.limits import features
 from gpureport.measure.presence import find_devices
 from gpureport.measure.verify import verify
 from gpureport.workloads import select
-from gpureport.workloads.model import Buffer, Features, Parameters, Workload
+from gpureport.workloads.model import Buffer, Parameters, Workload
 from tests.fake_backend import CopyWorkload
 from tests.present import working
 
@@ -103,10 +103,10 @@ def main() -> None:
     """Run the workloads; print each name before the workload runs, so that a crash can be attributed."""
     platform, *names = sys.argv[1:]
     candidate = _named(platform)
-    backend, present = (Traceable if _simulated() else OpenCLBackend)(candidate), features(candidate.device)
+    backend = (Traceable if _simulated() else OpenCLBackend)(candidate)
     for name in names:
         _print(name, Outcome(problems=("it did not finish",)))
-        _print(name, _outcome(backend, _workload(name), present))
+        _print(name, _outcome(backend, _workload(name)))
 
 
 def _named(platform: str) -> RuntimeDevice:
@@ -124,8 +124,8 @@ def _workload(name: str) -> Workload:
     return Copy(source=name) if name.endswith(".cl") else select((name,))[0]
 
 
-def _outcome(backend: OpenCLBackend, workload: Workload, present: Features) -> Outcome:
-    reason = workload.missing(present)
+def _outcome(backend: OpenCLBackend, workload: Workload) -> Outcome:
+    reason = workload.missing(features(backend.device))
     if reason:
         return Outcome(missing=reason)
     before = len(_log())
@@ -133,7 +133,7 @@ def _outcome(backend: OpenCLBackend, workload: Workload, present: Features) -> O
     problems = []
     with patch.object(workload, "verification", return_value=points):
         try:
-            verification = verify(backend, workload, present, np.random.default_rng(5))
+            verification = verify(backend, workload, np.random.default_rng(5))
         except DeviceError as error:
             problems.append(str(error))
         else:

@@ -73,7 +73,7 @@ def verified() -> Iterator[tuple[str, str, int, str]]:
             patch.object(workload, "options", return_value=f"{options} -DLANES={lanes}" if lanes else options),
             patch.object(workload, "verification", return_value=one),
         ):
-            yield variant, back_end, lanes, verify(backend, workload, present, np.random.default_rng(5)).message
+            yield variant, back_end, lanes, verify(backend, workload, np.random.default_rng(5)).message
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ def test_each_set_of_options_is_compiled_once_at_its_smallest_point() -> None:
     workload, backend = Counted(), FakeBackend()
     eight, four = workload.sweep(64, 32, 128, local=8), workload.sweep(256, 16, local=4)
     sweep = Sweep("both", workload.axis, (*eight.points, *four.points), "both")
-    facts = compile_sweep(backend, workload, sweep, FEATURES)
+    facts = compile_sweep(backend, workload, sweep)
     assert [fact.options if fact else "" for fact in facts] == ["-DLOCAL=8 -DON_FAKE"] * 3 + ["-DLOCAL=4 -DON_FAKE"] * 2
     assert sorted(workload.made) == [16, 32]
     assert sorted(backend.allocated) == [64, 64, 128, 128]
@@ -42,5 +42,5 @@ def test_each_set_of_options_is_compiled_once_at_its_smallest_point() -> None:
 def test_refused_builds_and_allocations_have_no_facts() -> None:
     workload = CopyWorkload()
     sweep = workload.sweep(64, local=8)
-    assert compile_sweep(FakeBackend(refused_options="-DLOCAL=8"), workload, sweep, FEATURES) == (None,)
-    assert compile_sweep(FakeBackend(memory_bytes=100), workload, sweep, FEATURES) == (None,)
+    assert compile_sweep(FakeBackend(refused_options="-DLOCAL=8"), workload, sweep) == (None,)
+    assert compile_sweep(FakeBackend(memory_bytes=100), workload, sweep) == (None,)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import MagicMock
 
 import pytest
 from hypothesis import given
@@ -16,8 +17,8 @@ from hypothesis import strategies as st
 from gpureport.measure.backends import nvidia
 from gpureport.measure.conditions import Watch
 from gpureport.measure.conditions import nvml as readers
-from gpureport.measure.conditions.processor import Processor, core_ticks, frequency, load_average, usable_cores
-from gpureport.measure.conditions.sysfs import Sysfs, busy, current_clock, megahertz
+from gpureport.measure.conditions.processor import Processor, core_ticks, frequency, usable_cores, whole
+from gpureport.measure.conditions.sysfs import Sysfs, current_clock
 from gpureport.measure.conditions.watch import sources_of
 from gpureport.observe.disturbance import Cause
 from gpureport.records.measurement import Reading
@@ -60,18 +61,16 @@ def test_ticks_that_cannot_be_read_are_missing(stat: str) -> None:
 @given(st.text())
 def test_no_text_breaks_a_parser(text: str) -> None:
     core_ticks(text, {0})
-    for parse in (load_average, frequency, busy, current_clock, megahertz):
+    for parse in (frequency, whole, current_clock):
         value = parse(text)
         assert value is None or 0 <= value < float("inf")
 
 
-def test_load_frequency_and_utilisation_are_read() -> None:
-    assert load_average("1.11 1.63 1.85 3/101 25756\n") == 1.11
-    assert (load_average("nan 1 2"), load_average("inf"), load_average("-1"), load_average(" ")) == (None,) * 4
+def test_frequency_and_utilisation_are_read() -> None:
     assert frequency("2400000\n") == 2.4e9
     assert (frequency("0"), frequency("<unknown>"), frequency("-1")) == (None,) * 3
-    assert (busy("0\n"), busy("100\n")) == (0.0, 1.0)
-    assert (busy("101"), busy(""), busy("-5")) == (None,) * 3
+    assert frequency("1150\n", 1e6) == 1.15e9
+    assert [readers.share(whole(text)) for text in ("0\n", "100\n", "101", "", "-5")] == [0.0, 1.0, None, None, None]
 
 
 def test_the_clock_of_amdgpu_is_the_marked_state() -> None:
@@ -107,10 +106,10 @@ def test_totals_of_the_processor_count_from_the_first_reading(tmp_path: Path) ->
     (tmp_path / "stat").write_text(stat_of(7000 + 3 * per_s, 40 + per_s))
     state = processor()
     assert (state["cpu_busy_total_s"], state["cpu_steal_total_s"]) == (pytest.approx(3.0), pytest.approx(1.0))
-    assert "load_average" not in state
 
 
-def test_without_proc_the_processor_is_missing_and_not_idle(tmp_path: Path) -> None:
+def test_without_proc_the_processor_is_missing_and_not_idle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "getloadavg", MagicMock(side_effect=OSError))
     assert set(Processor(tmp_path, tmp_path)()) == {"cpu_own_total_s", "context_switches"}
     assert Processor(tmp_path, tmp_path).clock() == {}
 
@@ -125,6 +124,7 @@ def test_the_frequency_is_the_median_of_some_cores(tmp_path: Path) -> None:
 
 def test_the_machine_at_hand_is_read() -> None:
     reading = Reading.model_validate({"at_s": 0.0, **Processor()()})
+    assert reading.load_average == pytest.approx(os.getloadavg()[0], abs=1.0)
     assert reading.cpu_own_total_s == 0.0
 
 

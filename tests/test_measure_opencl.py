@@ -14,8 +14,8 @@ from gpureport.measure.backends import opencl
 from gpureport.measure.backends.opencl import OpenCLBackend
 from gpureport.measure.backends.protocol import AllocationError, BuildError, LaunchError
 from gpureport.measure.backends.runtimes import Runtime, RuntimeDevice
-from gpureport.measure.limits import SweepSettings, features
-from gpureport.measure.sweep import measure_workload
+from gpureport.measure.limits import SweepSettings
+from gpureport.measure.sweep import Task, measure_workload
 from gpureport.records.measurement import Measurement
 from gpureport.spec.models import PresentDevice
 from gpureport.workloads.model import Buffer, Dispatch, Limits, Local
@@ -194,9 +194,8 @@ def test_local_memory_comes_from_the_compiler(backend: OpenCLBackend, source: st
 def test_a_workload_from_verification_to_samples(backend: OpenCLBackend, source: str) -> None:
     workload = CopyWorkload(turns=2, source=source)
     settings = SweepSettings(Limits(2**26, 2**25, 64, quick=True), budget_s=0.3)
-    (measured,) = measure_workload(
-        backend, workload, (workload.sweep(64, 2**16, local=8),), features(backend.device), settings, Steps()
-    )
+    task = Task(workload, (workload.sweep(64, 2**16, local=8),), settings)
+    (measured,) = measure_workload(backend, task, Steps())
     assert measured.verification is not None
     assert measured.verification.passed, measured.verification.message
     assert measured.skipped is None

@@ -11,7 +11,6 @@ import pytest
 from gpureport.measure.backends.opencl import OpenCLBackend
 from gpureport.measure.backends.pocl import KernelLibraries, provide_cache
 from gpureport.measure.bench import Bench, Point
-from gpureport.measure.limits import features
 from gpureport.workloads.game_of_life.strips import BytesStrips, PackedStrips
 from gpureport.workloads.memory.latency import PointerChase
 from gpureport.workloads.model import Buffer, Dispatch, Limits, Workload
@@ -157,7 +156,7 @@ def test_the_fastest_kernels_are_vectors_on_a_processor(
     device = TOY.model_copy(update={"kind": "cpu"})
     sweep = workload.sweeps(device, limits)[0]
     point = Point(workload, workload.point(sweep.points[len(sweep.points) // 2], sweep), 0)
-    bench = Bench(backend, features(backend.device), limits)
+    bench = Bench(backend, limits)
     bench.run(point, 1)
     for compilation in bench.compilations(point):
         assert compilation.code is not None

@@ -24,8 +24,9 @@ from gpureport.cli import main, measuring
 from gpureport.measure import driver_process, remote
 from gpureport.measure.child import Child, EndedError
 from gpureport.measure.limits import SweepSettings
-from gpureport.measure.measurer import Aftermath, Measured, Task
+from gpureport.measure.measurer import Aftermath, Measured
 from gpureport.measure.remote import RemoteMeasurer
+from gpureport.measure.sweep import Task
 from gpureport.records.report import load_report
 from gpureport.spec.database import load_database
 from gpureport.workloads.model import Limits

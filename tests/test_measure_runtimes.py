@@ -129,12 +129,11 @@ def test_a_path_without_permission_is_a_problem(vendors: Path, monkeypatch: pyte
     """For example, in the folder of another user."""
     path = icd(vendors, "x.icd", "libx.so")
 
-    def refuse(_: object) -> bool:
+    def refuse(*_: object, **__: object) -> os.stat_result:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(os.path, "isfile", refuse)
+    monkeypatch.setattr(os, "stat", refuse)
     assert installed_runtimes() == (Runtime("", str(path), "the file cannot be read"),)
-    monkeypatch.setattr(os.path, "isdir", refuse)
     monkeypatch.setenv("OCL_ICD_VENDORS", str(path))
     assert installed_runtimes() == (Runtime("", str(path), "the file cannot be read"),)
 

@@ -2,23 +2,23 @@
 # ruff: noqa: D103 - the names of the tests say what they check
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from gpureport.measure.backends.protocol import LaunchError, LaunchId
-from gpureport.measure.bench import Bench, Point
+from gpureport.measure.bench import Point
 from gpureport.measure.limits import SweepSettings
 from gpureport.measure.rounds import FEWEST_ROUNDS, Rounds
-from gpureport.measure.sweep import UNGUIDED, Guide, measure_sweep, measure_workload
+from gpureport.measure.sweep import Task, measure_sweep, measure_workload
 from gpureport.observe import observe
-from gpureport.observe.disturbance import Cause, Span
+from gpureport.observe.disturbance import Cause, Span, Spans, undisturbed
 from gpureport.observe.statistics import drifts
 from gpureport.records.measurement import Measurement
 from gpureport.workloads.model import Dispatch, Features, Job, Limits, Parameters, Sweep
-from tests.fake_backend import FEATURES, LIMITS, CopyWorkload, FakeBackend, Steps
+from tests.fake_backend import LIMITS, CopyWorkload, FakeBackend, Steps
 
 SIZES = (100, 1000, 10_000, 60_000)
 
@@ -30,19 +30,17 @@ def measure(
     settings: SweepSettings | None = None,
     progress: Steps | None = None,
     seed: int = 1,
-    guide: Guide = UNGUIDED,
+    expected: Mapping[tuple[str, str], float] | None = None,
+    spans: Spans = undisturbed,
 ) -> Measurement:
     workload = workload or CopyWorkload()
-    return measure_sweep(
-        backend,
-        workload,
-        sweep or workload.sweep(*SIZES),
-        FEATURES,
-        settings or SweepSettings(LIMITS),
-        np.random.default_rng(seed),
-        progress or Steps(),
-        guide,
-    )
+    sweep = sweep or workload.sweep(*SIZES)
+    task = Task(workload, (sweep,), settings or SweepSettings(LIMITS), expected or {})
+    return measure_sweep(backend, task, sweep, np.random.default_rng(seed), progress or Steps(), spans)
+
+
+def disturbed(begin_s: float, end_s: float) -> Spans:
+    return lambda _: (Span(begin_s, end_s, frozenset({Cause.PROCESSES})),)
 
 
 def noisy(seed: int = 0) -> FakeBackend:
@@ -211,7 +209,7 @@ def test_every_point_has_a_sample_however_slow_others_are() -> None:
         backend = FakeBackend(seconds=lambda items, _: 0.05 if items < 75 else 5e-4)
         predicted = {("group", str(n)): factor * backend.seconds(n, 0.0) for n in sizes if factor == 1.0 or n % 2}
         settings = SweepSettings(LIMITS, budget_s=0.5, longest_point_s=20.0)
-        measured = measure(backend, sweep=sweep, settings=settings, guide=Guide(predicted))
+        measured = measure(backend, sweep=sweep, settings=settings, expected=predicted)
         assert [len(p.samples_s) >= 1 for p in measured.points] == [True] * 50
         assert measured.missing_share == 0.0
 
@@ -228,7 +226,7 @@ def test_the_first_points_of_a_search_are_in_random_order() -> None:
 def test_a_point_that_is_expected_to_take_too_long_is_late_and_not_run() -> None:
     backend = FakeBackend()
     settings = SweepSettings(LIMITS, longest_point_s=0.1)
-    measured = measure(backend, settings=settings, guide=Guide({("size", "60000"): 0.06, ("size", "10000"): 0.04}))
+    measured = measure(backend, settings=settings, expected={("size", "60000"): 0.06, ("size", "10000"): 0.04})
     assert [p.late for p in measured.points] == [False, False, False, True]
     assert re.search(r"120 ms.*limit of 0\.1 s", str(measured.points[3].skipped))
     assert measured.missing_share == 0.25
@@ -243,9 +241,9 @@ def test_points_are_late_if_similar_ones_were_slow() -> None:
     """All take a thousand times longer than predicted: after two of them the others are skipped."""
     sizes = tuple(range(50_000, 60_000, 1000))
     backend = FakeBackend(seconds=lambda items, _: 1e-4 * items)
-    guide = Guide({("size", str(size)): 1e-7 * size for size in sizes})
+    expected = {("size", str(size)): 1e-7 * size for size in sizes}
     settings = SweepSettings(LIMITS, budget_s=0.5, longest_point_s=1.0)
-    measured = measure(backend, sweep=CopyWorkload().sweep(*sizes), settings=settings, guide=guide)
+    measured = measure(backend, sweep=CopyWorkload().sweep(*sizes), settings=settings, expected=expected)
     assert [p.late for p in measured.points].count(False) == 2
     assert measured.missing_share == 0.8
 
@@ -254,10 +252,10 @@ def test_slow_points_do_not_prevent_faster_ones_of_the_same_work() -> None:
     """Half of the points take a thousand times longer than predicted, and may come first."""
     sizes = tuple(range(50_000, 50_020))
     backend = FakeBackend(seconds=lambda items, _: 5.0 if items % 2 else 5e-3)
-    guide = Guide({("size", str(size)): 5e-3 for size in sizes})
+    expected = {("size", str(size)): 5e-3 for size in sizes}
     settings = SweepSettings(LIMITS, budget_s=0.5, longest_point_s=1.0)
     for seed in range(10):
-        measured = measure(backend, sweep=CopyWorkload().sweep(*sizes), settings=settings, guide=guide, seed=seed)
+        measured = measure(backend, sweep=CopyWorkload().sweep(*sizes), settings=settings, expected=expected, seed=seed)
         assert [p.late for p in measured.points if p.point.label in map(str, sizes[::2])] == [False] * 10
 
 
@@ -300,7 +298,7 @@ def test_a_long_dispatch_runs_again_for_its_cost_if_the_first_run_built_its_kern
     backend = FakeBackend(seconds=lambda _, now: 10e-3 if now else 2.0)
     workload = CopyWorkload()
     point = Point(workload, workload.point({"items": 100}, workload.sweep(100)), 0)
-    rounds = Rounds(backend, Bench(backend, FEATURES, LIMITS), SweepSettings(LIMITS), Steps(), "one")
+    rounds = Rounds(backend, SweepSettings(LIMITS), Steps(), "one")
     rounds.chosen([point], 1, np.random.default_rng(0))
 
     assert point.cost_s == pytest.approx(20e-3)
@@ -313,9 +311,7 @@ def test_a_dispatch_of_five_milliseconds_runs_once_to_size_its_samples(milliseco
     backend = FakeBackend(seconds=lambda *_: milliseconds * 1e-3)
     workload = CopyWorkload()
     point = Point(workload, workload.point({"items": 100}, workload.sweep(100)), 0)
-    Rounds(backend, Bench(backend, FEATURES, LIMITS), SweepSettings(LIMITS), Steps(), "one").chosen(
-        [point], 1, np.random.default_rng(0)
-    )
+    Rounds(backend, SweepSettings(LIMITS), Steps(), "one").chosen([point], 1, np.random.default_rng(0))
 
     assert len(backend.log) == runs
 
@@ -324,9 +320,9 @@ def test_points_that_are_measured_again_get_half_the_budget_more() -> None:
     """The first samples take the budget and are all disturbed; half as many replace them."""
     rng = np.random.default_rng(5)
     backend = FakeBackend(seconds=lambda items, _: 1e-6 * items, jitter=lambda: rng.choice([1.0, 1.5]))
-    guide = Guide(spans=lambda _: (Span(0.0, 2.0, frozenset({Cause.PROCESSES})),))
+    spans = disturbed(0.0, 2.0)
     measured = measure(
-        backend, sweep=CopyWorkload().sweep(60_000), settings=SweepSettings(LIMITS, budget_s=2.0), guide=guide
+        backend, sweep=CopyWorkload().sweep(60_000), settings=SweepSettings(LIMITS, budget_s=2.0), spans=spans
     )
     (point,) = measured.points
 
@@ -350,8 +346,8 @@ def test_disturbed_samples_are_discarded_and_taken_again() -> None:
     for end_s, most in ((0.006, 1.1), (9.0, 3.0)):
         backend = FakeBackend()
         backend.seconds = lambda items, now, end=end_s: 1e-9 * items * (2 if 0.004 < now < end else 1)  # type: ignore[misc]
-        guide = Guide(spans=lambda _, end=end_s: (Span(0.004, end, frozenset({Cause.PROCESSES})),))  # type: ignore[misc]
-        measured = measure(backend, guide=guide)
+        spans = disturbed(0.004, end_s)
+        measured = measure(backend, spans=spans)
         assert sum(point.discarded for point in measured.points) > 0
         for point in measured.points:
             assert len(point.samples_s) >= 3
@@ -364,8 +360,8 @@ def test_a_sample_is_disturbed_until_its_last_dispatch_ends() -> None:
     (point,) = measure(FakeBackend(), sweep=sweep).points
     assert point.dispatches_per_sample == 182
     middle = point.taken_at_s[2] + 150e-6
-    guide = Guide(spans=lambda _: (Span(middle, middle + 1e-6, frozenset({Cause.PROCESSES})),))
-    (point,) = measure(FakeBackend(), sweep=sweep, guide=guide).points
+    spans = disturbed(middle, middle + 1e-6)
+    (point,) = measure(FakeBackend(), sweep=sweep, spans=spans).points
     assert point.discarded == 1
 
 
@@ -373,8 +369,8 @@ def test_points_that_lost_no_sample_are_not_measured_again() -> None:
     """One of four is disturbed once."""
     clean = measure(FakeBackend())
     middle = clean.points[3].taken_at_s[2] + 1e-6
-    guide = Guide(spans=lambda _: (Span(middle, middle + 1e-6, frozenset({Cause.PROCESSES})),))
-    points = measure(FakeBackend(), guide=guide).points
+    spans = disturbed(middle, middle + 1e-6)
+    points = measure(FakeBackend(), spans=spans).points
     assert [point.discarded for point in points] == [0, 0, 0, 1]
     assert [len(point.samples_s) for point in points[:3]] == [7] * 3
     assert len(points[3].samples_s) > 7
@@ -388,7 +384,7 @@ def test_settling_takes_at_most_half_a_second_or_a_tenth_of_the_budget(budget_s:
     workload = CopyWorkload()
     point = Point(workload, workload.point({"items": 100}, workload.sweep(100)), 0)
     point.dispatches = 1
-    rounds = Rounds(backend, Bench(backend, FEATURES, LIMITS), SweepSettings(LIMITS, budget_s=budget_s), Steps(), "one")
+    rounds = Rounds(backend, SweepSettings(LIMITS, budget_s=budget_s), Steps(), "one")
     rounds.settle([point])
 
     assert settling_s <= backend.clock_s < 1.1 * settling_s
@@ -510,7 +506,7 @@ def test_progress_stops_at_the_end_when_the_budget_is_overrun() -> None:
 
 def run_workload(backend: FakeBackend, workload: CopyWorkload) -> list[Measurement]:
     sweeps = (workload.sweep(100, 200), workload.sweep(300))
-    return list(measure_workload(backend, workload, sweeps, FEATURES, SweepSettings(LIMITS), Steps()))
+    return list(measure_workload(backend, Task(workload, sweeps, SweepSettings(LIMITS)), Steps()))
 
 
 def test_a_workload_is_verified_once_and_measured_sweep_by_sweep() -> None:
@@ -563,7 +559,7 @@ def test_points_of_several_workloads_alternate_and_share_no_buffers() -> None:
         Point(workload, workload.point({"items": items}, workload.sweep(items)), seed)
         for seed, (workload, items) in enumerate([(CopyWorkload(), 5000), (Other(), 7000)])
     ]
-    rounds = Rounds(backend, Bench(backend, FEATURES, LIMITS), settings, Steps(), "both")
+    rounds = Rounds(backend, settings, Steps(), "both")
     rng = np.random.default_rng(0)
     rounds.rounds(rounds.chosen(points, 1, rng), rng)
     assert [len(point.samples_s) for point in points] == [settings.min_rounds] * 2
@@ -579,13 +575,13 @@ def test_the_time_left_is_estimated_from_the_workloads_own_points() -> None:
         Point(workload, workload.point({"items": items}, workload.sweep(items)), 0)
         for workload, items in [(CopyWorkload(), 10), (Other(), 50_000)]
     ]
-    rounds = Rounds(backend, Bench(backend, FEATURES, LIMITS), SweepSettings(LIMITS, budget_s=5.0), Steps(), "both")
+    rounds = Rounds(backend, SweepSettings(LIMITS, budget_s=5.0), Steps(), "both")
     assert [point.skipped for point in rounds.chosen(points, 1, np.random.default_rng(0))] == [None, None]
 
 
 def rounds_on(backend: FakeBackend, settings: SweepSettings | None = None) -> Rounds:
     settings = settings or SweepSettings(LIMITS, budget_s=100.0)
-    return Rounds(backend, Bench(backend, FEATURES, LIMITS), settings, Steps(), "one")
+    return Rounds(backend, settings, Steps(), "one")
 
 
 def point_of(items: int, expected_s: float | None = None) -> Point:
@@ -698,7 +694,6 @@ def test_progress_is_the_used_share_of_the_budget() -> None:
     """After one second of ten it is 0.1."""
     steps = Steps()
     backend = FakeBackend(seconds=lambda *_: 0.5)
-    bench = Bench(backend, FEATURES, LIMITS)
-    Rounds(backend, bench, SweepSettings(LIMITS), steps, "one").chosen([point_of(100)], 1, np.random.default_rng(0))
+    Rounds(backend, SweepSettings(LIMITS), steps, "one").chosen([point_of(100)], 1, np.random.default_rng(0))
 
     assert [done for _, done in steps.seen] == pytest.approx([0.0, backend.clock_s / 10.0])

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpureport.measure.verify import difference, verify
-from tests.fake_backend import FEATURES, CopyWorkload, FakeBackend
+from tests.fake_backend import CopyWorkload, FakeBackend
 
 
 def test_right_results_pass() -> None:
-    result = verify(FakeBackend(), CopyWorkload(), FEATURES, np.random.default_rng(0))
+    result = verify(FakeBackend(), CopyWorkload(), np.random.default_rng(0))
     assert result.passed
     assert result.cases == ("items = 7; 1 dispatch", "items = 187; 1 dispatch")
     assert result.message == ""
@@ -19,7 +19,7 @@ def test_right_results_pass() -> None:
 
 def test_wrong_results_are_reported() -> None:
     backend = FakeBackend(wrong=True)
-    result = verify(backend, CopyWorkload(), FEATURES, np.random.default_rng(0))
+    result = verify(backend, CopyWorkload(), np.random.default_rng(0))
     assert not result.passed
     assert result.cases == ("items = 7; 1 dispatch",)
     assert result.message.startswith("items = 7; 1 dispatch: to: 1 of 7 elements differ, the first at 1: ")

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from gpureport.measure.backends.opencl import OpenCLBackend
-from gpureport.measure.limits import features
 from gpureport.measure.verify import verify
 from gpureport.predict import limits_of, predict, traffic
 from gpureport.workloads import select
@@ -30,7 +29,7 @@ def _named(variant: str) -> Particles:
 @pytest.mark.parametrize("workload", FAMILY, ids=lambda workload: workload.variant)
 def test_kernels_equal_the_reference_bit_by_bit(backend: OpenCLBackend, workload: Particles) -> None:
     """Every layout, after three steps, with partial work-groups."""
-    verification = verify(backend, workload, features(backend.device), np.random.default_rng(3))
+    verification = verify(backend, workload, np.random.default_rng(3))
 
     assert verification.passed, verification.message
     assert workload.tolerance == 0

@@ -206,7 +206,7 @@ def test_each_change_is_named(change: Change, text: str) -> None:
     report = states()[2]
     assert report.machine
     args = (report.tool_version, report.machine.opencl, report.device, report.settings)
-    found = changes(change(report), *args)
+    found = "; ".join(changes(change(report), *args))
     assert text in found
     assert bool(text) == bool(found)
 

@@ -134,7 +134,7 @@ class _Earlier:
         Raises:
             InputError: they do; the message names the differences.
         """
-        if differences := changes(self.report, __version__, device, plan.match.device, plan.requested):
+        if differences := "; ".join(changes(self.report, __version__, device, plan.match.device, plan.requested)):
             raise InputError(
                 f"--resume: {self.path} cannot be continued, because {differences}; measure again without --resume"
             )

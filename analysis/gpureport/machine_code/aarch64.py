@@ -8,9 +8,7 @@ _LANES = re.compile(r"\b[vz]\d+\.\d*[bhsdq]")
 _SCALAR_FP = re.compile(r"\b[hsd]\d+\b")
 _REGISTER = re.compile(r"[bhsdqxw](?=\d|zr)")
 _REGISTER_BYTES = {"b": 1, "h": 2, "s": 4, "d": 8, "q": 16, "x": 8, "w": 4}
-_LANE_BYTES = {"b": 1, "h": 2, "s": 4, "d": 8, "q": 16}
 _ARRANGEMENT = re.compile(r"[vz]\d+\.(\d*)([bhsdq])")
-_SUFFIX_BYTES = {"b": 1, "h": 2, "w": 4}
 _ATOMIC = re.compile(r"(?:ldadd|ldclr|ldset|ldeor|ld[su]max|ld[su]min|cas|swp|ldxr|ldaxr|stxr|stlxr|stadd|stclr|stset)")
 _MOVING = re.compile(r"f?mov|dup|ext$|ins$|[su]mov|zip|uzp|trn|tbl|tbx|rev|mvni?$|bsl|bif|bit$|xtn|[su]xtl|[su]shll")
 _KINDS = {
@@ -66,10 +64,10 @@ def _widths(mnemonic: str, registers: str) -> tuple[int, ...]:
     """Return the bytes of each loaded or stored register; of one lane for SVE registers, whose length is unknown."""
     lists = _ARRANGEMENT.findall(registers)
     if lists:
-        return tuple(int(number or 1) * _LANE_BYTES[kind] for number, kind in lists)
+        return tuple(int(number or 1) * _REGISTER_BYTES[kind] for number, kind in lists)
     names = _REGISTER.findall(registers)
     narrow = re.fullmatch(r"(?:ldu?r|stu?r|ldtr|sttr|ldar|stlr|ldp)s?([bhw])", mnemonic)
-    return tuple(_SUFFIX_BYTES[narrow[1]] if narrow else _REGISTER_BYTES[name] for name in names)
+    return tuple(_REGISTER_BYTES[narrow[1] if narrow else name] for name in names)
 
 
 def _kind(mnemonic: str, operands: str) -> str:

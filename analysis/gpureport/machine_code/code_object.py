@@ -7,20 +7,43 @@ section of a zebin, YAML, with ``simd_size`` and the spilled bytes of a hardware
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
 
 import msgpack
 
 from gpureport.inputs import FileError, parse_yaml
 from gpureport.machine_code import elf
-from gpureport.machine_code.usage import Usage
 
 _NT_AMDGPU_METADATA = 32
 _REGISTER_BYTES = 4
 _REPORTED_BY = "code object"
 
 
+@dataclass(frozen=True)
+class Usage:
+    """Registers and memory of a kernel, as its compiler or its binary reports them; ``None``: not reported.
+
+    Attributes:
+        reported_by: source of the values, see ``Compilation.reported_by``.
+        registers: 32-bit registers per work-item.
+        local_memory_bytes: local memory per work-group, without local-memory arguments.
+        private_bytes: private memory per work-item.
+        spill_bytes: spilled registers per work-item.
+        wave_size: work-items that execute an instruction together.
+    """
+
+    reported_by: str
+    registers: int | None = None
+    local_memory_bytes: int | None = None
+    private_bytes: int | None = None
+    spill_bytes: int | None = None
+    wave_size: int | None = None
+
+
+@lru_cache(maxsize=256)
 def usage(binary: bytes, kernel: str) -> Usage | None:
-    """Return the resource usage of one kernel.
+    """Return the resource usage of one kernel from the binary of an AMD or Intel GPU.
 
     Args:
         binary: an ELF file, or several concatenated ones (a bundle).

@@ -3,14 +3,17 @@
 from collections import Counter
 from collections.abc import Sequence
 
+import capstone
+
 from gpureport.machine_code import aarch64, elf, loops, x86
-from gpureport.machine_code.instructions import Decoder, Instruction, disassemble, tally
+from gpureport.machine_code.instructions import Decoder, Instruction, tally
 from gpureport.records.measurement import MachineCode
 
-_DECODERS: dict[str, tuple[str, Decoder]] = {
-    "EM_X86_64": ("x86-64", x86.decode),
-    "EM_AARCH64": ("AArch64", aarch64.decode),
+_DECODERS: dict[str, tuple[str, tuple[int, int], Decoder]] = {
+    "EM_X86_64": ("x86-64", (capstone.CS_ARCH_X86, capstone.CS_MODE_64), x86.decode),
+    "EM_AARCH64": ("AArch64", (capstone.CS_ARCH_ARM64, capstone.CS_MODE_LITTLE_ENDIAN), aarch64.decode),
 }
+"""Instruction sets: name, arguments of capstone, and how its texts are read."""
 _SCALAR = ("scalar fp", "int", "logic", "bit")
 _VECTOR_MAJORITY = 0.5
 _UNKNOWN = "a function"
@@ -23,12 +26,8 @@ def read(binary: bytes, kernel: str) -> MachineCode | None:
     A loop is a vector loop if most of its accesses have 16 bytes or more. In a loop without accesses, the share of
     vector arithmetic decides.
 
-    Args:
-        binary: a shared library or object file (ELF).
-        kernel: its name in the source.
-
     Returns:
-        ``None`` if the binary has no such function or is for an unknown instruction set.
+        ``None`` if *binary*, an ELF file, has no such function or is for an unknown instruction set.
     """
     library = elf.library(binary)
     if library is None or library.machine not in _DECODERS:
@@ -37,13 +36,13 @@ def read(binary: bytes, kernel: str) -> MachineCode | None:
     start = next((name for name in names if name in library.functions), None)
     if start is None:
         return None
-    form, decode = _DECODERS[library.machine]
-    bodies, external = _reachable(library, start, decode)
-    return count(form, [instruction for body in bodies for instruction in body], external)
+    return count(_DECODERS[library.machine][0], *_reachable(library, start))
 
 
-def _reachable(library: elf.Library, start: str, decode: Decoder) -> tuple[list[list[Instruction]], tuple[str, ...]]:
+def _reachable(library: elf.Library, start: str) -> tuple[list[Instruction], tuple[str, ...]]:
     """Return the instructions of a function and its callees, and the names of callees outside the library."""
+    _, arguments, decode = _DECODERS[library.machine]
+    disassembler = capstone.Cs(*arguments)
     bodies: dict[str, list[Instruction]] = {}
     external: dict[str, None] = {}
     pending = [start]
@@ -53,11 +52,11 @@ def _reachable(library: elf.Library, start: str, decode: Decoder) -> tuple[list[
             external[name] = None
         elif name not in bodies:
             function = library.functions[name]
-            lines = disassemble(library.machine, function.code, function.address)
-            bodies[name] = [instruction for line in lines if (instruction := decode(*line))]
+            lines = disassembler.disasm_lite(function.code, function.address)
+            bodies[name] = [found for at, _, *text in lines if (found := decode(at, *text))]
             callees = {instruction.callee: None for instruction in bodies[name] if instruction.kind == "call"}
             pending += [library.callees.get(callee, _UNKNOWN) if callee else _UNKNOWN for callee in callees]
-    return list(bodies.values()), tuple(external)
+    return [instruction for body in bodies.values() for instruction in body], tuple(external)
 
 
 def count(form: str, code: list[Instruction], calls: tuple[str, ...] = ()) -> MachineCode:

@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 from elftools.common.exceptions import ELFError
@@ -94,12 +95,8 @@ def section(binary: bytes, name: str) -> bytes:
 
 def notes(binary: bytes, owner: str, kind: int) -> Iterator[bytes]:
     """Yield the contents of the ELF file's notes with this *owner* and type."""
-    try:
-        file = ELFFile(io.BytesIO(binary))
-        for section in file.iter_sections():
-            if isinstance(section, NoteSection):
-                for note in section.iter_notes():
-                    if note["n_name"] == owner and str(note["n_type"]) == str(kind):
-                        yield note["n_descdata"]
-    except _DAMAGED:
-        return
+    with suppress(*_DAMAGED):
+        for section in ELFFile(io.BytesIO(binary)).iter_sections():
+            for note in section.iter_notes() if isinstance(section, NoteSection) else ():
+                if note["n_name"] == owner and str(note["n_type"]) == str(kind):
+                    yield note["n_descdata"]

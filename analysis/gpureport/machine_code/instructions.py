@@ -1,11 +1,9 @@
 """CPU instructions, reduced to their memory accesses, access widths and control flow."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeVar
-
-import capstone
 
 T = TypeVar("T", str, int)
 
@@ -55,20 +53,3 @@ def tally(items: Iterable[T]) -> dict[T, int]:
 
 Decoder = Callable[[int, str, str], Instruction | None]
 """Returns the instruction for an address, and a mnemonic and operands from capstone; ``None``: padding."""
-
-
-def disassemble(machine: str, code: bytes, address: int) -> Iterator[tuple[int, str, str]]:
-    """Yield address, mnemonic and operands of each instruction.
-
-    Args:
-        machine: ELF's name of the instruction set.
-        code: machine code.
-        address: address of its first byte.
-    """
-    kinds = {
-        "EM_X86_64": (capstone.CS_ARCH_X86, capstone.CS_MODE_64),
-        "EM_AARCH64": (capstone.CS_ARCH_ARM64, capstone.CS_MODE_LITTLE_ENDIAN),
-    }
-    decoder = capstone.Cs(*kinds[machine])
-    for start, _, mnemonic, operands in decoder.disasm_lite(code, address):
-        yield start, mnemonic, operands

@@ -1,8 +1,9 @@
 """Control-flow graph of a function, and its innermost loops. Pure."""
 
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import TypeVar
+
+import numpy as np
 
 from gpureport.machine_code.instructions import Instruction
 
@@ -10,7 +11,6 @@ Blocks = Mapping[int, Sequence[Instruction]]
 """Basic blocks by the index of their first instruction."""
 Graph = Mapping[int, frozenset[int]]
 """Successors of each block."""
-_Node = TypeVar("_Node", bound=Hashable)
 
 
 def innermost(code: list[Instruction]) -> list[list[Instruction]]:
@@ -54,38 +54,18 @@ def _loops(graph: Graph) -> Iterator[frozenset[int]]:
         yield from inner or [part]
 
 
-def cycles(graph: Graph) -> Iterator[frozenset[int]]:
-    """Yield the strongly connected components that contain a cycle (Kosaraju's algorithm)."""
-    into: dict[int, set[int]] = {node: set() for node in graph}
-    for node, following in graph.items():
-        for to in following:
-            into[to].add(node)
-    seen: set[int] = set()
-    ended = [node for start in graph for node in _search(start, graph, seen)]
-    seen.clear()
-    for start in reversed(ended):
-        part = frozenset(_search(start, into, seen))
-        if len(part) > 1 or any(node in graph[node] for node in part):
-            yield part
+def cycles(graph: Graph) -> list[frozenset[int]]:
+    """Return the strongly connected components that contain a cycle."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
 
-
-def last_first(graph: Mapping[_Node, Collection[_Node]], start: _Node) -> Iterator[_Node]:
-    """Yield the nodes of an acyclic graph that *start* reaches, each after all its successors."""
-    return _search(start, graph, set())
-
-
-def _search(start: _Node, graph: Mapping[_Node, Collection[_Node]], seen: set[_Node]) -> Iterator[_Node]:
-    """Yield the nodes that *start* reaches, except those *seen*, in post-order of a depth-first search."""
-    if start in seen:
-        return
-    seen.add(start)
-    path = [(start, iter(graph[start]))]
-    while path:
-        node, following = path[-1]
-        fresh = next((to for to in following if to not in seen), None)
-        if fresh is None:
-            path.pop()
-            yield node
-        else:
-            seen.add(fresh)
-            path.append((fresh, iter(graph[fresh])))
+    place = {node: number for number, node in enumerate(graph)}
+    edges = np.array([(place[node], place[to]) for node, following in graph.items() for to in following], int)
+    if not len(edges):
+        return []
+    matrix = csr_array((np.ones(len(edges), int), edges.T), (len(graph), len(graph)))
+    _, labels = connected_components(matrix, connection="strong")
+    parts: dict[int, set[int]] = {}
+    for node, label in zip(graph, labels.tolist(), strict=True):
+        parts.setdefault(label, set()).add(node)
+    return [frozenset(part) for part in parts.values() if len(part) > 1 or part <= graph[min(part)]]

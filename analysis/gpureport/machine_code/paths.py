@@ -5,6 +5,7 @@ Compilers often emit an access twice, for full and for guarded work. A path take
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from graphlib import TopologicalSorter
 
 from gpureport.machine_code import loops
 from gpureport.machine_code.instructions import Instruction
@@ -38,7 +39,7 @@ def moved(code: Sequence[Instruction]) -> Moved | None:
     """
     blocks, following = loops.flow(code)
     if not blocks:
-        return Moved((0, 0), (0, 0), idle=True)
+        return _END
     parts = {start: frozenset({start}) for start in blocks}
     for cycle in loops.cycles(following):
         if any(one.accesses for start in cycle for one in blocks[start]):
@@ -46,7 +47,7 @@ def moved(code: Sequence[Instruction]) -> Moved | None:
         parts |= dict.fromkeys(cycle, cycle)
     after = {part: {parts[to] for start in part for to in following[start]} - {part} for part in parts.values()}
     done: dict[frozenset[int], Moved | None] = {}
-    for part in loops.last_first(after, parts[0]):
+    for part in TopologicalSorter(after).static_order():  # each after its successors
         ends = [_END] if any(not following[start] for start in part) else []
         rest = _union([*(done[to] for to in after[part]), *ends])
         done[part] = _prepended([one for start in part for one in blocks[start]], rest)

@@ -88,13 +88,14 @@ def read(text: str, kernel: str) -> MachineCode | None:
     statements = list(_statements(body))
     code = [s for s in statements if s.parts]
     calls = tuple(dict.fromkeys(_called(s) for s in code if s.parts[0] == "call"))
-    moved = None if calls or any(s.parts[0] == "brx" for s in code) else paths.moved(list(_instructions(statements)))
+    flow = list(_instructions(statements))
+    moved = None if calls or any(s.parts[0] == "brx" for s in code) else paths.moved(flow)
     return MachineCode(
         form="PTX",
         counts=tally(map(_kind, code)),
         global_loads=tally(s.width for s in code if _kind(s) == "global load"),
         global_stores=tally(s.width for s in code if _kind(s) == "global store"),
-        loops=_branches_back(statements),
+        loops=any(one.target is not None and one.target < one.address for one in flow),
         calls=calls,
         loaded_bytes=moved.loads if moved else None,
         stored_bytes=moved.stores if moved else None,
@@ -149,31 +150,17 @@ def _instructions(statements: list[_Statement]) -> Iterator[Instruction]:
     labels = {s.label: 2 * index for index, s in enumerate(statements) if s.label}
     for index, statement in enumerate(statements):
         kind, address = _kind(statement) if statement.parts else "label", 2 * index
-        branches = kind == "branch"
+        branches, named = kind == "branch", re.findall(r"[\w$]+", statement.operands)
         yield Instruction(address, "guard", target=address + 2 if statement.guarded and not branches else None)
         yield Instruction(
             address + 1,
             kind,
             loads=(statement.width,) if kind == "global load" else (),
             stores=(statement.width,) if kind == "global store" else (),
-            target=next((labels[name] for name in _names(statement) if name in labels), None) if branches else None,
+            target=next((labels[name] for name in named if branches and name in labels), None),
             falls=kind != "exit" and (not branches or statement.guarded),
         )
     yield Instruction(2 * len(statements), "end", falls=False)
-
-
-def _names(statement: _Statement) -> list[str]:
-    return re.findall(r"[\w$]+", statement.operands)
-
-
-def _branches_back(statements: list[_Statement]) -> bool:
-    seen: set[str] = set()
-    for statement in statements:
-        if statement.label:
-            seen.add(statement.label)
-        elif statement.parts[0] in ("bra", "brx") and seen & set(_names(statement)):
-            return True
-    return False
 
 
 def _called(statement: _Statement) -> str:

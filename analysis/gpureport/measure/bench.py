@@ -1,17 +1,17 @@
 """One point of a sweep on one device: prepare it, run it, keep its samples."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 
 from gpureport.errors import DeviceError
-from gpureport.measure.backends.protocol import AllocationError, Backend, BufferId, LaunchId, ProgramId
+from gpureport.measure.backends.protocol import AllocationError, Backend, BufferId, LaunchId
 from gpureport.measure.compiling import program_options
 from gpureport.measure.draws import Draws
+from gpureport.measure.limits import features
 from gpureport.measure.pool import BufferPool
 from gpureport.records.keys import PointKey
 from gpureport.records.measurement import Compilation, MeasuredPoint
-from gpureport.workloads.model import Buffer, Dispatch, Features, Job, Limits, Workload
+from gpureport.workloads.model import Buffer, Job, Limits, Workload
 
 
 @dataclass
@@ -85,12 +85,12 @@ class _Prepared:
 class Bench:
     """Runs points; buffers and launches stay allocated between the samples of a point while memory allows."""
 
-    def __init__(self, backend: Backend, features: Features, limits: Limits) -> None:
+    def __init__(self, backend: Backend, limits: Limits) -> None:
         self._backend = backend
-        self._features = features
+        self._features = features(backend.device)
         self._pool = BufferPool(backend, limits)
         self._prepared: dict[int, _Prepared] = {}
-        self._draws = _DrawsBySeed()
+        self._draws = cache(Draws)
 
     def run(self, point: Point, dispatches: int) -> float:
         """Return the device seconds of a batch of back-to-back dispatches, divided by their number.
@@ -135,7 +135,7 @@ class Bench:
     def _prepare(self, point: Point) -> _Prepared:
         @cache
         def with_contents() -> Job:
-            return point.workload.job(point.key.parameters, self._draws[point.seed].generator())
+            return point.workload.job(point.key.parameters, self._draws(point.seed).generator())
 
         job = point.job = point.job or _without_contents(with_contents())
         options = program_options(point.workload, point.key.parameters, self._features)
@@ -146,20 +146,12 @@ class Bench:
         buffers = {name.removeprefix(owner): identity for name, identity in pooled.items()}
         prepared = self._prepared.get(id(point))
         if prepared is None or prepared.buffers != buffers:
-            before, cycle = (self._launches(program, each, buffers) for each in (job.before, job.dispatches))
+            before, cycle = (
+                tuple(self._backend.prepare(program, dispatch, buffers) for dispatch in dispatches)
+                for dispatches in (job.before, job.dispatches)
+            )
             prepared = self._prepared[id(point)] = _Prepared(buffers, before, cycle)
         return prepared
-
-    def _launches(
-        self, program: ProgramId, dispatches: Sequence[Dispatch], buffers: dict[str, BufferId]
-    ) -> tuple[LaunchId, ...]:
-        return tuple(self._backend.prepare(program, dispatch, buffers) for dispatch in dispatches)
-
-
-class _DrawsBySeed(dict[int, Draws]):
-    def __missing__(self, seed: int) -> Draws:
-        self[seed] = Draws(seed)
-        return self[seed]
 
 
 def _without_contents(job: Job) -> Job:

@@ -6,33 +6,33 @@ import numpy as np
 
 from gpureport.errors import DeviceError
 from gpureport.measure.backends.protocol import Backend
+from gpureport.measure.limits import features
 from gpureport.records.measurement import Compilation
 from gpureport.workloads.model import Buffer, Features, Parameters, Sweep, Workload
 
 
-def program_options(workload: Workload, parameters: Parameters, features: Features) -> str:
+def program_options(workload: Workload, parameters: Parameters, present: Features) -> str:
     """Return all build options of a point: its own, then those that the device requires."""
-    return f"{workload.build_options(parameters)} {workload.options(features)}".strip()
+    return f"{workload.build_options(parameters)} {workload.options(present)}".strip()
 
 
-def programs(workload: Workload, sweeps: Sequence[Sweep], features: Features) -> Iterator[tuple[str, str]]:
+def programs(workload: Workload, sweeps: Sequence[Sweep], present: Features) -> Iterator[tuple[str, str]]:
     """Yield source and options of every program that verifying and measuring a workload may build."""
-    if workload.missing(features):
+    if workload.missing(present):
         return
     points = (parameters for sweep in sweeps for parameters in sweep.points)
     for parameters in (*workload.verification(), *points):
-        yield workload.source, program_options(workload, parameters, features)
+        yield workload.source, program_options(workload, parameters, present)
 
 
-def compile_sweep(
-    backend: Backend, workload: Workload, sweep: Sweep, features: Features
-) -> tuple[Compilation | None, ...]:
+def compile_sweep(backend: Backend, workload: Workload, sweep: Sweep) -> tuple[Compilation | None, ...]:
     """Build the sweep's programs and return, for each point, the compiler's facts about the point's first kernel.
 
     Registers do not depend on sizes, so each set of build options is compiled once, at its smallest point. Builds are
     cached: measuring does not build again. ``None`` if the compiler or the device refused; measuring reports why.
     """
-    options = [program_options(workload, parameters, features) for parameters in sweep.points]
+    present = features(backend.device)
+    options = [program_options(workload, parameters, present) for parameters in sweep.points]
     smallest: dict[str, Parameters] = {}
     for each, parameters in sorted(
         zip(options, sweep.points, strict=True),

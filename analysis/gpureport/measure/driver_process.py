@@ -19,16 +19,15 @@ from gpureport.errors import DeviceError, GpuReportError
 from gpureport.measure.backends.opencl import OpenCLBackend, list_devices
 from gpureport.measure.backends.protocol import Backend
 from gpureport.measure.backends.runtimes import Runtime, RuntimeDevice
-from gpureport.measure.measurer import Aftermath, LocalMeasurer, Task
+from gpureport.measure.measurer import Aftermath, LocalMeasurer
+from gpureport.measure.sweep import Task
 from gpureport.memory import limit_remark
 from gpureport.records.measurement import Compilation
 from gpureport.spec.models import PresentDevice
 from gpureport.workloads.model import Buffer, Dispatch, Sweep, Workload
 
-_SOURCE = "common/check.cl"
 _GROUP = 8
 _END_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux
-_ITEMS = 16 * _GROUP
 _QUIET_S = 0.1  # between two progress messages with the same label
 
 
@@ -132,14 +131,11 @@ def kernel_problem(backend: Backend) -> str | None:
     Raises:
         DeviceError: the kernel does not build, or cannot be launched.
     """
-    data = np.random.default_rng(0).integers(2**31, size=_ITEMS, dtype=np.uint32)
+    data = np.random.default_rng(0).integers(2**31, size=16 * _GROUP, dtype=np.uint32)
     expected = data.reshape(-1, _GROUP)[:, ::-1].ravel() + np.uint32(1)
-    program = backend.build(_SOURCE, f"-DGROUP={_GROUP}")
-    buffers = {
-        "from": backend.allocate(Buffer(data.nbytes, data)),
-        "to": backend.allocate(Buffer(data.nbytes)),
-    }
-    backend.run([backend.prepare(program, Dispatch("check", (_ITEMS,), (_GROUP,), ("from", "to")), buffers)])
+    program = backend.build("common/check.cl", f"-DGROUP={_GROUP}")
+    buffers = {"from": backend.allocate(Buffer(data.nbytes, data)), "to": backend.allocate(Buffer(data.nbytes))}
+    backend.run([backend.prepare(program, Dispatch("check", data.shape, (_GROUP,), ("from", "to")), buffers)])
     found = backend.read(buffers["to"], data.nbytes).view(np.uint32)
     backend.clear()
     return None if np.array_equal(found, expected) else "a kernel gave wrong results"

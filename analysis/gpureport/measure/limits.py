@@ -53,11 +53,7 @@ LEAST_SWEEP_S = {"cpu": 2.0, "gpu": 0.5, "accelerator": 0.5}
 def sweep_budget_s(kind: Kind, *, quick: bool, spent_s: float, sweeps_left: int) -> float:
     """Return the time budget of the next sweep, seconds: an equal share of the time left of the run.
 
-    Args:
-        kind: of the device; CPUs get more time, because each new work-group size is a new build there.
-        quick: whether the run is quick.
-        spent_s: time since the run began.
-        sweeps_left: number of sweeps to measure, the next one included.
+    CPUs get more time, because each new work-group size is a new build there. *sweeps_left* includes the next one.
     """
     run_s = (QUICK_RUN_S if quick else RUN_S)[kind]
     return min(LONGEST_SWEEP_S, max(LEAST_SWEEP_S[kind], (run_s - spent_s) / max(1, sweeps_left)))
@@ -65,11 +61,6 @@ def sweep_budget_s(kind: Kind, *, quick: bool, spent_s: float, sweeps_left: int)
 
 def run_limits(device: PresentDevice, free_bytes: float, *, quick: bool) -> Limits:
     """Return the limits of a run: 60 % of a GPU's free memory, 40 % on CPUs, whose memory others use too.
-
-    Args:
-        device: the device that is present.
-        free_bytes: memory that is free now.
-        quick: fewer points and smaller sizes.
 
     Raises:
         DeviceError: too little memory is free for any measurement.

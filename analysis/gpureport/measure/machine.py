@@ -4,9 +4,10 @@ The description does not name the machine, its users or its folders.
 """
 
 import platform
-from dataclasses import dataclass
+from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 from gpureport.errors import DeviceError
 from gpureport.measure.backends import nvidia
@@ -31,30 +32,18 @@ _RUNTIME_BYTES = 2**28
 """Memory for compiling and running kernels, besides buffers: PoCL 3.0 crashes without it."""
 
 
-@dataclass(frozen=True)
-class MachineFacts:
-    """Fields of the report's ``Machine``."""
-
-    system: str
-    cpu: str
-    cores: int
-    memory_bytes: float
-    python: str
-    packages: dict[str, str]
-
-
-def machine_facts() -> MachineFacts:
-    """Return the description of this machine."""
+def machine_facts() -> dict[str, Any]:
+    """Return the fields of the report's ``Machine`` that do not depend on the device."""
     import psutil
 
-    return MachineFacts(
-        system=_system(),
-        cpu=_cpu(_CPU_INFO),
-        cores=len(usable_cores()),
-        memory_bytes=float(min(psutil.virtual_memory().total, _cgroup_limit(_CGROUP))),
-        python=f"{platform.python_implementation()} {platform.python_version()}",
-        packages=_versions(),
-    )
+    return {
+        "system": _system(),
+        "cpu": _cpu(_CPU_INFO),
+        "cores": len(usable_cores()),
+        "memory_bytes": float(min(psutil.virtual_memory().total, _cgroup_limit(_CGROUP))),
+        "python": f"{platform.python_implementation()} {platform.python_version()}",
+        "packages": _versions(),
+    }
 
 
 def free_memory_bytes(device: PresentDevice) -> float:
@@ -97,20 +86,16 @@ def _cpu(path: Path) -> str:
 def _versions() -> dict[str, str]:
     versions = {}
     for name in _PACKAGES:
-        try:
+        with suppress(metadata.PackageNotFoundError):
             versions[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
     return versions
 
 
 def _cgroup_limit(folder: Path) -> float:
     """Return the memory limit of a container (cgroup v2, then v1), in bytes; infinite if there is none."""
     for name in ("memory.max", "memory/memory.limit_in_bytes"):
-        try:
+        with suppress(OSError, ValueError):  # "max" means no limit
             return float((folder / name).read_text())
-        except (OSError, ValueError):  # "max" means no limit
-            continue
     return float("inf")
 
 

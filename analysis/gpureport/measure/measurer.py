@@ -1,7 +1,7 @@
 """Measuring the workloads of a run on one device: in this process, or in a separate one (:mod:`~.remote`)."""
 # ruff: noqa: D102 - the methods are those of the protocol
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, Self
 
@@ -9,29 +9,11 @@ from gpureport.measure.backends import nvidia
 from gpureport.measure.backends.protocol import Backend
 from gpureport.measure.compiling import compile_sweep
 from gpureport.measure.conditions import Watch
-from gpureport.measure.limits import SweepSettings, features
 from gpureport.measure.rounds import Progress
-from gpureport.measure.sweep import Guide, measure_workload
+from gpureport.measure.sweep import Task, measure_workload
 from gpureport.records.measurement import Compilation, Measurement, Reading
 from gpureport.spec.models import PresentDevice
 from gpureport.workloads.model import Sweep, Workload
-
-
-@dataclass(frozen=True)
-class Task:
-    """A workload to measure.
-
-    Attributes:
-        workload: the workload.
-        sweeps: its sweeps, in the order in which they are measured.
-        settings: time limit of a sweep, and all seeds.
-        expected: predicted seconds of one dispatch, by the sweep's name and the point's label.
-    """
-
-    workload: Workload
-    sweeps: Sequence[Sweep]
-    settings: SweepSettings
-    expected: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -141,8 +123,7 @@ class LocalMeasurer:
         self._backend.build_ahead(requests)
 
     def compiled(self, workload: Workload, sweeps: Sequence[Sweep]) -> dict[str, tuple[Compilation | None, ...]]:
-        present = features(self.device)
-        return {sweep.name: compile_sweep(self._backend, workload, sweep, present) for sweep in sweeps}
+        return {sweep.name: compile_sweep(self._backend, workload, sweep) for sweep in sweeps}
 
     def reopen(self) -> None:
         """Leave the device open."""
@@ -161,13 +142,9 @@ class LocalMeasurer:
 
     def measure(self, task: Task, progress: Progress) -> Iterator[Measurement]:
         """Yield the measurement of each sweep, with the time at which it began."""
-        guide = Guide(task.expected, self._watch.spans)
-        present = features(self.device)
         self._began_s = self.now()
         with self._watch.measuring():
-            for each in measure_workload(
-                self._backend, task.workload, task.sweeps, present, task.settings, progress, guide
-            ):
+            for each in measure_workload(self._backend, task, progress, self._watch.spans):
                 began_s = self._watch.since_began(self.now() - each.duration_s)
                 yield each.model_copy(update={"began_s": round(began_s, 6)})
 

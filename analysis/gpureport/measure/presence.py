@@ -105,12 +105,9 @@ def _presence(runtimes: Sequence[Runtime], children: dict[Runtime, Child]) -> Pr
             f"repair these runtimes, or install one for the CPU: {_CPU_RUNTIMES}"
         )
     candidates = [each for candidates in found.values() for each in candidates]
-    numbered = (replace(each, device=_with_index(each.device, index)) for index, each in enumerate(candidates))
-    return Presence(tuple(numbered), tuple(failures), children)
-
-
-def _with_index(device: PresentDevice, index: int) -> PresentDevice:
-    return device.model_copy(update={"index": index})
+    numbered = [each.device.model_copy(update={"index": index}) for index, each in enumerate(candidates)]
+    placed = (replace(each, device=device) for each, device in zip(candidates, numbered, strict=True))
+    return Presence(tuple(placed), tuple(failures), children)
 
 
 def kernel_problems(candidates: Sequence[RuntimeDevice]) -> tuple[str | None, ...]:
@@ -148,7 +145,7 @@ def choose_working(text: str, again: PresentDevice | None = None) -> ChosenDevic
         DeviceError: no device is present, or none that matches runs kernels.
     """
     with present() as presence:
-        same = (each.index for each in presence.devices if again and _is_same(each, again))
+        same = (n for n, each in enumerate(presence.devices) if again and each == again.model_copy(update={"index": n}))
         text = str(next(same, text)) if text == "auto" else text
         if text == "auto":
             return _best_working(presence)
@@ -161,10 +158,6 @@ def choose_working(text: str, again: PresentDevice | None = None) -> ChosenDevic
             return ChosenDevice(candidate, opened(candidate, presence))
         except DeviceError as error:
             raise DeviceError(f"{named(device)} runs no kernels: {error}; {remedy(device)}") from error
-
-
-def _is_same(device: PresentDevice, other: PresentDevice) -> bool:
-    return device == _with_index(other, device.index)
 
 
 def _with_failures(error: InputError, presence: Presence, text: str) -> GpuReportError:

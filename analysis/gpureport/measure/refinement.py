@@ -1,8 +1,8 @@
 """Choice of the points of a sweep to measure next: those where the curve bends. Pure."""
 
 from collections.abc import Sequence
-from itertools import pairwise
-from math import log
+
+import numpy as np
 
 BEND = 0.04
 """A gap is divided if the curve may deviate by more than this (in log) from the straight line across it."""
@@ -20,16 +20,12 @@ def between(positions: Sequence[float], times: Sequence[float | None], most: int
         most: largest number of indices.
     """
     known = [index for index, time in enumerate(times) if time is not None]
-    x = [log(positions[index]) for index in known]
-    y = [log(time) for time in times if time is not None]
-    widths = [after - before for before, after in pairwise(x)]
-    slopes = [(y[i + 1] - y[i]) / width for i, width in enumerate(widths)]
-    scores = {}
-    for gap, width in enumerate(widths):
-        first, last = known[gap], known[gap + 1]
-        neighbours = [slopes[other] for other in (gap - 1, gap + 1) if 0 <= other < len(slopes)]
-        deviation = max((abs(slopes[gap] - slope) for slope in neighbours), default=0.0) * width / 2
-        if last - first > 1 and deviation > BEND:
-            # A jump also changes the slope difference of its neighbours: the gap with the jump comes first.
-            scores[(first + last) // 2] = deviation + abs(slopes[gap]) * width / 4
-    return sorted(scores, key=lambda index: -scores[index])[:most]
+    widths = np.diff(np.log([positions[index] for index in known]))
+    steps = np.diff(np.log([time for time in times if time is not None]))
+    changes = np.pad(np.abs(np.diff(steps / widths)), 1)  # of the slope, at both ends of each gap
+    deviations = np.maximum(changes[:-1], changes[1:]) * widths / 2
+    # A jump also changes the slope difference of its neighbours: the gap with the jump comes first.
+    scores = deviations + np.abs(steps) / 4
+    order = np.argsort(-scores, kind="stable").tolist()
+    bent = [gap for gap in order if known[gap + 1] - known[gap] > 1 and deviations[gap] > BEND]
+    return [(known[gap] + known[gap + 1]) // 2 for gap in bent[:most]]

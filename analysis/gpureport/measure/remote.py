@@ -9,9 +9,9 @@ from typing import Self, cast
 from gpureport.errors import DeviceError
 from gpureport.measure.backends.runtimes import ANSWER_LIMIT_S, RuntimeDevice
 from gpureport.measure.child import Child, EndedError, Message
-from gpureport.measure.measurer import Aftermath, Measured, Task
+from gpureport.measure.measurer import Aftermath, Measured
 from gpureport.measure.rounds import Progress
-from gpureport.measure.sweep import unmeasured
+from gpureport.measure.sweep import Task, unmeasured
 from gpureport.records.measurement import Compilation, Measurement
 from gpureport.spec.models import PresentDevice
 from gpureport.workloads.model import Sweep, Workload

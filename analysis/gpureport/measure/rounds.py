@@ -50,24 +50,14 @@ class Rounds:
     def __init__(
         self,
         backend: Backend,
-        bench: Bench,
         settings: SweepSettings,
         progress: Progress,
         label: str,
         spans: Spans = undisturbed,
     ) -> None:
-        """Start the clock.
-
-        Args:
-            backend: the open device.
-            bench: runs the points.
-            settings: limits of all passes together.
-            progress: receives every sample.
-            label: of the progress.
-            spans: returns the spans of time in which other load disturbed the device.
-        """
+        """Start the clock; *spans* returns the spans of time in which other load disturbed the device."""
         self._backend = backend
-        self._bench = bench
+        self._bench = Bench(backend, settings.limits)
         self._settings = settings
         self._progress = progress
         self._label = label
@@ -118,9 +108,10 @@ class Rounds:
     def _piloted(self, point: Point) -> bool:
         """Run a point for the first time; ``False`` if it is expected to take too long."""
         expected_s, most_s = self._costs_s(point), self._settings.longest_point_s
-        point.late = expected_s > most_s
-        point.skipped = _too_long(expected_s, most_s) if point.late else None
+        point.late, point.skipped = expected_s > most_s, None
         if point.late:
+            expected, most = format_time(expected_s), f"{most_s:.3g} s"
+            point.skipped = f"one sample is expected to take about {expected}, more than the limit of {most}"
             return False
         try:
             with self._charging(_SLOWEST_SET_UP_S + _UNEXPECTED * expected_s):
@@ -277,7 +268,3 @@ class Rounds:
         except DeviceError as error:
             point.skip(error)
             return 0.0
-
-
-def _too_long(expected_s: float, most_s: float) -> str:
-    return f"one sample is expected to take about {format_time(expected_s)}, more than the limit of {most_s:.3g} s"

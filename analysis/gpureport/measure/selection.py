@@ -30,13 +30,8 @@ def choose(devices: Sequence[PresentDevice], text: str) -> PresentDevice:
     if text.isdecimal():
         matches = [device for device in devices if device.index == int(text)]
     else:
-        matches = [
-            device
-            for device in devices
-            if any(
-                text.casefold() in name.casefold() for name in (device.name, device.platform, device.platform_version)
-            )
-        ]
+        names = [(device.name, device.platform, device.platform_version) for device in devices]
+        matches = [d for d, own in zip(devices, names, strict=True) if text.casefold() in "\0".join(own).casefold()]
     if len(matches) == 1:
         return matches[0]
     problem = "matches several devices" if matches else "matches no device"
@@ -49,7 +44,8 @@ def in_order(devices: Sequence[PresentDevice]) -> list[PresentDevice]:
     Raises:
         InputError: all are simulators.
     """
-    real = [device for device in devices if not _is_simulated(device)]
+    names = [f"{device.platform} {device.name}".casefold() for device in devices]
+    real = [d for d, own in zip(devices, names, strict=True) if not any(word in own for word in _SIMULATORS)]
     if not real:
         raise InputError(f"--device: 'auto' selects no simulator or emulator; select one of: {_listing(devices)}")
     return sorted(real, key=_preference)
@@ -58,11 +54,6 @@ def in_order(devices: Sequence[PresentDevice]) -> list[PresentDevice]:
 def named(device: PresentDevice) -> str:
     """Return the names of a device and its runtime."""
     return f"{device.name} ({device.runtime})"
-
-
-def _is_simulated(device: PresentDevice) -> bool:
-    names = f"{device.platform} {device.name}".casefold()
-    return any(word in names for word in _SIMULATORS)
 
 
 def _preference(device: PresentDevice) -> tuple[float, ...]:

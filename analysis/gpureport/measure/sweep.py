@@ -10,103 +10,86 @@ import numpy as np
 
 from gpureport.errors import DeviceError
 from gpureport.measure.backends.protocol import Backend
-from gpureport.measure.bench import Bench, Point
-from gpureport.measure.limits import SweepSettings
+from gpureport.measure.bench import Point
+from gpureport.measure.limits import SweepSettings, features
 from gpureport.measure.rounds import Progress, Rounds
 from gpureport.measure.verify import verify
 from gpureport.observe.disturbance import Spans, undisturbed
 from gpureport.records.keys import SweepKey
 from gpureport.records.measurement import MeasuredPoint, Measurement
-from gpureport.workloads.model import Features, Sweep, Workload
+from gpureport.workloads.model import Sweep, Workload
 
 
 @dataclass(frozen=True)
-class Guide:
-    """Information besides the samples on which measuring depends.
+class Task:
+    """A workload to measure.
 
     Attributes:
+        workload: the workload.
+        sweeps: its sweeps, in the order in which they are measured.
+        settings: time limit of a sweep, and all seeds.
         expected: predicted seconds of one dispatch, by the sweep's name and the point's label: the estimate before the
             first sample.
-        spans: returns the spans of time in which other load disturbed the device.
     """
 
+    workload: Workload
+    sweeps: Sequence[Sweep]
+    settings: SweepSettings
     expected: Mapping[tuple[str, str], float] = field(default_factory=dict)
-    spans: Spans = undisturbed
-
-
-UNGUIDED = Guide()
 
 
 def measure_workload(
-    backend: Backend,
-    workload: Workload,
-    sweeps: Sequence[Sweep],
-    features: Features,
-    settings: SweepSettings,
-    progress: Progress,
-    guide: Guide = UNGUIDED,
+    backend: Backend, task: Task, progress: Progress, spans: Spans = undisturbed
 ) -> Iterator[Measurement]:
     """Verify a workload, then measure its sweeps, one after the other.
 
     Args:
         backend: the open device.
-        workload: the workload.
-        sweeps: its sweeps.
-        features: of the device.
-        settings: time limit of a sweep, and all seeds.
+        task: the workload and its sweeps.
         progress: receives every sample.
-        guide: predictions and disturbances.
+        spans: returns the spans of time in which other load disturbed the device.
 
     Yields:
         A measurement for each sweep; a skipped one contains the reason. Wrong results are never timed.
     """
-    if not sweeps:
+    if not task.sweeps:
         return
-    rng = _rng(settings, workload.name)
-    reason, verification, failed = workload.missing(features), None, False
+    workload = task.workload
+    reason, verification, failed = workload.missing(features(backend.device)), None, False
     if reason is None:
         checking = partial(progress.advance, f"{workload.name}: checking results", 0.0)
         checking()
         try:
-            verification = verify(backend, workload, features, rng, checking)
+            verification = verify(backend, workload, _rng(task.settings, workload.name), checking)
         except DeviceError as error:
             reason, failed = str(error), True
         else:
             reason = None if verification.passed else f"wrong results: {verification.message}"
-    for sweep in sweeps:
+    for sweep in task.sweeps:
         if reason is not None:
             skipped = {"skipped": reason, "verification": verification, "failed": failed}
             yield _blank(workload, sweep).model_copy(update=skipped)
         else:
-            order = _rng(settings, f"{workload.name}/{sweep.name}")
-            measured = measure_sweep(backend, workload, sweep, features, settings, order, progress, guide)
+            order = _rng(task.settings, f"{workload.name}/{sweep.name}")
+            measured = measure_sweep(backend, task, sweep, order, progress, spans)
             yield measured.model_copy(update={"verification": verification})
 
 
 def measure_sweep(
-    backend: Backend,
-    workload: Workload,
-    sweep: Sweep,
-    features: Features,
-    settings: SweepSettings,
-    rng: np.random.Generator,
-    progress: Progress,
-    guide: Guide = UNGUIDED,
+    backend: Backend, task: Task, sweep: Sweep, rng: np.random.Generator, progress: Progress, spans: Spans
 ) -> Measurement:
     """Measure one sweep of a workload that was verified.
 
     If the device refuses a point, its ``skipped`` contains the reason; if it refuses all points, the sweep's does.
     """
     begun_at, start = datetime.now(UTC), backend.now()
-    seed = int(rng.integers(2**32))
+    workload, seed = task.workload, int(rng.integers(2**32))
     keys = [workload.point(parameters, sweep) for parameters in sweep.points]
-    expected = [guide.expected.get((sweep.name, key.label)) for key in keys]
     points = [
-        Point(workload, key, seed, expected_s=seconds, isolated=sweep.isolated)
-        for key, seconds in zip(keys, expected, strict=True)
+        Point(workload, key, seed, expected_s=task.expected.get((sweep.name, key.label)), isolated=sweep.isolated)
+        for key in keys
     ]
-    bench = Bench(backend, features, settings.limits)
-    run = Rounds(backend, bench, settings, progress, f"{workload.name}: {sweep.title}", guide.spans)
+    run = Rounds(backend, task.settings, progress, f"{workload.name}: {sweep.title}", spans)
     try:
         if sweep.frames:
             run.traces(points, sweep.frames)

@@ -8,14 +8,14 @@ from numpy.typing import NDArray
 
 from gpureport.measure.backends.protocol import Backend
 from gpureport.measure.compiling import program_options
+from gpureport.measure.limits import features
 from gpureport.records.measurement import Verification
-from gpureport.workloads.model import Features, Parameters, Workload
+from gpureport.workloads.model import Parameters, Workload
 
 
 def verify(
     backend: Backend,
     workload: Workload,
-    features: Features,
     rng: np.random.Generator,
     next_case: Callable[[], None] = lambda: None,
 ) -> Verification:
@@ -30,7 +30,7 @@ def verify(
     for parameters in workload.verification():
         next_case()
         cases.append(_case(parameters, workload.verification_dispatches))
-        problem = _check(backend, workload, parameters, features, rng)
+        problem = _check(backend, workload, parameters, rng)
         if problem is not None:
             return Verification(passed=False, cases=tuple(cases), message=f"{cases[-1]}: {problem}")
     return Verification(passed=True, cases=tuple(cases))
@@ -68,15 +68,9 @@ def _far(got: NDArray[np.generic], expected: NDArray[np.generic], tolerance: flo
     return np.asarray(~(np.abs(value - reference) <= tolerance * scale))  # so that NaN counts as wrong
 
 
-def _check(
-    backend: Backend,
-    workload: Workload,
-    parameters: Parameters,
-    features: Features,
-    rng: np.random.Generator,
-) -> str | None:
+def _check(backend: Backend, workload: Workload, parameters: Parameters, rng: np.random.Generator) -> str | None:
     job = workload.verification_job(parameters, rng)
-    program = backend.build(workload.source, program_options(workload, parameters, features))
+    program = backend.build(workload.source, program_options(workload, parameters, features(backend.device)))
     try:
         buffers = {name: backend.allocate(buffer) for name, buffer in job.buffers.items()}
         launches = [backend.prepare(program, dispatch, buffers) for dispatch in job.dispatches]

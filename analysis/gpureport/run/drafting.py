@@ -1,8 +1,9 @@
 """Microbenchmarks on a device without an entry: they measure what its queries do not report."""
 
 from gpureport.measure.limits import SweepSettings
-from gpureport.measure.measurer import Measurer, Task
+from gpureport.measure.measurer import Measurer
 from gpureport.measure.rounds import Progress
+from gpureport.measure.sweep import Task
 from gpureport.observe import observe
 from gpureport.predict.calibration.learned import LEARNED, Learned, ObservedSweep, learned
 from gpureport.spec.models import Device
@@ -15,13 +16,7 @@ _BEYOND = 2.0
 
 
 def get_to_know(measurer: Measurer, device: Device, settings: SweepSettings, progress: Progress) -> Learned:
-    """Measure the microbenchmarks on the open device.
-
-    Args:
-        measurer: of the open device.
-        device: as drafted from its queries.
-        settings: memory, seed, and the time that a sweep may take.
-        progress: receives each step.
+    """Measure the microbenchmarks on the open *device*, as drafted from its queries.
 
     Returns:
         Measured values, and remarks, for example on what could not be measured.

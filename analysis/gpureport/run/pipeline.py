@@ -5,11 +5,11 @@ Nothing here prints. Callers show the progress of the run through a :class:`Prog
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from statistics import median
-from typing import Literal
+from typing import Any, Literal
 
 from gpureport import __version__
 from gpureport.errors import DeviceError
@@ -17,9 +17,10 @@ from gpureport.explain.point_model import TimingConditions
 from gpureport.measure.backends import nvidia
 from gpureport.measure.compiling import programs
 from gpureport.measure.limits import SweepSettings, features, sweep_budget_s
-from gpureport.measure.machine import MachineFacts, machine_facts
-from gpureport.measure.measurer import Measured, Measurer, Task
+from gpureport.measure.machine import machine_facts
+from gpureport.measure.measurer import Measured, Measurer
 from gpureport.measure.rounds import Progress
+from gpureport.measure.sweep import Task
 from gpureport.observe.disturbance import running_clocks
 from gpureport.predict.calibration.calibrate import calibrated
 from gpureport.records import report as document
@@ -263,7 +264,7 @@ class _Run:
             device=match.device,
             match=document.EntryMatch(entry=match.entry_id, how=match.how, draft=match.draft, notes=match.notes),
             machine=document.Machine(
-                **asdict(self._host),
+                **self._host,
                 opencl=self.measurer.device,
                 clocks=tuple(self.clocks),
                 vendor_facts=self._state.facts,
@@ -289,7 +290,7 @@ class _Run:
         )
 
     @cached_property
-    def _host(self) -> MachineFacts:
+    def _host(self) -> dict[str, Any]:
         return machine_facts()
 
 

@@ -57,14 +57,10 @@ def later(measured: Measured, by_s: float) -> Measured:
     return replace(measured, measurements=tuple(measurements), aftermath=replace(after, readings=readings))
 
 
-def changes(report: Report, version: str, present: PresentDevice, device: Device, settings: RunSettings) -> str:
-    """Return the differences between the interrupted run and one that would resume it; empty without any."""
-    return "; ".join(_changes(report, version, present, device, settings))
-
-
-def _changes(
+def changes(
     report: Report, version: str, present: PresentDevice, device: Device, settings: RunSettings
 ) -> Iterator[str]:
+    """Yield the differences between the interrupted run and one that would resume it."""
     if report.tool_version != version:
         yield f"it was made by gpureport {report.tool_version}, and this is {version}"
     before = report.machine.opencl if report.machine else None

@@ -86,9 +86,7 @@ def compilation(
 def tidy(log: str, source: str) -> str:
     """Return *log* without folders of this machine and NULs, at most :data:`MAX_LOG_CHARACTERS` long.
 
-    Args:
-        log: log from the runtime.
-        source: name of the file that was built; it replaces the name of the runtime's temporary file.
+    *source*, the file that was built, replaces the name of the runtime's temporary file.
     """
     without_temporary = _TEMPORARY.sub(source, log.replace("\0", "")[: 2 * MAX_LOG_CHARACTERS])
     return _FOLDER.sub("", without_temporary).strip()[:MAX_LOG_CHARACTERS]

@@ -60,9 +60,7 @@ def free_memory_bytes(device: PresentDevice) -> float | None:
 def state(device: PresentDevice) -> State:
     """Return the current clocks, power and temperature; empty if they are not known."""
     with opened(device) as found:
-        if found is None:
-            return State()
-        return State(clocks_hz=found.query_all(_CLOCKS), facts=found.query_all(_FACTS))
+        return State(found.query_all(_CLOCKS), found.query_all(_FACTS)) if found else State()
 
 
 def is_idle(device: PresentDevice) -> bool:
@@ -116,12 +114,10 @@ def _found(nvml: ModuleType, device: PresentDevice) -> Opened | None:
     """Find the device by its PCI address, or as the only NVIDIA device."""
     if "nvidia" not in device.vendor.casefold():
         return None
-    try:
+    with contextlib.suppress(nvml.NVMLError):
         if device.pci_address is not None:
             return Opened(nvml, nvml.nvmlDeviceGetHandleByPciBusId(device.pci_address.encode()))
-    except nvml.NVMLError:
-        pass
-    try:
-        return Opened(nvml, nvml.nvmlDeviceGetHandleByIndex(0)) if nvml.nvmlDeviceGetCount() == 1 else None
-    except nvml.NVMLError:
-        return None
+    with contextlib.suppress(nvml.NVMLError):
+        if nvml.nvmlDeviceGetCount() == 1:
+            return Opened(nvml, nvml.nvmlDeviceGetHandleByIndex(0))
+    return None

@@ -6,12 +6,12 @@ import os
 import shlex
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
-from typing import cast
+from typing import TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +44,7 @@ import pyopencl as cl
 
 warnings.filterwarnings("ignore", category=cl.CompilerWarning)  # the log of each build is stored
 
+_T = TypeVar("_T")
 _BUILDERS = 8  # threads: more do not compile faster on 16 cores
 _POCL = "Portable Computing Language"
 _FILL_PATTERN = np.full(2**18, 0x9E3779B9, np.uint32)
@@ -79,29 +80,23 @@ def list_devices() -> tuple[PresentDevice, ...]:
 
 def _devices() -> list[cl.Device]:
     provide_cache()
-    devices: list[cl.Device] = []
-    with contextlib.suppress(cl.Error):
-        devices += [device for platform in cl.get_platforms() for device in _platform_devices(platform)]
+    listed = [device for platform in _known(cl.get_platforms) or () for device in _known(platform.get_devices) or ()]
+    devices = [device for device in listed if kind(_query(device)) is not None]
     if not devices:
         raise DeviceError("it lists no device")
     return devices
 
 
-def _platform_devices(platform: cl.Platform) -> list[cl.Device]:
-    try:
-        return [device for device in platform.get_devices() if kind(_query(device)) is not None]
-    except cl.Error:
-        return []
-
-
 def _query(device: cl.Device) -> DeviceQuery:
-    def query(name: str) -> object:
-        try:
-            return device.get_info(getattr(cl.device_info, name))
-        except (cl.Error, AttributeError, UnicodeDecodeError):
-            return None
+    return lambda name: _known(lambda: device.get_info(getattr(cl.device_info, name)))
 
-    return query
+
+def _known(query: Callable[[], _T]) -> _T | None:
+    """Return the answer to a query; ``None`` if the runtime does not support it."""
+    try:
+        return query()
+    except (cl.Error, AttributeError, UnicodeDecodeError):
+        return None
 
 
 @dataclass(frozen=True)
@@ -197,16 +192,11 @@ class OpenCLBackend:
             program.build(["-I", include, *shlex.split(options)])
         except cl.Error as error:
             failure = error
-        log = tidy(self._log(program) or str(failure or ""), source)
+        reported = _known(lambda: program.get_build_info(self._device, cl.program_build_info.LOG))  # type: ignore[no-untyped-call]
+        log = tidy(str(reported or failure or ""), source)
         if failure is not None:
             raise BuildError(f"{source} does not build on {self._present.name}: {first_error(log)}") from failure
         return _Program(program, options, log)
-
-    def _log(self, program: cl.Program) -> str:
-        try:
-            return str(program.get_build_info(self._device, cl.program_build_info.LOG) or "")  # type: ignore[no-untyped-call]
-        except (cl.Error, UnicodeDecodeError):
-            return ""
 
     def allocate(self, buffer: Buffer) -> BufferId:
         """Allocate and initialise a buffer; waits, because drivers allocate the memory only then."""
@@ -269,10 +259,7 @@ class OpenCLBackend:
         return compilation(ready.dispatch, ready.program.options, ready.program.log, facts, self._binary(ready))
 
     def _kernel_fact(self, kernel: cl.Kernel, query: str) -> int | None:
-        try:
-            value = kernel.get_work_group_info(getattr(cl.kernel_work_group_info, query), self._device)
-        except cl.Error:
-            return None
+        value = _known(lambda: kernel.get_work_group_info(getattr(cl.kernel_work_group_info, query), self._device))
         return value if isinstance(value, int) else None
 
     def _sub_group_size(self, ready: _Launch) -> int | None:
@@ -280,11 +267,11 @@ class OpenCLBackend:
         local = ready.dispatch.local_size
         if self._present.platform_version < "OpenCL 2.1" or not local:
             return None
-        try:
-            query = cl.kernel_sub_group_info.MAX_SUB_GROUP_SIZE_FOR_NDRANGE
-            value = ready.kernel.get_sub_group_info(self._device, query, list(local))
-        except (cl.Error, AttributeError):
-            return None
+        value = _known(
+            lambda: ready.kernel.get_sub_group_info(
+                self._device, cl.kernel_sub_group_info.MAX_SUB_GROUP_SIZE_FOR_NDRANGE, list(local)
+            )
+        )
         return value if isinstance(value, int) and value else None
 
     def _binary(self, ready: _Launch) -> bytes:
@@ -298,10 +285,7 @@ class OpenCLBackend:
     def _read_binary(self, ready: _Launch) -> bytes:
         if self._libraries:
             return self._libraries.read(ready.program, ready.dispatch.kernel, ready.dispatch.local_size)
-        try:
-            binaries = cast("list[bytes]", ready.program.program.get_info(cl.program_info.BINARIES))
-        except cl.Error:
-            return b""
+        binaries = _known(lambda: cast("list[bytes]", ready.program.program.get_info(cl.program_info.BINARIES)))
         return binaries[0] if binaries else b""
 
     def _note_libraries(self, launches: Sequence[LaunchId]) -> None:
@@ -355,7 +339,10 @@ class OpenCLBackend:
         self, untimed: Sequence[LaunchId], timed: Sequence[LaunchId], blocking_s: float
     ) -> tuple[float, bool]:
         """Return device seconds of *timed*, and whether all dispatches were queued before the device reached them."""
-        gate = self._enqueue_blocking(blocking_s) if blocking_s else None
+        gate = None
+        if blocking_s:
+            gate = self._enqueue_blocking(1 + blocking_s * self._blocking_iterations_per_s)
+            self._queue.flush()
         began = time.monotonic()
         for launch in untimed:
             gate = self._enqueue(launch)
@@ -374,11 +361,9 @@ class OpenCLBackend:
             self._queue, ready.kernel, ready.dispatch.global_size, ready.dispatch.local_size or None
         )
 
-    def _enqueue_blocking(self, seconds: float) -> cl.Event:
-        self._blocking_kernel.set_arg(1, np.uint32(1 + seconds * self._blocking_iterations_per_s))
-        event = cl.enqueue_nd_range_kernel(self._queue, self._blocking_kernel, (1,), (1,))
-        self._queue.flush()
-        return event
+    def _enqueue_blocking(self, iterations: float) -> cl.Event:
+        self._blocking_kernel.set_arg(1, np.uint32(iterations))
+        return cl.enqueue_nd_range_kernel(self._queue, self._blocking_kernel, (1,), (1,))
 
     @cached_property
     def _blocking_kernel(self) -> cl.Kernel:
@@ -388,10 +373,8 @@ class OpenCLBackend:
 
     @cached_property
     def _blocking_state(self) -> cl.Buffer:
-        state = Buffer(_FILL_PATTERN.itemsize)
-        memory = cl.Buffer(self._context, cl.mem_flags.READ_WRITE, state.nbytes)
-        self._fill(memory, state)
-        return memory
+        flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
+        return cl.Buffer(self._context, flags, hostbuf=_FILL_PATTERN[:1])
 
     @cached_property
     def _blocking_iterations_per_s(self) -> float:
@@ -404,9 +387,8 @@ class OpenCLBackend:
     def _time_blocking(self, iterations: int) -> float:
         times = []
         with _errors_as(LaunchError, f"{self._present.name} runs no kernels"):
-            self._blocking_kernel.set_arg(1, np.uint32(iterations))
             for _ in range(_PROBES):
-                event = cl.enqueue_nd_range_kernel(self._queue, self._blocking_kernel, (1,), (1,))
+                event = self._enqueue_blocking(iterations)
                 self._queue.finish()
                 times.append((event.profile.end - event.profile.start) * 1e-9)
         return min(times)

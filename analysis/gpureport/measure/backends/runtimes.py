@@ -3,10 +3,11 @@
 A runtime is a library that is listed in an ICD file. A process that loads only one is not affected by other, broken
 runtimes.
 """
+# ruff: noqa: PTH112, PTH113 - os.path returns False for paths that cannot be accessed; pathlib raises errors
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -96,29 +97,17 @@ def installed_runtimes() -> tuple[Runtime, ...]:
     if sys.platform != "linux":
         return (Runtime(""),)
     vendors = os.environ.get("OCL_ICD_VENDORS", "")
-    if vendors and not _is(os.path.isdir, vendors):
+    if vendors and not os.path.isdir(vendors):
         return (
             _from_file(Path(vendors)) if vendors.endswith(".icd") else Runtime(vendors, f"OCL_ICD_VENDORS={vendors}"),
         )
     listed = filter(None, os.environ.get("OCL_ICD_FILENAMES", "").split(os.pathsep))
     libraries = (Runtime(library, f"OCL_ICD_FILENAMES={library}") for library in listed)
-    system = _from_folder(Path(vendors or os.environ.get("OPENCL_VENDOR_PATH", "") or SYSTEM_VENDORS))
+    system = map(_from_file, _icd_files(Path(vendors or os.environ.get("OPENCL_VENDOR_PATH", "") or SYSTEM_VENDORS)))
     found: dict[str, Runtime] = {}
     for runtime in (*libraries, *system, *_from_wheels(), *_from_environment()):
         found.setdefault(runtime.library or str(runtime), runtime)
     return tuple(found.values())
-
-
-def _is(kind: Callable[[str], bool], path: str) -> bool:
-    """Return whether a path is of a kind; ``False`` if it cannot be accessed."""
-    try:
-        return kind(path)
-    except (OSError, ValueError):
-        return False
-
-
-def _from_folder(folder: Path) -> Iterator[Runtime]:
-    return map(_from_file, _icd_files(folder))
 
 
 def _icd_files(folder: Path) -> Iterable[Path]:
@@ -135,7 +124,7 @@ def _from_wheels() -> Iterator[Runtime]:
         for path in _icd_files(Path(place) / _BESIDE_LOADER):
             runtime = _from_file(path)
             beside = path.with_name(Path(runtime.library).name or path.name)
-            yield Runtime(str(beside), str(path)) if runtime.library and _is(os.path.isfile, str(beside)) else runtime
+            yield Runtime(str(beside), str(path)) if runtime.library and os.path.isfile(beside) else runtime
 
 
 def _from_environment() -> Iterator[Runtime]:
@@ -146,14 +135,14 @@ def _from_environment() -> Iterator[Runtime]:
     for path in _icd_files(Path(sys.prefix) / "etc" / "OpenCL" / "vendors"):
         listed = _from_file(path).library
         places = (listed, os.path.join(sys.prefix, "lib", os.path.basename(listed)))  # noqa: PTH118, PTH119 - not ours
-        library = next((each for each in places if listed and _is(os.path.isfile, each)), None)
+        library = next((each for each in places if listed and os.path.isfile(each)), None)
         if library:
             yield Runtime(library, str(path))
 
 
 def _from_file(path: Path) -> Runtime:
     """Return the runtime that an ICD file lists."""
-    if not _is(os.path.isfile, str(path)):
+    if not os.path.isfile(path):
         return Runtime("", str(path), "the file cannot be read")
     try:
         with path.open("rb") as file:

@@ -70,9 +70,8 @@ def others(pids: Collection[int]) -> int | None:
 def others_share(uses: Iterable[Use], own: int | None) -> float | None:
     """Return the least share of the device that processes other than *own* used; ``None``: not known.
 
-    Args:
-        uses: utilisation by process, in percent; the latest of each counts, values beyond 100 are ignored.
-        own: PID of this process; ``None``: it may be the process that used the device most.
+    *uses* are in percent: the latest of each process counts, values beyond 100 are ignored. If the PID of this process,
+    *own*, is not known, it may be the process that used the device most.
     """
     latest = {use.pid: use.smUtil for use in sorted(uses, key=lambda use: use.timeStamp) if 0 <= use.smUtil <= 100}
     if not latest:

@@ -5,6 +5,7 @@ import resource
 import sys
 import time
 from collections.abc import Collection
+from contextlib import suppress
 from pathlib import Path
 from statistics import median
 
@@ -40,8 +41,9 @@ class Processor:
             name: max(0, value - self._first[name])
             for name, value in found.items()
         }
-        load = load_average(read_or_empty(self._proc / "loadavg"))
-        return state if load is None else state | {"load_average": load}
+        with suppress(OSError):  # not known
+            state["load_average"] = os.getloadavg()[0]
+        return state
 
     def clock(self) -> dict[str, object]:
         """Return the median frequency of some cores, if the system reports it."""
@@ -66,28 +68,21 @@ def core_ticks(stat: str, usable: Collection[int]) -> tuple[int, int] | None:
     """
     names = {f"cpu{core}" for core in usable}
     rows = [fields[1 : _STEAL + 2] for line in stat.splitlines() if (fields := line.split()) and fields[0] in names]
-    ticks = [[count for field in row if (count := _whole(field)) is not None] for row in rows]
+    ticks = [[count for field in row if (count := whole(field)) is not None] for row in rows]
     if len(ticks) != len(names) or any(len(core) <= _STEAL for core in ticks) or not any(map(any, ticks)):
         return None
     return sum(core[field] for core in ticks for field in _BUSY), sum(core[_STEAL] for core in ticks)
 
 
-def load_average(text: str) -> float | None:
-    """Return the load average of the last minute, from the text of ``/proc/loadavg``."""
-    try:
-        value = float(text.split(maxsplit=1)[0])
-    except (IndexError, ValueError):
-        return None
-    return value if 0 <= value < float("inf") else None
+def frequency(text: str, unit_hz: float = 1e3) -> float | None:
+    """Return a frequency in Hz from the text of a file, by default in kHz; ``None`` for zero."""
+    count = whole(text)
+    return unit_hz * count if count else None
 
 
-def frequency(text: str) -> float | None:
-    """Return a frequency in Hz from a text in kHz; ``None`` for zero."""
-    kilohertz = _whole(text.strip())
-    return 1e3 * kilohertz if kilohertz else None
-
-
-def _whole(text: str) -> int | None:
+def whole(text: str) -> int | None:
+    """Return a number that is not negative, from the text of a file."""
+    text = text.strip()
     return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else None
 
 

@@ -36,13 +36,9 @@ class Watch:
         period_s: float | None = None,
         began_s: float | None = None,
     ) -> None:
-        """Watch the device of a backend.
+        """Watch the device of a run that began at *began_s*, or begins now.
 
-        Args:
-            backend: the open device.
-            sources: of readings; ``None``: those of the device's kind and vendor.
-            period_s: between two readings; ``None``: by the device's kind.
-            began_s: when the run began, if that was earlier.
+        By default, sources of readings and the period between them depend on the device's kind and vendor.
         """
         self._now, self._kind = backend.now, backend.device.kind
         self._began_s = backend.now() if began_s is None else began_s
