@@ -35,21 +35,7 @@ REGRESSION = 3
 
 @dataclass(frozen=True)
 class ComparisonRequest:
-    """The options of ``gpureport compare``, as typed.
-
-    Attributes:
-        machines: reports (files or folders; several runs of one machine separated by commas, or in one folder),
-            published records or folders of them, or devices of the database; each optionally as ``NAME=MACHINE``.
-        output: folder for JSON, HTML and PDF; ``None`` to print only.
-        baseline: name of the machine that speeds are relative to; the first by default.
-        fail_on_regression: allowed slowdown of a machine with the baseline's device, in percent.
-        minimum_effect: smallest significant difference, in percent.
-        workloads: names, or several separated by commas; empty for all that two machines have in common.
-        no_pdf: write no PDF.
-        paper: of the PDF.
-        force: overwrite existing files.
-        entries: additional folders of device entries.
-    """
+    """The options of ``gpureport compare``, as typed; :mod:`gpureport.cli.app` describes them."""
 
     machines: tuple[str, ...]
     output: Path | None = None

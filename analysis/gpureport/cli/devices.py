@@ -119,18 +119,7 @@ def check_files(files: Sequence[Path], as_json: bool) -> int:
     problems = [problem for folder in folders for problem in check_folder(folder, database)]
     wrong = [problem for problem in problems if problem.severity == "error"]
     if as_json:
-        print_json(
-            [
-                {
-                    "file": str(p.file),
-                    "line": p.line,
-                    "field": p.field,
-                    "severity": p.severity,
-                    "message": p.message,
-                }
-                for p in problems
-            ]
-        )
+        print_json([vars(problem) for problem in problems])
         return 2 if wrong else 0
     for problem in problems:
         print_line(str(problem))

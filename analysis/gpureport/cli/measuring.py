@@ -199,10 +199,7 @@ def _planned(request: Request, earlier: _Earlier | None) -> Iterator[tuple[Plan,
             workloads=workloads,
             settings=SweepSettings(limits, seed=request.seed, longest_point_s=longest_s),
             requested=document.RunSettings(
-                quick=request.quick,
-                seed=request.seed,
-                workloads=separated(request.workloads),
-                command=request.command,
+                quick=request.quick, seed=request.seed, workloads=separated(request.workloads), command=request.command
             ),
         )
         if earlier:

@@ -17,17 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Request:
-    """The options of a measurement, as typed.
-
-    Attributes:
-        device: ``auto``, an index, or a part of a name.
-        quick: fewer points and shorter sweeps.
-        workloads: names, or several separated by commas; empty for all.
-        seed: of random data and of the order of points.
-        entries: additional folders of device entries.
-        timings: whether to print how long each stage took.
-        resume: the interrupted report to continue, or its folder.
-    """
+    """The options of a measurement, as typed; :mod:`gpureport.cli.app` describes them."""
 
     device: str = "auto"
     quick: bool = False

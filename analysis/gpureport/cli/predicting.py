@@ -29,20 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PredictionRequest:
-    """The options of ``gpureport predict``, as typed.
-
-    Attributes:
-        devices: names; each is compared with the first.
-        workloads: names; empty for all.
-        quick: only essential workloads, and shorter sweeps.
-        as_json: print JSON instead of tables.
-        everything: print every feature of every sweep.
-        pdf: write HTML and PDF.
-        output: folder of these.
-        force: overwrite existing files.
-        entries: additional folders of device entries.
-        paper: of the PDF.
-    """
+    """The options of ``gpureport predict``, as typed; :mod:`gpureport.cli.app` describes them."""
 
     devices: tuple[str, ...]
     workloads: tuple[str, ...] = ()

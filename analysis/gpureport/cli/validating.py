@@ -32,19 +32,7 @@ from gpureport.workloads import all_workloads
 
 @dataclass(frozen=True)
 class ValidationRequest:
-    """The options of ``gpureport validate``, as typed.
-
-    Attributes:
-        paths: reports, published records, or folders of them; empty for those of the project.
-        workloads: names; empty for all.
-        times_only: compare no cliffs, tapers and plateaus.
-        every_feature: print a line for every feature.
-        worst: number of sweeps with the largest errors to print.
-        json_file: file for all residuals.
-        force: overwrite it.
-        strict: return 1 if a target is missed or a file is left out.
-        entries: additional folders of device entries.
-    """
+    """The options of ``gpureport validate``, as typed; :mod:`gpureport.cli.app` describes them."""
 
     paths: tuple[Path, ...] = ()
     workloads: tuple[str, ...] = ()
