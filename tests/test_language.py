@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 import yaml
-from gpureport.glossary import terms
 from typer.main import get_command
 
 from gpureport.cli.app import app
+from gpureport.glossary import terms
 from gpureport.records.report import load_report
 from gpureport.report.render import render_html
 from gpureport.workloads import all_workloads

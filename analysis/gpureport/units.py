@@ -7,7 +7,7 @@ such text. Only parsing needs pint, which is imported on first use.
 import difflib
 import math
 import re
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from gpureport.errors import InputError
@@ -172,7 +172,6 @@ _BINARY = ((2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 _SINGULAR = {"matrices": "matrix", "launches": "launch"}
 _UNKNOWN = "—"
-_WIDE = 10.0
 
 
 def format_value(value: float | None, unit: str) -> str:
@@ -189,10 +188,6 @@ def format_value(value: float | None, unit: str) -> str:
     return f"{number} {label}".rstrip()
 
 
-_FAR, _FINEST = 1.2, 0.1  # intervals from this factor on are written as a factor; smallest percentage
-_ONE_SIDED = 1.1  # from this factor off the middle of the interval, both ends are written
-
-
 def format_interval(value: float | None, low: float | None, high: float | None, unit: str) -> str:
     """Write a value with its 95 % interval, with two to four digits: ``43.2 MiB (42.8 to 43.9)``.
 
@@ -201,7 +196,7 @@ def format_interval(value: float | None, low: float | None, high: float | None, 
     """
     if value is None or low is None or high is None or not all(map(math.isfinite, (value, low, high))) or low >= high:
         return format_value(value, unit)
-    if high > _WIDE * low:
+    if high > 10 * low:
         return f"{_two_digits(value, unit)} ({' to '.join(_two_digits(end, unit, bare=True) for end in (low, high))})"
     scale, label = _scale(value, unit)
     supported = max(_decimals((high - low) / scale, 2), _decimals(low / scale, 2))
@@ -215,16 +210,16 @@ def format_half_width(low: float | None, high: float | None) -> str:
     if not low or not high or not all(map(math.isfinite, (low, high))) or low >= high:
         return ""
     factor = math.sqrt(high / low)
-    if factor >= _FAR:
+    if factor >= 1.2:
         return f" (factor {factor:.3g})"
-    percent = max(_FINEST, 100 * (factor - 1))
+    percent = max(0.1, 100 * (factor - 1))
     return f" ± {percent:.1g} %" if percent < 9.5 else f" ± {percent:.0f} %"
 
 
 def format_measured(value: float | None, low: float | None, high: float | None, unit: str) -> str:
-    """Write a value with the half-width of its interval, or with both ends if the interval is asymmetric."""
+    """Write a value with the half-width of its interval, or with both ends if it is more than 10 % off their middle."""
     whole = format_interval(value, low, high, unit)
-    if value and low and high and max(high / value, value / low) > _ONE_SIDED * math.sqrt(high / low):
+    if value and low and high and max(high / value, value / low) > 1.1 * math.sqrt(high / low):
         return whole
     return whole.partition(" (")[0] + format_half_width(low, high)
 
@@ -261,24 +256,14 @@ def format_share(share: float) -> str:
     return f"{100 * share:.2g} %"
 
 
-def format_bytes(value: float | None) -> str:
-    """Write a capacity in B, KiB, MiB, GiB or TiB (powers of 1024)."""
-    return format_value(value, "B")
-
-
-def format_bandwidth(value: float | None) -> str:
-    """Write a bandwidth in GB/s (10^9 bytes/s), whatever its size."""
-    return format_value(value, "B/s")
-
-
-def format_time(value: float | None) -> str:
-    """Write seconds as ns, µs, ms or s."""
-    return format_value(value, "s")
-
-
-def format_frequency(value: float | None) -> str:
-    """Write hertz as kHz, MHz or GHz."""
-    return format_value(value, "Hz")
+format_bytes = partial(format_value, unit="B")
+"""Write a capacity in B, KiB, MiB, GiB or TiB (powers of 1024)."""
+format_bandwidth = partial(format_value, unit="B/s")
+"""Write a bandwidth in GB/s (10^9 bytes/s), whatever its size."""
+format_time = partial(format_value, unit="s")
+"""Write seconds as ns, µs, ms or s."""
+format_frequency = partial(format_value, unit="Hz")
+"""Write hertz as kHz, MHz or GHz."""
 
 
 def format_count(value: float | None) -> str:

@@ -9,31 +9,11 @@ from gpureport.predict.occupancy import Resources, compiled_resources
 from gpureport.records.measurement import Compilation, Measurement
 from gpureport.records.report import Publication, Report
 from gpureport.results import published
+from gpureport.results.series import Series
 from gpureport.spec.database import Database
 from gpureport.spec.host import HostCache, HostProcessor
 from gpureport.spec.models import Device
 from gpureport.workloads.model import Parameters, Sweep, Workload
-
-
-@dataclass(frozen=True)
-class ReplaySeries:
-    """One measured sweep, and how to predict it.
-
-    Attributes:
-        workload: that was measured.
-        sweep: all points to predict, among them the measured ones.
-        measurement: the raw samples.
-        published_resources: registers and local memory of each point, for the specification prediction.
-        compiled: the same as reported by the compiler, for the calibrated prediction.
-        conditions: of the measurement, as text.
-    """
-
-    workload: Workload
-    sweep: Sweep
-    measurement: Measurement
-    published_resources: tuple[Resources | None, ...] = ()
-    compiled: tuple[Resources | None, ...] = ()
-    conditions: str = ""
 
 
 @dataclass(frozen=True)
@@ -50,7 +30,7 @@ class Result:
 
     name: str
     device: Device
-    series: tuple[ReplaySeries, ...]
+    series: tuple[Series, ...]
     unknown: tuple[str, ...] = ()
     published: bool = False
 
@@ -62,11 +42,7 @@ def identity(parameters: Parameters) -> tuple[tuple[str, int], ...]:
 
 def published_result(record: published.Published, database: Database) -> Result:
     """Return the result of a published record."""
-    series = tuple(
-        ReplaySeries(s.workload, s.sweep, s.measurement, published_resources=s.compiled, conditions=s.conditions)
-        for s in record.series
-    )
-    return Result(record.id, database.device(record.device), series, published=True)
+    return Result(record.id, database.device(record.fields.device), record.series, published=True)
 
 
 def report_result(report: Report, name: str, database: Database, workloads: Iterable[Workload]) -> Result:
@@ -81,7 +57,7 @@ def report_result(report: Report, name: str, database: Database, workloads: Iter
     known = {workload.name: workload for workload in workloads}
     predicted = {str(p.key): [point.point.parameters for point in p.points] for p in report.predictions}
     device = device_of(report, database)
-    series: list[ReplaySeries] = []
+    series: list[Series] = []
     unknown: list[str] = []
     for measurement in report.measurements:
         if not any(point.samples_s for point in measurement.points):
@@ -136,7 +112,7 @@ def _series(
     measurement: Measurement,
     predicted: Sequence[Parameters],
     publication: Publication | None,
-) -> ReplaySeries:
+) -> Series:
     """Return a sweep over all points that the report predicted, of which some were measured.
 
     Raises:
@@ -159,7 +135,7 @@ def _series(
     for parameters in points:
         point_time(*model_inputs(device, workload, sweep, parameters, None))
     compiled = tuple(_resources(workload.build_options(parameters), measurement.compilation) for parameters in points)
-    return ReplaySeries(workload, sweep, _renewed(measurement, workload, sweep), compiled=compiled)
+    return Series(workload, sweep, _renewed(measurement, workload, sweep), compiled=compiled)
 
 
 def _renewed(measurement: Measurement, workload: Workload, sweep: Sweep) -> Measurement:

@@ -16,7 +16,8 @@ from gpureport.records.features import CurveFeature
 from gpureport.records.keys import Metric, PointKey, SweepKey
 from gpureport.records.observation import Observation
 from gpureport.records.prediction import PredictedPoint, Prediction
-from gpureport.results.replay import ReplaySeries, Result, identity
+from gpureport.results.replay import Result, identity
+from gpureport.results.series import Series
 from gpureport.spec.models import Device
 
 What = Literal["times", "latency cliffs", "bandwidth cliffs", "n90", "knees", "plateaus", "peaks"]
@@ -113,7 +114,7 @@ class Residual:
 class _Analysis:
     """A sweep with specification prediction and observation; without both if only times are compared."""
 
-    series: ReplaySeries
+    series: Series
     specified: Prediction | None = None
     observation: Observation | None = None
 
@@ -138,7 +139,7 @@ def residuals(result: Result, *, features: bool = True, workloads: Collection[st
     return tuple(found)
 
 
-def _analysis(device: Device, series: ReplaySeries) -> _Analysis:
+def _analysis(device: Device, series: Series) -> _Analysis:
     """Predict and observe a sweep."""
     prediction = predict_sweep(device, series.workload, series.sweep, "specification", series.published_resources)
     return _Analysis(series, prediction, observe(series.measurement))
@@ -169,7 +170,7 @@ def _of_series(result: Result, analysis: _Analysis, measured: Device | None, *, 
             yield from _features(curve, prediction, analysis.observation)
 
 
-def _curve(result: Result, series: ReplaySeries, kind: Kind) -> PredictedCurve:
+def _curve(result: Result, series: Series, kind: Kind) -> PredictedCurve:
     return PredictedCurve(
         result=result.name,
         published=result.published,
@@ -184,7 +185,7 @@ def _curve(result: Result, series: ReplaySeries, kind: Kind) -> PredictedCurve:
 _Points = Mapping[tuple[tuple[str, int], ...], PredictedPoint | PointTime]
 
 
-def _points(device: Device, series: ReplaySeries, resources: Sequence[Resources | None]) -> _Points:
+def _points(device: Device, series: Series, resources: Sequence[Resources | None]) -> _Points:
     """Predict the measured points only."""
     sampled = {identity(point.point.parameters) for point in series.measurement.points if point.samples_s}
     return {
@@ -194,7 +195,7 @@ def _points(device: Device, series: ReplaySeries, resources: Sequence[Resources 
     }
 
 
-def _times(curve: PredictedCurve, series: ReplaySeries, predicted: _Points) -> Iterator[Residual]:
+def _times(curve: PredictedCurve, series: Series, predicted: _Points) -> Iterator[Residual]:
     """Yield the time of each measured point."""
     for measured in series.measurement.points:
         point = predicted.get(identity(measured.point.parameters))
