@@ -66,11 +66,7 @@ def _drafted(request: DraftRequest) -> Draft:
 
 
 def _present(text: str) -> "Measurer":
-    """Open the device selected by *text*.
-
-    Raises:
-        DeviceError: no device works; the error names the options that need none.
-    """
+    """Open the device selected by *text*; the error without a working device names the options that need none."""
     from gpureport.cli.choosing import working_device
 
     try:

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpureport.cli.console import note, print_json
-from gpureport.cli.contrast_tables import print_contrasts
 from gpureport.cli.database import note_doubts, note_override, open_database
 from gpureport.cli.options import selected, slug, writing
-from gpureport.cli.prediction_tables import print_everything, print_prediction
+from gpureport.cli.prediction_tables import print_contrasts, print_everything, print_prediction
 from gpureport.cli.progress import ProgressBar
 from gpureport.errors import InputError
 from gpureport.predict import Predicted, limits_of, predict_with_deviations
@@ -76,11 +75,7 @@ def predict_devices(request: PredictionRequest) -> int:
 
 
 def _devices(request: PredictionRequest) -> list[Device]:
-    """Return the requested devices.
-
-    Raises:
-        InputError: one is unknown, or given twice.
-    """
+    """Return the requested devices; raise if one is unknown, or given twice."""
     database = open_database(request.entries)
     devices = [database.resolve(name) for name in request.devices]
     for number, device in enumerate(devices):
@@ -145,7 +140,6 @@ def _forecast_json(forecast: Forecast) -> dict[str, object]:
 
 
 def _directory(request: PredictionRequest, devices: Sequence[Device]) -> Path:
-    """Return the folder of HTML and PDF."""
     names = "-and-".join(slug(device.name) for device in devices)
     return request.output or Path("reports") / f"{names}-predicted-{datetime.now(UTC).date().isoformat()}"
 

@@ -91,50 +91,33 @@ def _once(folders: Iterable[Iterable[Path]]) -> list[list[Path]]:
 
 
 def _results_dir() -> Path:
-    """Return the folder of the project's stored results.
-
-    Raises:
-        InputError: it is missing, as in an installation from a wheel.
-    """
+    """Return the folder of the project's stored results, which wheels do not contain."""
     try:
         return data_dir("reports")
     except FileNotFoundError:
-        raise InputError(
-            "validate: this installation has no reports/; give a report.json or a folder of reports"
-        ) from None
+        what = "this installation has no reports/; give a report.json or a folder of reports"
+        raise InputError(f"validate: {what}") from None
 
 
 def _files(path: Path) -> Iterator[Path]:
-    """Yield the results at *path*, or below it.
-
-    Raises:
-        InputError: there are none.
-    """
+    """Yield the results at *path*, or below it; raise if there are none."""
     if not path.is_dir():
         yield path
         return
-    found = sorted((*path.rglob(FILE_NAME), *path.rglob(f"{_PUBLISHED}/*.yaml"), *path.glob("*.yaml")))
+    found = {*path.rglob(FILE_NAME), *path.rglob("published/*.yaml"), *path.glob("*.yaml")}
     if not found:
-        raise InputError(f"{path}: contains no {FILE_NAME} and no {_PUBLISHED}/*.yaml, also in its subfolders")
-    yield from dict.fromkeys(found)
-
-
-_PUBLISHED = "published"
+        raise InputError(f"{path}: contains no {FILE_NAME} and no published/*.yaml, also in its subfolders")
+    yield from sorted(found)
 
 
 def _result(file: Path, database: Database) -> Result:
-    """Read a result, and find its device.
-
-    Raises:
-        InputError: the file is invalid, or its device is not in the database.
-    """
+    """Read a result, and find its device."""
     if not is_record(file):
         return report_result(measured_report(file), short_name(file), database, all_workloads())
     return published_result(open_record(file, database), database)
 
 
 def _print_details(request: ValidationRequest, found: Sequence[Residual]) -> None:
-    """Print the requested details."""
     if request.every_feature:
         print_features(found)
     if not request.worst:
@@ -179,26 +162,8 @@ def _write(path: Path, found: Sequence[Residual]) -> None:
 
 def _plain(residual: Residual) -> dict[str, object]:
     """Return a residual as plain data, without fields that do not apply."""
-    curve, key = residual.curve, residual.curve.key
-    values: dict[str, object] = {
-        "result": curve.result,
-        "device": curve.device,
-        "device_class": curve.device_class,
-        "published": curve.published,
-        "workload": key.workload,
-        "sweep": key.sweep,
-        "conditions": curve.conditions,
-        "kind": curve.kind,
-        "what": residual.what,
-        "label": residual.label,
-        "unit": residual.unit,
-        "predicted": residual.predicted,
-        "observed": residual.observed,
-        "interval": residual.interval,
-        "expected": residual.expected,
-        "error": residual.error,
-    }
-    if residual.point is not None:
-        values |= {"point": residual.point.model_dump(), "bottleneck": residual.bottleneck}
-        values |= {"ceilings_s": dict(residual.ceilings_s)}
-    return values | {"level": residual.level}
+    curve, point = residual.curve, residual.point
+    values = {**vars(curve), "workload": curve.key.workload, "sweep": curve.key.sweep, **vars(residual)}
+    values |= {"error": residual.error, "point": point and point.model_dump(), "ceilings_s": dict(residual.ceilings_s)}
+    of_points = {"point", "bottleneck", "ceilings_s"} if point is None else set[str]()
+    return {name: value for name, value in values.items() if name not in {"curve", "key"} | of_points}
