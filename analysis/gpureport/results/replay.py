@@ -46,14 +46,7 @@ def published_result(record: published.Published, database: Database) -> Result:
 
 
 def report_result(report: Report, name: str, database: Database, workloads: Iterable[Workload]) -> Result:
-    """Return the result of a stored report.
-
-    Args:
-        report: as stored.
-        name: of the result.
-        database: the current one; see :func:`device_of`.
-        workloads: the current ones; sweeps that they do not have go to ``Result.unknown``.
-    """
+    """Return the result of a stored report for the current *database* and *workloads*; see :func:`device_of`."""
     known = {workload.name: workload for workload in workloads}
     predicted = {str(p.key): [point.point.parameters for point in p.points] for p in report.predictions}
     device = device_of(report, database)
@@ -64,9 +57,8 @@ def report_result(report: Report, name: str, database: Database, workloads: Iter
             continue
         key = measurement.key
         try:
-            workload = known[key.workload]
             points = predicted.get(str(key), [])
-            series.append(_series(device, workload, measurement, points, report.publication))
+            series.append(_series(device, known[key.workload], measurement, points, report.publication))
         except (KeyError, ValueError, ArithmeticError):  # an unknown workload or parameter, or an invalid value
             unknown.append(str(key))
     return Result(name, device, tuple(series), tuple(unknown), published=report.publication is not None)
@@ -82,10 +74,9 @@ def device_of(report: Report, database: Database) -> Device:
         return report.device
     if report.machine is None:
         return database.device(entry)
-    present = report.machine.opencl
     original = Database(database.entries, database.architecture_paths)
     original.host = _host(report.device)
-    match = original.match(present)
+    match = original.match(report.machine.opencl)
     return match.device if match.entry_id == entry else original.device(entry)
 
 
@@ -115,10 +106,7 @@ def _series(
 ) -> Series:
     """Return a sweep over all points that the report predicted, of which some were measured.
 
-    Raises:
-        KeyError: the current workload needs a parameter that the points lack.
-        ValueError: a parameter has a value that the current workload does not allow.
-        ArithmeticError: the same.
+    The current workload may raise KeyError, ValueError or ArithmeticError for parameters of earlier versions.
     """
     points = predicted or [point.point.parameters for point in measurement.points]
     name = measurement.key.sweep

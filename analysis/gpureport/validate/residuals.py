@@ -22,8 +22,6 @@ from gpureport.spec.models import Device
 
 What = Literal["times", "latency cliffs", "bandwidth cliffs", "n90", "knees", "plateaus", "peaks"]
 WHATS: tuple[What, ...] = get_args(What)
-
-
 Interval = tuple[float, float]
 
 
@@ -140,7 +138,6 @@ def residuals(result: Result, *, features: bool = True, workloads: Collection[st
 
 
 def _analysis(device: Device, series: Series) -> _Analysis:
-    """Predict and observe a sweep."""
     prediction = predict_sweep(device, series.workload, series.sweep, "specification", series.published_resources)
     return _Analysis(series, prediction, observe(series.measurement))
 
@@ -221,10 +218,9 @@ def _features(curve: PredictedCurve, prediction: Prediction, observation: Observ
     """Yield the midpoints of cliffs, the tapers and the plateaus, each matched with its counterpart."""
     for match in match_curves(prediction, observation):
         either = match.predicted or match.observed
-        what = _what(either, prediction.metric) if either else None
-        observed = match.observed if match.comparable else None
-        if either is None or what is None:
+        if either is None or (what := _what(either, prediction.metric)) is None:
             continue
+        observed = match.observed if match.comparable else None
         yield Residual(
             curve=curve,
             what=what,
@@ -248,7 +244,5 @@ def _what(feature: CurveFeature, metric: Metric) -> What | None:
     """Return the compared quantity of a feature; ``None`` for features that others or the times already cover."""
     if feature.position == "midpoint":
         return "latency cliffs" if metric.kind == "time" else "bandwidth cliffs"
-    return _BY_POSITION.get(feature.position)
-
-
-_BY_POSITION: Mapping[str, What] = {"n90": "n90", "knee": "knees", "plateau": "plateaus", "peak": "peaks"}
+    by_position: Mapping[str, What] = {"n90": "n90", "knee": "knees", "plateau": "plateaus", "peak": "peaks"}
+    return by_position.get(feature.position)
