@@ -55,7 +55,7 @@ def _rows(findings: Sequence[Finding]) -> Iterator[Row]:
 
 
 def heading(name: str, sweep: str, features: Sequence[Finding | CurveFeature]) -> str:
-    """Return the heading of a sweep, with the unit of rates that its rows omit: ``launch/groups, groups (groups/s)``."""
+    """Return the heading of a sweep with the unit of rates that its rows omit: ``launch/groups, groups (groups/s)``."""
     units = {f.unit: None for f in features if f.feature == "rate" and f.unit != short_unit(f.unit)}
     return f"{name}, {sweep}" + (f" ({', '.join(units)})" if units else "")
 

@@ -162,8 +162,13 @@ def _write(path: Path, found: Sequence[Residual]) -> None:
 
 def _plain(residual: Residual) -> dict[str, object]:
     """Return a residual as plain data, without fields that do not apply."""
-    curve, point = residual.curve, residual.point
-    values = {**vars(curve), "workload": curve.key.workload, "sweep": curve.key.sweep, **vars(residual)}
-    values |= {"error": residual.error, "point": point and point.model_dump(), "ceilings_s": dict(residual.ceilings_s)}
-    of_points = {"point", "bottleneck", "ceilings_s"} if point is None else set[str]()
-    return {name: value for name, value in values.items() if name not in {"curve", "key"} | of_points}
+    curve = residual.curve
+    of_curve = ("result", "device", "device_class", "published", "conditions", "kind")
+    of_residual = ("what", "label", "unit", "predicted", "observed", "interval", "expected", "error", "level")
+    values = {name: getattr(curve, name) for name in of_curve}
+    values |= {"workload": curve.key.workload, "sweep": curve.key.sweep}
+    values |= {name: getattr(residual, name) for name in of_residual}
+    if residual.point is not None:
+        values |= {"point": residual.point.model_dump(), "bottleneck": residual.bottleneck}
+        values |= {"ceilings_s": dict(residual.ceilings_s)}
+    return values

@@ -88,8 +88,10 @@ def print_features(residuals: Sequence[Residual]) -> None:
         rows.append((title,))
         for c in members:
             unit = short_unit(c.unit)
-            predicted = format_interval(c.predicted, *(c.expected or _NONE), unit)
-            observed = format_interval(c.observed, *(c.interval or _NONE), unit)
+            predicted, observed = (
+                format_interval(value, low, high, unit)
+                for value, (low, high) in ((c.predicted, c.expected or _NONE), (c.observed, c.interval or _NONE))
+            )
             kind = f" ({c.what.partition(' ')[0]})" if c.what.endswith("cliffs") else ""
             rows.append((f"  {c.label.removeprefix('device ')}{kind}", predicted, observed, percent(c.error)))
     columns = ("feature", "predicted (95 % interval)", "observed (95 % interval)", "error")
