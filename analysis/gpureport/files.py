@@ -40,9 +40,9 @@ def write_file(path: Path, content: str | bytes) -> None:
     try:
         if is_stream(path):
             _send(path, data)
-            return
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _write(real_path(path), data)
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _write(real_path(path), data)
     except OSError as error:
         raise GpuReportError(f"{path}: cannot be written ({error.strerror})") from error
 

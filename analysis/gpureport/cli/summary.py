@@ -28,8 +28,6 @@ def print_findings(findings: Sequence[Finding]) -> None:
 
 def print_unexpected(explanations: Sequence[Explanation]) -> None:
     """Print the curves with the largest errors, each with the hypothesis that fits it best."""
-    if not explanations:
-        return
     farthest = sorted(explanations, key=lambda each: -each.base_error)[:_MOST]
     print_table(
         f"Unexpected results: {len(farthest)} of {len(explanations)} curves, with the best hypothesis for each",

@@ -56,9 +56,7 @@ def validate_results(request: ValidationRequest) -> int:
     # A target for all workloads says nothing about a few of them.
     targets = [target for target in TARGETS if not request.workloads or target.workloads != ("*",)]
     judged = judge(found, targets)
-    shown = [results for results in judged if not request.paths or results[0].reached is not None]
-    if shown:
-        print_targets(shown)
+    print_targets([results for results in judged if not request.paths or results[0].reached is not None])
     missed = any(result.passed is False for results in judged for result in results)
     return 1 if request.strict and (missed or not complete) else 0
 

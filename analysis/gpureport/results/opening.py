@@ -1,5 +1,6 @@
 """Open a measured report, a published record or a predicted device as a report."""
 
+from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,10 +35,10 @@ def short_name(path: Path) -> str:
 
 def unique_names(names: "Iterable[str]") -> list[str]:
     """Return *names* with numbers after repeated ones: ``a``, ``a (2)``."""
-    taken: dict[str, int] = {}
+    taken = Counter[str]()
     found = []
     for name in names:
-        taken[name] = taken.get(name, 0) + 1
+        taken[name] += 1
         found.append(name if taken[name] == 1 else f"{name} ({taken[name]})")
     return found
 

@@ -100,9 +100,8 @@ class _Reader:
         workload, value = self._workload(), self._value_column()
         unit, scale = VALUES[value]
         if unit and unit != workload.metric.unit:
-            raise self._error(
-                "columns", f"{value!r} needs a workload that counts {unit}; for {workload.name} give time_us"
-            )
+            what = f"{value!r} needs a workload that counts {unit}; for {workload.name} give time_us"
+            raise self._error("columns", what)
         self._check_parameters(workload)
         rows = [self._row(number) for number in range(len(self.fields.rows))]
         parameters = tuple(self._parameters(row) for row in rows)
@@ -174,8 +173,7 @@ class _Reader:
     def _check_rows(self, points: tuple[Parameters, ...]) -> None:
         """Raise if two rows have the same point."""
         for number, point in enumerate(points):
-            first = points.index(point)
-            if first < number:
+            if (first := points.index(point)) < number:
                 what = f"has the same point as rows.{first}; remove one of them, or put each run into its own series"
                 raise self._error(f"rows.{number}", what)
 
@@ -194,12 +192,9 @@ class _Reader:
     def _point(self, workload: Workload, sweep: Sweep, number: int, value: float, *, published: str) -> MeasuredPoint:
         """Return one point from the time of a dispatch, or from a value per *published* unit of work."""
         point = workload.point(sweep.points[number], sweep)
-        if not published:
-            time_s = value
-        elif workload.metric.kind == "rate":
-            time_s = point.work / value
-        else:
-            time_s = point.work * value
+        time_s = value
+        if published:
+            time_s = point.work / value if workload.metric.kind == "rate" else point.work * value
         least, most = BOUNDS["seconds"]
         if not least <= time_s <= most:
             raise self._error(f"rows.{number}", f"a dispatch of {time_s:g} s is impossible; check the unit")
