@@ -240,7 +240,7 @@ def reports() -> tuple[dict[str, Any], ...]:
     early = json.loads((ROOT / "tests" / "data" / "report_schema_1_first.json").read_text())
     kept = [json.loads(path.read_text()) for path in sorted(ROOT.glob("reports/*/report.json"))]
     record = published.load(ROOT / "reports" / "published" / "gtx_1060_bit_transpose.yaml")
-    cited = published_report(record, shipped().device(record.device)).model_dump(mode="json")
+    cited = published_report(record, shipped().device(record.fields.device)).model_dump(mode="json")
     return (early, *(_part(report) for report in kept), cited)
 
 
@@ -337,7 +337,7 @@ class Fuzzer:
         path = self.folder / "record.yaml"
         path.write_bytes(_yaml(rng, ROOT / "reports" / "published" / f"{rng.choice(RECORDS)}.yaml"))
         record = open_record(path, shipped())
-        report = published_report(record, shipped().device(record.device))
+        report = published_report(record, shipped().device(record.fields.device))
         _check(report)
         if rng.random() < 0.3:
             render_html(report)

@@ -150,7 +150,6 @@ def test_a_scratch_folder_is_removed_also_if_its_process_was_killed(temporary: P
     killed.send_signal(signal.SIGKILL)
     killed.communicate()
     (temporary / "gpureport-tmp-file").touch()
-    (temporary / "gpureport-new-of-an-earlier-version").mkdir()
 
     with scratch_folder() as folder:
         assert folder.parent == temporary

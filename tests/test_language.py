@@ -8,7 +8,7 @@ import yaml
 from typer.main import get_command
 
 from gpureport.cli.app import app
-from gpureport.glossary import TERMS
+from gpureport.glossary import terms
 from gpureport.records.report import load_report
 from gpureport.report.render import render_html
 from gpureport.workloads import all_workloads
@@ -70,7 +70,7 @@ def test_help() -> None:
 
 def test_glossary_and_workloads() -> None:
     """Definitions, titles and descriptions."""
-    texts = [f"{term.name} ({term.standard}): {term.definition}" for term in TERMS]
+    texts = [f"{term.name} ({term.standard}): {term.definition}" for term in terms()]
     texts += [f"{workload.title}: {workload.description}" for workload in all_workloads()]
     assert [found for text in texts for found in private_terms(text)] == []
 

@@ -11,15 +11,14 @@ import gpureport
 PACKAGE = Path(gpureport.__file__).parent
 ORDER = (
     "errors",
-    "glossary",
     "text",
     "memory",
     "docstrings",
     "data",
     "units",
-    "glossary",
     "files",
     "inputs",
+    "glossary",
     "records",
     "spec",
     "records.report",

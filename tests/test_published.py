@@ -9,11 +9,11 @@ import pytest
 from gpureport.errors import InputError
 from gpureport.observe import observe
 from gpureport.predict import predict_sweep
-from gpureport.results.published import Published, load, load_all
+from gpureport.results.published import Published, load
 from gpureport.spec.database import Database, load_database
 
 FOLDER = Path(__file__).parents[1] / "reports" / "published"
-RECORDS = load_all(FOLDER)
+RECORDS = tuple(map(load, sorted(FOLDER.glob("*.yaml"))))
 
 GOOD = """\
 title: Particles
@@ -56,16 +56,16 @@ def written(tmp_path: Path) -> Callable[[str], Path]:
 
 def test_there_are_records_of_each_kind_of_device() -> None:
     """NVIDIA, AMD and Intel; ids are the files' names."""
-    assert {record.device.partition("/")[0] for record in RECORDS} == {"nvidia", "amd", "intel"}
+    assert {record.fields.device.partition("/")[0] for record in RECORDS} == {"nvidia", "amd", "intel"}
     assert [record.id for record in RECORDS] == sorted(path.stem for path in FOLDER.glob("*.yaml"))
 
 
 @pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.id)
 def test_every_point_is_predicted_and_observed(record: Published, database: Database) -> None:
     """Predicted and published times differ by less than a factor of thirty: units and amounts of work are right."""
-    device = database.resolve(record.device)
+    device = database.resolve(record.fields.device)
     for series in record.series:
-        prediction = predict_sweep(device, series.workload, series.sweep, "specification", series.compiled)
+        prediction = predict_sweep(device, series.workload, series.sweep, "specification", series.published_resources)
         measured = series.measurement
         observation = observe(measured)
 
@@ -88,11 +88,11 @@ def test_no_point_is_given_twice(record: Published) -> None:
 @pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.id)
 def test_local_memory_limits_resident_groups_as_published(record: Published, database: Database) -> None:
     """Occupancy equals the published one where local memory limits it."""
-    device = database.resolve(record.device)
+    device = database.resolve(record.fields.device)
     for series in record.series:
         if series.sweep.name != "resident":
             continue
-        for parameters, compiled in zip(series.sweep.points, series.compiled, strict=True):
+        for parameters, compiled in zip(series.sweep.points, series.published_resources, strict=True):
             isolated = type(series.sweep)("resident", series.sweep.axis, (parameters,), "")
             prediction = predict_sweep(device, series.workload, isolated, "specification", (compiled,))
             groups = prediction.occupancy[0].groups_per_compute_unit
@@ -104,14 +104,20 @@ def test_a_record_is_read_as_it_is_written(written: Callable[[str], Path]) -> No
     """Times in seconds, parameters whole, registers beside them."""
     record = load(written(GOOD))
     (series,) = record.series
+    fields = record.fields
 
-    assert (record.id, record.title, record.date, record.notes) == ("record", "Particles", "2026-04", ())
-    assert load(written(GOOD.replace("2026-04", "2026-04-21"))).date == "2026-04-21"
-    assert load(written(GOOD.replace("2026-04", "2026"))).date == "2026"
+    assert (record.id, fields.title, fields.date, fields.notes) == (
+        "record",
+        "Particles",
+        "2026-04",
+        (),
+    )
+    assert load(written(GOOD.replace("2026-04", "2026-04-21"))).fields.date == "2026-04-21"
+    assert load(written(GOOD.replace("2026-04", "2026"))).fields.date == "2026"
     assert series.conditions == "as they come"
     assert series.sweep.points == ({"local": 64, "count": 8192}, {"local": 64, "count": 16384})
     assert [point.samples_s for point in series.measurement.points] == [(2.5e-6,), (3e-6,)]
-    assert [resources.registers for resources in series.compiled if resources] == [20, 24]
+    assert [resources.registers for resources in series.published_resources if resources] == [20, 24]
     assert str(series.measurement.key) == "particles/structs32/particles"
 
 
@@ -120,7 +126,7 @@ def test_a_dispatch_may_have_been_timed_by_itself(written: Callable[[str], Path]
     device = database.resolve("amd/rx_7900_xt")
     (batched,), (isolated,) = (load(written(f"{text}{GOOD}")).series for text in ("", "isolated: true\n"))
     first, second = (
-        predict_sweep(device, s.workload, s.sweep, "specification", s.compiled) for s in (batched, isolated)
+        predict_sweep(device, s.workload, s.sweep, "specification", s.published_resources) for s in (batched, isolated)
     )
 
     assert isolated.sweep.isolated
@@ -138,7 +144,9 @@ def test_only_the_data_read_between_dispatches_competes_for_caches(
     device = database.resolve("amd/rx_7900_xt")
     large = GOOD.replace("8192", "2097152").replace("16384", "16777216")
     (both,), (one,) = (load(written(f"{text}{large}")).series for text in ("", "read_between: true\n"))
-    first, second = (predict_sweep(device, s.workload, s.sweep, "specification", s.compiled) for s in (both, one))
+    first, second = (
+        predict_sweep(device, s.workload, s.sweep, "specification", s.published_resources) for s in (both, one)
+    )
 
     assert [str(point.level) for point in first.points] == ["DRAM", "DRAM"]
     assert [str(point.level) for point in second.points] == ["LLC", "DRAM"]
@@ -229,10 +237,3 @@ def test_no_two_series_are_one_sweep(written: Callable[[str], Path]) -> None:
         load(path)
 
     assert str(error.value).startswith(f"{path}:19: series.1.sweep: particles/structs32/particles is already ")
-
-
-def test_a_missing_folder_is_an_error(tmp_path: Path) -> None:
-    """It is not treated as an empty one."""
-    with pytest.raises(InputError, match="elsewhere: this folder"):
-        load_all(tmp_path / "elsewhere")
-    assert load_all(tmp_path) == ()

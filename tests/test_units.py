@@ -110,7 +110,7 @@ def test_the_short_forms_agree_with_format_value() -> None:
     assert units.format_bandwidth(8e11) == "800 GB/s"
     assert units.format_time(0.25) == "250 ms"
     assert units.format_frequency(9e8) == "900 MHz"
-    assert units.format_rate(1.2e9, "particles/s") == "1.20 Gparticle/s"
+    assert units.format_value(1.2e9, "particles/s") == "1.20 Gparticle/s"
     assert units.format_count(2**20) == "2^20"
     assert units.format_count(1000) == "1 k"
     assert units.format_ratio(0.9666) == "0.967"

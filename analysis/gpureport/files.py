@@ -16,8 +16,6 @@ from gpureport.errors import GpuReportError
 
 _PART = ".part"
 _SCRATCH = "gpureport-tmp-"
-_EARLIER_SCRATCH = "gpureport-new-"
-"""Prefix that earlier versions used; killed processes may have left such folders."""
 
 
 class InUseError(Exception):
@@ -42,9 +40,9 @@ def write_file(path: Path, content: str | bytes) -> None:
     try:
         if is_stream(path):
             _send(path, data)
-            return
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _write(real_path(path), data)
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _write(real_path(path), data)
     except OSError as error:
         raise GpuReportError(f"{path}: cannot be written ({error.strerror})") from error
 
@@ -154,11 +152,7 @@ def no_scratch(error: OSError) -> str:
 
 
 def _locked(path: Path) -> int:
-    """Open a file and lock it until it is closed, if the file system has locks.
-
-    Raises:
-        InUseError: another process has locked it.
-    """
+    """Open a file and lock it until it is closed, if the file system has locks; raise if another process has."""
     while True:
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
@@ -189,8 +183,7 @@ def _locked_folder() -> tuple[Path, int]:
 
 def _remove_abandoned() -> None:
     """Remove temporary folders that no process has locked."""
-    root = Path(tempfile.gettempdir())
-    for folder in (*root.glob(f"{_SCRATCH}*"), *root.glob(f"{_EARLIER_SCRATCH}*")):
+    for folder in Path(tempfile.gettempdir()).glob(f"{_SCRATCH}*"):
         with suppress(OSError):
             handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
             try:

@@ -7,8 +7,8 @@ such text. Only parsing needs pint, which is imported on first use.
 import difflib
 import math
 import re
-from functools import cache
-from typing import TYPE_CHECKING, Literal
+from functools import cache, partial
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from gpureport.errors import InputError
 from gpureport.text import quoted, shortened
@@ -18,16 +18,27 @@ if TYPE_CHECKING:
 
 Dimension = Literal["bytes", "bytes/s", "hertz", "seconds", "cycles", "bytes/cycle", "flop/s", "count"]
 
-EXAMPLES: dict[Dimension, str] = {
-    "bytes": "6 MiB",
-    "bytes/s": "800 GB/s",
-    "hertz": "1.98 GHz",
-    "seconds": "2.5 us",
-    "cycles": "33 cycles",
-    "bytes/cycle": "64 B/cycle",
-    "flop/s": "37.4 TFLOP/s",
-    "count": "132",
+
+class _Kind(NamedTuple):
+    """What messages say about a dimension, and its units."""
+
+    name: str
+    example: str
+    units: tuple[str, ...]
+
+
+_BYTES = ("B", "kB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB")
+_KINDS: dict[Dimension, _Kind] = {
+    "bytes": _Kind("a size in bytes", "6 MiB", ("KB", *_BYTES)),
+    "bytes/s": _Kind("a bandwidth", "800 GB/s", tuple(f"{unit}/s" for unit in _BYTES)),
+    "hertz": _Kind("a frequency", "1.98 GHz", ("Hz", "kHz", "MHz", "GHz")),
+    "seconds": _Kind("a time", "2.5 us", ("s", "ms", "us", "ns", "ps")),
+    "cycles": _Kind("a number of clock cycles", "33 cycles", ("cycle",)),
+    "bytes/cycle": _Kind("bytes per clock cycle", "64 B/cycle", ("B/cycle",)),
+    "flop/s": _Kind("a rate of floating-point operations", "37.4 TFLOP/s", ("GFLOP/s", "TFLOP/s")),
+    "count": _Kind("a plain number", "132", ("",)),
 }
+EXAMPLES = {dimension: kind.example for dimension, kind in _KINDS.items()}
 """Example of each dimension, for messages and schemas."""
 
 _QUANTITY = re.compile(r"\s*(?P<number>[-+]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(?P<unit>[^\d,.].*?|)\s*")
@@ -42,30 +53,10 @@ _SPELLINGS = {
     "byte": "B",
     "bits": "bit",
 }
-_UNITS: dict[Dimension, frozenset[str]] = {
-    "bytes": frozenset({"B", "kB", "KB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB"}),
-    "bytes/s": frozenset({"B/s", "kB/s", "MB/s", "GB/s", "TB/s", "KiB/s", "MiB/s", "GiB/s", "TiB/s"}),
-    "hertz": frozenset({"Hz", "kHz", "MHz", "GHz"}),
-    "seconds": frozenset({"s", "ms", "us", "ns", "ps"}),
-    "cycles": frozenset({"cycle"}),
-    "bytes/cycle": frozenset({"B/cycle"}),
-    "flop/s": frozenset({"GFLOP/s", "TFLOP/s"}),
-    "count": frozenset({""}),
-}
-_BASE: dict[Dimension, str] = {
-    "bytes": "byte",
-    "bytes/s": "byte/second",
-    "hertz": "1/second",
-    "seconds": "second",
-    "cycles": "cycle",
-    "bytes/cycle": "byte/cycle",
-    "flop/s": "FLOP/second",
-    "count": "",
-}
 _DEFINITIONS = (
     *("byte = [information] = B", "second = [time] = s", "hertz = 1 / second = Hz"),
     *("cycle = [clock_cycle]", "FLOP = [operation]"),
-    *("tera- = 1e12 = T-", "giga- = 1e9 = G-", "mega- = 1e6 = M-", "kilo- = 1e3 = k-"),
+    *("tera- = 1e12 = T-", "giga- = 1e9 = G-", "mega- = 1e6 = M-", "kilo- = 1e3 = k- = K-"),
     *("milli- = 1e-3 = m-", "micro- = 1e-6 = u-", "nano- = 1e-9 = n-", "pico- = 1e-12 = p-"),
     *("tebi- = 2**40 = Ti-", "gibi- = 2**30 = Gi-", "mebi- = 2**20 = Mi-", "kibi- = 2**10 = Ki-"),
 )
@@ -74,16 +65,6 @@ _RULES: dict[tuple[Dimension, Dimension | None], str] = {
     ("bytes/cycle", "bytes/s"): "write B/cycle: the GB/s of one compute unit / the clock in GHz",
 }
 """Conversions from the second dimension to the first, for messages."""
-_NAMES: dict[Dimension, str] = {
-    "bytes": "a size in bytes",
-    "bytes/s": "a bandwidth",
-    "hertz": "a frequency",
-    "seconds": "a time",
-    "cycles": "a number of clock cycles",
-    "bytes/cycle": "bytes per clock cycle",
-    "flop/s": "a rate of floating-point operations",
-    "count": "a plain number",
-}
 
 
 def parse(value: object, dimension: Dimension) -> float:
@@ -100,9 +81,9 @@ def parse(value: object, dimension: Dimension) -> float:
         InputError: it is not a number, not positive, or has no unit of *dimension*; the message gives the correction.
     """
     number, unit = _split(value, dimension)
-    if unit not in _UNITS[dimension]:
+    if unit not in _KINDS[dimension].units:
         raise InputError(_wrong_unit(shortened(str(value).strip()), number, unit, dimension))
-    result = float(f"{number * _factor(unit, dimension):.15g}")
+    result = float(f"{number * _factor(unit):.15g}")
     if not math.isfinite(result) or result <= 0:
         wrong = "too large" if result > 0 else "not above zero"
         raise InputError(f"{quoted(str(value).strip())} is {wrong}; {_expected(dimension)}")
@@ -110,15 +91,15 @@ def parse(value: object, dimension: Dimension) -> float:
 
 
 @cache
-def _factor(unit: str, dimension: Dimension) -> float:
-    """Return one *unit* in the base unit of *dimension*; cached, since entries have many values but few units."""
-    return float(_registry().Quantity(1.0, _pint_name(unit)).to(_BASE[dimension]).magnitude)
+def _factor(unit: str) -> float:
+    """Return one *unit* in base units; cached, since entries have many values but few units."""
+    return float(_registry().Quantity(1.0, unit).to_root_units().magnitude)
 
 
 def _split(value: object, dimension: Dimension) -> tuple[float, str]:
     """Return number and unit in canonical spelling."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise InputError(f"{_shown(value)} is not {_NAMES[dimension]}; {_expected(dimension)}")
+        raise InputError(f"{_shown(value)} is not {_KINDS[dimension].name}; {_expected(dimension)}")
     match = _QUANTITY.fullmatch(str(value))
     if match is None:
         pointed = re.sub(r"(?<=\d),(?=\d{1,2}\b)", ".", str(value), count=1)
@@ -141,12 +122,12 @@ def _shown(value: object) -> str:
 def _expected(dimension: Dimension) -> str:
     if dimension == "count":
         return "write a number above zero, without a unit"
-    return f"write {_NAMES[dimension]} like {EXAMPLES[dimension]}"
+    return f"write {_KINDS[dimension].name} like {_KINDS[dimension].example}"
 
 
 def _wrong_unit(text: str, number: float, unit: str, dimension: Dimension) -> str:
     """Return the message about a wrong unit, with the correction."""
-    right = next((u for u in sorted(_UNITS[dimension]) if u and u.lower() == unit.lower()), None)
+    right = next((u for u in sorted(_KINDS[dimension].units) if u and u.lower() == unit.lower()), None)
     if not unit:
         return f"{text!r} lacks a unit; {_expected(dimension)}"
     if re.fullmatch(r"[kKMGT]?i?b(it)?(/s|ps)?", unit) and dimension in ("bytes", "bytes/s"):
@@ -154,8 +135,8 @@ def _wrong_unit(text: str, number: float, unit: str, dimension: Dimension) -> st
         return f"{text!r} is in bits; write {amount} for bytes ({number / 8:g} {amount} = {text})"
     if right is not None:
         return f"{text!r}: units are case-sensitive; write {number:g} {right}"
-    other = next((name for name, units in _UNITS.items() if unit in units), None)
-    found = f"is {_NAMES[other]}, not {_NAMES[dimension]}" if other else f"has the unknown unit {unit!r}"
+    other = _dimension(unit)
+    found = f"is {_KINDS[other].name}, not {_KINDS[dimension].name}" if other else f"has the unknown unit {unit!r}"
     return f"{text!r} {found}; {_suggested(number, unit, dimension) or _expected(dimension)}"
 
 
@@ -164,16 +145,15 @@ def _suggested(number: float, unit: str, dimension: Dimension) -> str | None:
     if dimension == "count":
         return f"write {number / 100:g}" if unit == "%" else f"write {number:g}"
     for candidate in (f"{unit}/s", unit.removesuffix("/s")):
-        if candidate in _UNITS[dimension]:
+        if candidate in _KINDS[dimension].units:
             return f"write {number:g} {candidate}"
-    rule = _RULES.get((dimension, next((name for name, units in _UNITS.items() if unit in units), None)))
-    near = difflib.get_close_matches(unit, sorted(_UNITS[dimension]), n=1, cutoff=0.6)
+    rule = _RULES.get((dimension, _dimension(unit)))
+    near = difflib.get_close_matches(unit, sorted(_KINDS[dimension].units), n=1, cutoff=0.6)
     return rule or (f"write {number:g} {near[0]}" if near else None)
 
 
-def _pint_name(unit: str) -> str:
-    """Translate a unit of ``_UNITS`` to pint's spelling."""
-    return unit.replace("KB", "kB")
+def _dimension(unit: str) -> Dimension | None:
+    return next((dimension for dimension, kind in _KINDS.items() if unit in kind.units), None)
 
 
 @cache
@@ -192,7 +172,6 @@ _BINARY = ((2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 _SINGULAR = {"matrices": "matrix", "launches": "launch"}
 _UNKNOWN = "—"
-_WIDE = 10.0
 
 
 def format_value(value: float | None, unit: str) -> str:
@@ -209,10 +188,6 @@ def format_value(value: float | None, unit: str) -> str:
     return f"{number} {label}".rstrip()
 
 
-_FAR, _FINEST = 1.2, 0.1  # intervals from this factor on are written as a factor; smallest percentage
-_ONE_SIDED = 1.1  # from this factor off the middle of the interval, both ends are written
-
-
 def format_interval(value: float | None, low: float | None, high: float | None, unit: str) -> str:
     """Write a value with its 95 % interval, with two to four digits: ``43.2 MiB (42.8 to 43.9)``.
 
@@ -221,7 +196,7 @@ def format_interval(value: float | None, low: float | None, high: float | None, 
     """
     if value is None or low is None or high is None or not all(map(math.isfinite, (value, low, high))) or low >= high:
         return format_value(value, unit)
-    if high > _WIDE * low:
+    if high > 10 * low:
         return f"{_two_digits(value, unit)} ({' to '.join(_two_digits(end, unit, bare=True) for end in (low, high))})"
     scale, label = _scale(value, unit)
     supported = max(_decimals((high - low) / scale, 2), _decimals(low / scale, 2))
@@ -235,16 +210,16 @@ def format_half_width(low: float | None, high: float | None) -> str:
     if not low or not high or not all(map(math.isfinite, (low, high))) or low >= high:
         return ""
     factor = math.sqrt(high / low)
-    if factor >= _FAR:
+    if factor >= 1.2:
         return f" (factor {factor:.3g})"
-    percent = max(_FINEST, 100 * (factor - 1))
+    percent = max(0.1, 100 * (factor - 1))
     return f" ± {percent:.1g} %" if percent < 9.5 else f" ± {percent:.0f} %"
 
 
 def format_measured(value: float | None, low: float | None, high: float | None, unit: str) -> str:
-    """Write a value with the half-width of its interval, or with both ends if the interval is asymmetric."""
+    """Write a value with the half-width of its interval, or with both ends if it is more than 10 % off their middle."""
     whole = format_interval(value, low, high, unit)
-    if value and low and high and max(high / value, value / low) > _ONE_SIDED * math.sqrt(high / low):
+    if value and low and high and max(high / value, value / low) > 1.1 * math.sqrt(high / low):
         return whole
     return whole.partition(" (")[0] + format_half_width(low, high)
 
@@ -281,29 +256,14 @@ def format_share(share: float) -> str:
     return f"{100 * share:.2g} %"
 
 
-def format_bytes(value: float | None) -> str:
-    """Write a capacity in B, KiB, MiB, GiB or TiB (powers of 1024)."""
-    return format_value(value, "B")
-
-
-def format_bandwidth(value: float | None) -> str:
-    """Write a bandwidth in GB/s (10^9 bytes/s), whatever its size."""
-    return format_value(value, "B/s")
-
-
-def format_time(value: float | None) -> str:
-    """Write seconds as ns, µs, ms or s."""
-    return format_value(value, "s")
-
-
-def format_frequency(value: float | None) -> str:
-    """Write hertz as kHz, MHz or GHz."""
-    return format_value(value, "Hz")
-
-
-def format_rate(value: float | None, unit: str) -> str:
-    """Write work per second: ``format_rate(1.2e9, "cells/s")`` is ``1.20 Gcell/s``."""
-    return format_value(value, unit)
+format_bytes = partial(format_value, unit="B")
+"""Write a capacity in B, KiB, MiB, GiB or TiB (powers of 1024)."""
+format_bandwidth = partial(format_value, unit="B/s")
+"""Write a bandwidth in GB/s (10^9 bytes/s), whatever its size."""
+format_time = partial(format_value, unit="s")
+"""Write seconds as ns, µs, ms or s."""
+format_frequency = partial(format_value, unit="Hz")
+"""Write hertz as kHz, MHz or GHz."""
 
 
 def format_count(value: float | None) -> str:

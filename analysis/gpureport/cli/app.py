@@ -60,8 +60,7 @@ DirectoryOption = Annotated[
     typer.Option("--output", "-o", help="Folder of the report. Default: reports/<device>-<date>.", metavar="DIR"),
 ]
 ForceOption = Annotated[
-    bool,
-    typer.Option("--force", help="Overwrite existing files, and remove HTML and PDF of an earlier run."),
+    bool, typer.Option("--force", help="Overwrite existing files, and remove HTML and PDF of an earlier run.")
 ]
 NoPdfOption = Annotated[bool, typer.Option("--no-pdf", help="Write no PDF.")]
 PaperOption = Annotated[Paper, typer.Option("--paper", help="Paper size of the PDF.")]
@@ -71,7 +70,6 @@ SeedOption = Annotated[
 RunsOption = Annotated[
     int,
     typer.Option(
-        "--runs",
         help="Number of runs, written to run-1, run-2, … in the output folder. `gpureport compare` combines the runs "
         "of such a folder. HTML and PDF show the first run.",
         min=1,
@@ -81,7 +79,6 @@ RunsOption = Annotated[
 ResumeOption = Annotated[
     Path | None,
     typer.Option(
-        "--resume",
         help="Continue the interrupted run of this report.json (or its folder) with its settings. Finished sweeps are "
         "not measured again.",
         metavar="REPORT",
@@ -102,15 +99,15 @@ VersionOption = Annotated[
 ]
 
 
-def _leave_to_subcommand(context: typer.Context) -> int:
-    """Return 0.
-
-    Raises:
-        InputError: options precede the subcommand, which would not receive them.
-    """
+def _typed(context: typer.Context) -> list[str]:
+    """Return the options of the command line, by their long names."""
     sources = {p.opts[0]: context.get_parameter_source(p.name or "") for p in context.command.params}
-    early = [option for option, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
-    if early:
+    return [option for option, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
+
+
+def _leave_to_subcommand(context: typer.Context) -> int:
+    """Return 0; raise if options precede the subcommand, which would not receive them."""
+    if early := _typed(context):
         name = f"{context.command_path} {context.invoked_subcommand}"
         raise InputError(
             f"{', '.join(early)}: has no effect before {context.invoked_subcommand!r}; "
@@ -120,25 +117,17 @@ def _leave_to_subcommand(context: typer.Context) -> int:
 
 
 def _refuse_beside_resume(context: typer.Context) -> None:
-    """Raise if ``--resume`` is combined with options that the interrupted run has fixed.
-
-    Raises:
-        InputError: it is.
-    """
-    fixed = ("quick", "workload", "seed", "runs", "output", "force")
-    given = {name: context.get_parameter_source(name) for name in ("resume", *fixed)}
-    typed = [name for name, source in given.items() if source is not None and source.name == "COMMANDLINE"]
-    if "resume" in typed and len(typed) > 1:
-        options = ", ".join(f"--{name}" for name in typed if name != "resume")
-        raise InputError(f"{options}: cannot be combined with --resume, which keeps the settings of the run; omit it")
+    """Raise if ``--resume`` is combined with options that the interrupted run has fixed."""
+    typed = _typed(context)
+    fixed = [f"--{name}" for name in ("quick", "workload", "seed", "runs", "output", "force") if f"--{name}" in typed]
+    if "--resume" in typed and fixed:
+        raise InputError(
+            f"{', '.join(fixed)}: cannot be combined with --resume, which keeps the settings of the run; omit it"
+        )
 
 
 def _check_surroundings() -> None:
-    """Refuse to start where every command would fail with an unclear error.
-
-    Raises:
-        GpuReportError: the working directory no longer exists, or the memory limit is too low.
-    """
+    """Refuse to start where every command would fail with an unclear error."""
     try:
         Path.cwd()
     except FileNotFoundError:
@@ -209,8 +198,7 @@ def render(
     reports: Annotated[
         list[Path],
         typer.Argument(
-            help="report.json files, published records (YAML), or folders that contain them.",
-            metavar="REPORT",
+            help="report.json files, published records (YAML), or folders that contain them.", metavar="REPORT"
         ),
     ],
     output: Annotated[
@@ -306,13 +294,11 @@ def compare(
         typer.Option("--output", "-o", help="Folder for JSON, HTML and PDF. Default: only print.", metavar="DIR"),
     ] = None,
     baseline: Annotated[
-        str | None,
-        typer.Option("--baseline", help="Machine that all speeds are relative to. Default: the first.", metavar="NAME"),
+        str | None, typer.Option(help="Machine that all speeds are relative to. Default: the first.", metavar="NAME")
     ] = None,
     fail_on_regression: Annotated[
         float | None,
         typer.Option(
-            "--fail-on-regression",
             help="Exit with code 3 if a machine with the same device as the baseline is significantly slower, by more "
             "than PERCENT.",
             min=0,
@@ -323,7 +309,6 @@ def compare(
     minimum_effect: Annotated[
         float,
         typer.Option(
-            "--minimum-effect",
             help="Smallest difference between machines with the same device that can be significant.",
             min=0,
             max=100,
@@ -370,10 +355,7 @@ def validate(
     ] = False,
     every: Annotated[bool, typer.Option("--all", help="Also list every feature.")] = False,
     worst: Annotated[
-        int,
-        typer.Option(
-            "--worst", help="List the N sweeps with the largest errors, with their bottlenecks.", min=0, metavar="N"
-        ),
+        int, typer.Option(help="List the N sweeps with the largest errors, with their bottlenecks.", min=0, metavar="N")
     ] = 0,
     json_file: Annotated[
         Path | None,
@@ -459,8 +441,7 @@ def devices_new(
         bool, typer.Option("--no-measure", help="Only query the device; do not measure its caches and bandwidths.")
     ] = False,
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="File to write. Default: standard output.", metavar="FILE"),
+        Path | None, typer.Option("--output", "-o", help="File to write. Default: standard output.", metavar="FILE")
     ] = None,
     force: ForceOption = False,
     seed: SeedOption = 0,

@@ -8,14 +8,7 @@ from gpureport.text import sentence
 
 
 def working_device(text: str, again: PresentDevice | None = None) -> Measurer:
-    """Open the device selected by *text* (``--device``); the caller closes it.
-
-    ``auto`` selects *again*, the device of an earlier run, if it is still present.
-
-    Raises:
-        InputError: no device or several devices match.
-        DeviceError: no device is present, or no matching device runs kernels.
-    """
+    """Open the device of ``--device``, as :func:`choose_working` does, and print remarks; the caller closes it."""
     choice = choose_working(text, again)
     for remark in choice.remarks:
         note(f"Note: {sentence(remark)}")

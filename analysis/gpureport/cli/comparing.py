@@ -29,27 +29,12 @@ from gpureport.text import sentence
 if TYPE_CHECKING:
     from gpureport.compare import Comparison, Run
 
-REGRESSION = 3
-"""Exit code of a regression."""
+_REGRESSION = 3  # exit code
 
 
 @dataclass(frozen=True)
 class ComparisonRequest:
-    """The options of ``gpureport compare``, as typed.
-
-    Attributes:
-        machines: reports (files or folders; several runs of one machine separated by commas, or in one folder),
-            published records or folders of them, or devices of the database; each optionally as ``NAME=MACHINE``.
-        output: folder for JSON, HTML and PDF; ``None`` to print only.
-        baseline: name of the machine that speeds are relative to; the first by default.
-        fail_on_regression: allowed slowdown of a machine with the baseline's device, in percent.
-        minimum_effect: smallest significant difference, in percent.
-        workloads: names, or several separated by commas; empty for all that two machines have in common.
-        no_pdf: write no PDF.
-        paper: of the PDF.
-        force: overwrite existing files.
-        entries: additional folders of device entries.
-    """
+    """The options of ``gpureport compare``, as typed; :mod:`gpureport.cli.app` describes them."""
 
     machines: tuple[str, ...]
     output: Path | None = None
@@ -103,11 +88,10 @@ def _regression_code(comparison: "Comparison", percent: float) -> int:
         loss = 100 * (1 - difference.speed.value)
         amount = f"{loss:.3g} % slower in {difference.sweep} (p-value {difference.p_value:.1g})"
         note(f"Regression: {difference.machine} is {amount}")
-    return REGRESSION if slower else 0
+    return _REGRESSION if slower else 0
 
 
 def _files(request: ComparisonRequest) -> tuple[Path, ...]:
-    """Return the files to write."""
     from gpureport.report.comparison.document import FILE_NAME, NAME
     from gpureport.report.render import documents
 
@@ -140,9 +124,8 @@ def _print(comparison: "Comparison") -> None:
     print_line("")
     names = [machine.name for machine in comparison.machines]
     if len(names) <= _MOST_COLUMNS:
-        rows = list(_rows(comparison, names))
         title = f"Speed relative to {comparison.baseline} (geometric mean over the regimes and cases of a workload)"
-        print_table(title, ("workload", *names), rows, right=tuple(range(1, len(names) + 1)))
+        print_table(title, ("workload", *names), _rows(comparison, names), right=range(1, len(names) + 1))
     else:
         table = machine_table(comparison)
         print_table("Geometric means over all workload families", table.columns, table.rows, right=(4, 5))

@@ -30,6 +30,5 @@ def note_doubts(database: Database, devices: Iterable[Device]) -> None:
 
 def note_override(database: Database, entry_id: str | None) -> None:
     """Report on stderr if a file of the user replaces this built-in entry."""
-    remark = database.remark(entry_id) if entry_id in database.entries else None
-    if remark:
+    if entry_id in database.entries and (remark := database.remark(entry_id)):
         note(f"Note: {remark}.")

@@ -47,17 +47,12 @@ def list_present(as_json: bool, entries: Sequence[Path]) -> int:
 
 @dataclass(frozen=True)
 class _ListedDevice:
-    """A device as listed by ``gpureport devices``.
-
-    Attributes:
-        present: as reported by its runtime.
-        match: its database entry, or a draft of one.
-        problem: why it runs no kernels; ``None`` if it does.
-    """
+    """A device as listed by ``gpureport devices``."""
 
     present: PresentDevice
     match: DeviceMatch
     problem: str | None
+    """Why it runs no kernels; ``None`` if it does."""
 
     def row(self) -> tuple[str, ...]:
         runs = "no" if self.problem else "yes"
@@ -119,34 +114,17 @@ def check_files(files: Sequence[Path], as_json: bool) -> int:
     problems = [problem for folder in folders for problem in check_folder(folder, database)]
     wrong = [problem for problem in problems if problem.severity == "error"]
     if as_json:
-        print_json(
-            [
-                {
-                    "file": str(p.file),
-                    "line": p.line,
-                    "field": p.field,
-                    "severity": p.severity,
-                    "message": p.message,
-                }
-                for p in problems
-            ]
-        )
+        print_json([vars(problem) for problem in problems])
         return 2 if wrong else 0
     for problem in problems:
         print_line(str(problem))
-    warnings = len(problems) - len(wrong)
-    print_line(
-        f"{_count(sum(map(len, folders)), 'file')}, {_count(len(wrong), 'error')}, {_count(warnings, 'warning')}"
-    )
+    counts = (sum(map(len, folders)), "file"), (len(wrong), "error"), (len(problems) - len(wrong), "warning")
+    print_line(", ".join(f"{number} {noun}{'' if number == 1 else 's'}" for number, noun in counts))
     return 2 if wrong else 0
 
 
 def _entries(path: Path, database: Database) -> list[Path]:
-    """Return the entries of the folder *path*, the file *path*, or the entry with the id *path*.
-
-    Raises:
-        InputError: the folder contains no entry.
-    """
+    """Return the entries of the folder *path*, the file *path*, or the entry with the id *path*."""
     if not path.exists() and (entry := database.entries.get(path.as_posix())):
         return [entry.path]
     if not path.is_dir():
@@ -160,7 +138,3 @@ def _entries(path: Path, database: Database) -> list[Path]:
 def _files(root: Path) -> list[Path]:
     """Return the entries of a folder, and files with the wrong suffix ``.yml``, which the check reports."""
     return sorted((*root.rglob("*.yaml"), *root.rglob("*.yml")))
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -21,16 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DraftRequest:
-    """The options of ``gpureport devices new``.
-
-    Attributes:
-        device: a present device, as typed; ``None`` for the best one, or for none with *relative* or *empty*.
-        relative: a similar device of the database to start from, as typed.
-        empty: whether to start without any values.
-        measure: whether to measure on the present device.
-        seed: of random data and of the order of points.
-        entries: additional folders of device entries.
-    """
+    """The options of ``gpureport devices new``, as typed; :mod:`gpureport.cli.app` describes them."""
 
     device: str | None
     relative: str | None
@@ -75,11 +66,7 @@ def _drafted(request: DraftRequest) -> Draft:
 
 
 def _present(text: str) -> "Measurer":
-    """Open the device selected by *text*.
-
-    Raises:
-        DeviceError: no device works; the error names the options that need none.
-    """
+    """Open the device selected by *text*; the error without a working device names the options that need none."""
     from gpureport.cli.choosing import working_device
 
     try:

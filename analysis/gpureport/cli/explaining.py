@@ -4,7 +4,7 @@ from textwrap import wrap
 
 from gpureport.cli.console import out, print_line
 from gpureport.errors import InputError
-from gpureport.glossary import TERMS, find_term, near_names
+from gpureport.glossary import find_term, near_names, terms
 from gpureport.text import quoted
 
 
@@ -19,7 +19,7 @@ def print_glossary(name: str | None) -> int:
         near = near_names(name)
         hint = f"did you mean {', '.join(near)}?" if near else "`gpureport glossary` lists all terms"
         raise InputError(f"the glossary does not contain {quoted(name)}; {hint}")
-    for term in [found] if found else TERMS:
+    for term in [found] if found else terms():
         text = f"{term}: {term.definition}".replace(" %", "\xa0%")
         for line in wrap(text, out().width, subsequent_indent="  "):
             print_line(line.replace("\xa0", " "))

@@ -77,11 +77,7 @@ def measure_only(request: Request, output: Path, force: bool, runs: int = 1) -> 
 
 
 def _paths(folder: Path, runs: int) -> list[Path]:
-    """Return the files of several runs, which ``compare`` combines.
-
-    Raises:
-        InputError: the folder contains other reports, which ``compare`` would combine with them.
-    """
+    """Return the files of several runs; raise if ``compare`` would combine other reports in the folder with them."""
     paths = [folder / f"run-{number}" / FILE_NAME for number in range(1, runs + 1)]
     others = [path for path in (folder / FILE_NAME, *sorted(folder.glob(f"*/{FILE_NAME}"))) if path.exists()]
     other = next((path for path in others if path not in paths), None)
@@ -129,11 +125,7 @@ class _Earlier:
     report: Report
 
     def refuse_changes(self, plan: Plan, device: PresentDevice) -> None:
-        """Raise if program, device, entry or settings differ from those of the interrupted run.
-
-        Raises:
-            InputError: they do; the message names the differences.
-        """
+        """Raise if program, device, entry or settings differ from those of the interrupted run."""
         if differences := "; ".join(changes(self.report, __version__, device, plan.match.device, plan.requested)):
             raise InputError(
                 f"--resume: {self.path} cannot be continued, because {differences}; measure again without --resume"
@@ -141,11 +133,7 @@ class _Earlier:
 
 
 def _earlier(path: Path | None) -> _Earlier | None:
-    """Return the run to continue.
-
-    Raises:
-        InputError: the report does not exist or is invalid.
-    """
+    """Return the run to continue."""
     if path is None:
         return None
     report = load_report(path)
@@ -175,11 +163,7 @@ def _measure_all(
 
 @contextmanager
 def _planned(request: Request, earlier: _Earlier | None) -> Iterator[tuple[Plan, Measurer]]:
-    """Return the plan of a run, and its open device.
-
-    Raises:
-        InputError: *earlier* cannot be continued with the present program, device or entry.
-    """
+    """Return the plan of a run, and its open device; raise if *earlier* cannot be continued."""
     again = None
     if earlier:
         settings, machine = earlier.report.settings, earlier.report.machine
@@ -199,10 +183,7 @@ def _planned(request: Request, earlier: _Earlier | None) -> Iterator[tuple[Plan,
             workloads=workloads,
             settings=SweepSettings(limits, seed=request.seed, longest_point_s=longest_s),
             requested=document.RunSettings(
-                quick=request.quick,
-                seed=request.seed,
-                workloads=separated(request.workloads),
-                command=request.command,
+                quick=request.quick, seed=request.seed, workloads=separated(request.workloads), command=request.command
             ),
         )
         if earlier:
@@ -264,11 +245,7 @@ def _nothing_measured(report: Report, path: Path) -> str:
 
 
 def _close(report: Report, path: Path) -> int:
-    """Report missing and wrong results, and return the exit code.
-
-    Raises:
-        GpuReportError: nothing was measured.
-    """
+    """Report missing and wrong results, and return the exit code; raise if nothing was measured."""
     for problem in filter(None, (report.restarts(), report.failures(), report.gaps())):
         note(f"gpureport: {problem}")
     wrong = wrong_results(report)

@@ -11,10 +11,7 @@ Opened = TypeVar("Opened")
 
 
 def open_all(files: Sequence[File], opened: Callable[[File], Opened]) -> list[tuple[File, Opened]]:
-    """Open the files of one argument; report invalid ones on standard error and leave them out.
-
-    Returns:
-        Each valid file with its contents.
+    """Return the valid files of one argument with their contents; report invalid ones on standard error.
 
     Raises:
         InputError: no file is valid; the error is that of the first.

@@ -17,17 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Request:
-    """The options of a measurement, as typed.
-
-    Attributes:
-        device: ``auto``, an index, or a part of a name.
-        quick: fewer points and shorter sweeps.
-        workloads: names, or several separated by commas; empty for all.
-        seed: of random data and of the order of points.
-        entries: additional folders of device entries.
-        timings: whether to print how long each stage took.
-        resume: the interrupted report to continue, or its folder.
-    """
+    """The options of a measurement, as typed; :mod:`gpureport.cli.app` describes them."""
 
     device: str = "auto"
     quick: bool = False
@@ -50,11 +40,7 @@ class Request:
 
 
 def separated(names: Sequence[str]) -> tuple[str, ...]:
-    """Split the values of ``--workload`` at commas.
-
-    Raises:
-        InputError: the option was used without a name.
-    """
+    """Split the values of ``--workload`` at commas; raise if it was used without a name."""
     single = tuple(name.strip() for text in names for name in text.split(",") if name.strip())
     if names and not single:
         raise InputError("--workload: no name given; write one, such as 'memory' or 'memory/read', or omit it for all")
@@ -62,11 +48,7 @@ def separated(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def selected(names: Sequence[str], *, quick: bool) -> "tuple[Workload, ...]":
-    """Return the workloads with these names; without names all, or those of a quick run.
-
-    Raises:
-        InputError: a name is unknown.
-    """
+    """Return the workloads with these names; without names all, or those of a quick run."""
     from gpureport.workloads import select
 
     return select(separated(names), quick=quick)
@@ -81,10 +63,7 @@ def slug(name: str) -> str:
 def writing(files: Iterable[Path], *, force: bool, option: str = "-o") -> Iterator[None]:
     """Create the folders of *files* and reserve the files until the caller has written them.
 
-    Args:
-        files: to write; devices and pipes are not reserved.
-        force: overwrite existing files.
-        option: that selects the files, for error messages.
+    Devices and pipes are not reserved. Error messages name the *option* that selects the files.
 
     Raises:
         InputError: a folder cannot be made or written to, another command is writing there, or a file exists and

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpureport.cli.console import note, print_json
-from gpureport.cli.contrast_tables import print_contrasts
 from gpureport.cli.database import note_doubts, note_override, open_database
 from gpureport.cli.options import selected, slug, writing
-from gpureport.cli.prediction_tables import print_everything, print_prediction
+from gpureport.cli.prediction_tables import print_contrasts, print_everything, print_prediction
 from gpureport.cli.progress import ProgressBar
 from gpureport.errors import InputError
 from gpureport.predict import Predicted, limits_of, predict_with_deviations
@@ -29,20 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PredictionRequest:
-    """The options of ``gpureport predict``, as typed.
-
-    Attributes:
-        devices: names; each is compared with the first.
-        workloads: names; empty for all.
-        quick: only essential workloads, and shorter sweeps.
-        as_json: print JSON instead of tables.
-        everything: print every feature of every sweep.
-        pdf: write HTML and PDF.
-        output: folder of these.
-        force: overwrite existing files.
-        entries: additional folders of device entries.
-        paper: of the PDF.
-    """
+    """The options of ``gpureport predict``, as typed; :mod:`gpureport.cli.app` describes them."""
 
     devices: tuple[str, ...]
     workloads: tuple[str, ...] = ()
@@ -89,11 +75,7 @@ def predict_devices(request: PredictionRequest) -> int:
 
 
 def _devices(request: PredictionRequest) -> list[Device]:
-    """Return the requested devices.
-
-    Raises:
-        InputError: one is unknown, or given twice.
-    """
+    """Return the requested devices; raise if one is unknown, or given twice."""
     database = open_database(request.entries)
     devices = [database.resolve(name) for name in request.devices]
     for number, device in enumerate(devices):
@@ -158,7 +140,6 @@ def _forecast_json(forecast: Forecast) -> dict[str, object]:
 
 
 def _directory(request: PredictionRequest, devices: Sequence[Device]) -> Path:
-    """Return the folder of HTML and PDF."""
     names = "-and-".join(slug(device.name) for device in devices)
     return request.output or Path("reports") / f"{names}-predicted-{datetime.now(UTC).date().isoformat()}"
 

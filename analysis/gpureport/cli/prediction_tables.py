@@ -1,4 +1,4 @@
-"""The tables of ``gpureport predict`` for one device: a summary, or every feature."""
+"""The tables of ``gpureport predict``: a summary, every feature, or devices side by side."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -6,9 +6,12 @@ from itertools import groupby
 from gpureport.cli.console import print_line, print_text
 from gpureport.cli.summary import TITLE_NOTE, feature_name, heading, short_unit
 from gpureport.cli.tables import Row, print_table
+from gpureport.predict.contrast import INTERVAL, capacity_difference
 from gpureport.predict.uncertainty.sensitivity import ranked
 from gpureport.records.prediction import Prediction
+from gpureport.report.prediction import side_by_side
 from gpureport.report.prediction.forecast import ceilings_table, cliffs_table, facts_of, outlook_table
+from gpureport.report.prediction.side_by_side import Beside, Side
 from gpureport.report.run.values import fact_name, fact_value
 from gpureport.report.text.tables import Table
 from gpureport.spec.models import Device
@@ -20,9 +23,9 @@ _FEW_FACTS, _MOST_FACTS = 5, 12
 def print_prediction(device: Device, predictions: Sequence[Prediction]) -> None:
     """Print ceilings, cliffs, a row for each workload, and the most influential values of the entry."""
     _print_device(device)
-    print_report_table("Ceilings, with 95 % intervals", ceilings_table(device))
-    print_report_table("Cliffs (capacity transitions), as working sets", cliffs_table(predictions))
-    print_report_table(f"Predicted from the specification only ({TITLE_NOTE})", outlook_table(predictions))
+    _print("Ceilings, with 95 % intervals", ceilings_table(device))
+    _print("Cliffs (capacity transitions), as working sets", cliffs_table(predictions))
+    _print(f"Predicted from the specification only ({TITLE_NOTE})", outlook_table(predictions))
     _print_sensitivities(device, predictions, _FEW_FACTS)
     print_text("--all prints every feature of every sweep. --pdf writes a document with curves.")
 
@@ -30,13 +33,30 @@ def print_prediction(device: Device, predictions: Sequence[Prediction]) -> None:
 def print_everything(device: Device, predictions: Sequence[Prediction]) -> None:
     """Print every feature of every sweep, and the occupancy of every work-group size."""
     _print_device(device)
-    print_report_table("Ceilings, with 95 % intervals", ceilings_table(device))
+    _print("Ceilings, with 95 % intervals", ceilings_table(device))
     _print_features(predictions)
     _print_sensitivities(device, predictions, _MOST_FACTS)
     _print_occupancy(predictions)
 
 
-def print_report_table(title: str, table: Table) -> None:
+def print_contrasts(first: Side, others: Sequence[Beside]) -> None:
+    """Print devices side by side, and the predicted speed of each relative to the first."""
+    sides = [first, *(other.side for other in others)]
+    for side in sides:
+        print_text(f"{side.letter}: {side.device.name} ({side.device.id}): {facts_of(side.device)}")
+    for other in others:
+        if sentence := capacity_difference((first.device, other.side.device)):
+            print_text(sentence)
+    print_line("")
+    _print("Ceilings, with 95 % intervals", side_by_side.ceilings_table(sides))
+    _print("Cliffs and tapers (n90: work-items for 90 % of the plateau)", side_by_side.features_table(sides))
+    for other in others:
+        title = f"Speed of {other.side.letter} / speed of {first.letter}, from the specifications only"
+        _print(title, side_by_side.ratio_table(first, other, sizes=True))
+    print_text(f"{INTERVAL} Best rates may occur at different sizes; ratios by size compare equal sizes.")
+
+
+def _print(title: str, table: Table) -> None:
     """Print a table of a document, unless it is empty."""
     if table.rows:
         right = [number for number, name in enumerate(table.columns) if name in table.numeric]

@@ -31,9 +31,7 @@ def render_report(
     entries: Sequence[Path] = (),
     paper: Paper = "a4",
 ) -> int:
-    """Write HTML and PDF of stored reports, published records, or all records of a folder.
-
-    Invalid records of a folder are reported and left out.
+    """Write HTML and PDF of stored reports, published records, or all valid records of a folder.
 
     Raises:
         InputError: a source cannot be read, two sources have the same output folder, or a document already exists.

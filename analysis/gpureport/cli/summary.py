@@ -28,8 +28,6 @@ def print_findings(findings: Sequence[Finding]) -> None:
 
 def print_unexpected(explanations: Sequence[Explanation]) -> None:
     """Print the curves with the largest errors, each with the hypothesis that fits it best."""
-    if not explanations:
-        return
     farthest = sorted(explanations, key=lambda each: -each.base_error)[:_MOST]
     print_table(
         f"Unexpected results: {len(farthest)} of {len(explanations)} curves, with the best hypothesis for each",
@@ -55,13 +53,7 @@ def _rows(findings: Sequence[Finding]) -> Iterator[Row]:
 
 
 def heading(name: str, sweep: str, features: Sequence[Finding | CurveFeature]) -> str:
-    """Return the heading of a sweep: ``launch/groups, groups (groups/s)``.
-
-    Args:
-        name: of the workload.
-        sweep: its name.
-        features: of the rows below; the heading contains the unit of their rates if the rows omit it.
-    """
+    """Return the heading of a sweep with the unit of rates that its rows omit: ``launch/groups, groups (groups/s)``."""
     units = {f.unit: None for f in features if f.feature == "rate" and f.unit != short_unit(f.unit)}
     return f"{name}, {sweep}" + (f" ({', '.join(units)})" if units else "")
 

@@ -10,12 +10,7 @@ _LONGEST = 10
 
 
 def print_timings(timings: Sequence[Timing], rendering_s: float | None = None) -> None:
-    """Print the seconds of each stage, and the slowest workloads.
-
-    Args:
-        timings: of the run.
-        rendering_s: time for writing HTML and PDF, if they were written.
-    """
+    """Print the seconds of each stage, and the slowest workloads; *rendering_s* is the time for HTML and PDF."""
     stages: dict[str, float] = defaultdict(float)
     workloads: dict[str, dict[str, float]] = defaultdict(dict)
     for timing in timings:

@@ -32,19 +32,7 @@ from gpureport.workloads import all_workloads
 
 @dataclass(frozen=True)
 class ValidationRequest:
-    """The options of ``gpureport validate``, as typed.
-
-    Attributes:
-        paths: reports, published records, or folders of them; empty for those of the project.
-        workloads: names; empty for all.
-        times_only: compare no cliffs, tapers and plateaus.
-        every_feature: print a line for every feature.
-        worst: number of sweeps with the largest errors to print.
-        json_file: file for all residuals.
-        force: overwrite it.
-        strict: return 1 if a target is missed or a file is left out.
-        entries: additional folders of device entries.
-    """
+    """The options of ``gpureport validate``, as typed; :mod:`gpureport.cli.app` describes them."""
 
     paths: tuple[Path, ...] = ()
     workloads: tuple[str, ...] = ()
@@ -68,9 +56,7 @@ def validate_results(request: ValidationRequest) -> int:
     # A target for all workloads says nothing about a few of them.
     targets = [target for target in TARGETS if not request.workloads or target.workloads != ("*",)]
     judged = judge(found, targets)
-    shown = [results for results in judged if not request.paths or results[0].reached is not None]
-    if shown:
-        print_targets(shown)
+    print_targets([results for results in judged if not request.paths or results[0].reached is not None])
     missed = any(result.passed is False for results in judged for result in results)
     return 1 if request.strict and (missed or not complete) else 0
 
@@ -103,50 +89,33 @@ def _once(folders: Iterable[Iterable[Path]]) -> list[list[Path]]:
 
 
 def _results_dir() -> Path:
-    """Return the folder of the project's stored results.
-
-    Raises:
-        InputError: it is missing, as in an installation from a wheel.
-    """
+    """Return the folder of the project's stored results, which wheels do not contain."""
     try:
         return data_dir("reports")
     except FileNotFoundError:
-        raise InputError(
-            "validate: this installation has no reports/; give a report.json or a folder of reports"
-        ) from None
+        what = "this installation has no reports/; give a report.json or a folder of reports"
+        raise InputError(f"validate: {what}") from None
 
 
 def _files(path: Path) -> Iterator[Path]:
-    """Yield the results at *path*, or below it.
-
-    Raises:
-        InputError: there are none.
-    """
+    """Yield the results at *path*, or below it; raise if there are none."""
     if not path.is_dir():
         yield path
         return
-    found = sorted((*path.rglob(FILE_NAME), *path.rglob(f"{_PUBLISHED}/*.yaml"), *path.glob("*.yaml")))
+    found = {*path.rglob(FILE_NAME), *path.rglob("published/*.yaml"), *path.glob("*.yaml")}
     if not found:
-        raise InputError(f"{path}: contains no {FILE_NAME} and no {_PUBLISHED}/*.yaml, also in its subfolders")
-    yield from dict.fromkeys(found)
-
-
-_PUBLISHED = "published"
+        raise InputError(f"{path}: contains no {FILE_NAME} and no published/*.yaml, also in its subfolders")
+    yield from sorted(found)
 
 
 def _result(file: Path, database: Database) -> Result:
-    """Read a result, and find its device.
-
-    Raises:
-        InputError: the file is invalid, or its device is not in the database.
-    """
+    """Read a result, and find its device."""
     if not is_record(file):
         return report_result(measured_report(file), short_name(file), database, all_workloads())
     return published_result(open_record(file, database), database)
 
 
 def _print_details(request: ValidationRequest, found: Sequence[Residual]) -> None:
-    """Print the requested details."""
     if request.every_feature:
         print_features(found)
     if not request.worst:
@@ -191,26 +160,13 @@ def _write(path: Path, found: Sequence[Residual]) -> None:
 
 def _plain(residual: Residual) -> dict[str, object]:
     """Return a residual as plain data, without fields that do not apply."""
-    curve, key = residual.curve, residual.curve.key
-    values: dict[str, object] = {
-        "result": curve.result,
-        "device": curve.device,
-        "device_class": curve.device_class,
-        "published": curve.published,
-        "workload": key.workload,
-        "sweep": key.sweep,
-        "conditions": curve.conditions,
-        "kind": curve.kind,
-        "what": residual.what,
-        "label": residual.label,
-        "unit": residual.unit,
-        "predicted": residual.predicted,
-        "observed": residual.observed,
-        "interval": residual.interval,
-        "expected": residual.expected,
-        "error": residual.error,
-    }
+    curve = residual.curve
+    of_curve = ("result", "device", "device_class", "published", "conditions", "kind")
+    of_residual = ("what", "label", "unit", "predicted", "observed", "interval", "expected", "error", "level")
+    values = {name: getattr(curve, name) for name in of_curve}
+    values |= {"workload": curve.key.workload, "sweep": curve.key.sweep}
+    values |= {name: getattr(residual, name) for name in of_residual}
     if residual.point is not None:
         values |= {"point": residual.point.model_dump(), "bottleneck": residual.bottleneck}
         values |= {"ceilings_s": dict(residual.ceilings_s)}
-    return values | {"level": residual.level}
+    return values

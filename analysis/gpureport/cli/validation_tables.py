@@ -1,6 +1,6 @@
 """The tables of ``gpureport validate``."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from math import inf
 
@@ -23,15 +23,7 @@ LEGEND = (
 
 
 def print_aggregates(title: str, first: str, residuals: Sequence[Residual], heading: Key, row: Key) -> None:
-    """Print a table of errors of specification and calibrated predictions.
-
-    Args:
-        title: of the table.
-        first: heading of the first column.
-        residuals: of both kinds of predictions.
-        heading: returns the block of a residual.
-        row: returns its row within the block.
-    """
+    """Print a table of errors; *heading* returns the block of a residual, *row* its row within the block."""
     rows: list[Row] = []
     for block, members in _grouped(residuals, heading):
         rows.append((block,))
@@ -42,12 +34,12 @@ def print_aggregates(title: str, first: str, residuals: Sequence[Residual], head
     print_table(title, columns, rows, right=range(1, len(columns)))
 
 
-def _grouped(residuals: Iterable[Residual], key: Key) -> Iterator[tuple[str, list[Residual]]]:
-    """Yield groups in the order of their first members."""
+def _grouped(residuals: Iterable[Residual], key: Key) -> Iterable[tuple[str, list[Residual]]]:
+    """Return groups in the order of their first members."""
     groups: dict[str, list[Residual]] = {}
     for residual in residuals:
         groups.setdefault(key(residual), []).append(residual)
-    yield from groups.items()
+    return groups.items()
 
 
 def _calibrated(name: str) -> str:
@@ -69,9 +61,8 @@ def _cells(residuals: Sequence[Residual]) -> tuple[str, ...]:
 
 
 def _unmatched(summary: Summary) -> str:
-    """Write the numbers of features without a counterpart."""
-    both = summary.not_observed, summary.not_predicted
-    return "{} + {}".format(*both) if any(both) else ""
+    observed, predicted = summary.not_observed, summary.not_predicted
+    return f"{observed} + {predicted}" if observed or predicted else ""
 
 
 def feature_row(residual: Residual) -> str:
@@ -103,12 +94,8 @@ def print_features(residuals: Sequence[Residual]) -> None:
             )
             kind = f" ({c.what.partition(' ')[0]})" if c.what.endswith("cliffs") else ""
             rows.append((f"  {c.label.removeprefix('device ')}{kind}", predicted, observed, percent(c.error)))
-    print_table(
-        "Every feature",
-        ("feature", "predicted (95 % interval)", "observed (95 % interval)", "error"),
-        rows,
-        right=(1, 2, 3),
-    )
+    columns = ("feature", "predicted (95 % interval)", "observed (95 % interval)", "error")
+    print_table("Every feature", columns, rows, right=(1, 2, 3))
 
 
 def print_worst(residuals: Sequence[Residual], kind: Kind, number: int) -> None:
@@ -122,8 +109,7 @@ def print_worst(residuals: Sequence[Residual], kind: Kind, number: int) -> None:
         for bottleneck, points in groupby(own, lambda c: (c.bottleneck, c.level)):
             rows.append(_stretch(*bottleneck, list(points)))
     columns = ("bottleneck", "level", "points", "n", "median", "p / o", "next ceiling")
-    if rows:
-        print_table(f"Sweeps with the largest errors, {kind} prediction", columns, rows, right=(3, 4, 5))
+    print_table(f"Sweeps with the largest errors, {kind} prediction", columns, rows, right=(3, 4, 5))
 
 
 def _stretch(bottleneck: str, level: str, points: Sequence[Residual]) -> Row:

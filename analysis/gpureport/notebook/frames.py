@@ -32,18 +32,7 @@ _POINT = ("point", "x", "working_set_bytes", "work_items", "unit")
 _PREDICTED = ("specification", "specification_low", "specification_high", "calibrated", "level", "bottleneck")
 _OBSERVED = ("observed", "ci_low", "ci_high")
 _SAMPLE = ("point", "taken_at_s", "time_s")
-_STANDING = (
-    "family",
-    "variant",
-    "regime",
-    "unit",
-    "machine",
-    "point",
-    "value",
-    "ci_low",
-    "ci_high",
-    "predicted_peak",
-)
+_STANDING = ("family", "variant", "regime", "unit", "machine", "point", "value", "ci_low", "ci_high", "predicted_peak")
 _LANDMARK = ("machine", "workload", "sweep")
 _SPEED = ("speed", "speed_low", "speed_high")
 _RATIOS = {"to_baseline": "speed", "efficiency": "efficiency", "normalised": "normalised"}

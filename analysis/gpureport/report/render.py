@@ -13,7 +13,7 @@ from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.files import remove_files, write_file
 from gpureport.findings.advice import advise
-from gpureport.glossary import TERMS
+from gpureport.glossary import terms
 from gpureport.records.report import Report
 from gpureport.report import Paper
 from gpureport.report.figures.anchors import started
@@ -205,7 +205,7 @@ def _content(report: Report) -> Content:
         "load": conditions.load_sentences(report),
         "restarts": sentence(report.restarts()),
         "failures": [sentence(text) for text in (report.failures(), report.gaps()) if text],
-        "glossary": TERMS,
+        "glossary": terms(),
         "verdict": answers.verdict(report),
         "sentences": answers.sentences(report, found),
         "overview": first_figure(report, found),

@@ -1,5 +1,6 @@
 """Open a measured report, a published record or a predicted device as a report."""
 
+from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,12 +20,10 @@ if TYPE_CHECKING:
     from gpureport.spec.models import Device
     from gpureport.workloads.model import Workload
 
-RECORD_SUFFIX = ".yaml"
-
 
 def is_record(path: Path) -> bool:
     """Return whether *path* is treated as a published record instead of a report."""
-    return path.suffix == RECORD_SUFFIX and not path.is_dir()
+    return path.suffix == ".yaml" and not path.is_dir()
 
 
 def short_name(path: Path) -> str:
@@ -36,10 +35,10 @@ def short_name(path: Path) -> str:
 
 def unique_names(names: "Iterable[str]") -> list[str]:
     """Return *names* with numbers after repeated ones: ``a``, ``a (2)``."""
-    taken: dict[str, int] = {}
+    taken = Counter[str]()
     found = []
     for name in names:
-        taken[name] = taken.get(name, 0) + 1
+        taken[name] += 1
         found.append(name if taken[name] == 1 else f"{name} ({taken[name]})")
     return found
 
@@ -48,7 +47,7 @@ def records_of(source: Path) -> tuple[Path, ...]:
     """Return the published records of a folder that contains no report; else none."""
     if not is_there(source) or not source.is_dir() or is_there(source / FILE_NAME):
         return ()
-    return tuple(sorted(file for file in source.glob(f"*{RECORD_SUFFIX}") if is_record(file)))
+    return tuple(sorted(file for file in source.glob("*.yaml") if is_record(file)))
 
 
 def runs_of(source: str) -> tuple[str, ...]:
@@ -57,18 +56,13 @@ def runs_of(source: str) -> tuple[str, ...]:
     if len(parts) > 1 and not is_there(Path(source)) and any(is_there(Path(part)) for part in parts):
         return tuple(run for part in parts for run in runs_of(part))
     path = Path(source)
-    inside = (
-        () if not source or is_there(path / FILE_NAME) else sorted(file.parent for file in path.glob(f"*/{FILE_NAME}"))
-    )
-    return tuple(map(str, inside)) or (source,)
+    if not source or is_there(path / FILE_NAME):
+        return (source,)
+    return tuple(str(file.parent) for file in sorted(path.glob(f"*/{FILE_NAME}"))) or (source,)
 
 
 def refuse_repeated(sources: "Iterable[str]", database: Database | None = None) -> None:
-    """Raise if two of *sources* are one report or record, or one device of *database*.
-
-    Args:
-        sources: files, folders, or names of devices; anything else is ignored.
-        database: of the devices; without it their names are ignored.
+    """Raise if two of *sources* (files, folders, names of devices) are one report or record, or one device.
 
     Raises:
         InputError: a source is given twice, also through a symbolic link or under another name.
@@ -156,9 +150,7 @@ def predicted_report(device: "Device", workloads: "Sequence[Workload]", *, quick
 def open_report(path: Path, database: "Callable[[], Database]") -> Report:
     """Read a ``report.json``, its folder, or a published record, which is then predicted and explained.
 
-    Args:
-        path: of the file or folder.
-        database: opens the current one, which only a record needs.
+    Only a record opens the *database*.
 
     Raises:
         InputError: the file is missing or invalid, its device is not in the database, or its run measured nothing.
@@ -169,7 +161,7 @@ def open_report(path: Path, database: "Callable[[], Database]") -> Report:
 
     opened = database()
     record = open_record(path, opened)
-    return published_report(record, opened.device(record.device))
+    return published_report(record, opened.device(record.fields.device))
 
 
 def measured_report(path: Path) -> Report:
@@ -191,8 +183,8 @@ def open_record(path: Path, database: Database) -> published.Published:
         InputError: it is missing or invalid, or its device is not in the database.
     """
     record = published.load(path)
-    if record.device not in database.entries:
-        raise InputError(
-            f"{path}: device: {record.device!r} is not in the database; `gpureport devices --known` lists the devices"
-        )
+    device = record.fields.device
+    if device not in database.entries:
+        what = f"{device!r} is not in the database; `gpureport devices --known` lists the devices"
+        raise InputError(f"{path}: device: {what}")
     return record

@@ -9,31 +9,11 @@ from gpureport.predict.occupancy import Resources, compiled_resources
 from gpureport.records.measurement import Compilation, Measurement
 from gpureport.records.report import Publication, Report
 from gpureport.results import published
+from gpureport.results.series import Series
 from gpureport.spec.database import Database
 from gpureport.spec.host import HostCache, HostProcessor
 from gpureport.spec.models import Device
 from gpureport.workloads.model import Parameters, Sweep, Workload
-
-
-@dataclass(frozen=True)
-class ReplaySeries:
-    """One measured sweep, and how to predict it.
-
-    Attributes:
-        workload: that was measured.
-        sweep: all points to predict, among them the measured ones.
-        measurement: the raw samples.
-        published_resources: registers and local memory of each point, for the specification prediction.
-        compiled: the same as reported by the compiler, for the calibrated prediction.
-        conditions: of the measurement, as text.
-    """
-
-    workload: Workload
-    sweep: Sweep
-    measurement: Measurement
-    published_resources: tuple[Resources | None, ...] = ()
-    compiled: tuple[Resources | None, ...] = ()
-    conditions: str = ""
 
 
 @dataclass(frozen=True)
@@ -50,7 +30,7 @@ class Result:
 
     name: str
     device: Device
-    series: tuple[ReplaySeries, ...]
+    series: tuple[Series, ...]
     unknown: tuple[str, ...] = ()
     published: bool = False
 
@@ -62,35 +42,23 @@ def identity(parameters: Parameters) -> tuple[tuple[str, int], ...]:
 
 def published_result(record: published.Published, database: Database) -> Result:
     """Return the result of a published record."""
-    series = tuple(
-        ReplaySeries(s.workload, s.sweep, s.measurement, published_resources=s.compiled, conditions=s.conditions)
-        for s in record.series
-    )
-    return Result(record.id, database.device(record.device), series, published=True)
+    return Result(record.id, database.device(record.fields.device), record.series, published=True)
 
 
 def report_result(report: Report, name: str, database: Database, workloads: Iterable[Workload]) -> Result:
-    """Return the result of a stored report.
-
-    Args:
-        report: as stored.
-        name: of the result.
-        database: the current one; see :func:`device_of`.
-        workloads: the current ones; sweeps that they do not have go to ``Result.unknown``.
-    """
+    """Return the result of a stored report for the current *database* and *workloads*; see :func:`device_of`."""
     known = {workload.name: workload for workload in workloads}
     predicted = {str(p.key): [point.point.parameters for point in p.points] for p in report.predictions}
     device = device_of(report, database)
-    series: list[ReplaySeries] = []
+    series: list[Series] = []
     unknown: list[str] = []
     for measurement in report.measurements:
         if not any(point.samples_s for point in measurement.points):
             continue
         key = measurement.key
         try:
-            workload = known[key.workload]
             points = predicted.get(str(key), [])
-            series.append(_series(device, workload, measurement, points, report.publication))
+            series.append(_series(device, known[key.workload], measurement, points, report.publication))
         except (KeyError, ValueError, ArithmeticError):  # an unknown workload or parameter, or an invalid value
             unknown.append(str(key))
     return Result(name, device, tuple(series), tuple(unknown), published=report.publication is not None)
@@ -106,10 +74,9 @@ def device_of(report: Report, database: Database) -> Device:
         return report.device
     if report.machine is None:
         return database.device(entry)
-    present = report.machine.opencl
     original = Database(database.entries, database.architecture_paths)
     original.host = _host(report.device)
-    match = original.match(present)
+    match = original.match(report.machine.opencl)
     return match.device if match.entry_id == entry else original.device(entry)
 
 
@@ -136,13 +103,10 @@ def _series(
     measurement: Measurement,
     predicted: Sequence[Parameters],
     publication: Publication | None,
-) -> ReplaySeries:
+) -> Series:
     """Return a sweep over all points that the report predicted, of which some were measured.
 
-    Raises:
-        KeyError: the current workload needs a parameter that the points lack.
-        ValueError: a parameter has a value that the current workload does not allow.
-        ArithmeticError: the same.
+    The current workload may raise KeyError, ValueError or ArithmeticError for parameters of earlier versions.
     """
     points = predicted or [point.point.parameters for point in measurement.points]
     name = measurement.key.sweep
@@ -159,7 +123,7 @@ def _series(
     for parameters in points:
         point_time(*model_inputs(device, workload, sweep, parameters, None))
     compiled = tuple(_resources(workload.build_options(parameters), measurement.compilation) for parameters in points)
-    return ReplaySeries(workload, sweep, _renewed(measurement, workload, sweep), compiled=compiled)
+    return Series(workload, sweep, _renewed(measurement, workload, sweep), compiled=compiled)
 
 
 def _renewed(measurement: Measurement, workload: Workload, sweep: Sweep) -> Measurement:

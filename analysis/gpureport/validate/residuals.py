@@ -16,13 +16,12 @@ from gpureport.records.features import CurveFeature
 from gpureport.records.keys import Metric, PointKey, SweepKey
 from gpureport.records.observation import Observation
 from gpureport.records.prediction import PredictedPoint, Prediction
-from gpureport.results.replay import ReplaySeries, Result, identity
+from gpureport.results.replay import Result, identity
+from gpureport.results.series import Series
 from gpureport.spec.models import Device
 
 What = Literal["times", "latency cliffs", "bandwidth cliffs", "n90", "knees", "plateaus", "peaks"]
 WHATS: tuple[What, ...] = get_args(What)
-
-
 Interval = tuple[float, float]
 
 
@@ -113,7 +112,7 @@ class Residual:
 class _Analysis:
     """A sweep with specification prediction and observation; without both if only times are compared."""
 
-    series: ReplaySeries
+    series: Series
     specified: Prediction | None = None
     observation: Observation | None = None
 
@@ -138,8 +137,7 @@ def residuals(result: Result, *, features: bool = True, workloads: Collection[st
     return tuple(found)
 
 
-def _analysis(device: Device, series: ReplaySeries) -> _Analysis:
-    """Predict and observe a sweep."""
+def _analysis(device: Device, series: Series) -> _Analysis:
     prediction = predict_sweep(device, series.workload, series.sweep, "specification", series.published_resources)
     return _Analysis(series, prediction, observe(series.measurement))
 
@@ -169,7 +167,7 @@ def _of_series(result: Result, analysis: _Analysis, measured: Device | None, *, 
             yield from _features(curve, prediction, analysis.observation)
 
 
-def _curve(result: Result, series: ReplaySeries, kind: Kind) -> PredictedCurve:
+def _curve(result: Result, series: Series, kind: Kind) -> PredictedCurve:
     return PredictedCurve(
         result=result.name,
         published=result.published,
@@ -184,7 +182,7 @@ def _curve(result: Result, series: ReplaySeries, kind: Kind) -> PredictedCurve:
 _Points = Mapping[tuple[tuple[str, int], ...], PredictedPoint | PointTime]
 
 
-def _points(device: Device, series: ReplaySeries, resources: Sequence[Resources | None]) -> _Points:
+def _points(device: Device, series: Series, resources: Sequence[Resources | None]) -> _Points:
     """Predict the measured points only."""
     sampled = {identity(point.point.parameters) for point in series.measurement.points if point.samples_s}
     return {
@@ -194,7 +192,7 @@ def _points(device: Device, series: ReplaySeries, resources: Sequence[Resources 
     }
 
 
-def _times(curve: PredictedCurve, series: ReplaySeries, predicted: _Points) -> Iterator[Residual]:
+def _times(curve: PredictedCurve, series: Series, predicted: _Points) -> Iterator[Residual]:
     """Yield the time of each measured point."""
     for measured in series.measurement.points:
         point = predicted.get(identity(measured.point.parameters))
@@ -220,10 +218,9 @@ def _features(curve: PredictedCurve, prediction: Prediction, observation: Observ
     """Yield the midpoints of cliffs, the tapers and the plateaus, each matched with its counterpart."""
     for match in match_curves(prediction, observation):
         either = match.predicted or match.observed
-        what = _what(either, prediction.metric) if either else None
-        observed = match.observed if match.comparable else None
-        if either is None or what is None:
+        if either is None or (what := _what(either, prediction.metric)) is None:
             continue
+        observed = match.observed if match.comparable else None
         yield Residual(
             curve=curve,
             what=what,
@@ -247,7 +244,5 @@ def _what(feature: CurveFeature, metric: Metric) -> What | None:
     """Return the compared quantity of a feature; ``None`` for features that others or the times already cover."""
     if feature.position == "midpoint":
         return "latency cliffs" if metric.kind == "time" else "bandwidth cliffs"
-    return _BY_POSITION.get(feature.position)
-
-
-_BY_POSITION: Mapping[str, What] = {"n90": "n90", "knee": "knees", "plateau": "plateaus", "peak": "peaks"}
+    by_position: Mapping[str, What] = {"n90": "n90", "knee": "knees", "plateau": "plateaus", "peak": "peaks"}
+    return by_position.get(feature.position)

@@ -10,7 +10,7 @@ from gpureport.compare.records import Comparison, Contest, Difference
 from gpureport.compare.standings import REGIMES
 from gpureport.compare.summary import What, families, means
 from gpureport.files import remove_files, write_file
-from gpureport.glossary import TERMS
+from gpureport.glossary import terms
 from gpureport.report import Paper
 from gpureport.report.comparison.tables import (
     FEW,
@@ -87,7 +87,7 @@ def content(comparison: Comparison) -> Content:
         "refused": tuple(contest for contest in comparison.contests if contest.refused),
         "standings": standings_tables(comparison) if few else leaders_tables(comparison),
         "few": few,
-        "glossary": TERMS,
+        "glossary": terms(),
         "workloads": workload_table(contest.workload for contest in comparison.contests),
         "has_predictions": any(machine.kind == "predicted" for machine in comparison.machines),
     }

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from gpureport import __version__
-from gpureport.glossary import TERMS
+from gpureport.glossary import terms
 from gpureport.predict.contrast import INTERVAL, capacity_difference
 from gpureport.report import Paper
 from gpureport.report.figures.pairs import Pair, pair_figure
@@ -63,7 +63,7 @@ def write_devices(
         "features": features_table(sides),
         "chapters": [_chapter(first, other) for other in others],
         "interval": INTERVAL,
-        "glossary": TERMS,
+        "glossary": terms(),
         "workloads": workload_table(contrast.key.workload for other in others for contrast in other.contrasts),
     }
     return write_filled(_TEMPLATE, content, directory, typesetter, paper=paper)

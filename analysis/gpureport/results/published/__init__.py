@@ -4,7 +4,7 @@ A record (``reports/published/<name>.yaml``) cites its source and contains serie
 of this project, as medians. The model is compared with them by the same code as with our own measurements.
 """
 
-from gpureport.results.published.reading import load, load_all
-from gpureport.results.published.record import Published, PublishedSeries
+from gpureport.results.published.reading import load
+from gpureport.results.published.record import Published
 
-__all__ = ["Published", "PublishedSeries", "load", "load_all"]
+__all__ = ["Published", "load"]

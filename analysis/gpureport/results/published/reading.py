@@ -9,15 +9,8 @@ from gpureport.predict.occupancy import Resources
 from gpureport.records.keys import Axis, SweepKey
 from gpureport.records.measurement import MeasuredPoint, Measurement
 from gpureport.records.quantities import BOUNDS
-from gpureport.records.report import PublishedStatement
-from gpureport.results.published.record import (
-    Published,
-    PublishedSeries,
-    Quantity,
-    RecordFields,
-    SeriesFields,
-    StatementFields,
-)
+from gpureport.results.published.record import Published, Quantity, RecordFields, SeriesFields, StatementFields
+from gpureport.results.series import Series
 from gpureport.spec.reading import Document, read_file
 from gpureport.workloads import select
 from gpureport.workloads.model import Parameters, Sweep, Workload
@@ -55,33 +48,10 @@ def load(path: Path) -> Published:
     series = tuple(_Reader(document, number, one).series() for number, one in enumerate(fields.series))
     _check_names(document, series)
     _check_statements(document, series)
-    return Published(
-        id=path.stem,
-        title=fields.title,
-        citation=fields.citation,
-        url=fields.url,
-        date=fields.date,
-        device=fields.device,
-        notes=fields.notes,
-        statements=tuple(PublishedStatement.model_validate(statement.model_dump()) for statement in fields.statements),
-        isolated=fields.isolated,
-        read_between=fields.read_between,
-        series=series,
-    )
+    return Published(path.stem, fields, series)
 
 
-def load_all(folder: Path) -> tuple[Published, ...]:
-    """Read the records of a folder, in the order of their names.
-
-    Raises:
-        InputError: the folder is missing, or a record is invalid.
-    """
-    if not folder.is_dir():
-        raise InputError(f"{folder}: this folder of published results does not exist")
-    return tuple(load(path) for path in sorted(folder.glob("*.yaml")))
-
-
-def _check_names(document: Document[RecordFields], series: Sequence[PublishedSeries]) -> None:
+def _check_names(document: Document[RecordFields], series: Sequence[Series]) -> None:
     """Raise if two series are the same sweep."""
     first: dict[SweepKey, int] = {}
     for number, key in enumerate(one.measurement.key for one in series):
@@ -91,7 +61,7 @@ def _check_names(document: Document[RecordFields], series: Sequence[PublishedSer
         first[key] = number
 
 
-def _check_statements(document: Document[RecordFields], series: Sequence[PublishedSeries]) -> None:
+def _check_statements(document: Document[RecordFields], series: Sequence[Series]) -> None:
     """Raise if a statement refers to series or points that the record does not contain."""
     sweeps = [str(one.measurement.key) for one in series]
     known = {*sweeps, *(sweep.rpartition("/")[0] for sweep in sweeps)}
@@ -106,7 +76,7 @@ def _check_statements(document: Document[RecordFields], series: Sequence[Publish
             raise _error(document, f"statements.{number}.at", "no series of this statement has such a point")
 
 
-def _shows(series: PublishedSeries, statement: StatementFields) -> bool:
+def _shows(series: Series, statement: StatementFields) -> bool:
     """Return whether a series of the statement has one of its points."""
     key = str(series.measurement.key)
     about = key in statement.about or key.rpartition("/")[0] in statement.about
@@ -125,14 +95,13 @@ class _Reader:
     number: int
     fields: SeriesFields
 
-    def series(self) -> PublishedSeries:
+    def series(self) -> Series:
         """Return the series."""
         workload, value = self._workload(), self._value_column()
         unit, scale = VALUES[value]
         if unit and unit != workload.metric.unit:
-            raise self._error(
-                "columns", f"{value!r} needs a workload that counts {unit}; for {workload.name} give time_us"
-            )
+            what = f"{value!r} needs a workload that counts {unit}; for {workload.name} give time_us"
+            raise self._error("columns", what)
         self._check_parameters(workload)
         rows = [self._row(number) for number in range(len(self.fields.rows))]
         parameters = tuple(self._parameters(row) for row in rows)
@@ -141,10 +110,10 @@ class _Reader:
         points = tuple(
             self._point(workload, sweep, number, row[value] * scale, published=unit) for number, row in enumerate(rows)
         )
-        return PublishedSeries(
+        return Series(
             workload=workload,
             sweep=sweep,
-            compiled=tuple(self._resources(row) for row in rows),
+            published_resources=tuple(map(self._resources, rows)),
             measurement=Measurement(
                 key=SweepKey(family=workload.family, variant=workload.variant, sweep=sweep.name),
                 metric=workload.metric,
@@ -204,8 +173,7 @@ class _Reader:
     def _check_rows(self, points: tuple[Parameters, ...]) -> None:
         """Raise if two rows have the same point."""
         for number, point in enumerate(points):
-            first = points.index(point)
-            if first < number:
+            if (first := points.index(point)) < number:
                 what = f"has the same point as rows.{first}; remove one of them, or put each run into its own series"
                 raise self._error(f"rows.{number}", what)
 
@@ -224,12 +192,9 @@ class _Reader:
     def _point(self, workload: Workload, sweep: Sweep, number: int, value: float, *, published: str) -> MeasuredPoint:
         """Return one point from the time of a dispatch, or from a value per *published* unit of work."""
         point = workload.point(sweep.points[number], sweep)
-        if not published:
-            time_s = value
-        elif workload.metric.kind == "rate":
-            time_s = point.work / value
-        else:
-            time_s = point.work * value
+        time_s = value
+        if published:
+            time_s = point.work / value if workload.metric.kind == "rate" else point.work * value
         least, most = BOUNDS["seconds"]
         if not least <= time_s <= most:
             raise self._error(f"rows.{number}", f"a dispatch of {time_s:g} s is impossible; check the unit")

@@ -13,7 +13,8 @@ from gpureport.records.finding import Explanation, Finding
 from gpureport.records.observation import Observation
 from gpureport.records.prediction import Prediction
 from gpureport.records.report import EntryMatch, Publication, Report, workload_info
-from gpureport.results.published.record import Published, PublishedSeries
+from gpureport.results.published.record import Published
+from gpureport.results.series import Series
 from gpureport.spec.models import Device
 
 
@@ -23,7 +24,10 @@ def published_report(record: Published, device: Device) -> Report:
     It has no machine, compiled kernels or calibrated predictions, because these are unknown. Published values have no
     intervals.
     """
-    predictions = [_prediction(device, series) for series in record.series]
+    predictions = [
+        predict_sweep(device, series.workload, series.sweep, "specification", series.published_resources)
+        for series in record.series
+    ]
     observations = [_observation(series) for series in record.series]
     found: list[Finding] = []
     reasons: list[Explanation] = []
@@ -36,7 +40,7 @@ def published_report(record: Published, device: Device) -> Report:
         tool_version=__version__,
         created_at=datetime.now(UTC).isoformat(timespec="seconds"),
         device=device,
-        match=EntryMatch(entry=record.device, how="named by the published record"),
+        match=EntryMatch(entry=record.fields.device, how="named by the published record"),
         machine=None,
         publication=_publication(record),
         workloads={name: workload_info(workload) for name, workload in workloads.items()},
@@ -49,24 +53,11 @@ def published_report(record: Published, device: Device) -> Report:
 
 
 def _publication(record: Published) -> Publication:
-    return Publication(
-        title=record.title,
-        citation=record.citation,
-        url=record.url,
-        date=record.date,
-        notes=record.notes,
-        statements=record.statements,
-        isolated=record.isolated,
-        read_between=record.read_between,
-        conditions={str(one.measurement.key): one.conditions for one in record.series if one.conditions},
-    )
+    conditions = {str(one.measurement.key): one.conditions for one in record.series if one.conditions}
+    return Publication(**record.fields.model_dump(exclude={"device", "series"}), conditions=conditions)
 
 
-def _prediction(device: Device, series: PublishedSeries) -> Prediction:
-    return predict_sweep(device, series.workload, series.sweep, "specification", series.compiled)
-
-
-def _observation(series: PublishedSeries) -> Observation:
+def _observation(series: Series) -> Observation:
     """Observe a series, and remove the intervals: single published values have no known uncertainty."""
     observation = observe(series.measurement)
     assert observation is not None  # noqa: S101 - each point has one sample
@@ -80,12 +71,12 @@ def _observation(series: PublishedSeries) -> Observation:
 
 
 def _compared(
-    device: Device, series: PublishedSeries, prediction: Prediction, observation: Observation
+    device: Device, series: Series, prediction: Prediction, observation: Observation
 ) -> tuple[Iterable[Finding], Iterable[Explanation]]:
     """Compare one series with its prediction; test hypotheses about differences."""
     measured, observed = (series.measurement,), (observation,)
     found = find(device, (prediction,), measured, observed)
-    resources = {series.sweep.name: series.compiled}
+    resources = {series.sweep.name: series.published_resources}
     subject = Subject(series.workload, (series.sweep,), device, None, TimingConditions(), resources)
     reasons = explanations(subject, found, measured, observed)
     if len(observation.points) == 1:
