@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from markupsafe import Markup
 from pypdf import PdfReader
 from pypdf.generic import Destination, DictionaryObject, PdfObject
 
@@ -20,7 +19,7 @@ from gpureport.records.finding import CodeEvidence, Verdict
 from gpureport.records.levels import Level
 from gpureport.records.measurement import Conditions, Reading
 from gpureport.records.report import EntryMatch, Report
-from gpureport.report.pdf.typesetting import Manuscript, layout
+from gpureport.report.pdf import layout
 from gpureport.report.render import environment, render_html, render_pages, render_pdf, write_report
 from gpureport.results.opening import open_report
 from gpureport.spec.database import load_database
@@ -293,7 +292,7 @@ def test_addresses_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
     with pytest.raises(AssertionError):
         __import__("urllib.request").request.OpenerDirector().open("data:,x")
-    assert layout(Manuscript(f'<html lang="en"><title>x</title>{body}')).write_pdf()
+    assert layout(f'<html lang="en"><title>x</title>{body}').write_pdf()
 
 
 def test_page_one_answers() -> None:
@@ -401,7 +400,7 @@ def test_pages_are_numbered_and_headed() -> None:
 @pytest.mark.parametrize("template", sorted(path.name for path in data_dir("templates").glob("*.j2")))
 def test_every_template_compiles(template: str) -> None:
     """No syntax error hides in a branch that no report takes."""
-    assert environment(lambda _: Markup()).get_template(template).root_render_func
+    assert environment().get_template(template).root_render_func
 
 
 def test_a_report_is_written_as_two_documents(tmp_path: Path) -> None:
@@ -459,7 +458,7 @@ def test_without_pango_html_is_written(tmp_path: Path, monkeypatch: pytest.Monke
 )
 def test_lines_break_where_names_join_and_not_within_numbers(name: str, text: str, html: str) -> None:
     """Whatever it is, it is escaped."""
-    assert str(environment(lambda _: Markup()).filters[name](text)) == html
+    assert str(environment().filters[name](text)) == html
 
 
 def test_no_word_of_a_table_is_broken() -> None:

@@ -27,7 +27,6 @@ from gpureport.report.figures.heat import MOST_ROWS, HeatBlock, HeatRow, heat_fi
 from gpureport.report.figures.landmarks import LandmarkPanel, landmark_figure, landmark_panels
 from gpureport.report.figures.spreads import spread_figure
 from gpureport.report.figures.strips import strip_figure
-from gpureport.report.pdf.typesetting import Typesetter
 from gpureport.report.pictures import Figure
 from gpureport.report.render import Content, documents, write_filled
 from gpureport.report.text.tables import workload_table
@@ -47,7 +46,7 @@ _COLOURS = "Blue: above 1; orange: below 1."
 
 
 def write_comparison(
-    comparison: Comparison, directory: Path, typesetter: Typesetter | None, paper: Paper = "a4"
+    comparison: Comparison, directory: Path, *, with_pdf: bool = True, paper: Paper = "a4"
 ) -> list[Path]:
     """Write *comparison* as JSON, and its documents; all files are named :data:`NAME`.
 
@@ -60,7 +59,9 @@ def write_comparison(
     path = directory / FILE_NAME
     remove_files(*documents(directory, NAME))
     write_file(path, f"{comparison.model_dump_json(indent=1)}\n")
-    written = write_filled("comparison.html.j2", content(comparison), directory, typesetter, name=NAME, paper=paper)
+    written = write_filled(
+        "comparison.html.j2", content(comparison), directory, with_pdf=with_pdf, paper=paper, name=NAME
+    )
     return [path, *written]
 
 

@@ -13,7 +13,6 @@ from gpureport.report.figures.pairs import Pair, pair_figure
 from gpureport.report.figures.panels import in_figures
 from gpureport.report.figures.sizes import MOST_PANELS
 from gpureport.report.figures.style import shorten
-from gpureport.report.pdf.typesetting import Typesetter
 from gpureport.report.pictures import Figure
 from gpureport.report.prediction.forecast import facts_of
 from gpureport.report.prediction.side_by_side import (
@@ -42,9 +41,7 @@ class DeviceChapter:
     figures: tuple[Figure, ...]
 
 
-def write_devices(
-    first: Side, others: Sequence[Beside], directory: Path, typesetter: Typesetter | None, paper: Paper = "a4"
-) -> list[Path]:
+def write_devices(first: Side, others: Sequence[Beside], directory: Path, paper: Paper = "a4") -> list[Path]:
     """Write the document of *first* and *others* to *directory*.
 
     Returns:
@@ -66,7 +63,7 @@ def write_devices(
         "glossary": TERMS,
         "workloads": workload_table(contrast.key.workload for other in others for contrast in other.contrasts),
     }
-    return write_filled(_TEMPLATE, content, directory, typesetter, paper=paper)
+    return write_filled(_TEMPLATE, content, directory, paper=paper)
 
 
 def _chapter(first: Side, other: Beside) -> DeviceChapter:
