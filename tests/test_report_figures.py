@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gpureport.records.finding import Verdict
@@ -35,7 +35,7 @@ from gpureport.report.figures.style import (
     text_in,
     tick_text,
 )
-from gpureport.report.figures.svg import _STRAIGHT_PT, PAGE_FONT, described, path
+from gpureport.report.figures.svg import PAGE_FONT, described
 from gpureport.report.figures.traces import Trace, binned, ratio_scale, trace_figure, traces
 from gpureport.report.pictures import kind_of, pictures
 from gpureport.report.run.curves import CurveRecords, curves, paired
@@ -393,34 +393,6 @@ def test_a_canvas_joins_shapes_of_one_style() -> None:
     assert line.attrib["d"].startswith("M0 36h0M72 36h0")
     assert (line.attrib["stroke"], line.attrib["stroke-linecap"]) == ("#112233", "round")
     assert (label.text, label.attrib["font-weight"]) == ('a < "b"', "600")
-
-
-@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=30))
-@example([(0, 0), (1, 1), (7, 8)])
-def test_points_removed_from_a_line_are_on_it(points: list[tuple[float, float]]) -> None:
-    """Ends stay, corners keep their order, and removed points are close to the remaining line."""
-    text = path([points], {}, closed=False)
-    left = [(float(x), float(y)) for x, y in re.findall(r"([\d.]+) ([\d.]+)", text)]
-    order = iter(points)
-
-    assert (left[0], left[-1]) == (points[0], points[-1])
-    assert all(corner in order for corner in left)
-    assert all(
-        min(_distance(point, a, b) for a, b in zip(left, left[1:] or left, strict=False)) <= _STRAIGHT_PT + 1e-9
-        for point in points
-    )
-
-
-def _distance(point: tuple[float, float], start: tuple[float, float], end: tuple[float, float]) -> float:
-    """Return how far *point* lies from what is between the two."""
-    p, a, b = complex(*point), complex(*start), complex(*end)
-    share = ((p - a) / (b - a)).real if a != b else 0.0
-    return abs(p - a - min(max(share, 0.0), 1.0) * (b - a))
-
-
-def test_a_straight_line_has_two_ends() -> None:
-    """However many points define it."""
-    assert path([[(x, 2 * x) for x in range(50)]], {}, closed=False) == '<path d="M0 0L49 98"/>'
 
 
 def test_a_canvas_draws_by_order() -> None:

@@ -17,7 +17,7 @@ from gpureport.records.report import Report
 from gpureport.report import Paper
 from gpureport.report.figures.style import brief, shorten
 from gpureport.report.figures.svg import PAGE_FONT, described
-from gpureport.report.pdf import layout, pdf, pdf_problem
+from gpureport.report.pdf import pdf, pdf_problem
 from gpureport.report.pictures import Figure, kind_of
 from gpureport.report.run import answers, appendix, compiled, conditions, statements, trust, unexpected
 from gpureport.report.run.blocks import first_figure
@@ -40,7 +40,6 @@ from gpureport.units import (
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
-    from weasyprint.document import Document
 
 Content = Mapping[str, object]
 """Variables of the templates."""
@@ -88,7 +87,7 @@ def write_filled(
     write_file(html_file, html)
     if not with_pdf or pdf_problem():
         return [html_file]
-    write_file(pdf_file, pdf(_on_paper(html), paper))
+    write_file(pdf_file, pdf(html, paper))
     return [html_file, pdf_file]
 
 
@@ -114,45 +113,12 @@ def render_html(report: Report) -> str:
     return filled(_REPORT, _content(report))
 
 
-def render_pdf(report: Report) -> bytes:
-    """Return the document as a tagged PDF (PDF/UA-1).
-
-    Raises:
-        GpuReportError: WeasyPrint or Pango cannot be loaded.
-    """
-    return pdf(_on_paper(render_html(report)))
-
-
-def render_pages(report: Report, paper: Paper = "a4") -> "Document":
-    """Return the document laid out on pages.
-
-    Raises:
-        GpuReportError: WeasyPrint or Pango cannot be loaded.
-    """
-    return layout(_on_paper(render_html(report)), paper)
-
-
 def filled(template: str, content: Content) -> str:
     """Return a template with its *content*, without control characters and those that change the text's direction."""
     return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", environment().get_template(template).render(content))
 
 
-def _on_paper(html: str) -> str:
-    """Return a page with characters instead of elements that control line breaks: WeasyPrint is faster with these."""
-    return _UNBROKEN.sub(lambda found: _unbroken(found[1]), html.replace("<wbr>", "\u200b"))
-
-
 _CONTROLS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufffe\uffff]")
-_UNBROKEN = re.compile(r'<span class="part">([^<]*)</span>')
-
-
-def _unbroken(text: str) -> str:
-    """Return *text* with no-break spaces and word joiners after slashes.
-
-    Lines never break before a slash, not even after a space (Unicode's rule LB13).
-    """
-    before = "\u200b" if text.startswith("/") else ""
-    return before + text.replace(" ", "\u00a0").replace("/", "/\u2060")
 
 
 def _content(report: Report) -> Content:
