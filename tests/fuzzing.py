@@ -367,7 +367,7 @@ class Fuzzer:
     def _written(self, machines: dict[str, tuple[Run, ...]]) -> None:
         comparison = compare(machines)
         _check(comparison)
-        write_comparison(comparison, self.folder, None)
+        write_comparison(comparison, self.folder, with_pdf=False)
 
     def _validate(self, report: Report) -> None:
         for residual in residuals(report_result(report, "changed", shipped(), all_workloads())):

@@ -5,8 +5,6 @@ import fcntl
 import json
 import os
 from collections.abc import Callable
-from contextlib import nullcontext
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -20,8 +18,7 @@ from gpureport.measure import presence
 from gpureport.measure.presence import present
 from gpureport.records.measurement import MachineCode
 from gpureport.records.report import Report, Saver, load_report
-from gpureport.report import render
-from gpureport.report.pdf import typesetting
+from gpureport.report import pdf, render
 from gpureport.run import workload_run
 from tests.fake_backend import FakeBackend
 from tests.fake_run import Again, Copy, Missing, Slow, Wide, install
@@ -126,8 +123,8 @@ def test_no_pdf_leaves_the_pdf_out() -> None:
 
 
 def test_without_pango_the_run_still_succeeds(fake: pytest.MonkeyPatch, capsys: Captured) -> None:
-    typesetter = replace(typesetting.HERE, problem=lambda: "no PDF: install Pango")
-    fake.setattr(typesetting, "typesetter", lambda: nullcontext(typesetter))
+    for module in (pdf, render):
+        fake.setattr(module, "pdf_problem", lambda: "no PDF: install Pango")
 
     assert main(["-o", "out"]) == 0
 
@@ -191,7 +188,7 @@ def test_no_document_of_an_earlier_run_stays_if_the_pdf_fails(fake: pytest.Monke
     def end(*_: object) -> bytes:
         raise GpuReportError("killed")
 
-    fake.setattr(typesetting, "typesetter", lambda: nullcontext(replace(typesetting.HERE, pdf=end)))
+    fake.setattr(render, "pdf", end)
 
     assert main(["-o", "out", "--force"]) == 1
     assert sorted(path.name for path in earlier.iterdir()) == ["report.html", "report.json"]

@@ -6,7 +6,6 @@ from functools import cache
 from typing import Any
 
 import pytest
-from markupsafe import Markup
 
 from gpureport.compare.records import (
     Comparison,
@@ -36,7 +35,7 @@ from gpureport.report.figures.landmarks import landmark_figure, landmark_panels
 from gpureport.report.figures.spreads import spread_figure
 from gpureport.report.figures.strips import strip_figure
 from gpureport.report.figures.style import PREDICTED
-from gpureport.report.pdf.typesetting import Manuscript, layout
+from gpureport.report.pdf import layout
 from gpureport.report.render import environment
 from tests.figure_texts import boxes, size_pt
 from tests.page_boxes import strays
@@ -142,11 +141,11 @@ def _difference(machine: str, number: int) -> Difference:
 @pytest.mark.parametrize("machines", [3, 40])
 def test_nothing_leaves_its_page(machines: int) -> None:
     """Texts, tables and pictures lie between the margins, and texts within their cells; markup stays text."""
-    env = environment(lambda _: Markup())
+    env = environment()
     html = env.get_template("comparison.html.j2").render(content(made(machines)))
 
     assert "<b>" not in html
-    assert list(strays(layout(Manuscript(html)))) == []
+    assert list(strays(layout(html))) == []
 
 
 def test_figures_of_hundreds_of_machines_fit_on_pages() -> None:

@@ -1,30 +1,24 @@
 """Figures: deterministic, safe in a page, and correct in edge cases."""
 
 import re
-from base64 import b64encode
 from dataclasses import replace
-from io import BytesIO
 from itertools import pairwise
 from typing import Any
 from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
-from pypdf import PdfReader
-from weasyprint import HTML
 
 from gpureport.records.finding import Verdict
 from gpureport.records.keys import Axis, Metric, PointKey, SweepKey
 from gpureport.records.levels import Level
 from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.records.report import Clock, Report
-from gpureport.report.figures.anchors import started, width_em
 from gpureport.report.figures.canvas import Canvas, Ink, Pen
 from gpureport.report.figures.cases import case_figure, case_labels
 from gpureport.report.figures.essentials import essentials, essentials_figure
-from gpureport.report.figures.labels import quick
 from gpureport.report.figures.marks import FeatureMark, draw_marks, feature_marks, place
 from gpureport.report.figures.overview import MOST_ROWS, overview_figure, overview_rows
 from gpureport.report.figures.panels import Panel, Scale, in_figures, value_scale
@@ -41,7 +35,7 @@ from gpureport.report.figures.style import (
     text_in,
     tick_text,
 )
-from gpureport.report.figures.svg import _STRAIGHT_PT, PAGE_FONT, described, path
+from gpureport.report.figures.svg import PAGE_FONT, described
 from gpureport.report.figures.traces import Trace, binned, ratio_scale, trace_figure, traces
 from gpureport.report.pictures import kind_of, pictures
 from gpureport.report.run.curves import CurveRecords, curves, paired
@@ -401,60 +395,6 @@ def test_a_canvas_joins_shapes_of_one_style() -> None:
     assert (label.text, label.attrib["font-weight"]) == ('a < "b"', "600")
 
 
-def test_quick_texts_are_in_the_same_places() -> None:
-    """The page is the same as with WeasyPrint's own texts, which untested versions of it draw."""
-    canvas = Canvas(1.0)
-    canvas.text((0.5, 0.7), "AVAVA 100 Gcell/s", ha="center", weight=600)
-    canvas.text((0.3, 0.3), "")
-    canvas.text((0.2, 0.2), "upright & <b>", upright=True)
-    drawn = started(canvas.drawn())
-    assert quick(drawn) != drawn
-
-    assert [text for text, _, _ in _written(drawn)] == ["AVAVA 100 Gcell/s", "upright & <b>"]
-    assert _written(quick(drawn)) == _written(drawn)
-
-
-def _written(svg: str) -> list[tuple[str, float, float]]:
-    """Return the texts of a figure's PDF, as it has them, and where each starts."""
-    page = HTML(string=f'<img src="data:image/svg+xml;base64,{b64encode(svg.encode()).decode()}">')
-    found: list[tuple[str, float, float]] = []
-
-    def visit(text: str, _: object, matrix: list[float], *__: object) -> None:
-        if text.strip("\n"):
-            found.append((text.strip("\n"), matrix[4], matrix[5]))
-
-    PdfReader(BytesIO(page.write_pdf() or b"")).pages[0].extract_text(visitor_text=visit)
-    return found
-
-
-@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=30))
-@example([(0, 0), (1, 1), (7, 8)])
-def test_points_removed_from_a_line_are_on_it(points: list[tuple[float, float]]) -> None:
-    """Ends stay, corners keep their order, and removed points are close to the remaining line."""
-    text = path([points], {}, closed=False)
-    left = [(float(x), float(y)) for x, y in re.findall(r"([\d.]+) ([\d.]+)", text)]
-    order = iter(points)
-
-    assert (left[0], left[-1]) == (points[0], points[-1])
-    assert all(corner in order for corner in left)
-    assert all(
-        min(_distance(point, a, b) for a, b in zip(left, left[1:] or left, strict=False)) <= _STRAIGHT_PT + 1e-9
-        for point in points
-    )
-
-
-def _distance(point: tuple[float, float], start: tuple[float, float], end: tuple[float, float]) -> float:
-    """Return how far *point* lies from what is between the two."""
-    p, a, b = complex(*point), complex(*start), complex(*end)
-    share = ((p - a) / (b - a)).real if a != b else 0.0
-    return abs(p - a - min(max(share, 0.0), 1.0) * (b - a))
-
-
-def test_a_straight_line_has_two_ends() -> None:
-    """However many points define it."""
-    assert path([[(x, 2 * x) for x in range(50)]], {}, closed=False) == '<path d="M0 0L49 98"/>'
-
-
 def test_a_canvas_draws_by_order() -> None:
     """Shapes with a higher order are on top, independent of the sequence of calls; texts are on top of all."""
     canvas = Canvas(1.0)
@@ -482,21 +422,6 @@ def test_text_is_where_it_was_placed(va: Any, y: float) -> None:
     assert float(level.attrib["x"]) == 72
     assert float(level.attrib["y"]) == float(upright.attrib["y"]) == pytest.approx(y)
     assert upright.get("transform") == "rotate(-90 72 36)"
-
-
-def test_texts_without_anchors_are_in_the_same_places() -> None:
-    """Horizontal, upright, bold and escaped texts, and characters that no font has."""
-    canvas = Canvas(1.0)
-    canvas.text((1, 0.5), "starts")
-    canvas.text((1, 0.4), 'a < "b" & c', ha="center")
-    canvas.text((1, 0.3), "upright", ha="right", upright=True, weight=600)
-    canvas.text((1, 0.2), "設備", ha="right")
-    before, after = boxes(canvas.drawn()), boxes(started(canvas.drawn()))
-
-    assert "text-anchor" not in started(canvas.drawn())
-    assert [text for text, _ in after] == ["starts", 'a < "b" & c', "upright", "設備"]
-    assert all(box == pytest.approx(other, abs=0.3) for (_, box), (_, other) in zip(before[:3], after, strict=False))
-    assert width_em("設備") > 1
 
 
 def test_the_roofline_takes_the_largest_size_of_each_variant(report: Report) -> None:

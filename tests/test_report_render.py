@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from markupsafe import Markup
 from pypdf import PdfReader
 from pypdf.generic import Destination, DictionaryObject, PdfObject
 
@@ -20,8 +19,8 @@ from gpureport.records.finding import CodeEvidence, Verdict
 from gpureport.records.levels import Level
 from gpureport.records.measurement import Conditions, Reading
 from gpureport.records.report import EntryMatch, Report
-from gpureport.report.pdf.typesetting import Manuscript, layout
-from gpureport.report.render import environment, render_html, render_pages, render_pdf, write_report
+from gpureport.report.pdf import layout, pdf
+from gpureport.report.render import environment, render_html, write_report
 from gpureport.results.opening import open_report
 from gpureport.spec.database import load_database
 from tests.make_report import make_report
@@ -167,13 +166,13 @@ def html_of(scenario: str) -> str:
 @cache
 def pages_of(scenario: str) -> "Document":
     """Return the laid-out pages of a scenario."""
-    return render_pages(globals()[scenario]())
+    return layout(render_html(globals()[scenario]()))
 
 
 @cache
 def full_pdf() -> PdfReader:
     """Return the PDF of two families."""
-    return PdfReader(io.BytesIO(render_pdf(make_report(only=("game_of_life", "particles")))))
+    return PdfReader(io.BytesIO(pdf(render_html(make_report(only=("game_of_life", "particles"))))))
 
 
 @cache
@@ -191,7 +190,7 @@ def test_nothing_leaves_its_page(scenario: str) -> None:
 @pytest.mark.parametrize("scenario", ["hostile", "published"])
 def test_nothing_leaves_a_letter(scenario: str) -> None:
     """It is wider than A4, and shorter; page one is still one page."""
-    document = render_pages(globals()[scenario](), "letter")
+    document = layout(render_html(globals()[scenario]()), "letter")
 
     assert {(page.width, page.height) for page in document.pages} == {(8.5 * 96, 11 * 96)}
     assert not list(strays(document))
@@ -293,7 +292,7 @@ def test_addresses_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
     with pytest.raises(AssertionError):
         __import__("urllib.request").request.OpenerDirector().open("data:,x")
-    assert layout(Manuscript(f'<html lang="en"><title>x</title>{body}')).write_pdf()
+    assert layout(f'<html lang="en"><title>x</title>{body}').write_pdf()
 
 
 def test_page_one_answers() -> None:
@@ -401,7 +400,7 @@ def test_pages_are_numbered_and_headed() -> None:
 @pytest.mark.parametrize("template", sorted(path.name for path in data_dir("templates").glob("*.j2")))
 def test_every_template_compiles(template: str) -> None:
     """No syntax error hides in a branch that no report takes."""
-    assert environment(lambda _: Markup()).get_template(template).root_render_func
+    assert environment().get_template(template).root_render_func
 
 
 def test_a_report_is_written_as_two_documents(tmp_path: Path) -> None:
@@ -411,7 +410,7 @@ def test_a_report_is_written_as_two_documents(tmp_path: Path) -> None:
     written = write_report(report, tmp_path / "a" / "b")
     assert [path.name for path in written] == ["report.html", "report.pdf"]
     assert written[1].read_bytes().startswith(b"%PDF")
-    assert len(write_report(report, tmp_path, None)) == 1
+    assert len(write_report(report, tmp_path, with_pdf=False)) == 1
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
@@ -419,7 +418,7 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 
     with pytest.raises(GpuReportError, match=r"file/report\.pdf: cannot be replaced \(Not a directory\)"):
-        write_report(empty(), tmp_path / "file", None)
+        write_report(empty(), tmp_path / "file", with_pdf=False)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
@@ -428,7 +427,7 @@ def test_a_full_disk_names_the_file(tmp_path: Path) -> None:
     (tmp_path / "report.html").symlink_to("/dev/full")
 
     with pytest.raises(GpuReportError, match=r"report\.html: cannot be written \(No space left on device\)"):
-        write_report(empty(), tmp_path, None)
+        write_report(empty(), tmp_path, with_pdf=False)
 
 
 def test_without_pango_html_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -438,7 +437,7 @@ def test_without_pango_html_is_written(tmp_path: Path, monkeypatch: pytest.Monke
     assert write_report(empty(), tmp_path) == [tmp_path / "report.html"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["report.html"]
     with pytest.raises(GpuReportError, match="apt-get install libpango"):
-        render_pdf(empty())
+        pdf(render_html(empty()))
 
 
 @pytest.mark.parametrize(
@@ -459,7 +458,7 @@ def test_without_pango_html_is_written(tmp_path: Path, monkeypatch: pytest.Monke
 )
 def test_lines_break_where_names_join_and_not_within_numbers(name: str, text: str, html: str) -> None:
     """Whatever it is, it is escaped."""
-    assert str(environment(lambda _: Markup()).filters[name](text)) == html
+    assert str(environment().filters[name](text)) == html
 
 
 def test_no_word_of_a_table_is_broken() -> None:
@@ -469,7 +468,7 @@ def test_no_word_of_a_table_is_broken() -> None:
     wide = finding.model_copy(
         update={"unit": "particles/s", "predicted": 43.7e9, "observed": 44.68e9, "ci_low": 44.54e9, "ci_high": 44.82e9}
     )
-    pages = render_pages(report.model_copy(update={"findings": (wide,)}))
+    pages = layout(render_html(report.model_copy(update={"findings": (wide,)})))
     texts = (box.text for page in pages.pages for box in boxes(page._page_box) if type(box).__name__ == "TextBox")
     lines = {text.replace("\u00a0", " ").replace("\u2060", "") for text in texts}
 

@@ -1,7 +1,6 @@
 """``gpureport render``, and the HTML and PDF of other commands."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +19,6 @@ from gpureport.results.opening import is_record, open_report, records_of, refuse
 
 if TYPE_CHECKING:
     from gpureport.compare import Comparison
-    from gpureport.report.pdf.typesetting import Typesetter
 
 
 def render_report(
@@ -45,13 +43,15 @@ def render_report(
     places = {file: (_directory(file, output, several=several), _name(file)) for file in files}
     _refuse_sharing(places)
     written = (document for place in places.values() for document in documents(*place))
-    with writing(written, force=force), _typesetter(no_pdf=no_pdf) as typesetter:
+    with writing(written, force=force):
         database = cache(partial(open_database, entries))
         if entries:
             database()  # reports their errors even if no record needs them
         opened = [each for folder in folders for each in open_all(folder, lambda file: open_report(file, database))]
         for file, report in opened:
-            print_written(_write_documents(report, *places[file], typesetter, paper))
+            directory, name = places[file]
+            print_written(_write_documents(report, directory, no_pdf=no_pdf, paper=paper, name=name))
+        _note_missing_pdf(no_pdf=no_pdf)
     return 0
 
 
@@ -86,25 +86,26 @@ def write_documents(
     report: Report, directory: Path, *, no_pdf: bool, paper: Paper = "a4", name: str = "report"
 ) -> list[Path]:
     """Write HTML and PDF; no PDF with *no_pdf*, or without Pango, which a note then reports."""
-    with _typesetter(no_pdf=no_pdf) as typesetter:
-        return _write_documents(report, directory, name, typesetter, paper)
+    written = _write_documents(report, directory, no_pdf=no_pdf, paper=paper, name=name)
+    _note_missing_pdf(no_pdf=no_pdf)
+    return written
 
 
-def _write_documents(
-    report: Report, directory: Path, name: str, typesetter: "Typesetter | None", paper: Paper
-) -> list[Path]:
+def _write_documents(report: Report, directory: Path, *, no_pdf: bool, paper: Paper, name: str) -> list[Path]:
     from gpureport.report.render import write_report
 
     with ProgressBar("writing the report"):
-        return write_report(report, directory, typesetter, paper, name=name)
+        return write_report(report, directory, with_pdf=not no_pdf, paper=paper, name=name)
 
 
 def write_side_by_side(first: Side, others: Sequence[Beside], directory: Path, paper: Paper = "a4") -> list[Path]:
     """Write HTML and PDF of devices side by side; PDF as for :func:`write_documents`."""
     from gpureport.report.prediction.devices import write_devices
 
-    with _typesetter() as typesetter, ProgressBar("writing the document"):
-        return write_devices(first, others, directory, typesetter, paper)
+    with ProgressBar("writing the document"):
+        written = write_devices(first, others, directory, paper)
+    _note_missing_pdf()
+    return written
 
 
 def write_comparison_files(
@@ -113,21 +114,17 @@ def write_comparison_files(
     """Write JSON, HTML and PDF of a comparison; PDF as for :func:`write_documents`."""
     from gpureport.report.comparison.document import write_comparison
 
-    with _typesetter(no_pdf=no_pdf) as typesetter, ProgressBar("writing the comparison"):
-        return write_comparison(comparison, directory, typesetter, paper)
+    with ProgressBar("writing the comparison"):
+        written = write_comparison(comparison, directory, with_pdf=not no_pdf, paper=paper)
+    _note_missing_pdf(no_pdf=no_pdf)
+    return written
 
 
-@contextmanager
-def _typesetter(*, no_pdf: bool = False) -> "Iterator[Typesetter | None]":
-    """Return the writer of PDFs, unless *no_pdf*; report at the end why it wrote none."""
-    if no_pdf:
-        yield None
-        return
-    from gpureport.report.pdf.typesetting import typesetter
+def _note_missing_pdf(*, no_pdf: bool = False) -> None:
+    """Report why no PDF was written, unless none was wanted."""
+    from gpureport.report.pdf import pdf_problem
 
-    with typesetter() as made:
-        yield made
-        problem = made.problem()
+    problem = None if no_pdf else pdf_problem()
     if problem:
         note(f"gpureport: {problem}")
 

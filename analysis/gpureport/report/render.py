@@ -3,8 +3,7 @@
 import base64
 import hashlib
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,11 +15,9 @@ from gpureport.findings.advice import advise
 from gpureport.glossary import terms
 from gpureport.records.report import Report
 from gpureport.report import Paper
-from gpureport.report.figures.anchors import started
 from gpureport.report.figures.style import brief, shorten
-from gpureport.report.figures.svg import described
-from gpureport.report.pdf.fonts import data_uri, with_fonts
-from gpureport.report.pdf.typesetting import HERE, PICTURE, Manuscript, Typesetter, layout, pdf
+from gpureport.report.figures.svg import PAGE_FONT, described
+from gpureport.report.pdf import pdf, pdf_problem
 from gpureport.report.pictures import Figure, kind_of
 from gpureport.report.run import answers, appendix, compiled, conditions, statements, trust, unexpected
 from gpureport.report.run.blocks import first_figure
@@ -43,11 +40,15 @@ from gpureport.units import (
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
-    from weasyprint.document import Document
 
 Content = Mapping[str, object]
 """Variables of the templates."""
 
+_FONTS = (
+    (PAGE_FONT, 400, "Inter-Regular.ttf"),
+    (PAGE_FONT, 600, "Inter-SemiBold.ttf"),
+    ("gpureport mono", 400, "JetBrainsMono-Regular.ttf"),
+)
 _REPORT = "report.html.j2"
 _LONG_NAME = 60
 _LONG_PART = 18  # most characters of a number that is kept on one line
@@ -55,16 +56,11 @@ _FEWEST_SHAPES = 3  # points of a published sweep over shapes that count as a se
 
 
 def write_report(
-    report: Report,
-    directory: Path,
-    typesetter: Typesetter | None = HERE,
-    paper: Paper = "a4",
-    *,
-    name: str = "report",
+    report: Report, directory: Path, *, with_pdf: bool = True, paper: Paper = "a4", name: str = "report"
 ) -> list[Path]:
     """Write the documents of *report* to *directory*: :func:`documents`, without the JSON file.
 
-    No PDF is written without a working *typesetter*.
+    No PDF is written if WeasyPrint cannot make one (:func:`gpureport.report.pdf.pdf_problem`).
 
     Returns:
         The files written.
@@ -72,27 +68,27 @@ def write_report(
     Raises:
         GpuReportError: a file cannot be written, or the PDF cannot be made; the files before it are there.
     """
-    return write_filled(_REPORT, _content(report), directory, typesetter, name=name, paper=paper)
+    return write_filled(_REPORT, _content(report), directory, with_pdf=with_pdf, paper=paper, name=name)
 
 
 def write_filled(
     template: str,
     content: Content,
     directory: Path,
-    typesetter: Typesetter | None,
     *,
-    name: str = "report",
+    with_pdf: bool = True,
     paper: Paper = "a4",
+    name: str = "report",
 ) -> list[Path]:
     """Write the documents of a *template* and remove earlier ones; returns and raises as :func:`write_report`."""
-    html, pdf = documents(directory, name)
-    filled = _filled(template, content)
-    remove_files(pdf)  # an old one must not stay if no new one is written
-    write_file(html, filled.on_screen())
-    if typesetter is None or typesetter.problem():
-        return [html]
-    write_file(pdf, typesetter.pdf(filled.on_paper(), paper))
-    return [html, pdf]
+    html_file, pdf_file = documents(directory, name)
+    html = filled(template, content)
+    remove_files(pdf_file)  # an old one must not stay if no new one is written
+    write_file(html_file, html)
+    if not with_pdf or pdf_problem():
+        return [html_file]
+    write_file(pdf_file, pdf(html, paper))
+    return [html_file, pdf_file]
 
 
 def documents(directory: Path, name: str = "report") -> tuple[Path, Path]:
@@ -114,76 +110,15 @@ def documents_of(file: Path) -> tuple[Path, Path]:
 
 def render_html(report: Report) -> str:
     """Return the document as one HTML file that contains styles, fonts, figures and a short script."""
-    return _filled(_REPORT, _content(report)).on_screen()
+    return filled(_REPORT, _content(report))
 
 
-def render_pdf(report: Report) -> bytes:
-    """Return the document as a tagged PDF (PDF/UA-1).
-
-    Raises:
-        GpuReportError: WeasyPrint or Pango cannot be loaded.
-    """
-    return pdf(_filled(_REPORT, _content(report)).on_paper())
+def filled(template: str, content: Content) -> str:
+    """Return a template with its *content*, without control characters and those that change the text's direction."""
+    return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", environment().get_template(template).render(content))
 
 
-def render_pages(report: Report, paper: Paper = "a4") -> "Document":
-    """Return the document laid out on pages.
-
-    Raises:
-        GpuReportError: WeasyPrint or Pango cannot be loaded.
-    """
-    return layout(_filled(_REPORT, _content(report)).on_paper(), paper)
-
-
-@dataclass(frozen=True)
-class _Filled:
-    """A rendered template with placeholders for figures."""
-
-    html: str
-    figures: Sequence[Figure]
-
-    def on_screen(self) -> str:
-        """Return the HTML with inline figures, which use the fonts of the page."""
-        inside = [described(figure.svg, _clean(figure.caption)) for figure in self.figures]
-        return with_fonts(_PLACE.sub(lambda place: inside[int(place[1])], self.html), data_uri)
-
-    def on_paper(self) -> Manuscript:
-        """Return the manuscript of the PDF, with references to the figures."""
-        # Break characters instead of elements save WeasyPrint a sixth of its time.
-        html = _UNBROKEN.sub(lambda found: _unbroken(found[1]), self.html.replace("<wbr>", "\u200b"))
-        return Manuscript(_SCRIPT.sub("", html), [started(figure.svg) for figure in self.figures])
-
-
-def _filled(template: str, content: Content) -> _Filled:
-    from markupsafe import Markup
-
-    figures: list[Figure] = []
-
-    def place(figure: Figure) -> Markup:
-        figures.append(figure)
-        return Markup('<img src="{}{}" alt="{}" />').format(PICTURE, len(figures) - 1, figure.caption)
-
-    return _Filled(_clean(environment(place).get_template(template).render(content)), figures)
-
-
-def _clean(text: str) -> str:
-    """Replace control characters and characters that change the direction of text."""
-    return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text)
-
-
-_PLACE = re.compile(f'<img src="{PICTURE}([0-9]+)" alt="[^"]*" />')
 _CONTROLS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufffe\uffff]")
-_SCRIPT = re.compile("<script>.*?</script>", re.DOTALL)
-_UNBROKEN = re.compile(r'<span class="part">([^<]*)</span>')
-
-
-def _unbroken(text: str) -> str:
-    """Return *text* with no-break spaces and word joiners after slashes.
-
-    Lines never break before a slash, not even after a space (Unicode's rule LB13).
-    """
-    before = "\u200b" if text.startswith("/") else ""
-    return before + text.replace(" ", "\u00a0").replace("/", "/\u2060")
 
 
 def _content(report: Report) -> Content:
@@ -219,11 +154,8 @@ def _content(report: Report) -> Content:
     }
 
 
-def environment(picture: Callable[[Figure], "Markup"]) -> "Environment":
-    """Return the Jinja environment of the templates: with autoescaping, undefined names are errors.
-
-    *picture* returns the placeholder of a figure.
-    """
+def environment() -> "Environment":
+    """Return the Jinja environment of the templates: with autoescaping, undefined names are errors."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     env = Environment(
@@ -235,6 +167,7 @@ def environment(picture: Callable[[Figure], "Markup"]) -> "Environment":
     )
     script = _style("screen.js")
     env.globals.update(
+        fonts=_fonts(),
         style=_style,
         script=script,
         script_hash=f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}",
@@ -255,13 +188,30 @@ def environment(picture: Callable[[Figure], "Markup"]) -> "Environment":
         value=_brief(format_value),
         measured=_brief(format_measured),
         predicted=_brief(format_predicted),
-        picture=picture,
+        picture=_picture,
         number=_number,
         breakable=_breakable,
         sentence=sentence,
         shorten=shorten,
     )
     return env
+
+
+def _fonts() -> "Markup":
+    """Return the style rules of the shipped fonts, which contain them."""
+    from markupsafe import Markup
+
+    rule = '@font-face{{font-family:"{}";font-weight:{};src:url(data:font/ttf;base64,{})}}\n'
+    folder = data_dir("templates") / "fonts"
+    files = ((*font, base64.b64encode((folder / file).read_bytes()).decode()) for *font, file in _FONTS)
+    return Markup("".join(rule.format(*font) for font in files))  # noqa: S704 - our own files
+
+
+def _picture(figure: Figure) -> "Markup":
+    """Return a figure as an element of the page."""
+    from markupsafe import Markup
+
+    return Markup(described(figure.svg, figure.caption))  # noqa: S704 - its texts are escaped
 
 
 def _style(name: str) -> "Markup":

@@ -2,9 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from math import ceil
 from pathlib import Path
-from typing import TypeVar
 
 from gpureport.compare.records import Comparison, Contest, Difference
 from gpureport.compare.standings import REGIMES
@@ -25,15 +23,14 @@ from gpureport.report.comparison.tables import (
 from gpureport.report.comparison.words import sentences, title
 from gpureport.report.figures.heat import MOST_ROWS, HeatBlock, HeatRow, heat_figure, named_columns
 from gpureport.report.figures.landmarks import LandmarkPanel, landmark_figure, landmark_panels
+from gpureport.report.figures.panels import in_figures
 from gpureport.report.figures.spreads import spread_figure
 from gpureport.report.figures.strips import strip_figure
-from gpureport.report.pdf.typesetting import Typesetter
+from gpureport.report.grouping import grouped
 from gpureport.report.pictures import Figure
 from gpureport.report.render import Content, documents, write_filled
 from gpureport.report.text.tables import workload_table
 from gpureport.units import format_value
-
-T = TypeVar("T")
 
 NAME = "comparison"
 """Stem of the files."""
@@ -47,7 +44,7 @@ _COLOURS = "Blue: above 1; orange: below 1."
 
 
 def write_comparison(
-    comparison: Comparison, directory: Path, typesetter: Typesetter | None, paper: Paper = "a4"
+    comparison: Comparison, directory: Path, *, with_pdf: bool = True, paper: Paper = "a4"
 ) -> list[Path]:
     """Write *comparison* as JSON, and its documents; all files are named :data:`NAME`.
 
@@ -60,7 +57,9 @@ def write_comparison(
     path = directory / FILE_NAME
     remove_files(*documents(directory, NAME))
     write_file(path, f"{comparison.model_dump_json(indent=1)}\n")
-    written = write_filled("comparison.html.j2", content(comparison), directory, typesetter, name=NAME, paper=paper)
+    written = write_filled(
+        "comparison.html.j2", content(comparison), directory, with_pdf=with_pdf, paper=paper, name=NAME
+    )
     return [path, *written]
 
 
@@ -119,15 +118,8 @@ def overview(comparison: Comparison) -> Iterator[Figure]:
         f"Left: speed / speed of {comparison.baseline}. Right: observed speed / peak predicted from the specification. "
         f"Geometric means over each family's variants, each at its best point. {_COLOURS}"
     )
-    for part in _pages(rows) if shown else ():
+    for part in in_figures(rows, _MOST_MACHINES) if shown else ():
         yield Figure(heat_figure(part, [block for block, _ in shown]), caption)
-
-
-def _pages(machines: Sequence[T]) -> Iterator[Sequence[T]]:
-    """Yield the machines of each page, evenly distributed."""
-    count = ceil(len(machines) / _MOST_MACHINES)
-    for number in range(count):
-        yield machines[number * len(machines) // count : (number + 1) * len(machines) // count]
 
 
 _WHATS: tuple[What, What] = ("speed", "efficiency")
@@ -167,9 +159,7 @@ def _maps(comparison: Comparison, columns: Mapping[What, tuple[str, ...]]) -> It
 
 def _split(rows: Sequence[HeatRow], blocks: Sequence[HeatBlock]) -> Iterator[Figure]:
     """Draw *rows* in figures of equal size."""
-    figures = ceil(len(rows) / MOST_ROWS)
-    for number in range(figures):
-        part = rows[number * len(rows) // figures : (number + 1) * len(rows) // figures]
+    for number, part in enumerate(in_figures(rows, MOST_ROWS)):
         named = ", ".join(dict.fromkeys(row.name.partition("/")[0] for row in part)).replace("_", " ")
         again = ", continued" if number else ""
         shown = _without_empty(part, blocks)
@@ -196,9 +186,7 @@ def _map_rows(contests: Sequence[Contest], whats: Sequence[What], baseline: str 
 
     If *baseline* is given, its column has the speed instead of the ratio.
     """
-    by_row: dict[tuple[str, str], list[Contest]] = {}
-    for contest in contests:
-        by_row.setdefault((contest.workload, contest.regime if contest.regime in REGIMES else ""), []).append(contest)
+    by_row = grouped(((c.workload, c.regime if c.regime in REGIMES else ""), c) for c in contests)
     for (workload, regime), found in by_row.items():
         cells = tuple(means(found, what) for what in whats)
         if any(cells):
@@ -223,7 +211,7 @@ def _strips(comparison: Comparison) -> Iterator[Figure]:
         "Cliffs (midpoints) and tapers (n90) of all machines, one dot for each workload. Orange, above: observed. "
         "Blue, below: predicted."
     )
-    for part in _pages(names):
+    for part in in_figures(names, _MOST_MACHINES):
         yield Figure(strip_figure(comparison.landmarks, part), caption)
 
 
@@ -236,9 +224,7 @@ def _panels(comparison: Comparison, pages: Sequence[Sequence[LandmarkPanel]]) ->
 
 def _spread_machines(comparison: Comparison) -> dict[str, list[Difference]]:
     """Return the differences of the machines with the baseline's device that differ most."""
-    by_machine: dict[str, list[Difference]] = {}
-    for difference in comparison.differences:
-        by_machine.setdefault(difference.machine, []).append(difference)
+    by_machine = grouped((difference.machine, difference) for difference in comparison.differences)
     if len(by_machine) <= _MOST_SPREADS:
         return by_machine
     counts = {machine: sum(d.significant for d in found) for machine, found in by_machine.items()}

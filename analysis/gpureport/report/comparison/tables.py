@@ -6,6 +6,7 @@ from gpureport.compare.records import Comparison, Condition, Contest, Entrant, R
 from gpureport.compare.standings import BEYOND, REGIMES, WITHIN
 from gpureport.compare.summary import families, overall
 from gpureport.report.figures.style import shorten
+from gpureport.report.grouping import grouped
 from gpureport.report.text.tables import UNKNOWN, Table
 from gpureport.report.text.words import listed
 from gpureport.units import format_half_width, format_percent, format_ratio, format_value
@@ -64,9 +65,7 @@ def condition_table(comparison: Comparison) -> Table:
 
 def sharing(condition: Condition) -> str:
     """List the values of a condition with the machines that share each, or with their number."""
-    machines: dict[str, list[str]] = {}
-    for name, value in condition.values.items():
-        machines.setdefault(value, []).append(shorten(name))
+    machines = grouped((value, shorten(name)) for name, value in condition.values.items())
     return "; ".join(
         f"{shorten(value, 80)}: {listed(names) if len(names) <= _MOST_NAMED else f'{len(names)} machines'}"
         for value, names in machines.items()

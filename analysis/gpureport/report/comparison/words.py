@@ -6,6 +6,7 @@ from math import log
 from gpureport.compare.records import Comparison, Contest, Difference
 from gpureport.compare.standings import BEYOND, REGIMES, WITHIN
 from gpureport.compare.summary import APPLIED, families, means, overall
+from gpureport.report.grouping import grouped
 from gpureport.report.text.words import listed
 from gpureport.units import format_percent, format_ratio
 
@@ -33,9 +34,7 @@ def sentences(comparison: Comparison) -> Iterator[str]:
 
 def _same_devices(comparison: Comparison) -> Iterator[str]:
     """Report the machines with the baseline's device: significant differences, and the number without any."""
-    by_machine: dict[str, list[Difference]] = {}
-    for difference in comparison.differences:
-        by_machine.setdefault(difference.machine, []).append(difference)
+    by_machine = grouped((difference.machine, difference) for difference in comparison.differences)
     wholes = {whole.machine: whole for whole in comparison.overall if whole.significant}
     equal = [name for name, found in by_machine.items() if not any(difference.significant for difference in found)]
     for name, found in by_machine.items():

@@ -13,6 +13,7 @@ from gpureport.records.finding import Finding, Verdict
 from gpureport.report.figures.canvas import Canvas, Pen
 from gpureport.report.figures.panels import Panel, Scale, decimal_scale, size_scale
 from gpureport.report.figures.style import FAINT, MUTED, OBSERVED, PREDICTED, SMALL_PT, WIDTH_IN, shorten
+from gpureport.report.grouping import grouped
 from gpureport.report.run.curves import CurveRecords, level_of
 from gpureport.report.run.limits import Limit
 from gpureport.report.text.words import agreeing
@@ -127,11 +128,8 @@ def _estimates(value: float | None, low: float | None, high: float | None) -> li
 
 
 def _limit_rows(known: Iterable[Limit], name: Callable[[str], str]) -> tuple[Row, ...]:
-    families: dict[str, list[Limit]] = {}
-    for limit in known:
-        families.setdefault(limit.key.family, []).append(limit)
     rows = []
-    for family, found in families.items():
+    for family, found in grouped((limit.key.family, limit) for limit in known).items():
         predicted = (limit.predicted_share for limit in found)
         observed = tuple(Estimate(each.share, *each.interval) for each in found if each.share and each.interval)
         shares = [each.value for each in observed]

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import ceil, log
 
 from gpureport.compare.records import Landmark
 from gpureport.report.figures.canvas import Canvas, Pen, Place
+from gpureport.report.figures.panels import Panel, Scale
 from gpureport.report.figures.style import (
     FAINT,
     INK,
@@ -19,6 +19,7 @@ from gpureport.report.figures.style import (
     fitted,
     tick_text,
 )
+from gpureport.report.grouping import grouped
 
 _COLUMNS = 2
 _LABEL_IN, _GAP_IN, _MARGIN_IN = 0.95, 0.1, 0.25
@@ -36,14 +37,9 @@ class LandmarkPanel:
 
 def landmark_panels(marks: Sequence[Landmark]) -> Iterator[tuple[LandmarkPanel, ...]]:
     """Group *marks* into panels of features that at least two machines have, and panels into figures of a page."""
-    by_feature: dict[tuple[str, str], list[Landmark]] = {}
-    for mark in marks:
-        cliff = str(mark.level) if mark.level.is_unexplained else f"{mark.level} cliff"
-        name = "taper (n90)" if mark.feature == "taper" else cliff
-        by_feature.setdefault((mark.workload, name), []).append(mark)
     panels = [
-        LandmarkPanel(f"{workload}, {name}", tuple(found))
-        for (workload, name), found in by_feature.items()
+        LandmarkPanel(title, tuple(found))
+        for title, found in grouped((_title(mark), mark) for mark in marks).items()
         if len({mark.machine for mark in found}) > 1 and any(mark.predicted or mark.observed for mark in found)
     ]
     page: list[LandmarkPanel] = []
@@ -54,6 +50,11 @@ def landmark_panels(marks: Sequence[Landmark]) -> Iterator[tuple[LandmarkPanel, 
         page.append(panel)
     if page:
         yield tuple(page)
+
+
+def _title(mark: Landmark) -> str:
+    cliff = str(mark.level) if mark.level.is_unexplained else f"{mark.level} cliff"
+    return f"{mark.workload}, {'taper (n90)' if mark.feature == 'taper' else cliff}"
 
 
 def _height(panels: Sequence[LandmarkPanel]) -> float:
@@ -83,35 +84,48 @@ def landmark_figure(panels: Sequence[LandmarkPanel], machines: Sequence[str]) ->
 def _draw(canvas: Canvas, panel: LandmarkPanel, machines: Sequence[str], corner: Place, width: float) -> None:
     left, top = corner
     canvas.text((left, top - 0.1), fitted(panel.title, width, SMALL_PT), size_pt=SMALL_PT, weight=600)
-    sizes = [
-        size
-        for mark in panel.marks
-        for size in (mark.predicted, mark.observed, mark.ci_low, mark.ci_high)
-        if size is not None and size > 0
-    ]
-    low, high = min(sizes) / 1.3, max(sizes) * 1.3
-    start, span = left + _LABEL_IN, width - _LABEL_IN - _MARGIN_IN
-
-    def across(size: float) -> float:
-        return start + span * log(size / low) / log(high / low)
-
     present = [name for name in machines if any(mark.machine == name for mark in panel.marks)]
-    bottom = top - _HEAD_IN - len(present) * _ROW_IN
-    for tick in binary_ticks(low, high, max(2, ceil(span / 0.6))):
-        canvas.segment((across(tick), bottom), (across(tick), top - _HEAD_IN + 0.03), Pen(FAINT, 0.5, order=1))
-        unit = panel.marks[0].unit
-        canvas.text((across(tick), bottom - 0.08), tick_text(tick, unit), size_pt=TINY_PT, colour=MUTED, ha="center")
+    sizes = [
+        size for mark in panel.marks for size in (mark.predicted, mark.observed, mark.ci_low, mark.ci_high) if size
+    ]
+    height = len(present) * _ROW_IN
+    place = (left + _LABEL_IN, top - _HEAD_IN - height, width - _LABEL_IN - _MARGIN_IN, height)
+    drawn = size_panel(canvas, place, sizes, panel.marks[0].unit, 1.3)
     for number, name in enumerate(present):
-        middle = top - _HEAD_IN - (number + 0.5) * _ROW_IN
-        canvas.text((start - 0.06, middle), fitted(name, _LABEL_IN - 0.06), size_pt=TINY_PT, ha="right", colour=INK)
+        middle = drawn.top_in - (number + 0.5) * _ROW_IN
+        label = fitted(name, _LABEL_IN - 0.06)
+        canvas.text((drawn.left_in - 0.06, middle), label, size_pt=TINY_PT, ha="right", colour=INK)
         for mark in (mark for mark in panel.marks if mark.machine == name):
-            if mark.predicted:
-                place = (across(mark.predicted), middle)
-                canvas.segment(place, place, Pen(PREDICTED, 5.0, order=3, round=True))
-                canvas.segment(place, place, Pen("#FFFFFF", 3.2, order=3.1, round=True))
-            if mark.observed:
-                if mark.ci_low and mark.ci_high:
-                    ends = (across(mark.ci_low), middle), (across(mark.ci_high), middle)
-                    canvas.segment(*ends, Pen(OBSERVED, 0.9, order=4))
-                place = (across(mark.observed), middle)
-                canvas.segment(place, place, Pen(OBSERVED, 3.6, order=5, round=True))
+            _draw_mark(drawn, mark, middle)
+
+
+def _draw_mark(panel: Panel, mark: Landmark, middle: float) -> None:
+    canvas = panel.canvas
+    if mark.predicted:
+        place = (panel.across(mark.predicted), middle)
+        canvas.segment(place, place, Pen(PREDICTED, 5.0, order=3, round=True))
+        canvas.segment(place, place, Pen("#FFFFFF", 3.2, order=3.1, round=True))
+    if mark.observed:
+        if mark.ci_low and mark.ci_high:
+            ends = (panel.across(mark.ci_low), middle), (panel.across(mark.ci_high), middle)
+            canvas.segment(*ends, Pen(OBSERVED, 0.9, order=4))
+        place = (panel.across(mark.observed), middle)
+        canvas.segment(place, place, Pen(OBSERVED, 3.6, order=5, round=True))
+
+
+def size_panel(
+    canvas: Canvas, place: tuple[float, float, float, float], sizes: Sequence[float], unit: str, wider: float
+) -> Panel:
+    """Draw the grid and the ticks of *sizes*, and return their panel.
+
+    *place* is its left and lower edges, width and height. The axis exceeds the sizes by the factor *wider*.
+    """
+    low, high = min(sizes) / wider, max(sizes) * wider
+    ticks = tuple(binary_ticks(low, high, max(2, round(place[2] / 0.6))))
+    texts = tuple(tick_text(tick, unit) for tick in ticks)
+    panel = Panel(canvas, *place, Scale(low, high, ticks, texts), Scale(0, 1, (), (), logarithmic=False))
+    for tick, text in zip(ticks, texts, strict=True):
+        x = panel.across(tick)
+        canvas.segment((x, panel.bottom_in), (x, panel.top_in + 0.02), Pen(FAINT, 0.5, order=1))
+        canvas.text((x, panel.bottom_in - 0.08), text, size_pt=TINY_PT, colour=MUTED, ha="center")
+    return panel

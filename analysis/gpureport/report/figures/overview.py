@@ -1,12 +1,13 @@
 """The figure of all observed values as ratios to their predictions, one row per workload."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from gpureport.records.features import Feature
 from gpureport.records.finding import AGREEMENT, Finding
 from gpureport.report.figures.canvas import Canvas, Ink, Pen, Shape
 from gpureport.report.figures.panels import Panel, Scale
 from gpureport.report.figures.style import MUTED, OBSERVED, PREDICTED, SMALL_PT, WIDTH_IN, shorten, text_in
+from gpureport.report.grouping import grouped
 from gpureport.report.run.curves import FindingPair
 
 MOST_ROWS = 12
@@ -32,18 +33,12 @@ _WIDEST = 12.0
 def overview_rows(pairs: Sequence[FindingPair]) -> dict[str, list[Finding]]:
     """Group the findings that have a ratio: by variant, or by family if there are too many variants."""
     findings = [c.main for c in pairs if c.main.ratio and c.main.predicted]
-    by_variant = _grouped(findings, lambda finding: f"{finding.key.family} / {finding.key.variant}")
-    rows = by_variant if len(by_variant) <= MOST_ROWS else _grouped(findings, lambda finding: finding.key.family)
+    by_variant = grouped((f"{finding.key.family} / {finding.key.variant}", finding) for finding in findings)
+    by_family = grouped((finding.key.family, finding) for finding in findings)
+    rows = by_variant if len(by_variant) <= MOST_ROWS else by_family
     farthest = sorted(rows, key=lambda name: max(_distance(finding) for finding in rows[name]), reverse=True)
     kept = set(farthest[:MOST_ROWS])
     return {name: row for name, row in rows.items() if name in kept}
-
-
-def _grouped(findings: Sequence[Finding], name: Callable[[Finding], str]) -> dict[str, list[Finding]]:
-    rows: dict[str, list[Finding]] = {}
-    for finding in findings:
-        rows.setdefault(name(finding), []).append(finding)
-    return rows
 
 
 def _distance(finding: Finding) -> float:

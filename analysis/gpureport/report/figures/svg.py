@@ -2,13 +2,9 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from math import hypot
 
 PAGE_FONT = "gpureport sans"
 """Name of the figures' font in the page's style sheet."""
-
-_STRAIGHT_PT = 0.1
-"""Largest invisible distance of a line from a point."""
 
 Attributes = Mapping[str, str | float | None]
 """Values by name; ``None`` is omitted."""
@@ -29,8 +25,7 @@ def sheet(width_pt: float, height_pt: float, elements: Iterable[str]) -> str:
 
 def path(lines: Iterable[Sequence[tuple[float, float]]], attributes: Attributes, closed: bool) -> str:
     """Return one element of all *lines*."""
-    kept = (_corners(line) for line in lines if line)
-    return f'<path d="{"".join(_drawn(line, closed) for line in kept)}"{_attributes(attributes)}/>'
+    return f'<path d="{"".join(_drawn(line, closed) for line in lines if line)}"{_attributes(attributes)}/>'
 
 
 def _drawn(line: Sequence[tuple[float, float]], closed: bool) -> str:
@@ -38,24 +33,6 @@ def _drawn(line: Sequence[tuple[float, float]], closed: bool) -> str:
     if not closed and len(set(places)) == 1:
         return f"M{places[0]}h0"  # round ends make it a dot
     return f"M{'L'.join(places)}{'Z' * closed}"
-
-
-def _corners(line: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Remove the points that are on a straight line between their neighbours."""
-    kept, start = [line[0]], 0
-    for end in range(2, len(line)):
-        if any(_off(point, line[start], line[end]) > _STRAIGHT_PT for point in line[start + 1 : end]):
-            start = end - 1
-            kept.append(line[start])
-    return [*kept, line[-1]] if len(line) > 1 else kept
-
-
-def _off(point: tuple[float, float], start: tuple[float, float], end: tuple[float, float]) -> float:
-    """Return the distance of *point* from the segment between *start* and *end*."""
-    (x, y), (dx, dy) = (point[0] - start[0], point[1] - start[1]), (end[0] - start[0], end[1] - start[1])
-    square = dx * dx + dy * dy
-    share = min(max((x * dx + y * dy) / square, 0.0), 1.0) if square else 0.0
-    return hypot(x - share * dx, y - share * dy)
 
 
 def text(place: tuple[float, float], content: str, attributes: Attributes, *, drop: float, upright: bool) -> str:

@@ -13,7 +13,7 @@ from gpureport.report.figures.pairs import Pair, pair_figure
 from gpureport.report.figures.panels import in_figures
 from gpureport.report.figures.sizes import MOST_PANELS
 from gpureport.report.figures.style import shorten
-from gpureport.report.pdf.typesetting import Typesetter
+from gpureport.report.grouping import grouped
 from gpureport.report.pictures import Figure
 from gpureport.report.prediction.forecast import facts_of
 from gpureport.report.prediction.side_by_side import (
@@ -42,9 +42,7 @@ class DeviceChapter:
     figures: tuple[Figure, ...]
 
 
-def write_devices(
-    first: Side, others: Sequence[Beside], directory: Path, typesetter: Typesetter | None, paper: Paper = "a4"
-) -> list[Path]:
+def write_devices(first: Side, others: Sequence[Beside], directory: Path, paper: Paper = "a4") -> list[Path]:
     """Write the document of *first* and *others* to *directory*.
 
     Returns:
@@ -66,7 +64,7 @@ def write_devices(
         "glossary": terms(),
         "workloads": workload_table(contrast.key.workload for other in others for contrast in other.contrasts),
     }
-    return write_filled(_TEMPLATE, content, directory, typesetter, paper=paper)
+    return write_filled(_TEMPLATE, content, directory, paper=paper)
 
 
 def _chapter(first: Side, other: Beside) -> DeviceChapter:
@@ -84,11 +82,11 @@ def _chapter(first: Side, other: Beside) -> DeviceChapter:
 def _figures(first: Side, other: Beside) -> tuple[Figure, ...]:
     """Draw the common sweeps over sizes, by kind."""
     mine, theirs = ({p.key: p for p in side.predictions} for side in (first, other.side))
-    kinds: dict[tuple[str, ...], list[Pair]] = {}
-    for contrast in other.contrasts:
-        if contrast.axis.quantity != "case":
-            kind = (contrast.key.family, contrast.key.sweep, contrast.axis.label, contrast.metric.unit)
-            kinds.setdefault(kind, []).append((mine[contrast.key], theirs[contrast.key]))
+    kinds = grouped(
+        ((c.key.family, c.key.sweep, c.axis.label, c.metric.unit), (mine[c.key], theirs[c.key]))
+        for c in other.contrasts
+        if c.axis.quantity != "case"
+    )
     return tuple(
         Figure(pair_figure(part, [pair[0].key.variant for pair in part]), _caption(part, first, other.side))
         for pairs in kinds.values()

@@ -6,6 +6,7 @@ from gpureport.predict.ceilings import Ceiling, ceilings
 from gpureport.predict.outlook import Outlook, best_point, outlooks, unit_of
 from gpureport.records.features import MAIN_POSITIONS, CurveFeature
 from gpureport.records.prediction import Prediction
+from gpureport.report.grouping import grouped
 from gpureport.report.text.tables import UNKNOWN, Table, occupancy_text
 from gpureport.report.text.words import feature_text
 from gpureport.spec.models import Device
@@ -40,9 +41,7 @@ def ceilings_table(device: Device) -> Table:
 
 def joined(rows: Iterable[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
     """Join rows that differ only in their first cells."""
-    names: dict[tuple[str, ...], list[str]] = {}
-    for name, *cells in rows:
-        names.setdefault(tuple(cells), []).append(name)
+    names = grouped((row[1:], row[0]) for row in rows)
     return tuple((", ".join(found), *cells) for cells, found in names.items())
 
 

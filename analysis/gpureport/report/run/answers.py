@@ -13,6 +13,7 @@ from gpureport.records.features import CurveFeature
 from gpureport.records.finding import AGREEMENT, Finding, Verdict
 from gpureport.records.levels import Level
 from gpureport.records.report import Report
+from gpureport.report.grouping import grouped
 from gpureport.report.run.curves import CurveRecords, level_of, specified, specified_values
 from gpureport.report.run.difference import compared, value_text, width
 from gpureport.report.run.limits import Limit, limits
@@ -135,10 +136,7 @@ def _spans(report: Report, levels: Sequence[Level], cliffs: Sequence[Finding]) -
 
 def _unexplained(report: Report, transitions: Iterable[tuple[Level | None, Finding]]) -> list[str]:
     """List the unpredicted transitions, with the cache that may cause them if there is one."""
-    causes: dict[Level | None, list[Finding]] = {}
-    for level, transition in transitions:
-        causes.setdefault(level, []).append(transition)
-    return [_cause(level, _transitions(report, of)) for level, of in causes.items()]
+    return [_cause(level, _transitions(report, of)) for level, of in grouped(transitions).items()]
 
 
 def _cause(level: Level | None, transitions: str) -> str:

@@ -8,8 +8,10 @@ from gpureport.findings.advice import shape_of
 from gpureport.predict.occupancy import compiled_resources, too_many_registers
 from gpureport.records.measurement import MeasuredPoint, Measurement
 from gpureport.records.report import Clock, Report
+from gpureport.report.grouping import grouped
 from gpureport.report.run.trust import examples
 from gpureport.report.run.values import value_at
+from gpureport.report.text.captions import clock_readings
 from gpureport.report.text.tables import UNKNOWN, Table, span
 from gpureport.report.text.words import low_to_high
 from gpureport.spec.models import Device
@@ -45,9 +47,7 @@ def methods_table(report: Report) -> Table:
     """List the measurement method and counts of each family."""
     counted = ("variants", "sweeps", "points", "samples", "samples per point")
     columns = ("family", *counted, "method", "dispatches per sample", "verified", "time")
-    families: dict[str, list[Measurement]] = {}
-    for measurement in report.measurements:
-        families.setdefault(measurement.key.family, []).append(measurement)
+    families = grouped((measurement.key.family, measurement) for measurement in report.measurements)
     rows = tuple(_method_row(name, found) for name, found in families.items())
     return Table(columns, rows, frozenset({*counted, "dispatches per sample", "time"}))
 
@@ -88,9 +88,7 @@ def verification_table(report: Report) -> Table:
 
 def _sizes(cases: Sequence[str]) -> str:
     """Write the range of the sizes of *cases*; if they have no size parameter, the first and the last case."""
-    values: dict[str, list[int]] = {}
-    for name, value in re.findall(r"(\w+) = (\d+)", " ".join(cases)):
-        values.setdefault(name, []).append(int(value))
+    values = grouped((name, int(value)) for name, value in re.findall(r"(\w+) = (\d+)", " ".join(cases)))
     names = next((names for names in _SIZES if values.keys() >= set(names)), ())
     if names:
         return ", ".join(f"{name} {span(values[name])}" for name in names)
@@ -110,10 +108,7 @@ def timings_table(report: Report) -> Table:
 
 def _clock_rows(clocks: Iterable[Clock]) -> Iterator[tuple[str, str]]:
     """Yield one row for each clock, with the range of its readings."""
-    readings: dict[str, list[float]] = {}
-    for clock in clocks:
-        readings.setdefault(clock.label.partition(" after ")[0], []).append(clock.clock_hz)
-    for name, values in readings.items():
+    for name, values in clock_readings(clocks).items():
         yield name, low_to_high(format_frequency(min(values)), format_frequency(max(values)))
 
 
@@ -160,19 +155,16 @@ def skipped_table(report: Report) -> Table:
         if measurement.skipped and (measurement.key.workload, measurement.skipped) not in listed:
             found.append((str(measurement.key), "all", measurement.skipped))
         found += _skipped_points(measurement, report.device)
-    rows: dict[tuple[str, str], list[str]] = {}
-    for what, points, why in found:
-        rows.setdefault((points, sentence(why)), []).append(what)
+    rows = grouped(((points, sentence(why)), what) for what, points, why in found)
     columns = ("sweep or variant", "points", "reason")
     return Table(columns, tuple((", ".join(names), points, why) for (points, why), names in rows.items()))
 
 
 def _skipped_points(measurement: Measurement, device: Device) -> list[tuple[str, str, str]]:
     """Group the points whose reasons differ only in numbers, with the first point's reason."""
-    reasons: dict[str, list[MeasuredPoint]] = {}
-    for point in measurement.points:
-        if point.skipped:
-            reasons.setdefault(re.sub(r"[\d.]+( .?s\b)?", "#", point.skipped), []).append(point)
+    reasons = grouped(
+        (re.sub(r"[\d.]+( .?s\b)?", "#", point.skipped), point) for point in measurement.points if point.skipped
+    )
     return [
         (str(measurement.key), _labels(points), _why(measurement, points[0], device)) for points in reasons.values()
     ]

@@ -10,11 +10,12 @@ from gpureport.records.report import Report
 from gpureport.report.figures.essentials import Part, essentials, essentials_figure
 from gpureport.report.figures.overview import overview_figure, overview_rows
 from gpureport.report.figures.roofline import roofline_dots, roofline_figure
+from gpureport.report.grouping import grouped
 from gpureport.report.pictures import Figure, pictures
 from gpureport.report.prediction import forecast
 from gpureport.report.run import lists, trust, unexpected
 from gpureport.report.run.curves import FLAT, CurveRecords, specified
-from gpureport.report.run.limits import Limit, limits, limits_table
+from gpureport.report.run.limits import limits, limits_table
 from gpureport.report.run.numbers import SEARCHES, family_anchor
 from gpureport.report.text.captions import block_title, essentials_caption, roofline_caption
 from gpureport.report.text.tables import Table
@@ -81,9 +82,12 @@ def expected_blocks(report: Report, kinds: Sequence[Sequence[CurveRecords]]) -> 
     )
     caption = "Separate cases that all agree with their predictions: their number, and the range of the ratio."
     table = Table(("sweep", "values", "observed / predicted"), rows, frozenset({"values"}))
-    if not rows:
-        return []
-    return [Block("expected", "Separate cases that are as predicted", table=table, caption=caption, numbers="numbers")]
+    return _table_block("expected", "Separate cases that are as predicted", table, caption)
+
+
+def _table_block(anchor: str, title: str, table: Table, caption: str, numbers: str = "numbers") -> list[Block]:
+    """Return the block of a table; none if it has no rows."""
+    return [Block(anchor, title, table=table, caption=caption, numbers=numbers)] if table.rows else []
 
 
 def cliff_blocks(report: Report, found: Sequence[CurveRecords]) -> list[Block]:
@@ -97,11 +101,7 @@ def cliff_blocks(report: Report, found: Sequence[CurveRecords]) -> list[Block]:
             "Cliffs, as working sets, of each kernel for which one was observed or predicted. The onset is the "
             "observed one. Ratio and verdict compare midpoints. The appendix has the plateaus."
         )
-    return (
-        [Block("cliffs", "Cliffs by cache level", table=table, caption=caption, numbers="numbers")]
-        if table.rows
-        else []
-    )
+    return _table_block("cliffs", "Cliffs by cache level", table, caption)
 
 
 def taper_blocks(report: Report, found: Sequence[CurveRecords]) -> list[Block]:
@@ -112,20 +112,18 @@ def taper_blocks(report: Report, found: Sequence[CurveRecords]) -> list[Block]:
         "Predictions are for the measured sizes. Sweeps over working sets show tapers too, marked ▲ in the figures of "
         "the chapter on cliffs. Tapers of different plateaus are not compared."
     )
-    return [Block("tapers", "Tapers by family", table=table, caption=caption, numbers="numbers")] if table.rows else []
+    return _table_block("tapers", "Tapers by family", table, caption)
 
 
 def shape_blocks(report: Report, advice: Sequence[FamilyAdvice]) -> list[Block]:
     """Return the table of recommended work-group shapes."""
-    if not advice:
-        return []
     caption = (
         "Recommended: the smallest set of shapes that contains, for every search of a family, one within 3 % of the "
         "best rate. “Any of” lists equally good shapes. Largest for: the variant with the largest best / worst. "
         "Families that are not listed need fixed work-groups. No kernel uses a third dimension."
     )
     table = lists.shape_table(report, advice)
-    return [Block("shapes", "Work-group shapes by family", table=table, caption=caption, numbers=SEARCHES)]
+    return _table_block("shapes", "Work-group shapes by family", table, caption, SEARCHES)
 
 
 def peak_blocks(report: Report) -> list[Block]:
@@ -150,9 +148,7 @@ def peak_blocks(report: Report) -> list[Block]:
 
 def limit_blocks(report: Report, found: Sequence[CurveRecords]) -> list[Block]:
     """Return a roofline and a table for each family that has sweeps over sizes."""
-    families: dict[str, list[Limit]] = {}
-    for limit in limits(found):
-        families.setdefault(limit.key.family, []).append(limit)
+    families = grouped((limit.key.family, limit) for limit in limits(found))
     observed = bool(report.observations)
     caption = (
         f"At the largest size. Efficiency: {'observed' if observed else 'predicted'} speed / the speed that the "
@@ -178,20 +174,16 @@ def _roofline(report: Report, found: Sequence[CurveRecords]) -> tuple[Figure, ..
 
 def unexpected_blocks(report: Report) -> list[Block]:
     """Return the tables of explanations and of the largest deviations."""
-    blocks = []
-    if report.explanations:
-        table = unexpected.summary(report.explanations)
-        title = "Explanations by hypothesis"
-        blocks.append(Block("fitting", title, table=table, caption=unexpected.CAPTION, numbers="hypotheses"))
-    if any(not pair.main.verdict.as_predicted for pair in specified(report)):
-        caption = (
-            "The most important feature of each kind and family: errors, then values that are off (largest deviation "
-            "first), then those not observed, not predicted or not compared. Agree: number of features of that kind "
-            "and family within a factor of 1.2, + number that are only within the 95 % interval."
-        )
-        table = lists.deviations_table(report)
-        blocks.append(Block("deviations", "Largest deviations", table=table, caption=caption, numbers="numbers"))
-    return blocks
+    explained, deviations = unexpected.summary(report.explanations), lists.deviations_table(report)
+    caption = (
+        "The most important feature of each kind and family: errors, then values that are off (largest deviation "
+        "first), then those not observed, not predicted or not compared. Agree: number of features of that kind "
+        "and family within a factor of 1.2, + number that are only within the 95 % interval."
+    )
+    return [
+        *_table_block("fitting", "Explanations by hypothesis", explained, unexpected.CAPTION, "hypotheses"),
+        *_table_block("deviations", "Largest deviations", deviations, caption),
+    ]
 
 
 def first_figure(report: Report, found: Sequence[CurveRecords]) -> Figure | None:
@@ -216,12 +208,10 @@ def _ratios(report: Report) -> Figure | None:
 
 def trust_blocks(report: Report, found: Sequence[CurveRecords]) -> list[Block]:
     """Return all values as ratios, unless page one has them, and the inputs with the largest effect."""
-    blocks = []
     ratios = _ratios(report) if _essentials(report, found) else None
-    if ratios:
-        blocks.append(Block("overview", "Predicted and observed", (ratios,), numbers="numbers"))
     facts = trust.sensitivity_table(report)
-    if facts.rows:
-        title, caption = "What the predictions depend on", trust.sensitivity_caption(facts)
-        blocks.append(Block("facts", title, table=facts, caption=caption, numbers="uncertainties"))
-    return blocks
+    title, caption = "What the predictions depend on", trust.sensitivity_caption(facts)
+    return [
+        *([Block("overview", "Predicted and observed", (ratios,), numbers="numbers")] if ratios else []),
+        *_table_block("facts", title, facts, caption, "uncertainties"),
+    ]

@@ -18,6 +18,7 @@ from gpureport.observe.disturbance import (
 )
 from gpureport.records.measurement import MeasuredPoint, Measurement, Reading
 from gpureport.records.report import Report
+from gpureport.report.grouping import grouped
 from gpureport.report.text.tables import UNKNOWN, Table
 from gpureport.report.text.words import listed
 from gpureport.text import sentence
@@ -59,9 +60,7 @@ def disturbed(report: Report) -> tuple[Disturbed, ...]:
     """Return the workloads with samples that were disturbed or discarded."""
     readings = _readings(report)
     found = spans(readings, report.machine.opencl.kind) if report.machine else ()
-    variants: dict[str, list[Measurement]] = {}
-    for measurement in report.measurements:
-        variants.setdefault(measurement.key.workload, []).append(measurement)
+    variants = grouped((measurement.key.workload, measurement) for measurement in report.measurements)
     each = (_disturbed(name, measurements, found) for name, measurements in variants.items())
     return tuple(workload for workload in each if workload.disturbed or workload.discarded)
 

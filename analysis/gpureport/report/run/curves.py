@@ -14,6 +14,7 @@ from gpureport.records.measurement import Measurement
 from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.records.report import Report
+from gpureport.report.grouping import grouped
 from gpureport.spec.models import Device
 
 SEVERITY = (
@@ -135,10 +136,7 @@ def specified(report: Report) -> tuple[FindingPair, ...]:
 
 def _by_feature(pairs: Iterable[FindingPair]) -> tuple[FindingPair, ...]:
     """Return the main value of each feature."""
-    found: dict[tuple[SweepKey, str, Level], list[FindingPair]] = {}
-    for pair in pairs:
-        f = pair.main
-        found.setdefault((f.key, f.feature, f.level), []).append(pair)
+    found = grouped(((pair.main.key, pair.main.feature, pair.main.level), pair) for pair in pairs)
     return tuple(min(_main_positions(group), key=lambda pair: pair.urgency) for group in found.values())
 
 
@@ -172,9 +170,7 @@ def curves(report: Report) -> tuple[CurveRecords, ...]:
     everything = (*report.predictions, *report.measurements, *report.observations)
     records = {record.key: record for record in reversed(everything)}
     order = dict.fromkeys(record.key for record in everything)
-    findings: dict[SweepKey, list[Finding]] = {}
-    for finding in report.findings:
-        findings.setdefault(finding.key, []).append(finding)
+    findings = grouped((finding.key, finding) for finding in report.findings)
     return tuple(
         CurveRecords(
             key=key,
@@ -224,9 +220,7 @@ class Verdicts:
 
 def verdicts(report: Report) -> tuple[Verdicts, ...]:
     """Group the findings on the specification by family and feature, the most urgent first."""
-    groups: dict[tuple[str, str], list[FindingPair]] = {}
-    for pair in specified(report):
-        groups.setdefault((pair.main.key.family, pair.main.feature), []).append(pair)
+    groups = grouped(((pair.main.key.family, pair.main.feature), pair) for pair in specified(report))
     rows = (
         Verdicts(
             family=family,

@@ -6,6 +6,7 @@ from gpureport.findings.advice import FamilyAdvice
 from gpureport.records.finding import Finding, Verdict
 from gpureport.records.report import Report
 from gpureport.report.figures.style import shorten
+from gpureport.report.grouping import grouped
 from gpureport.report.run.curves import CurveRecords, specified_values, verdicts
 from gpureport.report.text.tables import UNKNOWN, Table
 from gpureport.report.text.words import (
@@ -61,9 +62,7 @@ def verdict_text(verdict: Verdict) -> str:
 
 def taper_table(report: Report, found: Iterable[CurveRecords]) -> Table:
     """List the range of work that kernels of a family need for 90 % of their first plateau."""
-    families: dict[str, list[Finding]] = {}
-    for curve in found:
-        families.setdefault(curve.key.family, []).extend(specified_values([curve], "n90"))
+    families = grouped((f.key.family, f) for f in specified_values(found, "n90"))
     columns = ("family", "curves", "predicted", "observed", "agree", "largest deviation")
     rows = (
         (
@@ -75,7 +74,6 @@ def taper_table(report: Report, found: Iterable[CurveRecords]) -> Table:
             _largest_deviation(mains),
         )
         for family, mains in families.items()
-        if mains
     )
     return Table(columns, tuple(rows), frozenset({"curves", "predicted", "observed", "agree"}))
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from gpureport.records.measurement import Verification
 from gpureport.records.report import Report, WorkloadInfo
+from gpureport.report.grouping import grouped
 from gpureport.report.pictures import kind_of
 from gpureport.report.prediction.forecast import feature_table
 from gpureport.report.run.curves import CurveRecords, Group
@@ -71,11 +72,9 @@ class Family:
 
 def by_kind(found: Iterable[CurveRecords]) -> Kinds:
     """Group sweeps by kind: same family, name, axis, unit and kind of figure."""
-    kinds: dict[tuple[str, ...], list[CurveRecords]] = {}
-    for curve in found:
-        axis, key = curve.axis, curve.key
-        kind = (key.family, axis.quantity, axis.label, key.sweep, curve.value_unit, kind_of(curve))
-        kinds.setdefault(kind, []).append(curve)
+    kinds = grouped(
+        ((c.key.family, c.axis.quantity, c.axis.label, c.key.sweep, c.value_unit, kind_of(c)), c) for c in found
+    )
     return {f"numbers-{number}": tuple(members) for number, members in enumerate(kinds.values(), start=1)}
 
 

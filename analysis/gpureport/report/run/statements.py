@@ -11,6 +11,7 @@ from gpureport.records.keys import SweepKey
 from gpureport.records.observation import ObservedPoint
 from gpureport.records.prediction import PredictedPoint
 from gpureport.records.report import Publication, PublishedStatement, Report
+from gpureport.report.grouping import grouped
 from gpureport.report.run.curves import CurveRecords, curves
 from gpureport.report.run.unexpected import explanation_text
 from gpureport.report.text.tables import UNKNOWN, Table
@@ -65,9 +66,7 @@ def _statement_row(
 
 def _reasons(off: Iterable[tuple[str, Explanation | None]]) -> str:
     """Return the explanations of the curves that are off, given as variant and test; each text once."""
-    names_of: dict[str, list[str]] = {}
-    for name, explanation in off:
-        names_of.setdefault(_reason(explanation), []).append(name)
+    names_of = grouped((_reason(explanation), name) for name, explanation in off)
     return " ".join(f"{_counted(names)}: {text}." for text, names in names_of.items())
 
 
@@ -120,9 +119,8 @@ def _values(statement: PublishedStatement, about: Sequence[CurveRecords], names:
 
 def _spread_texts(statement: PublishedStatement, about: Sequence[CurveRecords]) -> tuple[str, str]:
     """Compare slowest / fastest sweep at each size that several sweeps have, published and predicted."""
-    sizes: dict[str, list[tuple[float, float]]] = {}
-    for observed, predicted in (pair for curve in about for pair in _statement_pairs(statement, curve)):
-        sizes.setdefault(observed.point.label, []).append((observed.time_s, predicted.time_s))
+    pairs = (pair for curve in about for pair in _statement_pairs(statement, curve))
+    sizes = grouped((observed.point.label, (observed.time_s, predicted.time_s)) for observed, predicted in pairs)
     shared = [tuple(zip(*times, strict=True)) for times in sizes.values() if len(times) > 1]
     if not shared:
         return "No size is part of two sweeps.", statement.remark or UNKNOWN

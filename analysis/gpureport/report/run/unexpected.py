@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from gpureport.explain.hypotheses import HYPOTHESES
 from gpureport.records.finding import Explanation
 from gpureport.records.report import Report
+from gpureport.report.grouping import grouped
 from gpureport.report.run.curves import specified, verdicts
 from gpureport.report.run.difference import compared
 from gpureport.report.text.tables import UNKNOWN, Table
@@ -46,11 +47,10 @@ def summary(explanations: Iterable[Explanation]) -> Table:
     """List the explanations with their curves, the most frequent first."""
     tested = tuple(explanations)
     sweeps = Counter(each.key.workload for each in tested)
-    rows: dict[tuple[int, str], list[Explanation]] = {}
     order = ("explained", "ambiguous", "unexplained")
-    for each in tested:
-        text = explanation_text(each) or "none of the hypotheses"
-        rows.setdefault((order.index(each.outcome), text), []).append(each)
+    rows = grouped(
+        ((order.index(each.outcome), explanation_text(each) or "none of the hypotheses"), each) for each in tested
+    )
     cells = []
     for (_, text), of in sorted(rows.items(), key=lambda row: (row[0][0], -len(row[1]))):
         names = (str(each.key) if sweeps[each.key.workload] > 1 else each.key.workload for each in of)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from gpureport.records.report import Clock, Report
 from gpureport.report.figures.roofline import Dot
 from gpureport.report.figures.traces import Trace
+from gpureport.report.grouping import grouped
 from gpureport.report.run.curves import CurveRecords, Group
 from gpureport.report.run.difference import compared, value_text
 from gpureport.report.text.words import agreement, feature_text, low_to_high
@@ -159,13 +160,14 @@ def _percent(share: float) -> str:
     return f"{percent:+.1f} %" if percent else "0 %"
 
 
+def clock_readings(clocks: Iterable[Clock]) -> dict[str, list[float]]:
+    """Return the readings of each clock."""
+    return grouped((clock.label.partition(" after ")[0], clock.clock_hz) for clock in clocks)
+
+
 def steady_clocks(clocks: Iterable[Clock]) -> str:
     """Report that all clocks were the same after every workload, if each was read more than once."""
-    readings: dict[str, list[float]] = {}
-    for clock in clocks:
-        name = clock.label.partition(" after ")[0]
-        if not name.startswith("highest "):
-            readings.setdefault(name, []).append(clock.clock_hz)
+    readings = clock_readings(clock for clock in clocks if not clock.label.startswith("highest "))
     if not readings or any(len(values) < 2 or len(set(values)) > 1 for values in readings.values()):
         return ""
     names = " and ".join(f"{name} ({format_frequency(values[0])})" for name, values in readings.items())

@@ -7,6 +7,7 @@ from math import ceil, prod, sqrt
 
 from gpureport.findings.advice import FamilyAdvice
 from gpureport.records.prediction import Occupancy
+from gpureport.report.grouping import grouped
 from gpureport.report.run.curves import CurveRecords
 from gpureport.report.text.words import any_of, low_to_high
 from gpureport.units import format_bytes, format_percent, format_ratio, format_value
@@ -92,9 +93,7 @@ def occupancy_table(curves: Iterable[CurveRecords]) -> Table:
     sizes = sorted({prod(entry.work_group) for _, entry in entries})
     if len(sizes) > _SIZES:
         sizes = sorted(sorted(sizes, key=lambda size: -sum(prod(e.work_group) == size for _, e in entries))[:_SIZES])
-    variants: dict[str, list[Occupancy]] = {}
-    for name, entry in entries:
-        variants.setdefault(name, []).append(entry)
+    variants = grouped(entries)
     alike: dict[tuple[str, ...], list[str]] = {}
     for name, found in variants.items():
         by_size = {prod(entry.work_group): occupancy_text(entry) for entry in found}

@@ -1,1 +1,0 @@
-"""Pages, fonts and typesetting."""
