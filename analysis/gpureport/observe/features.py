@@ -93,7 +93,9 @@ def features_of_curve(
 
 
 def features_of_points(axis: Axis, metric: Metric, points: Sequence[PredictedPoint]) -> tuple[CurveFeature, ...]:
-    """Return the features of predicted *points*, see :func:`features_of_curve`."""
+    """Return the features of predicted *points*: their values for cases, otherwise as :func:`features_of_curve`."""
+    if axis.quantity == "case":
+        return case_features(metric, [(p.point.label, Estimate(p.value)) for p in points])
     return features_of_curve(
         axis,
         metric,
