@@ -127,7 +127,7 @@ _FEW_GROUPS = 8
 
 
 def _with_stream(device: Device, sweep: _ObservedSweep) -> Device:
-    """Calibrate the memory efficiency by copies of at least four times the last cache, which no cache speeds up."""
+    """Calibrate the memory efficiency by copies of at least four times the last cache, which no cache serves."""
     beyond = 4 * max((cache.capacity_bytes for cache in device.caches), default=0.0)
     ratios = [p.time_s / o.time_s for p, o in sweep.points if o.point.working_set_bytes >= beyond]
     if not ratios:
@@ -177,7 +177,7 @@ def _write_rate(device: Device, sweep: _ObservedSweep, rate: str, counts: Callab
 
 
 _MANY_LAUNCHES = 20
-"""Dispatches that take more than this many launches show more than launch cost."""
+"""Dispatches that take longer than this number of launches show more than launch cost."""
 
 
 def _with_caches(device: Device, sweep: _ObservedSweep, scope: Literal["compute_unit", "device"]) -> Device:
@@ -251,7 +251,7 @@ def _with_rates(device: Device, sweep: _ObservedSweep) -> Device:
 def _with_barriers(device: Device, sweep: _ObservedSweep) -> Device:
     """Calibrate the barrier rate by the largest work-groups, and the cost of a barrier by work-groups of one wave.
 
-    The time of a barrier is a smooth maximum of both. The cost is solved from it.
+    The time of a barrier is a smooth maximum of both, from which its cost follows.
     """
     points = sorted(sweep.observation.points, key=lambda point: point.point.parameters["local"])
     wave_size = device.architecture.wave_size

@@ -23,7 +23,7 @@ from gpureport.workloads.model import Calibration, Sweep, Workload
 _AGREES = 1.2
 """Largest factor between a measured and a documented capacity that still count as equal."""
 _LARGEST_FACTOR = 16.0
-"""Largest factor between an observed and a predicted cliff that are matched by their order."""
+"""Largest factor between an observed and a predicted cliff that may be matched by their order."""
 
 LEARNED: frozenset[Calibration] = frozenset(
     {
@@ -81,11 +81,11 @@ def learned(device: Device, sweeps: Sequence[ObservedSweep]) -> Learned:
         path = f"caches.{name}.capacity"
         listed, known = next(c.capacity_bytes for c in device.caches if c.name == name), device.provenance[path]
         measured = _value(capacity, "B", f"cliff of {where}")
-        if known.kind != "assumed" and 1 / _AGREES < capacity[0] / listed < _AGREES:
+        if known.kind == "assumed":
+            values[path] = measured
+        elif 1 / _AGREES < capacity[0] / listed < _AGREES:
             agreement = f"which agrees with {format_bytes(listed)} ({known.kind})"
             remarks.append(f"{name}: measured as {measured.provenance.note}, {agreement}")
-        elif known.kind == "assumed":
-            values[path] = measured
         else:
             conflict = f"conflict: {format_bytes(listed)} ({known.kind}: {known.source or known.note})"
             values[path] = _noted(measured, conflict)
