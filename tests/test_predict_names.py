@@ -21,6 +21,7 @@ from gpureport.predict.contrast import (
     _stretches,
     capacity_difference,
 )
+from gpureport.predict.contrast import _Point as _ContrastPoint
 from gpureport.predict.features import with_level_names
 from gpureport.predict.occupancy import Resources, too_many_registers
 from gpureport.predict.outlook import best_point, bottleneck_of, is_shown, outlooks
@@ -134,9 +135,9 @@ def test_the_nearest_cache_counts_on_the_logarithmic_axis() -> None:
 # Intervals
 
 
-def _factor(feature: CurveFeature, axis: Axis, metric: Metric, points: list[PredictedPoint], moved: Any) -> float:
+def _factor(feature: CurveFeature, metric: Metric, points: list[PredictedPoint], moved: Any) -> float:
     facts = [Fact(path, kind, sigma) for path, kind, sigma in FACTS]
-    (found,) = with_intervals([feature], axis, metric, points, np.asarray(moved, dtype=float), facts)
+    (found,) = with_intervals([feature], metric, points, np.asarray(moved, dtype=float), facts)
     assert found.ci_low is not None
     assert found.ci_high is not None
     assert found.ci_high / found.value == pytest.approx(found.value / found.ci_low, rel=1e-3)
@@ -160,7 +161,7 @@ def test_a_cliff_is_as_uncertain_as_its_capacity_and_the_transition_that_moves_t
     reads[2, 1], writes[2, 2] = -0.1, 0.05
 
     def sigma(level: str | Level, metric: Metric, moved: Any) -> float:
-        return _factor(_cliff(4.0, level=level), SIZES, metric, points, moved)
+        return _factor(_cliff(4.0, level=level), metric, points, moved)
 
     assert sigma("L2", RATE, reads) == pytest.approx(hypot(0.3, 0.4), rel=1e-3)
     assert sigma("L2", RATE, writes) == pytest.approx(hypot(0.3, 0.2), rel=1e-3)
@@ -176,7 +177,7 @@ def test_a_rate_is_as_uncertain_as_the_points_of_its_plateau() -> None:
     moved[:, 0] = (0.1, 0.2, 0.3, 0.5, 0.9)
 
     def sigma(feature: CurveFeature) -> float:
-        return _factor(feature, SIZES, RATE, points, moved)
+        return _factor(feature, RATE, points, moved)
 
     assert sigma(_plateau(100.0)) == pytest.approx(hypot(0.2, MODEL), rel=1e-3)
     assert sigma(_plateau(45.0)) == pytest.approx(hypot(0.5, MODEL), rel=1e-3)
@@ -192,8 +193,8 @@ def test_points_are_taken_in_the_order_of_the_axis() -> None:
     moved[:, 0] = (0.1, 0.2, 0.3)
     taper = CurveFeature(feature="taper", position="knee", level="device", value=2.0, unit="work-items")
 
-    assert _factor(_plateau(50.0), SIZES, RATE, points, moved) == pytest.approx(hypot(0.3, MODEL), rel=1e-3)
-    assert _factor(taper, ITEMS, RATE, points, moved) >= MODEL
+    assert _factor(_plateau(50.0), RATE, points, moved) == pytest.approx(hypot(0.3, MODEL), rel=1e-3)
+    assert _factor(taper, RATE, points, moved) >= MODEL
 
 
 @pytest.mark.parametrize(("place", "shift"), [(6, 0.1 / 0.2077), (10, 0.1 / 0.1), (20, 0.075 / 0.1)])
@@ -208,9 +209,9 @@ def test_n90_moves_by_what_its_time_and_the_plateaus_do_not_share_over_the_slope
     moved[:, 0] = [0.3 if i <= place else 0.2 for i in range(40)]
     n90 = CurveFeature(feature="taper", position="n90", level="device", value=0.999 * works[place], unit="work-items")
 
-    assert _factor(n90, ITEMS, RATE, points, moved) == pytest.approx(hypot(shift, MODEL), rel=0.03)
+    assert _factor(n90, RATE, points, moved) == pytest.approx(hypot(shift, MODEL), rel=0.03)
     moved[:, 0] = 0.3
-    assert _factor(n90, ITEMS, RATE, points, moved) == pytest.approx(MODEL, rel=1e-3)
+    assert _factor(n90, RATE, points, moved) == pytest.approx(MODEL, rel=1e-3)
 
 
 # Outlooks
@@ -276,10 +277,11 @@ def test_only_waiting_for_memory_names_the_level(bottleneck: str, level: str, mo
 def test_a_line_is_interpolated_between_its_sizes_and_constant_beyond() -> None:
     line = _Curve(
         x=np.log([1.0, 4.0, 64.0]),
-        rate=np.array([1.0, 2.0, 5.0]),
-        deviations=np.array([[0.0, 1.0], [0.2, 1.0], [0.4, 3.0]]),
-        bottlenecks=("a", "b", "c"),
-        labels=("1", "4", "64"),
+        points=(
+            _ContrastPoint(1.0, "1", 1.0, np.array([0.0, 1.0]), "a"),
+            _ContrastPoint(4.0, "4", 2.0, np.array([0.2, 1.0]), "b"),
+            _ContrastPoint(64.0, "64", 5.0, np.array([0.4, 3.0]), "c"),
+        ),
     )
 
     for size, rate, moved, near in [
@@ -294,18 +296,23 @@ def test_a_line_is_interpolated_between_its_sizes_and_constant_beyond() -> None:
         (1e3, 5.0, (0.4, 3.0), 2),
     ]:
         found = line.at(log(size))
-        assert found[0] == pytest.approx(rate, abs=0.04)
-        assert found[1] == pytest.approx(moved, abs=0.04)
-        assert found[2] == near
-    single = _Curve(np.log([4.0]), np.array([2.0]), np.array([[0.5]]), ("a",), ("4",))
-    assert single.at(log(9.0))[0] == 2.0
-    assert single.at(log(9.0))[2] == 0
+        assert found.x == pytest.approx(size)
+        assert found.rate == pytest.approx(rate, abs=0.04)
+        assert found.deviations == pytest.approx(moved, abs=0.04)
+        assert (found.label, found.bottleneck) == (line.points[near].label, line.points[near].bottleneck)
+    single = _Curve(np.log([4.0]), (_ContrastPoint(4.0, "4", 2.0, np.array([0.5]), "a"),))
+    assert (single.at(log(9.0)).rate, single.at(log(9.0)).label) == (2.0, "4")
 
 
 def test_facts_that_both_share_cancel_and_all_others_add_up_in_squares() -> None:
     """The first's second fact is the other's first; times move, so that a slower first raises the ratio alike."""
     joint = _SharedFacts(first=[1], other=[0])
-    ratio = joint.ratio(1.0, np.array([0.3, 0.2]), 2.0, np.array([0.5, 0.4, 0.1]))
+    first = _ContrastPoint(4.0, "4", 1.0, np.array([0.3, 0.2]), "a")
+    other = _ContrastPoint(4.0, "four", 2.0, np.array([0.5, 0.4, 0.1]), "b")
+    point = joint.ratio_point(first, other)
+    ratio = point.ratio
+
+    assert (point.x, point.label, point.first_bottleneck, point.other_bottleneck) == (4.0, "4", "a", "b")
 
     assert ratio.value == pytest.approx(exp(1.0))
     sigma = (0.3**2 + (0.2 - 0.5) ** 2 + 0.4**2 + 0.1**2 + 2 * MODEL**2) ** 0.5

@@ -30,7 +30,7 @@ from gpureport.predict.uncertainty.sensitivity import (
     varied,
 )
 from gpureport.records.features import CurveFeature
-from gpureport.records.keys import Axis, Metric, PointKey
+from gpureport.records.keys import Metric, PointKey
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.records.provenance import Provenance
 from gpureport.spec.models import SPECIAL_TRANSITIONS, TRANSITIONS, Device, Transition
@@ -297,8 +297,8 @@ def test_a_knee_moves_by_what_its_two_times_do_not_share(of_first: float, of_pla
     works = [1, 2, 4, 8, 10**6, 2 * 10**6, 4 * 10**6]
     relative = np.array([[of_first if n < 10 else of_plateau] for n in works])
     knee = CurveFeature(feature="taper", position="knee", level="device", value=1000.0, unit="work-items")
-    axis, metric = Axis(quantity="work_items", label="n"), Metric(kind="rate", unit="B", label="rate")
-    (found,) = with_intervals((knee,), axis, metric, _saturating(works), relative, [Fact("clock_hz", "assumed", 0.2)])
+    metric = Metric(kind="rate", unit="B", label="rate")
+    (found,) = with_intervals((knee,), metric, _saturating(works), relative, [Fact("clock_hz", "assumed", 0.2)])
     assert math.log(_factor(found)) == pytest.approx(NORMAL_95 * math.hypot(MODEL, of_knee), rel=1e-3)
 
 

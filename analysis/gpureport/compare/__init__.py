@@ -26,7 +26,7 @@ def compare(
         machines: two or more, by a short name, each with one or several runs; in the order of the comparison.
         baseline: name of the machine that ratios refer to; the first by default.
         sources: files or database id of each machine, by name.
-        minimum_effect: relative difference below which none between machines with the same device is significant.
+        minimum_effect: relative difference below which none is significant.
 
     Raises:
         InputError: there are fewer than two machines, the baseline is unknown, one machine has runs of several devices,
@@ -34,7 +34,12 @@ def compare(
     """
     runs = {name: (given,) if isinstance(given, Run) else tuple(given) for name, given in machines.items()}
     for name, of_machine in runs.items():
-        _check_runs(name, of_machine)
+        other = next((run.device for run in of_machine if not same_device(run, of_machine[0])), None)
+        if other:
+            raise InputError(
+                f"{name}: its reports are of two devices, {of_machine[0].device} and {other}; "
+                "give the reports of each device their own name"
+            )
     first = {name: of_machine[0] for name, of_machine in runs.items()}
     if len(first) < 2:
         raise InputError("a comparison needs at least two machines")
@@ -64,15 +69,6 @@ def compare(
         between_runs=tested.between_runs,
         minimum_effect=minimum_effect,
     )
-
-
-def _check_runs(name: str, runs: Sequence[Run]) -> None:
-    other = next((run for run in runs if not same_device(run, runs[0])), None)
-    if other:
-        raise InputError(
-            f"{name}: its reports are of two devices, {runs[0].device} and {other.device}; "
-            "give the reports of each device their own name"
-        )
 
 
 def _entrant(name: str, runs: Sequence[Run], source: str, own_cautions: tuple[str, ...]) -> Entrant:

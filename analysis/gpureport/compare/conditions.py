@@ -23,11 +23,7 @@ def merged_facts(runs: Sequence[Mapping[str, str]]) -> dict[str, str]:
 
 
 def conditions(machines: Mapping[str, Mapping[str, str]]) -> tuple[Condition, ...]:
-    """Return the conditions that differ between the machines, cautions first.
-
-    Args:
-        machines: the conditions of each machine, by its name.
-    """
+    """Return the conditions that differ between the machines, cautions first."""
     found = []
     for what, (_, effect, severity) in _CONDITIONS.items():
         values = {name: of_machine[what] for name, of_machine in machines.items() if what in of_machine}

@@ -100,12 +100,7 @@ def differences(
     other difference (Efron, Large-Scale Inference, 2010, chapter 6). Its least standard deviation is BETWEEN_RUNS. Each
     sweep, and the median of all, is tested with Student's t (degrees of freedom after Satterthwaite, 1946). Benjamini
     and Hochberg's procedure (1995) over all tests of a machine limits the share of equal machines with any significant
-    difference to FALSE_ALARMS.
-
-    Args:
-        machines: the runs of each machine, by its name.
-        baseline: name of the machine that the others are compared with.
-        minimum_effect: relative difference below which none is significant.
+    difference to FALSE_ALARMS. None is significant below *minimum_effect*, a relative difference.
     """
     base = machines[baseline]
     found: list[Difference] = []
@@ -132,8 +127,7 @@ def regressions(found: Sequence[Difference], percent: float) -> tuple[Difference
 def _sweeps(runs: Sequence[Run], base: Sequence[Run]) -> Iterator[_Sweep]:
     for name in dict.fromkeys(name for run in runs for name in run.samples):
         machines = [[run.samples.get(name) for run in machine] for machine in (runs, base)]
-        sweep = _sweep(name, machines) if all(map(any, machines)) else None
-        if sweep:
+        if all(map(any, machines)) and (sweep := _sweep(name, machines)):
             yield sweep
 
 

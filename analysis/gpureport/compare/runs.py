@@ -24,7 +24,7 @@ class Run:
         facts: conditions of the run, by name.
         best: best points.
         landmarks: cliffs and tapers.
-        samples: samples by sweep.
+        samples: by sweep.
     """
 
     device: str
@@ -38,12 +38,7 @@ class Run:
 
 
 def reduced(report: Report | Excerpt, workloads: Collection[str] = ()) -> Run:
-    """Return the data of *report* that a comparison needs.
-
-    Args:
-        report: a whole report, or an excerpt.
-        workloads: the workloads to keep, ``family/variant``; all if empty.
-    """
+    """Return the data of *report* that a comparison of *workloads* (``family/variant``; all if empty) needs."""
     read = excerpt(report) if isinstance(report, Report) else report
     kept = _only(read, workloads) if workloads else read
     return Run(

@@ -62,10 +62,6 @@ def contests(machines: Mapping[str, BestPoints], baseline: str) -> tuple[Contest
     Devices have different sizes, so sweeps have different points. Each workload is therefore compared once where memory
     serves it and once where a cache does, at the best point of each machine. Cases (an instruction, a stride) are
     compared one by one.
-
-    Args:
-        machines: the best points of each machine, by its name, in the order of the comparison.
-        baseline: name of the machine that ratios refer to.
     """
     sized = frozenset[str]().union(*(best.sized for best in machines.values()))
     common: dict[ContestKey, dict[str, ComparedPoint]] = {}

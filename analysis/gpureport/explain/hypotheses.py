@@ -13,13 +13,7 @@ from gpureport.explain.variations import Vary
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """One way in which a device may work.
-
-    Attributes:
-        name: short, for tables.
-        statement: a clause, to follow "that".
-        vary: returns the changed input of a point.
-    """
+    """One way in which a device may work: its name, a clause to follow "that", and the changed input of a point."""
 
     name: str
     statement: str

@@ -64,16 +64,7 @@ def point_model(
     compiled: Resources | None,
     conditions: TimingConditions,
 ) -> PointModel:
-    """Return one point of *sweep* as the input of the model.
-
-    Args:
-        device: as specified or calibrated.
-        workload: of the sweep.
-        sweep: of the point.
-        parameters: of the point.
-        compiled: registers and local memory as compiled, if known.
-        conditions: clock and timer while measuring.
-    """
+    """Return one point of *sweep* as the input of the model, with *compiled* resources if they are known."""
     device, demand, resources = model_inputs(device, workload, sweep, parameters, compiled)
     repeated = [name for name in _REPEATS if parameters.get(name, 1) > 1]
     unrepeated = {**parameters, **dict.fromkeys(repeated, 1)}

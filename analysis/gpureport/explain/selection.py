@@ -54,10 +54,9 @@ def explanations(
 ) -> tuple[Explanation, ...]:
     """Test all hypotheses on each sweep with a feature that differs from the prediction of its specification.
 
-    Features count by their main positions, as in every count of a report.
-
-    Hypotheses change the calibrated prediction. If that is close to the observation, or if there is none, they change
-    the one from the specification. A sweep that both are close to has no explanation.
+    Features count by their main positions, as in every count of a report. Hypotheses change the calibrated prediction,
+    or the one from the specification if there is none or if it is close to the observation. A sweep that both are close
+    to has no explanation.
     """
     unexpected = {
         finding.key

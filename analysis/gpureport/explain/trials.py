@@ -34,15 +34,11 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class _Trial:
-    """A predicted curve compared with the observed one.
-
-    Attributes:
-        hypothesis: of the prediction; ``None``: the unchanged model.
-        residuals: ln(observed / predicted time) of each point.
-    """
+    """A curve predicted under a hypothesis (``None``: by the unchanged model), compared with the observed one."""
 
     hypothesis: Hypothesis | None
     residuals: Floats
+    """ln(observed / predicted time) of each point."""
 
     @cached_property
     def error(self) -> float:
@@ -63,14 +59,8 @@ def explain(
 ) -> Explanation | None:
     """Test *hypotheses* on one sweep; ``None`` if its prediction is within 5 % of the observation.
 
-    Curves are compared directly: no hypothesis has a parameter to fit.
-
-    Args:
-        key: of the sweep.
-        basis: the prediction that the hypotheses change.
-        points: the observed points as inputs of that prediction, in the order of the axis.
-        observed_s: their observed times, in seconds.
-        hypotheses: those to test.
+    Curves are compared directly: no hypothesis has a parameter to fit. The hypotheses change the prediction *basis*,
+    whose inputs are *points*, in the order of the axis.
     """
     observed = np.log(np.asarray(observed_s, dtype=float))
     base = _trial(None, points, observed)
@@ -85,9 +75,9 @@ def explain(
         key=key,
         basis=basis,
         base_error=base.error,
-        hypothesis=_name(best),
+        hypothesis=best.hypothesis.name if best and best.hypothesis else None,
         error=best.error if best else None,
-        next_best=_name(following),
+        next_best=following.hypothesis.name if following and following.hypothesis else None,
         next_error=following.error if following else None,
         better_than_base=better_than_base,
         better_than_next=better_than_next,
@@ -144,10 +134,6 @@ def _outcome(
     if following and following.error <= EXPLAINS * base.error and better_than_next < SIGNIFICANT:
         return "ambiguous"
     return "explained"
-
-
-def _name(trial: _Trial | None) -> str | None:
-    return trial.hypothesis.name if trial and trial.hypothesis else None
 
 
 def _sentence(outcome: str, base: _Trial, best: _Trial | None, following: _Trial | None) -> str:

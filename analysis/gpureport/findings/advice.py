@@ -130,7 +130,7 @@ def _variant(search: Observation, shares: Shares, chosen: tuple[str, ...], *, re
     name = f"{search.key.variant}, {search.key.sweep.replace('_', ' ')}" if repeated else search.key.variant
     return VariantAdvice(
         name=name,
-        unit=f"{search.metric.unit}/s" if search.metric.kind == "rate" else "s",
+        unit=search.metric.value_unit,
         best=ObservedShape(best, values[best]),
         worst=ObservedShape(worst, values[worst]),
         shares=shares,

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from gpureport.findings.instruction_counts import differences, instruction_counts
+from gpureport.predict.traffic import requested_bytes
 from gpureport.records.finding import CodeEvidence
 from gpureport.records.keys import PointKey
 from gpureport.records.measurement import Compilation, MachineCode, Measurement
@@ -20,18 +21,10 @@ _Range = tuple[int, int]
 
 
 def code_evidence(workload: Workload, device: Device, measurements: Sequence[Measurement]) -> tuple[CodeEvidence, ...]:
-    """Compare compiled code with the model's count, once for each kernel and set of build options.
+    """Compare compiled code with the model's count, once for each kernel with known code and set of build options.
 
-    The model's count is that of the largest point with those options, where borders matter least.
-
-    Args:
-        workload: of the measurements.
-        device: for the model.
-        measurements: of the workload's sweeps.
-
-    Returns:
-        One record for each kernel with known code; none for points with several kernels, of which the model has only
-        the sum.
+    The model's count is that of the largest point with those options, where borders matter least. Points with several
+    kernels are left out, because the model has only their sum.
     """
     found: dict[tuple[str, str], CodeEvidence] = {}
     for measurement in measurements:
@@ -102,8 +95,8 @@ def _compared(name: str, compilation: Compilation, code: MachineCode, point: Poi
 
 def _per_item(demand: Demand, *, write: bool) -> float:
     """Return the model's bytes between registers and the first cache per work-item, without idle work-items."""
-    streams = (stream for stream in demand.streams if stream.write == write)
-    return sum(s.elements * s.used_bytes * s.passes for s in streams) / (demand.work_items - demand.idle_items)
+    streams = [stream for stream in demand.streams if stream.write == write]
+    return requested_bytes(streams) / (demand.work_items - demand.idle_items)
 
 
 def _agrees(compiled: _Range, model: float) -> bool | None:
@@ -143,7 +136,10 @@ def _remarks(
     yield from _difference("loads", *loads)
     yield from _difference("stores", *stores)
     if code.vectorised is not None:
-        yield _vectors(code)
+        how = "mostly vector instructions" if code.vectorised else "mostly scalar instructions"
+        numbers = f"{code.vector_loops} with vectors, {code.scalar_loops} with scalars"
+        loops = f"The innermost loops are {how}: {numbers}."
+        yield loops if code.loops else f"The code has no loop and is {how}."
     if compilation.spill_bytes:
         yield f"Registers spill {format_bytes(compilation.spill_bytes)} per work-item, which the model does not count."
 
@@ -155,16 +151,5 @@ def _difference(verb: str, compiled: _Range | None, model: float) -> Iterator[st
     if agrees is None:
         yield f"A work-item {verb} up to {compiled[1]:g} B, less where guards skip it; the model counts {model:.4g} B."
     if agrees is False:
-        yield f"A work-item {verb} {range_text(*compiled)} B as compiled, {model:.4g} B in the model."
-
-
-def range_text(least: float, most: float) -> str:
-    """Write a range of bytes: ``16``, or ``16 to 24``."""
-    return f"{most:g}" if least == most else f"{least:g} to {most:g}"
-
-
-def _vectors(code: MachineCode) -> str:
-    how = "mostly vector instructions" if code.vectorised else "mostly scalar instructions"
-    if not code.loops:
-        return f"The code has no loop and is {how}."
-    return f"The innermost loops are {how}: {code.vector_loops} with vectors, {code.scalar_loops} with scalars."
+        text = " to ".join(dict.fromkeys(f"{end:g}" for end in compiled))
+        yield f"A work-item {verb} {text} B as compiled, {model:.4g} B in the model."

@@ -1,11 +1,11 @@
-"""Compiled instructions against the operations that the model counts, for kernels without loops. Pure.
+"""Comparison of compiled instructions with the operations that the model counts, for kernels without loops. Pure.
 
-Only PTX is compared, where an instruction belongs to a single work-item. PTX is the input of ptxas, which merges
-bitwise operations into instructions with three inputs, expands divisions, and turns address arithmetic into
+Only PTX is compared, because its instructions are those of a single work-item. The assembler ptxas changes them: it
+merges bitwise operations into instructions with three inputs, expands divisions, and turns address arithmetic into
 multiply-adds. Therefore arithmetic classes are compared as one sum, and only a difference beyond :data:`FACTOR` counts.
 
-Counts are static: they include the instructions of all branches. A kernel with more global accesses than the model has
-alternative or guarded branches, and its counts are not judged.
+Counts are static: they include the instructions of all branches. A kernel with more global accesses than the model
+counts has alternative or guarded branches, and is not compared.
 """
 
 from collections.abc import Mapping
@@ -14,11 +14,11 @@ from gpureport.records.measurement import MachineCode
 from gpureport.workloads.model import Demand
 
 FACTOR = 2.0
-"""Ratio of counts that is a difference. On an H200, kernels whose accesses agree have 0.7 to 1.9 times the arithmetic
-instructions of the model, except one with integer divisions (0.5) and one of eight loads (2.2)."""
+"""Ratio beyond which counts differ. On an H200, kernels whose accesses agree have 0.7 to 1.9 times the arithmetic
+instructions of the model, except one with integer divisions (0.5) and one with eight loads (2.2)."""
 _ACCESSES = "global access"
 _SAME_ACCESSES = 1.25
-"""Ratio of global accesses beyond which static counts contain branches that a work-item does not execute."""
+"""Ratio of global accesses beyond which static counts include branches that a work-item does not execute."""
 
 _PARTS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
     "arithmetic": (
@@ -34,14 +34,9 @@ _PARTS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
 
 
 def instruction_counts(code: MachineCode, demand: Demand) -> dict[str, tuple[int, float]]:
-    """Return compiled instructions and the model's operations per work-item, by class.
+    """Return compiled instructions and the model's operations per work-item, for each class that the model counts.
 
-    Args:
-        code: of the kernel.
-        demand: of a point that the kernel ran.
-
-    Returns:
-        The classes of which the model counts any operation; none for code with loops or calls, and for CPUs.
+    The result is empty for code with loops or calls, and for CPUs.
     """
     if code.form != "PTX" or code.loops or code.calls:
         return {}

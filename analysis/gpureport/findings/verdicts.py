@@ -82,7 +82,8 @@ class _Context:
     def _end_of(self, plateau: CurveFeature) -> tuple[PredictedPoint, ...]:
         """Return the predicted points of the last two octaves of a plateau's working sets."""
         curves = (self.prediction.features, self.observation.features)
-        features = next((curve for curve in curves if any(_alike(plateau, f) for f in curve)), ())
+        shown = (c for c in curves if any(f.position == "plateau" and f.level == plateau.level for f in c))
+        features = next(shown, ())
         middles = {f.level: f.value for f in features if f.feature == "cliff" and f.position == "midpoint"}
         end = middles.get(plateau.level, inf)
         begin = max((value for level, value in middles.items() if level != plateau.level and value < end), default=0.0)
@@ -106,10 +107,6 @@ def _fall(curve: Iterable[tuple[float, float]], begin: float, end: float) -> flo
     before = [value for size, value in ordered if size <= begin]
     after = [value for size, value in ordered if size >= end]
     return after[0] / before[-1] if before and after else 1.0
-
-
-def _alike(one: CurveFeature, other: CurveFeature) -> bool:
-    return (one.feature, one.position, one.level) == (other.feature, other.position, other.level)
 
 
 def _finding(match: FeatureMatch, context: _Context) -> Finding:
@@ -158,15 +155,11 @@ def grade(ratio: float, *, meet: bool) -> Verdict:
     return Verdict.WITHIN if meet and factor <= UNCERTAIN else Verdict.OFF
 
 
-def _overlap(one: CurveFeature, other: CurveFeature) -> bool:
-    """Return whether the intervals of two values overlap; a value without interval is a point."""
-    (low, high), (least, most) = _interval(one), _interval(other)
-    return low <= most and least <= high
-
-
-def _interval(feature: CurveFeature) -> tuple[float, float]:
-    low, high = feature.ci_low, feature.ci_high
-    return (feature.value if low is None else low), (feature.value if high is None else high)
+def _overlap(*features: CurveFeature) -> bool:
+    """Return whether the intervals of values overlap; a value without interval is a point."""
+    lows = [f.value if f.ci_low is None else f.ci_low for f in features]
+    highs = [f.value if f.ci_high is None else f.ci_high for f in features]
+    return max(lows) <= min(highs)
 
 
 def _above_ceiling(match: FeatureMatch, context: _Context) -> str | None:
@@ -255,10 +248,13 @@ def _cliff(feature: CurveFeature, context: _Context) -> str:
     cache = next((c for c in context.device.caches if feature.level.name == c.name), None)
     if cache is None:
         likely = likely_level(feature.value, context.device, context.prediction.features)
-        if likely is None:
-            return _nearest_cache(feature.value, context.device)
-        name, *ends = likely
-        return f"The transition range of {name}, {' to '.join(map(format_bytes, ends))}, may be the cause."
+        if likely:
+            name, *ends = likely
+            return f"The transition range of {name}, {' to '.join(map(format_bytes, ends))}, may be the cause."
+        if not context.device.caches:
+            return "The device has no known caches."
+        cache = min(context.device.caches, key=lambda each: abs(log(feature.value / each.capacity_bytes)))
+        return f"The nearest cache, {cache.name}, has {format_bytes(cache.capacity_bytes)}."
     near = feature.level.near
     size = cache.capacity_bytes / (cache.partitions if near else 1)
     whole = f"The capacity of {'one partition of ' if near else ''}{cache.name} is {format_bytes(size)}"
@@ -300,13 +296,6 @@ def _cache_ranges(device: Device) -> Iterator[_Range]:
             for together in {1, 1 if cache.scope == "device" else device.compute_units}:
                 size = together * cache.capacity_bytes
                 yield Level(name=cache.name), low * size, high * size
-
-
-def _nearest_cache(size_bytes: float, device: Device) -> str:
-    near = min(device.caches, key=lambda cache: abs(log(size_bytes / cache.capacity_bytes)), default=None)
-    if near is None:
-        return "The device has no known caches."
-    return f"The nearest cache, {near.name}, has {format_bytes(near.capacity_bytes)}."
 
 
 def _taper(feature: CurveFeature, context: _Context) -> str:  # noqa: ARG001 - one signature for all features
@@ -361,14 +350,9 @@ def _missing(feature: CurveFeature, context: _Context) -> str:
         if feature.value > largest:
             return f"The sweep ended before it, at {format_bytes(largest)}."
         return "The samples show no transition there above their noise."
-    if feature.feature == "taper":
-        return _no_taper(feature.position, context)
-    return "The observed curve has no matching plateau."
-
-
-def _no_taper(position: str, context: _Context) -> str:
-    """Say why no observed taper matches the predicted one."""
-    if position == "knee" and any(feature.position == "n90" for feature in context.observation.features):
+    if feature.feature == "rate":
+        return "The observed curve has no matching plateau."
+    if feature.position == "knee" and any(f.position == "n90" for f in context.observation.features):
         return "The sweep starts with too much work to show it: the time is nowhere independent of the work."
     return "The observed curve does not rise from a flat start to a flat end."
 

@@ -1,7 +1,7 @@
 """Statistics of samples, and features of curves: plateaus, cliffs and tapers, each with an interval.
 
 Pure functions of arrays, without knowledge of predictions. :func:`observe` takes a measurement;
-:func:`features_of_curve` and :func:`case_features` apply the same definitions to predicted curves.
+:func:`features_of_points` applies the same definitions to predicted points.
 """
 
 from gpureport.observe.features import case_features, features_of_curve, features_of_points

@@ -39,9 +39,6 @@ def replicated(z: Floats, noise: Floats, replicates: int, seed: int = 0) -> Floa
         noise: standard error of each, shape (n,).
         replicates: number of copies; 0 for a curve without noise.
         seed: of the generator; a fixed seed makes reports reproducible.
-
-    Returns:
-        Shape (1 + replicates, n).
     """
     fresh = np.random.default_rng(seed).standard_normal((replicates, len(z)))
     return np.concatenate([z[None, :], z + noise * fresh])

@@ -7,12 +7,7 @@ Floats = NDArray[np.float64]
 
 
 def falling_fit(z: Floats, weight: Floats) -> Floats:
-    """Return the isotonic (never rising) least-squares fit of each row.
-
-    Args:
-        z: shape (rows, n).
-        weight: shape (n,).
-    """
+    """Return the isotonic (never rising) least-squares fit of each row of *z*, with the weights of its columns."""
     from scipy.optimize import isotonic_regression
 
     return np.array([isotonic_regression(row, weights=weight, increasing=False).x for row in z])

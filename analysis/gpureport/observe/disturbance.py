@@ -72,24 +72,19 @@ def undisturbed(since_s: float) -> tuple[Span, ...]:  # noqa: ARG001 - as :data:
 
 
 def spans(readings: Sequence[Reading], kind: str, since_s: float = -inf) -> tuple[Span, ...]:
-    """Return the disturbed spans of a run, in order of time.
+    """Return the disturbed spans of a run on a device of this *kind*, in order of time.
 
-    A disturbed reading marks the second before it. Adjacent seconds form one span.
-
-    Args:
-        readings: all readings of the run, in order of time; they show the usual clock.
-        kind: of the device: ``cpu``, ``gpu``, …
-        since_s: only readings from this time on are examined.
+    A disturbed reading from *since_s* on marks the second before it. Adjacent seconds form one span. All readings of
+    the run show the usual clock.
     """
     found: list[Span] = []
     for at_s, causes in _causes(readings, kind, since_s):
-        if not causes:
-            continue
-        span = Span(at_s - WINDOW_S, at_s, causes)
-        if found and span.began_s <= found[-1].ended_s:
-            last = found.pop()
-            span = Span(last.began_s, span.ended_s, last.causes | causes)
-        found.append(span)
+        began_s = at_s - WINDOW_S
+        if causes and found and began_s <= found[-1].ended_s:
+            last = found[-1]
+            found[-1] = Span(last.began_s, at_s, last.causes | causes)
+        elif causes:
+            found.append(Span(began_s, at_s, causes))
     return tuple(found)
 
 
@@ -104,11 +99,8 @@ def _causes(readings: Sequence[Reading], kind: str, since_s: float) -> Iterator[
     times = [reading.at_s for reading in readings]
     usual_hz = None if kind == "cpu" else usual_clock(readings)
     for window in windows(readings, times, since_s):
-        causes = (
-            _cpu_causes(window)
-            if kind == "cpu"
-            else _device_causes(window, others_utilisation(readings, times, window), usual_hz)
-        )
+        others = None if kind == "cpu" else others_utilisation(readings, times, window)
+        causes = _cpu_causes(window) if kind == "cpu" else _device_causes(window, others, usual_hz)
         yield window[-1].at_s, frozenset(causes)
 
 
@@ -119,11 +111,9 @@ def windows(readings: Sequence[Reading], times: Sequence[float], since_s: float 
 
 
 def _cpu_causes(window: Sequence[Reading]) -> Iterator[Cause]:
-    share = others_cpu(window[0], window[-1])
-    if share is not None and share > CPU_SHARE:
+    if (others_cpu(window[0], window[-1]) or 0.0) > CPU_SHARE:
         yield Cause.CORES
-    stolen = steal(window[0], window[-1])
-    if stolen is not None and stolen > CPU_SHARE:
+    if (steal(window[0], window[-1]) or 0.0) > CPU_SHARE:
         yield Cause.STEAL
 
 
@@ -167,11 +157,6 @@ def others_utilisation(
 
     Otherwise it is derived: the device's utilisation minus the time in which this run may have had work there. A driver
     averages over an unknown time of up to a second. Of all possible windows, the one with most work of this run counts.
-
-    Args:
-        readings: of the run.
-        times: of all readings.
-        window: consecutive readings.
     """
     reported = [r.others_utilisation for r in window if r.others_utilisation is not None]
     derived = _derived(readings, times, window)

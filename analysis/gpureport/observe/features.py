@@ -1,7 +1,7 @@
 """Features of a curve, with the same definitions for measured and predicted curves."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -57,8 +57,7 @@ class Curve:
 
     def at(self, chosen: NDArray[np.intp] | NDArray[np.bool_]) -> "Curve":
         """Return the chosen points."""
-        columns = (self.work_items, self.working_set, self.values, self.times, self.noise)
-        return Curve(*(column[chosen] for column in columns))
+        return Curve(**{name: column[chosen] for name, column in vars(self).items()})
 
 
 def features_of_curve(
@@ -73,8 +72,8 @@ def features_of_curve(
     """Return the features of a curve without noise, such as a predicted one, without intervals.
 
     Args:
-        axis: what the sweep varies.
-        metric: what the values are.
+        axis: of the sweep.
+        metric: of its values.
         x: position of each point on the axis, in any order, shape (n,), like all following arguments.
         work_items: of each point.
         working_set: bytes of each point.
@@ -86,14 +85,14 @@ def features_of_curve(
         plateaus ``level 1``, … (number k precedes cliff k); for a sweep of work-groups the peak.
     """
     order = np.argsort(np.asarray(x, dtype=float), kind="stable")
-    items, bytes_, value, time = (
-        np.asarray(column, dtype=float)[order] for column in (work_items, working_set, values, times)
-    )
-    return curve_features(axis, metric, Curve(items, bytes_, value, time, noise=np.zeros(len(order))))[0]
+    columns = (work_items, working_set, values, times, np.zeros(len(order)))
+    return curve_features(axis, metric, Curve(*(np.asarray(column, dtype=float)[order] for column in columns)))[0]
 
 
 def features_of_points(axis: Axis, metric: Metric, points: Sequence[PredictedPoint]) -> tuple[CurveFeature, ...]:
-    """Return the features of predicted *points*, see :func:`features_of_curve`."""
+    """Return the features of predicted *points*: their values for cases, otherwise as :func:`features_of_curve`."""
+    if axis.quantity == "case":
+        return case_features(metric, [(p.point.label, Estimate(p.value)) for p in points])
     return features_of_curve(
         axis,
         metric,
@@ -107,16 +106,15 @@ def features_of_points(axis: Axis, metric: Metric, points: Sequence[PredictedPoi
 
 def case_features(metric: Metric, cases: Iterable[tuple[str, Estimate]]) -> tuple[CurveFeature, ...]:
     """Return one rate (or time) for each separate case, from name and value; the name becomes its level."""
-    return tuple(_feature("rate", "case", Level(name=name), value, _unit(metric)) for name, value in cases)
+    return tuple(_feature("rate", "case", Level(name=name), value, metric.value_unit) for name, value in cases)
 
 
 def curve_features(axis: Axis, metric: Metric, curve: Curve) -> tuple[tuple[CurveFeature, ...], tuple[str, ...]]:
     """Return the features of a curve, and sentences about missing features."""
     if axis.quantity == "work_group":
         return (_peak(metric, curve),) if len(curve.values) else (), ()
-    size, first = np.unique(
-        curve.working_set if axis.quantity == "working_set" else curve.work_items, return_index=True
-    )
+    sizes = curve.working_set if axis.quantity == "working_set" else curve.work_items
+    size, first = np.unique(sizes, return_index=True)
     if len(size) < FEWEST_POINTS:
         return (), (f"A curve with {len(size)} sizes is too short to find features; it needs {FEWEST_POINTS}.",)
     return _shape_features(axis, metric, curve.at(first), size)
@@ -126,20 +124,17 @@ def _shape_features(
     axis: Axis, metric: Metric, curve: Curve, size: Floats
 ) -> tuple[tuple[CurveFeature, ...], tuple[str, ...]]:
     """Return cliffs, taper and plateaus of a sweep over working set or work-items."""
-    rate = np.log(curve.values) if metric.kind == "rate" else -np.log(curve.values)
-    noisy = bool(np.any(curve.noise > 0.0))
-    copies = replicated(rate, curve.noise, REPLICATES if noisy else 0)
-    plateaus = staircase(np.log(size), rate, curve.noise)
+    u, rate = np.log(size), np.log(curve.values) if metric.kind == "rate" else -np.log(curve.values)
+    replicates = REPLICATES if np.any(curve.noise > 0.0) else 0
+    copies, plateaus = replicated(rate, curve.noise, replicates), staircase(u, rate, curve.noise)
     found: list[CurveFeature] = []
     warnings: list[str] = []
     net = without_launch(curve, plateaus[0]) if axis.quantity == "working_set" and metric.kind == "rate" else curve
-    u, net_copies, net_plateaus, measured = np.log(size), copies, plateaus, None
+    net_copies, net_plateaus, measured = copies, plateaus, None
     if net is not curve:
         measured = curve.values[np.isin(curve.working_set, net.working_set)]
-        net_rate = np.log(net.values)
-        net_copies = replicated(net_rate, net.noise, REPLICATES if noisy else 0)
-        u = np.log(net.working_set)
-        net_plateaus = staircase(u, net_rate, net.noise)
+        u, net_rate = np.log(net.working_set), np.log(net.values)
+        net_copies, net_plateaus = replicated(net_rate, net.noise, replicates), staircase(u, net_rate, net.noise)
     if axis.quantity == "working_set" or _grows(curve.working_set, VARIES):
         found, warnings = _cliff_features(net, net_copies, net_plateaus)
     if _grows(curve.work_items, 2.0) and (metric.kind == "rate" or axis.quantity == "work_items"):
@@ -192,15 +187,10 @@ def without_launch(curve: Curve, plateau: Plateau) -> Curve:
     if share < LEAST_SHARE or np.sum(kept) < 2 * FEWEST_POINTS:
         return curve
     launch_s = min(share, 1.0) * flat_s
-    times = curve.times[kept] - launch_s
-    inflated = curve.times[kept] / times
-    return Curve(
-        work_items=curve.work_items[kept],
-        working_set=curve.working_set[kept],
-        values=curve.values[kept] * inflated,
-        times=times,
-        noise=curve.noise[kept] * inflated,
-    )
+    part = curve.at(kept)
+    times = part.times - launch_s
+    inflated = part.times / times
+    return replace(part, values=part.values * inflated, times=times, noise=part.noise * inflated)
 
 
 def _grows(column: Floats, factor: float) -> bool:
@@ -222,11 +212,8 @@ def _cliff_features(
             ends = f"{format_bytes(midpoint.low)} and {format_bytes(midpoint.high)}"
             uncertain.append(f"The rate falls between {ends}. This range is too wide to report a cliff.")
             continue
-        features += [
-            _feature("cliff", "onset", level, cliff.onset, "B"),
-            _feature("cliff", "midpoint", level, midpoint, "B"),
-            _feature("cliff", "end", level, cliff.end, "B"),
-        ]
+        at: dict[Position, Estimate] = {"onset": cliff.onset, "midpoint": midpoint, "end": cliff.end}
+        features += [_feature("cliff", position, level, found, "B") for position, found in at.items()]
     return features, uncertain
 
 
@@ -248,33 +235,22 @@ def _taper_features(
 def _plateau_features(
     metric: Metric, copies: Floats, noise: Floats, plateaus: tuple[Plateau, ...], measured: Floats | None
 ) -> list[CurveFeature]:
-    """Return the value of each plateau in the metric's unit.
-
-    Args:
-        metric: of the curve.
-        copies: ln(rate), the curve in row 0 and its replicates below, shape (rows, n).
-        noise: standard errors, shape (n,).
-        plateaus: of the curve, or their ends.
-        measured: measured rates of its points, shape (n,), if launch cost was subtracted from the curve.
-    """
+    """Return the value of each plateau, with the best of its *measured* rates if launch cost was subtracted."""
     if not flattens(plateaus):
         return []
     features = [
-        _feature("rate", "plateau", Level(name=f"level {number}"), _in_metric(metric, level), _unit(metric))
+        _feature("rate", "plateau", Level(name=f"level {number}"), _in_metric(metric, level), metric.value_unit)
         for number, level in enumerate(levels(copies, noise, plateaus), start=1)
     ]
     if measured is None:
         return features
-    best = [float(plateau.of(measured).max()) for plateau in plateaus]
-    return [_fitted(feature, reached) for feature, reached in zip(features, best, strict=True)]
-
-
-def _fitted(feature: CurveFeature, reached: float) -> CurveFeature:
-    """Add the best measured value to a plateau that exceeds it, and extend the interval down to it."""
-    if feature.value <= reached:
-        return feature
-    low = feature.ci_low and min(feature.ci_low, reached)
-    return feature.model_copy(update={"best_point": reached, "ci_low": low})
+    for i, plateau in enumerate(plateaus):
+        # A plateau may exceed all points of its fit: its interval then extends down to the best one.
+        reached, low = float(plateau.of(measured).max()), features[i].ci_low
+        if features[i].value > reached:
+            update = {"best_point": reached, "ci_low": low and min(low, reached)}
+            features[i] = features[i].model_copy(update=update)
+    return features
 
 
 def _peak(metric: Metric, curve: Curve) -> CurveFeature:
@@ -282,7 +258,7 @@ def _peak(metric: Metric, curve: Curve) -> CurveFeature:
     best = int(np.argmax(curve.values) if metric.kind == "rate" else np.argmin(curve.values))
     value, error = float(curve.values[best]), float(np.exp(1.96 * curve.noise[best]))
     estimate = Estimate(value, value / error, value * error) if error > 1.0 else Estimate(value)
-    return _feature("rate", "peak", DEVICE, estimate, _unit(metric))
+    return _feature("rate", "peak", DEVICE, estimate, metric.value_unit)
 
 
 def _in_metric(metric: Metric, rate: Estimate) -> Estimate:
@@ -292,11 +268,6 @@ def _in_metric(metric: Metric, rate: Estimate) -> Estimate:
     if rate.low is None or rate.high is None:
         return Estimate(1.0 / rate.value)
     return Estimate(1.0 / rate.value, 1.0 / rate.high, 1.0 / rate.low)
-
-
-def _unit(metric: Metric) -> str:
-    """Return the unit of the metric's values."""
-    return f"{metric.unit}/s" if metric.kind == "rate" else "s"
 
 
 def _feature(feature: Feature, position: Position, level: Level, estimate: Estimate, unit: str) -> CurveFeature:

@@ -17,7 +17,6 @@ from gpureport.observe.statistics import (
     strays,
     timer_tick,
 )
-from gpureport.records.features import CurveFeature
 from gpureport.records.keys import Metric
 from gpureport.records.measurement import MeasuredPoint, Measurement
 from gpureport.records.observation import Observation, ObservedPoint
@@ -32,14 +31,7 @@ FEWEST_TICKS = 20
 
 
 def observe(measurement: Measurement) -> Observation | None:
-    """Return statistics and features of one sweep, found without knowledge of any prediction.
-
-    Args:
-        measurement: the raw samples.
-
-    Returns:
-        Points with intervals, features with intervals, and warnings; ``None`` if nothing was sampled.
-    """
+    """Return points and features of one sweep with intervals, and warnings; ``None`` if nothing was sampled."""
     points = sorted((point for point in measurement.points if point.samples_s), key=lambda point: point.point.x)
     if not points:
         return None
@@ -62,46 +54,28 @@ def observe(measurement: Measurement) -> Observation | None:
         _observed(point, part, measurement.metric, float(error), float(share))
         for point, part, error, share in zip(points, samples, noise, np.minimum(tick, 1.0), strict=True)
     )
+    missing: tuple[str, ...] = ()
     if measurement.axis.quantity == "case":
         estimates = ((p.point.label, Estimate(p.value, p.ci_low, p.ci_high)) for p in observed)
         features = case_features(measurement.metric, estimates)
-        return _observation(measurement, observed, features, warnings)
-    curve = Curve(
-        work_items=np.array([float(point.point.work_items) for point in points]),
-        working_set=np.array([point.point.working_set_bytes for point in points]),
-        values=values,
-        times=times,
-        noise=noise,
-    )
-    features, missing = curve_features(measurement.axis, measurement.metric, curve.at(~stray))
-    return _observation(measurement, observed, features, [*warnings, *missing])
-
-
-def _observation(
-    measurement: Measurement,
-    points: tuple[ObservedPoint, ...],
-    features: tuple[CurveFeature, ...],
-    warnings: list[str],
-) -> Observation:
+    else:
+        items = np.array([float(point.point.work_items) for point in points])
+        curve = Curve(items, np.array([point.point.working_set_bytes for point in points]), values, times, noise)
+        features, missing = curve_features(measurement.axis, measurement.metric, curve.at(~stray))
     return Observation(
         key=measurement.key,
         metric=measurement.metric,
         axis=measurement.axis,
-        points=points,
+        points=observed,
         features=features,
-        warnings=tuple(warnings),
+        warnings=(*warnings, *missing),
     )
 
 
 def _observed(point: MeasuredPoint, samples: Floats, metric: Metric, error: float, tick: float) -> ObservedPoint:
-    """Return a point's median with its interval; with few samples the scatter of the curve determines it.
+    """Return a point's median with its interval; with few samples the relative standard *error* determines it.
 
-    Args:
-        point: as measured.
-        samples: of the point, s.
-        metric: of the curve.
-        error: relative standard error.
-        tick: of the timer, as a share of the time; no interval is narrower.
+    No interval is narrower than a *tick* of the timer, a share of the time.
     """
     median = median_interval(samples)
     low, high = median.low or median.value, median.high or median.value
@@ -128,13 +102,7 @@ def _missing(measurement: Measurement) -> list[str]:
 
 
 def _warnings(points: list[MeasuredPoint], samples: list[Floats], tick: Floats) -> list[str]:
-    """Return reasons for caution, in sentences.
-
-    Args:
-        points: of the sweep.
-        samples: of each point, s.
-        tick: of the timer, as a share of each point's time.
-    """
+    """Return reasons for caution, in sentences; *tick* is a share of each point's time."""
     warnings = []
     few = sum(len(part) < ENOUGH_SAMPLES for part in samples)
     if few:

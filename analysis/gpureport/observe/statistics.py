@@ -75,12 +75,7 @@ def median_interval(samples: Floats) -> Estimate:
 
 
 def medians(values: Floats, counts: NDArray[np.intp]) -> Floats:
-    """Return the medians of groups, faster than one by one.
-
-    Args:
-        values: of the first group, then of the second, and so on.
-        counts: number of values of each group, at least one.
-    """
+    """Return the medians of groups, faster than one by one, from all values and the number of each group's."""
     table = np.full((len(counts), np.max(counts, initial=1)), np.inf)
     table[np.arange(table.shape[1]) < counts[:, np.newaxis]] = values
     table.sort(axis=1)
@@ -140,11 +135,8 @@ def drifts(samples: Floats, taken_at: Floats) -> bool:
 def sampling_noise(samples: Sequence[Floats]) -> Floats:
     """Return the relative standard error of each point's median.
 
-    A few samples show a point's own scatter poorly, so its variance is averaged with that of the whole curve. Zero if
-    no point has two samples.
-
-    Args:
-        samples: of each point, positive, in order of measurement.
+    A few samples show a point's own scatter poorly, so its variance is averaged with that of the whole curve. Samples
+    are in order of measurement. Zero if no point has two.
     """
     counts = np.array([len(point) for point in samples])
     within = np.ones(np.sum(counts), dtype=bool)
@@ -171,10 +163,7 @@ def timer_tick(samples: Sequence[Floats], dispatches: Sequence[int]) -> float:
     """Return the timer's tick in seconds; 0 if the samples do not show one.
 
     The tick is the smallest difference of two samples of a sweep, if small differences are integer multiples of it.
-
-    Args:
-        samples: of each point, seconds of one dispatch.
-        dispatches: number of dispatches per sample, for each point.
+    Samples are seconds of one dispatch; each took several *dispatches*.
     """
     stamps = np.unique(np.concatenate([point * n for point, n in zip(samples, dispatches, strict=True)]))
     steps = np.diff(stamps)
@@ -187,13 +176,10 @@ def timer_tick(samples: Sequence[Floats], dispatches: Sequence[int]) -> float:
 
 
 def curve_noise(z: Floats) -> float:
-    """Return a robust estimate of the standard deviation of a curve's points about a smooth line.
+    """Return a robust estimate of the standard deviation of a curve's points *z* = ln(value) about a smooth line.
 
-    Args:
-        z: ln(value) of the points in order; a few steps and bends do not matter.
-
-    Returns:
-        From the median absolute second difference, which has 6 times the variance of a point.
+    From the median absolute second difference, which has 6 times the variance of a point. A few steps and bends do not
+    matter.
     """
     if len(z) < FEWEST_FOR_NOISE:
         return 0.0
@@ -267,7 +253,7 @@ def drift(samples: Sequence[Floats], taken_at: Sequence[Floats]) -> float | None
         taken_at: time of each sample, s.
 
     Returns:
-        E.g. 0.05 for times that grew by 5 %; ``None`` if below 3 % or within the noise.
+        0.05 for times that grew by 5 %; ``None`` if below 3 % or within the noise.
     """
     pairs = [(t, np.log(s / np.median(s))) for s, t in zip(samples, taken_at, strict=True) if len(s) == len(t) > 2]
     if not pairs:

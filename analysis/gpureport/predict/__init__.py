@@ -9,8 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.observe import case_features, features_of_points
-from gpureport.observe.statistics import Estimate
+from gpureport.observe import features_of_points
 from gpureport.predict.arithmetic import arithmetic
 from gpureport.predict.features import with_level_names
 from gpureport.predict.model import point_time
@@ -18,8 +17,7 @@ from gpureport.predict.occupancy import Resources
 from gpureport.predict.uncertainty.intervals import with_intervals
 from gpureport.predict.uncertainty.propagation import Tape, relative_deviations
 from gpureport.predict.uncertainty.sensitivity import Fact, sensitivities, spread, uncertain
-from gpureport.records.features import CurveFeature
-from gpureport.records.keys import Axis, Metric, SweepKey
+from gpureport.records.keys import SweepKey
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.spec.models import Device
 from gpureport.workloads.model import Demand, Limits, Parameters, Sweep, Workload
@@ -68,12 +66,7 @@ def predict(
 ) -> tuple[Prediction, ...]:
     """Predict every sweep of *workload* on *device*. Essential workloads include the arithmetic of their largest point.
 
-    Args:
-        device: as specified, or calibrated by microbenchmarks.
-        workload: to be predicted.
-        limits: of the sweeps.
-        kind: ``specification`` or ``calibrated``.
-        intervals: ``False`` takes a third of the time, but gives neither intervals nor arithmetic.
+    Without *intervals* this takes a third of the time, but gives neither intervals nor arithmetic.
     """
     predicted = predict_with_deviations(device, workload, limits, kind, intervals=intervals)
     return tuple(each.prediction for each in predicted)
@@ -116,16 +109,7 @@ def predict_sweep(
     *,
     intervals: bool = True,
 ) -> Prediction:
-    """Predict one sweep.
-
-    Args:
-        device: as specified, or calibrated by microbenchmarks.
-        workload: to be predicted.
-        sweep: its points.
-        kind: ``specification`` or ``calibrated``.
-        compiled: registers and local memory of each point as compiled; ``None`` where only the estimate is known.
-        intervals: whether to compute 95 % intervals.
-    """
+    """Predict one sweep; *compiled* are the resources of each point, ``None`` where only the estimate is known."""
     return _predicted(device, workload, sweep, kind, compiled, intervals=intervals).prediction
 
 
@@ -160,14 +144,14 @@ def _predicted(
             )
         )
     relative = np.array(deviations).reshape(len(points), len(facts))
-    found = with_level_names(_features(sweep.axis, workload.metric, points), sweep.axis, points, device)
+    found = with_level_names(features_of_points(sweep.axis, workload.metric, points), sweep.axis, points, device)
     prediction = Prediction(
         key=SweepKey(family=workload.family, variant=workload.variant, sweep=sweep.name),
         kind=kind,
         metric=workload.metric,
         axis=sweep.axis,
         points=tuple(points),
-        features=with_intervals(found, sweep.axis, workload.metric, points, relative, facts) if intervals else found,
+        features=with_intervals(found, workload.metric, points, relative, facts) if intervals else found,
         occupancy=tuple({entry.work_group: entry for entry in occupancies}.values()),
         made_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
         sensitivities=sensitivities(relative, facts) if intervals else (),
@@ -186,9 +170,3 @@ def model_inputs(
         # The compiler reported one work-group size of the sweep; local memory depends on the size.
         resources = replace(resources, local_memory_bytes=demand.local_memory_bytes)
     return device, demand, resources
-
-
-def _features(axis: Axis, metric: Metric, points: Sequence[PredictedPoint]) -> tuple[CurveFeature, ...]:
-    if axis.quantity == "case":
-        return case_features(metric, [(p.point.label, Estimate(p.value)) for p in points])
-    return features_of_points(axis, metric, points)

@@ -29,14 +29,7 @@ _MOST_NUMBERS = 10
 
 
 def arithmetic(device: Device, demand: Demand, resources: Resources, point: PointKey) -> Arithmetic:
-    """Return the steps, in order, by which the model computes the time of one point; the last step is the time.
-
-    Args:
-        device: as for ``model.point_time``, like the next two.
-        demand: of the point.
-        resources: of one work-item and work-group.
-        point: its key.
-    """
+    """Return the steps, in order, by which ``model.point_time`` computes the time; the last step is the time."""
     traced, _, tape = uncertain(device)
     answer = point_time(traced, _on_tape(tape, demand), resources)
     if not isinstance(answer.time_s, Uncertain):
@@ -66,10 +59,7 @@ def _on_tape(tape: Tape, record: D, prefix: str = "") -> D:
 def _steps(time: Expression, ceilings: Mapping[Expression, str], classes: Collection[str]) -> Iterator[ArithmeticStep]:
     """Yield a step for each ceiling, each result that is used more than once, and each part of a long formula.
 
-    Args:
-        time: of the point.
-        ceilings: and their names.
-        classes: instruction classes and pipes, whose ceilings are compute times.
+    Ceilings of *classes* (instruction classes and pipes) are compute times.
     """
     computing = {part for part, name in ceilings.items() if name[2:-1] in classes}
     order = _in_order(time)

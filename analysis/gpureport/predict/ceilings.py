@@ -39,20 +39,14 @@ class Ceiling(Record):
 def ceilings(device: Device) -> tuple[Ceiling, ...]:
     """Return the limits of *device*: memory and caches (outermost first), local memory, instructions, launches."""
     traced, facts, _ = uncertain(device)
-    return tuple(
-        _ceiling(kind, name, value, unit, len(facts), capacity)
-        for kind, name, value, unit, capacity in _limits(traced)
-        if value > 0
-    )
+    return tuple(_ceiling(len(facts), *limit) for limit in _limits(traced) if limit[2] > 0)
 
 
-_Capacity = tuple[float | None, bool] | None
-
-
-def _ceiling(kind: Kind, name: str, value: float, unit: str, facts: int, capacity: _Capacity) -> Ceiling:
+def _ceiling(
+    facts: int, kind: Kind, name: str, value: float, unit: str, size: float | None = None, each: bool = False
+) -> Ceiling:
     relative = relative_deviations(value, facts)
     factor = exp(NORMAL_95 * sqrt(float(relative @ relative)))
-    size, each = capacity or (None, False)
     return Ceiling(
         kind=kind,
         name=name,
@@ -65,22 +59,24 @@ def _ceiling(kind: Kind, name: str, value: float, unit: str, facts: int, capacit
     )
 
 
-def _limits(device: Device) -> Iterator[tuple[Kind, str, float, str, _Capacity]]:
+_Limit = tuple[Kind, str, float, str] | tuple[Kind, str, float, str, float | None, bool]
+
+
+def _limits(device: Device) -> Iterator[_Limit]:
     memory, architecture = device.memory, device.architecture
-    local_bytes = architecture.occupancy.local_memory_bytes
-    local = None if local_bytes is None else (local_bytes, True)
-    caches = [(cache, (cache.capacity_bytes, cache.scope == "compute_unit")) for cache in reversed(device.caches)]
-    yield "bandwidth", "DRAM", memory.bandwidth_bytes_per_s * memory.efficiency, "B/s", (memory.size_bytes, False)
-    for cache, capacity in caches:
-        yield "bandwidth", cache.name, device.level_bandwidth_bytes_per_s(cache), "B/s", capacity
+    caches = device.caches[::-1]
+    yield "bandwidth", "DRAM", memory.bandwidth_bytes_per_s * memory.efficiency, "B/s", memory.size_bytes, False
+    for cache in caches:
+        bandwidth, each = device.level_bandwidth_bytes_per_s(cache), cache.scope == "compute_unit"
+        yield "bandwidth", cache.name, bandwidth, "B/s", cache.capacity_bytes, each
     if "local" in architecture.rates_per_cycle:
-        yield "bandwidth", "local memory", device.rate_per_s("local") * WORD_BYTES, "B/s", local
-    yield "latency", "DRAM", device.cycles(memory.latency_cycles), "s", None
-    for cache, _ in caches:
-        yield "latency", cache.name, device.cycles(cache.latency_cycles), "s", None
+        size = architecture.occupancy.local_memory_bytes
+        yield "bandwidth", "local memory", device.rate_per_s("local") * WORD_BYTES, "B/s", size, size is not None
+    for name, latency_cycles in (("DRAM", memory.latency_cycles), *((c.name, c.latency_cycles) for c in caches)):
+        yield "latency", name, device.cycles(latency_cycles), "s"
     for name in architecture.rates_per_cycle:
         if name not in _NO_RATES:
-            yield "rate", name, device.rate_per_s(name), "op/s", None
-    yield "launch", "one dispatch", device.launch.single_s, "s", None
-    yield "launch", "back-to-back dispatch", device.launch.batched_s, "s", None
-    yield "launch", "work-groups", device.launch.groups_per_cycle * device.clock_hz, "groups/s", None
+            yield "rate", name, device.rate_per_s(name), "op/s"
+    yield "launch", "one dispatch", device.launch.single_s, "s"
+    yield "launch", "back-to-back dispatch", device.launch.batched_s, "s"
+    yield "launch", "work-groups", device.launch.groups_per_cycle * device.clock_hz, "groups/s"

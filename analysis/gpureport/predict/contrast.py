@@ -6,8 +6,8 @@ architecture is one unknown, and its effect cancels. All other figures, and the 
 as independent. If the model has the same error on both devices, the interval is wider than necessary.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
 from math import exp, log, sqrt
 
@@ -83,36 +83,54 @@ class Contrast(Record):
 
 
 @dataclass(frozen=True)
+class _Point:
+    """A point of one device's curve: ln(rate), and the deviations of its time by fact, shape (facts,)."""
+
+    x: float
+    label: str
+    rate: float
+    deviations: Floats
+    bottleneck: str
+
+
+def _point(predicted: Predicted, index: int) -> _Point:
+    point = predicted.prediction.points[index]
+    rate = log(point.value) if predicted.prediction.metric.kind == "rate" else -log(point.value)
+    return _Point(point.point.x, point.point.label, rate, predicted.relative[index], bottleneck_of(point))
+
+
+@dataclass(frozen=True)
 class _Curve:
-    """A curve of one device: logarithms of x and rate, shape (n,), deviations, shape (n, facts), by increasing x."""
+    """The first point of each size of one device's curve, by increasing x = ln(size)."""
 
     x: Floats
-    rate: Floats
-    deviations: Floats
-    bottlenecks: tuple[str, ...]
-    labels: tuple[str, ...]
+    points: tuple[_Point, ...]
 
-    def at(self, x: float) -> tuple[float, Floats, int]:
-        """Return ln(rate) and deviations at *x* = ln(size) by linear interpolation, and the nearest point's index."""
-        right = int(np.clip(np.searchsorted(self.x, x), 1, len(self.x) - 1)) if len(self.x) > 1 else 0
-        left = max(right - 1, 0)
-        span = self.x[right] - self.x[left]
-        share = float(np.clip((x - self.x[left]) / span, 0.0, 1.0)) if span > 0 else 0.0
-        rate = (1 - share) * self.rate[left] + share * self.rate[right]
-        deviations = (1 - share) * self.deviations[left] + share * self.deviations[right]
-        return float(rate), deviations, right if share > 0.5 else left
+    @classmethod
+    def of(cls, predicted: Predicted) -> "_Curve":
+        """Select the points of a predicted sweep."""
+        x, first = np.unique([point.point.x for point in predicted.prediction.points], return_index=True)
+        return cls(np.log(x), tuple(_point(predicted, int(index)) for index in first))
+
+    def at(self, x: float) -> _Point:
+        """Return the nearest point, with rate and deviations at *x* by linear interpolation."""
+        index = int(np.clip(np.searchsorted(self.x, x), 1, len(self.x) - 1)) if len(self.x) > 1 else 0
+        left, right = self.points[max(index - 1, 0)], self.points[index]
+        start = self.x[max(index - 1, 0)]
+        span = self.x[index] - start
+        share = float(np.clip((x - start) / span, 0.0, 1.0)) if span > 0 else 0.0
+        return replace(
+            right if share > 0.5 else left,
+            x=exp(x),
+            rate=(1 - share) * left.rate + share * right.rate,
+            deviations=(1 - share) * left.deviations + share * right.deviations,
+        )
 
 
 def contrasts(
     devices: tuple[Device, Device], first: Iterable[Predicted], other: Iterable[Predicted]
 ) -> tuple[Contrast, ...]:
-    """Compare the sweeps over sizes and cases that both devices have, in the first device's order.
-
-    Args:
-        devices: the first and the other device.
-        first: all sweeps of the first device.
-        other: all sweeps of the other device.
-    """
+    """Compare the sweeps over sizes and cases that both devices have, in the first device's order."""
     others = {predicted.prediction.key: predicted for predicted in other}
     pairs = ((mine, others[mine.prediction.key]) for mine in first if mine.prediction.key in others)
     found = (_contrast(devices, *pair) for pair in pairs if all(is_shown(each.prediction) for each in pair))
@@ -123,82 +141,41 @@ def _contrast(devices: tuple[Device, Device], first: Predicted, other: Predicted
     prediction = first.prediction
     shared = _SharedFacts.of(devices, first.facts, other.facts)
     cases = prediction.axis.quantity == "case"
-    points = _cases(shared, first, other) if cases else _sizes(shared, _curve(first), _curve(other))
+    pairs = _cases(first, other) if cases else _sizes(_Curve.of(first), _Curve.of(other))
+    points = tuple(shared.ratio_point(*pair) for pair in pairs)
     if not points:
         return None
-    bests = [best_point(each.prediction) for each in (first, other)]
-    indices = [each.prediction.points.index(best) for each, best in zip((first, other), bests, strict=True)]
-    rates = [_ln_rate(prediction.metric, best.value) for best in bests]
-    deviations = [each.relative[index] for each, index in zip((first, other), indices, strict=True)]
+    best_points = (_point(each, each.prediction.points.index(best_point(each.prediction))) for each in (first, other))
+    best = shared.ratio_point(*best_points)
     return Contrast(
         key=prediction.key,
         metric=prediction.metric,
         axis=prediction.axis,
         points=points,
-        best=shared.ratio(rates[0], deviations[0], rates[1], deviations[1]),
-        first_bottleneck=bottleneck_of(bests[0]),
-        other_bottleneck=bottleneck_of(bests[1]),
+        best=best.ratio,
+        first_bottleneck=best.first_bottleneck,
+        other_bottleneck=best.other_bottleneck,
         stretches=() if cases else _stretches(points),
     )
 
 
-def _ln_rate(metric: Metric, value: float) -> float:
-    return log(value) if metric.kind == "rate" else -log(value)
-
-
-def _curve(predicted: Predicted) -> _Curve:
-    """Return a curve by size, with the first point of each size."""
-    points = predicted.prediction.points
-    x, first = np.unique([point.point.x for point in points], return_index=True)
-    return _Curve(
-        x=np.log(x),
-        rate=np.array([_ln_rate(predicted.prediction.metric, points[i].value) for i in first]),
-        deviations=predicted.relative[first],
-        bottlenecks=tuple(bottleneck_of(points[i]) for i in first),
-        labels=tuple(points[i].point.label for i in first),
-    )
-
-
-def _sizes(shared: "_SharedFacts", first: _Curve, other: _Curve) -> tuple[RatioPoint, ...]:
-    """Compare at every size of either curve within the range of both."""
+def _sizes(first: _Curve, other: _Curve) -> Iterator[tuple[_Point, _Point]]:
+    """Yield points at every size of either curve within the range of both."""
     low, high = max(first.x[0], other.x[0]), min(first.x[-1], other.x[-1])
     sizes = np.unique(np.round(np.concatenate([first.x, other.x]), 6))
-    points = []
-    for x in (float(size) for size in sizes if low - 1e-6 <= size <= high + 1e-6):
-        (rate, deviations, near), (other_rate, other_deviations, other_near) = first.at(x), other.at(x)
-        points.append(
-            RatioPoint(
-                x=exp(x),
-                label=first.labels[near],
-                ratio=shared.ratio(rate, deviations, other_rate, other_deviations),
-                first_bottleneck=first.bottlenecks[near],
-                other_bottleneck=other.bottlenecks[other_near],
-            )
-        )
-    return tuple(points)
+    for x in sizes[(sizes >= low - 1e-6) & (sizes <= high + 1e-6)].tolist():
+        yield first.at(x), other.at(x)
 
 
-def _cases(shared: "_SharedFacts", first: Predicted, other: Predicted) -> tuple[RatioPoint, ...]:
-    """Compare the cases that both sweeps have, by label."""
-    metric = first.prediction.metric
-    indices = {point.point.label: i for i, point in enumerate(other.prediction.points)}
-    points = []
-    for i, mine in enumerate(first.prediction.points):
-        j = indices.get(mine.point.label)
-        if j is None:
-            continue
-        theirs = other.prediction.points[j]
-        rates = _ln_rate(metric, mine.value), _ln_rate(metric, theirs.value)
-        points.append(
-            RatioPoint(
-                x=mine.point.x,
-                label=mine.point.label,
-                ratio=shared.ratio(rates[0], first.relative[i], rates[1], other.relative[j]),
-                first_bottleneck=bottleneck_of(mine),
-                other_bottleneck=bottleneck_of(theirs),
-            )
-        )
-    return tuple(points)
+def _cases(first: Predicted, other: Predicted) -> Iterator[tuple[_Point, _Point]]:
+    """Yield the cases that both sweeps have, by label."""
+    mine, theirs = (
+        {point.point.label: _point(each, i) for i, point in enumerate(each.prediction.points)}
+        for each in (first, other)
+    )
+    for label in mine:
+        if label in theirs:
+            yield mine[label], theirs[label]
 
 
 def _stretches(points: Sequence[RatioPoint]) -> tuple[Stretch, ...]:
@@ -241,13 +218,19 @@ class _SharedFacts:
         both = [path for path in mine if path in theirs]
         return cls([mine[path] for path in both], [theirs[path] for path in both])
 
-    def ratio(self, rate: float, deviations: Floats, other_rate: float, other_deviations: Floats) -> PredictedRatio:
-        """Return the ratio of two rates, from their logarithms and the deviations of the times by fact."""
-        shared = deviations[self.first] - other_deviations[self.other]
-        own = [np.delete(deviations, self.first), np.delete(other_deviations, self.other)]
+    def ratio_point(self, first: _Point, other: _Point) -> RatioPoint:
+        """Return the ratio of two rates."""
+        shared = first.deviations[self.first] - other.deviations[self.other]
+        own = [np.delete(first.deviations, self.first), np.delete(other.deviations, self.other)]
         variance = float(shared @ shared) + sum(float(each @ each) for each in own) + 2.0 * MODEL**2
-        value, factor = exp(other_rate - rate), exp(NORMAL_95 * sqrt(variance))
-        return PredictedRatio(value=value, ci_low=value / factor, ci_high=value * factor)
+        value, factor = exp(other.rate - first.rate), exp(NORMAL_95 * sqrt(variance))
+        return RatioPoint(
+            x=first.x,
+            label=first.label,
+            ratio=PredictedRatio(value=value, ci_low=value / factor, ci_high=value * factor),
+            first_bottleneck=first.bottleneck,
+            other_bottleneck=other.bottleneck,
+        )
 
 
 def _is_shared(devices: tuple[Device, Device], path: str) -> bool:

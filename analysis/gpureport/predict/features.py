@@ -24,18 +24,16 @@ def with_level_names(
     names = {
         feature.level: _cache_near(feature.value, device, of_latency=_is_latency(points))
         for feature in features
-        if feature.feature == "cliff" and feature.position == "midpoint"
+        if feature.position == "midpoint"
     }
 
-    def name(feature: CurveFeature) -> Level:
-        return names.get(feature.level) or _at_plateau(feature.value, axis, points)
+    def named(feature: CurveFeature) -> CurveFeature:
+        if feature.feature == "taper" or feature.position in ("peak", "case"):
+            return feature
+        level = names.get(feature.level) or _at_plateau(feature.value, axis, points)
+        return feature.model_copy(update={"level": level})
 
-    return tuple(
-        feature
-        if feature.feature == "taper" or feature.position in ("peak", "case")
-        else feature.model_copy(update={"level": name(feature)})
-        for feature in features
-    )
+    return tuple(map(named, features))
 
 
 _NEAR_PLATEAU = log(1.1)

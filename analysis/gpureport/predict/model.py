@@ -49,10 +49,10 @@ _MEMORY_CLASSES = frozenset({"memory", "instruction"})
 
 @dataclass(frozen=True)
 class PointTime:
-    """The model's result for one point; all times in seconds.
+    """The model's result for one dispatch.
 
     Attributes:
-        time_s: of one dispatch.
+        time_s: of the dispatch.
         ceilings_s: by name.
         bottleneck: the name of the largest ceiling.
         level: the memory level that serves most of the working set.
@@ -92,7 +92,8 @@ def point_time(device: Device, demand: Demand, resources: Resources) -> PointTim
     isolated = _isolated_group(device, demand, load_cycles, class_times)
     rounds = ceil(_rounds(device, demand, resident))
     # The first groups start with the dispatch, whose launch is a ceiling of its own.
-    latency_s = isolated.time_s * rounds + device.cycles(device.architecture.turnover_cycles) * (rounds - 1)
+    group_s = isolated.loads_s + isolated.instructions_s
+    latency_s = group_s * rounds + device.cycles(device.architecture.turnover_cycles) * (rounds - 1)
     groups_s = _group_time(device, demand)
     # The work-group dispatcher runs in parallel with everything else.
     work_s = max(_work_time(device, demand, resident, by_pipe, memory_s, latency_s, isolated), groups_s)
@@ -174,13 +175,12 @@ def _memory_time(
     }
     writes_s = _write_time(device, demand, resident)
     overlapping = _in_flight_bytes(device, demand, resident) > footprint
-    levels, slowest, limiting = [], 0.0, "DRAM"
-    for index, (cache, capacity) in enumerate(zip(device.caches, usable, strict=True)):
-        moved = (
-            traffic.requested_bytes(demand.streams)
-            if index == 0
-            else traffic.outer_bytes(demand.streams, cache.sector_bytes)
-        )
+    levels: list[ServingLevel[str]] = []
+    slowest, limiting = 0.0, "DRAM"
+    for cache, capacity in zip(device.caches, usable, strict=True):
+        moved = traffic.outer_bytes(demand.streams, cache.sector_bytes)
+        if not levels:
+            moved = traffic.requested_bytes(demand.streams)
         time_s = moved / (device.level_bandwidth_bytes_per_s(cache) * units[cache.scope])
         if time_s > slowest:
             slowest, limiting = time_s, cache.name
@@ -211,10 +211,7 @@ def _in_flight_bytes(device: Device, demand: Demand, resident: Occupancy) -> flo
 def _transition(cache: Cache, demand: Demand, *, overlapping: bool) -> Transition:
     """Return the transition range of a bandwidth curve beyond *cache*.
 
-    Args:
-        cache: of a device.
-        demand: of the kernel.
-        overlapping: whether some groups start the next pass over the data before others finish the previous one.
+    Passes over the data are *overlapping* if some groups start the next one before others finish the previous one.
     """
     if any(stream.write for stream in demand.streams):
         return cache.transition_of_ping_pong if demand.ping_pong else cache.transition_of_writes
@@ -344,22 +341,12 @@ class _IsolatedGroup:
     Attributes:
         loads_s: dependent loads.
         chain_s: dependent instructions.
-        issue_s: the issue of all its instructions.
+        instructions_s: dependent instructions, or the issue of all its instructions if that takes longer.
     """
 
     loads_s: float
     chain_s: float
-    issue_s: float
-
-    @property
-    def instructions_s(self) -> float:
-        """The chain or the issue, whichever takes longer."""
-        return max(self.chain_s, self.issue_s)
-
-    @property
-    def time_s(self) -> float:
-        """The whole group."""
-        return self.loads_s + self.instructions_s
+    instructions_s: float
 
 
 def _isolated_group(
@@ -370,7 +357,7 @@ def _isolated_group(
     chain_s = device.cycles(sum(count * latencies.get(name, 0.0) for name, count in demand.chain.items()))
     near_cycles = next((cache.latency_cycles for cache in device.caches if cache.scope == "device"), 0.0)
     loads_s = device.cycles(demand.memory_chain * load_cycles * loaded + demand.cached_chain * near_cycles)
-    return _IsolatedGroup(loads_s, chain_s, _issue_time(device, demand, class_times))
+    return _IsolatedGroup(loads_s, chain_s, max(chain_s, _issue_time(device, demand, class_times)))
 
 
 def _last_waves_time(device: Device, demand: Demand, computing_s: float, chain_s: float) -> float:

@@ -58,10 +58,10 @@ def occupancy(architecture: Architecture, work_group: Sequence[int], resources: 
         case CpuOccupancy():
             limits = {"cores": 1.0}
             most = waves_per_group
+    if prod(work_group) > architecture.max_work_group:
+        limits = {"work-group size": 0}
     limiter = min(limits, key=lambda name: limits[name])
     groups = int(limits[limiter])
-    if groups == 0 or prod(work_group) > architecture.max_work_group:
-        groups, limiter = 0, "work-group size" if prod(work_group) > architecture.max_work_group else limiter
     waves = groups * waves_per_group
     return Occupancy(
         work_group=tuple(work_group),
@@ -89,7 +89,6 @@ def too_many_registers(architecture: Architecture, work_group: Sequence[int], re
 
 
 def _registers(architecture: Architecture) -> int:
-    """Return the 32-bit registers of a compute unit whose occupancy rules count registers."""
     match architecture.occupancy:
         case NvidiaOccupancy() | PooledOccupancy() as rules:
             return rules.registers
@@ -108,15 +107,18 @@ def _nvidia(rules: NvidiaOccupancy, waves_per_group: int, resources: Resources) 
     registers_per_wave = _round_up(max(1, resources.registers) * 32, rules.register_granularity)
     waves_per_partition = rules.registers // rules.sub_partitions // registers_per_wave
     allowed = resources.registers <= rules.max_registers_per_work_item
-    local = _round_up(
-        resources.local_memory_bytes + rules.local_memory_reserved_bytes, rules.local_memory_granularity_bytes
-    )
+    local = _local_bytes(rules, resources.local_memory_bytes)
     return {
         "waves": rules.max_waves // waves_per_group,
         "work-groups": rules.max_groups,
         "registers": waves_per_partition * rules.sub_partitions // waves_per_group if allowed else 0,
         "local memory": rules.local_memory_bytes // local if local else inf,
     }
+
+
+def _local_bytes(rules: NvidiaOccupancy, group_bytes: int) -> float:
+    """Return the bytes of local memory that a work-group occupies."""
+    return _round_up(group_bytes + rules.local_memory_reserved_bytes, rules.local_memory_granularity_bytes)
 
 
 def _amd(rules: AmdOccupancy, wave_size: int, waves_per_group: int, resources: Resources) -> dict[str, float]:
@@ -160,21 +162,14 @@ def _pooled(rules: PooledOccupancy, wave_size: int, waves_per_group: int, resour
 
 
 def local_memory_in_use_bytes(architecture: Architecture, resident: Occupancy, groups: float) -> float:
-    """Return the bytes of a unified cache that the carve-out for local memory takes.
+    """Return the bytes of a unified cache that the carve-out for local memory takes, with *groups* per compute unit.
 
     The driver selects the smallest carve-out that fits the reserve and the local memory of the resident groups
     (CUDA C++ Programming Guide, unified data cache).
-
-    Args:
-        architecture: provides the rules.
-        resident: work-groups that fit a compute unit.
-        groups: work-groups of the dispatch per compute unit.
     """
     rules = architecture.occupancy
     if not isinstance(rules, NvidiaOccupancy) or not rules.carveouts_bytes:
         return 0.0
-    each = _round_up(
-        resident.local_memory_bytes + rules.local_memory_reserved_bytes, rules.local_memory_granularity_bytes
-    )
-    needed = each * max(1, min(ceil(groups), resident.groups_per_compute_unit))
+    groups = max(1, min(ceil(groups), resident.groups_per_compute_unit))
+    needed = _local_bytes(rules, resident.local_memory_bytes) * groups
     return next((size for size in rules.carveouts_bytes if size >= needed), rules.carveouts_bytes[-1])

@@ -61,14 +61,9 @@ def bottleneck_of(point: PredictedPoint) -> str:
     return f"latency of {point.level}" if of_memory else point.bottleneck
 
 
-def unit_of(prediction: Prediction) -> str:
-    """Return the unit of a prediction's values."""
-    return f"{prediction.metric.unit}/s" if prediction.metric.kind == "rate" else "s"
-
-
 def _outlook(name: str, sweeps: Sequence[Prediction]) -> Outlook:
     first = sweeps[0]
-    comparable = [sweep for sweep in sweeps if unit_of(sweep) == unit_of(first)]
+    comparable = [sweep for sweep in sweeps if sweep.metric.value_unit == first.metric.value_unit]
     pick = max if first.metric.kind == "rate" else min
     best = pick(comparable, key=lambda sweep: best_point(sweep).value)
     point = best_point(best)
@@ -79,7 +74,7 @@ def _outlook(name: str, sweeps: Sequence[Prediction]) -> Outlook:
         sweep=best.key.sweep,
         at=point.point.label,
         value=point.value,
-        unit=unit_of(best),
+        unit=best.metric.value_unit,
         ci_low=point.value / point.spread,
         ci_high=point.value * point.spread,
         bottleneck=bottleneck_of(point),

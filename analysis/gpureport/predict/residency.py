@@ -56,11 +56,7 @@ def staircase(working_set_bytes: float, levels: Sequence[ServingLevel[T]]) -> tu
     """Return the cost at a working set, and the name of the level that serves most of it.
 
     Costs are interpolated on a log scale, so that the transition between two levels has the onset, midpoint and end of
-    the nearer level's transition range.
-
-    Args:
-        working_set_bytes: the footprint.
-        levels: nearest first, memory last.
+    the nearer level's transition range. *levels* are given nearest first, memory last.
     """
     cost, serving = log(levels[0].cost), levels[0].name
     for near, far in pairwise(levels):
@@ -72,21 +68,16 @@ def staircase(working_set_bytes: float, levels: Sequence[ServingLevel[T]]) -> tu
 
 
 def latency_levels(device: Device, usable_bytes: Sequence[float]) -> tuple[ServingLevel[Level], ...]:
-    """Return the levels of a dependent load's latency, in cycles.
+    """Return the levels of a dependent load's latency, in cycles, with *usable_bytes* of each cache.
 
     To one work-item, a cache with several partitions is two levels: the near partition, then the far ones.
-
-    Args:
-        device: provides the caches.
-        usable_bytes: capacity of each of ``device.caches`` that is available to the kernel's data.
     """
     levels = []
     for cache, usable in zip(device.caches, usable_bytes, strict=True):
-        whole, transition = Level(name=cache.name), cache.latency_transition
+        transition, cycles = cache.latency_transition, cache.latency_cycles
         if cache.partitions > 1 and cache.far_latency_cycles:
             near = Level(name=cache.name, near=True)
-            levels.append(ServingLevel(near, usable / cache.partitions, transition, cache.latency_cycles))
-            levels.append(ServingLevel(whole, usable, transition, cache.far_latency_cycles))
-        else:
-            levels.append(ServingLevel(whole, usable, transition, cache.latency_cycles))
+            levels.append(ServingLevel(near, usable / cache.partitions, transition, cycles))
+            cycles = cache.far_latency_cycles
+        levels.append(ServingLevel(Level(name=cache.name), usable, transition, cycles))
     return (*levels, ServingLevel(DRAM, inf, NO_TRANSITION, device.memory.latency_cycles))

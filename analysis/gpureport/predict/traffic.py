@@ -43,12 +43,9 @@ def fill_bytes(stream: Stream, granularity: int, *, write_allocate: bool) -> flo
 def memory_bytes(streams: Sequence[Stream], device: Device, *, every_pass: bool) -> float:
     """Return the bytes to and from memory in one dispatch that starts with empty caches.
 
-    Args:
-        streams: the dispatch's traffic.
-        device: provides the access granularity and whether writes allocate.
-        every_pass: whether each pass over the data comes from memory (a kernel that makes several passes over more data
-            than the caches can store), or only the first (a stencil, whose other passes caches serve). A pass may cover
-            a part of the data.
+    *every_pass* over the data comes from memory if a kernel makes several passes over more data than the caches can
+    store. Otherwise only the first one does (a stencil, whose other passes caches serve). A pass may cover a part of
+    the data.
     """
     granularity = device.memory.access_bytes
     allocate = device.architecture.write_allocate

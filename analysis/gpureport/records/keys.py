@@ -28,6 +28,11 @@ class Metric(Record):
         """Return the curve's value: unit/s for a rate, s/unit for a time."""
         return work / time_s if self.kind == "rate" else time_s / work
 
+    @property
+    def value_unit(self) -> str:
+        """Unit of the values: ``B/s`` for a rate, ``s`` for a time."""
+        return f"{self.unit}/s" if self.kind == "rate" else "s"
+
 
 class Axis(Record):
     """What a sweep varies."""

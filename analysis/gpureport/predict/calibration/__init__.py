@@ -1,1 +1,1 @@
-"""What microbenchmarks say of a device, put into its values."""
+"""Values of a device from its microbenchmarks."""

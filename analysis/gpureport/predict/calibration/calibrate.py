@@ -4,7 +4,7 @@ Only microbenchmarks calibrate, and only the predictions of other workloads. Eac
 measures (``Workload.calibrates``); :data:`_CALIBRATIONS` contains a function for each quantity.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from statistics import median
@@ -24,14 +24,9 @@ from gpureport.workloads.model import Calibration, Workload
 
 @dataclass(frozen=True)
 class _ObservedSweep:
-    """One measured sweep of a microbenchmark.
+    """One measured sweep of a microbenchmark, with its specification prediction.
 
-    Attributes:
-        specified: the device as in its entry. Figures are calibrated relative to it; if two sweeps show the same
-            figure, the later one counts.
-        prediction: of the sweep, from the specification.
-        observation: of the sweep.
-        workload: the microbenchmark.
+    Figures are calibrated relative to the *specified* device. If two sweeps show the same figure, the later one counts.
     """
 
     specified: Device
@@ -39,10 +34,12 @@ class _ObservedSweep:
     observation: Observation
     workload: Workload
 
-    @property
-    def source(self) -> str:
-        """Title and name of the microbenchmark."""
-        return f"{self.workload.title} ({self.workload.name})"
+    @cached_property
+    def points(self) -> tuple[tuple[PredictedPoint, ObservedPoint], ...]:
+        """Predicted and observed point of each label."""
+        predicted = {point.point.label: point for point in self.prediction.points}
+        observed = self.observation.points
+        return tuple((predicted[o.point.label], o) for o in observed if o.point.label in predicted)
 
     @cached_property
     def matches(self) -> tuple[FeatureMatch, ...]:
@@ -58,31 +55,25 @@ class _ObservedSweep:
             if m.predicted and m.observed and m.predicted.feature == "rate"
         }
 
-    @property
-    def ratios_of_cases(self) -> tuple[tuple[str, float], ...]:
-        """The ratios of a sweep over separate cases, with the labels of its points."""
-        return tuple((level.name, ratio) for level, ratio in self.ratios.items())
+    def cases(self, listed: Collection[str]) -> Iterator[tuple[tuple[str, ...], float, str | None]]:
+        """Yield the instruction classes that each case calibrates, its ratio and its predicted bottleneck.
 
-    def instruction_class(self, label: str) -> str:
-        """Return the instruction class that the case called *label* measures."""
-        return self.workload.instruction_classes.get(label, label)
-
-    def bottleneck(self, label: str) -> str | None:
-        """Return the predicted bottleneck of the case with this label."""
-        return next((point.bottleneck for point in self.prediction.points if point.point.label == label), None)
+        Additions also represent integer instructions (``int32``). If additions are *listed* as a class, because they
+        run on two pipes, bitwise operations do.
+        """
+        bottlenecks = {point.point.label: point.bottleneck for point in self.prediction.points}
+        for level, ratio in self.ratios.items():
+            name = self.workload.instruction_classes.get(level.name, level.name)
+            general = name == ("ternary" if "add" in listed else "add")
+            yield (name, "int32") if general else (name,), ratio, bottlenecks.get(level.name)
 
 
 def calibrated(device: Device, predictions: Iterable[Prediction], observations: Iterable[Observation]) -> Device:
     """Return *device* calibrated by microbenchmarks.
 
     A figure of the entry is multiplied by observed / predicted of the microbenchmark that shows it. Effects that the
-    model already contains (launch cost, smooth maxima) are thus not counted twice.
-
-    Args:
-        device: as specified.
-        predictions: specification predictions of the microbenchmarks (they name the levels).
-        observations: of the microbenchmarks. Other observations are ignored, and so are work-group searches, because
-            some shapes are slow.
+    model already contains (launch cost, smooth maxima) are thus not counted twice. Observations of other workloads are
+    ignored, and so are work-group searches, because some shapes are slow.
     """
     specified = device
     workloads = {workload.name: workload for workload in all_workloads() if workload.calibrates}
@@ -97,16 +88,17 @@ def calibrated(device: Device, predictions: Iterable[Prediction], observations: 
     return device
 
 
-def _measured(device: Device, facts: Iterable[str], sweep: _ObservedSweep) -> dict[str, Provenance]:
-    """Return the provenance of *device* with *facts* (dotted paths) marked as measured by the microbenchmark."""
-    return {**device.provenance, **dict.fromkeys(facts, Provenance(kind="measured", source=sweep.source, here=True))}
+def _changed(device: Device, sweep: _ObservedSweep, facts: Iterable[str], **update: object) -> Device:
+    """Return the updated *device*, with *facts* (dotted paths) marked as measured by the microbenchmark."""
+    source = f"{sweep.workload.title} ({sweep.workload.name})"
+    measured = dict.fromkeys(facts, Provenance(kind="measured", source=source, here=True))
+    return device.model_copy(update={**update, "provenance": {**device.provenance, **measured}})
 
 
 def _with_launch_cost(device: Device, sweep: _ObservedSweep) -> Device:
     """Calibrate launch cost by the smallest dispatches."""
-    expected = {point.point.label: point.time_s for point in sweep.prediction.points}
-    times = [o.time_s / expected[o.point.label] for o in sweep.observation.points if o.point.work <= _FEW_GROUPS]
-    return _with_launch(device, sweep, "batched_s", device.launch.batched_s, median(times) if times else None)
+    ratios = [o.time_s / p.time_s for p, o in sweep.points if o.point.work <= _FEW_GROUPS]
+    return _with_launch(device, sweep, "batched_s", device.launch.batched_s, median(ratios) if ratios else None)
 
 
 def _with_group_rate(device: Device, sweep: _ObservedSweep) -> Device:
@@ -127,8 +119,7 @@ def _with_launch(device: Device, sweep: _ObservedSweep, field: str, value: float
     if ratio is None:
         return device
     launch = device.launch.model_copy(update={field: value * ratio})
-    measured = _measured(device, [f"launch.{field.removesuffix('_s')}"], sweep)
-    return device.model_copy(update={"launch": launch, "provenance": measured})
+    return _changed(device, sweep, [f"launch.{field.removesuffix('_s')}"], launch=launch)
 
 
 _FEW_GROUPS = 8
@@ -136,19 +127,13 @@ _FEW_GROUPS = 8
 
 
 def _with_stream(device: Device, sweep: _ObservedSweep) -> Device:
-    """Calibrate the memory efficiency by copies of at least four times the last cache, which no cache speeds up."""
+    """Calibrate the memory efficiency by copies of at least four times the last cache, which no cache serves."""
     beyond = 4 * max((cache.capacity_bytes for cache in device.caches), default=0.0)
-    expected = {point.point.label: point.time_s for point in sweep.prediction.points}
-    ratios = [
-        expected[o.point.label] / o.time_s
-        for o in sweep.observation.points
-        if o.point.label in expected and o.point.working_set_bytes >= beyond
-    ]
+    ratios = [p.time_s / o.time_s for p, o in sweep.points if o.point.working_set_bytes >= beyond]
     if not ratios:
         return device
     memory = device.memory.model_copy(update={"efficiency": device.memory.efficiency * median(ratios)})
-    how = _measured(device, ["memory.efficiency"], sweep)
-    return device.model_copy(update={"memory": memory, "provenance": how})
+    return _changed(device, sweep, ["memory.efficiency"], memory=memory)
 
 
 _WritesTransition = Literal["write_transition", "ping_pong_transition"]
@@ -156,35 +141,27 @@ _WritesTransition = Literal["write_transition", "ping_pong_transition"]
 
 def _with_transition(device: Device, sweep: _ObservedSweep, name: _WritesTransition) -> Device:
     """Calibrate the transition range *name* of the caches that all compute units share."""
-    caches, facts = [], []
-    for cache, entry in zip(device.caches, sweep.specified.caches, strict=True):
+    caches, facts = list(device.caches), []
+    for i, (cache, entry) in enumerate(zip(device.caches, sweep.specified.caches, strict=True)):
         expected = entry.transition_of_writes if name == "write_transition" else entry.transition_of_ping_pong
-        transition = _transition(entry, expected, sweep.matches) if cache.scope == "device" else None
-        if transition:
+        transition = _transition(entry, expected, sweep.matches)
+        if transition and cache.scope == "device":
             facts.append(f"caches.{cache.name}.{name}")
-            cache = cache.model_copy(update={name: transition})
-        caches.append(cache)
-    return device.model_copy(update={"caches": tuple(caches), "provenance": _measured(device, facts, sweep)})
+            caches[i] = cache.model_copy(update={name: transition})
+    return _changed(device, sweep, facts, caches=tuple(caches))
 
 
 def _with_writes(device: Device, sweep: _ObservedSweep) -> Device:
-    """Calibrate the rate of sector writes by large sets whose predicted bottleneck it is."""
-    return _write_rate(
-        device,
-        sweep,
-        "sector_writes_per_cycle",
-        lambda predicted: predicted.time_s > _MANY_LAUNCHES * device.launch.batched_s,
-    )
+    """Calibrate the rate of sector writes by points that take much longer than a launch."""
+    least_s = _MANY_LAUNCHES * device.launch.batched_s
+    return _write_rate(device, sweep, "sector_writes_per_cycle", lambda point: point.time_s > least_s)
 
 
 def _with_scatter(device: Device, sweep: _ObservedSweep) -> Device:
     """Calibrate the rate of line writes by points at which every work-item writes to a different line."""
     line = max((cache.line_bytes for cache in device.caches), default=0)
     return _write_rate(
-        device,
-        sweep,
-        "line_writes_per_cycle",
-        lambda predicted: 4 * predicted.point.parameters["stride"] >= line,
+        device, sweep, "line_writes_per_cycle", lambda point: 4 * point.point.parameters["stride"] >= line
     )
 
 
@@ -192,36 +169,31 @@ def _write_rate(device: Device, sweep: _ObservedSweep, rate: str, counts: Callab
     """Calibrate a *rate* of writes by the points that *counts* selects and whose predicted bottleneck is writes."""
     listed: float | None = getattr(sweep.specified.architecture, rate)
     writes = {write_ceiling(cache.name) for cache in device.caches}
-    expected = {p.point.label: p for p in sweep.prediction.points if p.bottleneck in writes and counts(p)}
-    ratios = [expected[o.point.label].time_s / o.time_s for o in sweep.observation.points if o.point.label in expected]
+    ratios = [p.time_s / o.time_s for p, o in sweep.points if p.bottleneck in writes and counts(p)]
     if listed is None or not ratios:
         return device
     architecture = device.architecture.model_copy(update={rate: listed * median(ratios)})
-    return device.model_copy(update={"architecture": architecture, "provenance": _measured(device, [rate], sweep)})
+    return _changed(device, sweep, [rate], architecture=architecture)
 
 
 _MANY_LAUNCHES = 20
-"""Dispatches that take more than this many launches show more than launch cost."""
+"""Dispatches that take longer than this number of launches show more than launch cost."""
 
 
 def _with_caches(device: Device, sweep: _ObservedSweep, scope: Literal["compute_unit", "device"]) -> Device:
     """Calibrate bandwidth and transition range of each cache of *scope* whose plateau or cliff was observed."""
-    caches, facts = [], []
-    for cache, entry in zip(device.caches, sweep.specified.caches, strict=True):
+    caches, facts = list(device.caches), []
+    for i, (cache, entry) in enumerate(zip(device.caches, sweep.specified.caches, strict=True)):
+        if cache.scope != scope:
+            continue
         update: dict[str, float | Transition] = {}
-        if cache.scope == scope and (level := Level(name=cache.name)) in sweep.ratios:
+        if (level := Level(name=cache.name)) in sweep.ratios:
             update["bandwidth_bytes_per_cycle"] = entry.bandwidth_bytes_per_cycle * sweep.ratios[level]
-            facts.append(f"caches.{cache.name}.bandwidth")
-        transition = (
-            _transition(entry, entry.transition_of_cyclic_sweeps, sweep.matches) if cache.scope == scope else None
-        )
-        if transition:
-            name = "cyclic_transition" if entry.cyclic_transition else "bandwidth_transition"
-            update[name] = transition
-            facts.append(f"caches.{cache.name}.{name}")
-        caches.append(cache.model_copy(update=update))
-    how = _measured(device, facts, sweep)
-    return device.model_copy(update={"caches": tuple(caches), "provenance": how})
+        if transition := _transition(entry, entry.transition_of_cyclic_sweeps, sweep.matches):
+            update["cyclic_transition" if entry.cyclic_transition else "bandwidth_transition"] = transition
+        facts += [f"caches.{cache.name}.{field.removesuffix('_bytes_per_cycle')}" for field in update]
+        caches[i] = cache.model_copy(update=update)
+    return _changed(device, sweep, facts, caches=tuple(caches))
 
 
 def _transition(cache: Cache, expected: Transition, matches: Sequence[FeatureMatch]) -> Transition | None:
@@ -242,7 +214,7 @@ def _transition(cache: Cache, expected: Transition, matches: Sequence[FeatureMat
 
 
 def _with_latencies(device: Device, sweep: _ObservedSweep) -> Device:
-    """Calibrate the latency of each level whose plateau was observed; the far partition has the cache's own name."""
+    """Calibrate the latency of each level whose plateau was observed; the far partition has the cache's name."""
     ratios = sweep.ratios
     caches, facts = [], []
     for cache in device.caches:
@@ -261,38 +233,25 @@ def _with_latencies(device: Device, sweep: _ObservedSweep) -> Device:
     if DRAM in ratios:
         memory = memory.model_copy(update={"latency_cycles": memory.latency_cycles * ratios[DRAM]})
         facts.append("memory.latency")
-    how = _measured(device, facts, sweep)
-    return device.model_copy(update={"caches": tuple(caches), "memory": memory, "provenance": how})
-
-
-def _classes_of(name: str, listed: Collection[str]) -> tuple[str, ...]:
-    """Return the classes that a case calibrates: its own, and ``int32`` if it represents integers in general.
-
-    The addition represents them, or the bitwise operation if additions have their own class because they run on two
-    pipes.
-    """
-    return (name, "int32") if name == ("ternary" if "add" in listed else "add") else (name,)
+    return _changed(device, sweep, facts, caches=tuple(caches), memory=memory)
 
 
 def _with_rates(device: Device, sweep: _ObservedSweep) -> Device:
     """Calibrate the rate of each instruction class by the case of which it is the predicted bottleneck."""
     old = sweep.specified.architecture.rates_per_cycle
     rates: dict[str, float] = {}
-    for label, ratio in sweep.ratios_of_cases:
-        names = _classes_of(sweep.instruction_class(label), old)
-        if sweep.bottleneck(label) == listed_class(names[0], old):
+    for names, ratio, bottleneck in sweep.cases(old):
+        if bottleneck == listed_class(names[0], old):
             rates |= {name: old[listed_class(name, old)] * ratio for name in names}
-    architecture = device.architecture.model_copy(
-        update={"rates_per_cycle": {**device.architecture.rates_per_cycle, **rates}}
-    )
-    how = _measured(device, [f"rates.{name}" for name in rates], sweep)
-    return device.model_copy(update={"architecture": architecture, "provenance": how})
+    every = {**device.architecture.rates_per_cycle, **rates}
+    architecture = device.architecture.model_copy(update={"rates_per_cycle": every})
+    return _changed(device, sweep, [f"rates.{name}" for name in rates], architecture=architecture)
 
 
 def _with_barriers(device: Device, sweep: _ObservedSweep) -> Device:
-    """Calibrate the barrier rate by the largest work-groups and the cost per barrier by work-groups of one wave.
+    """Calibrate the barrier rate by the largest work-groups, and the cost of a barrier by work-groups of one wave.
 
-    Both contribute to a smooth maximum, from which the cost per barrier is solved.
+    The time of a barrier is a smooth maximum of both, from which its cost follows.
     """
     points = sorted(sweep.observation.points, key=lambda point: point.point.parameters["local"])
     wave_size = device.architecture.wave_size
@@ -300,7 +259,6 @@ def _with_barriers(device: Device, sweep: _ObservedSweep) -> Device:
         return device
 
     def cycles_per_barrier(point: ObservedPoint) -> float:
-        """Cycles from one barrier on a compute unit to the next."""
         barriers = point.point.work / point.point.parameters["local"] / device.compute_units
         return (point.time_s - device.launch.batched_s) * device.clock_hz / barriers
 
@@ -308,10 +266,8 @@ def _with_barriers(device: Device, sweep: _ObservedSweep) -> Device:
     per_wave = cycles_per_barrier(points[-1]) * wave_size / points[-1].point.parameters["local"]
     added = max(0.0, single**THROUGHPUT_EXPONENT - per_wave**THROUGHPUT_EXPONENT) ** (1 / THROUGHPUT_EXPONENT)
     rates = {**device.architecture.rates_per_cycle, "barrier": wave_size / per_wave}
-    update = {"rates_per_cycle": rates, "barrier_cycles": added}
-    architecture = device.architecture.model_copy(update=update)
-    how = _measured(device, ["barrier_cycles", "rates.barrier"], sweep)
-    return device.model_copy(update={"architecture": architecture, "provenance": how})
+    architecture = device.architecture.model_copy(update={"rates_per_cycle": rates, "barrier_cycles": added})
+    return _changed(device, sweep, ["barrier_cycles", "rates.barrier"], architecture=architecture)
 
 
 _BARRIER_SIZES = 3
@@ -323,15 +279,13 @@ def _with_chains(device: Device, sweep: _ObservedSweep) -> Device:
     old = sweep.specified.architecture.latency_cycles
     latencies = {
         name: old[listed_class(name, old)] * ratio
-        for label, ratio in sweep.ratios_of_cases
-        for name in _classes_of(sweep.instruction_class(label), old)
-        if listed_class(name, old) in old and sweep.bottleneck(label) == "latency"
+        for names, ratio, bottleneck in sweep.cases(old)
+        for name in names
+        if listed_class(name, old) in old and bottleneck == "latency"
     }
-    architecture = device.architecture.model_copy(
-        update={"latency_cycles": {**device.architecture.latency_cycles, **latencies}}
-    )
-    how = _measured(device, [f"latencies.{name}" for name in latencies], sweep)
-    return device.model_copy(update={"architecture": architecture, "provenance": how})
+    every = {**device.architecture.latency_cycles, **latencies}
+    architecture = device.architecture.model_copy(update={"latency_cycles": every})
+    return _changed(device, sweep, [f"latencies.{name}" for name in latencies], architecture=architecture)
 
 
 _CALIBRATIONS: Mapping[Calibration, Callable[[Device, _ObservedSweep], Device]] = {

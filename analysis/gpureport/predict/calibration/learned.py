@@ -13,6 +13,7 @@ from gpureport.predict import predict_sweep
 from gpureport.predict.calibration.calibrate import calibrated
 from gpureport.records.features import CurveFeature
 from gpureport.records.observation import Observation, ObservedPoint
+from gpureport.records.prediction import Prediction
 from gpureport.records.provenance import Provenance
 from gpureport.spec.models import Device
 from gpureport.spec.resolve import Value
@@ -22,7 +23,7 @@ from gpureport.workloads.model import Calibration, Sweep, Workload
 _AGREES = 1.2
 """Largest factor between a measured and a documented capacity that still count as equal."""
 _LARGEST_FACTOR = 16.0
-"""Largest factor between an observed and a predicted cliff that are matched by their order."""
+"""Largest factor between an observed and a predicted cliff that may be matched by their order."""
 
 LEARNED: frozenset[Calibration] = frozenset(
     {
@@ -36,7 +37,7 @@ LEARNED: frozenset[Calibration] = frozenset(
         "cache_capacity",
     }
 )
-"""What a device without an entry is measured for: microbenchmarks that calibrate any of these."""
+"""Quantities that are measured for a device without an entry."""
 
 End = Literal["value", "ci_low", "ci_high"]
 _ENDS: tuple[End, ...] = ("value", "ci_low", "ci_high")
@@ -53,19 +54,14 @@ class ObservedSweep:
 
 @dataclass(frozen=True)
 class Learned:
-    """Measured values by path, in SI base units, and remarks for the author of an entry, in sentences."""
+    """Measured values by path, in SI base units, and remarks for the author of the entry."""
 
     values: Mapping[str, Value]
     remarks: tuple[str, ...]
 
 
 def learned(device: Device, sweeps: Sequence[ObservedSweep]) -> Learned:
-    """Return what microbenchmarks show of a device.
-
-    Args:
-        device: as drafted from its queries and its architecture.
-        sweeps: of microbenchmarks, over enough sizes to show the cliffs of its caches.
-    """
+    """Derive values of a drafted *device* from *sweeps* that show the cliffs of its caches."""
     sizes = _capacities(device, sweeps)
     sized = _with_capacities(device, {name: ends[0] for name, (ends, _) in sizes.items()})
     predictions = [predict_sweep(sized, one.workload, one.sweep, "specification") for one in sweeps]
@@ -78,21 +74,28 @@ def learned(device: Device, sweeps: Sequence[ObservedSweep]) -> Learned:
     }
     if bandwidth := values.get("memory.bandwidth"):
         copy = format_bandwidth(bandwidth.value * sized.memory.efficiency)
-        note = (
-            f"bandwidth of a copy, {copy}, / {sized.memory.efficiency:g}, the share of the bandwidth that copies reach"
-        )
-        values["memory.bandwidth"] = _noted(bandwidth, note)
-    remarks = list(_unexplained(sized, sweeps))
+        share = f"{sized.memory.efficiency:g}, the share of the bandwidth that copies reach"
+        values["memory.bandwidth"] = _noted(bandwidth, f"bandwidth of a copy, {copy}, / {share}")
+    remarks = list(_unexplained(sweeps, predictions))
     for name, (capacity, where) in sizes.items():
         path = f"caches.{name}.capacity"
         listed, known = next(c.capacity_bytes for c in device.caches if c.name == name), device.provenance[path]
         measured = _value(capacity, "B", f"cliff of {where}")
-        if known.kind != "assumed" and 1 / _AGREES < capacity[0] / listed < _AGREES:
+        if known.kind == "assumed":
+            values[path] = measured
+        elif 1 / _AGREES < capacity[0] / listed < _AGREES:
             agreement = f"which agrees with {format_bytes(listed)} ({known.kind})"
             remarks.append(f"{name}: measured as {measured.provenance.note}, {agreement}")
         else:
-            values[path] = _with_conflict(measured, known, listed)
-    return Learned(values, (*remarks, *_without_cliff(device, sizes)))
+            conflict = f"conflict: {format_bytes(listed)} ({known.kind}: {known.source or known.note})"
+            values[path] = _noted(measured, conflict)
+    kinds = {cache.name: device.provenance[f"caches.{cache.name}.capacity"].kind for cache in device.caches}
+    remarks += [
+        f"{name}: no cliff was observed; its capacity remains {kind}"
+        for name, kind in kinds.items()
+        if name not in sizes
+    ]
+    return Learned(values, tuple(remarks))
 
 
 def _value(ends: Sequence[float], unit: str, source: str) -> Value:
@@ -102,26 +105,19 @@ def _value(ends: Sequence[float], unit: str, source: str) -> Value:
 
 
 def _noted(value: Value, note: str) -> Value:
-    provenance = value.provenance
-    return Value(value.value, provenance.model_copy(update={"note": f"{provenance.note}; {note}"}))
-
-
-def _with_conflict(measured: Value, known: Provenance, listed: float) -> Value:
-    """Note the conflict with a listed value, unless that is assumed."""
-    if known.kind == "assumed":
-        return measured
-    return _noted(measured, f"conflict: {format_bytes(listed)} ({known.kind}: {known.source or known.note})")
+    return Value(value.value, value.provenance.model_copy(update={"note": f"{value.provenance.note}; {note}"}))
 
 
 def _capacities(device: Device, sweeps: Sequence[ObservedSweep]) -> dict[str, tuple[list[float], str]]:
-    """Return each level's capacity with the ends of its interval, bytes, and the cliff that shows it.
+    """Return each level's capacity with the ends of its interval, bytes, and the workload whose cliff shows it.
 
     The latency of one work-item may show only the near partition of a cache, a known fraction of the whole.
     """
     found: dict[str, tuple[list[float], str]] = {}
     listed = {cache.name: cache.capacity_bytes for cache in device.caches}
+    showing = [one for one in sweeps if "cache_capacity" in one.workload.calibrates]
     # Latency first: its transitions are the clearest.
-    for one in sorted(_showing_capacities(sweeps), key=lambda one: one.workload.metric.kind != "time"):
+    for one in sorted(showing, key=lambda one: one.workload.metric.kind != "time"):
         prediction = predict_sweep(device, one.workload, one.sweep, "specification")
         cliffs = _matched_cliffs(prediction.features, one.observation.features)
         for predicted, observed in sorted(cliffs, key=lambda pair: pair[0].level.near):
@@ -131,10 +127,6 @@ def _capacities(device: Device, sweeps: Sequence[ObservedSweep]) -> dict[str, tu
                 part = " (near partition)" if predicted.level.near else ""
                 found[level] = [listed[level] * ratio for ratio in ratios], f"{one.workload.name}{part}"
     return found
-
-
-def _showing_capacities(sweeps: Sequence[ObservedSweep]) -> list[ObservedSweep]:
-    return [one for one in sweeps if "cache_capacity" in one.workload.calibrates]
 
 
 def _matched_cliffs(
@@ -183,8 +175,8 @@ def _at(observation: Observation, end: End) -> Observation:
 def _figures(device: Device, specified: Device) -> dict[str, float]:
     """Return the figures that microbenchmarks show, by path, in SI base units.
 
-    Calibration changes the memory's efficiency. An entry takes the efficiency from its architecture, so the change goes
-    into the listed bandwidth.
+    Calibration changes the memory's efficiency, which an entry takes from its architecture. So the listed bandwidth
+    gets the change.
     """
     change = device.memory.efficiency / specified.memory.efficiency
     figures = {
@@ -209,22 +201,13 @@ def _paths(device: Device) -> dict[str, tuple[str, str]]:
     return paths | {"memory.bandwidth": ("memory.efficiency", "B/s")}
 
 
-def _unexplained(device: Device, sweeps: Sequence[ObservedSweep]) -> Iterator[str]:
+def _unexplained(sweeps: Sequence[ObservedSweep], predictions: Sequence[Prediction]) -> Iterator[str]:
     """Yield sentences about latency cliffs that no cache of the architecture explains."""
-    for one in _showing_capacities(sweeps):
-        if one.workload.metric.kind != "time":
+    for one, prediction in zip(sweeps, predictions, strict=True):
+        if one.workload.metric.kind != "time" or "cache_capacity" not in one.workload.calibrates:
             continue
-        prediction = predict_sweep(device, one.workload, one.sweep, "specification")
         explained = {observed.value for _, observed in _matched_cliffs(prediction.features, one.observation.features)}
         for cliff in _midpoints(one.observation.features):
             if cliff.value not in explained:
                 size = format_interval(cliff.value, cliff.ci_low, cliff.ci_high, "B")
                 yield f"{one.workload.name} has another cliff at {size}, which no cache of the architecture explains"
-
-
-def _without_cliff(device: Device, sizes: Mapping[str, object]) -> Iterator[str]:
-    """Yield sentences about caches without an observed cliff."""
-    for cache in device.caches:
-        known = device.provenance[f"caches.{cache.name}.capacity"].kind
-        if cache.name not in sizes:
-            yield f"{cache.name}: no cliff was observed; its capacity remains {known}"

@@ -1,6 +1,7 @@
 """Intervals of a predicted curve's features, derived from the deviations of its points."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import hypot, log
 
 import numpy as np
@@ -8,7 +9,7 @@ from numpy.typing import NDArray
 
 from gpureport.predict.uncertainty.sensitivity import NORMAL_95, Fact, spread
 from gpureport.records.features import CurveFeature
-from gpureport.records.keys import Axis, Metric
+from gpureport.records.keys import Metric
 from gpureport.records.levels import Level
 from gpureport.records.prediction import PredictedPoint
 from gpureport.spec.models import TRANSITIONS
@@ -26,7 +27,6 @@ it is 0.27."""
 
 def with_intervals(
     features: Sequence[CurveFeature],
-    axis: Axis,
     metric: Metric,
     points: Sequence[PredictedPoint],
     relative: Floats,
@@ -37,15 +37,10 @@ def with_intervals(
     A rate is as uncertain as the points of its plateau. A cliff is as uncertain as the capacity and the transition
     range of its cache. A taper moves with the time of small dispatches and the rate of large ones.
 
-    Args:
-        features: with the names of their levels.
-        axis: of the sweep.
-        metric: of its values.
-        points: of the curve.
-        relative: relative deviations of the points' times, shape (points, facts).
-        facts: of the columns.
+    *relative* are the relative deviations of the points' times, shape (points, facts).
     """
-    curve = _Curve(axis, metric, points, relative, facts)
+    order = sorted(range(len(points)), key=lambda i: points[i].point.x)
+    curve = _Curve(metric, [points[i] for i in order], relative[order], {fact.path: fact for fact in facts})
     return tuple(_with_interval(feature, curve.factor(feature)) for feature in features)
 
 
@@ -54,21 +49,14 @@ def _with_interval(feature: CurveFeature, factor: float) -> CurveFeature:
     return feature.model_copy(update={"ci_low": min(low, feature.value), "ci_high": max(high, feature.value)})
 
 
+@dataclass(frozen=True)
 class _Curve:
-    """A predicted curve and its deviations, see :func:`with_intervals`."""
+    """A predicted curve in the order of its axis, with its deviations, see :func:`with_intervals`."""
 
-    def __init__(
-        self,
-        axis: Axis,
-        metric: Metric,
-        points: Sequence[PredictedPoint],
-        relative: Floats,
-        facts: Sequence[Fact],
-    ) -> None:
-        order = sorted(range(len(points)), key=lambda i: points[i].point.x)
-        self.axis, self.metric = axis, metric
-        self.points, self.relative = [points[i] for i in order], relative[order]
-        self.uncertainties = {fact.path: fact for fact in facts}
+    metric: Metric
+    points: Sequence[PredictedPoint]
+    relative: Floats
+    facts: Mapping[str, Fact]
 
     def factor(self, feature: CurveFeature) -> float:
         """Return the half-width of the 95 % interval of *feature*, as a factor."""
@@ -84,7 +72,7 @@ class _Curve:
     def _of_cliff(self, level: Level) -> float:
         """Return a cliff's relative standard deviation: the transition range's and, unless measured, the capacity's."""
         transition = self._transition(f"caches.{level.name}")
-        capacity = self.uncertainties.get(f"caches.{level.name}.capacity")
+        capacity = self.facts.get(f"caches.{level.name}.capacity")
         if transition is None or capacity is None:
             return 0.0
         return transition.relative if transition.kind == "here" else hypot(transition.relative, capacity.relative)
@@ -93,7 +81,7 @@ class _Curve:
         """Return the transition range of the cache that has the largest effect on the curve."""
         of_latency = self.metric.kind == "time"
         paths = {f"{cache}.{name}" for name in TRANSITIONS if (name == "latency_transition") == of_latency}
-        effects = zip(np.abs(self.relative).sum(axis=0), self.uncertainties.values(), strict=True)
+        effects = zip(np.abs(self.relative).sum(axis=0), self.facts.values(), strict=True)
         listed = [(effect, fact) for effect, fact in effects if fact.path in paths]
         return max(listed, key=lambda each: each[0])[1] if listed else None
 

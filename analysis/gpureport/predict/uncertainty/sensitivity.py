@@ -5,19 +5,22 @@ once (:mod:`gpureport.predict.uncertainty.propagation`). Their effects on a time
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from math import exp, hypot, sqrt
 from statistics import median
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.predict.uncertainty.propagation import Tape
 from gpureport.records.prediction import Prediction, Sensitivity
-from gpureport.spec.models import SCALARS, TRANSITIONS, Cache, Device, Transition
+from gpureport.spec.models import SCALARS, TRANSITIONS, Cache, Device, Launch, Memory, Transition
 
 Floats = NDArray[np.float64]
+
+R = TypeVar("R", Cache, Memory, Launch)
 
 MEDIAN_TO_SIGMA = 1.4826
 """Standard deviation of a normal distribution / median of its absolute errors."""
@@ -29,13 +32,11 @@ NORMAL_95 = 1.96
 
 @dataclass(frozen=True)
 class Rule:
-    """Relative standard deviations of one kind of fact.
+    """Relative standard deviations of one kind of fact, with a source (*published*) and without one (*assumed*).
 
     Attributes:
         what: the kind, in words.
         paths: pattern of the facts' dotted paths.
-        published: standard deviation of a fact with a source.
-        assumed: standard deviation of a fact without a source.
         source: where *published* comes from.
     """
 
@@ -136,13 +137,12 @@ class Fact:
 def fact(device: Device, path: str) -> Fact:
     """Return how uncertain a figure of *device* is; without provenance it counts as assumed."""
     origin = device.provenance.get(path)
-    kind = origin.kind if origin else "assumed"
     if origin and origin.here:
         return Fact(path, "here", HERE)
+    kind = origin.kind if origin else "assumed"
     rule = next((rule for rule in RULES if re.fullmatch(rule.paths, path)), None)
-    if rule is None:
-        return Fact(path, kind, KINDS[kind])
-    return Fact(path, kind, rule.assumed if kind == "assumed" else rule.published)
+    known = rule.published if rule else KINDS[kind]
+    return Fact(path, kind, rule.assumed if rule and kind == "assumed" else known)
 
 
 def uncertain(device: Device) -> tuple[Device, tuple[Fact, ...], Tape]:
@@ -193,29 +193,33 @@ def _basis(path: str) -> tuple[str, float] | None:
 
 def _mapped(device: Device, number: Callable[[str, float], float]) -> Device:
     """Return *device* with each uncertain figure replaced by ``number(path, figure)``."""
-    architecture, memory, launch = device.architecture, device.memory, device.launch
+    architecture = device.architecture
     rates = {name: number(f"rates.{name}", rate) for name, rate in architecture.rates_per_cycle.items()}
     cycles = {name: number(f"latencies.{name}", n) for name, n in architecture.latency_cycles.items() if n}
     given = {name: getattr(architecture, name) for name, scalar in SCALARS.items() if scalar.uncertain}
     limits = {name: number(name, value) for name, value in given.items() if value is not None}
+
+    def part(record: R, path: str, names: Mapping[str, str]) -> R:
+        """Replace fields of a record, given by the last part of their paths."""
+        return record.model_copy(
+            update={field: number(f"{path}.{name}", getattr(record, field)) for name, field in names.items()}
+        )
+
+    def of_cache(cache: Cache) -> Cache:
+        """Replace a cache's figures; the three positions of a transition range move together."""
+        path = f"caches.{cache.name}"
+        made = part(cache, path, _OF_CACHE)
+        ranges: dict[str, Transition] = {name: found for name in TRANSITIONS if (found := getattr(cache, name))}
+        moved = {name: _scaled(found, number(f"{path}.{name}", 1.0)) for name, found in ranges.items()}
+        far = {"far_latency": "far_latency_cycles"} if cache.far_latency_cycles else {}
+        return part(made.model_copy(update=moved), path, far)
+
     return device.model_copy(
         update={
             "clock_hz": number("clock", device.clock_hz),
-            "caches": tuple(_mapped_cache(cache, number) for cache in device.caches),
-            "memory": memory.model_copy(
-                update={
-                    "bandwidth_bytes_per_s": number("memory.bandwidth", memory.bandwidth_bytes_per_s),
-                    "efficiency": number("memory.efficiency", memory.efficiency),
-                    "latency_cycles": number("memory.latency", memory.latency_cycles),
-                }
-            ),
-            "launch": launch.model_copy(
-                update={
-                    "single_s": number("launch.single", launch.single_s),
-                    "batched_s": number("launch.batched", launch.batched_s),
-                    "groups_per_cycle": number("launch.groups_per_cycle", launch.groups_per_cycle),
-                }
-            ),
+            "caches": tuple(map(of_cache, device.caches)),
+            "memory": part(device.memory, "memory", _OF_MEMORY),
+            "launch": part(device.launch, "launch", _OF_LAUNCH),
             "architecture": architecture.model_copy(
                 update={
                     "rates_per_cycle": rates,
@@ -227,21 +231,10 @@ def _mapped(device: Device, number: Callable[[str, float], float]) -> Device:
     )
 
 
-def _mapped_cache(cache: Cache, number: Callable[[str, float], float]) -> Cache:
-    """Replace a cache's figures; the three positions of a transition range move together."""
-    path = f"caches.{cache.name}"
-    update: dict[str, object] = {
-        "capacity_bytes": number(f"{path}.capacity", cache.capacity_bytes),
-        "latency_cycles": number(f"{path}.latency", cache.latency_cycles),
-        "bandwidth_bytes_per_cycle": number(f"{path}.bandwidth", cache.bandwidth_bytes_per_cycle),
-    }
-    for name in TRANSITIONS:
-        transition: Transition | None = getattr(cache, name)
-        if transition:
-            update[name] = _scaled(transition, number(f"{path}.{name}", 1.0))
-    if cache.far_latency_cycles:
-        update["far_latency_cycles"] = number(f"{path}.far_latency", cache.far_latency_cycles)
-    return cache.model_copy(update=update)
+_OF_CACHE = {"capacity": "capacity_bytes", "latency": "latency_cycles", "bandwidth": "bandwidth_bytes_per_cycle"}
+_OF_MEMORY = {"bandwidth": "bandwidth_bytes_per_s", "efficiency": "efficiency", "latency": "latency_cycles"}
+_OF_LAUNCH = {"single": "single_s", "batched": "batched_s", "groups_per_cycle": "groups_per_cycle"}
+"""Fields with uncertain figures, by the last part of their paths."""
 
 
 def _scaled(transition: Transition, factor: float) -> Transition:
@@ -257,12 +250,7 @@ _LEAST_SHARE = 0.01
 
 
 def sensitivities(relative: Floats, facts: Iterable[Fact]) -> tuple[Sensitivity, ...]:
-    """Rank facts by their share of the variance of times.
-
-    Args:
-        relative: of each point's time, shape (points, facts).
-        facts: those of the columns.
-    """
+    """Rank facts by their share of the variance of times, from deviations of shape (points, facts)."""
     known = [*facts, Fact("model", "derived", MODEL)]
     variances = np.append(np.mean(relative**2, axis=0), MODEL**2)
     shares = variances / variances.sum()
@@ -280,11 +268,7 @@ def sensitivities(relative: Floats, facts: Iterable[Fact]) -> tuple[Sensitivity,
 
 
 def ranked(predictions: Iterable[Prediction]) -> tuple[Sensitivity, ...]:
-    """Rank the facts that several predictions depend on.
-
-    Returns:
-        For each fact its mean share over all sweeps, and its median effect over the sweeps that list it.
-    """
+    """Rank facts by their mean share over all sweeps; the effect is the median over the sweeps that list the fact."""
     sweeps = [prediction.sensitivities for prediction in predictions if prediction.sensitivities]
     found: dict[str, list[Sensitivity]] = {}
     for sensitivity in (each for sweep in sweeps for each in sweep):

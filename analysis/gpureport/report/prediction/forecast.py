@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from gpureport.predict.ceilings import Ceiling, ceilings
-from gpureport.predict.outlook import Outlook, best_point, outlooks, unit_of
+from gpureport.predict.outlook import Outlook, best_point, outlooks
 from gpureport.records.features import MAIN_POSITIONS, CurveFeature
 from gpureport.records.prediction import Prediction
 from gpureport.report.grouping import grouped
@@ -108,7 +108,9 @@ def outlook_table(predictions: Iterable[Prediction]) -> Table:
 def best_text(prediction: Prediction) -> str:
     """Write the best of a sweep with its interval."""
     best = best_point(prediction)
-    return format_predicted(best.value, best.value / best.spread, best.value * best.spread, unit_of(prediction))
+    return format_predicted(
+        best.value, best.value / best.spread, best.value * best.spread, prediction.metric.value_unit
+    )
 
 
 def cliffs_text(outlook: Outlook) -> str:
