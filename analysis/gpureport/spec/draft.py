@@ -16,10 +16,6 @@ if TYPE_CHECKING:
 
 GENERIC = "generic_gpu"
 _MOST_CHARACTERS = 200
-_ASSUMED_CLOCK_HZ = 1e9
-_ASSUMED_MEMORY_BYTES = 2.0**30
-_PAIRS, _PARTS = "work-group processors", "vector engines"
-"""Units that OpenCL counts: two compute units each (AMD), or a part of one (Intel)."""
 
 
 def family(database: "Database", present: PresentDevice) -> str:
@@ -54,8 +50,8 @@ def draft_values(present: PresentDevice, architecture: ArchitectureFile) -> dict
     units = counted.value
     values = {
         "compute_units": counted,
-        "clock": _reported(reported.clock_hz(present), "CL_DEVICE_MAX_CLOCK_FREQUENCY", _ASSUMED_CLOCK_HZ),
-        "memory.size": _reported(reported.memory_bytes(present), "CL_DEVICE_GLOBAL_MEM_SIZE", _ASSUMED_MEMORY_BYTES),
+        "clock": _reported(reported.clock_hz(present), "CL_DEVICE_MAX_CLOCK_FREQUENCY", 1e9),
+        "memory.size": _reported(reported.memory_bytes(present), "CL_DEVICE_GLOBAL_MEM_SIZE", 2.0**30),
     }
     typical = architecture.typical
     if typical.bandwidth is not None:
@@ -72,11 +68,11 @@ def draft_values(present: PresentDevice, architecture: ArchitectureFile) -> dict
 def _units(present: PresentDevice, architecture: ArchitectureFile) -> Value:
     units = reported.compute_units(present)
     if units is None:
-        return assumed(
-            max(1, round(architecture.units_per_opencl_unit)), "the device does not report a plausible number"
-        )
-    per_unit = 1 if reported.counts_whole_units(present) else architecture.units_per_opencl_unit
-    counted = f"{units} {_PARTS if per_unit < 1 else _PAIRS}" if per_unit != 1 else ""
+        least = max(1, round(architecture.units_per_opencl_unit))
+        return assumed(least, "the device does not report a plausible number")
+    per_unit = 1 if reported.is_mesa(present) else architecture.units_per_opencl_unit
+    kind = "vector engines" if per_unit < 1 else "work-group processors"  # a part of a unit (Intel), or two (AMD)
+    counted = f"{units} {kind}" if per_unit != 1 else ""
     return queried(max(1, round(units * per_unit)), "CL_DEVICE_MAX_COMPUTE_UNITS", counted)
 
 
