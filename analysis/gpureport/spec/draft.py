@@ -57,8 +57,13 @@ def draft_values(present: PresentDevice, architecture: ArchitectureFile) -> dict
     if typical.bandwidth is not None:
         note = f"{typical.bandwidth.value / 1e9:g} GB/s per compute unit for {units} compute units"
         values["memory.bandwidth"] = assumed(typical.bandwidth.value * units, note)
+    # Intel reports this level; NVIDIA and AMD the sum or the size of their first one (AdaptiveCpp/AdaptiveCpp#929).
+    size = reported.cache_bytes(present) if architecture.vendor == "Intel" else None
     for level, leaf in typical.capacities.items():
-        values[f"caches.{level}.capacity"] = _capacity(present, architecture, level, leaf.value, units)
+        note = f"{leaf.value / 1024:g} KiB per compute unit for {units} compute units; OpenCL does not report {level}"
+        guess = assumed(leaf.value * units, note)
+        query = "CL_DEVICE_GLOBAL_MEM_CACHE_SIZE"
+        values[f"caches.{level}.capacity"] = guess if size is None else queried(float(size), query)
     wave_size = reported.wave_size(present)
     if wave_size is not None and not without_registers(wave_size, architecture.occupancy):
         values["wave_size"] = queried(wave_size, "sub-group, warp or wavefront size")
@@ -78,15 +83,6 @@ def _units(present: PresentDevice, architecture: ArchitectureFile) -> Value:
 
 def _reported(value: float | None, query: str, default: float) -> Value:
     return assumed(default, "the device reports no plausible value") if value is None else queried(float(value), query)
-
-
-def _capacity(present: PresentDevice, architecture: ArchitectureFile, level: str, per_unit: float, units: int) -> Value:
-    """Return a device-wide capacity from the query if the vendor reports that level, else a typical one."""
-    # NVIDIA and AMD report the sum or the size of their first level instead (AdaptiveCpp/AdaptiveCpp#929).
-    if architecture.vendor == "Intel" and (size := reported.cache_bytes(present)) is not None:
-        return queried(float(size), "CL_DEVICE_GLOBAL_MEM_CACHE_SIZE")
-    note = f"{per_unit / 1024:g} KiB per compute unit for {units} compute units; OpenCL does not report {level}"
-    return assumed(per_unit * units, note)
 
 
 def draft_device(database: "Database", present: PresentDevice) -> Device:

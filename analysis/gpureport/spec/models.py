@@ -59,7 +59,7 @@ TRANSITIONS = ("bandwidth_transition", "latency_transition", *SPECIAL_TRANSITION
 
 
 class Cache(Record):
-    """One cache level."""
+    """One cache level; cycles are those of the device's clock."""
 
     name: Name
     """``L1``, ``L2``, ``L3``, ``LLC`` (Infinity Cache and other memory-side caches)."""
@@ -291,11 +291,6 @@ class Architecture(Record):
     """Latency under streaming load / unloaded latency of a dependent load."""
     turnover_cycles: Annotated[Amount, Scalar("cycles", 1, 10_000)] = 0.0
     """Cycles from the end of a work-group to the first instruction of the next one in its place; default 0."""
-
-    @property
-    def is_cpu(self) -> bool:
-        """Whether work-groups run on the cores of a CPU, one after the other on each."""
-        return self.kind == "cpu"
 
     @model_validator(mode="after")
     def _has_registers(self) -> Self:

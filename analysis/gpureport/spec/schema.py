@@ -38,12 +38,7 @@ def _renamed(part: Any, references: dict[str, str]) -> Any:  # noqa: ANN401 - an
     return references.get(part, part) if isinstance(part, str) else part
 
 
-def write_schemas() -> None:
-    """Write both schemas to the folder of the device files."""
-    for name, schema in (("device", device_schema()), ("architecture", architecture_schema())):
-        path = data_dir("devices") / f"{name}.schema.json"
-        write_file(path, json.dumps(schema, indent=2, ensure_ascii=False) + "\n")
-
-
 if __name__ == "__main__":
-    write_schemas()
+    for name, schema in (("device", device_schema()), ("architecture", architecture_schema())):
+        text = json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+        write_file(data_dir("devices") / f"{name}.schema.json", text)
