@@ -300,7 +300,7 @@ def test_a_processor_without_a_third_level_has_none(database: Database) -> None:
     from gpureport.spec.host import HostCache, HostProcessor
 
     there = Database(database.entries, database.architecture_paths)
-    there.host = HostProcessor("x", 4, 2**30, 1e9, (HostCache(1, 32 * KIB, 1, 64), HostCache(2, 1024 * KIB, 4, 64)))
+    there.host = HostProcessor("x", 4, 2**30, 1e9, (HostCache(1, 32 * KIB, 1), HostCache(2, 1024 * KIB, 4)))
     text = write_entry(of_present(PRESENT.model_copy(update={"kind": "cpu"}), there))
 
     assert yaml.safe_load(text)["caches"]["L3"] is None

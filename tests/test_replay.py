@@ -139,7 +139,7 @@ def test_a_device_without_an_entry_stays_as_stored() -> None:
 def test_a_processor_keeps_the_sizes_of_its_own_machine() -> None:
     there, here = load_database(), load_database()
     caches = ((1, 48 << 10, 2), (2, 2 << 20, 2), (3, 16 << 20, 8))
-    there.host = HostProcessor("Some CPU", 32, 2**36, 3e9, tuple(HostCache(*sizes, line_bytes=64) for sizes in caches))
+    there.host = HostProcessor("Some CPU", 32, 2**36, 3e9, tuple(HostCache(*sizes) for sizes in caches))
     here.host = HostProcessor("Another CPU", 2, 2**30)
     fields = {"kind": "cpu", "name": "cpu-some", "compute_units": 32, "clock_hz": 3e9, "pci_id": None}
     present = make_report(families=1).machine.opencl.model_copy(update=fields)

@@ -273,7 +273,7 @@ def test_a_cpu_without_a_third_level_has_none() -> None:
     from gpureport.spec.host import HostCache
 
     database = load_database()
-    database.host = HostProcessor("x", 4, GIB, 1e9, (HostCache(1, 32 << 10, 1, 64), HostCache(2, 1 << 20, 4, 64)))
+    database.host = HostProcessor("x", 4, GIB, 1e9, (HostCache(1, 32 << 10, 1), HostCache(2, 1 << 20, 4)))
 
     assert [cache.name for cache in database.resolve("cpu").caches] == ["L1", "L2"]
 

@@ -18,7 +18,7 @@ def _cache(root: Path, index: int, **files: str) -> None:
 def sysfs(tmp_path: Path) -> Path:
     """Lay out a processor as Linux does: two threads a core, L3 for eight processors."""
     root = tmp_path / "cache"
-    _cache(root, 0, level="1", type="Data", size="48K", shared_cpu_list="0,16", coherency_line_size="64")
+    _cache(root, 0, level="1", type="Data", size="48K", shared_cpu_list="0,16")
     _cache(root, 1, level="1", type="Instruction", size="32K", shared_cpu_list="0,16")
     _cache(root, 2, level="2", type="Unified", size="2048K", shared_cpu_list="0,16")
     _cache(root, 3, level="3", type="Unified", size="32M", shared_cpu_list="0-3,16-19")
@@ -37,9 +37,9 @@ def test_caches_are_read_as_linux_lists_them(sysfs: Path, tmp_path: Path) -> Non
     assert host.processors >= 1
     assert host.memory_bytes > 0
     assert host.caches == (
-        HostCache(1, 48 << 10, 2, 64),
-        HostCache(2, 2 << 20, 2, 64),
-        HostCache(3, 32 << 20, 8, 64),
+        HostCache(1, 48 << 10, 2),
+        HostCache(2, 2 << 20, 2),
+        HostCache(3, 32 << 20, 8),
     )
 
 
@@ -70,7 +70,7 @@ def test_the_operating_system_s_words_for_an_instruction_set(machine: str, famil
 
 def test_capacities_are_those_of_a_compute_unit() -> None:
     """Private caches are shared out among hardware threads; instances of L3 add up."""
-    caches = (HostCache(1, 48 << 10, 2, 64), HostCache(2, 2 << 20, 2, 64), HostCache(3, 32 << 20, 8, 64))
+    caches = (HostCache(1, 48 << 10, 2), HostCache(2, 2 << 20, 2), HostCache(3, 32 << 20, 8))
     values = host_values(HostProcessor("x", 16, 1 << 34, 3.5e9, caches))
 
     assert values["caches.L1.capacity"].value == 24 << 10

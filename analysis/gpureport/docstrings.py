@@ -18,13 +18,15 @@ from pydantic.json_schema import GenerateJsonSchema
 def field_docs(model: type[BaseModel]) -> Mapping[str, str]:
     """Return the docstrings of the fields of *model* and its bases.
 
-    A model made by ``create_model`` names the class that documents its fields in ``documented_by``.
+    A model with fields of another one names it in ``documented_by``, with its own names of these fields.
     """
     docs: dict[str, str] = {}
     for each in reversed(model.__mro__):
         if issubclass(each, BaseModel) and each is not BaseModel:
-            source = each.__dict__.get("documented_by") or each.__pydantic_generic_metadata__["origin"] or each
-            docs |= {name: text for name, text in _own_docs(source).items() if name in each.model_fields}
+            if documented_by := each.__dict__.get("documented_by"):
+                other, names = documented_by
+                docs |= {names[field]: text for field, text in field_docs(other).items() if field in names}
+            docs |= _own_docs(each.__pydantic_generic_metadata__["origin"] or each)
     return docs
 
 

@@ -82,8 +82,6 @@ class PointKey(Record):
 
 
 POINTS_ONCE = once(
-    "point",
-    lambda each: frozenset(each.point.parameters.items()) or each.point.label,
-    lambda each: each.point.label,
+    "point", lambda each: frozenset(each.point.parameters.items()) or each.point.label, lambda each: each.point.label
 )
 """Validator of the points of a sweep."""

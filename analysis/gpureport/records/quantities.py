@@ -75,13 +75,7 @@ MomentIfKnown = Annotated[Name, AfterValidator(lambda text: text and _moment(tex
 
 
 def once(what: str, key: Callable[[Any], Hashable], name: Callable[[Any], object]) -> AfterValidator:
-    """Refuse a list with duplicates.
-
-    Args:
-        what: the kind of item, for the message.
-        key: identity of an item.
-        name: name of an item, for the message.
-    """
+    """Refuse a list with two items of the same *key*; the message has their *name*, and *what* they are."""
 
     def check(items: tuple[T, ...]) -> tuple[T, ...]:
         counts = Counter(map(key, items))

@@ -257,9 +257,9 @@ class Report(Record):
         if not failed:
             return ""
         first = next(iter(failed.values()))
-        count = f"{len(failed)} of {len(self.workloads)} workloads"
         return (
-            f"{count} could not be measured, because their kernels failed: {_some(list(failed))} (the first: {first})"
+            f"{len(failed)} of {len(self.workloads)} workloads could not be measured, because their kernels failed: "
+            f"{_some(list(failed))} (the first: {first})"
         )
 
     def restarts(self) -> str:
@@ -309,18 +309,14 @@ def save_report(report: Report, path: Path, text_of: Callable[[Record], str] = R
     """Write *report* to *path* completely, or not at all.
 
     The file is diffable: one line for each point of a sweep, keys in the order of the model. A partial report, which is
-    written repeatedly during the run, is a single line to save time.
-
-    Args:
-        report: the report.
-        path: the file.
-        text_of: makes JSON of a record that is added during a run.
+    written repeatedly during the run, is a single line to save time; *text_of* makes JSON of its growing records.
 
     Raises:
         GpuReportError: the file cannot be written, or a value is not finite.
     """
     try:
-        text = _partial_text(report, text_of) if report.status == "partial" else _lines(report)
+        partial = report.status == "partial"
+        text = _partial_text(report, text_of) if partial else "".join(_json_lines(report.model_dump(mode="json"), 0))
     except ValueError as error:
         raise GpuReportError(f"{path}: not written, because a value of the report is not finite") from error
     write_file(path, text + "\n")
@@ -330,10 +326,6 @@ def _partial_text(report: Report, text_of: Callable[[Record], str]) -> str:
     growing = {name: ",".join(map(text_of, getattr(report, name))) for name in _GROWING}
     fields = (f'"{name}":[{texts}]' for name, texts in growing.items())
     return ",".join((report.model_dump_json(exclude=set(_GROWING)).removesuffix("}"), *fields)) + "}"
-
-
-def _lines(report: Report) -> str:
-    return "".join(_json_lines(report.model_dump(mode="json"), 0))
 
 
 def load_report(path: Path) -> Report:

@@ -88,7 +88,6 @@ def _host(device: Device) -> HostProcessor:
             level=int(cache.name.removeprefix("L")),
             size_bytes=round(cache.capacity_bytes / cache.partitions),
             shared_by=1 if cache.scope == "compute_unit" else max(1, cores // cache.partitions),
-            line_bytes=cache.line_bytes,
         )
         for cache in device.caches
         if cache.name in ("L1", "L2", "L3")

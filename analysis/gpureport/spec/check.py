@@ -23,15 +23,7 @@ __all__ = ["Problem", "check_file", "check_folder", "doubts"]
 
 
 def check_folder(paths: Iterable[Path], database: Database | None = None) -> list[Problem]:
-    """Check the files of one folder: each file, and entries that cannot be distinguished.
-
-    Args:
-        paths: the files.
-        database: as for :func:`check_file`.
-
-    Returns:
-        Problems, ordered by file.
-    """
+    """Check the files of one folder: each file, and entries that cannot be distinguished; problems by file."""
     database, documents = database or load_database(), [_read(path) for path in paths]
     clashing: dict[Path, list[Problem]] = {}
     for problem in clashes(document for document in documents if isinstance(document.salvaged, DeviceFile)):
@@ -51,10 +43,8 @@ def doubts(device: Device, database: Database) -> list[Problem]:
 def check_file(path: Path, database: Database | None = None) -> list[Problem]:
     """Check one file of either kind.
 
-    Args:
-        path: the file.
-        database: contains a device's architecture, unless a folder ``architectures`` beside the file or one level
-            above it does; default: the shipped database.
+    A device's architecture is in a folder ``architectures`` beside the file or one level above it, or in *database*
+    (default: the shipped one).
 
     Returns:
         Problems in the order of the file: errors, which make it unusable, and warnings.
@@ -69,8 +59,9 @@ def _read(path: Path) -> Checked:
 
 
 def _check(document: Checked, database: Database | None) -> list[Problem]:
-    problems = [*_misnamed(document), *document.problems, *_unsourced(document)]
-    problems += _check_values(document, database)
+    problems = [*document.problems, *_unsourced(document), *_check_values(document, database)]
+    if (misnamed := wrong_ending(document.path)) and document.path.exists():
+        problems.insert(0, document.problem("", f"is ignored in folders of entries: {misnamed}"))
     return sorted(problems, key=lambda problem: (problem.line or 0, problem.field))
 
 
@@ -102,11 +93,6 @@ def _with_near(database: Database, path: Path) -> Database:
     return Database(database.entries, {**database.architecture_paths, **near})
 
 
-def _misnamed(document: Checked) -> Iterator[Problem]:
-    if (misnamed := wrong_ending(document.path)) and document.path.exists():
-        yield document.problem("", f"is ignored in folders of entries: {misnamed}")
-
-
 def _unsourced(document: Checked) -> Iterator[Problem]:
     """Yield a warning for each value with neither a source nor a note that explains its origin."""
     file = document.salvaged
@@ -123,7 +109,7 @@ def _unsourced(document: Checked) -> Iterator[Problem]:
 
 def _check_device(document: Document[DeviceFile], file: DeviceFile, database: Database) -> Iterator[Problem]:
     """Yield the problems of a device's values; without its architecture, only of single values."""
-    here = file.host and is_like(file, database.host)
+    here = is_like(file, database.host)
     overlay = host_values(database.host) if here else {}
     file = on_host(file, database.host) if here else file
     own = {**layer(file), **overlay}
@@ -153,18 +139,13 @@ def _lacking(
     similar = {nearest(name, architecture.caches) for name, lacking in unknown.items() if lacking}
     for name, lacking in unknown.items():
         if lacking:
-            message = _unknown_level(name, file.architecture, architecture, lacking)
+            fields = ", ".join(path.rsplit(".", 1)[-1] for path in lacking)
+            message = (
+                f"the architecture {file.architecture} has no level {name!r}{suggestion(name, architecture.caches)} "
+                f"(a level that only the device has also needs {fields})"
+            )
             yield document.problem(f"caches.{name}", message, "error")
     for path in paths:
         level = path.split(".")[1] if path.startswith("caches.") else None
         if level not in unknown and level not in similar:
             yield document.problem(path, "is missing in both the device and its architecture", "error")
-
-
-def _unknown_level(name: str, key: str, architecture: ArchitectureFile, lacking: list[str]) -> str:
-    """Return the message for a level that the architecture does not have: the fields needed to add it."""
-    fields = ", ".join(path.rsplit(".", 1)[-1] for path in lacking)
-    return (
-        f"the architecture {key} has no level {name!r}{suggestion(name, architecture.caches)} "
-        f"(a level that only the device has also needs {fields})"
-    )

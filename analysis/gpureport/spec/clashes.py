@@ -13,15 +13,10 @@ Entry = Document[DeviceFile]
 
 
 def clashes(documents: Iterable[Entry]) -> Iterator[Problem]:
-    """Yield a warning for each entry with the same name or the same identifiers as an earlier one.
-
-    Args:
-        documents: the entries of one folder; of files with errors, the valid part is used.
-    """
+    """Yield a warning for each entry with the same name or identifiers as an earlier one of the folder."""
     former: list[tuple[Path, DeviceFile]] = []
     for document in documents:
-        file = document.salvaged
-        if file is not None:
+        if (file := document.salvaged) is not None:
             problems = (_clash(document, file, path, other) for path, other in former)
             yield from islice(filter(None, problems), 1)
             former.append((document.path, file))
@@ -51,6 +46,6 @@ def _indistinguishable(one: DeviceFile, other: DeviceFile) -> str | None:
 def alike(one: DeviceFile, other: DeviceFile) -> bool:
     """Whether two entries have the same number of compute units and, within the tolerance, the same memory size."""
     counts = [file.opencl.compute_units or file.compute_units for file in (one, other)]
-    sizes = [file.memory.size.value for file in (one, other) if file.memory.size]
+    sizes = [leaf.value for file in (one, other) if (leaf := file.leaves().get("memory.size"))]
     same_units = len({count.value if count else None for count in counts}) == 1
     return same_units and (len(sizes) < 2 or abs(sizes[0] / sizes[1] - 1) <= MEMORY_TOLERANCE)

@@ -19,8 +19,9 @@ _CACHE_FACTOR = 1.6
 """Drivers count parts of a cache differently: 512 or 768 KiB for the same Gen9 L3."""
 
 Values = dict[str, Value]
-Notes = tuple[str, ...]
-_NOTHING: tuple[Values, Notes] = ({}, ())
+_Found = tuple[Values, str]
+"""Values to replace, and a note; both may be empty."""
+_NOTHING: _Found = ({}, "")
 
 
 @dataclass(frozen=True)
@@ -28,30 +29,27 @@ class Correction:
     """Values that replace the entry's, and the reasons."""
 
     values: Values
-    notes: Notes = ()
+    notes: tuple[str, ...] = ()
     name: str | None = None
     """Name of the device, if it is a part of the listed one."""
 
 
 def corrected(listed: Device, present: PresentDevice, parts: int = 1, *, own: bool = False) -> Correction:
-    """Compare a device with its entry.
+    """Compare a device with its entry, of which equal *parts* may appear as devices.
 
-    Args:
-        listed: the entry.
-        present: the device; only values that :mod:`gpureport.spec.reported` accepts are used.
-        parts: equal parts of the listed device that may appear as devices.
-        own: whether the entry is the user's, who may have changed the clock on purpose.
+    The user may have changed the clock of an *own* entry on purpose, so it stays.
     """
     part = _part(listed, present, parts)
-    found = [_part_units(listed, present, part), _shares(listed, part)] if part else [_units(listed, present)]
-    found.append(_memory(listed, present, whole=part is None))
+    found = [_units(listed, present, part), _memory(listed, present, whole=part is None)]
+    if part:
+        found.append((_shares(listed, part), ""))
     if not own:
         found.append(_clock(listed, present))
     if part is None:
         found.append(_cache(listed, present))
     return Correction(
         values={path: value for values, _ in found for path, value in values.items()},
-        notes=tuple(note for _, notes in found for note in notes),
+        notes=tuple(note for _, note in found if note),
         name=f"{listed.name}, {part.name}" if part else None,
     )
 
@@ -68,28 +66,9 @@ def cpu_values(host: HostProcessor, present: PresentDevice) -> Values:
     """Return a CPU's values: sizes from the operating system, and values that OpenCL reports."""
     clock = reported.clock_hz(present)
     values = host_values(host, reported.compute_units(present), clock) | limits(present)
-    memory = reported.memory_bytes(present)
-    if memory:
+    if memory := reported.memory_bytes(present):
         values["memory.size"] = queried(float(memory), "CL_DEVICE_GLOBAL_MEM_SIZE")
     return values
-
-
-def _units(listed: Device, present: PresentDevice) -> tuple[Values, Notes]:
-    units, whole = reported.compute_units(present), reported.whole_units(listed, present)
-    if units is None:
-        note = (
-            f"The driver does not report a plausible number of compute units ({present.compute_units}). Predictions "
-            f"are for the {listed.compute_units} of {listed.name}."
-        )
-        return {}, (note,)
-    if units >= min(whole):
-        return _NOTHING
-    there = max(1, round(units * listed.compute_units / whole[0]))
-    note = (
-        f"The device reports {units} compute units; {listed.name} has {whole[0]}. It is a part of that device, a "
-        f"smaller model, or has disabled units. Predictions are for {there} units and the listed memory bandwidth."
-    )
-    return {"compute_units": queried(there, "CL_DEVICE_MAX_COMPUTE_UNITS")}, (note,)
 
 
 @dataclass(frozen=True)
@@ -119,17 +98,29 @@ def _part(listed: Device, present: PresentDevice, parts: int) -> _Subdevice | No
     return _Subdevice(name, share, "the entry's number of equal parts")
 
 
-def _part_units(listed: Device, present: PresentDevice, part: _Subdevice) -> tuple[Values, Notes]:
-    whole = reported.whole_units(listed, present)[0]
-    units = max(1, round(present.compute_units * listed.compute_units / whole))
+def _units(listed: Device, present: PresentDevice, part: _Subdevice | None) -> _Found:
+    units, whole = reported.compute_units(present), reported.whole_units(listed, present)
+    if units is None:
+        return {}, (
+            f"The driver does not report a plausible number of compute units ({present.compute_units}). Predictions "
+            f"are for the {listed.compute_units} of {listed.name}."
+        )
+    if units >= min(whole):
+        return _NOTHING
+    there = max(1, round(units * listed.compute_units / whole[0]))
     note = (
-        f"This is a part of {listed.name} ({part.name}) with {units} of its {listed.compute_units} compute units. "
-        f"Predictions assume {part.share} of shared caches and memory bandwidth ({part.source})."
+        f"The device reports {units} compute units; {listed.name} has {whole[0]}. It is a part of that device, a "
+        f"smaller model, or has disabled units. Predictions are for {there} units and the listed memory bandwidth."
     )
-    return {"compute_units": queried(units, "CL_DEVICE_MAX_COMPUTE_UNITS")}, (note,)
+    if part:
+        note = (
+            f"This is a part of {listed.name} ({part.name}) with {there} of its {listed.compute_units} compute units. "
+            f"Predictions assume {part.share} of shared caches and memory bandwidth ({part.source})."
+        )
+    return {"compute_units": queried(there, "CL_DEVICE_MAX_COMPUTE_UNITS")}, note
 
 
-def _shares(listed: Device, part: _Subdevice) -> tuple[Values, Notes]:
+def _shares(listed: Device, part: _Subdevice) -> Values:
     """Scale the shared resources: memory bandwidth and device-wide caches."""
     share = float(part.share)
     scaled: dict[str, float] = {"memory.bandwidth": listed.memory.bandwidth_bytes_per_s * share}
@@ -137,50 +128,49 @@ def _shares(listed: Device, part: _Subdevice) -> tuple[Values, Notes]:
         scaled[f"caches.{cache.name}.capacity"] = cache.capacity_bytes * share
         scaled[f"caches.{cache.name}.partitions"] = max(1, round(cache.partitions * part.share))
     provenance = Provenance(kind="derived", source=part.source, note=f"{part.share} of the whole device")
-    return {path: Value(value, provenance) for path, value in scaled.items()}, ()
+    return {path: Value(value, provenance) for path, value in scaled.items()}
 
 
-def _memory(listed: Device, present: PresentDevice, *, whole: bool) -> tuple[Values, Notes]:
+def _memory(listed: Device, present: PresentDevice, *, whole: bool) -> _Found:
     """Replace the memory size if it differs by more than the tolerance, or is only assumed in the entry."""
     there = reported.memory_bytes(present)
     if there is None:
-        return {}, (f"The driver does not report the memory size; predictions use that of {listed.name}.",)
+        return {}, f"The driver does not report the memory size; predictions use that of {listed.name}."
     size = {"memory.size": queried(float(there), "CL_DEVICE_GLOBAL_MEM_SIZE")}
     if not whole or listed.provenance["memory.size"].kind == "assumed":
-        return size, ()
+        return size, ""
     if abs(there / listed.memory.size_bytes - 1) <= MEMORY_TOLERANCE:
         return _NOTHING
-    less = "a part of that device, another model, or has memory that the driver cannot use"
-    which = less if there < listed.memory.size_bytes else "another model"
-    note = (
+    which = "another model"
+    if there < listed.memory.size_bytes:
+        which = "a part of that device, another model, or has memory that the driver cannot use"
+    return size, (
         f"The device reports {format_bytes(there)} of memory; {listed.name} has "
-        f"{format_bytes(listed.memory.size_bytes)}. It is {which}. "
-        "Predictions use the listed memory bandwidth."
+        f"{format_bytes(listed.memory.size_bytes)}. It is {which}. Predictions use the listed memory bandwidth."
     )
-    return size, (note,)
 
 
-def _clock(listed: Device, present: PresentDevice) -> tuple[Values, Notes]:
+def _clock(listed: Device, present: PresentDevice) -> _Found:
     """Replace the clock if the driver reports another one reliably; otherwise only note a large difference."""
     there = reported.clock_hz(present)
     if there is None or present.is_cpu:
         return _NOTHING
     value = {"clock": queried(there, "CL_DEVICE_MAX_CLOCK_FREQUENCY")}
     off = there / listed.clock_hz - 1
-    clocks = f"The device reports a clock of {format_frequency(there)}; {listed.name} has "
-    clocks += format_frequency(listed.clock_hz)
+    listed_clock = format_frequency(listed.clock_hz)
+    clocks = f"The device reports a clock of {format_frequency(there)}; {listed.name} has {listed_clock}"
     if reported.reports_highest_clock(present):
         if listed.provenance["clock"].kind == "assumed":
-            return value, ()
+            return value, ""
         which = "a laptop, limited or different board" if off < 0 else "an overclocked or different board"
         note = f"{clocks}. It is {which}. Predictions use the reported clock."
-        return (value, (note,)) if abs(off) > _CLOCK_TOLERANCE else _NOTHING
+        return (value, note) if abs(off) > _CLOCK_TOLERANCE else _NOTHING
     if abs(off) <= _CLOCK_DOUBT:
         return _NOTHING
-    return {}, (f"{clocks}. This driver does not always report the highest clock; predictions use the listed one.",)
+    return {}, f"{clocks}. This driver does not always report the highest clock; predictions use the listed one."
 
 
-def _cache(listed: Device, present: PresentDevice) -> tuple[Values, Notes]:
+def _cache(listed: Device, present: PresentDevice) -> _Found:
     """Replace the capacity of the last cache if the driver reports a very different one."""
     there = reported.device_cache_bytes(present)
     last = listed.caches[-1] if listed.caches else None
@@ -189,12 +179,11 @@ def _cache(listed: Device, present: PresentDevice) -> tuple[Values, Notes]:
     path = f"caches.{last.name}.capacity"
     value = {path: queried(float(there), "CL_DEVICE_GLOBAL_MEM_CACHE_SIZE")}
     if listed.provenance[path].kind == "assumed":
-        return value, ()
+        return value, ""
     if 1 / _CACHE_FACTOR <= there / last.capacity_bytes <= _CACHE_FACTOR:
         return _NOTHING
-    note = (
+    return value, (
         f"The device reports {format_bytes(there)} of {last.name}; {listed.name} has "
         f"{format_bytes(last.capacity_bytes)}. It is another model, or the driver counts differently. Predictions use "
         "the reported capacity."
     )
-    return value, (note,)

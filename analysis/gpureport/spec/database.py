@@ -21,7 +21,6 @@ from gpureport.text import quoted
 
 ARCHITECTURES = "architectures"
 ENDING = ".yaml"
-_THIS_PROCESSOR = "cpu"
 
 
 @dataclass(frozen=True)
@@ -91,8 +90,7 @@ class Database:
 
     def is_this_processor(self, entry_id: str) -> bool:
         """Whether an entry describes any CPU of this machine's instruction set, and so uses this machine's sizes."""
-        file = self.entries[entry_id].file
-        return file.host and is_like(file, self.host)
+        return is_like(self.entries[entry_id].file, self.host)
 
     def resolve(self, text: str) -> Device:
         """Find a device by id or name, complete or in part.
@@ -138,7 +136,7 @@ class Database:
 
         ``4070`` is the RTX 4070, not the 4070 Ti; ``h100`` is any H100.
         """
-        if name == _THIS_PROCESSOR:
+        if name == "cpu":
             return self.own_first([entry_id for entry_id in self.entries if self.is_this_processor(entry_id)])
         names = {entry.id: [plain(each) for each in entry.names] for entry in self.entries.values()}
         exact = [entry_id for entry_id, known in names.items() if name and name in known]
@@ -169,10 +167,8 @@ def _some(ids: list[str]) -> str:
 def load_database(extra_dirs: Iterable[Path] = (), own_dirs: Iterable[Path] = ()) -> Database:
     """Read the shipped device files, then the user's, which override them.
 
-    Args:
-        extra_dirs: folders that the user names.
-        own_dirs: the user's default folders, overridden by *extra_dirs*; files with errors go to
-            :attr:`Database.broken`.
+    The user names *extra_dirs*, which override *own_dirs*, the default folders. Files of these with errors go to
+    :attr:`Database.broken`.
 
     Raises:
         InputError: a folder of *extra_dirs* is missing, or a file in it has errors (one sentence with file, line,
@@ -266,15 +262,15 @@ def is_architecture(path: Path) -> bool:
 
 
 def is_like(file: DeviceFile, host: HostProcessor) -> bool:
-    """Whether a CPU entry's architecture fits the instruction set of *host*."""
+    """Whether an entry describes any CPU of the instruction set of *host*."""
     other = "x86_64" if host.family == "aarch64" else "aarch64"
-    return not file.architecture.startswith(other)
+    return file.host and not file.architecture.startswith(other)
 
 
 def on_host(file: DeviceFile, host: HostProcessor) -> DeviceFile:
     """Return the generic CPU's file with the name of *host* and without levels that *host* does not have."""
-    lacking = {"L3": None} if host.caches and all(cache.level < 3 for cache in host.caches) else {}
-    return file.model_copy(update={"name": host.name or file.name, "caches": {**file.caches, **lacking}})
+    caches = {**file.caches, **dict.fromkeys(host.without)}
+    return file.model_copy(update={"name": host.name or file.name, "caches": caches})
 
 
 def nearest(name: str, known: Iterable[str] | Mapping[str, object]) -> str:

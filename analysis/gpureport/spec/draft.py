@@ -16,10 +16,6 @@ if TYPE_CHECKING:
 
 GENERIC = "generic_gpu"
 _MOST_CHARACTERS = 200
-_ASSUMED_CLOCK_HZ = 1e9
-_ASSUMED_MEMORY_BYTES = 2.0**30
-_PAIRS, _PARTS = "work-group processors", "vector engines"
-"""Units that OpenCL counts: two compute units each (AMD), or a part of one (Intel)."""
 
 
 def family(database: "Database", present: PresentDevice) -> str:
@@ -54,15 +50,20 @@ def draft_values(present: PresentDevice, architecture: ArchitectureFile) -> dict
     units = counted.value
     values = {
         "compute_units": counted,
-        "clock": _reported(reported.clock_hz(present), "CL_DEVICE_MAX_CLOCK_FREQUENCY", _ASSUMED_CLOCK_HZ),
-        "memory.size": _reported(reported.memory_bytes(present), "CL_DEVICE_GLOBAL_MEM_SIZE", _ASSUMED_MEMORY_BYTES),
+        "clock": _reported(reported.clock_hz(present), "CL_DEVICE_MAX_CLOCK_FREQUENCY", 1e9),
+        "memory.size": _reported(reported.memory_bytes(present), "CL_DEVICE_GLOBAL_MEM_SIZE", 2.0**30),
     }
     typical = architecture.typical
     if typical.bandwidth is not None:
         note = f"{typical.bandwidth.value / 1e9:g} GB/s per compute unit for {units} compute units"
         values["memory.bandwidth"] = assumed(typical.bandwidth.value * units, note)
+    # Intel reports this level; NVIDIA and AMD the sum or the size of their first one (AdaptiveCpp/AdaptiveCpp#929).
+    size = reported.cache_bytes(present) if architecture.vendor == "Intel" else None
     for level, leaf in typical.capacities.items():
-        values[f"caches.{level}.capacity"] = _capacity(present, architecture, level, leaf.value, units)
+        note = f"{leaf.value / 1024:g} KiB per compute unit for {units} compute units; OpenCL does not report {level}"
+        guess = assumed(leaf.value * units, note)
+        query = "CL_DEVICE_GLOBAL_MEM_CACHE_SIZE"
+        values[f"caches.{level}.capacity"] = guess if size is None else queried(float(size), query)
     wave_size = reported.wave_size(present)
     if wave_size is not None and not without_registers(wave_size, architecture.occupancy):
         values["wave_size"] = queried(wave_size, "sub-group, warp or wavefront size")
@@ -72,25 +73,16 @@ def draft_values(present: PresentDevice, architecture: ArchitectureFile) -> dict
 def _units(present: PresentDevice, architecture: ArchitectureFile) -> Value:
     units = reported.compute_units(present)
     if units is None:
-        return assumed(
-            max(1, round(architecture.units_per_opencl_unit)), "the device does not report a plausible number"
-        )
-    per_unit = 1 if reported.counts_whole_units(present) else architecture.units_per_opencl_unit
-    counted = f"{units} {_PARTS if per_unit < 1 else _PAIRS}" if per_unit != 1 else ""
+        least = max(1, round(architecture.units_per_opencl_unit))
+        return assumed(least, "the device does not report a plausible number")
+    per_unit = 1 if reported.is_mesa(present) else architecture.units_per_opencl_unit
+    kind = "vector engines" if per_unit < 1 else "work-group processors"  # a part of a unit (Intel), or two (AMD)
+    counted = f"{units} {kind}" if per_unit != 1 else ""
     return queried(max(1, round(units * per_unit)), "CL_DEVICE_MAX_COMPUTE_UNITS", counted)
 
 
 def _reported(value: float | None, query: str, default: float) -> Value:
     return assumed(default, "the device reports no plausible value") if value is None else queried(float(value), query)
-
-
-def _capacity(present: PresentDevice, architecture: ArchitectureFile, level: str, per_unit: float, units: int) -> Value:
-    """Return a device-wide capacity from the query if the vendor reports that level, else a typical one."""
-    # NVIDIA and AMD report the sum or the size of their first level instead (AdaptiveCpp/AdaptiveCpp#929).
-    if architecture.vendor == "Intel" and (size := reported.cache_bytes(present)) is not None:
-        return queried(float(size), "CL_DEVICE_GLOBAL_MEM_CACHE_SIZE")
-    note = f"{per_unit / 1024:g} KiB per compute unit for {units} compute units; OpenCL does not report {level}"
-    return assumed(per_unit * units, note)
 
 
 def draft_device(database: "Database", present: PresentDevice) -> Device:

@@ -9,15 +9,16 @@ Every value is either bare or has a provenance::
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from types import NoneType
+from typing import Annotated, Any, ClassVar, Literal, Self, get_args, get_type_hints
 
-from pydantic import Field, create_model, model_validator
+from pydantic import Field, model_validator
 
-from gpureport.spec.models import SCALARS, Architecture, Kind, check_registers
+from gpureport.records.keys import Record
+from gpureport.spec import models
 from gpureport.spec.values import (
     QUANTITIES,
     Bytes,
-    BytesPerCycle,
     BytesPerSecond,
     Count,
     Counts,
@@ -30,8 +31,6 @@ from gpureport.spec.values import (
     Names,
     Number,
     OperationsPerSecond,
-    Scope,
-    Seconds,
     Share,
     Sizes,
     Source,
@@ -39,40 +38,51 @@ from gpureport.spec.values import (
     Text,
     WholeBytes,
 )
+from gpureport.units import Dimension
 
 
-class CacheFields(Strict):
+def _written(kind: Any, dimension: Dimension) -> Any:  # noqa: ANN401 - types that pydantic reads
+    """Return the type in YAML files of a value that a record has as *kind*."""
+    kind = get_args(kind)[0] if NoneType in get_args(kind) else kind
+    types = {
+        int: WholeBytes if dimension == "bytes" else Count,
+        float: QUANTITIES[dimension],
+        tuple[float, ...]: Sizes,
+        dict[int, int]: Counts,
+        models.Transition: Fractions,
+    }
+    return types.get(kind, kind)
+
+
+class FromRecord(Strict):
+    """A part of a file with the values of a record; keys are the names of its fields without units.
+
+    Fields with a default in the record are optional. All are if the part is *layered*: two files share its values.
+    """
+
+    documented_by: ClassVar[tuple[type[Record], Mapping[str, str]]]
+
+    def __init_subclass__(cls, *, record: type[Record], layered: bool = False, **options: Any) -> None:  # noqa: ANN401
+        """Add the fields before pydantic collects them; the class may declare some itself."""
+        super().__init_subclass__(**options)
+        values = models.yaml_values(record)
+        derived: dict[str, Any] = {}
+        for field, kind in get_type_hints(record).items():
+            if field in values:
+                key, dimension = values[field]
+                leaf: Any = Leaf[_written(kind, dimension)]  # type: ignore[misc]
+                optional = layered or not record.model_fields[field].is_required()
+                derived[key] = leaf | None if optional else leaf
+                if optional:
+                    setattr(cls, key, None)
+        cls.__annotations__ = derived | cls.__annotations__
+        cls.documented_by = (record, {field: key for field, (key, _) in values.items()})
+
+
+class CacheFields(FromRecord, record=models.Cache, layered=True):
     """A cache level. Fields of the device's file override fields of the architecture's file."""
 
     short_for = "capacity"
-
-    capacity: Leaf[Bytes] | None = None
-    """Capacity of one instance."""
-    scope: Leaf[Scope] | None = None
-    """One instance for each compute unit, or one for the device."""
-    line: Leaf[WholeBytes] | None = None
-    sector: Leaf[WholeBytes] | None = None
-    """Bytes transferred on a miss; equal to the line size for caches without sectors."""
-    latency: Leaf[Cycles] | None = None
-    """Latency of a dependent load."""
-    bandwidth: Leaf[BytesPerCycle] | None = None
-    """Bytes per cycle for one compute unit."""
-    bandwidth_transition: Leaf[Fractions] | None = None
-    """Onset, midpoint and end of the cliff in bandwidth, as fractions of the usable capacity."""
-    latency_transition: Leaf[Fractions] | None = None
-    """The same for the latency of one pointer-chasing work-item."""
-    cyclic_transition: Leaf[Fractions] | None = None
-    """The same for the bandwidth of cyclic sweeps; default: as ``bandwidth_transition``."""
-    write_transition: Leaf[Fractions] | None = None
-    """The same for the bandwidth of kernels that also write; default: as ``bandwidth_transition``."""
-    ping_pong_transition: Leaf[Fractions] | None = None
-    """The same if each dispatch reads what the previous one wrote; default: as ``write_transition``."""
-    persistent: Leaf[Flag] | None = None
-    """Whether contents survive from one dispatch to the next."""
-    unified_with_local_memory: Leaf[Flag] | None = None
-    partitions: Leaf[Count] | None = None
-    far_latency: Leaf[Cycles] | None = None
-    """Latency of the far partition."""
 
     @model_validator(mode="before")
     @classmethod
@@ -86,91 +96,45 @@ class CacheFields(Strict):
 Levels = Annotated[dict[Key, CacheFields | None], Field(max_length=16)]
 
 
-class MemoryFields(Strict):
+class MemoryFields(FromRecord, record=models.Memory, layered=True):
     """Device memory."""
 
-    size: Leaf[Bytes] | None = None
-    bandwidth: Leaf[BytesPerSecond] | None = None
-    """Listed bandwidth."""
     efficiency: Leaf[Share] | None = None
-    """Fraction of the listed bandwidth that a streaming kernel reaches."""
-    latency: Leaf[Cycles] | None = None
-    """Latency of a dependent load beyond all caches."""
-    access: Leaf[WholeBytes] | None = None
-    """Smallest transfer to or from memory."""
 
 
-class LaunchFields(Strict):
+class LaunchFields(FromRecord, record=models.Launch, layered=True):
     """Launch costs."""
 
-    single: Leaf[Seconds] | None = None
-    """One empty kernel, between its own time stamps."""
-    batched: Leaf[Seconds] | None = None
-    """Time per dispatch of back-to-back dispatches of an empty kernel."""
-    groups_per_cycle: Leaf[Number] | None = None
-    """Work-groups that the whole device starts per cycle."""
 
-
-class NvidiaRules(Strict):
+class NvidiaRules(FromRecord, record=models.NvidiaOccupancy):
     """Occupancy of NVIDIA multiprocessors (``cuda_occupancy.h``)."""
 
     rule: Literal["nvidia"]
-    max_waves: Leaf[Count]
-    max_groups: Leaf[Count]
-    registers: Leaf[Count]
-    register_granularity: Leaf[Count]
-    max_registers_per_work_item: Leaf[Count]
-    sub_partitions: Leaf[Count]
-    local_memory: Leaf[Bytes]
-    local_memory_granularity: Leaf[WholeBytes]
     local_memory_reserved: Leaf[WholeBytes] | None = None
-    carveouts: Leaf[Sizes] | None = None
 
 
-class AmdRules(Strict):
+class AmdRules(FromRecord, record=models.AmdOccupancy):
     """Occupancy of AMD compute units (LLVM's AMDGPU back end)."""
 
     rule: Literal["amd"]
-    simds: Leaf[Count]
-    max_waves_per_simd: Leaf[Count]
-    vector_registers: Leaf[Counts]
-    vector_register_granularity: Leaf[Counts]
-    max_vector_registers: Leaf[Count]
-    max_groups: Leaf[Count]
-    local_memory: Leaf[Bytes]
-    local_memory_granularity: Leaf[WholeBytes]
 
 
-class IntelRules(Strict):
+class IntelRules(FromRecord, record=models.IntelOccupancy):
     """Occupancy of Intel subslices (compute-runtime)."""
 
     rule: Literal["intel"]
-    threads: Leaf[Count]
-    units_per_subslice: Leaf[Count]
-    local_memory: Leaf[Bytes]
-    local_memory_sizes: Leaf[Sizes]
 
 
-class PooledRules(Strict):
+class PooledRules(FromRecord, record=models.PooledOccupancy):
     """Occupancy of GPUs whose waves share pools of registers (Apple, Arm, Qualcomm)."""
 
     rule: Literal["pooled"]
-    max_waves: Leaf[Count]
-    registers: Leaf[Count]
-    """32-bit registers of a compute unit, all pools together."""
-    pools: Leaf[Count]
-    register_granularity: Leaf[Count]
-    """Registers are allocated to a work-item in multiples of this."""
-    max_registers_per_work_item: Leaf[Count]
-    local_memory: Leaf[Bytes] | None = None
-    """Omitted if local memory is ordinary memory."""
 
 
-class CpuRules(Strict):
+class CpuRules(FromRecord, record=models.CpuOccupancy):
     """A CPU core runs one work-group at a time."""
 
     rule: Literal["cpu"]
-    local_memory: Leaf[Bytes]
 
 
 Rules = Annotated[NvidiaRules | AmdRules | IntelRules | PooledRules | CpuRules, Field(discriminator="rule")]
@@ -243,27 +207,10 @@ class TypicalFields(Strict):
     """Capacities of device-wide caches, by level."""
 
 
-def _scalar(name: str) -> Any:  # noqa: ANN401 - a type that pydantic reads
-    """Return type and default of the field for a number of an architecture."""
-    declared, leaf = Architecture.model_fields[name], Leaf
-    number: Any = Count if declared.annotation is int else QUANTITIES[SCALARS[name].dimension]
-    required: Any = leaf[number]
-    return (required, ...) if declared.is_required() else (required | None, None)
-
-
-if TYPE_CHECKING:
-
-    class _WithScalars(File):
-        """A file with the numbers that :class:`Architecture` declares."""
-else:
-    _WithScalars = create_model("_WithScalars", __base__=File, **{name: _scalar(name) for name in SCALARS})
-    _WithScalars.documented_by = Architecture
-
-
-class ArchitectureFile(_WithScalars):
+class ArchitectureFile(File, FromRecord, record=models.Architecture):
     """``devices/architectures/*.yaml``: values that all devices of one (micro)architecture share."""
 
-    kind: Kind
+    kind: models.Kind
     matches: tuple[str, ...] = ()
     """Patterns (``*``, ``?``) of device names or compute capabilities: ``sm_90``, ``gfx110?``. They select the
     architecture of devices without their own file."""
@@ -281,7 +228,7 @@ class ArchitectureFile(_WithScalars):
 
     @model_validator(mode="after")
     def _has_registers(self) -> Self:
-        check_registers(self.leaves()["wave_size"].value, self.occupancy)
+        models.check_registers(self.leaves()["wave_size"].value, self.occupancy)
         return self
 
 

@@ -2,7 +2,8 @@
 
 import os
 import platform
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -10,7 +11,6 @@ from gpureport.spec.resolve import Value, assumed, queried
 
 _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 _CPUINFO = Path("/proc/cpuinfo")
-_ARM = ("aarch64", "arm64")
 _NAMED_BY = ("model name", "Model", "Hardware")
 """Keys of the name in ``cpuinfo``: of the processor, or on Arm of the board or chip."""
 _SIZES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
@@ -24,7 +24,6 @@ class HostCache:
     size_bytes: int
     shared_by: int
     """Logical processors that share one instance."""
-    line_bytes: int
 
 
 @dataclass(frozen=True)
@@ -36,14 +35,19 @@ class HostProcessor:
     """Logical processors available to this program."""
     memory_bytes: int
     clock_hz: float | None = None
-    caches: tuple[HostCache, ...] = field(default=())
+    caches: tuple[HostCache, ...] = ()
     machine: str = "x86_64"
     """Instruction set as the operating system names it."""
 
     @property
     def family(self) -> Literal["aarch64", "x86_64"]:
         """The generic architecture and entry for this instruction set."""
-        return "aarch64" if self.machine.lower() in _ARM else "x86_64"
+        return "aarch64" if self.machine.lower() in ("aarch64", "arm64") else "x86_64"
+
+    @property
+    def without(self) -> tuple[str, ...]:
+        """The L3 if the operating system lists caches, but no L3: a level that the generic entries have."""
+        return ("L3",) if self.caches and all(cache.level < 3 for cache in self.caches) else ()
 
 
 def read_host(caches: Path = _CACHES, cpuinfo: Path = _CPUINFO) -> HostProcessor:
@@ -65,10 +69,7 @@ def host_values(
 ) -> dict[str, Value]:
     """Return the values that the operating system reports, as the topmost layer of a CPU's values.
 
-    Args:
-        host: the processor.
-        compute_units: as reported by OpenCL, if there is a CPU device.
-        clock_hz: as reported by OpenCL, if there is a CPU device.
+    Number of compute units and clock are those that OpenCL reports, if there is a CPU device.
     """
     cores = compute_units or host.processors
     source = "CL_DEVICE_MAX_COMPUTE_UNITS" if compute_units else "operating system, usable processors"
@@ -106,7 +107,7 @@ def _cache_values(host: HostProcessor, cores: int) -> dict[str, Value]:
             note = f"{instances} of {cache.size_bytes >> 10} KiB" if instances > 1 else ""
             values[f"{path}.capacity"] = queried(float(cache.size_bytes * instances), source, note)
             values[f"{path}.partitions"] = queried(instances, source)
-    if "caches.L3.capacity" not in values and not host.caches:
+    if not host.caches:
         note = "not reported by the operating system; 2 MiB per core"
         values["caches.L3.capacity"] = assumed(float(cores * (2 << 20)), note)
     return values
@@ -143,29 +144,19 @@ def _read_caches(root: Path) -> list[HostCache]:
     """Read the data and unified caches under *root*, nearest first; skip unreadable ones."""
     found = []
     for folder in sorted(root.glob("index*")):
-        try:
-            if (folder / "type").read_text().strip() == "Instruction":
-                continue
-            found.append(_read_cache(folder))
-        except (OSError, ValueError, KeyError):
-            continue
+        with suppress(OSError, ValueError, KeyError):
+            if (folder / "type").read_text().strip() != "Instruction":
+                found.append(_read_cache(folder))
     return sorted(found, key=lambda cache: cache.level)
 
 
 def _read_cache(folder: Path) -> HostCache:
-    """Read one ``index*`` folder.
-
-    Raises:
-        OSError: a file is missing.
-        ValueError, KeyError: the content of a file is not as Linux documents.
-    """
+    """Read one ``index*`` folder; raise an OSError, ValueError or KeyError if it is not as Linux documents."""
     text = {name: (folder / name).read_text().strip() for name in ("level", "size", "shared_cpu_list")}
-    line = folder / "coherency_line_size"
     return HostCache(
         level=int(text["level"]),
         size_bytes=int(text["size"][:-1]) * _SIZES[text["size"][-1]],
         shared_by=_count_list(text["shared_cpu_list"]),
-        line_bytes=int(line.read_text()) if line.exists() else 64,
     )
 
 

@@ -46,7 +46,9 @@ def _found(database: "Database", present: PresentDevice) -> Iterable[tuple["Entr
             for what, key in keys(present):
                 fitting = [e for e in pool if _named(e, what, key) and _fits(database, e, present, what, exact=exact)]
                 if len(best := _nearest(database, fitting, present)) == 1:
-                    yield best[0], f"The {what} {legible(key)} matches {best[0].id}.{_doubt(best[0], present)}"
+                    other = _unlisted_id(best[0], present)
+                    doubt = f" That entry does not list the PCI id {legible(other, 20)}." if other else ""
+                    yield best[0], f"The {what} {legible(key)} matches {best[0].id}.{doubt}"
 
 
 def _named(entry: "Entry", what: str, key: str) -> bool:
@@ -59,24 +61,17 @@ def _named(entry: "Entry", what: str, key: str) -> bool:
 
 
 def _fits(database: "Database", entry: "Entry", present: PresentDevice, what: str, *, exact: bool) -> bool:
-    """Whether kind, vendor, PCI id and the number of compute units allow the entry.
+    """Whether kind, vendor, PCI id and the number of compute units allow the entry; *what* identified it.
 
-    Args:
-        database: all entries.
-        entry: the candidate.
-        present: the device.
-        what: kind of identifier that matches.
-        exact: whether the numbers of units must be equal; else the entry has more units, or the device does not report
-            any. A device with more units than the entry never fits. One with fewer (or unknown) units does not fit if
-            several boards share the identifier. Nor does a CPU: a virtual machine's operating system knows its caches
-            better.
+    With *exact*, the numbers of units must be equal. Without it, the entry has more, or the device reports none. Then
+    it does not fit if several boards share the identifier. Nor does a CPU: a virtual machine's operating system knows
+    its caches better.
     """
     if entry.file.host:
         return exact
     device = database.device(entry.id)
-    if device.is_cpu != present.is_cpu or not _same_vendor(device, present):
-        return False
-    if _belongs_to_another(database, entry, present, what):
+    same_kind = device.is_cpu == present.is_cpu and _same_vendor(device, present)
+    if not same_kind or _belongs_to_another(database, entry, present, what):
         return False
     units, whole = reported.compute_units(present), reported.whole_units(device, present)
     if exact:
@@ -86,10 +81,7 @@ def _fits(database: "Database", entry: "Entry", present: PresentDevice, what: st
 
 def _same_vendor(device: Device, present: PresentDevice) -> bool:
     """Whether the vendors agree or are unknown; the vendor of a CPU's runtime may differ from the CPU's."""
-    if present.is_cpu:
-        return True
-    listed, reporting = vendor(device.vendor), vendor(present.vendor)
-    return listed is None or reporting is None or listed == reporting
+    return present.is_cpu or len({vendor(device.vendor), vendor(present.vendor)} - {None}) < 2
 
 
 def _belongs_to_another(database: "Database", entry: "Entry", present: PresentDevice, what: str) -> bool:
@@ -97,8 +89,8 @@ def _belongs_to_another(database: "Database", entry: "Entry", present: PresentDe
 
     It does if another entry has it, or if only an AMD target matches: several boards share targets.
     """
-    own = pci_id(present)
-    if own is None or not entry.file.pci_ids or own in entry.file.pci_ids:
+    own = _unlisted_id(entry, present)
+    if own is None:
         return False
     others = (e.file.pci_ids for e in database.entries.values() if e is not entry)
     return any(own in ids for ids in others) or (what == "OpenCL name" and target(present.name) is not None)
@@ -108,9 +100,7 @@ def _is_shared(device: Device, present: PresentDevice, what: str) -> bool:
     """Whether several boards share the identifier: AMD's targets, code names and the PCI ids of Radeon cards."""
     if vendor(device.vendor) != "amd" or what == "board name":
         return False
-    if what == "PCI id":
-        return "instinct" not in device.name.lower()
-    return " " not in product(present.name)
+    return "instinct" not in device.name.lower() if what == "PCI id" else " " not in product(present.name)
 
 
 def _nearest(database: "Database", fitting: Sequence["Entry"], present: PresentDevice) -> Sequence["Entry"]:
@@ -126,12 +116,10 @@ def _nearest(database: "Database", fitting: Sequence["Entry"], present: PresentD
     return [entry for entry, is_near in zip(fitting, near, strict=True) if is_near]
 
 
-def _doubt(entry: "Entry", present: PresentDevice) -> str:
-    """Return a sentence if the entry was found by another identifier and does not list the device's PCI id."""
+def _unlisted_id(entry: "Entry", present: PresentDevice) -> str | None:
+    """Return the device's PCI id if the entry lists only others."""
     own = pci_id(present)
-    if own is None or not entry.file.pci_ids or own in entry.file.pci_ids:
-        return ""
-    return f" That entry does not list the PCI id {legible(own, 20)}."
+    return own if entry.file.pci_ids and own not in entry.file.pci_ids else None
 
 
 def _matched(database: "Database", present: PresentDevice, entry: "Entry", how: str) -> DeviceMatch:

@@ -13,21 +13,13 @@ from gpureport.inputs import Step, Steps
 from gpureport.records.renamed import RENAMED
 from gpureport.text import requirement
 
-_FORMS = {"[0-9a-f]": "must be vendor:device in lower-case hexadecimal, like '10de:2335'"}
-"""Required form of a text, by a part of its pattern."""
 _FEW = 12
 MOST = 100
 """Maximum number of reported mistakes per file."""
 
 
 def mistakes(model: type[BaseModel], error: ValidationError, written: Iterable[Steps]) -> Iterator[tuple[Steps, str]]:
-    """Yield path and message of each mistake, at most :data:`MOST`.
-
-    Args:
-        model: of the file.
-        error: from pydantic.
-        written: paths of all values in the file.
-    """
+    """Yield path and message of each mistake, at most :data:`MOST`; *written* are the paths of all values."""
     found, known = error.errors()[:MOST], set(written)
     unknown = [details for details in found if details["type"] == "extra_forbidden"]
     misspelt = {(*d["loc"][:-1], _correct(str(d["loc"][-1]), _siblings(model, d))) for d in unknown}
@@ -50,8 +42,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 def suggestion(name: str, known: Iterable[str]) -> str:
     """Return the end of a sentence: the most similar of the *known* names, else all if they are few, else nothing."""
     names = sorted(known)
-    near = nearest(name, names)
-    if near:
+    if near := nearest(name, names):
         return f"; did you mean {near!r}?"
     return f"; there are {', '.join(map(repr, names))}" if 0 < len(names) <= _FEW else ""
 
@@ -67,10 +58,9 @@ def _message(model: type[BaseModel], details: ErrorDetails) -> str:
         case "literal_error":
             return _choice(str(details["input"]), str(details["ctx"]["expected"]))
         case "union_tag_invalid":
-            context = details["ctx"]
-            return f"{_bare(context['discriminator'])} {_choice(str(context['tag']), str(context['expected_tags']))}"
+            return f"rule {_choice(str(details['ctx']['tag']), str(details['ctx']['expected_tags']))}"
         case "union_tag_not_found":
-            return f"{_bare(details['ctx']['discriminator'])} is missing"
+            return "rule is missing"
         case "tuple_type" | "list_type" if isinstance(details["input"], str):
             return f"must be a list; write [{details['input']}]"
         case "string_pattern_mismatch":
@@ -85,12 +75,10 @@ def _choice(given: str, expected: str) -> str:
     return f"must be {listed}{f'; did you mean {near!r}?' if near else f', not {given!r}'}"
 
 
-def _bare(quoted: object) -> str:
-    return str(quoted).strip("'")
-
-
 def _form(given: str, pattern: str) -> str:
-    required = next((text for part, text in _FORMS.items() if part in pattern), f"must be of the form {pattern}")
+    required = f"must be of the form {pattern}"
+    if "[0-9a-f]" in pattern:
+        required = "must be vendor:device in lower-case hexadecimal, like '10de:2335'"
     right = given.lower().replace("0x", "")
     return f"{required}; write {right!r}" if re.fullmatch(pattern, right) else f"{required}, not {given!r}"
 

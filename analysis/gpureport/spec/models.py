@@ -59,44 +59,39 @@ TRANSITIONS = ("bandwidth_transition", "latency_transition", *SPECIAL_TRANSITION
 
 
 class Cache(Record):
-    """One cache level."""
+    """One cache level; cycles are those of the device's clock."""
 
     name: Name
     """``L1``, ``L2``, ``L3``, ``LLC`` (Infinity Cache and other memory-side caches)."""
     capacity_bytes: Bytes
     """Capacity of one instance."""
     scope: Literal["compute_unit", "device"]
-    """``compute_unit``: one instance for each compute unit; ``device``: one instance for all."""
+    """One instance for each compute unit, or one for the device."""
     line_bytes: WholeBytes
     sector_bytes: WholeBytes
     """Bytes transferred on a miss; equal to the line size for caches without sectors."""
     latency_cycles: Cycles
-    """Dependent-load latency in cycles of the device's clock."""
+    """Latency of a dependent load."""
     bandwidth_bytes_per_cycle: BytesPerCycle
-    """Bytes per cycle of the device's clock, for one compute unit."""
+    """Bytes per cycle for one compute unit."""
     bandwidth_transition: Transition
-    """Transition of the bandwidth, for any order of accesses."""
+    """Onset, midpoint and end of the cliff in bandwidth, as fractions of the usable capacity."""
     latency_transition: Transition
-    """Transition of the latency of one pointer-chasing work-item."""
+    """The same for the latency of one pointer-chasing work-item."""
+    cyclic_transition: Transition | None = None
+    """The same for the bandwidth of cyclic sweeps, the worst case of LRU; default: as ``bandwidth_transition``."""
+    write_transition: Transition | None = None
+    """The same for the bandwidth of kernels that also write; default: as ``bandwidth_transition``."""
+    ping_pong_transition: Transition | None = None
+    """The same if each dispatch reads what the previous one wrote; default: as ``write_transition``."""
     persistent: bool
-    """Whether contents survive from one dispatch to the next (GPU L1 caches are invalidated)."""
+    """Whether contents survive from one dispatch to the next."""
     unified_with_local_memory: bool = False
     """Whether local memory is carved out of this cache's capacity."""
     partitions: Count = 1
-    """Partitions of a device-wide cache that differ in latency.
-
-    The latency of one work-item also rises at capacity / partitions.
-    """
+    """Partitions that differ in latency. The latency of one work-item also rises at capacity / partitions."""
     far_latency_cycles: Cycles | None = None
     """Latency of the far partition."""
-    cyclic_transition: Transition | None = None
-    """Transition of the bandwidth of cyclic sweeps, the worst case of LRU replacement; ``None``: as
-    ``bandwidth_transition``."""
-    write_transition: Transition | None = None
-    """Transition of the bandwidth of kernels that also write; ``None``: as ``bandwidth_transition``."""
-    ping_pong_transition: Transition | None = None
-    """Transition of the bandwidth of kernels that exchange two buffers from dispatch to dispatch, each reading what
-    the last one wrote; ``None``: as ``write_transition``."""
 
     @property
     def transition_of_cyclic_sweeps(self) -> Transition:
@@ -123,7 +118,7 @@ class Memory(Record):
     efficiency: Annotated[Share, Field(ge=1e-6)]
     """Fraction of the listed bandwidth that a streaming kernel reaches."""
     latency_cycles: Cycles
-    """Dependent-load latency beyond all caches, in cycles of the device's clock."""
+    """Latency of a dependent load beyond all caches."""
     access_bytes: WholeBytes
     """Smallest transfer to or from memory."""
 
@@ -132,11 +127,11 @@ class Launch(Record):
     """Launch costs."""
 
     single_s: Seconds
-    """Shortest time between the start and end time stamps of one empty kernel."""
+    """One empty kernel, between its own time stamps."""
     batched_s: Seconds
     """Time per dispatch of back-to-back dispatches of an empty kernel."""
     groups_per_cycle: Number
-    """Work-groups that the whole device starts in one clock cycle."""
+    """Work-groups that the whole device starts per cycle."""
 
 
 class NvidiaOccupancy(Record):
@@ -201,7 +196,7 @@ class PooledOccupancy(Record):
     """Registers are allocated to a work-item in multiples of this."""
     max_registers_per_work_item: Count
     local_memory_bytes: Amount | None = None
-    """``None``: local memory is ordinary memory and does not limit occupancy."""
+    """Omitted if local memory is ordinary memory."""
 
 
 class CpuOccupancy(Record):
@@ -297,11 +292,6 @@ class Architecture(Record):
     turnover_cycles: Annotated[Amount, Scalar("cycles", 1, 10_000)] = 0.0
     """Cycles from the end of a work-group to the first instruction of the next one in its place; default 0."""
 
-    @property
-    def is_cpu(self) -> bool:
-        """Whether work-groups run on the cores of a CPU, one after the other on each."""
-        return self.kind == "cpu"
-
     @model_validator(mode="after")
     def _has_registers(self) -> Self:
         check_registers(self.wave_size, self.occupancy)
@@ -315,6 +305,23 @@ SCALARS: Mapping[str, Scalar] = {
     if isinstance(scalar, Scalar)
 }
 """The numbers of an architecture that YAML files contain, by field."""
+_UNITS: Mapping[str, Dimension] = {
+    "_bytes_per_cycle": "bytes/cycle",
+    "_bytes_per_s": "bytes/s",
+    "_bytes": "bytes",
+    "_cycles": "cycles",
+    "_s": "seconds",
+    "": "count",
+}
+
+
+def yaml_values(record: type[Record]) -> dict[str, tuple[str, Dimension]]:
+    """Return key and dimension in YAML files of the values of *record*, by field: units are not part of keys."""
+    if record is Architecture:
+        return {name: (name, scalar.dimension) for name, scalar in SCALARS.items()}
+    names = [name for name in record.model_fields if name not in ("name", "rule")]
+    units = [next(unit for unit in _UNITS if name.endswith(unit)) for name in names]
+    return {name: (name.removesuffix(unit), _UNITS[unit]) for name, unit in zip(names, units, strict=True)}
 
 
 class Device(Record):

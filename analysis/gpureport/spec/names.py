@@ -59,8 +59,7 @@ def product(name: str) -> str:
 def vendor(text: str) -> str | None:
     """Return the vendor in one word; ``None`` if the text contains none."""
     found = _VENDOR.search(text)
-    word = found[0].lower() if found else None
-    return "amd" if word == "advanced micro" else word
+    return found[0].lower().replace("advanced micro", "amd") if found else None
 
 
 def mig_slice(name: str) -> Slice | None:
@@ -111,16 +110,12 @@ def pci_id(present: PresentDevice) -> str | None:
 def keys(present: PresentDevice) -> tuple[tuple[str, str], ...]:
     """Return the identifiers of a device, most specific first: kind of identifier, and its text."""
     board = re.sub(r"^.*\[(?!0x)(.+)\]$", r"\1", present.board or "")
+    # Qualcomm's version contains the model ("OpenCL 2.0 Adreno(TM) 630"); the name is the same for all models.
+    adreno = re.search(r"Adreno.*", present.version) if vendor(present.vendor) == "qualcomm" else None
     identifiers = (
         ("PCI id", pci_id(present) or ""),
         ("board name", board),
         ("OpenCL name", present.name),
-        ("OpenCL version", _adreno(present)),
+        ("OpenCL version", f"QUALCOMM {adreno[0]}" if adreno else ""),
     )
     return tuple((what, key) for what, key in identifiers if key.strip())
-
-
-def _adreno(present: PresentDevice) -> str:
-    """Return the model in Qualcomm's version (``OpenCL 2.0 Adreno(TM) 630``); the name is the same for all models."""
-    found = re.search(r"Adreno.*", present.version) if vendor(present.vendor) == "qualcomm" else None
-    return f"QUALCOMM {found[0]}" if found else ""

@@ -23,9 +23,7 @@ _LEGEND = (
     "A draft. 'queried': reported by the device. 'measured': measured on the device. 'assumed': a guess.",
     "Replace assumed values with documented ones and add their source. `gpureport devices check` checks the file.",
 )
-_INHERITED = "All other values come from the architecture's file, devices/architectures/{}.yaml."
 _WRITTEN = ("compute_units", "clock", *GROUPS)
-_PLACEHOLDER = f"a placeholder; {TO_REPLACE}"
 _PLACEHOLDERS: Mapping[str, float] = {
     "compute_units": 16,
     "clock": 1e9,
@@ -38,11 +36,8 @@ _PLACEHOLDERS: Mapping[str, float] = {
 def of_present(present: PresentDevice, database: "Database", relative: "Entry | None" = None) -> Draft:
     """Draft an entry of a device that is present.
 
-    Args:
-        present: the device.
-        database: contains its architecture.
-        relative: an entry that supplies values that the device does not report; without one, the architecture's
-            typical values per compute unit are used.
+    Values that the device does not report come from the *relative*, or without one from the architecture's typical
+    values per compute unit.
 
     Raises:
         InputError: the relative is another kind of device.
@@ -51,10 +46,11 @@ def of_present(present: PresentDevice, database: "Database", relative: "Entry | 
     architecture = database.architecture(key)
     if relative and (architecture.kind == "cpu") != present.is_cpu:
         raise InputError(f"--from: {relative.id} is a {architecture.kind}, {present.name} is a {present.kind}")
-    values = _reported(present, database, key)
+    values = cpu_values(database.host, present) if present.is_cpu else draft_values(present, architecture)
     if relative:
         queried = {path: value for path, value in values.items() if value.provenance.kind == "queried"}
         values = _copied(relative) | queried
+    absent = database.host.without if present.is_cpu else ()
     units = values["compute_units"]
     other = units.provenance.kind == "queried" and units.value != present.compute_units
     return Draft(
@@ -63,7 +59,7 @@ def of_present(present: PresentDevice, database: "Database", relative: "Entry | 
         architecture=key,
         values={path: value for path, value in values.items() if path.split(".")[0] in _WRITTEN},
         queried=f"{present.platform}, driver {present.driver}",
-        without=_without(relative) if relative else _absent_levels(present, database),
+        without=_without(relative) if relative else absent,
         opencl_names=(named(present.name),),
         opencl_units=present.compute_units if other else None,
         pci_id=present.pci_id,
@@ -90,7 +86,7 @@ def empty() -> Draft:
         "The architecture is the name of a file in devices/architectures, without '.yaml'.",
         "Fields after '#' are optional: the architecture has values. `gpureport devices check` checks the file.",
     )
-    values = {path: assumed(value, _PLACEHOLDER) for path, value in _PLACEHOLDERS.items()}
+    values = {path: assumed(value, f"a placeholder; {TO_REPLACE}") for path, value in _PLACEHOLDERS.items()}
     return Draft("My device", "My vendor", GENERIC, values, remarks=remarks, optional=True)
 
 
@@ -115,11 +111,6 @@ def _maker(name: str, database: "Database") -> str:
     return next(known, named(name)) if vendor(name) else named(name)
 
 
-def _reported(present: PresentDevice, database: "Database", key: str) -> dict[str, Value]:
-    """Return values reported by the device or the operating system, and assumptions for the rest."""
-    return cpu_values(database.host, present) if present.is_cpu else draft_values(present, database.architecture(key))
-
-
 def _copied(relative: "Entry") -> dict[str, Value]:
     """Return the values of a relative's file, marked for the author to check."""
     own = {path: value for path, value in layer(relative.file).items() if path.split(".")[0] in _WRITTEN}
@@ -127,7 +118,7 @@ def _copied(relative: "Entry") -> dict[str, Value]:
 
 
 def _origin(relative: "Entry", known: Provenance) -> str:
-    origin = ", ".join(part for part in (known.source, known.note) if part)
+    origin = ", ".join(filter(None, (known.source, known.note)))
     return f"as {relative.file.name} ({known.kind}: {origin}); {TO_CHECK}"
 
 
@@ -135,14 +126,7 @@ def _without(relative: "Entry") -> tuple[str, ...]:
     return tuple(level for level, fields in relative.file.caches.items() if fields is None)
 
 
-def _absent_levels(present: PresentDevice, database: "Database") -> tuple[str, ...]:
-    """Return the L3 of a processor for which the operating system lists caches, but no L3."""
-    caches = database.host.caches if present.is_cpu else ()
-    return ("L3",) if caches and all(cache.level < 3 for cache in caches) else ()
-
-
 def _remarks(architecture: str, relative: "Entry | None") -> tuple[str, ...]:
-    remarks = (*_LEGEND, _INHERITED.format(architecture))
-    if relative is None:
-        return remarks
-    return (*remarks, f"Values marked 'as {relative.file.name}' are copied from {relative.id}: check each.")
+    inherited = f"All other values come from the architecture's file, devices/architectures/{architecture}.yaml."
+    copied = f"Values marked 'as {relative.file.name}' are copied from {relative.id}: check each." if relative else ""
+    return tuple(filter(None, (*_LEGEND, inherited, copied)))

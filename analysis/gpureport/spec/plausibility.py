@@ -71,9 +71,9 @@ _FLOPS_TOLERANCE = 0.05
 def out_of_range(values: Layer) -> Iterator[Remark]:
     """Yield path and message of each unlikely value; each is checked on its own."""
     for path, value in values.items():
-        pattern = next((pattern for pattern in _RANGES if fnmatchcase(path, pattern)), None)
+        pattern = next((pattern for pattern in _RANGES if fnmatchcase(path, pattern)), "")
         odd = [number for number in _numbers(value.value) if pattern and not _usual(pattern, number)]
-        if pattern and odd:
+        if odd:
             low, high, unit = _RANGES[pattern]
             shown = f"{odd[0] / _SCALES.get(unit, 1):.4g} {unit}".rstrip()
             yield path, f"{shown} is implausible; usual are {low:g} to {high:g} {unit}".rstrip()
@@ -93,12 +93,7 @@ def _numbers(value: object) -> list[float]:
 
 
 def implausible(device: Device, flops: float | None = None) -> Iterator[Remark]:
-    """Yield path and message of each value that is unlikely in combination with the others.
-
-    Args:
-        device: the resolved entry.
-        flops: its listed single-precision peak in FLOP/s, if any.
-    """
+    """Yield path and message of each value that is unlikely together with the others or the listed *flops* (FLOP/s)."""
     if _usual("clock", device.clock_hz) and _usual("memory.bandwidth", device.memory.bandwidth_bytes_per_s):
         yield from _bandwidth(device)
     if flops is not None:
@@ -112,12 +107,9 @@ def implausible(device: Device, flops: float | None = None) -> Iterator[Remark]:
 
 def _vendor(device: Device) -> Iterator[Remark]:
     architecture = device.architecture
-    own, maker = vendor(device.vendor), vendor(architecture.vendor)
-    if own and maker and own != maker:
-        yield (
-            "vendor",
-            f"{device.vendor} does not make the architecture {architecture.name}; {architecture.vendor} does",
-        )
+    if len({vendor(device.vendor), vendor(architecture.vendor)} - {None}) > 1:
+        message = f"{device.vendor} does not make the architecture {architecture.name}; {architecture.vendor} does"
+        yield "vendor", message
 
 
 def peak_flops(device: Device) -> float:

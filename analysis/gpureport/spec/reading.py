@@ -31,7 +31,7 @@ class Problem:
         """One sentence: ``file:line: field: message``, a warning marked as such."""
         place = self.file if self.line is None else f"{self.file}:{self.line}"
         mark = "warning" if self.severity == "warning" else ""
-        return ": ".join(part for part in (place, mark, self.field, self.message) if part)
+        return ": ".join(filter(None, (place, mark, self.field, self.message)))
 
 
 @dataclass

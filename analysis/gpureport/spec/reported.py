@@ -14,13 +14,13 @@ def compute_units(present: PresentDevice) -> int | None:
     clvk reports 1 for every device. Mesa is correct for AMD and NVIDIA; for Intel it counts subslices instead of
     execution units, for Adreno it reports 9999 and for its software renderer 8.
     """
-    wrong = present.platform.lower() == "clvk" or (_is_mesa(present) and _vendor(present) not in ("amd", "nvidia"))
+    wrong = present.platform.lower() == "clvk" or (is_mesa(present) and _vendor(present) not in ("amd", "nvidia"))
     return None if wrong else _up_to(_MOST_UNITS, present.compute_units)
 
 
-def counts_whole_units(present: PresentDevice) -> bool:
-    """Whether AMD compute units are counted (Mesa) instead of work-group processors of two (RDNA)."""
-    return _is_mesa(present)
+def is_mesa(present: PresentDevice) -> bool:
+    """Whether the runtime is Mesa's, which counts AMD's compute units, not work-group processors of two (RDNA)."""
+    return present.platform.lower() in ("rusticl", "clover")
 
 
 def whole_units(listed: Device, present: PresentDevice) -> tuple[int, ...]:
@@ -30,7 +30,7 @@ def whole_units(listed: Device, present: PresentDevice) -> tuple[int, ...]:
     one per core; Intel's runtime counts vector engines.
     """
     usual = listed.opencl_compute_units or listed.compute_units
-    if counts_whole_units(present):
+    if is_mesa(present):
         return (listed.compute_units,)
     return (usual,) if vendor(listed.vendor) == "intel" else (usual, listed.compute_units)
 
@@ -41,12 +41,10 @@ def clock_hz(present: PresentDevice) -> float | None:
     Apple's driver reports 1000 MHz for every GPU. Mesa reports 400 MHz for every Intel GPU, 512 for NVIDIA and 300 for
     its software renderer. Qualcomm's and Arm's drivers report 1 or 5 MHz.
     """
-    if not present.is_cpu and _vendor(present) == "apple":
+    of_apple = not present.is_cpu and _vendor(present) == "apple"
+    if of_apple or (is_mesa(present) and _vendor(present) != "amd"):
         return None
-    if _is_mesa(present) and _vendor(present) != "amd":
-        return None
-    plausible = present.clock_hz is not None and _LEAST_CLOCK_HZ <= present.clock_hz <= _MOST_CLOCK_HZ
-    return present.clock_hz if plausible else None
+    return present.clock_hz if _LEAST_CLOCK_HZ <= (present.clock_hz or 0) <= _MOST_CLOCK_HZ else None
 
 
 def reports_highest_clock(present: PresentDevice) -> bool:
@@ -89,10 +87,6 @@ def wave_size(present: PresentDevice) -> int | None:
 
 def _up_to(most: int, number: int) -> int | None:
     return number if 0 < number <= most else None
-
-
-def _is_mesa(present: PresentDevice) -> bool:
-    return present.platform.lower() in ("rusticl", "clover")
 
 
 def _vendor(present: PresentDevice) -> str | None:

@@ -4,7 +4,6 @@ The first layer is the architecture's file, the second the device's. Values that
 reports may form a third. Each value has its provenance.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, get_args
@@ -23,6 +22,7 @@ from gpureport.spec.models import (
     Memory,
     OccupancyRules,
     Transition,
+    yaml_values,
 )
 
 
@@ -42,17 +42,14 @@ _OCCUPANCY: dict[str, type[OccupancyRules]] = {
 }
 
 
-def _key(field: str) -> str:
-    """Return the YAML key of a record's *field*: its name without the unit."""
-    return re.sub(r"_(bytes(_per_(s|cycle))?|cycles|s)$", "", field)
-
-
 _REQUIRED = (
     *("compute_units", "clock"),
-    *(f"memory.{_key(name)}" for name in Memory.model_fields),
-    *(f"launch.{_key(name)}" for name in Launch.model_fields),
+    *(f"memory.{key}" for key, _ in yaml_values(Memory).values()),
+    *(f"launch.{key}" for key, _ in yaml_values(Launch).values()),
 )
-_REQUIRED_OF_A_CACHE = tuple(_key(name) for name, f in Cache.model_fields.items() if f.is_required() and name != "name")
+_REQUIRED_OF_A_CACHE = tuple(
+    key for name, (key, _) in yaml_values(Cache).items() if Cache.model_fields[name].is_required()
+)
 
 
 def layer(file: ArchitectureFile | DeviceFile) -> dict[str, Value]:
@@ -123,12 +120,8 @@ def resolve(entry_id: str, file: DeviceFile, architecture: ArchitectureFile, ove
 
 def _belongs(path: str, names: tuple[str, ...]) -> bool:
     """Whether a value is part of the device: not of a removed level, and not only for drafts, checks or the match."""
-    first, _, rest = path.partition(".")
-    return (
-        first not in ("typical", "flops")
-        and path != "opencl.parts"
-        and (first != "caches" or rest.split(".")[0] in names)
-    )
+    first, *rest = path.split(".")
+    return first not in ("typical", "flops") and path != "opencl.parts" and (first != "caches" or rest[0] in names)
 
 
 def _opencl_units(architecture: ArchitectureFile, values: Layer) -> int | None:
@@ -144,7 +137,7 @@ def _part(values: Layer, prefix: str) -> dict[str, Any]:
 
 def _fields(model: type[Record], part: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of *part* by field of *model*."""
-    return {name: part[_key(name)] for name in model.model_fields if _key(name) in part}
+    return {name: part[key] for name, (key, _) in yaml_values(model).items() if key in part}
 
 
 def _cache(name: str, values: Layer) -> Cache:
@@ -154,23 +147,16 @@ def _cache(name: str, values: Layer) -> Cache:
 
 
 def _architecture(name: str, file: ArchitectureFile, values: Layer) -> Architecture:
+    rules = _OCCUPANCY[file.occupancy.rule]
     return Architecture(
         id=name,
         name=file.name,
         vendor=file.vendor,
         kind=file.kind,
-        occupancy=_occupancy(file, values),
+        occupancy=rules(**_fields(rules, {"local_memory_reserved": 0} | _part(values, "occupancy."))),
         rates_per_cycle=_part(values, "rates."),
         latency_cycles=_part(values, "latencies."),
         pipes=_part(values, "pipes."),
         write_allocate=values["write_allocate"].value,
         **{name: values[name].value for name in SCALARS if name in values},
     )
-
-
-def _occupancy(file: ArchitectureFile, values: Layer) -> OccupancyRules:
-    part = _part(values, "occupancy.")
-    if file.occupancy.rule == "nvidia":
-        part.setdefault("local_memory_reserved", 0)
-    rules = _OCCUPANCY[file.occupancy.rule]
-    return rules(**_fields(rules, part))

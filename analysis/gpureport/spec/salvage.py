@@ -10,17 +10,10 @@ from gpureport.inputs import Steps
 from gpureport.spec.mistakes import MOST, mistakes
 
 F = TypeVar("F", bound=BaseModel)
-_STAND_INS = {"name": "?", "vendor": "?"}
-"""Placeholders for missing fields that no other value depends on."""
 
 
 def salvage(model: type[F], data: Mapping[str, Any], written: Iterable[Steps]) -> F | None:
-    """Return a file's contents without its invalid fields.
-
-    Args:
-        model: of the file.
-        data: as read.
-        written: paths of all values in the file.
+    """Return a file's contents without its invalid fields; *written* are the paths of all values.
 
     Returns:
         ``None`` if a required field is invalid or missing, or there are too many mistakes.
@@ -36,7 +29,7 @@ def salvage(model: type[F], data: Mapping[str, Any], written: Iterable[Steps]) -
 
 
 def _removed(data: dict[str, Any], path: Steps) -> bool:
-    """Delete the deepest existing part of *path* (lists as a whole) or add a placeholder; return whether it did."""
+    """Delete the deepest existing part of *path* (lists as a whole), or add a missing name; return whether it did."""
     container: Any = data
     last: tuple[dict[Any, Any], Any] | None = None
     for step in path:
@@ -46,5 +39,7 @@ def _removed(data: dict[str, Any], path: Steps) -> bool:
     if last:
         del last[0][last[1]]
         return True
-    data.update({name: text for name, text in _STAND_INS.items() if path == (name,)})
-    return path in {(name,) for name in _STAND_INS}
+    missing = path in (("name",), ("vendor",))
+    if missing:
+        data[str(path[0])] = "?"
+    return missing

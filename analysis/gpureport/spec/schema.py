@@ -23,18 +23,11 @@ def architecture_schema() -> Schema:
 
 def _titled(schema: Schema, title: str) -> Schema:
     """Add title and dialect, and name the definitions by their short titles."""
-    names = {key: _title(definition) for key, definition in schema["$defs"].items()}
+    names = {key: each.get("title") or each["anyOf"][1]["title"] for key, each in schema["$defs"].items()}
     renamed = _renamed({**schema, "title": title}, {f"#/$defs/{k}": f"#/$defs/{v}" for k, v in names.items()})
     definitions = {names[key]: definition for key, definition in renamed["$defs"].items()}
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **renamed,
-        "$defs": dict(sorted(definitions.items())),
-    }
-
-
-def _title(definition: Schema) -> str:
-    return str(definition.get("title") or definition["anyOf"][1]["title"])
+    dialect = "https://json-schema.org/draft/2020-12/schema"
+    return {"$schema": dialect, **renamed, "$defs": dict(sorted(definitions.items()))}
 
 
 def _renamed(part: Any, references: dict[str, str]) -> Any:  # noqa: ANN401 - any JSON
@@ -45,12 +38,7 @@ def _renamed(part: Any, references: dict[str, str]) -> Any:  # noqa: ANN401 - an
     return references.get(part, part) if isinstance(part, str) else part
 
 
-def write_schemas() -> None:
-    """Write both schemas to the folder of the device files."""
-    for name, schema in (("device", device_schema()), ("architecture", architecture_schema())):
-        path = data_dir("devices") / f"{name}.schema.json"
-        write_file(path, json.dumps(schema, indent=2, ensure_ascii=False) + "\n")
-
-
 if __name__ == "__main__":
-    write_schemas()
+    for name, schema in (("device", device_schema()), ("architecture", architecture_schema())):
+        text = json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+        write_file(data_dir("devices") / f"{name}.schema.json", text)

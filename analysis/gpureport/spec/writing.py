@@ -3,11 +3,11 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from gpureport.docstrings import field_docs
 from gpureport.spec.files import CacheFields, LaunchFields, MemoryFields
-from gpureport.spec.models import SCALARS, TRANSITIONS
+from gpureport.spec.models import TRANSITIONS, Architecture, Cache, Launch, Memory, yaml_values
 from gpureport.spec.resolve import Value
 from gpureport.spec.values import Strict
 from gpureport.units import EXAMPLES, Dimension
@@ -24,16 +24,14 @@ _SCALES: dict[Dimension, tuple[tuple[float, str], ...]] = {
 }
 _MANY = 1e4
 _DIGITS, _MEASURED_DIGITS = 6, 4
-_DIMENSIONS: dict[str, Dimension] = {
+_DIMENSIONS: Mapping[str, Dimension] = {
     "clock": "hertz",
-    "memory.bandwidth": "bytes/s",
-    **dict.fromkeys(("size", "access", "capacity", "line", "sector"), "bytes"),
-    **dict.fromkeys(("latency", "far_latency"), "cycles"),
-    **dict.fromkeys(("single", "batched"), "seconds"),
-    "bandwidth": "bytes/cycle",
-    **{name: scalar.dimension for name, scalar in SCALARS.items() if scalar.dimension != "count"},
+    **dict(yaml_values(Architecture).values()),
+    **dict(yaml_values(Launch).values()),
+    **dict(yaml_values(Cache).values()),
+    **{f"memory.{key}": dimension for key, dimension in yaml_values(Memory).values()},
 }
-"""Quantities with a unit, by path or the last step of the path."""
+"""Quantities, by path or the last step of the path."""
 _EXAMPLES = {
     "scope": "device",
     **dict.fromkeys(TRANSITIONS, "[0.9, 1.05, 1.3]"),
@@ -49,42 +47,29 @@ _EXAMPLES = {
 
 @dataclass(frozen=True)
 class Draft:
-    """The contents of a new device file.
-
-    Attributes:
-        name: of the device.
-        vendor: of the device.
-        architecture: name of its file.
-        values: by dotted path, in SI base units.
-        queried: platform and driver of the device that was queried and measured; ``None``: no device is present.
-        without: levels of the architecture that the device does not have.
-        opencl_names: names that the device reports.
-        opencl_units: compute units as OpenCL counts them, if the number differs.
-        pci_id: ``vendor:device`` in hexadecimal.
-        remarks: comments for the author, one line each.
-        optional: whether to list optional fields as comments.
-    """
+    """The contents of a new device file."""
 
     name: str
     vendor: str
     architecture: str
     values: Mapping[str, Value]
+    """By dotted path, in SI base units."""
     queried: str | None = None
+    """Platform and driver of the device that was queried and measured; ``None``: no device is present."""
     without: tuple[str, ...] = ()
+    """Levels of the architecture that the device does not have."""
     opencl_names: tuple[str, ...] = ()
     opencl_units: int | None = None
+    """Compute units as OpenCL counts them, if the number differs."""
     pci_id: str | None = None
-    remarks: tuple[str, ...] = field(default=())
+    remarks: tuple[str, ...] = ()
+    """Comments for the author, one line each."""
     optional: bool = False
+    """Whether to list optional fields as comments."""
 
 
 def write_entry(draft: Draft, *, schema: bool = True) -> str:
-    """Return the text of a device file.
-
-    Args:
-        draft: its contents.
-        schema: whether to begin with the comment that gives editors the path of the schema.
-    """
+    """Return the text of a device file; *schema*: whether a first comment gives editors the path of its schema."""
     return "\n".join([*([SCHEMA] if schema else ()), *_lines(draft)]) + "\n"
 
 
@@ -142,8 +127,7 @@ def _fields(draft: Draft, prefix: str, model: type[Strict], indent: str) -> Iter
 
 
 def _example(path: str) -> str:
-    name, dimension = path.rsplit(".", 1)[-1], _dimension(path)
-    return EXAMPLES[dimension] if dimension and name not in _EXAMPLES else _EXAMPLES[name]
+    return _EXAMPLES.get(path.rsplit(".", 1)[-1], EXAMPLES[_dimension(path)])
 
 
 def _identity(draft: Draft) -> Iterator[str]:
@@ -164,7 +148,7 @@ def _identity(draft: Draft) -> Iterator[str]:
 def _leaf(path: str, value: Value) -> str:
     provenance = value.provenance
     origin = "source: device, " if provenance.kind in ("queried", "measured") else ""
-    note = "; ".join(part for part in (provenance.source, provenance.note) if part)
+    note = "; ".join(filter(None, (provenance.source, provenance.note)))
     digits = _MEASURED_DIGITS if provenance.kind == "measured" else _DIGITS
     return f"{{value: {quantity(path, value.value, digits)}, {origin}kind: {provenance.kind}, note: {_quoted(note)}}}"
 
@@ -177,7 +161,7 @@ def quantity(path: str, value: object, digits: int = _DIGITS) -> str:
         return f"[{', '.join(quantity('', item) for item in value)}]"
     if not isinstance(value, int | float):
         return str(value)
-    scales = _SCALES.get(_dimension(path) or "count", ((1, ""),))
+    scales = _SCALES.get(_dimension(path), ((1, ""),))
     exact = next((pair for pair in scales if (value / pair[0]).is_integer() and _legible(value, pair)), None)
     scale, unit = exact or next((pair for pair in scales if value >= pair[0]), scales[-1])
     return f"{value / scale:{'.0f' if exact else f'.{digits}g'}} {unit}".strip()
@@ -189,8 +173,8 @@ def _legible(value: float, unit: tuple[float, str]) -> bool:
     return not name.endswith("B") or value / scale < _MANY
 
 
-def _dimension(path: str) -> Dimension | None:
-    return _DIMENSIONS.get(path) or _DIMENSIONS.get(path.rsplit(".", 1)[-1])
+def _dimension(path: str) -> Dimension:
+    return _DIMENSIONS.get(path) or _DIMENSIONS.get(path.rsplit(".", 1)[-1], "count")
 
 
 def _quoted(text: str) -> str:
