@@ -80,6 +80,18 @@ class Job:
     dispatches: tuple[Dispatch, ...]
     before: tuple[Dispatch, ...] = ()
 
+    @classmethod
+    def of(
+        cls,
+        buffers: Mapping[str, Buffer],
+        kernel: str,
+        global_size: tuple[int, ...],
+        local_size: tuple[int, ...],
+        *arguments: tuple[Argument, ...],
+    ) -> "Job":
+        """Return the job that launches *kernel* once with each of the tuples of *arguments*."""
+        return cls(buffers, tuple(Dispatch(kernel, global_size, local_size, each) for each in arguments))
+
 
 @dataclass(frozen=True)
 class Stream:
@@ -352,8 +364,8 @@ class UnstoredResults(Workload):
         buffers, scalars = self.inputs(parameters, rng)
         folded = Buffer(4 * parameters.get("lanes", 1) * max(1, results))
         arguments: tuple[Argument, ...] = (*buffers, *map(np.uint32, (*scalars, results)), "folded")
-        dispatch = Dispatch(self.kernel, (self.work_items(parameters),), (parameters["local"],), arguments)
-        return Job({**buffers, "folded": folded}, (dispatch,))
+        items, local = (self.work_items(parameters),), (parameters["local"],)
+        return Job.of({**buffers, "folded": folded}, self.kernel, items, local, arguments)
 
     def work_items(self, parameters: Parameters) -> int:
         """Return the number of work-items of a dispatch."""

@@ -11,18 +11,7 @@ from gpureport.records.keys import Axis, Metric, PointKey
 from gpureport.spec.models import AmdOccupancy, Device, IntelOccupancy, NvidiaOccupancy, PooledOccupancy
 from gpureport.units import format_bytes, format_count
 from gpureport.workloads import grid
-from gpureport.workloads.model import (
-    Argument,
-    Buffer,
-    Demand,
-    Dispatch,
-    Job,
-    Limits,
-    Parameters,
-    Stream,
-    Sweep,
-    Workload,
-)
+from gpureport.workloads.model import Argument, Buffer, Demand, Job, Limits, Parameters, Stream, Sweep, Workload
 
 ROWS = 32
 """Rows of a tile, each a 32-bit word."""
@@ -202,10 +191,8 @@ class Transpose(Workload):
         """Random matrices, in whole work-groups."""
         group, nbytes = self.work_group(parameters), TILE_BYTES * parameters["tiles"]
         groups = -(-self._items(parameters["tiles"]) // prod(group))
-        return Job(
-            buffers={"from": Buffer(nbytes, grid.random_words(rng, 2**22)), "to": Buffer(nbytes)},
-            dispatches=(Dispatch("transpose", (groups * group[0], *group[1:]), group, self.arguments(parameters)),),
-        )
+        buffers = {"from": Buffer(nbytes, grid.random_words(rng, 2**22)), "to": Buffer(nbytes)}
+        return Job.of(buffers, "transpose", (groups * group[0], *group[1:]), group, self.arguments(parameters))
 
     def verification(self) -> Sequence[Parameters]:
         """Partial work-groups; odd and even numbers of transpositions."""

@@ -66,6 +66,12 @@ class LocalMemory(Transpose):
         return (*super().arguments(parameters), np.uint32(self.pitch(parameters)), np.uint32(half), Local(2 * 4 * half))
 
 
+class LocalMemory8x8(LocalMemory):
+    """One row of several matrices per work-item."""
+
+    description = f"One row of a tile per work-item, one-dimensional work-groups; {_ROUTE}."
+
+
 class Columns(LocalMemory):
     """Two-dimensional work-groups: neighbouring work-items have the same row of neighbouring matrices."""
 
@@ -150,4 +156,4 @@ def bank_conflicts(words: Sequence[int], banks: int) -> float:
     return fullest / -(-len(words) // banks)
 
 
-WORKLOADS = (LocalMemory(), Columns(), PaddedColumns(), LocalMemory(8), Columns(8), PaddedColumns8x8(8))
+WORKLOADS = (LocalMemory(), Columns(), PaddedColumns(), LocalMemory8x8(8), Columns(8), PaddedColumns8x8(8))

@@ -30,7 +30,7 @@ class Bytes(_Bytes):
     )
     read_bytes = 9.0
     displaced = 6 / 10
-    operations: ClassVar[Mapping[str, float]] = {"memory": 10.0, "int32": 25.0, "int32_mul": 12.0, "instruction": 66.0}
+    operations: Mapping[str, float] = {"memory": 10.0, "int32": 25.0, "int32_mul": 12.0, "instruction": 66.0}
     row_after_row = True
 
 
@@ -49,7 +49,7 @@ class Bytes4(_Bytes):
     read_bytes = 18.0
     stores = 4
     displaced = 6 / 22
-    operations: ClassVar[Mapping[str, float]] = {"memory": 22.0, "int32": 68.0, "int32_mul": 35.0, "instruction": 154.0}
+    operations: Mapping[str, float] = {"memory": 22.0, "int32": 68.0, "int32_mul": 35.0, "instruction": 154.0}
     row_after_row = True
     registers = 40
 
@@ -70,7 +70,7 @@ class BytesWide(_Bytes):
     cells_per_item_x = 4
     read_bytes = 36.0
     displaced = 6 / 10
-    operations: ClassVar[Mapping[str, float]] = {"memory": 10.0, "int32": 48.0, "int32_mul": 26.0, "instruction": 110.0}
+    operations: Mapping[str, float] = {"memory": 10.0, "int32": 48.0, "int32_mul": 26.0, "instruction": 110.0}
     row_after_row = True
 
     def scalars(self, parameters: Parameters) -> tuple[Argument, ...]:
@@ -90,7 +90,7 @@ class BytesTile(_Bytes):
         "one generation."
     )
     shape = (32, 8)
-    operations: ClassVar[Mapping[str, float]] = {
+    operations: Mapping[str, float] = {
         "memory": 1.0,
         "local": 9.0,
         "int32": 17.0,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from gpureport.records.keys import Axis, Metric, PointKey
 from gpureport.spec.models import Device
 from gpureport.workloads import grid
-from gpureport.workloads.model import Buffer, Demand, Dispatch, Job, Limits, Parameters, Stream, Sweep, UnstoredResults
+from gpureport.workloads.model import Buffer, Demand, Job, Limits, Parameters, Stream, Sweep, UnstoredResults
 
 _STRIDES = (1, 2, 4, 8, 16, 32, 64)
 _OFFSETS = (0, 4, 16, 32, 64, 100)
@@ -197,7 +197,7 @@ class Scatter(_ByStride):
         arguments = ("data", *counts, rng.integers(1, 2**32, dtype=np.uint32))
         zeros = Buffer(parameters["bytes"], np.zeros(1, dtype=np.uint32))
         items, local = (self.work_items(parameters),), (parameters["local"],)
-        return Job({"data": zeros}, (Dispatch(self.kernel, items, local, arguments),))
+        return Job.of({"data": zeros}, self.kernel, items, local, arguments)
 
     verification_job = job
 

@@ -11,7 +11,7 @@ from gpureport.records.keys import Metric, PointKey
 from gpureport.spec.models import Device
 from gpureport.units import format_bytes
 from gpureport.workloads import grid
-from gpureport.workloads.model import Buffer, Demand, Dispatch, Job, Limits, Parameters, Stream, Sweep, Workload
+from gpureport.workloads.model import Buffer, Demand, Job, Limits, Parameters, Stream, Sweep, Workload
 
 _WORDS = 4
 
@@ -95,8 +95,8 @@ class _Streaming(Workload):
         size, local = parameters["vectors"] * _vector_bytes(parameters), (parameters["local"],)
         buffers = {name: Buffer(size, self.contents(rng, size)) for name in self.read}
         scalars = (np.uint32(parameters["vectors"]), *self.scalars(rng))
-        dispatch = Dispatch(self.kernel, (_work_items(parameters),), local, (*self.arrays(), *scalars))
-        return Job({**buffers, self.written: Buffer(size)}, (dispatch,))
+        buffers[self.written] = Buffer(size)
+        return Job.of(buffers, self.kernel, (_work_items(parameters),), local, (*self.arrays(), *scalars))
 
     def verification(self) -> Sequence[Parameters]:
         """Partial work-groups; fewer vectors than one work-group; short vectors."""
