@@ -35,7 +35,7 @@ class InstructionLatency(Chains):
             "rounds": max(1, round(2e-4 * device.clock_hz / cycles / steps)),
             "groups": 1,
             "local": local,
-            "lanes": wave if cpu and case.wide and not case.group else 1,
+            "lanes": wave if cpu and case.wide else 1,
         }
 
     def work(self, parameters: Parameters) -> float:

@@ -89,6 +89,13 @@ class _ByStride(_Access):
             x=1 + _STRIDES.index(stride),
         )
 
+    def verification(self) -> Sequence[Parameters]:
+        """Strides that do not divide the buffer, partial work-groups."""
+        return (
+            {"stride": 1, "count": 1237, "bytes": 4 * 1237, "per_item": 4, "local": 96},
+            {"stride": 33, "count": 211, "bytes": 4 * 33 * 211, "per_item": 1, "local": 32},
+        )
+
     def _sweep(self, points: tuple[Parameters, ...]) -> tuple[Sweep, ...]:
         axis = Axis(quantity="case", label="words between neighbouring work-items")
         return (Sweep("stride", axis, points, "stride"),)
@@ -132,13 +139,6 @@ class Strided(_ByStride):
             memory_chain=1.0,
             lines_per_access=_strided_lines(stride, device),
             line_conflicts=grid.bank_conflicts(stride, device),
-        )
-
-    def verification(self) -> Sequence[Parameters]:
-        """Strides that do not divide the buffer, partial work-groups."""
-        return (
-            {"stride": 1, "count": 1237, "bytes": 4 * 1237, "per_item": 4, "local": 96},
-            {"stride": 33, "count": 211, "bytes": 4 * 33 * 211, "per_item": 1, "local": 32},
         )
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
@@ -202,14 +202,8 @@ class Scatter(_ByStride):
     verification_job = job
 
     def verification(self) -> Sequence[Parameters]:
-        """Strides that do not divide the buffer, partial work-groups.
-
-        One pass: several would write the same values to the same words, which simulators report as a race.
-        """
-        return (
-            {"stride": 1, "count": 1237, "bytes": 4 * 1237, "per_item": 4, "local": 96, "passes": 1},
-            {"stride": 33, "count": 211, "bytes": 4 * 33 * 211, "per_item": 1, "local": 32, "passes": 1},
-        )
+        """One pass: several would write the same values to the same words, which simulators report as a race."""
+        return tuple({**point, "passes": 1} for point in super().verification())
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
         """Multiples of the factor, and zeros between them."""
