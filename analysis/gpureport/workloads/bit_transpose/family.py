@@ -30,7 +30,7 @@ _COUNTED = {
 class Transpose(Workload):
     """One way to transpose all tiles of an array repeatedly; matrices have *size* rows and columns.
 
-    Subclasses define the variant and its :attr:`description` for 32 x 32, without the unit of work.
+    Descriptions of subclasses leave out the unit of work.
     """
 
     family = "bit_transpose"
