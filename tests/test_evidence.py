@@ -13,7 +13,7 @@ from gpureport.records.keys import SweepKey
 from gpureport.records.measurement import Compilation, MachineCode, MeasuredPoint, Measurement
 from gpureport.spec.models import Device
 from gpureport.workloads.game_of_life.board import Board
-from gpureport.workloads.game_of_life.packed import Packed32, Packed64
+from gpureport.workloads.game_of_life.packed import Packed
 from gpureport.workloads.model import Demand, Dispatch, Job, Parameters, Stream
 from tests.fake_backend import CopyWorkload
 from tests.toy import TOY
@@ -110,7 +110,7 @@ def test_idle_work_items_do_not_count() -> None:
     assert (one.agrees, one.loads_bytes_model, one.stores_bytes_model, one.remark) == (True, 4, 4, "")
 
 
-@pytest.mark.parametrize("words", [Packed32(), Packed64()])
+@pytest.mark.parametrize("words", [Packed(32), Packed(64)])
 @pytest.mark.parametrize("columns", [3596, 1, 257])
 def test_the_last_words_of_a_row_move_as_much_as_all_others(words: Board, columns: int) -> None:
     """A word stored and nine loaded, however many work-items are idle in the last group of a row."""

@@ -14,7 +14,7 @@ from gpureport.spec.models import Device
 from gpureport.workloads import all_workloads
 from gpureport.workloads.game_of_life.board import Board
 from gpureport.workloads.game_of_life.bytes import Bytes, Bytes4, BytesTile, BytesWide
-from gpureport.workloads.game_of_life.packed import Packed8, Packed32, Packed64
+from gpureport.workloads.game_of_life.packed import Packed
 from gpureport.workloads.game_of_life.rules import cells_of, generations, random_cells, stored_of
 from gpureport.workloads.game_of_life.strips import BytesStrips
 from gpureport.workloads.game_of_life.words import (
@@ -153,7 +153,7 @@ def test_glider_boards_start_with_one_glider() -> None:
     assert set(np.unique(start)) == {0, 1, 2, 3}
 
 
-@pytest.mark.parametrize("workload", [Bytes(), BytesWide(), Packed8(), Packed32(), Packed64(), Words()], ids=_ids)
+@pytest.mark.parametrize("workload", [Bytes(), BytesWide(), Packed(8), Packed(32), Packed(64), Words()], ids=_ids)
 def test_the_check_follows_a_glider(workload: Board) -> None:
     """Across words, in the workload's own layout, on the board written last."""
     size = {"width": 70, "height": 70, "local_x": 8, "local_y": 8}
@@ -172,7 +172,7 @@ def test_the_check_follows_a_glider(workload: Board) -> None:
 @pytest.mark.parametrize(("width", "mask"), [(64, 2**64 - 1), (65, 1), (127, 2**63 - 1)])
 def test_the_last_word_is_masked(width: int, mask: int) -> None:
     """Whole words keep all their bits."""
-    words, height, last = Packed64().word_scalars({"width": width, "height": 5})
+    words, height, last = Packed(64).word_scalars({"width": width, "height": 5})
 
     assert (int(words), int(height), int(last)) == (-(-width // 64), 5, mask)
     assert last.dtype == np.uint64
@@ -216,7 +216,7 @@ def test_a_linear_dispatch_pads_once() -> None:
         (Bytes4(), 4.5, 3 * (1024 + 64) / 1024),
         (BytesWide(), 9.0, 3 * (1024 + 64) / 1024),
         (BytesTile(), 258 * 3 / 256, 3 * (256 + 64) / 256),
-        (Packed64(), 9.0, 3 * (2048 + 64) / 2048),
+        (Packed(64), 9.0, 3 * (2048 + 64) / 2048),
         (Words(), 9.0, 3 * (1024 + 64) / 1024),
         (WordsBlocks(), 4.0, 2 * (2048 + 64) / 2048),
     ],
@@ -281,7 +281,7 @@ def test_every_store_is_a_write() -> None:
 
 def test_a_wave_of_wide_items_touches_several_lines() -> None:
     """32 words of eight bytes are two lines of 128, of four bytes one; six of ten accesses are displaced, one more."""
-    assert Packed64().demand(SQUARE | {"width": 2**16}, TOY).lines_per_access == pytest.approx(2.6)
+    assert Packed(64).demand(SQUARE | {"width": 2**16}, TOY).lines_per_access == pytest.approx(2.6)
     assert Words().demand(SQUARE, TOY).lines_per_access == pytest.approx(1.6)
     assert WordsBlocks().demand(SQUARE, TOY).lines_per_access == pytest.approx(2.4)
     assert BytesTile().demand(SQUARE, TOY).lines_per_access == 1

@@ -103,6 +103,11 @@ def residing(key: PointKey, sweep: Sweep) -> PointKey:
     return key.model_copy(update={"label": format_count(resident), "work_items": resident, "x": float(resident)})
 
 
+def macros(parameters: Parameters, *names: str, unused: int = 1) -> str:
+    """Return build options that define parameters; those that a point does not have are *unused*."""
+    return " ".join(f"-D{name.upper()}={parameters.get(name, unused)}" for name in names)
+
+
 def random_words(rng: np.random.Generator, nbytes: int) -> NDArray[np.uint32]:
     """Return random 32-bit words for *nbytes*, at most 4 MiB, which larger buffers repeat."""
     return rng.integers(0, 2**32, size=max(1, min(nbytes, 2**22) // 4), dtype=np.uint32)

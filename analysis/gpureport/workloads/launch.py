@@ -9,9 +9,7 @@ from gpureport.records.keys import Axis, Metric, PointKey
 from gpureport.spec.models import Device
 from gpureport.units import format_count
 from gpureport.workloads import grid
-from gpureport.workloads.model import Buffer, Demand, Dispatch, Job, Limits, Parameters, Sweep, Workload
-
-_NO_ITEM = np.uint32(0xFFFFFFFF)
+from gpureport.workloads.model import Buffer, Demand, Job, Limits, Parameters, Sweep, Workload
 
 
 class _Empty(Workload):
@@ -46,14 +44,12 @@ class _Empty(Workload):
         )
 
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:  # noqa: ARG002 - no random data
-        return self._job(parameters, _NO_ITEM)
+        return self._job(parameters, np.uint32(0xFFFFFFFF))  # no work-item
 
     def _job(self, parameters: Parameters, marked: np.uint32) -> Job:
-        items = parameters["groups"] * parameters["local"]
-        return Job(
-            buffers={"marks": Buffer(4, np.zeros(1, dtype=np.uint32))},
-            dispatches=(Dispatch("launch", (items,), (parameters["local"],), ("marks", marked)),),
-        )
+        buffers = {"marks": Buffer(4, np.zeros(1, dtype=np.uint32))}
+        local = parameters["local"]
+        return Job.of(buffers, "launch", (parameters["groups"] * local,), (local,), ("marks", marked))
 
     verification_dispatches = 5
 

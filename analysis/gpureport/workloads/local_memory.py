@@ -10,12 +10,10 @@ from numpy.typing import NDArray
 from gpureport.records.keys import Axis, Metric, PointKey
 from gpureport.spec.models import Device
 from gpureport.workloads import grid
-from gpureport.workloads.model import Buffer, Demand, Dispatch, Job, Limits, Parameters, Sweep, UnstoredResults
+from gpureport.workloads.model import Buffer, Demand, Job, Limits, Parameters, Sweep, UnstoredResults
 
-_TABLE_BYTES = 4 * 64 * 33
-"""As in the kernel."""
-_CASES = ((4, 1), (8, 1), (16, 1), (4, 2), (4, 4), (4, 8), (4, 16), (4, 32), (4, 33))
-"""Width in bytes, stride in elements."""
+_TABLE_BYTES = 4 * 64 * 33  # as in the kernel
+_CASES = ((4, 1), (8, 1), (16, 1), (4, 2), (4, 4), (4, 8), (4, 16), (4, 32), (4, 33))  # bytes, stride in elements
 
 
 class Bandwidth(UnstoredResults):
@@ -30,6 +28,7 @@ class Bandwidth(UnstoredResults):
         "of banks cause bank conflicts. Counted: bytes read."
     )
     source = "local_memory.cl"
+    kernel = "bandwidth"
     metric = Metric(kind="rate", unit="B", label="local-memory bandwidth")
     microbenchmark = True
     calibrates = ("instruction_rates",)
@@ -77,18 +76,13 @@ class Bandwidth(UnstoredResults):
 
     def build_options(self, parameters: Parameters) -> str:
         """Access width, chains per work-item, unrolled steps."""
-        return " ".join(f"-D{name.upper()}={parameters[name]}" for name in ("width", "chains", "steps"))
+        return grid.macros(parameters, "width", "chains", "steps")
 
-    def job_that_stores(self, results: int, parameters: Parameters, rng: np.random.Generator) -> Job:
+    def inputs(self, parameters: Parameters, rng: np.random.Generator) -> tuple[dict[str, Buffer], tuple[int, ...]]:
         """A random table; results are the ends of the chains."""
         width = parameters["width"]
-        contents = f"contents{width}"
-        scalars = (np.uint32(parameters["stride"]), np.uint32(parameters["rounds"]), np.uint32(results))
-        items, local = (self.work_items(parameters),), (parameters["local"],)
-        return Job(
-            {contents: Buffer(_TABLE_BYTES, _table(rng, width)), "folded": Buffer(4 * max(1, results))},
-            (Dispatch("bandwidth", items, local, (contents, *scalars, "folded")),),
-        )
+        table = {f"contents{width}": Buffer(_TABLE_BYTES, _table(rng, width))}
+        return table, (parameters["stride"], parameters["rounds"])
 
     def verification(self) -> Sequence[Parameters]:
         """Every width, strides that wrap around the table, work-group sizes that do not divide it."""

@@ -80,6 +80,18 @@ class Job:
     dispatches: tuple[Dispatch, ...]
     before: tuple[Dispatch, ...] = ()
 
+    @classmethod
+    def of(
+        cls,
+        buffers: Mapping[str, Buffer],
+        kernel: str,
+        global_size: tuple[int, ...],
+        local_size: tuple[int, ...],
+        *arguments: tuple[Argument, ...],
+    ) -> "Job":
+        """Return the job that launches *kernel* once with each of the tuples of *arguments*."""
+        return cls(buffers, tuple(Dispatch(kernel, global_size, local_size, each) for each in arguments))
+
 
 @dataclass(frozen=True)
 class Stream:
@@ -263,10 +275,10 @@ class Workload(ABC):
     """One variant of one family. All methods are pure."""
 
     family: ClassVar[str]
-    variant: ClassVar[str]
-    title: ClassVar[str]
+    variant: str
+    title: str
     """A unique human name, e.g. ``Game of Life, 64 cells a word``."""
-    description: ClassVar[str]
+    description: str
     """Two or three sentences: layout, borders, and last ``Counted: ...``, the unit of work."""
     source: ClassVar[str]
     """File in ``kernels_cl/``."""
@@ -277,7 +289,7 @@ class Workload(ABC):
     """Quantities that its measurements replace in calibrated predictions of other families."""
     instruction_classes: ClassVar[Mapping[str, str]] = {}
     """Instruction classes that its points measure, by label; a label that is not listed names the class itself."""
-    essential: ClassVar[bool] = False
+    essential: bool = False
     """Whether a quick run includes it."""
 
     @property
@@ -332,20 +344,33 @@ class Workload(ABC):
 
 
 class UnstoredResults(Workload):
-    """A workload whose timed dispatches do not store their results; the dispatches that are verified do."""
+    """A workload whose timed dispatches do not store their results; the dispatches that are verified do.
+
+    Kernel arguments are the buffers and scalars of :meth:`inputs`, the number of work-items that store a result, and
+    the buffer ``folded`` of these results: one word, or a vector of ``lanes`` words, per work-item.
+    """
+
+    kernel: ClassVar[str]
 
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
         """Random data; no work-item stores its result."""
-        return self.job_that_stores(0, parameters, rng)
+        return self._job(parameters, rng, 0)
 
     def verification_job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
         """Random data; all work-items store their results."""
-        return self.job_that_stores(self.work_items(parameters), parameters, rng)
+        return self._job(parameters, rng, self.work_items(parameters))
+
+    def _job(self, parameters: Parameters, rng: np.random.Generator, results: int) -> Job:
+        buffers, scalars = self.inputs(parameters, rng)
+        folded = Buffer(4 * parameters.get("lanes", 1) * max(1, results))
+        arguments: tuple[Argument, ...] = (*buffers, *map(np.uint32, (*scalars, results)), "folded")
+        items, local = (self.work_items(parameters),), (parameters["local"],)
+        return Job.of({**buffers, "folded": folded}, self.kernel, items, local, arguments)
 
     def work_items(self, parameters: Parameters) -> int:
         """Return the number of work-items of a dispatch."""
         return parameters["groups"] * parameters["local"]
 
     @abstractmethod
-    def job_that_stores(self, results: int, parameters: Parameters, rng: np.random.Generator) -> Job:
-        """Return the job of one point in which the first *results* work-items store their results."""
+    def inputs(self, parameters: Parameters, rng: np.random.Generator) -> tuple[dict[str, Buffer], tuple[int, ...]]:
+        """Return the buffers that the kernel reads, by name, and the scalars."""

@@ -1,9 +1,9 @@
 """Selects a back end of ``kernels_cl/common/sub_group.h`` for exchanges within sub-groups."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
-from gpureport.workloads.model import Features
+from gpureport.workloads.model import Features, Workload
 
 Exchange = Literal["shuffle", "ballot"]
 """An operation across the lanes of a sub-group."""
@@ -62,3 +62,22 @@ def options(features: Features, exchange: Exchange) -> str:
     if found is None:
         return ""
     return f"{found.options} -DSUB_GROUP_SIZED" if _SIZED in features.extensions else found.options
+
+
+class Exchanging(Workload):
+    """A workload whose work-items exchange values within sub-groups."""
+
+    required: ClassVar[tuple[Exchange, ...]]
+
+    def missing(self, features: Features) -> str | None:
+        """All exchanges are required, in one back end."""
+        for exchange in self.required:
+            if lacking := missing(features, exchange):
+                return lacking
+        if len({options(features, exchange) for exchange in self.required}) > 1:
+            return "the device's sub-group shuffle and ballot need different extensions, which one kernel cannot use"
+        return None
+
+    def options(self, features: Features) -> str:
+        """The back end of the exchanges."""
+        return options(features, self.required[-1])

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from gpureport.records.keys import Metric, PointKey
 from gpureport.spec.models import Device, IntelOccupancy
 from gpureport.workloads import grid
-from gpureport.workloads.model import Argument, Buffer, Demand, Dispatch, Job, Parameters, Stream, Sweep, Workload
+from gpureport.workloads.model import Argument, Buffer, Demand, Job, Parameters, Stream, Sweep, Workload
 
 WORDS_APART = 32
 """Words between the addresses of work-groups, so that each has its own line."""
@@ -48,9 +48,9 @@ class Atomics(Workload):
     def words(self, parameters: Parameters) -> int:
         """Return the words of the buffer of counters."""
 
-    @abstractmethod
-    def arguments(self, parameters: Parameters) -> tuple[Argument, ...]:
+    def arguments(self, parameters: Parameters) -> tuple[Argument, ...]:  # noqa: ARG002
         """Return the kernel arguments between the counters and the number of passes."""
+        return ()
 
     @abstractmethod
     def addresses(self, parameters: Parameters) -> NDArray[np.int64]:
@@ -62,13 +62,10 @@ class Atomics(Workload):
 
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
         """Counters with random initial values; sums wrap around."""
-        size = 4 * self.words(parameters)
-        items = parameters["groups"] * parameters["local"]
+        size, local = 4 * self.words(parameters), parameters["local"]
+        buffers = {"counters": Buffer(size, grid.random_words(rng, size))}
         arguments = ("counters", *self.arguments(parameters), np.uint32(parameters["passes"]))
-        return Job(
-            buffers={"counters": Buffer(size, grid.random_words(rng, size))},
-            dispatches=(Dispatch(self.kernel, (items,), (parameters["local"],), arguments),),
-        )
+        return Job.of(buffers, self.kernel, (parameters["groups"] * local,), (local,), arguments)
 
     verification_dispatches = 2
 

@@ -58,8 +58,7 @@ class ByGroup(_BySize):
         adds, wave = total_adds(parameters), min(parameters["local"], device.architecture.wave_size)
         if device.kind == "cpu":
             return demand_of(parameters, device, counters=parameters["groups"], sent=adds, operations={"int32": adds})
-        waves = adds / wave
-        rounds = log2(wave)
+        waves, rounds = adds / wave, log2(wave)
         return demand_of(
             parameters,
             device,
@@ -72,10 +71,6 @@ class ByGroup(_BySize):
     def words(self, parameters: Parameters) -> int:
         """Return one line per work-group."""
         return parameters["groups"] * WORDS_APART
-
-    def arguments(self, parameters: Parameters) -> tuple[Argument, ...]:  # noqa: ARG002
-        """Return no arguments."""
-        return ()
 
     def addresses(self, parameters: Parameters) -> NDArray[np.int64]:
         """Return the first word of the work-group's line."""

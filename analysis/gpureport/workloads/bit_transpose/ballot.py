@@ -3,32 +3,25 @@
 from collections.abc import Mapping
 
 from gpureport.spec.models import Device
-from gpureport.workloads import sub_group
-from gpureport.workloads.bit_transpose.family import COUNTED, ROWS, Transpose
-from gpureport.workloads.model import Features
+from gpureport.workloads.bit_transpose.family import ROWS, Transpose
+from gpureport.workloads.sub_group import Exchanging
+
+_JOINED = 12.0
 
 
-class Ballot(Transpose):
+class Ballot(Exchanging, Transpose):
     """One ballot per column."""
 
+    required = ("ballot",)
     variant = "ballot"
     source = "bit_transpose/ballot.cl"
     repeats = 301
-    title = "Bit transpose 32 x 32, sub-group ballot"
+    method = "sub-group ballot"
     description = (
         "One row per work-item. A ballot of one bit of all rows is a row of the transposed matrix, so one "
         "transposition takes 32 ballots, of which each lane selects its own. Sub-groups of 64 lanes process two "
-        "matrices; with 16 or 8 "
-        f"lanes, a row takes two or four ballots. {COUNTED[32]}"
+        "matrices; with 16 or 8 lanes, a row takes two or four ballots."
     )
-
-    def missing(self, features: Features) -> str | None:
-        """A ballot is required."""
-        return sub_group.missing(features, "ballot")
-
-    def options(self, features: Features) -> str:
-        """The back end of ballots."""
-        return sub_group.options(features, "ballot")
 
     def operations(self, device: Device) -> Mapping[str, float]:  # noqa: ARG002
         """For each column a vote, a comparison of the lane index and a selection."""
@@ -42,14 +35,10 @@ class Ballot(Transpose):
 class Ballot8x8(Ballot):
     """One ballot per column of four matrices."""
 
-    variant = "ballot_8x8"
-    size = 8
-    title = "Bit transpose 8 x 8, sub-group ballot"
     description = (
         "One row of four adjacent matrices per work-item. Each lane keeps four of the 32 ballots, and from each the "
         "byte of its own matrix. 8 x 8 needs as many ballots as 32 x 32, while shuffles need three rounds instead of "
-        "five. "
-        f"{COUNTED[8]}"
+        "five."
     )
 
     def operations(self, device: Device) -> Mapping[str, float]:  # noqa: ARG002
@@ -62,6 +51,4 @@ class Ballot8x8(Ballot):
         return {"ballot": 1.0, "int32": ROWS / 4 + 1.0 + _JOINED / 2}
 
 
-_JOINED = 12.0
-
-WORKLOADS = (Ballot(), Ballot8x8())
+WORKLOADS = (Ballot(), Ballot8x8(8))

@@ -1,6 +1,5 @@
 """Shared by all bit transpositions: tiles, sweeps, reference results, memory traffic."""
 
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from math import prod
 from typing import ClassVar, Literal
@@ -12,18 +11,7 @@ from gpureport.records.keys import Axis, Metric, PointKey
 from gpureport.spec.models import AmdOccupancy, Device, IntelOccupancy, NvidiaOccupancy, PooledOccupancy
 from gpureport.units import format_bytes, format_count
 from gpureport.workloads import grid
-from gpureport.workloads.model import (
-    Argument,
-    Buffer,
-    Demand,
-    Dispatch,
-    Job,
-    Limits,
-    Parameters,
-    Stream,
-    Sweep,
-    Workload,
-)
+from gpureport.workloads.model import Argument, Buffer, Demand, Job, Limits, Parameters, Stream, Sweep, Workload
 
 ROWS = 32
 """Rows of a tile, each a 32-bit word."""
@@ -33,38 +21,45 @@ _ACCESS_BYTES = 16
 _MOST_TILES = 2.0**22
 _FEWEST_TILES = 2.0**10
 
-COUNTED = {
+_COUNTED = {
     32: "Counted: transpositions of a 32 x 32 bit matrix, each of the previous result.",
     8: "Counted: transpositions of an 8 x 8 bit matrix, each of the previous result. A tile of 32 words contains 16.",
 }
-"""The unit of work by matrix size."""
 
 
 class Transpose(Workload):
-    """One way to transpose all tiles of an array repeatedly."""
+    """One way to transpose all tiles of an array repeatedly; matrices have *size* rows and columns.
+
+    Descriptions of subclasses leave out the unit of work.
+    """
 
     family = "bit_transpose"
     metric = Metric(kind="rate", unit="matrices", label="matrices transposed")
-    size: ClassVar[Literal[32, 8]] = 32
-    """Rows and columns of a matrix."""
+    method: ClassVar[str]
+    """For the title."""
     rows_per_item: ClassVar[int] = 1
     usual_group: ClassVar[int] = 256
     """Work-group size, except in sweeps of it."""
     repeats: ClassVar[int] = 1001
     """Transpositions per dispatch on a GPU: odd, so that the result differs from the input, and many, so that the
     launch cost is small."""
-    sweeps_memory: ClassVar[bool] = False
-    """Whether single transpositions of arrays of several sizes are also measured."""
+    sweeps_memory: bool = False
+    """Whether single transpositions of arrays of several sizes are also measured, for 32 x 32 only."""
+
+    def __init__(self, size: Literal[32, 8] = 32) -> None:
+        self.size = size
+        self.rounds = size.bit_length() - 1
+        self.matrices_per_tile = (ROWS // size) ** 2
+        self.title = f"Bit transpose {size} x {size}, {self.method}"
+        self.description = f"{self.description} {_COUNTED[size]}"
+        if size == 8:
+            self.variant += "_8x8"
+            self.essential = self.sweeps_memory = False
 
     @property
-    def rounds(self) -> int:
-        """Rounds per transposition."""
-        return self.size.bit_length() - 1
-
-    @property
-    def matrices_per_tile(self) -> int:
-        """Matrices per tile."""
-        return (ROWS // self.size) ** 2
+    def exchanged(self) -> tuple[int, int]:
+        """Rounds through local memory, and by shuffles; in the others a work-item exchanges rows in its registers."""
+        return 0, 0
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """The number of tiles, beyond saturation; work-group shapes; for some variants the array size."""
@@ -138,13 +133,20 @@ class Transpose(Workload):
     def _items(self, tiles: int) -> int:
         return tiles * ROWS // self.rows_per_item
 
-    @abstractmethod
     def operations(self, device: Device) -> Mapping[str, float]:
-        """Return the operations of one work-item per transposition, by instruction class."""
+        """Return the operations of one work-item per transposition, by instruction class.
 
-    @abstractmethod
+        In every round each row is rotated and selected. Local memory also needs a store, a load and a barrier;
+        addresses are constant.
+        """
+        local, shuffled = self.exchanged
+        integer, shuffles = self.rows_per_item * exchanges(device) * self.rounds, self.rows_per_item * shuffled
+        return {**_used(2 * local, local, shuffles), "int32": integer, "instruction": integer + 3.0 * local + shuffles}
+
     def chain(self, device: Device) -> Mapping[str, float]:
-        """Return the dependent operations of one transposition, by instruction class."""
+        """Return the dependent operations of one transposition, by instruction class; rows are independent."""
+        local, shuffled = self.exchanged
+        return {**_used(local, local, shuffled), "int32": exchanges(device) * self.rounds}
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         """All transpositions of all work-items; one load and one store of the array."""
@@ -189,10 +191,8 @@ class Transpose(Workload):
         """Random matrices, in whole work-groups."""
         group, nbytes = self.work_group(parameters), TILE_BYTES * parameters["tiles"]
         groups = -(-self._items(parameters["tiles"]) // prod(group))
-        return Job(
-            buffers={"from": Buffer(nbytes, grid.random_words(rng, 2**22)), "to": Buffer(nbytes)},
-            dispatches=(Dispatch("transpose", (groups * group[0], *group[1:]), group, self.arguments(parameters)),),
-        )
+        buffers = {"from": Buffer(nbytes, grid.random_words(rng, 2**22)), "to": Buffer(nbytes)}
+        return Job.of(buffers, "transpose", (groups * group[0], *group[1:]), group, self.arguments(parameters))
 
     def verification(self) -> Sequence[Parameters]:
         """Partial work-groups; odd and even numbers of transpositions."""
@@ -223,6 +223,11 @@ def transposed(words: NDArray[np.uint32], size: int) -> NDArray[np.uint32]:
     matrices = bits.reshape(-1, size, ROWS // size, size)
     rows = matrices.transpose(0, 3, 2, 1).reshape(-1, ROWS)
     return np.asarray(np.bitwise_or.reduce(rows << columns, axis=1), dtype=np.uint32)
+
+
+def _used(local: float, barrier: float, shuffle: float) -> dict[str, float]:
+    counts = {"local": local, "barrier": barrier, "shuffle": shuffle}
+    return {name: float(count) for name, count in counts.items() if count}
 
 
 def exchanges(device: Device) -> float:

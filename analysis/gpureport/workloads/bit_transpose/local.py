@@ -1,7 +1,7 @@
 """Transposition through local memory, with one- and two-dimensional work-groups."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from gpureport.spec.models import Device
 from gpureport.workloads import grid
-from gpureport.workloads.bit_transpose.family import COUNTED, ROWS, Transpose, exchanges
+from gpureport.workloads.bit_transpose.family import ROWS, Transpose
 from gpureport.workloads.model import Argument, Demand, Limits, Local, Parameters
 
 _ROUTE = (
@@ -29,8 +29,8 @@ class LocalMemory(Transpose):
     essential = True
     sweeps_memory = True
     source = "bit_transpose/local.cl"
-    title = "Bit transpose 32 x 32, local memory"
-    description = f"One row per work-item, one-dimensional work-groups; {_ROUTE}. {COUNTED[32]}"
+    method = "local memory"
+    description = f"One row per work-item, one-dimensional work-groups; {_ROUTE}."
 
     def pitch(self, parameters: Parameters) -> int:
         """Return the distance between columns of work-items in local memory, in words."""
@@ -40,16 +40,10 @@ class LocalMemory(Transpose):
         """Return the words of one half of a work-group's local memory."""
         return self.pitch(parameters)
 
-    def operations(self, device: Device) -> Mapping[str, float]:
-        """For each round a store, a load, a barrier, a rotation and a selection; addresses are constant."""
-        integer = exchanges(device)
-        each = {"local": 2.0, "int32": integer, "instruction": integer + 3, "barrier": 1.0}
-        return {name: count * self.rounds for name, count in each.items()}
-
-    def chain(self, device: Device) -> Mapping[str, float]:
-        """For each round the load after the barrier, a rotation and a selection."""
-        each = {"local": 1.0, "int32": exchanges(device), "barrier": 1.0}
-        return {name: count * self.rounds for name, count in each.items()}
+    @property
+    def exchanged(self) -> tuple[int, int]:
+        """All rounds."""
+        return self.rounds, 0
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         """Add two halves of local memory and their bank conflicts."""
@@ -73,14 +67,9 @@ class LocalMemory(Transpose):
 
 
 class LocalMemory8x8(LocalMemory):
-    """Three rounds instead of five."""
+    """One row of several matrices per work-item."""
 
-    variant = "local_8x8"
-    essential = False
-    sweeps_memory = False
-    size = 8
-    title = "Bit transpose 8 x 8, local memory"
-    description = f"One row of a tile per work-item, one-dimensional work-groups; {_ROUTE}. {COUNTED[8]}"
+    description = f"One row of a tile per work-item, one-dimensional work-groups; {_ROUTE}."
 
 
 class Columns(LocalMemory):
@@ -90,8 +79,8 @@ class Columns(LocalMemory):
     essential = False
     sweeps_memory = False
     repeats = 201
-    title = "Bit transpose 32 x 32, local memory, 2D work-groups"
-    description = f"{_COLUMNS} and access the same bank of local memory; {_ROUTE}. {COUNTED[32]}"
+    method = "local memory, 2D work-groups"
+    description = f"{_COLUMNS} and access the same bank of local memory; {_ROUTE}."
 
     def pitch(self, parameters: Parameters) -> int:
         """Columns are adjacent."""
@@ -135,10 +124,10 @@ class PaddedColumns(Columns):
     """The same with padding, which distributes a wave over all banks."""
 
     variant = "local_2d_padded"
-    title = "Bit transpose 32 x 32, local memory, padded 2D work-groups"
+    method = "local memory, padded 2D work-groups"
     description = (
         f"{_COLUMNS}. Padding after each column lets the work-items of a wave access different banks (one word for 32 "
-        f"matrices per work-group row, four for 8); {_ROUTE}. {COUNTED[32]}"
+        f"matrices per work-group row, four for 8); {_ROUTE}."
     )
 
     def pitch(self, parameters: Parameters) -> int:
@@ -146,24 +135,11 @@ class PaddedColumns(Columns):
         return parameters["local_y"] + (max(1, ROWS // parameters["local_x"]) if parameters["local_x"] > 1 else 0)
 
 
-class Columns8x8(Columns):
-    """Three rounds instead of five."""
-
-    variant = "local_2d_8x8"
-    size = 8
-    title = "Bit transpose 8 x 8, local memory, 2D work-groups"
-    description = f"{_COLUMNS} and access the same bank of local memory; {_ROUTE}. {COUNTED[8]}"
-
-
 class PaddedColumns8x8(PaddedColumns):
-    """Three rounds instead of five."""
+    """A row of the work-group has 16 times as many matrices."""
 
-    variant = "local_2d_padded_8x8"
-    size = 8
-    title = "Bit transpose 8 x 8, local memory, padded 2D work-groups"
     description = (
-        f"{_COLUMNS}. Padding after each column lets the work-items of a wave access different banks; {_ROUTE}. "
-        f"{COUNTED[8]}"
+        f"{_COLUMNS}. Padding after each column lets the work-items of a wave access different banks; {_ROUTE}."
     )
 
 
@@ -180,4 +156,4 @@ def bank_conflicts(words: Sequence[int], banks: int) -> float:
     return fullest / -(-len(words) // banks)
 
 
-WORKLOADS = (LocalMemory(), Columns(), PaddedColumns(), LocalMemory8x8(), Columns8x8(), PaddedColumns8x8())
+WORKLOADS = (LocalMemory(), Columns(), PaddedColumns(), LocalMemory8x8(8), Columns(8), PaddedColumns8x8(8))

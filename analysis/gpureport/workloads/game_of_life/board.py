@@ -13,18 +13,7 @@ from gpureport.units import format_bytes
 from gpureport.workloads import grid
 from gpureport.workloads.game_of_life.rules import cells_of, generations, random_cells, stored_of
 from gpureport.workloads.game_of_life.tiling import Tiling
-from gpureport.workloads.model import (
-    Argument,
-    Buffer,
-    Demand,
-    Dispatch,
-    Job,
-    Limits,
-    Parameters,
-    Stream,
-    Sweep,
-    Workload,
-)
+from gpureport.workloads.model import Argument, Buffer, Demand, Job, Limits, Parameters, Stream, Sweep, Workload
 
 SHAPES = ((64, 1), (256, 1), (8, 8), (16, 16), (32, 8), (128, 4))
 """Work-group shapes (x, y) of variants whose shapes are not all compared."""
@@ -48,18 +37,18 @@ class Board(Workload):
     kernel: ClassVar[str]
     bits_per_cell: ClassVar[int]
     """1, 8 or 32."""
-    element_bytes: ClassVar[int]
+    element_bytes: int
     """Bytes that a work-item loads or stores at once; rows are whole elements."""
-    cells_per_item_x: ClassVar[int] = 1
+    cells_per_item_x: int = 1
     rows_per_item: ClassVar[int] = 1
-    generations: ClassVar[int] = 1
+    generations: int = 1
     """Generations per dispatch."""
     wrapped: ClassVar[bool] = False
     """Whether opposite borders touch; otherwise cells beyond the border are dead."""
 
     shape: ClassVar[tuple[int, int]] = (256, 1)
     """Work-group shape in the sweep over board sizes, unless the board or the device require a smaller one."""
-    mapped: ClassVar[bool] = False
+    mapped: bool = False
     """Whether all work-group shapes are compared, instead of :data:`SHAPES`."""
     published_side: ClassVar[int] = 0
     """Side of the published board, on which shapes are compared if this is quick enough."""
@@ -68,9 +57,9 @@ class Board(Workload):
     extra_bytes: ClassVar[int] = 0
     """Bytes of buffers other than the boards."""
 
-    read_bytes: ClassVar[float] = 0.0
+    read_bytes: float = 0.0
     """Bytes that one work-item loads, unless they depend on the point; see :meth:`passes`."""
-    operations: ClassVar[Mapping[str, float]] = {}
+    operations: Mapping[str, float] = {}
     """Operations per work-item by class, unless they depend on the point. Counted in the machine code for compute
     capability 9.0, where ``int32`` is everything that the ALU pipe executes and ``int32_mul`` all multiply-adds."""
     chain: ClassVar[Mapping[str, float]] = {"int32": 24.0}
@@ -251,13 +240,17 @@ class Board(Workload):
         """Random cells, half of them alive, the same on both boards."""
         size = self.board_bytes(parameters)
         drawn = random_cells(rng, min(size, _TILE_BYTES), self.bits_per_cell)
-        return Job({name: Buffer(size, drawn) for name in ("a", "b")}, self.dispatches(parameters))
+        return self.there_and_back({name: Buffer(size, drawn) for name in ("a", "b")}, parameters)
 
-    def dispatches(self, parameters: Parameters) -> tuple[Dispatch, ...]:
-        """Return two dispatches: from *a* to *b*, and back."""
-        items, local = self.geometry(parameters)
+    def there_and_back(self, buffers: Mapping[str, Buffer], parameters: Parameters) -> Job:
+        """Return the job of two dispatches: from *a* to *b*, and back."""
         scalars = self.scalars(parameters)
-        return tuple(Dispatch(self.kernel, items, local, (*pair, *scalars)) for pair in (("a", "b"), ("b", "a")))
+        arguments = (("a", "b", *scalars), ("b", "a", *scalars))
+        return Job.of(buffers, self.kernel_of(parameters), *self.geometry(parameters), *arguments)
+
+    def kernel_of(self, parameters: Parameters) -> str:  # noqa: ARG002 - the same for all points of most variants
+        """Return the name of the kernel."""
+        return self.kernel
 
     def verification(self) -> Sequence[Parameters]:
         """Boards whose sides divide nothing: not work-groups, words or rectangles; one column; one row; tiny."""

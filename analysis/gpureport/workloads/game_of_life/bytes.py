@@ -9,6 +9,10 @@ from gpureport.spec.models import Device
 from gpureport.workloads.game_of_life.board import Board
 from gpureport.workloads.model import Argument, Demand, Local, Parameters
 
+# Operations per iteration of the loop that copies rows to local memory, and of its inner loop over columns, one cell.
+_COPIED_ROW = {"int32": 4.0, "int32_mul": 4.0, "instruction": 14.0}
+_COPIED_CELL = {"memory": 1.0, "local": 1.0, "int32": 7.0, "int32_mul": 2.0, "instruction": 13.0}
+
 
 class _Bytes(Board):
     source = "game_of_life/bytes.cl"
@@ -30,7 +34,7 @@ class Bytes(_Bytes):
     )
     read_bytes = 9.0
     displaced = 6 / 10
-    operations: ClassVar[Mapping[str, float]] = {"memory": 10.0, "int32": 25.0, "int32_mul": 12.0, "instruction": 66.0}
+    operations: Mapping[str, float] = {"memory": 10.0, "int32": 25.0, "int32_mul": 12.0, "instruction": 66.0}
     row_after_row = True
 
 
@@ -49,7 +53,7 @@ class Bytes4(_Bytes):
     read_bytes = 18.0
     stores = 4
     displaced = 6 / 22
-    operations: ClassVar[Mapping[str, float]] = {"memory": 22.0, "int32": 68.0, "int32_mul": 35.0, "instruction": 154.0}
+    operations: Mapping[str, float] = {"memory": 22.0, "int32": 68.0, "int32_mul": 35.0, "instruction": 154.0}
     row_after_row = True
     registers = 40
 
@@ -70,7 +74,7 @@ class BytesWide(_Bytes):
     cells_per_item_x = 4
     read_bytes = 36.0
     displaced = 6 / 10
-    operations: ClassVar[Mapping[str, float]] = {"memory": 10.0, "int32": 48.0, "int32_mul": 26.0, "instruction": 110.0}
+    operations: Mapping[str, float] = {"memory": 10.0, "int32": 48.0, "int32_mul": 26.0, "instruction": 110.0}
     row_after_row = True
 
     def scalars(self, parameters: Parameters) -> tuple[Argument, ...]:
@@ -90,7 +94,7 @@ class BytesTile(_Bytes):
         "one generation."
     )
     shape = (32, 8)
-    operations: ClassVar[Mapping[str, float]] = {
+    operations: Mapping[str, float] = {
         "memory": 1.0,
         "local": 9.0,
         "int32": 17.0,
@@ -98,16 +102,6 @@ class BytesTile(_Bytes):
         "barrier": 1.0,
         "instruction": 60.0,
     }
-    copied_row: ClassVar[Mapping[str, float]] = {"int32": 4.0, "int32_mul": 4.0, "instruction": 14.0}
-    """Operations per iteration of the loop that copies rows to local memory, without the inner loop."""
-    copied: ClassVar[Mapping[str, float]] = {
-        "memory": 1.0,
-        "local": 1.0,
-        "int32": 7.0,
-        "int32_mul": 2.0,
-        "instruction": 13.0,
-    }
-    """Operations per iteration of the inner loop over columns, one cell."""
     chain: ClassVar[Mapping[str, float]] = {"int32": 30.0, "local": 2.0, "barrier": 1.0}
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
@@ -118,7 +112,7 @@ class BytesTile(_Bytes):
         return replace(
             base,
             operations={
-                name: n + self.copied_row.get(name, 0.0) * rows + self.copied.get(name, 0.0) * cells
+                name: n + _COPIED_ROW.get(name, 0.0) * rows + _COPIED_CELL.get(name, 0.0) * cells
                 for name, n in base.operations.items()
             },
             # Iterations are dependent: the first waits for memory, the others for data that neighbours have loaded.

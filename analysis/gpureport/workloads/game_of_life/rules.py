@@ -8,13 +8,7 @@ Cells = NDArray[np.bool_]
 
 
 def generations(cells: Cells, count: int, *, wrapped: bool) -> Cells:
-    """Advance a board by *count* generations.
-
-    Args:
-        cells: the board, shape (height, width).
-        count: generations.
-        wrapped: whether opposite borders touch; otherwise cells beyond the border are dead.
-    """
+    """Advance a board by *count* generations; if *wrapped*, opposite borders touch, otherwise cells beyond are dead."""
     height, width = cells.shape
     for _ in range(count):
         padded = np.pad(cells.astype(np.uint8), 1, mode="wrap" if wrapped else "constant")

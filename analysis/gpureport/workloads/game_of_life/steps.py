@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from math import ceil
-from typing import ClassVar
 
 import numpy as np
 
@@ -14,24 +13,33 @@ from gpureport.workloads.model import Argument, Demand, Limits, Parameters, Swee
 _WORDS = 4
 _RING = _WORDS + 1
 _ROUNDS = 2
+_OPERATIONS, _MOVES = 11.0, 3.0  # of a word
 _DEPENDENT = 0.6  # of the operations: on compute capability 9.0 a single wave issues one every 2.4 cycles
 _AT_BORDERS = 0.2  # additional instructions; 14 to 26 % in the machine code for compute capability 9.0
 _RESIDENT = 256  # work-items per compute unit with sums of many rows in registers
 _SHORTEST = 8  # rows of a strip per generation; shorter strips would read too many rows twice
 
 
-class _Steps(Board):
-    """Strips of four words and many rows; a pipeline of generations in registers."""
+class Steps(Board):
+    """Strips of four words and many rows; a pipeline of *generations* (in words: *number*) in registers."""
 
     source = "game_of_life/steps.cl"
     kernel = "step_steps"
     bits_per_cell = 1
     element_bytes = 4 * _WORDS
-    shape = (256, 1)
     published_side = 65_536
     branches = False
-    operations_of_a_word: ClassVar[float] = 11.0
-    moves_of_a_word: ClassVar[float] = 3.0
+
+    def __init__(self, generations: int, number: str) -> None:
+        self.generations = generations
+        self.variant = f"packed_steps{generations}"
+        self.title = f"Game of Life, 1 bit per cell, {number} generations per pass"
+        self.description = (
+            f"{generations} generations per dispatch. A work-item processes a strip of 128 cells by row. It keeps sums "
+            "of the last two rows of every generation in registers, so that all generations need one pass over memory. "
+            "The 16 cells on either side of a strip, and the rows above and below it, are computed twice. Dead beyond "
+            f"the border. Counted: cells advanced, each {generations} times per dispatch."
+        )
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """The usual sweeps, with the rows of a strip."""
@@ -47,12 +55,14 @@ class _Steps(Board):
         return max(_SHORTEST * self.generations, 2 * ceil(columns * parameters["height"] / (_ROUNDS * resident) / 2))
 
     def items(self, parameters: Parameters) -> tuple[int, int]:
+        """One work-item per strip."""
         return self.row_bytes(parameters) // self.element_bytes, ceil(parameters["height"] / self._rows(parameters))
 
     def _rows(self, parameters: Parameters) -> int:
         return parameters.get("rows", _SHORTEST * self.generations)
 
     def tiling(self, parameters: Parameters, device: Device) -> Tiling:
+        """Return how strips cover the board."""
         group = (parameters["local_x"], parameters["local_y"])
         return Tiling(device, self.items(parameters), group, self.element_bytes, self._rows(parameters))
 
@@ -61,14 +71,14 @@ class _Steps(Board):
         base = super().demand(parameters, device)
         worked = self._rows(parameters) + 2 * self.generations
         busy = self.tiling(parameters, device).busy_items * worked
-        integer = _RING * self.generations * self.operations_of_a_word + 12.0
+        integer = _RING * self.generations * _OPERATIONS + 12.0
         integer *= 1 + _AT_BORDERS * self._bordered(parameters)
         return replace(
             base,
             operations={
                 "memory": 4.0 * busy,
                 "int32": integer * busy,
-                "instruction": (integer + _RING * self.generations * self.moves_of_a_word + 12.0) * busy,
+                "instruction": (integer + _RING * self.generations * _MOVES + 12.0) * busy,
             },
             chain={"int32": _DEPENDENT * integer * worked},
             memory_chain=float(worked),
@@ -91,9 +101,11 @@ class _Steps(Board):
         return (rows + 2 * self.generations) / rows
 
     def build_options(self, parameters: Parameters) -> str:  # noqa: ARG002 - the same for all points
+        """The generations of a pass."""
         return f"-DSTEPS={self.generations}"
 
     def scalars(self, parameters: Parameters) -> tuple[Argument, ...]:
+        """Vectors per row, height, width, rows of a strip."""
         vectors = self.row_bytes(parameters) // self.element_bytes
         width, height = parameters["width"], parameters["height"]
         return np.uint32(vectors), np.int32(height), np.uint32(width), np.int32(self._rows(parameters))
@@ -103,40 +115,4 @@ class _Steps(Board):
         return tuple({**board, "rows": rows} for board in super().verification() for rows in (3, 21))
 
 
-def _description(generations: int) -> str:
-    return (
-        f"{generations} generations per dispatch. A work-item processes a strip of 128 cells by row. It keeps sums of "
-        "the last two rows of every generation in registers, so that all generations need one pass over memory. The 16 "
-        "cells on either side of a strip, and the rows above and below it, are computed twice. Dead beyond the border. "
-        f"Counted: cells advanced, each {generations} times per dispatch."
-    )
-
-
-class PackedSteps2(_Steps):
-    """Two generations."""
-
-    variant = "packed_steps2"
-    title = "Game of Life, 1 bit per cell, two generations per pass"
-    description = _description(2)
-    generations = 2
-
-
-class PackedSteps4(_Steps):
-    """Four generations."""
-
-    variant = "packed_steps4"
-    title = "Game of Life, 1 bit per cell, four generations per pass"
-    description = _description(4)
-    generations = 4
-
-
-class PackedSteps8(_Steps):
-    """Eight generations."""
-
-    variant = "packed_steps8"
-    title = "Game of Life, 1 bit per cell, eight generations per pass"
-    description = _description(8)
-    generations = 8
-
-
-WORKLOADS = (PackedSteps2(), PackedSteps4(), PackedSteps8())
+WORKLOADS = (Steps(2, "two"), Steps(4, "four"), Steps(8, "eight"))

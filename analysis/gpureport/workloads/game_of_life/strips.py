@@ -10,7 +10,7 @@ import numpy as np
 from gpureport.spec.models import Device
 from gpureport.workloads.game_of_life.board import Board
 from gpureport.workloads.game_of_life.tiling import Tiling
-from gpureport.workloads.model import Argument, Demand, Dispatch, Limits, Local, Parameters, Sweep
+from gpureport.workloads.model import Argument, Demand, Limits, Local, Parameters, Sweep
 
 _PAGE_BYTES = 4096
 _MOST_ITEMS = 512  # per work-group of a GPU, which then needs 40 KiB of local memory
@@ -60,7 +60,6 @@ class _Strips(Board):
     """
 
     source = "game_of_life/strips.cl"
-    kernel = _GPU.kernel
     essential = True
     mapped = True
     element_bytes = 64
@@ -174,8 +173,8 @@ class _Strips(Board):
         half = Local(self._local_bytes(parameters) // 2)
         return (np.uint32(vectors), height, width, *((half, half) if _form(parameters).exchanges else ()))
 
-    def dispatches(self, parameters: Parameters) -> tuple[Dispatch, ...]:
-        return tuple(replace(each, kernel=_form(parameters).kernel) for each in super().dispatches(parameters))
+    def kernel_of(self, parameters: Parameters) -> str:
+        return _form(parameters).kernel
 
     def verification(self) -> tuple[Parameters, ...]:
         """The usual boards in both forms; for CPUs also rows of a page and several spans."""

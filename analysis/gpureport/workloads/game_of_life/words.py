@@ -15,6 +15,10 @@ from gpureport.workloads.game_of_life.board import Board
 from gpureport.workloads.game_of_life.rules import generations
 from gpureport.workloads.model import Buffer, Dispatch, Job, Limits, Parameters, Stream
 
+_STATES = (
+    "Cells have four states: alive or dead, now and in the previous generation. A cell whose state does not change is "
+    "not written."
+)
 _TORUS = "Opposite edges touch; comparisons and selections wrap the indices. Counted: cells advanced by one generation."
 
 
@@ -33,7 +37,7 @@ class Words(Board):
     published_side = 20_000
     read_bytes = 36.0
     displaced = 6 / 10
-    operations: ClassVar[Mapping[str, float]] = {"memory": 10.0, "int32": 46.0, "int32_mul": 16.0, "instruction": 88.0}
+    operations: Mapping[str, float] = {"memory": 10.0, "int32": 46.0, "int32_mul": 16.0, "instruction": 88.0}
 
 
 class WordsLinear(Words):
@@ -49,7 +53,7 @@ class WordsLinear(Words):
         "generation."
     )
     # Including six conversions and reciprocals for two divisors, at a quarter of the rate.
-    operations: ClassVar[Mapping[str, float]] = {"memory": 10.0, "int32": 76.0, "int32_mul": 44.0, "instruction": 126.0}
+    operations: Mapping[str, float] = {"memory": 10.0, "int32": 76.0, "int32_mul": 44.0, "instruction": 126.0}
     chain: ClassVar[Mapping[str, float]] = {"int32": 60.0, "int32_mul": 8.0}
 
     def shapes(self, device: Device, limits: Limits) -> tuple[tuple[int, int], ...]:  # noqa: ARG002
@@ -75,7 +79,7 @@ class WordsBlocks(Words):
     read_bytes = 64.0
     displaced = 8 / 20
     stores = 2
-    operations: ClassVar[Mapping[str, float]] = {"memory": 20.0, "int32": 87.0, "int32_mul": 30.0, "instruction": 154.0}
+    operations: Mapping[str, float] = {"memory": 20.0, "int32": 87.0, "int32_mul": 30.0, "instruction": 154.0}
     registers = 40
 
 
@@ -101,14 +105,11 @@ class _Started(Words):
         pattern, size = self.pattern(rng), self.board_bytes(parameters)
         items, local = self.geometry(parameters)
         scalars = (self.pattern_side, *self.period(parameters), parameters["width"], parameters["height"])
-        return Job(
-            {"pattern": Buffer(pattern.nbytes, pattern), "a": Buffer(size), "b": Buffer(size)},
-            self.dispatches(parameters),
-            before=tuple(
-                Dispatch("start_words", items, local, (board, "pattern", *map(np.uint32, scalars)))
-                for board in ("a", "b")
-            ),
+        buffers = {"pattern": Buffer(pattern.nbytes, pattern), "a": Buffer(size), "b": Buffer(size)}
+        before = tuple(
+            Dispatch("start_words", items, local, (board, "pattern", *map(np.uint32, scalars))) for board in ("a", "b")
         )
+        return replace(self.there_and_back(buffers, parameters), before=before)
 
     def start(self, parameters: Parameters, job: Job) -> NDArray[np.uint32]:
         """Return both boards after ``job.before``, shape (height, width)."""
@@ -137,7 +138,7 @@ class _Changed(_Started):
 
     kernel = "step_words_changed"
     # Those of Words, a mask for each cell, and the comparison of states.
-    operations: ClassVar[Mapping[str, float]] = {"memory": 10.0, "int32": 57.0, "int32_mul": 17.0, "instruction": 101.0}
+    operations: Mapping[str, float] = {"memory": 10.0, "int32": 57.0, "int32_mul": 17.0, "instruction": 101.0}
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
         source, target = self.start(parameters, job), self.start(parameters, job)
@@ -168,11 +169,7 @@ class WordsChangedGlider(_Changed):
 
     variant = "words_changed_glider"
     title = "Game of Life, 4 bytes per cell, only changes written, one glider"
-    description = (
-        "Cells have four states: alive or dead, now and in the previous generation. A cell whose state does not change "
-        "is "
-        f"not written. The board contains a single glider. {_TORUS}"
-    )
+    description = f"{_STATES} The board contains a single glider. {_TORUS}"
 
     def streams(self, parameters: Parameters, device: Device) -> tuple[Stream, ...]:
         """Both boards are used, but almost nothing is written."""
@@ -185,15 +182,10 @@ class WordsChangedRandom(_Changed):
 
     variant = "words_changed_random"
     title = "Game of Life, 4 bytes per cell, only changes written, random board"
-    description = (
-        "Cells have four states: alive or dead, now and in the previous generation. A cell whose state does not change "
-        "is "
-        f"not written. Every sample starts with a random board. {_TORUS}"
-    )
+    description = f"{_STATES} Every sample starts with a random board. {_TORUS}"
+    pattern_side = 256
     written_share: ClassVar[float] = 0.6
     """Share of the cells written in the second generation of a random board; a result of the rule."""
-
-    pattern_side = 256
 
     def pattern(self, rng: np.random.Generator) -> NDArray[np.uint32]:
         """Random states."""

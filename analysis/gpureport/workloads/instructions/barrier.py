@@ -1,12 +1,11 @@
 """The cost of a barrier by work-group size."""
 
 from dataclasses import replace
-from typing import ClassVar
 
 from gpureport.records.keys import Axis, PointKey
 from gpureport.spec.models import Device
 from gpureport.workloads import grid
-from gpureport.workloads.instructions.cases import ARITHMETIC, Operation
+from gpureport.workloads.instructions.cases import ARITHMETIC
 from gpureport.workloads.instructions.chains import NO_BARRIER
 from gpureport.workloads.instructions.rate import Rate
 from gpureport.workloads.model import Features, Limits, Parameters, Sweep
@@ -22,7 +21,7 @@ class Barrier(Rate):
         "All compute units execute work-groups that wait at one barrier after another. A barrier takes a time for each "
         "wave and a constant time, which matters most for small work-groups. Counted: barriers times work-items."
     )
-    cases: ClassVar[tuple[Operation, ...]] = tuple(case for case in ARITHMETIC if case.name == "barrier")
+    cases = tuple(case for case in ARITHMETIC if case.name == "barrier")
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """Work-groups of one wave, two, four ..., with a constant number of work-items; none on a CPU."""

@@ -31,7 +31,6 @@ class Operation:
         initial: draws the initial words of chains.
         operands: draws the operands.
         besides: additional operations of a step, by class.
-        wide: whether work-items of a CPU process vectors.
         group: whether work-items cooperate; a CPU then also needs whole work-groups.
         result_mask: the bits of a result that do not depend on the device.
     """
@@ -42,9 +41,13 @@ class Operation:
     initial: Draw
     operands: Draw
     besides: Mapping[str, float] = field(default_factory=dict)
-    wide: bool = True
     group: bool = False
     result_mask: int = 0xFFFFFFFF
+
+    @property
+    def wide(self) -> bool:
+        """Whether work-items of a CPU process vectors."""
+        return not self.group and self.name != "local"
 
     def classes(self, listed: Collection[str]) -> dict[str, float]:
         """Return the operations of one step by *listed* class."""
@@ -88,10 +91,15 @@ def _rotated_right(value: Words, by: Words) -> Words:
     return np.asarray(value >> right | value << left, dtype=np.uint32)
 
 
-def _votes(lanes: Words) -> Words:
-    """Return to each of eight lanes one bit per lane: whether its word is not zero."""
-    bits = (lanes.reshape(-1, 8) != 0).astype(np.uint32) << np.arange(8, dtype=np.uint32)
-    return np.repeat(np.sum(bits, axis=1, dtype=np.uint32), 8)
+def _from_four_away(lanes: Words) -> Words:
+    return lanes.reshape(-1, 2, 4)[:, ::-1].ravel()
+
+
+def _balloted(words: tuple[Words, ...], operands: tuple[Words, ...], _: int) -> tuple[Words, ...]:
+    """Return to each of eight lanes one bit per lane: whether the AND of its word and its operand is not zero."""
+    voted = words[0] & operands[0] != 0
+    bits = voted.reshape(-1, 8).astype(np.uint32) << np.arange(8, dtype=np.uint32)
+    return (np.repeat(np.sum(bits, axis=1, dtype=np.uint32), 8),)
 
 
 def _any_words(rng: np.random.Generator, lanes: int) -> Words:  # noqa: ARG001 - drawn like the others
@@ -148,31 +156,13 @@ ARITHMETIC = (
     Operation("int32_mul", 1, lambda x, k, _: (x[0] * x[0] + k[0],), _any_words, _any_words),
     Operation("ternary", 1, _selected, _any_words, _any_words),
     Operation("shift", 2, lambda x, *_: (x[1], _rotated_right(x[0], x[1])), _any_words, _any_words),
-    Operation("local", 1, lambda x, table, _: (table[0][x[0]],), _neighbours, _rows_in_a_cycle, wide=False),
-    Operation("barrier", 1, lambda x, *_: x, _any_words, _any_words, wide=False, group=True),
+    Operation("local", 1, lambda x, table, _: (table[0][x[0]],), _neighbours, _rows_in_a_cycle),
+    Operation("barrier", 1, lambda x, *_: x, _any_words, _any_words, group=True),
 )
 """Operations of all devices."""
 
 EXCHANGES = (
-    Operation(
-        "shuffle",
-        1,
-        lambda x, *_: (x[0].reshape(-1, 2, 4)[:, ::-1].ravel(),),
-        _any_words,
-        _any_words,
-        wide=False,
-        group=True,
-    ),
-    Operation(
-        "ballot",
-        1,
-        lambda x, k, _: (_votes(x[0] & k[0]),),
-        _eight_masks,
-        _eight_masks,
-        besides={"int32": 1.0},
-        wide=False,
-        group=True,
-        result_mask=0xFF,
-    ),
+    Operation("shuffle", 1, lambda x, *_: (_from_four_away(x[0]),), _any_words, _any_words, group=True),
+    Operation("ballot", 1, _balloted, _eight_masks, _eight_masks, {"int32": 1.0}, group=True, result_mask=0xFF),
 )
 """Operations between the lanes of a sub-group."""

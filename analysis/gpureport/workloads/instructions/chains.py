@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from gpureport.records.keys import Axis, PointKey
 from gpureport.spec.models import Device
 from gpureport.workloads import grid
-from gpureport.workloads.instructions.cases import TABLE, Operation
-from gpureport.workloads.model import Buffer, Demand, Dispatch, Job, Limits, Parameters, Sweep, UnstoredResults
+from gpureport.workloads.instructions.cases import ARITHMETIC, TABLE, Operation
+from gpureport.workloads.model import Buffer, Demand, Job, Limits, Parameters, Sweep, UnstoredResults
 
 NO_BARRIER = "compilers for CPUs run a work-group in one thread and remove barriers, so there is nothing to measure"
 
@@ -22,9 +22,10 @@ class Chains(UnstoredResults):
 
     family = "instructions"
     source = "instructions.cl"
+    kernel = "instructions"
     microbenchmark = True
     essential = True
-    cases: ClassVar[tuple[Operation, ...]]
+    cases: ClassVar[tuple[Operation, ...]] = ARITHMETIC
 
     @abstractmethod
     def shape(self, case: Operation, device: Device, limits: Limits) -> dict[str, int]:
@@ -81,22 +82,15 @@ class Chains(UnstoredResults):
 
     def build_options(self, parameters: Parameters) -> str:
         """The operation, chains per work-item, unrolled steps, lanes of a vector."""
-        chosen = (f"-D{name.upper()}={parameters[name]}" for name in ("chains", "steps", "lanes"))
-        return " ".join([f"-DCASE_{self.case(parameters).name.upper()}", *chosen])
+        case = self.case(parameters).name.upper()
+        return f"-DCASE_{case} {grid.macros(parameters, 'chains', 'steps', 'lanes')}"
 
-    def job_that_stores(self, results: int, parameters: Parameters, rng: np.random.Generator) -> Job:
+    def inputs(self, parameters: Parameters, rng: np.random.Generator) -> tuple[dict[str, Buffer], tuple[int, ...]]:
         """Random words; results are the ends of the chains."""
         case, lanes = self.case(parameters), parameters["lanes"]
-        names = {name: f"{name} {case.name}" for name in ("initial", "operands")}
-        buffers = {
-            names["initial"]: Buffer(4 * TABLE, case.initial(rng, lanes)),
-            names["operands"]: Buffer(4 * TABLE, case.operands(rng, lanes)),
-            "folded": Buffer(4 * lanes * max(1, results)),
-        }
-        scalars = (np.uint32(parameters["rounds"]), np.uint32(results))
-        arguments = (names["initial"], names["operands"], *scalars, "folded")
-        items, local = (self.work_items(parameters),), (parameters["local"],)
-        return Job(buffers, (Dispatch("instructions", items, local, arguments),))
+        drawn = {"initial": case.initial(rng, lanes), "operands": case.operands(rng, lanes)}
+        buffers = {f"{name} {case.name}": Buffer(4 * TABLE, words) for name, words in drawn.items()}
+        return buffers, (parameters["rounds"],)
 
     def verification(self) -> Sequence[Parameters]:
         """Every operation in one chain and in several, on words and on vectors."""

@@ -1,13 +1,11 @@
 """Latency of instructions by class: the time until a dependent instruction can start."""
 
-from typing import ClassVar
-
 from gpureport.records.keys import Metric
 from gpureport.spec.models import Device
-from gpureport.workloads.instructions.cases import ARITHMETIC, EXCHANGES, Operation
+from gpureport.workloads.instructions.cases import EXCHANGES, Operation
 from gpureport.workloads.instructions.chains import Chains
-from gpureport.workloads.instructions.rate import Exchanges
 from gpureport.workloads.model import Limits, Parameters
+from gpureport.workloads.sub_group import Exchanging
 
 
 class InstructionLatency(Chains):
@@ -21,12 +19,10 @@ class InstructionLatency(Chains):
         "work-group of several waves. Counted: the time of one operation."
     )
     metric = Metric(kind="time", unit="instructions", label="latency")
-    cases: ClassVar[tuple[Operation, ...]] = ARITHMETIC
 
     def shape(self, case: Operation, device: Device, limits: Limits) -> dict[str, int]:
         """A chain of about 0.2 ms."""
-        wave = device.architecture.wave_size
-        cpu = device.kind == "cpu"
+        wave, cpu = device.architecture.wave_size, device.kind == "cpu"
         local = wave if case.group or not cpu else 1
         if case.name == "barrier":
             local = min(64 if cpu else 256, limits.max_work_group)
@@ -36,10 +32,10 @@ class InstructionLatency(Chains):
         return {
             "chains": 1,
             "steps": steps,
-            "rounds": max(1, round(_SECONDS * device.clock_hz / cycles / steps)),
+            "rounds": max(1, round(2e-4 * device.clock_hz / cycles / steps)),
             "groups": 1,
             "local": local,
-            "lanes": wave if cpu and case.wide and not case.group else 1,
+            "lanes": wave if cpu and case.wide else 1,
         }
 
     def work(self, parameters: Parameters) -> float:
@@ -47,12 +43,10 @@ class InstructionLatency(Chains):
         return parameters["steps"] * parameters["rounds"]
 
 
-_SECONDS = 2e-4
-
-
-class SubGroupLatency(Exchanges, InstructionLatency):
+class SubGroupLatency(Exchanging, InstructionLatency):
     """The latency of exchanges."""
 
+    required = ("shuffle", "ballot")
     variant = "sub_group_latency"
     title = "Sub-group exchange latency"
     description = (

@@ -5,10 +5,10 @@ from typing import ClassVar
 
 from gpureport.records.keys import Metric
 from gpureport.spec.models import Device
-from gpureport.workloads import sub_group
-from gpureport.workloads.instructions.cases import ARITHMETIC, EXCHANGES, Operation
+from gpureport.workloads.instructions.cases import EXCHANGES, Operation
 from gpureport.workloads.instructions.chains import Chains, rounds
-from gpureport.workloads.model import Calibration, Features, Limits, Parameters
+from gpureport.workloads.model import Calibration, Limits, Parameters
+from gpureport.workloads.sub_group import Exchanging
 
 _GROUPS_PER_UNIT = 48
 """A multiple of 4, 6, 8 and 16 resident groups per compute unit, so that no unit is partly idle at the end."""
@@ -27,7 +27,6 @@ class Rate(Chains):
         "multiply-add is one."
     )
     metric = Metric(kind="rate", unit="instructions", label="instruction rate")
-    cases: ClassVar[tuple[Operation, ...]] = ARITHMETIC
 
     def shape(self, case: Operation, device: Device, limits: Limits) -> dict[str, int]:
         """Eight chains on a GPU; on a CPU as many as its registers allow."""
@@ -49,24 +48,10 @@ class Rate(Chains):
         return prod(parameters[name] for name in ("chains", "steps", "rounds", "groups", "local", "lanes"))
 
 
-class Exchanges(Chains):
-    """Exchanges within a sub-group."""
-
-    def missing(self, features: Features) -> str | None:
-        """Shuffle and ballot are required, in one back end."""
-        lacking = sub_group.missing(features, "shuffle") or sub_group.missing(features, "ballot")
-        if lacking is None and sub_group.options(features, "shuffle") != sub_group.options(features, "ballot"):
-            return "the device's sub-group shuffle and ballot need different extensions, which one kernel cannot use"
-        return lacking
-
-    def options(self, features: Features) -> str:
-        """The back end of both exchanges."""
-        return sub_group.options(features, "ballot")
-
-
-class SubGroupRate(Exchanges, Rate):
+class SubGroupRate(Exchanging, Rate):
     """The rate of exchanges."""
 
+    required = ("shuffle", "ballot")
     variant = "sub_group_rate"
     title = "Sub-group exchange rate"
     description = (

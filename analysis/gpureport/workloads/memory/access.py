@@ -10,18 +10,7 @@ from numpy.typing import NDArray
 from gpureport.records.keys import Axis, Metric, PointKey
 from gpureport.spec.models import Device
 from gpureport.workloads import grid
-from gpureport.workloads.model import (
-    Argument,
-    Buffer,
-    Demand,
-    Dispatch,
-    Job,
-    Limits,
-    Parameters,
-    Stream,
-    Sweep,
-    UnstoredResults,
-)
+from gpureport.workloads.model import Buffer, Demand, Job, Limits, Parameters, Stream, Sweep, UnstoredResults
 
 _STRIDES = (1, 2, 4, 8, 16, 32, 64)
 _OFFSETS = (0, 4, 16, 32, 64, 100)
@@ -76,22 +65,14 @@ class _Access(UnstoredResults):
 
     def build_options(self, parameters: Parameters) -> str:
         # All macros of the source file; those that a kernel does not use have any value.
-        names = ("per_item", "stride", "width", "offset")
-        return " ".join(f"-D{name.upper()}={parameters.get(name, 4)}" for name in names)
+        return grid.macros(parameters, "per_item", "stride", "width", "offset", unused=4)
 
     def work_items(self, parameters: Parameters) -> int:
         return _groups(parameters) * parameters["local"] * parameters.get("passes", 1)
 
-    def job_that_stores(self, results: int, parameters: Parameters, rng: np.random.Generator) -> Job:
+    def inputs(self, parameters: Parameters, rng: np.random.Generator) -> tuple[dict[str, Buffer], tuple[int, ...]]:
         data = Buffer(parameters["bytes"], grid.random_words(rng, 2**22))
-        arguments = ("data", *self._counts(parameters), np.uint32(results), "folded")
-        return Job({"data": data, "folded": Buffer(4 * max(1, results))}, (self._dispatch(parameters, arguments),))
-
-    def _counts(self, parameters: Parameters) -> tuple[Argument, ...]:
-        return np.uint32(parameters["count"]), np.uint32(_groups(parameters))
-
-    def _dispatch(self, parameters: Parameters, arguments: tuple[Argument, ...]) -> Dispatch:
-        return Dispatch(self.variant, (self.work_items(parameters),), (parameters["local"],), arguments)
+        return {"data": data}, (parameters["count"], _groups(parameters))
 
 
 class _ByStride(_Access):
@@ -106,6 +87,13 @@ class _ByStride(_Access):
             items=self.work_items(parameters),
             nbytes=parameters["bytes"],
             x=1 + _STRIDES.index(stride),
+        )
+
+    def verification(self) -> Sequence[Parameters]:
+        """Strides that do not divide the buffer, partial work-groups."""
+        return (
+            {"stride": 1, "count": 1237, "bytes": 4 * 1237, "per_item": 4, "local": 96},
+            {"stride": 33, "count": 211, "bytes": 4 * 33 * 211, "per_item": 1, "local": 32},
         )
 
     def _sweep(self, points: tuple[Parameters, ...]) -> tuple[Sweep, ...]:
@@ -124,7 +112,7 @@ def _folded(words: NDArray[np.uint32], parameters: Parameters) -> NDArray[np.uin
 class Strided(_ByStride):
     """Neighbouring work-items read words with a stride."""
 
-    variant = "strided"
+    variant = kernel = "strided"
     title = "Strided reads from memory"
     description = (
         "Neighbouring work-items read 4-byte words that are 1 to 64 words apart, in a buffer much larger than all "
@@ -153,13 +141,6 @@ class Strided(_ByStride):
             line_conflicts=grid.bank_conflicts(stride, device),
         )
 
-    def verification(self) -> Sequence[Parameters]:
-        """Strides that do not divide the buffer, partial work-groups."""
-        return (
-            {"stride": 1, "count": 1237, "bytes": 4 * 1237, "per_item": 4, "local": 96},
-            {"stride": 33, "count": 211, "bytes": 4 * 33 * 211, "per_item": 1, "local": 32},
-        )
-
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
         """The xor of every *stride*-th word."""
         words = job.buffers["data"].filled().astype(np.uint32)[:: parameters["stride"]][: parameters["count"]]
@@ -169,7 +150,7 @@ class Strided(_ByStride):
 class Scatter(_ByStride):
     """Neighbouring work-items write words with a stride."""
 
-    variant = "scatter"
+    variant = kernel = "scatter"
     calibrates = ("line_write_rate",)
     title = "Strided writes within the last cache"
     description = (
@@ -212,21 +193,17 @@ class Scatter(_ByStride):
 
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
         """A random factor."""
-        arguments = ("data", *self._counts(parameters), rng.integers(1, 2**32, dtype=np.uint32))
+        counts = (np.uint32(parameters["count"]), np.uint32(_groups(parameters)))
+        arguments = ("data", *counts, rng.integers(1, 2**32, dtype=np.uint32))
         zeros = Buffer(parameters["bytes"], np.zeros(1, dtype=np.uint32))
-        return Job({"data": zeros}, (self._dispatch(parameters, arguments),))
+        items, local = (self.work_items(parameters),), (parameters["local"],)
+        return Job.of({"data": zeros}, self.kernel, items, local, arguments)
 
     verification_job = job
 
     def verification(self) -> Sequence[Parameters]:
-        """Strides that do not divide the buffer, partial work-groups.
-
-        One pass: several would write the same values to the same words, which simulators report as a race.
-        """
-        return (
-            {"stride": 1, "count": 1237, "bytes": 4 * 1237, "per_item": 4, "local": 96, "passes": 1},
-            {"stride": 33, "count": 211, "bytes": 4 * 33 * 211, "per_item": 1, "local": 32, "passes": 1},
-        )
+        """One pass: several would write the same values to the same words, which simulators report as a race."""
+        return tuple({**point, "passes": 1} for point in super().verification())
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
         """Multiples of the factor, and zeros between them."""
@@ -240,7 +217,7 @@ class Scatter(_ByStride):
 class Misaligned(_Access):
     """Contiguous words at misaligned addresses."""
 
-    variant = "misaligned"
+    variant = kernel = "misaligned"
     title = "Misaligned reads"
     description = (
         "Work-items read contiguous words of 4 or 16 bytes. The first is 0 to 100 bytes after a 128-byte boundary. The "

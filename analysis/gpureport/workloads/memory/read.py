@@ -2,6 +2,8 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,9 +12,10 @@ from gpureport.records.keys import Axis, Metric, PointKey
 from gpureport.spec.models import Device
 from gpureport.units import format_bytes
 from gpureport.workloads import grid
-from gpureport.workloads.model import Buffer, Demand, Dispatch, Job, Limits, Parameters, Stream, Sweep, UnstoredResults
+from gpureport.workloads.model import Buffer, Demand, Job, Limits, Parameters, Stream, Sweep, UnstoredResults
 
 _OF_A_UNIT = Axis(quantity="working_set", label="working set of each compute unit")
+_PREFETCHED = 40  # lines that the prefetchers of a CPU core keep in flight
 
 
 def _shape(device: Device, limits: Limits) -> dict[str, int]:
@@ -22,10 +25,6 @@ def _shape(device: Device, limits: Limits) -> dict[str, int]:
     return {"local": min(256, limits.max_work_group), "vectors": 8, "chunks": 1, "words": 4}
 
 
-_PREFETCHED = 40
-"""Lines that the prefetchers of a CPU core keep in flight."""
-
-
 class _Reading(UnstoredResults):
     """Base of the read kernels."""
 
@@ -33,31 +32,45 @@ class _Reading(UnstoredResults):
     source = "memory/read.cl"
     metric = Metric(kind="rate", unit="B", label="read bandwidth")
     microbenchmark = True
+    unrolled: ClassVar[int] = 0
+    """Loads of a work-item of a GPU that are independent; 0: all."""
 
     def build_options(self, parameters: Parameters) -> str:
         # All macros of the source file; those that a kernel does not use are 1.
-        return " ".join(f"-D{name.upper()}={parameters.get(name, 1)}" for name in ("vectors", "chunks", "words"))
+        return grid.macros(parameters, "vectors", "chunks", "words")
 
     def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:
-        size = parameters["bytes"]
-        key = grid.key(
-            parameters,
-            format_bytes(size),
-            work=self.bytes_read(parameters),
-            items=self.work_items(parameters),
-            nbytes=size,
-        )
-        return grid.residing(key, sweep)
+        size, work, items = parameters["bytes"], self.bytes_read(parameters), self.work_items(parameters)
+        return grid.residing(grid.key(parameters, format_bytes(size), work=work, items=items, nbytes=size), sweep)
 
-    def reading_job(
-        self, kernel: str, nbytes: int, scalars: tuple[np.uint32, ...], parameters: Parameters, rng: np.random.Generator
-    ) -> Job:
-        """Return the job that reads *nbytes* of random data; the last of the *scalars* is the number of results."""
-        items, local = (self.work_items(parameters),), (parameters["local"],)
-        return Job(
-            {"data": Buffer(nbytes, grid.random_words(rng, 2**22)), "folded": Buffer(4 * max(1, int(scalars[-1])))},
-            (Dispatch(kernel, items, local, ("data", *scalars, "folded")),),
+    def demand(self, parameters: Parameters, device: Device) -> Demand:  # noqa: ARG002
+        """One stream; later passes of the same dispatch read the data again."""
+        read, size, vector = self.bytes_read(parameters), self.data_bytes(parameters), 4 * parameters["words"]
+        items, passes = self.work_items(parameters), read / size
+        loads = read / vector / items
+        in_flight = _PREFETCHED if parameters["local"] == 1 else self.unrolled or loads
+        return Demand(
+            work_items=items,
+            work_group=(parameters["local"],),
+            streams=(Stream("data", size / vector, vector, vector, passes=passes, outer_passes=passes),),
+            operations={"int32": read / 4},
+            memory_chain=loads / in_flight,
+            reused="kernel",
+            in_step=False,
         )
+
+    def inputs(self, parameters: Parameters, rng: np.random.Generator) -> tuple[dict[str, Buffer], tuple[int, ...]]:
+        """Random data; results are folds or sums of what each work-item reads."""
+        data = Buffer(self.data_bytes(parameters), grid.random_words(rng, 2**22))
+        return {"data": data}, self.scalars(parameters)
+
+    def data_bytes(self, parameters: Parameters) -> int:
+        """Return the size of the data."""
+        return parameters["bytes"]
+
+    @abstractmethod
+    def scalars(self, parameters: Parameters) -> tuple[int, ...]:
+        """Return the kernel arguments after the data."""
 
     @abstractmethod
     def bytes_read(self, parameters: Parameters) -> int:
@@ -68,6 +81,7 @@ class Read(_Reading):
     """Read bandwidth of the levels that all compute units share."""
 
     variant = "read"
+    kernel = "read_shared"
     calibrates = ("device_cache_bandwidth", "cache_capacity")
     essential = True
     title = "Read bandwidth, data shared by all compute units"
@@ -94,26 +108,9 @@ class Read(_Reading):
         """Return the bytes of all chunks that are read."""
         return parameters["groups"] * parameters["chunks"] * _chunk_bytes(parameters)
 
-    def demand(self, parameters: Parameters, device: Device) -> Demand:  # noqa: ARG002
-        """One stream; later passes of the same dispatch read the data again."""
-        read, size = self.bytes_read(parameters), parameters["bytes"]
-        vector = 4 * parameters["words"]
-        passes = read / size
-        loads = parameters["vectors"] * parameters["chunks"]
-        return Demand(
-            work_items=self.work_items(parameters),
-            work_group=(parameters["local"],),
-            streams=(Stream("data", size / vector, vector, vector, passes=passes, outer_passes=passes),),
-            operations={"int32": read / 4},
-            memory_chain=1.0 if parameters["local"] > 1 else loads / _PREFETCHED,
-            reused="kernel",
-            in_step=False,
-        )
-
-    def job_that_stores(self, results: int, parameters: Parameters, rng: np.random.Generator) -> Job:
-        """Random data; results are folds of what each work-item reads."""
-        chunks = np.uint32(parameters["bytes"] // _chunk_bytes(parameters))
-        return self.reading_job("read_shared", parameters["bytes"], (chunks, np.uint32(results)), parameters, rng)
+    def scalars(self, parameters: Parameters) -> tuple[int, ...]:
+        """The number of chunks."""
+        return (parameters["bytes"] // _chunk_bytes(parameters),)
 
     def verification(self) -> Sequence[Parameters]:
         """Working sets that are not powers of two and at whose end work-groups wrap, for GPUs and CPUs."""
@@ -168,6 +165,8 @@ class ReadPrivate(_Reading):
     """Read bandwidth of the caches of compute units."""
 
     variant = "read_private"
+    kernel = "read_private"
+    unrolled = 4
     calibrates = ("unit_cache_bandwidth", "cache_capacity")
     essential = True
     title = "Read bandwidth, own data of each compute unit"
@@ -193,41 +192,30 @@ class ReadPrivate(_Reading):
         local = 1 if device.kind == "cpu" else min(1024, limits.max_work_group)  # one group keeps a compute unit busy
         shape = {"local": local, "words": _shape(device, limits)["words"]}
         few = _regions(device, limits, shape, min(private) / 8, min(far, next_cache / groups), groups)
-        sweeps = [Sweep("working_set", _OF_A_UNIT, few, "working set of a compute unit", coarse=grid.coarse(limits))]
+        title, coarse = "working set of a compute unit", grid.coarse(limits)
+        sweeps = [Sweep("working_set", _OF_A_UNIT, few, title, coarse)]
         if groups < device.compute_units:
             # Longer loops have less overhead per byte; larger regions would exceed a cache.
             most = min(0.75 * max(private), 0.6 * next_cache / device.compute_units)
             every = _regions(device, limits, shape, min(private) / 8, most, device.compute_units)
-            title = "working set of a compute unit, all units active"
-            sweeps.append(Sweep("every_unit", _OF_A_UNIT, every, title, coarse=grid.coarse(limits)))
+            sweeps.append(Sweep("every_unit", _OF_A_UNIT, every, f"{title}, all units active", coarse))
         return tuple(sweep for sweep in sweeps if len(sweep.points) > 1)
 
     def bytes_read(self, parameters: Parameters) -> int:
         """Return the bytes of all regions in all passes."""
-        return parameters["bytes"] * parameters["passes"] * parameters["groups"]
+        return self.data_bytes(parameters) * parameters["passes"]
 
-    def demand(self, parameters: Parameters, device: Device) -> Demand:  # noqa: ARG002
+    def data_bytes(self, parameters: Parameters) -> int:
+        """Return the bytes of all regions."""
+        return parameters["bytes"] * parameters["groups"]
+
+    def demand(self, parameters: Parameters, device: Device) -> Demand:
         """Each work-group reads its own region; the capacities of the compute units' caches add up."""
-        size, vector, passes = parameters["bytes"] * parameters["groups"], 4 * parameters["words"], parameters["passes"]
-        items = self.work_items(parameters)
-        loads = size * passes / vector / items
-        return Demand(
-            work_items=items,
-            work_group=(parameters["local"],),
-            streams=(Stream("data", size / vector, vector, vector, passes=passes, outer_passes=passes),),
-            operations={"int32": size * passes / 4},
-            memory_chain=loads / (4 if parameters["local"] > 1 else _PREFETCHED),
-            reused="kernel",
-            in_step=False,
-            shared=False,
-            loaded=False,
-        )
+        return replace(super().demand(parameters, device), shared=False, loaded=False)
 
-    def job_that_stores(self, results: int, parameters: Parameters, rng: np.random.Generator) -> Job:
-        """Random data; results are sums of what each work-item reads."""
-        vectors = parameters["bytes"] // (4 * parameters["words"])
-        scalars = (np.uint32(vectors), np.uint32(parameters["passes"]), np.uint32(0), np.uint32(results))
-        return self.reading_job("read_private", parameters["bytes"] * parameters["groups"], scalars, parameters, rng)
+    def scalars(self, parameters: Parameters) -> tuple[int, ...]:
+        """Vectors of a region, passes, and zero."""
+        return parameters["bytes"] // (4 * parameters["words"]), parameters["passes"], 0
 
     def verification(self) -> Sequence[Parameters]:
         """Regions that are not multiples of the work-group size, for GPUs and CPUs."""

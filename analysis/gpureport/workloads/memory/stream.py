@@ -11,18 +11,7 @@ from gpureport.records.keys import Metric, PointKey
 from gpureport.spec.models import Device
 from gpureport.units import format_bytes
 from gpureport.workloads import grid
-from gpureport.workloads.model import (
-    Argument,
-    Buffer,
-    Demand,
-    Dispatch,
-    Job,
-    Limits,
-    Parameters,
-    Stream,
-    Sweep,
-    Workload,
-)
+from gpureport.workloads.model import Buffer, Demand, Job, Limits, Parameters, Stream, Sweep, Workload
 
 _WORDS = 4
 
@@ -91,7 +80,7 @@ class _Streaming(Workload):
         """Return the initial data of an array that is read: random words."""
         return grid.random_words(rng, nbytes)
 
-    def scalars(self, rng: np.random.Generator) -> tuple[Argument, ...]:  # noqa: ARG002 - copies have none
+    def scalars(self, rng: np.random.Generator) -> tuple[np.generic, ...]:  # noqa: ARG002 - copies have none
         """Return the kernel arguments after the arrays and the number of vectors."""
         return ()
 
@@ -103,13 +92,11 @@ class _Streaming(Workload):
 
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
         """Initialised arrays to read; the written one is not initialised."""
-        size, local = parameters["vectors"] * _vector_bytes(parameters), parameters["local"]
+        size, local = parameters["vectors"] * _vector_bytes(parameters), (parameters["local"],)
         buffers = {name: Buffer(size, self.contents(rng, size)) for name in self.read}
-        arguments = (*self.arrays(), np.uint32(parameters["vectors"]), *self.scalars(rng))
-        return Job(
-            buffers={**buffers, self.written: Buffer(size)},
-            dispatches=(Dispatch(self.kernel, (_work_items(parameters),), (local,), arguments),),
-        )
+        scalars = (np.uint32(parameters["vectors"]), *self.scalars(rng))
+        buffers[self.written] = Buffer(size)
+        return Job.of(buffers, self.kernel, (_work_items(parameters),), local, (*self.arrays(), *scalars))
 
     def verification(self) -> Sequence[Parameters]:
         """Partial work-groups; fewer vectors than one work-group; short vectors."""
@@ -214,7 +201,7 @@ class Write(_Streaming):
     written = "to"
     _FACTORS = np.array([1, 3, 5, 7], dtype=np.uint32)
 
-    def scalars(self, rng: np.random.Generator) -> tuple[Argument, ...]:
+    def scalars(self, rng: np.random.Generator) -> tuple[np.generic, ...]:
         """The factor of the pattern."""
         return (rng.integers(1, 2**32, dtype=np.uint32),)
 
@@ -248,7 +235,7 @@ class Triad(_Streaming):
         """Random integers, small enough that product and sum are exact with and without fusing."""
         return rng.integers(1, 2**20, size=max(1, min(nbytes, 2**22) // 4)).astype(np.float32)
 
-    def scalars(self, rng: np.random.Generator) -> tuple[Argument, ...]:
+    def scalars(self, rng: np.random.Generator) -> tuple[np.generic, ...]:
         """The factor s."""
         return (np.float32(rng.integers(2, 9)),)
 

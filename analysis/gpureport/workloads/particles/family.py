@@ -1,7 +1,6 @@
 """Shared by all particle layouts: sweeps, equations of motion, ping-pong dispatches."""
 
-from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -11,7 +10,7 @@ from gpureport.records.keys import Axis, Metric, PointKey
 from gpureport.spec.models import Device
 from gpureport.units import format_bytes, format_count
 from gpureport.workloads import grid
-from gpureport.workloads.model import Argument, Demand, Dispatch, Limits, Parameters, Stream, Sweep, Workload
+from gpureport.workloads.model import Buffer, Demand, Job, Limits, Parameters, Stream, Sweep, Workload
 
 WORKING_SET = "working set, both buffers"
 STEP_S = np.float32(1 / 256)
@@ -31,14 +30,22 @@ class Particles(Workload):
     source = "particles.cl"
     metric = Metric(kind="rate", unit="particles", label="particles advanced")
     verification_dispatches = 3
-    stored_bytes: ClassVar[int]
-    """Bytes per particle in one set of buffers."""
+    kernel: ClassVar[str]
+    arrays: ClassVar[Mapping[str, int]]
+    """Words per particle of each array, by the beginning of its name; position and velocity come first."""
+    unused_bytes: ClassVar[int] = 0
+    """Bytes of a particle that are neither read nor written."""
     accesses: ClassVar[float]
     """Loads and stores per work-item."""
     bounce: ClassVar[bool] = True
     """Whether velocities change sign at the border."""
     branches: ClassVar[bool] = False
     """Whether the bounce is a branch with additional stores."""
+
+    @property
+    def stored_bytes(self) -> int:
+        """Bytes per particle in one set of buffers."""
+        return 4 * sum(self.arrays.values())
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """The number of particles, through the caches; the work-group size, beyond them."""
@@ -77,9 +84,13 @@ class Particles(Workload):
             x = sweep.points.index(parameters)
         return grid.key(parameters, label, work=count, items=count, nbytes=size, x=x)
 
-    @abstractmethod
     def streams(self, count: int) -> tuple[Stream, ...]:
-        """Return the global memory traffic of one step."""
+        """Return the global memory traffic of one step: each array is read from one set and written to the other."""
+        return tuple(
+            Stream(f"{name}{side}", count, 4 * words, 4 * words - self.unused_bytes, write=side == "b")
+            for side in "ab"
+            for name, words in self.arrays.items()
+        )
 
     def lines_per_access(self, device: Device) -> float:  # noqa: ARG002 - neighbours are adjacent in most layouts
         """Return the lines that one access of a wave touches; 1 if its bytes are contiguous."""
@@ -116,22 +127,42 @@ class Particles(Workload):
             lines_per_access=self.lines_per_access(device),
         )
 
+    def build_options(self, parameters: Parameters) -> str:  # noqa: ARG002
+        """Whether particles bounce."""
+        return f"-DBOUNCE={int(self.bounce)}"
+
+    def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
+        """Ping-pong between two sets of buffers; unused members are random, too."""
+        count, local = parameters["count"], parameters["local"]
+        state = drawn(rng, count)
+        rest = rng.random((len(state), self.stored_bytes // 4 - 4), dtype=np.float32)
+        parts = self._parts(np.concatenate([state, rest], axis=1))
+        a, b = self._names("a"), self._names("b")
+        named = zip(a + b, parts * 2, strict=True)
+        buffers = {name: Buffer(4 * part.shape[1] * count, part) for name, part in named}
+        scalars = (np.uint32(count), STEP_S)
+        items = -(-count // local) * local
+        return Job.of(buffers, self.kernel, (items,), (local,), (*a, *b, *scalars), (*b, *a, *scalars))
+
+    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
+        """The set written last."""
+        stored = [job.buffers[name].filled().astype(np.float32) for name in self._names("a")]
+        state = np.concatenate([part.reshape(parameters["count"], -1) for part in stored], axis=1)
+        state[:, :4] = advanced(state[:, :4], dispatches, bounce=self.bounce)
+        names = self._names("a" if dispatches % 2 == 0 else "b")
+        return {name: part.ravel() for name, part in zip(names, self._parts(state), strict=True)}
+
+    def _names(self, side: str) -> list[str]:
+        return [f"{name}{side}" for name in self.arrays]
+
+    def _parts(self, particles: NDArray[np.float32]) -> list[NDArray[np.float32]]:
+        """Return the contents of each array."""
+        ends = np.cumsum(list(self.arrays.values()))
+        return [np.ascontiguousarray(part) for part in np.split(particles, ends[:-1], axis=1)]
+
     def verification(self) -> Sequence[Parameters]:
         """Partial work-groups: many and less than one."""
         return ({"count": 2347, "local": 64}, {"count": 37, "local": 64})
-
-
-def there_and_back(
-    kernel: str, parameters: Parameters, here: Sequence[str], there: Sequence[str]
-) -> tuple[Dispatch, Dispatch]:
-    """Return one step of *kernel* from the buffers *here* to the buffers *there*, and one back."""
-    count, local = parameters["count"], parameters["local"]
-    items = -(-count // local) * local
-
-    def step(buffers: tuple[Argument, ...]) -> Dispatch:
-        return Dispatch(kernel, (items,), (local,), (*buffers, np.uint32(count), STEP_S))
-
-    return step((*here, *there)), step((*there, *here))
 
 
 def drawn(rng: np.random.Generator, count: int) -> NDArray[np.float32]:

@@ -3,14 +3,11 @@
 from collections.abc import Mapping
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from gpureport.records.keys import Axis
 from gpureport.spec.models import Device
 from gpureport.workloads import grid
-from gpureport.workloads.model import Buffer, Job, Limits, Parameters, Stream, Sweep
-from gpureport.workloads.particles.family import BOUNCING, WORKING_SET, Particles, advanced, drawn, there_and_back
+from gpureport.workloads.model import Limits, Parameters, Sweep
+from gpureport.workloads.particles.family import BOUNCING, WORKING_SET, Particles
 
 _VECTOR_BYTES = 16
 
@@ -18,35 +15,17 @@ _VECTOR_BYTES = 16
 class _Structs(Particles):
     """Base of the arrays of structures, whose first 16 bytes are position and velocity."""
 
-    kernel: ClassVar[str]
+    arrays: ClassVar[Mapping[str, int]] = {"": 8}
 
-    def build_options(self, parameters: Parameters) -> str:  # noqa: ARG002
-        return f"-DVECTORS={self.stored_bytes // _VECTOR_BYTES} -DBOUNCE={int(self.bounce)}"
-
-    def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
-        state = drawn(rng, parameters["count"])
-        rest = rng.random((len(state), self.stored_bytes // 4 - 4), dtype=np.float32)
-        contents = np.concatenate([state, rest], axis=1)
-        return Job(
-            {name: Buffer(self.stored_bytes * parameters["count"], contents) for name in ("a", "b")},
-            there_and_back(self.kernel, parameters, ("a",), ("b",)),
-        )
-
-    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
-        start = job.buffers["a"].filled().astype(np.float32).reshape(-1, self.stored_bytes // 4)
-        state = advanced(start[:, :4], dispatches, bounce=self.bounce)
-        return {"a" if dispatches % 2 == 0 else "b": np.concatenate([state, start[:, 4:]], axis=1).ravel()}
+    def build_options(self, parameters: Parameters) -> str:
+        return f"-DVECTORS={self.stored_bytes // _VECTOR_BYTES} {super().build_options(parameters)}"
 
 
 class _HalfStructs(_Structs):
     """32-byte structures, half of which is used."""
 
-    stored_bytes = 32
+    unused_bytes = 16
     kernel = "step_members"
-
-    def streams(self, count: int) -> tuple[Stream, ...]:
-        """Half of each record is read and written."""
-        return (Stream("a", count, 32, 16), Stream("b", count, 32, 16, write=True))
 
     def lines_per_access(self, device: Device) -> float:
         """Return the lines that contain one member of all structures of a wave; 1 on a CPU."""
@@ -119,14 +98,8 @@ class WholeStructs(_Structs):
         "sectors are written completely, so none has to be read first. The bounce is computed in registers, without a "
         "branch."
     )
-    stored_bytes = 32
     accesses = 4.0
     kernel = "step_whole"
-
-    def streams(self, count: int) -> tuple[Stream, ...]:
-        """Each record is read and written completely."""
-        whole = self.stored_bytes
-        return (Stream("a", count, whole, whole), Stream("b", count, whole, whole, write=True))
 
     @property
     def stores_per_sector(self) -> float:
@@ -145,7 +118,7 @@ class ShortStructs(WholeStructs):
         "every byte used; two buffers in turn. The bounce is computed in registers. Counted: particles advanced by one "
         "step."
     )
-    stored_bytes = 16
+    arrays: ClassVar[Mapping[str, int]] = {"": 4}
     accesses = 2.0
 
 
