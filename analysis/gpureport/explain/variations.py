@@ -73,7 +73,7 @@ def no_carve_out(point: PointModel) -> Sequence[PointModel]:
 
 
 def shared_cores(point: PointModel) -> Sequence[PointModel]:
-    if point.device.kind != "cpu":
+    if not point.device.is_cpu:
         return ()
     first = point.device.caches[0].name if point.device.caches else ""
     rates = {name: rate / 2 for name, rate in point.device.architecture.rates_per_cycle.items()}

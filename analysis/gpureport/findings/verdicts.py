@@ -190,7 +190,7 @@ def _hard_limit(point: PredictedPoint, device: Device) -> tuple[str, float]:
     """
     soft = {cache.name for cache in device.caches} | {"DRAM", "launch", "latency", "groups"}
     soft |= {"memory", *({"local"} if "barrier" in point.ceilings_s else ())}
-    bounding = () if device.kind == "cpu" else point.ceilings_s.keys() - soft
+    bounding = () if device.is_cpu else point.ceilings_s.keys() - soft
     rates = device.architecture.rates_per_cycle
     hard = {name: point.ceilings_s[name] for name in bounding if name in rates}
     if "int32" in hard and "add" in rates:

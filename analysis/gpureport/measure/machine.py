@@ -52,7 +52,7 @@ def free_memory_bytes(device: PresentDevice) -> float:
     Raises:
         DeviceError: the limit of this process's memory leaves nothing for buffers.
     """
-    if device.kind == "cpu":
+    if device.is_cpu:
         import psutil
 
         process = limit_bytes() - psutil.Process().memory_info().vms - _RUNTIME_BYTES

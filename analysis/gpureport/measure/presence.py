@@ -189,12 +189,12 @@ def _best_working(presence: Presence) -> ChosenDevice:
 
 def _others(chosen: PresentDevice, others: Sequence[PresentDevice]) -> list[str]:
     """Return which runtime of a CPU is used, if others list the CPU as well."""
-    same = ", ".join(f"{each.index} = {named(each)}" for each in others if chosen.kind == each.kind == "cpu")
+    same = ", ".join(f"{each.index} = {named(each)}" for each in others if chosen.is_cpu and each.is_cpu)
     return [f"{chosen.runtime} is used for this CPU; to use another runtime, pass --device: {same}"] if same else []
 
 
 def remedy(device: PresentDevice) -> str:
     """Return what to do about a device that runs no kernels."""
-    if device.kind != "cpu":
+    if not device.is_cpu:
         return "install its current driver, or select another device with --device"
     return f"install another OpenCL runtime for the CPU: {_CPU_RUNTIMES}"

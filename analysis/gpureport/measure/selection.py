@@ -65,7 +65,7 @@ def _preference(device: PresentDevice) -> tuple[float, ...]:
     times).
     """
     kind = _KINDS.index(device.kind)
-    if device.kind != "cpu":
+    if not device.is_cpu:
         return kind, -device.compute_units * (device.clock_hz or 1.0)
     version = re.match(r"PoCL (\d+)\.(\d+)", device.runtime)
     return kind, *((-float(part) for part in version.groups()) if version else (0.0, 0.0)), -device.compute_units

@@ -125,7 +125,7 @@ def _work_time(
     throughput_s = smooth_maximum((*by_pipe.values(), memory_s), THROUGHPUT_EXPONENT)
     exponent = _latency_exponent(_groups_per_compute_unit(device, demand))
     work_s = smooth_maximum((throughput_s, latency_s), exponent)
-    if device.kind == "cpu":
+    if device.is_cpu:
         return work_s
     if resident.groups_per_compute_unit == 1:
         # No other group shares the compute unit, but memory still serves other units.
@@ -191,7 +191,7 @@ def _memory_time(
         levels.append(ServingLevel(limiting, capacity, transition, slowest))
     moved = traffic.memory_bytes(demand.streams, device, every_pass=demand.reused == "kernel")
     efficiency = device.memory.efficiency
-    if device.kind != "cpu" and traffic.one_way(demand.streams, device):
+    if not device.is_cpu and traffic.one_way(demand.streams, device):
         efficiency = 1 - ONE_WAY_LOSS * (1 - efficiency)
     memory_s = moved / (device.memory.bandwidth_bytes_per_s * efficiency)
     if memory_s > slowest:
@@ -283,7 +283,7 @@ def _class_times(device: Device, demand: Demand) -> dict[str, float]:
     units = _busy_fraction(device, demand)
     rates = device.architecture.rates_per_cycle
     factors = {"local": demand.local_conflicts, "memory": _access_passes(device, demand)}
-    if demand.branches and device.kind == "cpu":
+    if demand.branches and device.is_cpu:
         # Divergent work-items run one by one instead of as a vector. Barriers run one by one in any case.
         scalar = device.architecture.wave_size
         factors = {name: scalar * factors.get(name, 1.0) for name in demand.operations.keys() - {"barrier"}}
@@ -401,7 +401,7 @@ def _with_uneven_schedulers(device: Device, class_times: Mapping[str, float], wa
 
     A wave stays with one scheduler. The pipes of the others idle while those with one wave more finish.
     """
-    if device.kind == "cpu":
+    if device.is_cpu:
         return dict(class_times)  # a core has one instruction stream, which uses all its pipes
     parts = _schedulers(device)
     longer = parts * ceil(waves / parts) / waves
@@ -410,7 +410,7 @@ def _with_uneven_schedulers(device: Device, class_times: Mapping[str, float], wa
 
 def _issue_time(device: Device, demand: Demand, class_times: Mapping[str, float]) -> float:
     """Return the seconds that one group's instructions take to issue on a compute unit without other groups."""
-    if device.kind == "cpu":
+    if device.is_cpu:
         return 0.0
     times = _pipe_times(device, _with_uneven_schedulers(device, class_times, _waves_per_group(device, demand)))
     return max(times.values(), default=0.0) / _groups_per_compute_unit(device, demand)

@@ -172,7 +172,7 @@ def _curve(result: Result, series: Series, kind: Kind) -> PredictedCurve:
         result=result.name,
         published=result.published,
         device=result.device.id,
-        device_class="CPU" if result.device.kind == "cpu" else f"{result.device.vendor} GPU",
+        device_class="CPU" if result.device.is_cpu else f"{result.device.vendor} GPU",
         key=series.measurement.key,
         conditions=series.conditions,
         kind=kind,

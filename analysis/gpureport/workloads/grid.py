@@ -32,7 +32,7 @@ def coarse(limits: Limits) -> int:
 
 def work_groups(device: Device, limits: Limits) -> tuple[int, ...]:
     """Return the one-dimensional work-group sizes of a sweep; half of them on a CPU or for a quick run."""
-    tried = _WORK_GROUPS_1D[1::2] if limits.quick or device.kind == "cpu" else _WORK_GROUPS_1D
+    tried = _WORK_GROUPS_1D[1::2] if limits.quick or device.is_cpu else _WORK_GROUPS_1D
     return tuple(local for local in tried if local <= limits.max_work_group)
 
 

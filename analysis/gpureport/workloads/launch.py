@@ -97,7 +97,7 @@ class GroupSize(_Empty):
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """A case for each combination of number and size of work-groups."""
-        few = limits.quick or device.kind == "cpu"
+        few = limits.quick or device.is_cpu
         points = tuple(
             {"groups": 2**power, "local": local}
             for power in ((10, 14) if few else (10, 15, 20))

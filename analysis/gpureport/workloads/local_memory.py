@@ -63,7 +63,7 @@ class Bandwidth(UnstoredResults):
         items, words = self.work_items(parameters), parameters["width"] // 4
         each, folds = float(_accesses(parameters)), words - 1.0
         in_a_chain = each / parameters["chains"]
-        units = 1 if device.kind == "cpu" else words
+        units = 1 if device.is_cpu else words
         return Demand(
             work_items=items,
             work_group=(parameters["local"],),
@@ -108,7 +108,7 @@ class Bandwidth(UnstoredResults):
 
 def _shape(device: Device, limits: Limits, width: int, stride: int) -> dict[str, int]:
     """Return the sizes of a case that takes about 1 ms on a GPU and 2 ms on a CPU."""
-    cpu = device.kind == "cpu"
+    cpu = device.is_cpu
     # 48 is a multiple of 4, 6, 8 and 16 resident groups per compute unit, so that no unit is partly idle at the end.
     groups = (8 if cpu else 48) * device.compute_units
     shape = {"groups": groups, "local": min(8 if cpu else 256, limits.max_work_group), "chains": 4, "steps": 32}

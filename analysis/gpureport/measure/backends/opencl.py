@@ -126,7 +126,7 @@ class OpenCLBackend:
         with candidate.runtime.loading():
             self._device = _devices()[candidate.position]
         is_pocl = self._device.platform.name == _POCL
-        self._libraries = KernelLibraries() if is_pocl and device.kind == "cpu" else None
+        self._libraries = KernelLibraries() if is_pocl and device.is_cpu else None
         if is_pocl and candidate.runtime.of_wheel:
             provide_linker()
         with _errors_as(DeviceError, f"{device.name} cannot be opened"):
@@ -153,7 +153,7 @@ class OpenCLBackend:
 
         CPUs are skipped: their kernels are compiled at the first launch.
         """
-        if self._present.kind == "cpu":
+        if self._present.is_cpu:
             return
         builders = ThreadPoolExecutor(_BUILDERS)
         for key in dict.fromkeys(requests):

@@ -152,7 +152,7 @@ class _Counted:
 def sources_of(device: PresentDevice, stack: ExitStack) -> list[Source]:
     """Return the sources of readings for a device and its machine; *stack* closes what they open."""
     processor = Processor()
-    if device.kind == "cpu":
+    if device.is_cpu:
         return [processor, processor.clock]
     sources: list[Source] = [processor]
     opened = stack.enter_context(nvidia.opened(device))

@@ -98,27 +98,27 @@ def _changed(device: Device, sweep: _ObservedSweep, facts: Iterable[str], **upda
 def _with_launch_cost(device: Device, sweep: _ObservedSweep) -> Device:
     """Calibrate launch cost by the smallest dispatches."""
     ratios = [o.time_s / p.time_s for p, o in sweep.points if o.point.work <= _FEW_GROUPS]
-    return _with_launch(device, sweep, "batched_s", device.launch.batched_s, median(ratios) if ratios else None)
+    return _with_launch(device, sweep, "batched_s", median(ratios) if ratios else None)
 
 
 def _with_group_rate(device: Device, sweep: _ObservedSweep) -> Device:
     """Calibrate launch rate by the largest dispatches."""
     ratio = max(sweep.ratios.values(), default=None)
-    return _with_launch(device, sweep, "groups_per_cycle", device.launch.groups_per_cycle, ratio)
+    return _with_launch(device, sweep, "groups_per_cycle", ratio)
 
 
 def _with_isolated_launch(device: Device, sweep: _ObservedSweep) -> Device:
     """Calibrate the cost of an isolated dispatch by that of a single work-group."""
     isolated = sweep.observation.key.sweep == "isolated"
     ratio = sweep.ratios.get(Level(name="1 group")) if isolated else None
-    return _with_launch(device, sweep, "single_s", sweep.specified.launch.single_s, ratio)
+    return _with_launch(device, sweep, "single_s", ratio)
 
 
-def _with_launch(device: Device, sweep: _ObservedSweep, field: str, value: float, ratio: float | None) -> Device:
-    """Set a *field* of the launch to *value* x *ratio*, if there is a ratio."""
+def _with_launch(device: Device, sweep: _ObservedSweep, field: str, ratio: float | None) -> Device:
+    """Multiply a *field* of the launch by *ratio*, if there is one."""
     if ratio is None:
         return device
-    launch = device.launch.model_copy(update={field: value * ratio})
+    launch = device.launch.model_copy(update={field: getattr(sweep.specified.launch, field) * ratio})
     return _changed(device, sweep, [f"launch.{field.removesuffix('_s')}"], launch=launch)
 
 
@@ -132,7 +132,7 @@ def _with_stream(device: Device, sweep: _ObservedSweep) -> Device:
     ratios = [p.time_s / o.time_s for p, o in sweep.points if o.point.working_set_bytes >= beyond]
     if not ratios:
         return device
-    memory = device.memory.model_copy(update={"efficiency": device.memory.efficiency * median(ratios)})
+    memory = device.memory.model_copy(update={"efficiency": sweep.specified.memory.efficiency * median(ratios)})
     return _changed(device, sweep, ["memory.efficiency"], memory=memory)
 
 
@@ -217,21 +217,21 @@ def _with_latencies(device: Device, sweep: _ObservedSweep) -> Device:
     """Calibrate the latency of each level whose plateau was observed; the far partition has the cache's name."""
     ratios = sweep.ratios
     caches, facts = [], []
-    for cache in device.caches:
-        far = cache.far_latency_cycles
+    for cache, entry in zip(device.caches, sweep.specified.caches, strict=True):
+        far = entry.far_latency_cycles
         whole = Level(name=cache.name)
         near = Level(name=cache.name, near=True) if far else whole
         levels = {"latency_cycles": near, "far_latency_cycles": whole}
         update = {
-            field: getattr(cache, field) * ratios[level]
+            field: getattr(entry, field) * ratios[level]
             for field, level in levels.items()
-            if level in ratios and getattr(cache, field)
+            if level in ratios and getattr(entry, field)
         }
         facts += [f"caches.{cache.name}.{field.removesuffix('_cycles')}" for field in update]
         caches.append(cache.model_copy(update=update))
     memory = device.memory
     if DRAM in ratios:
-        memory = memory.model_copy(update={"latency_cycles": memory.latency_cycles * ratios[DRAM]})
+        memory = memory.model_copy(update={"latency_cycles": sweep.specified.memory.latency_cycles * ratios[DRAM]})
         facts.append("memory.latency")
     return _changed(device, sweep, facts, caches=tuple(caches), memory=memory)
 

@@ -202,7 +202,7 @@ def _resident(report: Report, curves: Iterable[CurveRecords]) -> str:
     """Return how many work-items a GPU can keep resident, according to its entry."""
     entries = (entry for curve in curves if curve.prediction for entry in curve.prediction.occupancy)
     waves = max((entry.max_waves_per_compute_unit for entry in entries), default=0)
-    if report.device.kind == "cpu" or not waves:
+    if report.device.is_cpu or not waves:
         return ""
     count = report.device.compute_units * waves * report.device.architecture.wave_size
     return f"; up to {format_count(count)} can be resident at once"

@@ -134,7 +134,7 @@ def conditions_table(report: Report) -> Table:
     if not measuring or report.machine is None:
         return Table(("reading", "median"), ())
     columns = ("reading", "median", "minimum", "maximum", "readings", "missing")
-    cpu = report.machine.opencl.kind == "cpu"
+    cpu = report.machine.opencl.is_cpu
     rows = [*(() if cpu else _device_rows(readings, measuring)), *_processor_rows(readings, measuring, cpu=cpu)]
     return Table(columns, tuple(rows), frozenset(columns[1:]))
 

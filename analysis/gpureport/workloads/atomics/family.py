@@ -89,7 +89,7 @@ def resident_groups(device: Device, local: int) -> int:
 
     256 on an Intel GPU, whose subslice has 56 threads of eight lanes or more. A CPU core processes four groups in turn.
     """
-    if device.kind == "cpu":
+    if device.is_cpu:
         return 4 * device.compute_units
     rules = device.architecture.occupancy
     units = device.compute_units / (rules.units_per_subslice if isinstance(rules, IntelOccupancy) else 1)
@@ -133,7 +133,7 @@ def demand_of(
         contended: share of the atomic operations whose line another core owned before, on a CPU.
     """
     group_bytes = 4 * parameters["local"] if "local" in operations else 0
-    if device.kind == "cpu":
+    if device.is_cpu:
         moved = contended * max((cache.latency_cycles for cache in device.caches), default=0.0)
         serial_cycles = sent / parameters["groups"] * (_LOCKED_ADD_CYCLES + moved)
     each = Stream("counters", counters, 4, 4, passes=sent / counters, outer_passes=sent / counters)

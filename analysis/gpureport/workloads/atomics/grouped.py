@@ -56,7 +56,7 @@ class ByGroup(_BySize):
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         """Shuffles, then one atomic add per wave."""
         adds, wave = total_adds(parameters), min(parameters["local"], device.architecture.wave_size)
-        if device.kind == "cpu":
+        if device.is_cpu:
             return demand_of(parameters, device, counters=parameters["groups"], sent=adds, operations={"int32": adds})
         waves, rounds = adds / wave, log2(wave)
         return demand_of(

@@ -34,7 +34,7 @@ class Spread(Atomics):
         points = tuple(
             {
                 "addresses": 2**power,
-                "passes": 256 if device.kind == "cpu" else 16 * 2 ** min(power, 5),
+                "passes": 256 if device.is_cpu else 16 * 2 ** min(power, 5),
                 "local": local,
                 "groups": resident_groups(device, local),
             }

@@ -89,7 +89,7 @@ class Transpose(Workload):
     def _memory(self, device: Device, limits: Limits) -> Sweep:
         """Return the sweep over array sizes: up to 2^22 tiles; on a CPU or for a quick run up to 4 last caches."""
         most = min(_MOST_TILES, limits.max_bytes / (2 * TILE_BYTES), limits.max_buffer_bytes / TILE_BYTES)
-        if limits.quick or device.kind == "cpu":
+        if limits.quick or device.is_cpu:
             most = min(most, 4 * grid.last_cache_bytes(device) / (2 * TILE_BYTES))
         shape = self.shape(min(self.usual_group, limits.max_work_group))
         least = prod(shape.values()) * self.rows_per_item // ROWS
@@ -104,7 +104,7 @@ class Transpose(Workload):
 
     def _repeats(self, device: Device) -> int:
         # A CPU has far fewer lanes.
-        return self.repeats if device.kind != "cpu" else 33
+        return self.repeats if not device.is_cpu else 33
 
     def shape(self, items: int) -> dict[str, int]:
         """Return the parameters of a work-group of *items*."""
@@ -153,7 +153,7 @@ class Transpose(Workload):
         tiles, repeats, items = parameters["tiles"], parameters["repeats"], self._items(parameters["tiles"])
         rows = tiles * ROWS
         # Accesses of a CPU's work-items do not coalesce.
-        isolated = device.kind == "cpu"
+        isolated = device.is_cpu
         accesses = 2.0 * self.rows_per_item / (1 if isolated else min(_ACCESS_BYTES // 4, self.rows_per_item))
         lines = 1.0 if isolated else self.lines_per_access(parameters, device)
         sector = device.caches[-1].sector_bytes if device.caches else device.memory.access_bytes
@@ -235,7 +235,7 @@ def exchanges(device: Device) -> float:
 
     One instruction each on GPUs, three each with AVX2 (two shifts and an or; and, and-not, or).
     """
-    return 6.0 if device.kind == "cpu" else 2.0
+    return 6.0 if device.is_cpu else 2.0
 
 
 def _saturating_tiles(device: Device, rows_per_item: int) -> int:

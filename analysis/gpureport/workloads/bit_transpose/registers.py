@@ -28,7 +28,7 @@ class Registers(Transpose):
         Shift counts are constant. Compilers for GPUs turn left shifts, half of them, into multiplications.
         """
         rows = float(ROWS * self.rounds)
-        if device.kind == "cpu":
+        if device.is_cpu:
             return {"int32": 5.0 * rows, "permute": 3.0 * ROWS, "instruction": 5.0 * rows + 3.0 * ROWS}
         return {"int32": 1.5 * rows, "int32_mul": 0.5 * rows, "instruction": 2.0 * rows}
 

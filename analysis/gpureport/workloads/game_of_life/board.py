@@ -133,7 +133,7 @@ class Board(Workload):
 
     def _most_bytes(self, device: Device, limits: Limits) -> float:
         """Return the largest working set, well beyond the caches; smaller on a CPU, which is slower."""
-        beyond = 4 if device.kind == "cpu" else 16 if limits.quick else 64
+        beyond = 4 if device.is_cpu else 16 if limits.quick else 64
         return min(
             limits.max_bytes - self.extra_bytes,
             2 * limits.max_buffer_bytes,
@@ -159,10 +159,10 @@ class Board(Workload):
         """
         published = 2 * self.board_bytes(_square(self.published_side, 1, 1))
         streamed_s = published / device.memory.bandwidth_bytes_per_s
-        quick = device.kind != "cpu" and shapes * _RUNS_PER_SHAPE * streamed_s <= _SHAPES_S
+        quick = not device.is_cpu and shapes * _RUNS_PER_SHAPE * streamed_s <= _SHAPES_S
         if published and published <= most and quick:
             return self.published_side
-        return self._side(min(most, 2.0**23 if device.kind == "cpu" else 4 * grid.last_cache_bytes(device)))
+        return self._side(min(most, 2.0**23 if device.is_cpu else 4 * grid.last_cache_bytes(device)))
 
     def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:
         """Work is cells times generations."""
@@ -204,7 +204,7 @@ class Board(Workload):
 
     def _operations(self, device: Device) -> Mapping[str, float]:
         """Return the operations; on a CPU without address arithmetic, which is part of loads and stores."""
-        if device.kind != "cpu":
+        if not device.is_cpu:
             return self.operations
         kept = {name: n for name, n in self.operations.items() if name not in ("int32_mul", "instruction")}
         return {**kept, "instruction": sum(kept.values())}

@@ -50,7 +50,7 @@ class Steps(Board):
 
     def _strip(self, parameters: Parameters, device: Device) -> int:
         """Return the rows of a strip, an even number: enough work-items for the device, in few long strips."""
-        resident = device.compute_units * (_RESIDENT if device.kind != "cpu" else 1)
+        resident = device.compute_units * (_RESIDENT if not device.is_cpu else 1)
         columns = self.row_bytes(parameters) // self.element_bytes
         return max(_SHORTEST * self.generations, 2 * ceil(columns * parameters["height"] / (_ROUNDS * resident) / 2))
 

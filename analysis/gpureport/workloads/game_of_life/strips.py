@@ -72,14 +72,14 @@ class _Strips(Board):
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """The usual sweeps, in the form for the device."""
-        form = _CPU if device.kind == "cpu" else _GPU
+        form = _CPU if device.is_cpu else _GPU
         usual = super().sweeps(device, limits)
         return tuple(replace(sweep, points=self._cut(sweep, form, limits)) for sweep in usual)
 
     def shapes(self, device: Device, limits: Limits) -> tuple[tuple[int, int], ...]:
         """The usual shapes; on a GPU those with enough local memory."""
         shapes = super().shapes(device, limits)
-        return shapes if device.kind == "cpu" else tuple(shape for shape in shapes if prod(shape) <= _MOST_ITEMS)
+        return shapes if device.is_cpu else tuple(shape for shape in shapes if prod(shape) <= _MOST_ITEMS)
 
     def _cut(self, sweep: Sweep, form: _Form, limits: Limits) -> tuple[Parameters, ...]:
         """Return a sweep's points in a form, without those whose padded rows exceed the limits."""

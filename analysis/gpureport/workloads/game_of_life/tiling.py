@@ -40,7 +40,7 @@ class Tiling:
     @property
     def busy_items(self) -> int:
         """Lanes of all waves with at least one cell; idle lanes of these take the same time."""
-        if self.device.kind == "cpu":
+        if self.device.is_cpu:
             return prod(self.items)
         waves = prod(ceil(n / side) for n, side in zip(self.items, self.wave, strict=True))
         return waves * self.device.architecture.wave_size
@@ -48,7 +48,7 @@ class Tiling:
     @property
     def lines(self) -> int:
         """Lines that contain the cells of a wave, summed over its rows."""
-        if self.device.kind == "cpu":
+        if self.device.is_cpu:
             return 1
         columns, rows = self.wave
         return rows * ceil(columns * self.row_bytes / self._line)
@@ -60,7 +60,7 @@ class Tiling:
             displaced: share of accesses to an element to the west or east. Their rows of b bytes may start anywhere in
                 a line, so they touch b / line + 1 lines.
         """
-        if self.device.kind == "cpu":
+        if self.device.is_cpu:
             return 1.0
         columns, rows = self.wave
         return (1 - displaced) * self.lines + displaced * rows * (columns * self.row_bytes / self._line + 1)
@@ -72,7 +72,7 @@ class Tiling:
             reach: rows above and below the work-group's own.
             reach_bytes: bytes to the west and east of them.
         """
-        if self.device.kind == "cpu":
+        if self.device.is_cpu:
             return 1.0
         row, rows = self.group[0] * self.row_bytes, self.group[1] * self.rows
         sectors = ceil(row / self._sector) + 2 * ceil(reach_bytes / self._sector)
@@ -81,7 +81,7 @@ class Tiling:
     @property
     def written(self) -> float:
         """Bytes of the sectors that a wave writes in part or completely, relative to the bytes written."""
-        if self.device.kind == "cpu":
+        if self.device.is_cpu:
             return 1.0
         row = self.wave[0] * self.row_bytes
         return ceil(row / self._sector) * self._sector / row

@@ -25,7 +25,7 @@ class Barrier(Rate):
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """Work-groups of one wave, two, four ..., with a constant number of work-items; none on a CPU."""
-        if device.kind == "cpu":
+        if device.is_cpu:
             return ()
         (sweep,) = super().sweeps(device, limits)
         (point,) = sweep.points

@@ -34,7 +34,7 @@ class Chains(UnstoredResults):
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """A case for each operation; no barrier on a CPU."""
         points = [{"case": 1 + i, **self.shape(case, device, limits)} for i, case in enumerate(self.cases)]
-        absent = [p for p in points if device.kind == "cpu" and self.case(p).name == "barrier"]
+        absent = [p for p in points if device.is_cpu and self.case(p).name == "barrier"]
         return (
             Sweep(
                 "operation",

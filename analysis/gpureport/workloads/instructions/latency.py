@@ -22,7 +22,7 @@ class InstructionLatency(Chains):
 
     def shape(self, case: Operation, device: Device, limits: Limits) -> dict[str, int]:
         """A chain of about 0.2 ms."""
-        wave, cpu = device.architecture.wave_size, device.kind == "cpu"
+        wave, cpu = device.architecture.wave_size, device.is_cpu
         local = wave if case.group or not cpu else 1
         if case.name == "barrier":
             local = min(64 if cpu else 256, limits.max_work_group)

@@ -30,7 +30,7 @@ class Rate(Chains):
 
     def shape(self, case: Operation, device: Device, limits: Limits) -> dict[str, int]:
         """Eight chains on a GPU; on a CPU as many as its registers allow."""
-        if device.kind == "cpu":
+        if device.is_cpu:
             chains, steps, seconds = {1: 8, 2: 6}.get(case.states, 4), 24, 2e-3
             local, lanes = (64, 1) if case.group else (1, device.architecture.wave_size if case.wide else 1)
             groups = 8 * device.compute_units

@@ -23,14 +23,14 @@ def _beyond_bytes(device: Device, limits: Limits, stride_bytes: int = 4) -> int:
     If the stride skips sectors, the accessed sectors add up to at least 4 times the last cache.
     """
     sector = device.caches[-1].sector_bytes if device.caches else device.memory.access_bytes
-    few = device.kind == "cpu" or limits.quick
+    few = device.is_cpu or limits.quick
     times = max(4 if few else 16, 4 * stride_bytes / sector)
     return grid.multiple(2**20)(min(times * grid.last_cache_bytes(device), 0.75 * limits.max_buffer_bytes))
 
 
 def _shape(device: Device, limits: Limits, width: int) -> dict[str, int]:
     """Return the work per work-item and work-group for accesses of *width* bytes, which outweighs the launch cost."""
-    if device.kind == "cpu":
+    if device.is_cpu:
         return {"per_item": 64, "local": min(64, limits.max_work_group)}
     return {"per_item": 8 if width == 4 else 4, "local": min(256, limits.max_work_group)}
 
@@ -161,7 +161,7 @@ class Scatter(_ByStride):
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """A case for each stride, with equal numbers of words; none on a CPU, whose cores combine their writes."""
-        if device.kind == "cpu":
+        if device.is_cpu:
             return ()
         size = grid.multiple(2**12)(min(grid.last_cache_bytes(device) / 4, limits.max_buffer_bytes))
         shape = _shape(device, limits, 4)
@@ -228,7 +228,7 @@ class Misaligned(_Access):
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """A case for each offset, width and memory level."""
         memory, cached = _beyond_bytes(device, limits), grid.multiple(2**12)(grid.last_cache_bytes(device) / 4)
-        read = device.memory.bandwidth_bytes_per_s * (2e-3 if device.kind == "cpu" else 2e-4)
+        read = device.memory.bandwidth_bytes_per_s * (2e-3 if device.is_cpu else 2e-4)
         points = tuple(
             {
                 "offset": offset,

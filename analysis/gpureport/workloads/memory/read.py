@@ -20,7 +20,7 @@ _PREFETCHED = 40  # lines that the prefetchers of a CPU core keep in flight
 
 def _shape(device: Device, limits: Limits) -> dict[str, int]:
     """Return the shape of a read kernel: 16 bytes per lane of a GPU; whole lines, in a loop, on a CPU."""
-    if device.kind == "cpu":
+    if device.is_cpu:
         return {"local": 1, "vectors": 64, "chunks": 16, "words": 16}
     return {"local": min(256, limits.max_work_group), "vectors": 8, "chunks": 1, "words": 4}
 
@@ -100,7 +100,7 @@ class Read(_Reading):
         high = min(limits.max_buffer_bytes, beyond * max(low, grid.last_cache_bytes(device)))
         points = tuple(_shared(device, limits, size, shape) for size in grid.sizes(low, high, grid.multiple(chunk)))
         sizes = grid.by_working_set(points, limits)
-        tried = () if device.kind == "cpu" else grid.work_groups(device, limits)
+        tried = () if device.is_cpu else grid.work_groups(device, limits)
         sweeps = (sizes, _work_groups(device, limits, shape, tried)) if len(tried) > 1 else (sizes,)
         return tuple(sweep for sweep in sweeps if sweep.points)  # small devices may have no points
 
@@ -138,7 +138,7 @@ def _work_groups(device: Device, limits: Limits, shape: Parameters, tried: Seque
 
 def _shared(device: Device, limits: Limits, size: int, shape: Parameters) -> Parameters:
     """Return a point of *size* bytes with enough work-groups for the timer's resolution."""
-    least = device.memory.bandwidth_bytes_per_s * (1e-3 if device.kind != "cpu" and limits.quick else 2e-3)
+    least = device.memory.bandwidth_bytes_per_s * (1e-3 if not device.is_cpu and limits.quick else 2e-3)
     return {"bytes": size, "groups": round(max(size, least) / (_chunk_bytes(shape) * shape["chunks"])), **shape}
 
 
@@ -152,7 +152,7 @@ def _regions(
     """Return points with regions of *low* to *high* bytes and enough passes for the timer's resolution."""
     step = 4 * shape["words"] * shape["local"]
     # A GPU's first cache is about seven times as fast as memory: 3 ms, to which start and first pass contribute little.
-    unit_s = 2e-3 if device.kind == "cpu" else 5e-3
+    unit_s = 2e-3 if device.is_cpu else 5e-3
     read = 4 * unit_s * device.memory.bandwidth_bytes_per_s / device.compute_units
     return tuple(
         {"bytes": size, "passes": max(1, round(read / size)), "groups": groups, **shape}
@@ -189,7 +189,7 @@ class ReadPrivate(_Reading):
         next_cache = min([limits.max_buffer_bytes, *(c.capacity_bytes for c in device.caches if c.scope == "device")])
         far = 4 * max(private)
         groups = int(max(1, min(device.compute_units, next_cache / 2 // far)))
-        local = 1 if device.kind == "cpu" else min(1024, limits.max_work_group)  # one group keeps a compute unit busy
+        local = 1 if device.is_cpu else min(1024, limits.max_work_group)  # one group keeps a compute unit busy
         shape = {"local": local, "words": _shape(device, limits)["words"]}
         few = _regions(device, limits, shape, min(private) / 8, min(far, next_cache / groups), groups)
         title, coarse = "working set of a compute unit", grid.coarse(limits)

@@ -43,7 +43,7 @@ class _Streaming(Workload):
         shape = {"per_item": self.per_item, "local": min(self.local, limits.max_work_group)}
         arrays, step = len(self.read) + 1, self._step(shape)
         # Rates still rise by a few percent far beyond the caches, as start and end of a dispatch contribute less.
-        far = 8 if limits.quick or device.kind == "cpu" else self.far
+        far = 8 if limits.quick or device.is_cpu else self.far
         high = self._at_most(far * grid.last_cache_bytes(device), step, limits)
         sizes = grid.sizes(2**16, high, grid.multiple(step))
         return (grid.by_working_set(({"vectors": size // arrays // (4 * _WORDS), **shape} for size in sizes), limits),)

@@ -71,7 +71,7 @@ class Particles(Workload):
         """Return the maximum number of particles: on a CPU or for a quick run, eight times the last cache."""
         both = 2 * self.stored_bytes
         most = min(_MOST, limits.max_bytes / both, limits.max_buffer_bytes / self.stored_bytes)
-        few = limits.quick or device.kind == "cpu"
+        few = limits.quick or device.is_cpu
         return min(most, 8 * grid.last_cache_bytes(device) / both) if few else most
 
     def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:

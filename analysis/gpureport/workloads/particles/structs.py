@@ -29,7 +29,7 @@ class _HalfStructs(_Structs):
 
     def lines_per_access(self, device: Device) -> float:
         """Return the lines that contain one member of all structures of a wave; 1 on a CPU."""
-        if device.kind == "cpu" or not device.caches:
+        if device.is_cpu or not device.caches:
             return 1.0
         return max(1.0, self.stored_bytes * device.architecture.wave_size / device.caches[0].line_bytes)
 
@@ -54,7 +54,7 @@ class Structs(_HalfStructs):
 
     def _frames(self, device: Device, limits: Limits) -> Sweep:
         """Return frame traces at four working sets around the capacity of the last cache."""
-        few = limits.quick or device.kind == "cpu"
+        few = limits.quick or device.is_cpu
         most = self.most(device, limits)
         sizes = [grid.last_cache_bytes(device) * part for part in _around_the_edge(device, 3.0 if few else 8.0)]
         counts = grid.rounded([min(most, size / (2 * self.stored_bytes)) for size in sizes], grid.multiple(256))
