@@ -9,6 +9,7 @@ from gpureport.predict.calibration.calibrate import calibrated
 from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.records.prediction import PredictedPoint, Prediction, is_write_ceiling
 from gpureport.spec.models import Device, Transition
+from gpureport.workloads import select
 from gpureport.workloads.instructions.barrier import Barrier
 from gpureport.workloads.instructions.latency import InstructionLatency, SubGroupLatency
 from gpureport.workloads.instructions.rate import Rate, SubGroupRate
@@ -328,6 +329,16 @@ def test_a_copy_of_four_times_the_last_cache_shows_the_share_of_the_bandwidth() 
     assert device.memory.efficiency == pytest.approx(TOY.memory.efficiency / 2)
     assert device.provenance["memory.efficiency"].kind == "measured"
     assert calibrated(TOY, [small], [_slowed(small, lambda _: 2.0)]).memory == TOY.memory
+
+
+def test_two_observations_of_one_quantity_do_not_compound() -> None:
+    """The later one counts: ratios refer to the entry."""
+    for name in ("memory/copy", "memory/latency", "launch/groups"):
+        predictions = [p for workload in select((name,)) for p in _predicted(workload)]
+        observations = [_slowed(prediction, lambda _: 2.0) for prediction in predictions]
+        once = calibrated(TOY, predictions, observations)
+        assert once != TOY
+        assert calibrated(TOY, predictions, [*observations, *observations]) == once
 
 
 def test_each_position_of_a_cliff_moves_by_its_own_ratio() -> None:
