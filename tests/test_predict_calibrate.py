@@ -333,7 +333,7 @@ def test_a_copy_of_four_times_the_last_cache_shows_the_share_of_the_bandwidth() 
 
 def test_two_observations_of_one_quantity_do_not_compound() -> None:
     """The later one counts: ratios refer to the entry."""
-    for name in ("memory/copy", "memory/latency", "launch/groups"):
+    for name in ("memory/copy", "launch/groups"):
         predictions = [p for workload in select((name,)) for p in _predicted(workload)]
         observations = [_slowed(prediction, lambda _: 2.0) for prediction in predictions]
         once = calibrated(TOY, predictions, observations)
