@@ -25,7 +25,7 @@ PRIVATE = {
     r"\bin a row\b": "back to back, batch",
     r"\bsurprises?\b": "unexpected result",
     r"\bclaim(?:s|ed)?\b": "published statement",
-    r"\bdepartures?\b|\barrivals?\b": "onset, end",
+    r"\bdepartures?\b": "onset, end",
     r"\bhangs? on\b": "depends on",
     r"\bfor real\b": "significantly",
     r"\bas runs (?:do|differ)\b": "within run-to-run variation",
