@@ -258,14 +258,14 @@ def _part(report: dict[str, Any]) -> dict[str, Any]:
             keys.setdefault(measurement["axis"]["quantity"], measurement["key"])
     explained = [explanation["key"] for explanation in report["explanations"]]
     chosen = [*keys.values(), *explained[:1]]
-    names = {f"{key['workload']}/{key['variant']}" for key in chosen}
+    names = {f"{key['family']}/{key['variant']}" for key in chosen}
     part = dict(report)
     for name in ("predictions", "measurements", "observations", "explanations"):
         part[name] = [record for record in report[name] if record["key"] in chosen]
     for measurement in part["measurements"]:
         for point in measurement["points"]:
             point["samples_s"], point["taken_at_s"] = point["samples_s"][:5], point["taken_at_s"][:5]
-    part["findings"] = [f for f in report["findings"] if {k: f[k] for k in chosen[0]} in chosen]
+    part["findings"] = [f for f in report["findings"] if f["key"] in chosen]
     part["workloads"] = {name: info for name, info in report["workloads"].items() if name in names}
     part["evidence"] = [each for each in report["evidence"] if each["workload"] in names]
     part["conditions"] = [{**each, "readings": each["readings"][:5]} for each in report.get("conditions", ())[:2]]

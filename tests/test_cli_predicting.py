@@ -81,7 +81,7 @@ def test_devices_side_by_side(capsys: Captured) -> None:
     assert "\nB: AMD Radeon RX 7900 XT (amd/rx_7900_xt): " in out
     assert "AMD Radeon RX 7900 XT, but not" in out
     assert "Speed of B / speed of A" in out
-    assert "are taken as independent." in " ".join(out.split())
+    assert "count as independent." in " ".join(out.split())
 
 
 def test_devices_side_by_side_as_json(capsys: Captured) -> None:

@@ -228,7 +228,7 @@ def test_values_are_found_by_the_paths_of_the_provenance(report: Report) -> None
     assert value_at(device, "launch.batched") == "2.20 µs"
     assert value_at(device, "architecture.rates_per_cycle.int32") == "64.0"
     assert value_at(device, "rates.int32") == "64.0"
-    assert value_at(device, "loaded_latency_factor") == "1.90"
+    assert value_at(device, "loaded_latency_factor") == "2.00"
     assert value_at(device, "compute_units") == "132"
     assert value_at(device, "architecture.write_allocate") == "no"
     assert value_at(device, "architecture.name") == "Hopper"

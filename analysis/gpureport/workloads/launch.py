@@ -71,7 +71,7 @@ class Groups(_Empty):
     essential = True
     microbenchmark = True
     calibrates = ("launch_cost", "group_rate")
-    title = "Empty kernel, number of work-groups"
+    title = "Launch, number of work-groups"
     description = (
         "Empty work-groups of 64 work-items. Few groups measure the launch cost. Many groups measure the rate at which "
         "the device starts work-groups, a limit for kernels with small work-groups."
@@ -88,7 +88,7 @@ class GroupSize(_Empty):
     """The size of the work-groups varies."""
 
     variant = "group_size"
-    title = "Empty kernel, work-group size"
+    title = "Launch, work-group size"
     description = (
         "Few and many empty work-groups of several sizes. The device's dispatcher limits the start rate of small "
         "groups, independent of their size. The compute units, which start and retire waves, limit that of large "
@@ -117,7 +117,7 @@ class Queued(_Empty):
     variant = "queued"
     microbenchmark = True
     calibrates = ("isolated_launch_cost",)
-    title = "Empty kernel, isolated and back-to-back"
+    title = "Launch, isolated and back-to-back"
     description = (
         "Dispatches of an empty kernel. Isolated: each has its own time stamps and ends before the next is queued. "
         "Back-to-back: the time from the first start to the last end, divided by the number of dispatches; it includes "
