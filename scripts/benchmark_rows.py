@@ -46,11 +46,11 @@ class Row:
 
 
 _BOARD = {"width": 65_536, "height": 65_536}
-_GENERATIONS = "several generations a pass"
+_GENERATIONS = "several generations per pass"
 
 ROWS = (
     Row(
-        "Game of Life, one byte a cell",
+        "Game of Life, one byte per cell",
         "game_of_life/bytes_strips",
         "grid_size",
         2,
@@ -58,7 +58,7 @@ ROWS = (
         shares={"gpu": 0.95, "cpu": 0.85},
     ),
     Row(
-        "Game of Life, one bit a cell",
+        "Game of Life, one bit per cell",
         "game_of_life/packed_strips",
         "grid_size",
         0.25,
@@ -67,7 +67,7 @@ ROWS = (
     ),
     *(
         Row(
-            f"Game of Life, one bit a cell, {n} generations a pass",
+            f"Game of Life, one bit per cell, {n} generations per pass",
             f"game_of_life/packed_steps{n}",
             "grid_size",
             0.25,

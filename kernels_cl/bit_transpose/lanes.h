@@ -34,7 +34,7 @@ INLINE void transpose_tiles(global const uint *restrict from, global uint *restr
 #ifdef SUB_GROUP_SIZED
 #define WIDTH LANES
 #else
-#define WIDTH wave_width()
+#define WIDTH wave_size()
 #endif
 
 #define TRANSPOSE_TILES(from, to, tiles)         \

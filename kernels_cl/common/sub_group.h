@@ -6,7 +6,7 @@
 //   SUB_GROUP_SIZED   in addition to one of these: a kernel may require a sub-group size
 //
 // WAVE(n)                          before `kernel`: requires a sub-group size of n, where this is possible
-// uint wave_width()                the sub-group size
+// uint wave_size()                the sub-group size
 // uint wave_item()                 index of the work-item in its work-group, ordered by sub-group, then lane
 // uint wave_shuffle_xor(value, d)  the value of lane (this lane ^ d); d < 32, a compile-time constant
 // uint wave_ballot(predicate)      bit i: predicate != 0 in lane i (of the aligned 32 lanes that contain this one)
@@ -22,7 +22,7 @@
 #pragma OPENCL EXTENSION cl_intel_subgroups : enable
 #endif
 
-static inline uint wave_width(void)
+static inline uint wave_size(void)
 {
     return get_max_sub_group_size();
 }
@@ -58,7 +58,7 @@ static inline uint wave_ballot(int predicate)
 
 #elif defined(SUB_GROUP_NVIDIA)
 
-static inline uint wave_width(void)
+static inline uint wave_size(void)
 {
     return 32;
 }
@@ -86,7 +86,7 @@ static inline uint wave_ballot(int predicate)
 
 #elif defined(SUB_GROUP_AMD)
 
-static inline uint wave_width(void)
+static inline uint wave_size(void)
 {
     return __builtin_amdgcn_wavefrontsize();
 }
@@ -114,7 +114,7 @@ static inline uint wave_shuffle_xor(uint value, uint distance)
 static inline uint wave_ballot(int predicate)
 {
     const ulong votes = __builtin_amdgcn_uicmp((uint)predicate, 0u, 33); // 33: LLVM's "not equal"
-    return (uint)(wave_item() & 32 & (wave_width() - 1) ? votes >> 32 : votes);
+    return (uint)(wave_item() & 32 & (wave_size() - 1) ? votes >> 32 : votes);
 }
 
 #endif

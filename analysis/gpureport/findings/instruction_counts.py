@@ -18,7 +18,7 @@ FACTOR = 2.0
 instructions of the model, except one with integer divisions (0.5) and one with eight loads (2.2)."""
 _ACCESSES = "global access"
 _SAME_ACCESSES = 1.25
-"""Ratio of global accesses beyond which static counts include branches that a work-item does not execute."""
+"""Ratio of global accesses, compiled to modelled, beyond which the counts of branches are not comparable."""
 
 _PARTS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
     "arithmetic": (

@@ -310,7 +310,7 @@ def _rate(feature: CurveFeature, context: _Context) -> str:
     if not others:
         return f"Limited by {ceiling_text(first)}."
     share = format_percent(point.ceilings_s[others[0]] / point.ceilings_s[first])
-    return f"Limited by {ceiling_text(first)}; {ceiling_text(others[0])} is second, with {share} of its time."
+    return f"Limited by {ceiling_text(first)}; next: {ceiling_text(others[0])} ({share} of that time)."
 
 
 _EXPLAIN = {"cliff": _cliff, "taper": _taper, "rate": _rate}

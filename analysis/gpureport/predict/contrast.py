@@ -100,14 +100,14 @@ def _point(predicted: Predicted, index: int) -> _Point:
 
 
 @dataclass(frozen=True)
-class _Curve:
+class _ComparedCurve:
     """The first point of each size of one device's curve, by increasing x = ln(size)."""
 
     x: Floats
     points: tuple[_Point, ...]
 
     @classmethod
-    def of(cls, predicted: Predicted) -> "_Curve":
+    def of(cls, predicted: Predicted) -> "_ComparedCurve":
         """Select the points of a predicted sweep."""
         x, first = np.unique([point.point.x for point in predicted.prediction.points], return_index=True)
         return cls(np.log(x), tuple(_point(predicted, int(index)) for index in first))
@@ -141,7 +141,7 @@ def _contrast(devices: tuple[Device, Device], first: Predicted, other: Predicted
     prediction = first.prediction
     shared = _SharedFacts.of(devices, first.facts, other.facts)
     cases = prediction.axis.quantity == "case"
-    pairs = _cases(first, other) if cases else _sizes(_Curve.of(first), _Curve.of(other))
+    pairs = _cases(first, other) if cases else _sizes(_ComparedCurve.of(first), _ComparedCurve.of(other))
     points = tuple(shared.ratio_point(*pair) for pair in pairs)
     if not points:
         return None
@@ -159,7 +159,7 @@ def _contrast(devices: tuple[Device, Device], first: Predicted, other: Predicted
     )
 
 
-def _sizes(first: _Curve, other: _Curve) -> Iterator[tuple[_Point, _Point]]:
+def _sizes(first: _ComparedCurve, other: _ComparedCurve) -> Iterator[tuple[_Point, _Point]]:
     """Yield points at every size of either curve within the range of both."""
     low, high = max(first.x[0], other.x[0]), min(first.x[-1], other.x[-1])
     sizes = np.unique(np.round(np.concatenate([first.x, other.x]), 6))

@@ -55,6 +55,9 @@ def upgraded(report: _Json) -> _Json:
         for record in _records(new, name):
             record["key"] = _key(record.get("key"))
     _upgrade_findings(new)
+    publication = new.get("publication")
+    for statement in _records(publication, "statements") if isinstance(publication, dict) else ():
+        statement["about"] = [_sweep_path(each) for each in statement.get("about") or ()]
     device = new.get("device")
     if isinstance(device, dict) and isinstance(device.get("provenance"), dict):
         device["provenance"] = {_current(path): origin for path, origin in device["provenance"].items()}
@@ -89,6 +92,14 @@ def _records(of: _Json, name: str) -> list[_Json]:
 def _current(name: object) -> object:
     """Return a name, or a dotted path of names, with current names."""
     return ".".join(RENAMED.get(part, part) for part in name.split(".")) if isinstance(name, str) else name
+
+
+def _sweep_path(path: object) -> object:
+    """Return ``family/variant/sweep`` with the sweep's current name."""
+    if not isinstance(path, str) or path.count("/") < 2:
+        return path
+    workload, _, sweep = path.rpartition("/")
+    return f"{workload}/{_SWEEPS.get(sweep, sweep)}"
 
 
 def _key(key: object) -> object:

@@ -277,7 +277,7 @@ class Workload(ABC):
     family: ClassVar[str]
     variant: str
     title: str
-    """A unique human name, e.g. ``Game of Life, 64 cells a word``."""
+    """A unique human name, e.g. ``Game of Life, 64 cells per word``."""
     description: str
     """Two or three sentences: layout, borders, and last ``Counted: ...``, the unit of work."""
     source: ClassVar[str]

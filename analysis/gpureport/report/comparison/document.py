@@ -198,8 +198,9 @@ def _map_rows(contests: Sequence[Contest], whats: Sequence[What], baseline: str 
 
 def _baseline_text(contest: Contest, baseline: str) -> dict[str, str]:
     """Return the speed of the baseline, to show instead of its ratio of one."""
-    unit = f"{contest.metric.unit}/s" if contest.metric.kind == "rate" else "s"
-    return {s.machine: format_value(s.value, unit) for s in contest.standings if s.machine == baseline}
+    return {
+        s.machine: format_value(s.value, contest.metric.value_unit) for s in contest.standings if s.machine == baseline
+    }
 
 
 def _strips(comparison: Comparison) -> Iterator[Figure]:

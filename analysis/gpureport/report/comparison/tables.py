@@ -88,7 +88,7 @@ def _standings_table(family: str, contests: Sequence[Contest]) -> Table:
 
 
 def _standing_row(contest: Contest, s: Standing) -> tuple[str, ...]:
-    unit = _unit(contest)
+    unit = contest.metric.value_unit
     return (
         contest.workload.partition("/")[2],
         short_regime(contest.regime),
@@ -99,10 +99,6 @@ def _standing_row(contest: Contest, s: Standing) -> tuple[str, ...]:
         format_ratio(s.efficiency.value if s.efficiency else None),
         format_ratio(s.normalised.value if s.normalised else None),
     )
-
-
-def _unit(contest: Contest) -> str:
-    return f"{contest.metric.unit}/s" if contest.metric.kind == "rate" else "s"
 
 
 def _value(s: Standing, unit: str) -> str:
@@ -134,7 +130,7 @@ def _leaders_row(contest: Contest, baseline: str) -> tuple[str, ...]:
     return (
         contest.workload.partition("/")[2],
         short_regime(contest.regime),
-        format_value(base, _unit(contest)),
+        format_value(base, contest.metric.value_unit),
         shorten(fastest, _NARROW),
         format_ratio(ratios[fastest]),
         shorten(slowest, _NARROW),

@@ -32,7 +32,7 @@ _FULL_EFFICIENCY = Pen(MUTED, 0.8, dashes=(3, 2), order=1)
 
 
 @dataclass(frozen=True)
-class Estimate:
+class Drawn:
     """One value with its 95 % interval."""
 
     value: float
@@ -45,8 +45,8 @@ class Row:
     """One row: a cache, or the kernels of a family."""
 
     name: str
-    predicted: tuple[Estimate, ...]
-    observed: tuple[Estimate, ...]
+    predicted: tuple[Drawn, ...]
+    observed: tuple[Drawn, ...]
     remark: str = ""
 
 
@@ -96,7 +96,7 @@ def _cut(part: Part) -> Part:
     return Part(f"{part.title} (the first {MOST_ROWS} of {count})", part.rows[:MOST_ROWS], part.scale)
 
 
-_Compared = tuple[list[Estimate], list[Estimate], list[Verdict]]
+_Compared = tuple[list[Drawn], list[Drawn], list[Verdict]]
 
 
 def _feature_rows(
@@ -123,18 +123,18 @@ def _feature_rows(
     )
 
 
-def _estimates(value: float | None, low: float | None, high: float | None) -> list[Estimate]:
-    return [Estimate(value, low or value, high or value)] if value else []
+def _estimates(value: float | None, low: float | None, high: float | None) -> list[Drawn]:
+    return [Drawn(value, low or value, high or value)] if value else []
 
 
 def _limit_rows(known: Iterable[Limit], name: Callable[[str], str]) -> tuple[Row, ...]:
     rows = []
     for family, found in grouped((limit.key.family, limit) for limit in known).items():
         predicted = (limit.predicted_share for limit in found)
-        observed = tuple(Estimate(each.share, *each.interval) for each in found if each.share and each.interval)
+        observed = tuple(Drawn(each.share, *each.interval) for each in found if each.share and each.interval)
         shares = [each.value for each in observed]
         remark = f"median {format_percent(median(shares))}" if shares else ""
-        rows.append(Row(name(family), tuple(Estimate(share, share, share) for share in predicted), observed, remark))
+        rows.append(Row(name(family), tuple(Drawn(share, share, share) for share in predicted), observed, remark))
     return tuple(rows)
 
 

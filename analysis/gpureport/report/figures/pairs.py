@@ -24,8 +24,7 @@ def pair_figure(pairs: Sequence[Pair], titles: Sequence[str]) -> str:
     columns = min(len(pairs), COLUMNS)
     text = format_bytes if first.axis.quantity == "working_set" else power_text
     x = size_scale([point.point.x for each in every for point in drawable(each.points)], text, 9 // columns)
-    unit = f"{first.metric.unit}/s" if first.metric.kind == "rate" else "s"
-    y = value_scale([point.value for each in every for point in drawable(each.points)], unit)
+    y = value_scale([point.value for each in every for point in drawable(each.points)], first.metric.value_unit)
     names = (first.axis.label, value_label(every))
     canvas, found = panels(titles, columns, _PLOT_IN[columns], _HEAD_IN, x, y, names)
     for panel, pair in zip(found, pairs, strict=True):

@@ -253,7 +253,9 @@ def near_limits(report: Report, found: Sequence[CurveRecords]) -> list[str]:
     ends = f"{format_percent(shares[least])} to {format_percent(shares[most])}"
     reach = "reach" if seen else "are predicted to reach"
     middle = f"{format_percent(median(shares.values()))} of their limits in the median (range: {ends})"
-    frequent = f"The most frequent bottleneck of the model is {bottleneck} ({count} of {len(shares)} kernels)."
+    frequent = (
+        f"According to the model, the most frequent bottleneck is {bottleneck} ({count} of {len(shares)} kernels)."
+    )
     return [
         f"Efficiency: at their largest sizes, kernels {reach} {middle}. {frequent}",
         f"Lowest efficiency: {lowest}.",

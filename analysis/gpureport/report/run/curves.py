@@ -98,7 +98,7 @@ class CurveRecords:
     @property
     def value_unit(self) -> str:
         """Unit of the curve's values: ``B/s``, ``cells/s``, or ``s``."""
-        return f"{self.metric.unit}/s" if self.metric.kind == "rate" else "s"
+        return self.metric.value_unit
 
     @property
     def is_flat(self) -> bool:

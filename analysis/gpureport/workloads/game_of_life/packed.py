@@ -24,7 +24,7 @@ class Packed(Board):
 
     def __init__(self, bits: Literal[8, 32, 64]) -> None:
         self.variant = f"packed{bits}"
-        self.title = f"Game of Life, {bits} cells a word"
+        self.title = f"Game of Life, {bits} cells per word"
         self.description = (
             f"One bit per cell, one {bits}-bit word per work-item: nine word loads and one store. Bit-plane adders "
             f"count the neighbours of {bits} cells at once. Dead beyond the border; bits beyond the last column are "

@@ -184,7 +184,7 @@ class _Strips(Board):
 
 
 class BytesStrips(_Strips):
-    """One byte a cell."""
+    """One byte per cell."""
 
     variant = "bytes_strips"
     title = "Game of Life, 1 byte per cell, strips"
@@ -201,7 +201,7 @@ class BytesStrips(_Strips):
 
 
 class PackedStrips(_Strips):
-    """One bit a cell."""
+    """One bit per cell."""
 
     variant = "packed_strips"
     title = "Game of Life, 1 bit per cell, strips"
