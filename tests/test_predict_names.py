@@ -15,7 +15,7 @@ from gpureport.predict.ceilings import ceilings
 from gpureport.predict.contrast import (
     PredictedRatio,
     RatioPoint,
-    _Curve,
+    _ComparedCurve,
     _is_shared,
     _SharedFacts,
     _stretches,
@@ -275,7 +275,7 @@ def test_only_waiting_for_memory_names_the_level(bottleneck: str, level: str, mo
 
 
 def test_a_line_is_interpolated_between_its_sizes_and_constant_beyond() -> None:
-    line = _Curve(
+    line = _ComparedCurve(
         x=np.log([1.0, 4.0, 64.0]),
         points=(
             _ContrastPoint(1.0, "1", 1.0, np.array([0.0, 1.0]), "a"),
@@ -300,7 +300,7 @@ def test_a_line_is_interpolated_between_its_sizes_and_constant_beyond() -> None:
         assert found.rate == pytest.approx(rate, abs=0.04)
         assert found.deviations == pytest.approx(moved, abs=0.04)
         assert (found.label, found.bottleneck) == (line.points[near].label, line.points[near].bottleneck)
-    single = _Curve(np.log([4.0]), (_ContrastPoint(4.0, "4", 2.0, np.array([0.5]), "a"),))
+    single = _ComparedCurve(np.log([4.0]), (_ContrastPoint(4.0, "4", 2.0, np.array([0.5]), "a"),))
     assert (single.at(log(9.0)).rate, single.at(log(9.0)).label) == (2.0, "4")
 
 
