@@ -31,19 +31,19 @@ def test_the_machine_is_described_without_names_of_users_or_folders() -> None:
 def test_the_cpu_is_read_from_the_system(tmp_path: Path) -> None:
     info = tmp_path / "cpuinfo"
     info.write_text("processor : 0\nmodel name\t: AMD EPYC 9654\nmodel name\t: AMD EPYC 9654\n")
-    assert machine._cpu(info) == "AMD EPYC 9654"
-    assert machine._cpu(tmp_path / "missing")
+    assert machine.cpu_model(info) == "AMD EPYC 9654"
+    assert machine.cpu_model(tmp_path / "missing")
 
 
 def test_a_container_limits_memory(tmp_path: Path) -> None:
-    assert machine._cgroup_free(tmp_path) == float("inf")
+    assert machine.cgroup_free_bytes(tmp_path) == float("inf")
     (tmp_path / "memory.max").write_text("max\n")
-    assert machine._cgroup_limit(tmp_path) == float("inf")
+    assert machine.cgroup_limit_bytes(tmp_path) == float("inf")
     (tmp_path / "memory.max").write_text("1000\n")
-    assert machine._cgroup_free(tmp_path) == 1000
+    assert machine.cgroup_free_bytes(tmp_path) == 1000
     (tmp_path / "memory.current").write_text("700\n")
     (tmp_path / "memory.stat").write_text("anon 600\ninactive_file 50\n")
-    assert machine._cgroup_free(tmp_path) == 350
+    assert machine.cgroup_free_bytes(tmp_path) == 350
 
 
 def test_free_memory_is_never_more_than_the_device_has() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gpureport.observe.cliffs import cliffs, levels, replicated, summary
 from gpureport.observe.crossings import crossing, falling_fit
 from gpureport.observe.cuts import Plateau, price
-from gpureport.observe.staircase import _without, beside, staircase
+from gpureport.observe.staircase import beside, staircase, without_plateau
 from gpureport.observe.statistics import curve_noise, sampling_noise, strays
 
 OCTAVE = float(np.log(2.0))
@@ -225,7 +225,7 @@ def test_a_plateau_that_is_a_part_of_a_ramp_is_left_to_it(step: int) -> None:
     costs = price(u, z, np.full(len(z), 0.02))
     first, part, last = Plateau(0, 10), Plateau(11, 13), Plateau(14, 24)
 
-    assert _without([first, part, last], step, costs) == [first, last]
+    assert without_plateau([first, part, last], step, costs) == [first, last]
 
 
 def test_an_interval_is_that_of_all_replicates() -> None:

@@ -14,7 +14,7 @@ from gpureport.observe import case_features, features_of_curve
 from gpureport.observe.crossings import crossing
 from gpureport.observe.cuts import LEAST_SPAN, TILT, Plateau, price
 from gpureport.observe.features import Curve, curve_features, without_launch
-from gpureport.observe.smooth_maximum import _slopes, _times, fit_smooth_maximum
+from gpureport.observe.smooth_maximum import fit_smooth_maximum, log_slopes, log_times
 from gpureport.observe.staircase import beside, centre, staircase
 from gpureport.observe.statistics import (
     Estimate,
@@ -208,10 +208,10 @@ def test_samples_that_come_in_pairs_tell_half_as_much() -> None:
 @given(PARAMETERS, st.floats(-4, 4))
 def test_the_slopes_of_a_smooth_maximum_are_its_derivatives(parameters: Any, u: float) -> None:
     step = 1e-5
-    found = _slopes(parameters, np.array([u]))[:, 0]
+    found = log_slopes(parameters, np.array([u]))[:, 0]
     for k in range(4):
         ahead, behind = (
-            float(_times(parameters + sign * step * np.eye(4)[k], np.array([u]))[0]) for sign in (1.0, -1.0)
+            float(log_times(parameters + sign * step * np.eye(4)[k], np.array([u]))[0]) for sign in (1.0, -1.0)
         )
         assert found[k] == pytest.approx((ahead - behind) / (2 * step), abs=1e-6)
 
@@ -223,7 +223,7 @@ def test_times_of_a_smooth_maximum_are_those_of_its_formula(share: float, expone
     parameters = np.array([np.log(5e-6), np.log(1000.0), np.log(exponent), np.log(share / (1 - share))])
     truth = 5e-6 * (share + (1 - share) * (1 + (items / 1000.0) ** exponent) ** (1 / exponent))
 
-    assert np.exp(_times(parameters, np.log(items))) == pytest.approx(truth)
+    assert np.exp(log_times(parameters, np.log(items))) == pytest.approx(truth)
 
 
 @pytest.mark.parametrize("exponent", [2.0, 3.0, 5.0])

@@ -13,15 +13,15 @@ from gpureport.explain.point_model import TimingConditions, point_model
 from gpureport.predict import limits_of, predict
 from gpureport.predict.ceilings import ceilings
 from gpureport.predict.contrast import (
+    ComparedCurve,
     PredictedRatio,
     RatioPoint,
-    _ComparedCurve,
-    _is_shared,
-    _SharedFacts,
-    _stretches,
+    SharedFacts,
     capacity_difference,
+    is_shared,
+    stretches_of,
 )
-from gpureport.predict.contrast import _Point as _ContrastPoint
+from gpureport.predict.contrast import ContrastPoint as _ContrastPoint
 from gpureport.predict.features import with_level_names
 from gpureport.predict.occupancy import Resources, too_many_registers
 from gpureport.predict.outlook import best_point, bottleneck_of, is_shown, outlooks
@@ -275,7 +275,7 @@ def test_only_waiting_for_memory_names_the_level(bottleneck: str, level: str, mo
 
 
 def test_a_line_is_interpolated_between_its_sizes_and_constant_beyond() -> None:
-    line = _ComparedCurve(
+    line = ComparedCurve(
         x=np.log([1.0, 4.0, 64.0]),
         points=(
             _ContrastPoint(1.0, "1", 1.0, np.array([0.0, 1.0]), "a"),
@@ -300,13 +300,13 @@ def test_a_line_is_interpolated_between_its_sizes_and_constant_beyond() -> None:
         assert found.rate == pytest.approx(rate, abs=0.04)
         assert found.deviations == pytest.approx(moved, abs=0.04)
         assert (found.label, found.bottleneck) == (line.points[near].label, line.points[near].bottleneck)
-    single = _ComparedCurve(np.log([4.0]), (_ContrastPoint(4.0, "4", 2.0, np.array([0.5]), "a"),))
+    single = ComparedCurve(np.log([4.0]), (_ContrastPoint(4.0, "4", 2.0, np.array([0.5]), "a"),))
     assert (single.at(log(9.0)).rate, single.at(log(9.0)).label) == (2.0, "4")
 
 
 def test_facts_that_both_share_cancel_and_all_others_add_up_in_squares() -> None:
     """The first's second fact is the other's first; times move, so that a slower first raises the ratio alike."""
-    joint = _SharedFacts(first=[1], other=[0])
+    joint = SharedFacts(first=[1], other=[0])
     first = _ContrastPoint(4.0, "4", 1.0, np.array([0.3, 0.2]), "a")
     other = _ContrastPoint(4.0, "four", 2.0, np.array([0.5, 0.4, 0.1]), "b")
     point = joint.ratio_point(first, other)
@@ -329,13 +329,13 @@ def test_one_figure_is_that_of_one_architecture_from_one_source() -> None:
     stranger = toy(twin, id="another")
 
     def shared(other: Device) -> list[bool]:
-        return [_is_shared((one, other), path) for path in paths]
+        return [is_shared((one, other), path) for path in paths]
 
     assert shared(one) == [True] * 6
     assert shared(twin) == [True, True, False, False, False, False]
     assert shared(unsourced) == [False] * 6
     assert shared(stranger) == [False] * 6
-    assert [_is_shared((unsourced, unsourced.model_copy(update={"id": "x"})), path) for path in paths] == [False] * 6
+    assert [is_shared((unsourced, unsourced.model_copy(update={"id": "x"})), path) for path in paths] == [False] * 6
 
 
 def _ratio_point(x: float, value: float, first: str = "DRAM", other: str = "DRAM") -> RatioPoint:
@@ -355,13 +355,13 @@ def test_stretches_are_cut_where_what_binds_changes_and_joined_where_the_ratio_s
         _ratio_point(64, 2.5, "L2", "DRAM"),
         _ratio_point(128, 1.9, "DRAM", "DRAM"),
     ]
-    found = [(s.start, s.end, s.ratio.value, s.first_bottleneck, s.other_bottleneck) for s in _stretches(points)]
+    found = [(s.start, s.end, s.ratio.value, s.first_bottleneck, s.other_bottleneck) for s in stretches_of(points)]
 
     assert found == [(1, 8, 1.2, "launch", "launch"), (16, 64, 2.5, "L2", "DRAM"), (128, 128, 1.9, "DRAM", "DRAM")]
-    assert [(s.start, s.end) for s in _stretches(points[:3])] == [(1, 4)]
+    assert [(s.start, s.end) for s in stretches_of(points[:3])] == [(1, 4)]
     apart = [_ratio_point(1, 1.1, "a"), _ratio_point(2, 1.4, "b"), _ratio_point(4, 1.1, "c")]
-    assert len(_stretches(apart)) == 3
-    assert len(_stretches([_ratio_point(1, 1.1, "a"), _ratio_point(2, 1.3, "b"), _ratio_point(4, 1.1, "c")])) == 1
+    assert len(stretches_of(apart)) == 3
+    assert len(stretches_of([_ratio_point(1, 1.1, "a"), _ratio_point(2, 1.3, "b"), _ratio_point(4, 1.1, "c")])) == 1
 
 
 @pytest.mark.parametrize(

@@ -9,20 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpureport.predict.model import (
-    _busy_fraction,
-    _class_times,
-    _group_time,
-    _isolated_group,
-    _issue_time,
-    _latency_exponent,
-    _memory_time,
-    _pipe_times,
-    _rounds,
-    _usable_capacities,
-    _with_uneven_schedulers,
-    _write_time,
+    busy_fraction,
+    group_time_s,
+    instruction_class_times,
+    isolated_group,
+    issue_time_s,
+    latency_exponent,
+    memory_traffic_time,
+    pipe_times,
     point_time,
     smooth_maximum,
+    usable_capacities,
+    with_uneven_schedulers,
+    work_group_rounds,
+    write_time_s,
 )
 from gpureport.predict.occupancy import Resources, occupancy
 from gpureport.predict.traffic import memory_bytes
@@ -46,7 +46,7 @@ HOLD_ALL, L2_HOLDS = (1e15, 1e15), (0.0, 1e15)
 
 
 def _served(device: Device, demand: Demand, size: float, held: tuple[float, ...]) -> Any:
-    return _memory_time(device, demand, size, held, occupancy(device.architecture, demand.work_group, FREE))
+    return memory_traffic_time(device, demand, size, held, occupancy(device.architecture, demand.work_group, FREE))
 
 
 # Which compute units work
@@ -58,13 +58,14 @@ def _served(device: Device, demand: Demand, size: float, held: tuple[float, ...]
 )
 def test_units_work_until_the_fullest_is_done(groups: float, share: float) -> None:
     """Of 100 units 101 groups leave 99 idle for half of the time; half a group is a hundredth of half a unit."""
-    assert _busy_fraction(TOY, of_groups(groups)) == pytest.approx(share)
+    assert busy_fraction(TOY, of_groups(groups)) == pytest.approx(share)
 
 
 def test_operations_take_what_the_fullest_unit_takes() -> None:
     """101 to 200 groups take as long as 200: two groups of 256 x 100 operations at 64 a cycle."""
     times = [
-        _class_times(TOY, of_groups(n, operations={"int32": n * 25_600.0}))["int32"] for n in (100, 101, 199, 200, 201)
+        instruction_class_times(TOY, of_groups(n, operations={"int32": n * 25_600.0}))["int32"]
+        for n in (100, 101, 199, 200, 201)
     ]
 
     assert times == pytest.approx([0.4e-6, 0.8e-6, 0.8e-6, 0.8e-6, 1.2e-6])
@@ -97,7 +98,7 @@ def test_rounds_are_those_of_resident_groups(groups: float, rounds: float) -> No
     """Eight groups of 256 on each of 100 units; the last round may be a part of one."""
     demand = of_groups(groups)
 
-    assert _rounds(TOY, demand, occupancy(TOY.architecture, (256,), FREE)) == rounds
+    assert work_group_rounds(TOY, demand, occupancy(TOY.architecture, (256,), FREE)) == rounds
 
 
 def test_what_does_not_fit_runs_one_by_one() -> None:
@@ -105,7 +106,7 @@ def test_what_does_not_fit_runs_one_by_one() -> None:
     demand = of_groups(101)
 
     assert occupancy(TOY.architecture, (256,), Resources(256)).groups_per_compute_unit == 0
-    assert _rounds(TOY, demand, occupancy(TOY.architecture, (256,), Resources(256))) == 1.01
+    assert work_group_rounds(TOY, demand, occupancy(TOY.architecture, (256,), Resources(256))) == 1.01
 
 
 def test_units_of_a_subslice_share_its_groups() -> None:
@@ -113,7 +114,7 @@ def test_units_of_a_subslice_share_its_groups() -> None:
     resident = occupancy(GEN9.architecture, (256,), FREE)
 
     assert resident.groups_per_compute_unit == 3
-    assert [_rounds(GEN9, of_groups(n), resident) for n in (9, 12, 18)] == pytest.approx([1, 4 / 3, 2])
+    assert [work_group_rounds(GEN9, of_groups(n), resident) for n in (9, 12, 18)] == pytest.approx([1, 4 / 3, 2])
 
 
 def test_latency_comes_once_a_round() -> None:
@@ -130,11 +131,11 @@ def test_latency_comes_once_a_round() -> None:
 def test_a_lone_group_waits_for_its_loads_one_after_another() -> None:
     """Three rounds at 800 loaded cycles x 2, and two of neighbours' data at L2's 256, which no load slows down."""
     demand = of_groups(1, memory_chain=3.0, cached_chain=2.0, chain={"shuffle": 10.0, "local": 2.0})
-    isolated = _isolated_group(TOY, demand, 800.0, {})
+    isolated = isolated_group(TOY, demand, 800.0, {})
 
     assert isolated.loads_s == pytest.approx((3 * 800 * 2 + 2 * 256) * 1e-9)
     assert isolated.instructions_s == pytest.approx((10 * 24 + 2 * 29) * 1e-9)
-    assert _isolated_group(TOY, replace(demand, loaded=False), 800.0, {}).loads_s == pytest.approx(
+    assert isolated_group(TOY, replace(demand, loaded=False), 800.0, {}).loads_s == pytest.approx(
         (3 * 800 + 2 * 256) * 1e-9
     )
 
@@ -143,15 +144,15 @@ def test_without_a_shared_cache_neighbours_bring_nothing() -> None:
     """Rounds of neighbours' data cost nothing where no cache that all units share is known."""
     device = TOY.model_copy(update={"caches": (L1,)})
 
-    assert _isolated_group(device, of_groups(1, cached_chain=2.0), 800.0, {}).loads_s == 0.0
+    assert isolated_group(device, of_groups(1, cached_chain=2.0), 800.0, {}).loads_s == 0.0
 
 
 def test_a_lone_group_issues_or_waits_whichever_takes_longer() -> None:
     """A chain of 100 x 4 cycles hides behind an issue of 1 us, one of 1000 x 4 does not."""
     short, long = (of_groups(1, chain={"int32": n}) for n in (100.0, 1000.0))
 
-    assert _isolated_group(TOY, short, 0.0, {"int32": 1e-6}).instructions_s == pytest.approx(1e-6)
-    assert _isolated_group(TOY, long, 0.0, {"int32": 1e-6}).instructions_s == pytest.approx(4e-6)
+    assert isolated_group(TOY, short, 0.0, {"int32": 1e-6}).instructions_s == pytest.approx(1e-6)
+    assert isolated_group(TOY, long, 0.0, {"int32": 1e-6}).instructions_s == pytest.approx(4e-6)
 
 
 @pytest.mark.parametrize(
@@ -159,7 +160,7 @@ def test_a_lone_group_issues_or_waits_whichever_takes_longer() -> None:
 )
 def test_few_waves_leave_schedulers_idle(size: int, factor: float) -> None:
     """Of four schedulers one wave uses one; five waves take two turns, of which the second is a quarter full."""
-    assert _issue_time(TOY, of_groups(1, size), {"int32": 1e-6}) == pytest.approx(factor * 1e-6)
+    assert issue_time_s(TOY, of_groups(1, size), {"int32": 1e-6}) == pytest.approx(factor * 1e-6)
 
 
 def test_pipes_of_the_whole_unit_do_not_mind_idle_schedulers() -> None:
@@ -168,35 +169,35 @@ def test_pipes_of_the_whole_unit_do_not_mind_idle_schedulers() -> None:
     one_wave = of_groups(1, 32)
 
     for shared in ("local", "shuffle", "memory", "barrier"):
-        assert _issue_time(device, one_wave, {shared: 1e-6}) == pytest.approx(1e-6)
-    assert _issue_time(device, one_wave, {"local": 1e-6, "int32": 1e-6}) == pytest.approx(5e-6)
+        assert issue_time_s(device, one_wave, {shared: 1e-6}) == pytest.approx(1e-6)
+    assert issue_time_s(device, one_wave, {"local": 1e-6, "int32": 1e-6}) == pytest.approx(5e-6)
 
 
 def test_what_is_left_over_of_a_round_of_schedulers_takes_a_whole_one() -> None:
     """Six waves on four schedulers take as long as eight; a hundred and one are no matter."""
     class_times = {"int32": 3e-6, "local": 1e-6}
 
-    assert _with_uneven_schedulers(TOY, class_times, 6) == pytest.approx({"int32": 4e-6, "local": 1e-6})
-    assert _with_uneven_schedulers(TOY, class_times, 101)["int32"] == pytest.approx(3e-6 * 104 / 101)
-    assert _with_uneven_schedulers(CPU, class_times, 6) == class_times
+    assert with_uneven_schedulers(TOY, class_times, 6) == pytest.approx({"int32": 4e-6, "local": 1e-6})
+    assert with_uneven_schedulers(TOY, class_times, 101)["int32"] == pytest.approx(3e-6 * 104 / 101)
+    assert with_uneven_schedulers(CPU, class_times, 6) == class_times
 
 
 def test_waves_stay_with_one_of_a_gcn_unit_s_four_pipes() -> None:
     """Its one scheduler serves them in turn, so that a lone wave has a quarter of the lanes."""
     gcn = load_database().device("amd/rx_570")
 
-    assert _with_uneven_schedulers(gcn, {"fp32": 1e-6}, 1)["fp32"] == pytest.approx(4e-6)
+    assert with_uneven_schedulers(gcn, {"fp32": 1e-6}, 1)["fp32"] == pytest.approx(4e-6)
 
 
 def test_issue_is_that_of_one_group_by_the_slowest_pipe() -> None:
     """The unit that has three of 201 groups takes 3 us for them: each takes one."""
-    assert _issue_time(TOY, of_groups(201), {"int32": 3e-6, "local": 1.5e-6}) == pytest.approx(1e-6)
-    assert _issue_time(TOY, of_groups(201), {}) == 0.0
+    assert issue_time_s(TOY, of_groups(201), {"int32": 3e-6, "local": 1.5e-6}) == pytest.approx(1e-6)
+    assert issue_time_s(TOY, of_groups(201), {}) == 0.0
 
 
 def test_a_processor_has_one_thread_of_instructions() -> None:
     """All pipes of a core belong to whatever runs on it."""
-    assert _issue_time(CPU, of_groups(1, 32), {"int32": 1e-6}) == 0.0
+    assert issue_time_s(CPU, of_groups(1, 32), {"int32": 1e-6}) == 0.0
 
 
 # The smooth maximum of latency and throughput
@@ -205,7 +206,7 @@ def test_a_processor_has_one_thread_of_instructions() -> None:
 @pytest.mark.parametrize(("groups", "p"), [(0, math.inf), (1, math.inf), (2, 6.0), (3, 4.5), (4, 4)])
 def test_the_exponent_falls_with_the_groups_of_a_compute_unit(groups: int, p: float) -> None:
     """3 n / (n - 1) for n groups on the fullest unit: alone, a group is disturbed by nobody."""
-    assert _latency_exponent(groups) == pytest.approx(p)
+    assert latency_exponent(groups) == pytest.approx(p)
 
 
 def test_a_smooth_maximum_of_infinite_exponent_is_the_largest() -> None:
@@ -279,7 +280,7 @@ def test_only_the_first_round_and_the_first_loads_are_in_step(rounds: int, chain
 
 def test_groups_start_at_the_devices_rate() -> None:
     """One a cycle at 1 GHz."""
-    assert _group_time(TOY, of_groups(5000)) == pytest.approx(5e-6)
+    assert group_time_s(TOY, of_groups(5000)) == pytest.approx(5e-6)
 
 
 def test_starting_groups_waits_for_nobody() -> None:
@@ -296,7 +297,7 @@ def test_starting_groups_waits_for_nobody() -> None:
 
 
 def _written(device: Device, demand: Demand) -> float:
-    return _write_time(device, demand, occupancy(device.architecture, demand.work_group, FREE))
+    return write_time_s(device, demand, occupancy(device.architecture, demand.work_group, FREE))
 
 
 def test_sectors_that_are_written_take_the_shared_cache_a_time() -> None:
@@ -361,7 +362,7 @@ def test_accesses_take_a_turn_for_the_lines_that_are_looked_up_at_once(
     """32 accesses a cycle on each of 100 units, and never faster than one access at a time."""
     device = toy(lines_per_access=looked_up)
     demand = of_groups(100, operations={"memory": 3.2e6, "local": 3.2e6}, lines_per_access=touched)
-    times = _class_times(device, demand)
+    times = instruction_class_times(device, demand)
 
     assert times["memory"] == pytest.approx(factor * 1e-6)
     assert times["local"] == pytest.approx(1e-6)
@@ -376,7 +377,7 @@ def test_lines_in_the_same_banks_are_read_one_a_cycle(conflicts: float, unified:
     column = {"lines_per_access": 32.0, "line_conflicts": conflicts}
     demand = of_groups(100, operations={"memory": 3.2e6}, **column)
 
-    assert _class_times(device, demand)["memory"] == pytest.approx(factor * 1e-6)
+    assert instruction_class_times(device, demand)["memory"] == pytest.approx(factor * 1e-6)
 
 
 def test_a_slow_pipe_hides_conflicts() -> None:
@@ -386,7 +387,7 @@ def test_a_slow_pipe_hides_conflicts() -> None:
     assert device.caches[0].unified_with_local_memory
     demand = of_groups(100, operations={"memory": 3.2e6}, lines_per_access=32.0, line_conflicts=32.0)
 
-    assert _class_times(device, demand)["memory"] == pytest.approx(32e-6)
+    assert instruction_class_times(device, demand)["memory"] == pytest.approx(32e-6)
 
 
 def test_a_barrier_keeps_local_memory_from_other_work() -> None:
@@ -394,30 +395,30 @@ def test_a_barrier_keeps_local_memory_from_other_work() -> None:
     operations = {"barrier": 100 * 1000 * 64.0, "local": 3.2e6}
     demand = of_groups(100, 64, operations=operations)
 
-    assert _class_times(TOY, demand)["local"] == pytest.approx(1e-6)
-    assert _class_times(toy(barrier_cycles=3.0), demand)["local"] == pytest.approx(4e-6)
+    assert instruction_class_times(TOY, demand)["local"] == pytest.approx(1e-6)
+    assert instruction_class_times(toy(barrier_cycles=3.0), demand)["local"] == pytest.approx(4e-6)
     isolated = of_groups(100, 64, operations={"barrier": 100 * 1000 * 64.0})
-    assert _class_times(toy(barrier_cycles=3.0), isolated)["local"] == pytest.approx(3e-6)
+    assert instruction_class_times(toy(barrier_cycles=3.0), isolated)["local"] == pytest.approx(3e-6)
 
 
 def test_conflicts_and_lines_do_not_mix() -> None:
     """Bank conflicts slow down local memory alone."""
     demand = of_groups(100, operations={"memory": 3.2e6, "local": 3.2e6}, local_conflicts=8.0)
 
-    assert _class_times(TOY, demand) == pytest.approx({"memory": 1e-6, "local": 8e-6})
+    assert instruction_class_times(TOY, demand) == pytest.approx({"memory": 1e-6, "local": 8e-6})
 
 
 def test_classes_without_a_rate_cost_nothing() -> None:
     """What an architecture does not list is no ceiling."""
-    assert _class_times(TOY, of_groups(100, operations={"permute": 1e9})) == {}
+    assert instruction_class_times(TOY, of_groups(100, operations={"permute": 1e9})) == {}
 
 
 def test_a_pipe_is_the_sum_of_what_it_executes() -> None:
     """A pipe of which one class alone is used keeps that class's name."""
     device = toy(pipes={"LSU": ("memory", "local", "shuffle")})
 
-    assert _pipe_times(device, {"memory": 1.0, "local": 2.0, "int32": 4.0}) == {"LSU": 3.0, "int32": 4.0}
-    assert _pipe_times(device, {"local": 2.0, "memory": 0.0}) == {"local": 2.0, "memory": 0.0}
+    assert pipe_times(device, {"memory": 1.0, "local": 2.0, "int32": 4.0}) == {"LSU": 3.0, "int32": 4.0}
+    assert pipe_times(device, {"local": 2.0, "memory": 0.0}) == {"local": 2.0, "memory": 0.0}
 
 
 # What caches hold
@@ -438,7 +439,7 @@ def test_caches_hold_what_is_found_again(changes: dict[str, Any], held: tuple[fl
     """50 groups on 50 units: their caches add up only where each has its own data."""
     demand = of_groups(50, **changes)
 
-    assert _usable_capacities(TOY, demand, occupancy(TOY.architecture, (256,), FREE)) == held
+    assert usable_capacities(TOY, demand, occupancy(TOY.architecture, (256,), FREE)) == held
 
 
 # Properties

@@ -11,11 +11,11 @@ import pytest
 
 from gpureport.predict.model import (
     THROUGHPUT_EXPONENT,
-    _in_flight_bytes,
-    _transition,
-    _write_time,
+    bytes_in_flight,
     point_time,
     smooth_maximum,
+    transition_range,
+    write_time_s,
 )
 from gpureport.predict.occupancy import Resources, occupancy
 from gpureport.spec.database import load_database
@@ -38,23 +38,25 @@ COPY = replace(READ, streams=(Stream("from", 2**20, 16, 16), Stream("to", 2**20,
 
 def test_cyclic_sweeps_and_writes_have_their_own_transitions() -> None:
     """Where a cache lists none, all leave it where any order does."""
-    assert _transition(CACHE, READ, overlapping=False) == ORDERED
-    assert _transition(CACHE, READ, overlapping=True) == CACHE.bandwidth_transition
-    assert _transition(CACHE, COPY, overlapping=False) == _transition(CACHE, COPY, overlapping=True) == WRITTEN
+    assert transition_range(CACHE, READ, overlapping=False) == ORDERED
+    assert transition_range(CACHE, READ, overlapping=True) == CACHE.bandwidth_transition
+    assert (
+        transition_range(CACHE, COPY, overlapping=False) == transition_range(CACHE, COPY, overlapping=True) == WRITTEN
+    )
     back = replace(COPY, ping_pong=True)
-    assert _transition(CACHE, back, overlapping=False) == TO_AND_FRO
-    assert _transition(CACHE.model_copy(update={"ping_pong_transition": None}), back, overlapping=False) == WRITTEN
+    assert transition_range(CACHE, back, overlapping=False) == TO_AND_FRO
+    assert transition_range(CACHE.model_copy(update={"ping_pong_transition": None}), back, overlapping=False) == WRITTEN
     for demand in (READ, COPY):
-        assert _transition(L2, demand, overlapping=False) == L2.bandwidth_transition
+        assert transition_range(L2, demand, overlapping=False) == L2.bandwidth_transition
 
 
 def test_passes_overlap_if_groups_have_asked_for_all_data_before_they_end() -> None:
     """A thousand groups ask for 1 GiB; 800 of them reside. A dispatch that writes for the next never overlaps it."""
     resident = occupancy(TOY.architecture, READ.work_group, Resources(1))
 
-    assert _in_flight_bytes(TOY, READ, resident) == 64 * 2**24 * 0.8
-    assert _in_flight_bytes(TOY, replace(READ, work_items=25_600), resident) == 64 * 2**24
-    assert _in_flight_bytes(TOY, replace(READ, reused="dispatch"), resident) == 0
+    assert bytes_in_flight(TOY, READ, resident) == 64 * 2**24 * 0.8
+    assert bytes_in_flight(TOY, replace(READ, work_items=25_600), resident) == 64 * 2**24
+    assert bytes_in_flight(TOY, replace(READ, reused="dispatch"), resident) == 0
 
 
 def test_the_model_asks_whether_passes_overlap() -> None:
@@ -235,10 +237,10 @@ def test_the_model_counts_what_crosses_between_partitions() -> None:
 
     assert (few.groups_per_compute_unit, many.groups_per_compute_unit) == (4, 8)
     assert COPY.groups == 1000
-    assert _write_time(parted, COPY, many) == pytest.approx(once_s)
-    assert _write_time(parted, back, many) == pytest.approx(1.5 * once_s)
-    assert _write_time(whole, back, many) == pytest.approx(once_s)
-    assert _write_time(parted, replace(back, work_items=800 * 256), many) == pytest.approx(once_s)
-    assert _write_time(parted, replace(back, work_items=800 * 256), few) == pytest.approx(1.5 * once_s)
-    assert _write_time(parted, replace(COPY, stores_per_sector=2.0), many) == pytest.approx(2 * once_s)
-    assert _write_time(parted, replace(READ, ping_pong=True), many) == 0
+    assert write_time_s(parted, COPY, many) == pytest.approx(once_s)
+    assert write_time_s(parted, back, many) == pytest.approx(1.5 * once_s)
+    assert write_time_s(whole, back, many) == pytest.approx(once_s)
+    assert write_time_s(parted, replace(back, work_items=800 * 256), many) == pytest.approx(once_s)
+    assert write_time_s(parted, replace(back, work_items=800 * 256), few) == pytest.approx(1.5 * once_s)
+    assert write_time_s(parted, replace(COPY, stores_per_sector=2.0), many) == pytest.approx(2 * once_s)
+    assert write_time_s(parted, replace(READ, ping_pong=True), many) == 0

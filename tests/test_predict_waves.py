@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpureport.predict.model import _last_waves_time, point_time
+from gpureport.predict.model import last_waves_time_s, point_time
 from gpureport.predict.occupancy import Resources
 from gpureport.spec.database import load_database
 from gpureport.workloads.model import Stream
@@ -120,7 +120,7 @@ def test_a_processor_s_core_has_one_group_at_a_time_and_overlaps_all_the_same() 
 def _idle(groups: int, each_us: float, chain_us: float, **changes: Any) -> float:
     """Return the microseconds that are idle after *groups* of four waves, one a scheduler, on each unit."""
     demand = of_groups(100 * groups, 128, **changes)
-    return _last_waves_time(TOY, demand, groups * each_us * 1e-6, chain_us * 1e-6) * 1e6
+    return last_waves_time_s(TOY, demand, groups * each_us * 1e-6, chain_us * 1e-6) * 1e6
 
 
 def test_the_last_waves_leave_half_of_what_one_takes_longer() -> None:

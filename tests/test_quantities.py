@@ -291,7 +291,7 @@ def test_every_number_of_the_database_has_a_usual_range() -> None:
     for path in sorted(data_dir("devices").rglob("*.yaml")):
         model = ArchitectureFile if path.parent.name == "architectures" else DeviceFile
         for field, leaf in read_file(path, model).get().leaves().items():
-            if plausibility._numbers(leaf.value) and not isinstance(leaf.value, bool):
+            if plausibility.numbers_in(leaf.value) and not isinstance(leaf.value, bool):
                 assert any(fnmatchcase(field, pattern) for pattern in known), f"{path}: {field}"
 
 

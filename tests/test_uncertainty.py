@@ -21,8 +21,8 @@ from gpureport.predict.uncertainty.sensitivity import (
     NORMAL_95,
     RULES,
     Fact,
-    _mapped,
     fact,
+    mapped_facts,
     ranked,
     sensitivities,
     spread,
@@ -135,7 +135,7 @@ def _plain_figures(device: Device) -> list[str]:
 
 def _figures(device: Device) -> dict[str, float]:
     found: dict[str, float] = {}
-    _mapped(device, found.setdefault)
+    mapped_facts(device, found.setdefault)
     return found
 
 

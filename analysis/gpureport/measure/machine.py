@@ -38,9 +38,9 @@ def machine_facts() -> dict[str, Any]:
 
     return {
         "system": _system(),
-        "cpu": _cpu(_CPU_INFO),
+        "cpu": cpu_model(_CPU_INFO),
         "cores": len(usable_cores()),
-        "memory_bytes": float(min(psutil.virtual_memory().total, _cgroup_limit(_CGROUP))),
+        "memory_bytes": float(min(psutil.virtual_memory().total, cgroup_limit_bytes(_CGROUP))),
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "packages": _versions(),
     }
@@ -58,7 +58,7 @@ def free_memory_bytes(device: PresentDevice) -> float:
         process = limit_bytes() - psutil.Process().memory_info().vms - _RUNTIME_BYTES
         if process <= 0:
             raise DeviceError(f"no memory is free for measuring{limit_remark()}")
-        free: float | None = min(psutil.virtual_memory().available, _cgroup_free(_CGROUP), process)
+        free: float | None = min(psutil.virtual_memory().available, cgroup_free_bytes(_CGROUP), process)
     else:
         free = nvidia.free_memory_bytes(device)
     return float(device.global_memory_bytes) if free is None else min(free, device.global_memory_bytes)
@@ -74,7 +74,8 @@ def _system() -> str:
     return ", ".join(part for part in (name, kernel, platform.machine()) if part)
 
 
-def _cpu(path: Path) -> str:
+def cpu_model(path: Path) -> str:
+    """Return the processor's name in a file like ``/proc/cpuinfo``, or the platform's name of it."""
     try:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -91,7 +92,7 @@ def _versions() -> dict[str, str]:
     return versions
 
 
-def _cgroup_limit(folder: Path) -> float:
+def cgroup_limit_bytes(folder: Path) -> float:
     """Return the memory limit of a container (cgroup v2, then v1), in bytes; infinite if there is none."""
     for name in ("memory.max", "memory/memory.limit_in_bytes"):
         with suppress(OSError, ValueError):  # "max" means no limit
@@ -99,11 +100,11 @@ def _cgroup_limit(folder: Path) -> float:
     return float("inf")
 
 
-def _cgroup_free(folder: Path) -> float:
+def cgroup_free_bytes(folder: Path) -> float:
     """Return the limit less the used memory; file pages that can be dropped count as free."""
     try:
         used = float((folder / "memory.current").read_text())
         stat = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
-        return _cgroup_limit(folder) - used + float(stat.get("inactive_file", 0))
+        return cgroup_limit_bytes(folder) - used + float(stat.get("inactive_file", 0))
     except (OSError, ValueError):
-        return _cgroup_limit(folder)
+        return cgroup_limit_bytes(folder)

@@ -64,7 +64,7 @@ class SmoothMaximum:
 
         Compares means over an octave, in ln(rate). They may differ by *tolerance* plus twice their standard error.
         """
-        residuals = self.times - _times(self.best, self.u)
+        residuals = self.times - log_times(self.best, self.u)
         near, end = (np.abs(self.u - place) <= OCTAVE for place in (where, self.u[-1]))
         if where < self.u[0] or not np.any(near):
             return False
@@ -72,7 +72,7 @@ class SmoothMaximum:
         return bool(abs(np.mean(residuals[near]) - np.mean(residuals[end])) <= tolerance + 2.0 * error)
 
     def _plateau(self, parameters: Floats) -> Floats:
-        return np.asarray(self.u[-1] - _times(parameters, self.u[-1]))
+        return np.asarray(self.u[-1] - log_times(parameters, self.u[-1]))
 
     def _n90(self, parameters: Floats) -> Floats:
         """Return ln n90 by bisection; *parameters* of shape (4, columns)."""
@@ -80,7 +80,7 @@ class SmoothMaximum:
         low, high = target + parameters[0] - 1.0, np.full(len(target), self.u[-1])
         for _ in range(40):
             middle = (low + high) / 2.0
-            beyond = middle - _times(parameters, middle) >= target
+            beyond = middle - log_times(parameters, middle) >= target
             low, high = np.where(beyond, low, middle), np.where(beyond, middle, high)
         return high
 
@@ -94,7 +94,7 @@ class SmoothMaximum:
         return Estimate(*np.exp([value, value - error, value + error]).tolist())
 
 
-def _times(parameters: Floats, u: Floats | float) -> Floats:
+def log_times(parameters: Floats, u: Floats | float) -> Floats:
     """Return ln(time) at ln(work-items) *u*, with the *parameters* along the first axis."""
     flat, knee, exponent, share = parameters
     p = np.exp(exponent)
@@ -102,7 +102,7 @@ def _times(parameters: Floats, u: Floats | float) -> Floats:
     return np.asarray(flat + np.logaddexp(share + hidden, hidden + np.logaddexp(0.0, p * (u - knee)) / p))
 
 
-def _slopes(parameters: Floats, u: Floats) -> Floats:
+def log_slopes(parameters: Floats, u: Floats) -> Floats:
     """Return the derivatives of ln(time) by the *parameters*, shape (4, n)."""
     _, knee, exponent, share = parameters
     p = np.exp(exponent)
@@ -133,11 +133,11 @@ def fit_smooth_maximum(u: Floats, times: Floats, noise: Floats) -> SmoothMaximum
     by_usual = np.diag(1.0 / DOUBT)
 
     def residuals(parameters: Floats) -> Floats:
-        return np.concatenate([(_times(parameters, u) - times) / error, (parameters[2:] - USUAL) / DOUBT])
+        return np.concatenate([(log_times(parameters, u) - times) / error, (parameters[2:] - USUAL) / DOUBT])
 
     def jacobian(parameters: Floats) -> Floats:
         rows = np.zeros((len(u) + 2, 4))
-        rows[:-2], rows[-2:, 2:] = (_slopes(parameters, u) / error).T, by_usual
+        rows[:-2], rows[-2:, 2:] = (log_slopes(parameters, u) / error).T, by_usual
         return rows
 
     def fitted(p: float) -> Floats:
@@ -157,6 +157,6 @@ def fit_smooth_maximum(u: Floats, times: Floats, noise: Floats) -> SmoothMaximum
         information = slopes.T @ slopes
     if not np.isfinite(information).all() or np.linalg.matrix_rank(information) < len(best):
         return None
-    scale = float(np.mean(((_times(best, u) - times) / error) ** 2)) * len(u) / (len(u) - 4.0)
+    scale = float(np.mean(((log_times(best, u) - times) / error) ** 2)) * len(u) / (len(u) - 4.0)
     covariance = np.linalg.inv(information) * max(scale, LEAST_SCALE)
     return SmoothMaximum(u, times, error, best, np.asarray(covariance, dtype=np.float64))

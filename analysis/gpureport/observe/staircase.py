@@ -71,11 +71,11 @@ def _significant(u: Floats, z: Floats, noise: Floats, costs: Costs, plateaus: li
         if size >= required:
             break
         rising = least == 0 and size <= -LEAST_DROP
-        plateaus = plateaus[1:] if rising else _without(plateaus, least, costs)
+        plateaus = plateaus[1:] if rising else without_plateau(plateaus, least, costs)
     return plateaus
 
 
-def _without(plateaus: list[Plateau], step: int, costs: Costs) -> list[Plateau]:
+def without_plateau(plateaus: list[Plateau], step: int, costs: Costs) -> list[Plateau]:
     """Remove one step: join its two plateaus, or assign one of them to the ramps if that fits far better."""
     upper, lower = plateaus[step], plateaus[step + 1]
     joined = [*plateaus[:step], Plateau(upper.start, lower.stop), *plateaus[step + 2 :]]

@@ -83,7 +83,7 @@ class Contrast(Record):
 
 
 @dataclass(frozen=True)
-class _Point:
+class ContrastPoint:
     """A point of one device's curve: ln(rate), and the deviations of its time by fact, shape (facts,)."""
 
     x: float
@@ -93,26 +93,26 @@ class _Point:
     bottleneck: str
 
 
-def _point(predicted: Predicted, index: int) -> _Point:
+def _point(predicted: Predicted, index: int) -> ContrastPoint:
     point = predicted.prediction.points[index]
     rate = log(point.value) if predicted.prediction.metric.kind == "rate" else -log(point.value)
-    return _Point(point.point.x, point.point.label, rate, predicted.relative[index], bottleneck_of(point))
+    return ContrastPoint(point.point.x, point.point.label, rate, predicted.relative[index], bottleneck_of(point))
 
 
 @dataclass(frozen=True)
-class _ComparedCurve:
+class ComparedCurve:
     """The first point of each size of one device's curve, by increasing x = ln(size)."""
 
     x: Floats
-    points: tuple[_Point, ...]
+    points: tuple[ContrastPoint, ...]
 
     @classmethod
-    def of(cls, predicted: Predicted) -> "_ComparedCurve":
+    def of(cls, predicted: Predicted) -> "ComparedCurve":
         """Select the points of a predicted sweep."""
         x, first = np.unique([point.point.x for point in predicted.prediction.points], return_index=True)
         return cls(np.log(x), tuple(_point(predicted, int(index)) for index in first))
 
-    def at(self, x: float) -> _Point:
+    def at(self, x: float) -> ContrastPoint:
         """Return the nearest point, with rate and deviations at *x* by linear interpolation."""
         index = int(np.clip(np.searchsorted(self.x, x), 1, len(self.x) - 1)) if len(self.x) > 1 else 0
         left, right = self.points[max(index - 1, 0)], self.points[index]
@@ -139,9 +139,9 @@ def contrasts(
 
 def _contrast(devices: tuple[Device, Device], first: Predicted, other: Predicted) -> Contrast | None:
     prediction = first.prediction
-    shared = _SharedFacts.of(devices, first.facts, other.facts)
+    shared = SharedFacts.of(devices, first.facts, other.facts)
     cases = prediction.axis.quantity == "case"
-    pairs = _cases(first, other) if cases else _sizes(_ComparedCurve.of(first), _ComparedCurve.of(other))
+    pairs = _cases(first, other) if cases else _sizes(ComparedCurve.of(first), ComparedCurve.of(other))
     points = tuple(shared.ratio_point(*pair) for pair in pairs)
     if not points:
         return None
@@ -155,11 +155,11 @@ def _contrast(devices: tuple[Device, Device], first: Predicted, other: Predicted
         best=best.ratio,
         first_bottleneck=best.first_bottleneck,
         other_bottleneck=best.other_bottleneck,
-        stretches=() if cases else _stretches(points),
+        stretches=() if cases else stretches_of(points),
     )
 
 
-def _sizes(first: _ComparedCurve, other: _ComparedCurve) -> Iterator[tuple[_Point, _Point]]:
+def _sizes(first: ComparedCurve, other: ComparedCurve) -> Iterator[tuple[ContrastPoint, ContrastPoint]]:
     """Yield points at every size of either curve within the range of both."""
     low, high = max(first.x[0], other.x[0]), min(first.x[-1], other.x[-1])
     sizes = np.unique(np.round(np.concatenate([first.x, other.x]), 6))
@@ -167,7 +167,7 @@ def _sizes(first: _ComparedCurve, other: _ComparedCurve) -> Iterator[tuple[_Poin
         yield first.at(x), other.at(x)
 
 
-def _cases(first: Predicted, other: Predicted) -> Iterator[tuple[_Point, _Point]]:
+def _cases(first: Predicted, other: Predicted) -> Iterator[tuple[ContrastPoint, ContrastPoint]]:
     """Yield the cases that both sweeps have, by label."""
     mine, theirs = (
         {point.point.label: _point(each, i) for i, point in enumerate(each.prediction.points)}
@@ -178,7 +178,7 @@ def _cases(first: Predicted, other: Predicted) -> Iterator[tuple[_Point, _Point]
             yield mine[label], theirs[label]
 
 
-def _stretches(points: Sequence[RatioPoint]) -> tuple[Stretch, ...]:
+def stretches_of(points: Sequence[RatioPoint]) -> tuple[Stretch, ...]:
     """Divide a curve where a bottleneck changes, then join neighbours with similar ratios."""
     parts = [list(group) for _, group in groupby(points, lambda p: (p.first_bottleneck, p.other_bottleneck))]
     joined: list[list[RatioPoint]] = []
@@ -204,21 +204,21 @@ def _stretch(part: Sequence[RatioPoint]) -> Stretch:
 
 
 @dataclass(frozen=True)
-class _SharedFacts:
+class SharedFacts:
     """The facts that two devices share: their columns in the deviations of both."""
 
     first: Sequence[int]
     other: Sequence[int]
 
     @classmethod
-    def of(cls, devices: tuple[Device, Device], first: Sequence[Fact], other: Sequence[Fact]) -> "_SharedFacts":
+    def of(cls, devices: tuple[Device, Device], first: Sequence[Fact], other: Sequence[Fact]) -> "SharedFacts":
         """Find the facts that both devices take from one architecture."""
-        mine = {fact.path: i for i, fact in enumerate(first) if _is_shared(devices, fact.path)}
+        mine = {fact.path: i for i, fact in enumerate(first) if is_shared(devices, fact.path)}
         theirs = {fact.path: i for i, fact in enumerate(other)}
         both = [path for path in mine if path in theirs]
         return cls([mine[path] for path in both], [theirs[path] for path in both])
 
-    def ratio_point(self, first: _Point, other: _Point) -> RatioPoint:
+    def ratio_point(self, first: ContrastPoint, other: ContrastPoint) -> RatioPoint:
         """Return the ratio of two rates."""
         shared = first.deviations[self.first] - other.deviations[self.other]
         own = [np.delete(first.deviations, self.first), np.delete(other.deviations, self.other)]
@@ -233,7 +233,7 @@ class _SharedFacts:
         )
 
 
-def _is_shared(devices: tuple[Device, Device], path: str) -> bool:
+def is_shared(devices: tuple[Device, Device], path: str) -> bool:
     """Return whether a fact of both devices is one figure of their architecture, not of each card."""
     first, other = devices
     if first.id == other.id:

@@ -83,18 +83,20 @@ def point_time(device: Device, demand: Demand, resources: Resources) -> PointTim
     """Predict one dispatch of *demand* on *device*, compiled to *resources*."""
     resident = occupancy(device.architecture, demand.work_group, resources)
     footprint = traffic.footprint_bytes(demand.streams, device, one_buffer=demand.one_buffer)
-    usable = _usable_capacities(device, demand, resident)
+    usable = usable_capacities(device, demand, resident)
     load_cycles, level = staircase(footprint, latency_levels(device, usable))
-    class_times = _class_times(device, demand)
-    by_class = _with_uneven_schedulers(device, class_times, _waves_per_compute_unit(device, demand))
-    by_pipe = _pipe_times(device, by_class)
-    memory_s, limiting = _memory_time(device, demand, footprint, usable, resident) if demand.streams else (0.0, "DRAM")
-    isolated = _isolated_group(device, demand, load_cycles, class_times)
-    rounds = ceil(_rounds(device, demand, resident))
+    class_times = instruction_class_times(device, demand)
+    by_class = with_uneven_schedulers(device, class_times, _waves_per_compute_unit(device, demand))
+    by_pipe = pipe_times(device, by_class)
+    memory_s, limiting = (
+        memory_traffic_time(device, demand, footprint, usable, resident) if demand.streams else (0.0, "DRAM")
+    )
+    isolated = isolated_group(device, demand, load_cycles, class_times)
+    rounds = ceil(work_group_rounds(device, demand, resident))
     # The first groups start with the dispatch, whose launch is a ceiling of its own.
     group_s = isolated.loads_s + isolated.instructions_s
     latency_s = group_s * rounds + device.cycles(device.architecture.turnover_cycles) * (rounds - 1)
-    groups_s = _group_time(device, demand)
+    groups_s = group_time_s(device, demand)
     # The work-group dispatcher runs in parallel with everything else.
     work_s = max(_work_time(device, demand, resident, by_pipe, memory_s, latency_s, isolated), groups_s)
     launch_s = device.launch.single_s if demand.isolated else device.launch.batched_s
@@ -123,7 +125,7 @@ def _work_time(
     """Return the seconds that work-groups take after they were started, with overlap of work and waits."""
     computing_s = smooth_maximum(by_pipe.values(), THROUGHPUT_EXPONENT)
     throughput_s = smooth_maximum((*by_pipe.values(), memory_s), THROUGHPUT_EXPONENT)
-    exponent = _latency_exponent(_groups_per_compute_unit(device, demand))
+    exponent = latency_exponent(_groups_per_compute_unit(device, demand))
     work_s = smooth_maximum((throughput_s, latency_s), exponent)
     if device.is_cpu:
         return work_s
@@ -131,23 +133,23 @@ def _work_time(
         # No other group shares the compute unit, but memory still serves other units.
         work_s = smooth_maximum((memory_s, max(computing_s, latency_s)), exponent)
     if computing_s and not demand.chain.get("barrier"):
-        with_last_s = computing_s + _last_waves_time(device, demand, computing_s, isolated.chain_s)
+        with_last_s = computing_s + last_waves_time_s(device, demand, computing_s, isolated.chain_s)
         work_s = max(work_s, smooth_maximum((with_last_s, memory_s), THROUGHPUT_EXPONENT))
     if demand.in_step:
         # Groups of the first round start together: they wait, load and compute at the same time, without overlap.
         # Every further round and every further dependent load desynchronises them.
         in_step_s = isolated.loads_s + memory_s + max(isolated.instructions_s, computing_s)
-        rounds = _rounds(device, demand, resident)
+        rounds = work_group_rounds(device, demand, resident)
         work_s += max(0.0, in_step_s - work_s) / (rounds * max(1.0, demand.memory_chain))
     return work_s
 
 
-def _latency_exponent(groups: int) -> float:
+def latency_exponent(groups: int) -> float:
     """Return the exponent that joins latency and throughput: the fewer *groups* share a compute unit, the larger."""
     return LATENCY_EXPONENT * groups / (groups - 1) if groups > 1 else inf
 
 
-def _usable_capacities(device: Device, demand: Demand, resident: Occupancy) -> tuple[float, ...]:
+def usable_capacities(device: Device, demand: Demand, resident: Occupancy) -> tuple[float, ...]:
     """Return the bytes of each cache that are available for data that the kernel reuses.
 
     Caches that are invalidated between dispatches are useless for reuse by the next dispatch. Local memory takes its
@@ -165,16 +167,16 @@ def _usable_capacities(device: Device, demand: Demand, resident: Occupancy) -> t
     return tuple(usable)
 
 
-def _memory_time(
+def memory_traffic_time(
     device: Device, demand: Demand, footprint: float, usable: tuple[float, ...], resident: Occupancy
 ) -> tuple[float, str]:
     """Return the seconds that global memory traffic takes, and the name of the ceiling that limits it."""
     units = {
-        "compute_unit": _busy_fraction(device, demand),
+        "compute_unit": busy_fraction(device, demand),
         "device": min(1.0, ceil(demand.groups) / _group_places(device)),
     }
-    writes_s = _write_time(device, demand, resident)
-    overlapping = _in_flight_bytes(device, demand, resident) > footprint
+    writes_s = write_time_s(device, demand, resident)
+    overlapping = bytes_in_flight(device, demand, resident) > footprint
     levels: list[ServingLevel[str]] = []
     slowest, limiting = 0.0, "DRAM"
     for cache, capacity in zip(device.caches, usable, strict=True):
@@ -187,7 +189,7 @@ def _memory_time(
         if cache.scope == "device" and writes_s:
             limiting = write_ceiling(cache.name) if writes_s > slowest else limiting
             slowest = smooth_maximum((slowest, writes_s), THROUGHPUT_EXPONENT)
-        transition = _transition(cache, demand, overlapping=overlapping)
+        transition = transition_range(cache, demand, overlapping=overlapping)
         levels.append(ServingLevel(limiting, capacity, transition, slowest))
     moved = traffic.memory_bytes(demand.streams, device, every_pass=demand.reused == "kernel")
     efficiency = device.memory.efficiency
@@ -200,7 +202,7 @@ def _memory_time(
     return staircase(footprint, levels)
 
 
-def _in_flight_bytes(device: Device, demand: Demand, resident: Occupancy) -> float:
+def bytes_in_flight(device: Device, demand: Demand, resident: Occupancy) -> float:
     """Return the bytes that all resident work-groups request until they end; 0 without reuse within the kernel."""
     if demand.reused != "kernel":
         return 0.0
@@ -208,7 +210,7 @@ def _in_flight_bytes(device: Device, demand: Demand, resident: Occupancy) -> flo
     return traffic.requested_bytes(demand.streams) / demand.groups * groups
 
 
-def _transition(cache: Cache, demand: Demand, *, overlapping: bool) -> Transition:
+def transition_range(cache: Cache, demand: Demand, *, overlapping: bool) -> Transition:
     """Return the transition range of a bandwidth curve beyond *cache*.
 
     Passes over the data are *overlapping* if some groups start the next one before others finish the previous one.
@@ -218,7 +220,7 @@ def _transition(cache: Cache, demand: Demand, *, overlapping: bool) -> Transitio
     return cache.bandwidth_transition if overlapping else cache.transition_of_cyclic_sweeps
 
 
-def _busy_fraction(device: Device, demand: Demand) -> float:
+def busy_fraction(device: Device, demand: Demand) -> float:
     """Return the mean fraction of the compute units that work until the most loaded one has finished its groups."""
     return demand.groups / (_groups_per_compute_unit(device, demand) * _group_places(device))
 
@@ -239,7 +241,7 @@ def _groups_per_compute_unit(device: Device, demand: Demand) -> int:
     return ceil(demand.groups / _group_places(device))
 
 
-def _write_time(device: Device, demand: Demand, resident: Occupancy) -> float:
+def write_time_s(device: Device, demand: Demand, resident: Occupancy) -> float:
     """Return the seconds that the cache shared by all compute units takes for writes.
 
     The number of lines or the number of sectors limits it, whichever takes longer. Reads of data that the previous
@@ -249,7 +251,7 @@ def _write_time(device: Device, demand: Demand, resident: Occupancy) -> float:
     line, sector = (shared.line_bytes, shared.sector_bytes) if shared else (device.memory.access_bytes,) * 2
     written = tuple(stream for stream in demand.streams if stream.write)
     sectors = traffic.outer_bytes(written, sector) / sector * demand.stores_per_sector
-    if shared and demand.ping_pong and _rounds(device, demand, resident) > 1:
+    if shared and demand.ping_pong and work_group_rounds(device, demand, resident) > 1:
         sectors += _crossing_reads(shared, demand)
     lines = traffic.outer_bytes(written, line) / line if demand.line_writes is None else demand.line_writes
     architecture = device.architecture
@@ -278,9 +280,9 @@ def _crossing_reads(cache: Cache, demand: Demand) -> float:
     return touched / cache.sector_bytes * renewed * (1 - 1 / cache.partitions)
 
 
-def _class_times(device: Device, demand: Demand) -> dict[str, float]:
+def instruction_class_times(device: Device, demand: Demand) -> dict[str, float]:
     """Return the seconds of each instruction class on the most loaded compute unit, with all its pipes busy."""
-    units = _busy_fraction(device, demand)
+    units = busy_fraction(device, demand)
     rates = device.architecture.rates_per_cycle
     factors = {"local": demand.local_conflicts, "memory": _access_passes(device, demand)}
     if demand.branches and device.is_cpu:
@@ -311,7 +313,7 @@ def _access_passes(device: Device, demand: Demand) -> float:
     return passes
 
 
-def _pipe_times(device: Device, by_class: Mapping[str, float]) -> dict[str, float]:
+def pipe_times(device: Device, by_class: Mapping[str, float]) -> dict[str, float]:
     """Replace the times of classes that share one pipe by their sum, under the pipe's name."""
     times = dict(by_class)
     for pipe, members in device.architecture.pipes.items():
@@ -329,7 +331,7 @@ def _waves_per_compute_unit(device: Device, demand: Demand) -> int:
     return _waves_per_group(device, demand) * _groups_per_compute_unit(device, demand)
 
 
-def _group_time(device: Device, demand: Demand) -> float:
+def group_time_s(device: Device, demand: Demand) -> float:
     """Return the seconds that it takes to start all work-groups."""
     return demand.groups / (device.launch.groups_per_cycle * device.clock_hz)
 
@@ -349,18 +351,19 @@ class _IsolatedGroup:
     instructions_s: float
 
 
-def _isolated_group(
+def isolated_group(
     device: Device, demand: Demand, load_cycles: float, class_times: Mapping[str, float]
 ) -> _IsolatedGroup:
+    """Return the times of a work-group that has a compute unit to itself."""
     loaded = device.architecture.loaded_latency_factor if demand.loaded else 1.0
     latencies = device.architecture.latency_cycles
     chain_s = device.cycles(sum(count * latencies.get(name, 0.0) for name, count in demand.chain.items()))
     near_cycles = next((cache.latency_cycles for cache in device.caches if cache.scope == "device"), 0.0)
     loads_s = device.cycles(demand.memory_chain * load_cycles * loaded + demand.cached_chain * near_cycles)
-    return _IsolatedGroup(loads_s, chain_s, max(chain_s, _issue_time(device, demand, class_times)))
+    return _IsolatedGroup(loads_s, chain_s, max(chain_s, issue_time_s(device, demand, class_times)))
 
 
-def _last_waves_time(device: Device, demand: Demand, computing_s: float, chain_s: float) -> float:
+def last_waves_time_s(device: Device, demand: Demand, computing_s: float, chain_s: float) -> float:
     """Return the seconds that schedulers idle at the end because too few waves are left.
 
     The oldest waves go first, so waves end one after another (assumed; with fair scheduling all would end together). An
@@ -376,7 +379,7 @@ def _last_waves_time(device: Device, demand: Demand, computing_s: float, chain_s
     return max(0.0, min(idle_s, computing_s - isolated_s))
 
 
-def _rounds(device: Device, demand: Demand, resident: Occupancy) -> float:
+def work_group_rounds(device: Device, demand: Demand, resident: Occupancy) -> float:
     """Return the work-groups per resident group; a group's successor starts after its last wave has ended."""
     return max(1.0, demand.groups / _resident_groups(device, resident))
 
@@ -396,7 +399,7 @@ def _schedulers(device: Device) -> int:
     return rules.simds if isinstance(rules, AmdOccupancy) else schedulers * _units_per_group(device)
 
 
-def _with_uneven_schedulers(device: Device, class_times: Mapping[str, float], waves: int) -> dict[str, float]:
+def with_uneven_schedulers(device: Device, class_times: Mapping[str, float], waves: int) -> dict[str, float]:
     """Return the times of instruction classes if *waves* are distributed among a compute unit's schedulers.
 
     A wave stays with one scheduler. The pipes of the others idle while those with one wave more finish.
@@ -408,9 +411,9 @@ def _with_uneven_schedulers(device: Device, class_times: Mapping[str, float], wa
     return {name: time_s if name in _SHARED_PIPES else time_s * longer for name, time_s in class_times.items()}
 
 
-def _issue_time(device: Device, demand: Demand, class_times: Mapping[str, float]) -> float:
+def issue_time_s(device: Device, demand: Demand, class_times: Mapping[str, float]) -> float:
     """Return the seconds that one group's instructions take to issue on a compute unit without other groups."""
     if device.is_cpu:
         return 0.0
-    times = _pipe_times(device, _with_uneven_schedulers(device, class_times, _waves_per_group(device, demand)))
+    times = pipe_times(device, with_uneven_schedulers(device, class_times, _waves_per_group(device, demand)))
     return max(times.values(), default=0.0) / _groups_per_compute_unit(device, demand)

@@ -72,7 +72,7 @@ def out_of_range(values: Layer) -> Iterator[Remark]:
     """Yield path and message of each unlikely value; each is checked on its own."""
     for path, value in values.items():
         pattern = next((pattern for pattern in _RANGES if fnmatchcase(path, pattern)), "")
-        odd = [number for number in _numbers(value.value) if pattern and not _usual(pattern, number)]
+        odd = [number for number in numbers_in(value.value) if pattern and not _usual(pattern, number)]
         if odd:
             low, high, unit = _RANGES[pattern]
             shown = f"{odd[0] / _SCALES.get(unit, 1):.4g} {unit}".rstrip()
@@ -87,7 +87,8 @@ def uneven(values: Layer) -> Iterator[Remark]:
             yield path, f"{line.value} B is not a multiple of the sector of {sector.value} B"
 
 
-def _numbers(value: object) -> list[float]:
+def numbers_in(value: object) -> list[float]:
+    """Return the numbers of a value: itself, those of a list, or those of a table."""
     each = value.values() if isinstance(value, dict) else value if isinstance(value, tuple) else [value]
     return [number for number in each if isinstance(number, int | float)]
 

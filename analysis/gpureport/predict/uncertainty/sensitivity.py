@@ -160,18 +160,18 @@ def uncertain(device: Device) -> tuple[Device, tuple[Fact, ...], Tape]:
         numbers[path] = tape.fact(path, value, abs(value) * facts[-1].relative)
         return value
 
-    _mapped(device, add)
+    mapped_facts(device, add)
     for path, other, exponent in [(f.path, *basis) for f in facts if f.kind == "here" and (basis := _basis(f.path))]:
         if other in numbers:
             numbers[path] *= (numbers[other] / float(numbers[other])) ** exponent
-    made = _mapped(device, lambda path, _: numbers[path])
+    made = mapped_facts(device, lambda path, _: numbers[path])
     tape.keep()
     return made, tuple(facts), tape
 
 
 def varied(device: Device, path: str, factor: float) -> Device:
     """Return *device* with the fact at *path* multiplied by *factor*."""
-    return _mapped(device, lambda name, value: value * factor if name == path else value)
+    return mapped_facts(device, lambda name, value: value * factor if name == path else value)
 
 
 _BASES = (
@@ -191,7 +191,7 @@ def _basis(path: str) -> tuple[str, float] | None:
     return None
 
 
-def _mapped(device: Device, number: Callable[[str, float], float]) -> Device:
+def mapped_facts(device: Device, number: Callable[[str, float], float]) -> Device:
     """Return *device* with each uncertain figure replaced by ``number(path, figure)``."""
     architecture = device.architecture
     rates = {name: number(f"rates.{name}", rate) for name, rate in architecture.rates_per_cycle.items()}
