@@ -247,7 +247,7 @@ def test_machines_that_share_a_condition_stand_together() -> None:
 
 
 def test_means_are_geometric_and_each_family_counts_once() -> None:
-    """What somebody wants to run decides, however many primitives there are."""
+    """What somebody wants to run decides, however many microbenchmarks there are."""
     comparison = made(3)
     second = _name(1)
 

@@ -63,7 +63,7 @@ def test_the_schema_refuses_what_the_models_refuse() -> None:
 
 
 def test_the_database_has_the_first_devices() -> None:
-    """What the project promises to know."""
+    """Devices that the project must know."""
     assert {
         "nvidia/h200_sxm",
         "nvidia/a40",

@@ -21,7 +21,7 @@ def sweep(launch: float, *, cliff: float | None, seed: int = 1) -> Curve:
 
     Args:
         launch: the share.
-        cliff: bytes at which a cache gives out that is half as fast again as memory; ``None``: there is none.
+        cliff: capacity of a cache that is 1.5 times as fast as memory; ``None``: there is none.
         seed: of the noise, 1 %.
     """
     rate = np.full(len(SIZES), MEMORY)

@@ -43,7 +43,7 @@ def _with(workload: Workload, factors: dict[str, float], device: Device = TOY) -
 
 
 def test_rates_follow_their_cases() -> None:
-    """Each class by its own case; classes that were to be bound by something else stay; the rest of the device too."""
+    """Each class by its own case; classes with another predicted bottleneck stay; the rest of the device too."""
     device = _with(Rate(), {"fp32": 0.9, "int32_mul": 0.5, "barrier": 0.1})
     rates = device.architecture.rates_per_cycle
 

@@ -1,4 +1,4 @@
-"""What primitives teach of a device: the draft is one device, the observations are those of another, known one."""
+"""What microbenchmarks show of a device: the draft is one device, the observations are those of another, known one."""
 # ruff: noqa: D103
 
 from typing import Any
@@ -33,7 +33,7 @@ def _with_l2(device: Device = DRAFT, **changes: Any) -> Device:
 
 
 def _shown(real: Device, names: tuple[str, ...], draft: Device = DRAFT) -> list[ObservedSweep]:
-    """Return what the primitives show on a device that behaves as *real*, in the sweeps of the draft."""
+    """Return what the microbenchmarks show on a device that behaves as *real*, in the sweeps of the draft."""
     return [
         ObservedSweep(
             workload, sweep, observed_like(predict_sweep(real, workload, sweep, "specification", intervals=False))

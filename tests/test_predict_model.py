@@ -243,7 +243,7 @@ def test_the_particle_cliff_lies_where_both_buffers_outgrow_the_cache() -> None:
     ("name", "level", "size"), [("memory/read_private", "L1", 248 * 1024), ("memory/read", "L2", 64 * MIB)]
 )
 def test_read_curves_step_at_the_caches(name: str, level: str, size: float) -> None:
-    """L1 gives out at what local memory leaves of it, L2 at its size."""
+    """L1 has its cliff at the capacity that local memory leaves, L2 at its size."""
     read = next(w for w in all_workloads() if w.name == name)
     # The private sweep ends within the next cache, so that one must be large for L1's cliff to show.
     device = TOY if level == "L2" else TOY.model_copy(update={"caches": (L1, _larger(L2))})

@@ -127,7 +127,7 @@ def test_the_nearest_cache_counts_on_the_logarithmic_axis() -> None:
         return [str(with_level_names([_cliff(size * MIB)], SIZES, points, device)[0].level) for size in sizes]
 
     assert names(3.3, 5, 15, 17, 250) == ["L2", "L2", "L2", "L3", "L3"]
-    assert names(3.0) == ["cache"]  # none that could give out
+    assert names(3.0) == ["cache"]  # no cache that large
     bare = TOY.model_copy(update={"caches": ()})
     assert str(with_level_names([_cliff(MIB)], SIZES, points, bare)[0].level) == "cache"
 

@@ -119,7 +119,7 @@ def test_local_memory_takes_a_whole_carveout(local: int, taken: int) -> None:
 
 
 def test_groups_that_do_not_run_take_nothing() -> None:
-    """A lone group reserves one KiB, for which the smallest carve-out is enough, however many would fit."""
+    """A single group reserves one KiB, for which the smallest carve-out is enough, however many would fit."""
     resident = occupancy(ARCHITECTURE, (1,), Resources(32))
 
     assert local_memory_in_use_bytes(ARCHITECTURE, resident, groups=0.01) == 8 * KIB

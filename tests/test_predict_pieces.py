@@ -164,7 +164,7 @@ def test_few_waves_leave_schedulers_idle(size: int, factor: float) -> None:
 
 
 def test_pipes_of_the_whole_unit_do_not_mind_idle_schedulers() -> None:
-    """Local memory and the like serve a lone wave at full rate; what shares a pipe with them adds up as it is."""
+    """Local memory and the like serve a single wave at full rate; what shares a pipe with them adds up as it is."""
     device = toy(pipes={"mixed": ("local", "int32")})
     one_wave = of_groups(1, 32)
 
@@ -183,7 +183,7 @@ def test_what_is_left_over_of_a_round_of_schedulers_takes_a_whole_one() -> None:
 
 
 def test_waves_stay_with_one_of_a_gcn_unit_s_four_pipes() -> None:
-    """Its one scheduler serves them in turn, so that a lone wave has a quarter of the lanes."""
+    """Its one scheduler serves them in turn, so that a single wave has a quarter of the lanes."""
     gcn = load_database().device("amd/rx_570")
 
     assert with_uneven_schedulers(gcn, {"fp32": 1e-6}, 1)["fp32"] == pytest.approx(4e-6)

@@ -1,4 +1,4 @@
-"""Where a cache gives out for whom: passes in order, passes that overlap, kernels that write; why at two thirds."""
+"""Transition ranges of a cache by kernel: passes in order, passes that overlap, kernels that write; why at two thirds."""
 
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -184,7 +184,7 @@ def test_the_transition_of_cyclic_sweeps_is_that_of_the_simulation(entry: str) -
 def test_the_transition_of_copies_is_that_of_the_simulation() -> None:
     """The cache, the path between its partitions, and memory, each in times of the cache, joined by a smooth maximum.
 
-    That is assumed of where caches only begin to give out (the model interpolates between its ends), and never comes
+    That is assumed of the onset only (the model interpolates between its ends), and never comes
     down to what memory alone takes, so that it does not show the end.
     """
     device = load_database().device("nvidia/h200_sxm")

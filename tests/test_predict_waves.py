@@ -124,13 +124,13 @@ def _idle(groups: int, each_us: float, chain_us: float, **changes: Any) -> float
 
 
 def test_the_last_waves_leave_half_of_what_one_takes_longer() -> None:
-    """A lone wave takes as long as 5 (3, 4 and 5 make a triangle): with 4, 3, 2 and 1 left two waves' worth is lost."""
+    """A single wave takes as long as 5 (3, 4 and 5 make a triangle): with 4, 3, 2 and 1 left two waves' worth is lost."""
     assert _idle(100, each_us=3.0, chain_us=4.0) == pytest.approx(3.0 - 3.0 * 3 / 5)
     assert _idle(100, each_us=1.0, chain_us=24**0.5) == pytest.approx(4 / 5 + 3 / 5 + 2 / 5 + 1 / 5)
 
 
 def test_no_waves_are_left_over_where_all_only_just_fill_a_unit() -> None:
-    """Five waves make up for a lone one's waits; the sixth has the unit for itself in the end, in part."""
+    """Five waves make up for the waits of a single one; the sixth has the unit for itself in the end, in part."""
     idle = [_idle(n, each_us=1.0, chain_us=24**0.5) for n in (1, 4, 5, 6, 7, 8, 20)]
 
     assert idle == pytest.approx([0, 0, 0, 1, 2, 2, 2])

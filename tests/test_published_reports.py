@@ -56,7 +56,7 @@ def opened(name: str) -> Report:
 
 @pytest.mark.parametrize(("name", "device"), WRITE_UPS.items())
 def test_a_record_becomes_a_report(name: str, device: str) -> None:
-    """Predicted, held against what was published and explained, with nothing that no one published."""
+    """Predicted, compared with the published values and explained, with nothing that no one published."""
     report = opened(name)
 
     assert report.publication is not None

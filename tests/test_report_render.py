@@ -150,7 +150,7 @@ def predicted() -> Report:
 
 
 def published() -> Report:
-    """Return the report of a published record, with claims."""
+    """Return the report of a published record, with statements."""
     return open_report(Path(__file__).parents[1] / "reports" / "published" / "a40_game_of_life.yaml", load_database)
 
 
