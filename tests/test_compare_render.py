@@ -47,7 +47,6 @@ WORKLOADS = (
     "memory/read",
     "memory/copy",
 )
-ONE_LINE = "Of what its specification promises"
 
 
 def _name(number: int) -> str:

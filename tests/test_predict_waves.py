@@ -124,7 +124,7 @@ def _idle(groups: int, each_us: float, chain_us: float, **changes: Any) -> float
 
 
 def test_the_last_waves_leave_half_of_what_one_takes_longer() -> None:
-    """A single wave takes as long as 5 (3, 4 and 5 make a triangle): with 4, 3, 2 and 1 left two waves' worth is lost."""
+    """A single wave takes 5 (3, 4 and 5 make a triangle): with 4, 3, 2 and 1 left, two waves of time are lost."""
     assert _idle(100, each_us=3.0, chain_us=4.0) == pytest.approx(3.0 - 3.0 * 3 / 5)
     assert _idle(100, each_us=1.0, chain_us=24**0.5) == pytest.approx(4 / 5 + 3 / 5 + 2 / 5 + 1 / 5)
 
