@@ -1,4 +1,4 @@
-"""Transition ranges of a cache by kernel: cyclic sweeps, overlapping passes, kernels that write; why at two thirds.
+"""Transition ranges of a cache by kernel: cyclic sweeps, overlapping passes, kernels that write; why two thirds."""
 
 from collections import OrderedDict
 from collections.abc import Sequence
