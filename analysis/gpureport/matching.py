@@ -136,14 +136,14 @@ def _first_plateau(features: Sequence[CurveFeature]) -> CurveFeature | None:
 
 def _position_names(observed: Sequence[CurveFeature]) -> dict[Level, Level]:
     """Name each observed level by the cliff at its end, the last level by the last cliff."""
-    cliffs, last = _midpoints(observed), _last_plateau(observed)
+    cliffs, last = midpoints_of(observed), _last_plateau(observed)
     beyond = {last: Level.unexplained(cliffs[-1].value, beyond=True)} if cliffs and last else {}
     return beyond | {cliff.level: Level.unexplained(cliff.value) for cliff in cliffs}
 
 
 def _level_names(predicted: Sequence[CurveFeature], observed: Sequence[CurveFeature]) -> dict[Level, Level]:
     """Return the predicted name of each observed level with a match."""
-    ours, theirs = _midpoints(predicted), _midpoints(observed)
+    ours, theirs = midpoints_of(predicted), midpoints_of(observed)
     names = {theirs[j].level: ours[i].level for i, j in _nearest_in_order(ours, theirs)}
     last = _last_plateau(observed)
     if last and last not in names and (beyond := _plateaus_beyond(predicted, ours, names.values())):
@@ -168,7 +168,8 @@ def _nearest_level(plateaus: Sequence[CurveFeature], observed: Sequence[CurveFea
     return min(reversed(plateaus), key=lambda plateau: abs(log(plateau.value / value))).level
 
 
-def _midpoints(features: Sequence[CurveFeature]) -> list[CurveFeature]:
+def midpoints_of(features: Sequence[CurveFeature]) -> list[CurveFeature]:
+    """Return the midpoints of the cliffs among *features*, in order of size."""
     middles = [f for f in features if f.feature == "cliff" and f.position == "midpoint"]
     return sorted(middles, key=lambda feature: feature.value)
 

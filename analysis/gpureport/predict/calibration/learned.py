@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from gpureport.matching import match_features
+from gpureport.matching import match_features, midpoints_of
 from gpureport.predict import predict_sweep
 from gpureport.predict.calibration.calibrate import calibrated
 from gpureport.records.features import CurveFeature
@@ -133,7 +133,7 @@ def _matched_cliffs(
     predicted: Sequence[CurveFeature], observed: Sequence[CurveFeature]
 ) -> Iterator[tuple[CurveFeature, CurveFeature]]:
     """Yield midpoints of corresponding predicted and observed cliffs: in order, if their numbers are equal."""
-    ours, theirs = _midpoints(predicted), _midpoints(observed)
+    ours, theirs = midpoints_of(predicted), midpoints_of(observed)
     pairs = list(zip(ours, theirs, strict=False))
     if len(ours) == len(theirs) and all(1 / _LARGEST_FACTOR < o.value / p.value < _LARGEST_FACTOR for p, o in pairs):
         yield from pairs
@@ -141,11 +141,6 @@ def _matched_cliffs(
     for match in match_features(predicted, observed):
         if match.predicted and match.observed and match.predicted.position == "midpoint":
             yield match.predicted, match.observed
-
-
-def _midpoints(features: Sequence[CurveFeature]) -> list[CurveFeature]:
-    middles = [f for f in features if f.feature == "cliff" and f.position == "midpoint"]
-    return sorted(middles, key=lambda feature: feature.value)
 
 
 def _with_capacities(device: Device, capacities: Mapping[str, float]) -> Device:
@@ -207,7 +202,7 @@ def _unexplained(sweeps: Sequence[ObservedSweep], predictions: Sequence[Predicti
         if one.workload.metric.kind != "time" or "cache_capacity" not in one.workload.calibrates:
             continue
         explained = {observed.value for _, observed in _matched_cliffs(prediction.features, one.observation.features)}
-        for cliff in _midpoints(one.observation.features):
+        for cliff in midpoints_of(one.observation.features):
             if cliff.value not in explained:
                 size = format_interval(cliff.value, cliff.ci_low, cliff.ci_high, "B")
                 yield f"{one.workload.name} has another cliff at {size}, which no cache of the architecture explains"
