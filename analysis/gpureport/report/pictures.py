@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal, TypeVar
 
 from gpureport.findings.advice import shape_of
@@ -11,6 +12,7 @@ from gpureport.records.prediction import Prediction
 from gpureport.records.report import Clock
 from gpureport.report.figures import cases, shapes, sizes, traces
 from gpureport.report.figures.panels import in_figures
+from gpureport.report.figures.picture import Picture
 from gpureport.report.run.curves import CurveRecords
 from gpureport.report.text.captions import case_caption, shape_caption, size_caption, trace_caption
 
@@ -47,7 +49,7 @@ def _kind_of_search(curve: CurveRecords) -> Kind:
     return "shapes" if all(side & (side - 1) == 0 for shape in known for side in shape) else "cases"
 
 
-def pictures(members: Sequence[CurveRecords], clocks: Sequence[Clock] = ()) -> tuple[Figure, ...]:
+def pictures(members: Sequence[CurveRecords], clocks: Sequence[Clock] = ()) -> tuple[Figure | Picture, ...]:
     """Draw the sweeps of one kind that have points, in one or more figures.
 
     *clocks* of the run are for the captions of traces.
@@ -76,7 +78,7 @@ def _parts(kind: Kind, drawn: Sequence[CurveRecords]) -> Sequence[Sequence[Curve
     return parts
 
 
-def _figure(kind: Kind, part: Sequence[CurveRecords], *, first: bool) -> Figure:
+def _figure(kind: Kind, part: Sequence[CurveRecords], *, first: bool) -> Figure | Picture:
     """Draw one figure; only the first map of a section has the full caption."""
     titles = [curve.key.variant for curve in part]
     if kind == "cases":
@@ -86,7 +88,7 @@ def _figure(kind: Kind, part: Sequence[CurveRecords], *, first: bool) -> Figure:
             shapes.shape_figure(part, titles),
             shape_caption(part) if first else f"{', '.join(titles)}; shades and marks as above.",
         )
-    return Figure(sizes.size_figure(part, titles), size_caption(part))
+    return Picture(partial(sizes.size_figure, part, titles), size_caption(part))
 
 
 def _by_size(curve: CurveRecords) -> CurveRecords:

@@ -15,6 +15,7 @@ from gpureport.findings.advice import advise
 from gpureport.glossary import terms
 from gpureport.records.report import Report
 from gpureport.report import Paper
+from gpureport.report.figures.picture import Picture, drawn
 from gpureport.report.figures.style import brief, shorten
 from gpureport.report.figures.svg import PAGE_FONT, described
 from gpureport.report.pdf import pdf, pdf_problem
@@ -115,9 +116,29 @@ def render_html(report: Report) -> str:
 
 def filled(template: str, content: Content) -> str:
     """Return a template with its *content*, without control characters and those that change the text's direction."""
-    return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", environment().get_template(template).render(content))
+    pictures: list[Picture] = []
+
+    def placed(picture: Picture | Figure) -> "Markup":
+        if isinstance(picture, Figure):
+            return _picture(picture)
+        pictures.append(picture)
+        return _place(len(pictures) - 1)
+
+    env = environment()
+    env.filters["picture"] = placed
+    text = env.get_template(template).render(content)
+    found = drawn(pictures)  # after the text: only what the template shows is drawn, several at once
+    return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", _PLACE.sub(lambda place: found[int(place[1])], text))
 
 
+def _place(number: int) -> "Markup":
+    """Return the placeholder of a picture; other text cannot contain it, because it is escaped."""
+    from markupsafe import Markup
+
+    return Markup("<!--picture {}-->").format(number)
+
+
+_PLACE = re.compile("<!--picture (\d+)-->")
 _CONTROLS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufffe\uffff]")
 
 
@@ -188,7 +209,6 @@ def environment() -> "Environment":
         value=_brief(format_value),
         measured=_brief(format_measured),
         predicted=_brief(format_predicted),
-        picture=_picture,
         number=_number,
         breakable=_breakable,
         sentence=sentence,

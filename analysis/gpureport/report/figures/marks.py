@@ -10,17 +10,17 @@ import numpy as np
 from gpureport.records.features import CurveFeature
 from gpureport.records.observation import ObservedPoint
 from gpureport.records.prediction import PredictedPoint
-from gpureport.report.figures.canvas import Ink, Pen, Shape
-from gpureport.report.figures.panels import Panel
-from gpureport.report.figures.style import TINY_PT, text_in
+from gpureport.report.figures.style import SMALL_PT, text_in
 from gpureport.units import format_value
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from gpureport.records.levels import Level
 
 Point = PredictedPoint | ObservedPoint
 
-_TIP_IN, _GAP_IN = 0.03, 0.05
+_GAP_IN = 0.05  # between a mark and its text
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,8 @@ class FeatureMark:
     high: float
     texts: tuple[str, str]
     """A longer and a shorter one."""
-    shape: Shape
+    shape: str
+    """Marker of matplotlib."""
 
 
 def feature_marks(features: Iterable[CurveFeature], points: Sequence[Point]) -> tuple[FeatureMark, ...]:
@@ -63,7 +64,7 @@ def _mark(kind: str, found: dict[str, tuple[float, float, float, CurveFeature]])
     items = value.removesuffix(" work-items")
     taper = (f"90 % of peak at {items}", f"n90 {items}")
     texts = (f"{level} cliff {value}", f"{level} {value}") if kind == "cliff" else taper
-    return FeatureMark(min(places), main, max(places), low, high, texts, "down" if kind == "cliff" else "up")
+    return FeatureMark(min(places), main, max(places), low, high, texts, "v" if kind == "cliff" else "^")
 
 
 def place(value: float, unit: str, points: Sequence[Point]) -> float | None:
@@ -78,35 +79,52 @@ def place(value: float, unit: str, points: Sequence[Point]) -> float | None:
     return float(np.exp(np.interp(np.log(value), sizes, positions)))
 
 
-def draw_marks(panel: Panel, marks: Sequence[FeatureMark], height_in: float, colour: str) -> None:
-    """Draw *marks* above the panel's curve: transition range, interval, position, name, and a line down to the axis."""
-    canvas = panel.canvas
+def draw_marks(axes: "Sequence[Axes]", marks: Sequence[FeatureMark], height: float, colour: str) -> None:
+    """Draw *marks* above the first of *axes*, with a line down through all: transition range, interval, position, name.
+
+    *height* is in heights of the first axes.
+    """
+    first = axes[0]
+    where = first.get_xaxis_transform()
     for mark in marks:
-        left, right = panel.across(mark.start), panel.across(mark.end)
-        low, main, high = (panel.across(x) for x in (mark.low, mark.main, mark.high))
-        canvas.rectangle((low, height_in - 0.03), (high, height_in + 0.03), Ink(colour, alpha=0.3))
-        canvas.segment((left, height_in), (right, height_in), Pen(colour, 0.7))
-        canvas.segment((main, panel.bottom_in), (main, panel.top_in), Pen(colour, 0.5, alpha=0.45, order=1))
-        canvas.mark((main, height_in), mark.shape, _TIP_IN, Ink(colour, order=3))
-    _label_marks(panel, marks, height_in, colour)
+        for ends, width, alpha in (((mark.low, mark.high), 4.0, 0.3), ((mark.start, mark.end), 0.7, 1.0)):
+            first.plot(ends, (height, height), transform=where, color=colour, linewidth=width, alpha=alpha, clip_on=False)
+        first.plot(mark.main, height, mark.shape, transform=where, color=colour, markersize=3.5, clip_on=False)
+        for axis in axes:
+            axis.axvline(mark.main, color=colour, linewidth=0.5, alpha=0.45, zorder=1)
+    _label_marks(first, marks, height, colour)
 
 
-def _label_marks(panel: Panel, marks: Sequence[FeatureMark], height_in: float, colour: str) -> None:
+def _label_marks(axis: "Axes", marks: Sequence[FeatureMark], height: float, colour: str) -> None:
     """Write each mark's text to its right, or else to its left, if it overlaps no other mark there.
 
     If the longer text fits nowhere, the shorter one is tried. Overlapping marks count as one wide mark.
     """
-    left = [panel.across(min(mark.start, mark.low)) - _GAP_IN for mark in marks]
-    right = [panel.across(max(mark.end, mark.high)) + _GAP_IN for mark in marks]
-    starts = list(accumulate([panel.right_in, *reversed(left)], min))[::-1]
-    ends = list(accumulate([panel.left_in, *right], max))
+    low, high = np.log(axis.get_xlim())
+    width_in = axis.get_window_extent().width / axis.figure.dpi
+
+    def across(x: float) -> float:
+        """Return inches from the left edge of the axes."""
+        return float((np.log(x) - low) / (high - low)) * width_in
+
+    left = [across(min(mark.start, mark.low)) - _GAP_IN for mark in marks]
+    right = [across(max(mark.end, mark.high)) + _GAP_IN for mark in marks]
+    starts = list(accumulate([width_in, *reversed(left)], min))[::-1]
+    ends = list(accumulate([0.0, *right], max))
     for index, mark in enumerate(marks):
         for text in mark.texts:
-            width = text_in(text)
-            if ends[index + 1] + width <= starts[index + 1]:
-                panel.canvas.text((ends[index + 1], height_in), text, size_pt=TINY_PT, colour=colour)
-                ends[index + 1] += width
-                break
-            if ends[index] + width <= starts[index]:
-                panel.canvas.text((starts[index], height_in), text, size_pt=TINY_PT, colour=colour, ha="right")
+            width = text_in(text, SMALL_PT)
+            after = ends[index + 1] + width <= starts[index + 1]
+            if after or ends[index] + width <= starts[index]:
+                x = ends[index + 1] if after else starts[index]
+                axis.annotate(
+                    text,
+                    (x / width_in, height),
+                    xycoords="axes fraction",
+                    size=SMALL_PT,
+                    color=colour,
+                    ha="left" if after else "right",
+                    va="center",
+                )
+                ends[index + 1] += width if after else 0
                 break

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from gpureport.records.prediction import Prediction
 from gpureport.report.figures.canvas import Ink, Pen
 from gpureport.report.figures.panels import BAND, COLUMNS, panels, size_scale, value_scale
-from gpureport.report.figures.sizes import draw_band, drawable, power_text, value_label
+from gpureport.report.figures.sizes import drawable, value_label, x_text
 from gpureport.report.figures.style import OBSERVED, PREDICTED
 from gpureport.units import format_bytes
 

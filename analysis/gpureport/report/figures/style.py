@@ -11,8 +11,8 @@ from gpureport.units import format_value
 
 WIDTH_IN = 6.85  # text width of an A4 page with 18 mm margins
 FONT_PT = 7.5
-SMALL_PT = 6.5
-TINY_PT = 5.8
+SMALL_PT = 7.0
+TINY_PT = 7.0
 
 # Okabe & Ito, "Color Universal Design" (2008): distinct with every kind of colour blindness.
 PREDICTED = "#0072B2"

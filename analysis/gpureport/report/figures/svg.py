@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
-PAGE_FONT = "gpureport sans"
+PAGE_FONT = "Inter"
 """Name of the figures' font in the page's style sheet."""
 
 Attributes = Mapping[str, str | float | None]

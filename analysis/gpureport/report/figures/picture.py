@@ -1,0 +1,85 @@
+"""Pictures of a page: what draws them, and their SVG text, drawn in parallel processes."""
+
+import multiprocessing
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from io import StringIO
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree
+
+from gpureport.report.figures.theme import theme
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_FEW = 6
+"""With fewer pictures, other processes would take longer to start than to draw."""
+_MOST_PROCESSES = 4
+_NO_METADATA = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+_NAMES = {"": "http://www.w3.org/2000/svg", "xlink": "http://www.w3.org/1999/xlink"}
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure with its caption."""
+
+    draw: "Callable[[], Figure]"
+    """Draws it: a function of a module with its arguments (:func:`functools.partial`), for other processes."""
+    caption: str
+
+    def svg(self, number: int = 0) -> str:
+        """Return the figure as an SVG element with the caption as its title; *number* is its own on the page."""
+        import matplotlib as mpl
+
+        with theme(), mpl.rc_context({"svg.hashsalt": str(number)}):
+            text = StringIO()
+            self.draw().savefig(text, format="svg", metadata=_NO_METADATA)
+        return _described(text.getvalue(), self.caption)
+
+
+def _described(svg: str, caption: str) -> str:
+    """Return the element of an SVG file with only what is drawn, and *caption* as its title for screen readers."""
+    for prefix, name in _NAMES.items():
+        ElementTree.register_namespace(prefix, name)
+    root = ElementTree.fromstring(svg)  # noqa: S314 - our own
+    for parent in root.iter():
+        parent[:] = [child for child in parent if child.tag.partition("}")[2] not in ("metadata", "style")]
+    _ungroup(root)
+    for element in root.iter():
+        if "d" in element.attrib:
+            element.set("d", element.attrib["d"].replace("\n", ""))
+        element.text, element.tail = (element.text or "").strip() or None, None
+    title = ElementTree.Element("title")
+    title.text = caption
+    root.insert(0, title)
+    root.attrib.update({"role": "img", "stroke-linejoin": "round"})
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def _ungroup(element: ElementTree.Element) -> None:
+    """Replace each group that has nothing but a name by its members; their order stays."""
+    members: list[ElementTree.Element] = []
+    for child in element:
+        _ungroup(child)
+        plain = child.tag.endswith("}g") and not child.attrib.keys() - {"id"}
+        members += list(child) if plain else [child]
+    element[:] = members
+
+
+def drawn(pictures: Sequence[Picture]) -> list[str]:
+    """Return the SVG element of each picture; several are drawn at once."""
+    numbers = range(len(pictures))
+    if len(pictures) < _FEW or (os.cpu_count() or 1) == 1:
+        return list(map(Picture.svg, pictures, numbers))
+    return list(_processes().map(Picture.svg, pictures, numbers))
+
+
+@cache
+def _processes() -> ProcessPoolExecutor:
+    """Return the processes that draw, started from a clean process: this one may have threads."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([__name__, "matplotlib.backends.backend_svg", "seaborn"])
+    return ProcessPoolExecutor(min(_MOST_PROCESSES, os.cpu_count() or 1), context)

@@ -1,0 +1,156 @@
+"""The look of all figures: seaborn's theme with the shipped fonts, and sheets as wide as a page's text."""
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+
+from gpureport.data import data_dir
+from gpureport.report.figures.style import FAINT, FONT_PT, INK, MUTED, SMALL_PT, WIDTH_IN, tick_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike
+
+    CapStyle = Literal["butt", "round"]
+
+FONT = "Inter"
+"""Family of the shipped fonts; the page's style sheet contains them under the same name."""
+_FILES = ("Inter-Regular.ttf", "Inter-SemiBold.ttf")
+_SETTINGS = {
+    "font.family": [FONT, "DejaVu Sans"],
+    "font.size": FONT_PT,
+    "text.color": INK,
+    "text.parse_math": False,  # names may contain dollar signs
+    "axes.titlesize": FONT_PT,
+    "axes.titleweight": 600,
+    "axes.titlelocation": "left",
+    "axes.labelsize": FONT_PT,
+    "axes.linewidth": 0.6,
+    "axes.edgecolor": MUTED,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": FAINT,
+    "grid.linewidth": 0.4,
+    "xtick.labelsize": SMALL_PT,
+    "ytick.labelsize": SMALL_PT,
+    "xtick.major.size": 0,  # the grid shows the ticks, with fewer elements
+    "ytick.major.size": 0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.facecolor": "none",
+    "figure.facecolor": "none",
+    "xtick.major.pad": 2.0,
+    "ytick.major.pad": 2.0,
+    "xtick.minor.bottom": False,
+    "ytick.minor.left": False,
+    "lines.linewidth": 0.9,
+    "svg.fonttype": "none",  # text stays text
+}
+
+
+@contextmanager
+def theme() -> Iterator[None]:
+    """Make figures that are drawn and saved within this context look alike."""
+    import matplotlib as mpl
+    import seaborn as sns
+
+    _register_fonts()
+    # Seaborn's style contains only its own settings, so both are needed.
+    with mpl.rc_context({**sns.axes_style("ticks"), **_SETTINGS}), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # pages have fallback fonts
+        yield
+
+
+@cache
+def _register_fonts() -> None:
+    from matplotlib.font_manager import fontManager
+
+    for name in _FILES:
+        fontManager.addfont(data_dir("templates") / "fonts" / name)
+
+
+class Margins(NamedTuple):
+    """Inches between axes and the edges of the sheet."""
+
+    left: float = 0.7
+    right: float = 0.15
+    top: float = 0.25
+    bottom: float = 0.4
+
+
+def sheet(
+    rows: Sequence[tuple[float, float]], columns: int = 1, *, margins: Margins = Margins(), gap_in: float = 0.15
+) -> "tuple[Figure, list[list[Axes]]]":
+    """Return a figure as wide as the page's text, and its axes by row and column.
+
+    Args:
+        rows: space above each row (the first: in addition to the upper margin) and its height, in inches.
+        columns: number of columns, all equally wide.
+        margins: space around all axes.
+        gap_in: space between columns, in inches.
+    """
+    from matplotlib.figure import Figure
+
+    height = margins.top + margins.bottom + sum(gap + size for gap, size in rows)
+    width = (WIDTH_IN - margins.left - margins.right - gap_in * (columns - 1)) / columns
+    figure = Figure(figsize=(WIDTH_IN, height))
+    top = height - margins.top
+    axes = []
+    for gap, size in rows:
+        top -= gap + size
+        lefts = (margins.left + column * (width + gap_in) for column in range(columns))
+        axes.append([figure.add_axes((x / WIDTH_IN, top / height, width / WIDTH_IN, size / height)) for x in lefts])
+    return figure, axes
+
+
+def dots(axis: "Axes", x: "ArrayLike", y: "ArrayLike", colour: str, size_pt: float = 2.4) -> None:
+    """Draw a dot at each (x, y), as one path: page layout takes time for every element.
+
+    A dot is a line without length that has round ends.
+    """
+    bars(axis, x, y, y, colour, size_pt, solid_capstyle="round")
+
+
+def bars(
+    axis: "Axes",
+    x: "ArrayLike",
+    low: "ArrayLike",
+    high: "ArrayLike",
+    colour: str,
+    width_pt: float = 0.6,
+    solid_capstyle: "CapStyle" = "butt",
+) -> None:
+    """Draw a vertical line from *low* to *high* at each *x* (shape (n,) each), as one path."""
+    gap = np.full(np.shape(x), np.nan)
+    across, up = np.column_stack([x, x, gap]).ravel(), np.column_stack([low, high, gap]).ravel()
+    axis.plot(across, up, color=colour, linewidth=width_pt, solid_capstyle=solid_capstyle, zorder=3)
+
+
+def binary_axis(axis: "Axes", text: Callable[[float], str], most: int = 9) -> None:
+    """Make the x axis logarithmic with powers of two, written by *text*, at most *most* of them."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    axis.set_xscale("log", base=2)
+    axis.xaxis.set_major_locator(LogLocator(base=2, numticks=most))
+    axis.xaxis.set_minor_locator(NullLocator())
+    axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: text(value)))
+
+
+def value_axis(axis: "Axes", unit: str, *, zero: bool, most: int = 5) -> None:
+    """Write values of *unit* on the y axis, from *zero* or else logarithmic if they span a factor of five."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+
+    low, high = axis.dataLim.y0, axis.dataLim.y1
+    if zero or high <= 5 * axis.dataLim.minposy:
+        axis.set_ylim(0, 1.08 * high)
+        axis.yaxis.set_major_locator(MaxNLocator(most))
+    else:
+        axis.set_yscale("log")
+        axis.yaxis.set_major_locator(LogLocator(10, (1, 2, 5) if high < 200 * low else (1,), numticks=most + 2))
+        axis.yaxis.set_minor_locator(NullLocator())
+    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: tick_text(value, unit) if value else "0"))
