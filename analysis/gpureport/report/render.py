@@ -138,7 +138,7 @@ def _place(number: int) -> "Markup":
     return Markup("<!--picture {}-->").format(number)
 
 
-_PLACE = re.compile("<!--picture (\d+)-->")
+_PLACE = re.compile(r"<!--picture (\d+)-->")
 _CONTROLS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufffe\uffff]")
 
 

@@ -88,7 +88,9 @@ def draw_marks(axes: "Sequence[Axes]", marks: Sequence[FeatureMark], height: flo
     where = first.get_xaxis_transform()
     for mark in marks:
         for ends, width, alpha in (((mark.low, mark.high), 4.0, 0.3), ((mark.start, mark.end), 0.7, 1.0)):
-            first.plot(ends, (height, height), transform=where, color=colour, linewidth=width, alpha=alpha, clip_on=False)
+            first.plot(
+                ends, (height, height), transform=where, color=colour, linewidth=width, alpha=alpha, clip_on=False
+            )
         first.plot(mark.main, height, mark.shape, transform=where, color=colour, markersize=3.5, clip_on=False)
         for axis in axes:
             axis.axvline(mark.main, color=colour, linewidth=0.5, alpha=0.45, zorder=1)

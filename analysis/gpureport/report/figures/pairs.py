@@ -1,34 +1,44 @@
 """The figure of two devices: one panel per sweep, with the predicted curves of both."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from gpureport.records.prediction import Prediction
-from gpureport.report.figures.canvas import Ink, Pen
-from gpureport.report.figures.panels import BAND, COLUMNS, panels, size_scale, value_scale
-from gpureport.report.figures.sizes import drawable, value_label, x_text
-from gpureport.report.figures.style import OBSERVED, PREDICTED
+from gpureport.report.figures.sizes import COLUMNS, drawable, power_text
+from gpureport.report.figures.style import DASHED, OBSERVED, PREDICTED, shorten
+from gpureport.report.figures.theme import binary_axis, sheet, value_axis
 from gpureport.units import format_bytes
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Pair = tuple[Prediction, Prediction]
 """One sweep of the first and of the second device."""
 
-_HEAD_IN, _PLOT_IN = 0.22, {1: 2.1, 2: 1.5, 3: 1.05}
-_PENS = (Pen(PREDICTED, 0.9), Pen(OBSERVED, 0.9, dashes=(4, 2)))
-_BANDS = (BAND, Ink(OBSERVED, alpha=0.15))
+_PLOT_IN = {1: 2.1, 2: 1.5, 3: 1.05}
 
 
-def pair_figure(pairs: Sequence[Pair], titles: Sequence[str]) -> str:
+def pair_figure(pairs: Sequence[Pair], titles: Sequence[str]) -> "Figure":
     """Draw the predictions of two devices for sweeps over one kind of size (at least one sweep)."""
-    first = pairs[0][0]
-    every = [prediction for pair in pairs for prediction in pair]
+    import seaborn as sns
+
     columns = min(len(pairs), COLUMNS)
-    text = format_bytes if first.axis.quantity == "working_set" else power_text
-    x = size_scale([point.point.x for each in every for point in drawable(each.points)], text, 9 // columns)
-    y = value_scale([point.value for each in every for point in drawable(each.points)], first.metric.value_unit)
-    names = (first.axis.label, value_label(every))
-    canvas, found = panels(titles, columns, _PLOT_IN[columns], _HEAD_IN, x, y, names)
-    for panel, pair in zip(found, pairs, strict=True):
-        for prediction, pen, band in zip(pair, _PENS, _BANDS, strict=True):
-            draw_band(panel, prediction, band)
-            panel.line([(point.point.x, point.value) for point in drawable(prediction.points)], pen)
-    return canvas.drawn()
+    rows = -(-len(pairs) // columns)
+    figure, axes = sheet([(0.45 if row else 0, _PLOT_IN[columns]) for row in range(rows)], columns, gap_in=0.55)
+    places = [axis for row in axes for axis in row]
+    for axis, pair, title in zip(places, pairs, titles, strict=False):
+        for prediction, colour, dashes in zip(pair, (PREDICTED, OBSERVED), ("-", DASHED), strict=True):
+            points = drawable(prediction.points)
+            x, y = [point.point.x for point in points], [point.value for point in points]
+            low, high = ([p.value * p.spread**sign for p in points] for sign in (-1, 1))
+            axis.fill_between(x, low, high, color=colour, alpha=0.15, linewidth=0)
+            sns.lineplot(x=x, y=y, ax=axis, color=colour, linestyle=dashes)
+        first = pair[0]
+        binary_axis(axis, format_bytes if first.axis.quantity == "working_set" else power_text, 9 // columns)
+        value_axis(axis, first.metric.value_unit, zero=first.metric.kind == "rate")
+        axis.set_title(shorten(title, 90 // columns))
+        axis.set_xlabel(first.axis.label)
+        axis.set_ylabel("")
+    for axis in places[len(pairs) :]:
+        axis.remove()
+    return figure

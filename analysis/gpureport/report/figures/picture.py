@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from io import StringIO
 from typing import TYPE_CHECKING
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 from gpureport.report.figures.theme import theme
 
@@ -43,8 +43,8 @@ class Picture:
 def _described(svg: str, caption: str) -> str:
     """Return the element of an SVG file with only what is drawn, and *caption* as its title for screen readers."""
     for prefix, name in _NAMES.items():
-        ElementTree.register_namespace(prefix, name)
-    root = ElementTree.fromstring(svg)  # noqa: S314 - our own
+        ET.register_namespace(prefix, name)
+    root = ET.fromstring(svg)  # noqa: S314 - our own
     for parent in root.iter():
         parent[:] = [child for child in parent if child.tag.partition("}")[2] not in ("metadata", "style")]
     _ungroup(root)
@@ -52,16 +52,16 @@ def _described(svg: str, caption: str) -> str:
         if "d" in element.attrib:
             element.set("d", element.attrib["d"].replace("\n", ""))
         element.text, element.tail = (element.text or "").strip() or None, None
-    title = ElementTree.Element("title")
+    title = ET.Element("title")
     title.text = caption
     root.insert(0, title)
     root.attrib.update({"role": "img", "stroke-linejoin": "round"})
-    return ElementTree.tostring(root, encoding="unicode")
+    return ET.tostring(root, encoding="unicode")
 
 
-def _ungroup(element: ElementTree.Element) -> None:
+def _ungroup(element: ET.Element) -> None:
     """Replace each group that has nothing but a name by its members; their order stays."""
-    members: list[ElementTree.Element] = []
+    members: list[ET.Element] = []
     for child in element:
         _ungroup(child)
         plain = child.tag.endswith("}g") and not child.attrib.keys() - {"id"}

@@ -9,7 +9,7 @@ import numpy as np
 from gpureport.records.observation import ObservedPoint
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.report.figures.marks import draw_marks, feature_marks
-from gpureport.report.figures.style import FAINT, INK, MUTED, OBSERVED, PREDICTED, SMALL_PT, shorten, text_in
+from gpureport.report.figures.style import DASHED, FAINT, INK, MUTED, OBSERVED, PREDICTED, SMALL_PT, shorten, text_in
 from gpureport.report.figures.theme import Margins, bars, binary_axis, dots, sheet, value_axis
 from gpureport.report.run.curves import CurveRecords
 from gpureport.units import format_bytes
@@ -44,7 +44,7 @@ def size_figure(curves: Sequence[CurveRecords], titles: Sequence[str]) -> "Figur
     heights = [(_HEAD_IN + (0.35 if row else 0), _PLOT_IN[columns]) for row in range(rows)]
     if with_strips:
         heights = [each for pair in heights for each in (pair, (_BETWEEN_IN, _STRIP_IN))]
-    figure, axes = sheet(heights, columns, margins=Margins(left=0.72, top=0.02), gap_in=0.55)
+    figure, axes = sheet(heights, columns, margins=Margins(top=0.02), gap_in=0.55)
     each_row = 2 if with_strips else 1
     for index, (curve, title) in enumerate(zip(curves, titles, strict=True)):
         row, column = divmod(index, columns)
@@ -144,16 +144,17 @@ def _draw_values(axis: "Axes", curve: CurveRecords, base: Callable[[float], floa
         x, middle = [p.point.x for p in points], [p.value / base(p.point.x) for p in points]
         low, high = ([m * p.spread**sign for m, p in zip(middle, points, strict=True)] for sign in (-1, 1))
         axis.fill_between(x, low, high, color=PREDICTED, alpha=0.15, linewidth=0)
-    for prediction, dashes in ((curve.specification, (4, 2)), (curve.calibrated, ())):
+    for prediction, dashes in ((curve.specification, DASHED), (curve.calibrated, "-")):
         if prediction:
             points = drawable(prediction.points)
             line = {"x": [p.point.x for p in points], "y": [p.value / base(p.point.x) for p in points]}
-            style = {"dashes": dashes} if dashes else {}
-            sns.lineplot(line, x="x", y="y", ax=axis, color=PREDICTED, linewidth=0.8, legend=False, **style)
+            sns.lineplot(line, x="x", y="y", ax=axis, color=PREDICTED, linewidth=0.8, linestyle=dashes, legend=False)
     if curve.observation:
         seen = drawable(curve.observation.points)
         x, bases = [p.point.x for p in seen], np.array([base(p.point.x) for p in seen])
-        value, low, high = np.array([(p.value, min(p.ci_low, p.value), max(p.ci_high, p.value)) for p in seen]).T / bases
+        value, low, high = (
+            np.array([(p.value, min(p.ci_low, p.value), max(p.ci_high, p.value)) for p in seen]).T / bases
+        )
         bars(axis, x, low, high, OBSERVED)
         dots(axis, x, value, OBSERVED)
     axis.set(xlabel="", ylabel="")
@@ -163,7 +164,7 @@ def _ratio_axis(axis: "Axes") -> None:
     """Make the axis of ratios logarithmic, symmetrical around 1, within limits."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-    found = [y for line in axis.get_lines() for y in line.get_ydata() if y > 0]
+    found = [float(y) for line in axis.get_lines() for y in np.asarray(line.get_ydata(), dtype=float) if y > 0]
     reach = min(max([_LEAST_REACH, *(1.05 * max(y, 1 / y) for y in found)]), _MOST_REACH)
     axis.set_yscale("log")
     axis.set_ylim(1 / reach, reach)

@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -61,7 +61,8 @@ def theme() -> Iterator[None]:
 
     _register_fonts()
     # Seaborn's style contains only its own settings, so both are needed.
-    with mpl.rc_context({**sns.axes_style("ticks"), **_SETTINGS}), warnings.catch_warnings():
+    settings: dict[Any, Any] = {**sns.axes_style("ticks"), **_SETTINGS}
+    with mpl.rc_context(settings), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # pages have fallback fonts
         yield
 
@@ -77,14 +78,17 @@ def _register_fonts() -> None:
 class Margins(NamedTuple):
     """Inches between axes and the edges of the sheet."""
 
-    left: float = 0.7
+    left: float = 0.85
     right: float = 0.15
     top: float = 0.25
     bottom: float = 0.4
 
 
+MARGINS = Margins()
+
+
 def sheet(
-    rows: Sequence[tuple[float, float]], columns: int = 1, *, margins: Margins = Margins(), gap_in: float = 0.15
+    rows: Sequence[tuple[float, float]], columns: int = 1, *, margins: Margins = MARGINS, gap_in: float = 0.15
 ) -> "tuple[Figure, list[list[Axes]]]":
     """Return a figure as wide as the page's text, and its axes by row and column.
 

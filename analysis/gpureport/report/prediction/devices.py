@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from gpureport import __version__
@@ -11,10 +12,10 @@ from gpureport.predict.contrast import INTERVAL, capacity_difference
 from gpureport.report import Paper
 from gpureport.report.figures.pairs import Pair, pair_figure
 from gpureport.report.figures.panels import in_figures
+from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.sizes import MOST_PANELS
 from gpureport.report.figures.style import shorten
 from gpureport.report.grouping import grouped
-from gpureport.report.pictures import Figure
 from gpureport.report.prediction.forecast import facts_of
 from gpureport.report.prediction.side_by_side import (
     Beside,
@@ -39,7 +40,7 @@ class DeviceChapter:
     sentence: str | None
     ratios: Table
     stretches: Table
-    figures: tuple[Figure, ...]
+    figures: tuple[Picture, ...]
 
 
 def write_devices(first: Side, others: Sequence[Beside], directory: Path, paper: Paper = "a4") -> list[Path]:
@@ -79,7 +80,7 @@ def _chapter(first: Side, other: Beside) -> DeviceChapter:
     )
 
 
-def _figures(first: Side, other: Beside) -> tuple[Figure, ...]:
+def _figures(first: Side, other: Beside) -> tuple[Picture, ...]:
     """Draw the common sweeps over sizes, by kind."""
     mine, theirs = ({p.key: p for p in side.predictions} for side in (first, other.side))
     kinds = grouped(
@@ -88,7 +89,7 @@ def _figures(first: Side, other: Beside) -> tuple[Figure, ...]:
         if c.axis.quantity != "case"
     )
     return tuple(
-        Figure(pair_figure(part, [pair[0].key.variant for pair in part]), _caption(part, first, other.side))
+        Picture(partial(pair_figure, part, [pair[0].key.variant for pair in part]), _caption(part, first, other.side))
         for pairs in kinds.values()
         for part in in_figures(pairs, MOST_PANELS)
     )

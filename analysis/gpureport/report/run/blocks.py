@@ -9,6 +9,7 @@ from gpureport.records.finding import Verdict
 from gpureport.records.report import Report
 from gpureport.report.figures.essentials import Part, essentials, essentials_figure
 from gpureport.report.figures.overview import overview_figure, overview_rows
+from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.roofline import roofline_dots, roofline_figure
 from gpureport.report.grouping import grouped
 from gpureport.report.pictures import Figure, pictures
@@ -29,7 +30,7 @@ class Block:
 
     anchor: str
     title: str
-    figures: tuple[Figure, ...] = ()
+    figures: tuple[Figure | Picture, ...] = ()
     table: Table | None = None
     caption: str = ""
     """Of the table."""
