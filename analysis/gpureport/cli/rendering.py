@@ -42,7 +42,7 @@ def render_report(
     refuse_repeated(map(str, files))
     places = {file: (_directory(file, output, several=several), _name(file)) for file in files}
     _refuse_sharing(places)
-    written = (document for place in places.values() for document in documents(*place))
+    written = (document for place in places.values() for document in documents(*place, appendix=True))
     with writing(written, force=force):
         database = cache(partial(open_database, entries))
         if entries:

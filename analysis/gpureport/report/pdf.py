@@ -1,13 +1,16 @@
 """PDFs from a page of HTML by WeasyPrint."""
 
 import re
+from collections.abc import Sequence
 from contextlib import redirect_stdout
+from functools import partial
 from io import StringIO
 from typing import TYPE_CHECKING
 
 from gpureport.errors import GpuReportError
 from gpureport.files import no_scratch
 from gpureport.report import Paper
+from gpureport.report.processes import in_parallel
 
 if TYPE_CHECKING:
     from weasyprint.document import Document
@@ -43,6 +46,15 @@ def pdf(html: str, paper: Paper = "a4") -> bytes:
         raise GpuReportError("the PDF cannot be made: there is not enough memory") from error
     assert isinstance(made, bytes)  # noqa: S101 - no target was given
     return made
+
+
+def pdfs(pages: Sequence[str], paper: Paper = "a4") -> list[bytes]:
+    """Return the PDF of each page; several are made at once.
+
+    Raises:
+        GpuReportError: as for :func:`pdf`.
+    """
+    return in_parallel(partial(pdf, paper=paper), pages)
 
 
 def layout(html: str, paper: Paper = "a4") -> "Document":

@@ -3,10 +3,10 @@
 import base64
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from gpureport.data import data_dir
 from gpureport.errors import InputError
@@ -18,11 +18,11 @@ from gpureport.report import Paper
 from gpureport.report.figures.picture import Picture, drawn
 from gpureport.report.figures.style import brief, shorten
 from gpureport.report.figures.svg import PAGE_FONT, described
-from gpureport.report.pdf import pdf, pdf_problem
+from gpureport.report.pdf import pdf_problem, pdfs
 from gpureport.report.pictures import Figure, kind_of
 from gpureport.report.run import answers, appendix, compiled, conditions, statements, trust, unexpected
 from gpureport.report.run.blocks import first_figure
-from gpureport.report.run.chapters import chapters
+from gpureport.report.run.chapters import chapters, shown
 from gpureport.report.run.curves import curves
 from gpureport.report.run.numbers import by_kind, families, places, wrong_variants
 from gpureport.report.text import tables, words
@@ -44,6 +44,9 @@ if TYPE_CHECKING:
 
 Content = Mapping[str, object]
 """Variables of the templates."""
+
+Part = Literal["page", "body", "appendix"]
+"""What of a document: everything (HTML), or one of its two PDFs."""
 
 _FONTS = (
     (PAGE_FONT, 400, "Inter-Regular.ttf"),
@@ -69,7 +72,7 @@ def write_report(
     Raises:
         GpuReportError: a file cannot be written, or the PDF cannot be made; the files before it are there.
     """
-    return write_filled(_REPORT, _content(report), directory, with_pdf=with_pdf, paper=paper, name=name)
+    return write_filled(_REPORT, _content(report), directory, with_pdf=with_pdf, paper=paper, name=name, appendix=True)
 
 
 def write_filled(
@@ -80,30 +83,38 @@ def write_filled(
     with_pdf: bool = True,
     paper: Paper = "a4",
     name: str = "report",
+    appendix: bool = False,
 ) -> list[Path]:
-    """Write the documents of a *template* and remove earlier ones; returns and raises as :func:`write_report`."""
-    html_file, pdf_file = documents(directory, name)
-    html = filled(template, content)
-    remove_files(pdf_file)  # an old one must not stay if no new one is written
+    """Write the documents of a *template* and remove earlier ones; returns and raises as :func:`write_report`.
+
+    With *appendix*, the template has appendices, which get a PDF of their own.
+    """
+    html_file, *pdf_files = documents(directory, name, appendix=appendix)
+    parts: tuple[Part, ...] = ("body", "appendix") if appendix else ("body",)
+    wanted = with_pdf and not pdf_problem()
+    html, *pages = filled(template, {**content, "file_name": name}, ("page", *(parts if wanted else ())))
+    remove_files(*pdf_files)  # an old one must not stay if no new one is written
     write_file(html_file, html)
-    if not with_pdf or pdf_problem():
-        return [html_file]
-    write_file(pdf_file, pdf(html, paper))
-    return [html_file, pdf_file]
+    written = [html_file]
+    for file, made in zip(pdf_files, pdfs(pages, paper), strict=False):
+        write_file(file, made)
+        written.append(file)
+    return written
 
 
-def documents(directory: Path, name: str = "report") -> tuple[Path, Path]:
-    """Return the paths that :func:`write_report` writes."""
-    return directory / f"{name}.html", directory / f"{name}.pdf"
+def documents(directory: Path, name: str = "report", *, appendix: bool = False) -> tuple[Path, ...]:
+    """Return the paths that :func:`write_filled` writes: HTML, PDF, and with *appendix* its PDF."""
+    pdf_names = (name, f"{name}-appendix") if appendix else (name,)
+    return directory / f"{name}.html", *(directory / f"{each}.pdf" for each in pdf_names)
 
 
-def documents_of(file: Path) -> tuple[Path, Path]:
+def documents_of(file: Path) -> tuple[Path, ...]:
     """Return the paths of the documents next to a report's JSON *file*, with the same stem.
 
     Raises:
         InputError: the file has the name of a document.
     """
-    found = documents(file.parent, file.stem)
+    found = documents(file.parent, file.stem, appendix=True)
     if file in found:
         raise InputError(f"{file}: this is the name of a document; rename the report to {file.stem}.json")
     return found
@@ -111,24 +122,32 @@ def documents_of(file: Path) -> tuple[Path, Path]:
 
 def render_html(report: Report) -> str:
     """Return the document as one HTML file that contains styles, fonts, figures and a short script."""
-    return filled(_REPORT, _content(report))
+    (html,) = filled(_REPORT, {**_content(report), "file_name": "report"})
+    return html
 
 
-def filled(template: str, content: Content) -> str:
-    """Return a template with its *content*, without control characters and those that change the text's direction."""
-    pictures: list[Picture] = []
+def filled(template: str, content: Content, parts: Sequence[Part] = ("page",)) -> tuple[str, ...]:
+    """Return *parts* of a template with its *content*; each figure is drawn once.
+
+    Control characters, and those that change the text's direction, are replaced.
+    """
+    env = environment()
+    pictures: dict[int, Picture] = {}
 
     def placed(picture: Picture | Figure) -> "Markup":
         if isinstance(picture, Figure):
             return _picture(picture)
-        pictures.append(picture)
-        return _place(len(pictures) - 1)
+        pictures[id(picture)] = picture
+        return _place(id(picture))
 
-    env = environment()
     env.filters["picture"] = placed
-    text = env.get_template(template).render(content)
-    found = drawn(pictures)  # after the text: only what the template shows is drawn, several at once
-    return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", _PLACE.sub(lambda place: found[int(place[1])], text))
+    found = env.get_template(template)
+    texts = [found.render({**content, "part": part}) for part in parts]
+    svgs = dict(zip(pictures, drawn(tuple(pictures.values())), strict=True))
+    return tuple(
+        _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", _PLACE.sub(lambda place: svgs[int(place[1])], text))
+        for text in texts
+    )
 
 
 def _place(number: int) -> "Markup":
@@ -146,7 +165,7 @@ def _content(report: Report) -> Content:
     """Draw the figures and collect the variables of the templates."""
     found = curves(report)
     kinds = by_kind(found)
-    numbers = families(report, found, kinds)
+    numbers = families(report, found, kinds, shown(kinds))
     appendices = appendix.titles(report)
     incomplete = report.incomplete
     searched = (o for o in report.observations if o.key not in incomplete)

@@ -1,23 +1,19 @@
 """Pictures of a page: what draws them, and their SVG text, drawn in parallel processes."""
 
-import multiprocessing
-import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from functools import cache
 from io import StringIO
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 from gpureport.report.figures.theme import theme
+from gpureport.report.processes import in_parallel
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_FEW = 6
-"""With fewer pictures, other processes would take longer to start than to draw."""
-_MOST_PROCESSES = 4
+_MANY = 6
+"""Other processes would take longer to start than to draw fewer pictures."""
 _NO_METADATA = dict.fromkeys(("Date", "Creator", "Format", "Type"))
 _NAMES = {"": "http://www.w3.org/2000/svg", "xlink": "http://www.w3.org/1999/xlink"}
 
@@ -70,16 +66,10 @@ def _ungroup(element: ET.Element) -> None:
 
 
 def drawn(pictures: Sequence[Picture]) -> list[str]:
-    """Return the SVG element of each picture; several are drawn at once."""
-    numbers = range(len(pictures))
-    if len(pictures) < _FEW or (os.cpu_count() or 1) == 1:
-        return list(map(Picture.svg, pictures, numbers))
-    return list(_processes().map(Picture.svg, pictures, numbers))
+    """Return the SVG element of each picture; many are drawn at once."""
+    return in_parallel(_drawn, list(enumerate(pictures)), _MANY)
 
 
-@cache
-def _processes() -> ProcessPoolExecutor:
-    """Return the processes that draw, started from a clean process: this one may have threads."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([__name__, "matplotlib.backends.backend_svg", "seaborn"])
-    return ProcessPoolExecutor(min(_MOST_PROCESSES, os.cpu_count() or 1), context)
+def _drawn(numbered: tuple[int, Picture]) -> str:
+    number, picture = numbered
+    return picture.svg(number)

@@ -1,7 +1,6 @@
 """The parts of chapters: figures and compact tables, each with a link to its numbers."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from gpureport.findings.advice import FamilyAdvice
@@ -9,59 +8,18 @@ from gpureport.records.finding import Verdict
 from gpureport.records.report import Report
 from gpureport.report.figures.essentials import Part, essentials, essentials_figure
 from gpureport.report.figures.overview import overview_figure, overview_rows
-from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.roofline import roofline_dots, roofline_figure
-from gpureport.report.grouping import grouped
-from gpureport.report.pictures import Figure, pictures
+from gpureport.report.pictures import Figure
 from gpureport.report.prediction import forecast
 from gpureport.report.run import lists, trust, unexpected
-from gpureport.report.run.curves import FLAT, CurveRecords, specified
+from gpureport.report.run.curves import CurveRecords, specified
 from gpureport.report.run.limits import limits, limits_table
-from gpureport.report.run.numbers import SEARCHES, family_anchor
+from gpureport.report.run.numbers import SEARCHES
+from gpureport.report.run.sweep_blocks import Block
 from gpureport.report.text.captions import block_title, essentials_caption, roofline_caption
 from gpureport.report.text.tables import Table
-from gpureport.report.text.words import family_name, observed_head, with_names
-from gpureport.units import format_percent, format_ratio
-
-
-@dataclass(frozen=True)
-class Block:
-    """Part of a chapter: figures, a table, or both."""
-
-    anchor: str
-    title: str
-    figures: tuple[Figure | Picture, ...] = ()
-    table: Table | None = None
-    caption: str = ""
-    """Of the table."""
-    notes: tuple[str, ...] = ()
-    numbers: str = ""
-    """Anchor of the numbers in the appendix."""
-
-
-def sweep_block(report: Report, anchor: str, members: Sequence[CurveRecords]) -> Block:
-    """Draw sweeps of one kind, with notes."""
-    known_skips = {f"{info.family}/{info.variant}": info.skipped for info in report.workloads.values()}
-    skipped = [
-        (c.key.variant, c.measurement.skipped)
-        for c in members
-        if c.measurement and c.measurement.skipped != known_skips.get(c.key.workload)
-    ]
-    known = report.publication.conditions if report.publication else {}
-    published = with_names((c.key.variant, known[str(c.key)]) for c in members if str(c.key) in known)
-    notes = [f"○ Not measured: {text}" for text in with_names((name, why) for name, why in skipped if why)]
-    drawn = [curve for curve in members if not (curve.is_work_group and curve.is_flat)]
-    if len(drawn) < len(members):
-        shown = {curve.key for curve in drawn}
-        names = ", ".join(curve.key.variant for curve in members if curve.key not in shown)
-        notes.append(f"Not drawn, because all values are within {format_percent(FLAT - 1)} of each other: {names}.")
-    return Block(
-        anchor=f"curves-{anchor}",
-        title=block_title(family_name(report, members[0].key.family), members),
-        figures=pictures(drawn, report.machine.clocks if report.machine else ()),
-        notes=(*notes, *([f"As published: {'. '.join(published)}."] if published else [])),
-        numbers=anchor,
-    )
+from gpureport.report.text.words import family_name, observed_head
+from gpureport.units import format_ratio
 
 
 def as_predicted(members: Sequence[CurveRecords]) -> bool:
@@ -148,23 +106,23 @@ def peak_blocks(report: Report) -> list[Block]:
 
 
 def limit_blocks(report: Report, found: Sequence[CurveRecords]) -> list[Block]:
-    """Return a roofline and a table for each family that has sweeps over sizes."""
-    families = grouped((limit.key.family, limit) for limit in limits(found))
+    """Return the rooflines of all families, and a table of all kernels that have sweeps over sizes."""
+    known = limits(found)
     observed = bool(report.observations)
     caption = (
         f"At the largest size. Efficiency: {'observed' if observed else 'predicted'} speed / the speed that the "
         "bottleneck allows. Occupancy: resident waves / maximum, for the work-groups of that size, and its limit."
     )
+    families = dict.fromkeys(limit.key.family for limit in known)
+    figures = tuple(
+        figure
+        for family in families
+        for figure in _roofline(report, [curve for curve in found if curve.key.family == family])
+    )
+    table = limits_table(known, observed=observed)
     return [
-        Block(
-            f"limits-{number}",
-            f"{family_name(report, family)}: roofline and occupancy",
-            figures=_roofline(report, [curve for curve in found if curve.key.family == family]),
-            table=limits_table(known, observed=observed),
-            caption=caption if number == 1 else "At the largest size; columns as in the first table of this chapter.",
-            numbers=family_anchor(family),
-        )
-        for number, (family, known) in enumerate(families.items(), start=1)
+        *([Block("rooflines", "Rooflines", figures, numbers="numbers")] if figures else []),
+        *_table_block("kernels", "Bottleneck of each kernel", table, caption),
     ]
 
 

@@ -5,22 +5,23 @@ from dataclasses import dataclass
 
 from gpureport.findings.advice import FamilyAdvice
 from gpureport.records.report import Report
+from gpureport.report.grouping import grouped
 from gpureport.report.run import answers, trust, unexpected
 from gpureport.report.run.blocks import (
-    Block,
     as_predicted,
     cliff_blocks,
     expected_blocks,
     limit_blocks,
     peak_blocks,
     shape_blocks,
-    sweep_block,
     taper_blocks,
     trust_blocks,
     unexpected_blocks,
 )
 from gpureport.report.run.curves import CurveRecords
 from gpureport.report.run.numbers import Kinds
+from gpureport.report.run.selection import selection
+from gpureport.report.run.sweep_blocks import Block, chapter_blocks
 from gpureport.report.text.words import advice_sentence, family_name
 
 
@@ -71,13 +72,21 @@ def _chapter_of(curve: CurveRecords) -> str:
     ]
 
 
+def shown(kinds: Kinds) -> tuple[CurveRecords, ...]:
+    """Return the curves that the chapters draw."""
+    found = (selection(curves) for curves in _by_chapter(kinds).values())
+    return tuple(curve for each in found for curve in (*each.typical, *each.deviating))
+
+
 def _drawn(report: Report, kinds: Kinds) -> dict[str, list[Block]]:
-    """Draw the sweeps of each kind, by chapter; separate cases only if one of them is not as predicted."""
-    blocks: dict[str, list[Block]] = {name: [] for name in ("caches", "work", "groups", "limits", "trust")}
-    expected = []
-    for anchor, members in kinds.items():
-        if as_predicted(members):
-            expected.append(members)
-        else:
-            blocks[_chapter_of(members[0])].append(sweep_block(report, anchor, members))
-    return {**blocks, "limits": [*blocks["limits"], *expected_blocks(report, expected)]}
+    """Draw the typical and the deviating curves of each chapter; separate cases that agree get one table."""
+    blocks = {name: chapter_blocks(report, name, curves) for name, curves in _by_chapter(kinds).items()}
+    expected = expected_blocks(report, [members for members in kinds.values() if as_predicted(members)])
+    return {**blocks, "limits": [*blocks["limits"], *expected]}
+
+
+def _by_chapter(kinds: Kinds) -> dict[str, list[CurveRecords]]:
+    """Return the curves of each chapter that shows curves."""
+    empty: dict[str, list[CurveRecords]] = {name: [] for name in ("caches", "work", "groups", "limits", "trust")}
+    found = (curve for members in kinds.values() for curve in members)
+    return {**empty, **grouped((_chapter_of(curve), curve) for curve in found)}

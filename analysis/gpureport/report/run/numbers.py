@@ -11,6 +11,7 @@ from gpureport.report.grouping import grouped
 from gpureport.report.pictures import kind_of
 from gpureport.report.prediction.forecast import feature_table
 from gpureport.report.run.curves import CurveRecords, Group
+from gpureport.report.run.sweep_blocks import Block, other_curves
 from gpureport.report.text.captions import section_title
 from gpureport.report.text.tables import Table, occupancy_table
 from gpureport.report.text.words import explanations, family_name, with_names
@@ -47,6 +48,8 @@ class Section:
     groups: tuple[Group, ...]
     explanations: tuple[str, ...]
     warnings: tuple[str, ...]
+    curves: Block
+    """Figures of the sweeps that no chapter shows."""
     features: Table | None = None
     """Predicted features, in reports without measurements."""
 
@@ -78,10 +81,12 @@ def by_kind(found: Iterable[CurveRecords]) -> Kinds:
     return {f"numbers-{number}": tuple(members) for number, members in enumerate(kinds.values(), start=1)}
 
 
-def families(report: Report, found: Sequence[CurveRecords], kinds: Kinds) -> tuple[Family, ...]:
-    """Return the numbers of every family in the report's order."""
+def families(
+    report: Report, found: Sequence[CurveRecords], kinds: Kinds, shown: Sequence[CurveRecords] = ()
+) -> tuple[Family, ...]:
+    """Return the numbers of every family in the report's order, with the figures of all sweeps but those *shown*."""
     names = dict.fromkeys([*(info.family for info in report.workloads.values()), *(c.key.family for c in found)])
-    return tuple(_family(report, name, found, kinds) for name in names)
+    return tuple(_family(report, name, found, kinds, shown) for name in names)
 
 
 def family_anchor(family: str) -> str:
@@ -108,7 +113,9 @@ def wrong_variants(report: Report, found: Sequence[CurveRecords]) -> tuple[Varia
     return tuple(variant for variant in variants if variant.wrong)
 
 
-def _family(report: Report, family: str, every: Sequence[CurveRecords], kinds: Kinds) -> Family:
+def _family(
+    report: Report, family: str, every: Sequence[CurveRecords], kinds: Kinds, shown: Sequence[CurveRecords]
+) -> Family:
     found = [curve for curve in every if curve.key.family == family]
     infos = [info for info in report.workloads.values() if info.family == family]
     names = dict.fromkeys([*(info.variant for info in infos), *(curve.key.variant for curve in found)])
@@ -120,7 +127,9 @@ def _family(report: Report, family: str, every: Sequence[CurveRecords], kinds: K
         variants=variants,
         shared=shared,
         sections=tuple(
-            _section(anchor, members, report) for anchor, members in kinds.items() if members[0].key.family == family
+            _section(anchor, members, report, shown)
+            for anchor, members in kinds.items()
+            if members[0].key.family == family
         ),
         occupancy=occupancy_table(found),
         notes=with_names((p.key.variant, note) for p in predictions for note in p.notes),
@@ -156,7 +165,7 @@ def _sentences(info: WorkloadInfo) -> list[str]:
     return re.split(r"(?<=[.!?])\s+(?=[A-Z])", f"{info.description}{counted}".strip())
 
 
-def _section(anchor: str, members: Sequence[CurveRecords], report: Report) -> Section:
+def _section(anchor: str, members: Sequence[CurveRecords], report: Report, shown: Sequence[CurveRecords]) -> Section:
     groups = tuple(group for curve in members for group in curve.groups)
     warnings = ((c.key.variant, warning) for c in members if c.observation for warning in c.observation.warnings)
     predictions = [c.specification for c in members if c.specification]
@@ -164,6 +173,7 @@ def _section(anchor: str, members: Sequence[CurveRecords], report: Report) -> Se
         anchor=anchor,
         title=section_title(members),
         groups=groups,
+        curves=other_curves(report, anchor, members, shown),
         explanations=explanations(groups),
         warnings=with_names(warnings),
         features=feature_table(predictions) if report.only_predicted else None,
