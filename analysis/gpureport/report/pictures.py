@@ -80,7 +80,8 @@ def _parts(kind: Kind, drawn: Sequence[CurveRecords]) -> Sequence[Sequence[Curve
 
 def _figure(kind: Kind, part: Sequence[CurveRecords], *, first: bool) -> Figure | Picture:
     """Draw one figure; only the first map of a section has the full caption."""
-    titles = [curve.key.variant for curve in part]
+    mixed = len({curve.key.family for curve in part}) > 1
+    titles = [curve.key.workload if mixed else curve.key.variant for curve in part]
     if kind == "cases":
         return Figure(cases.case_figure(part, titles), case_caption(part))
     if kind == "shapes":

@@ -24,6 +24,7 @@ from gpureport.report.run import answers, appendix, compiled, conditions, statem
 from gpureport.report.run.blocks import first_figure
 from gpureport.report.run.chapters import chapters, shown
 from gpureport.report.run.curves import curves
+from gpureport.report.run.lists import cliff_table
 from gpureport.report.run.numbers import by_kind, families, places, wrong_variants
 from gpureport.report.text import tables, words
 from gpureport.report.text.captions import legend
@@ -186,6 +187,7 @@ def _content(report: Report) -> Content:
         "overview": first_figure(report, found),
         "chapters": chapters(report, found, kinds, advice),
         "families": numbers,
+        "cliffs": None if report.only_predicted else cliff_table(report, found),
         "advice": advice,
         "appendices": appendices,
         "places": places(appendices, numbers),

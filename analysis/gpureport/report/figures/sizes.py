@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 P = TypeVar("P", bound=PredictedPoint | ObservedPoint)
 
 COLUMNS = 3
-MOST_PANELS = 6
+MOST_PANELS = 3
+"""One row: small figures leave no large gaps at the ends of pages."""
 
 _HEAD_IN = 0.62
 """Above each curve: title, bottlenecks, predicted and observed marks."""

@@ -14,7 +14,7 @@ from gpureport.report.prediction import forecast
 from gpureport.report.run import lists, trust, unexpected
 from gpureport.report.run.curves import CurveRecords, specified
 from gpureport.report.run.limits import limits, limits_table
-from gpureport.report.run.numbers import SEARCHES
+from gpureport.report.run.numbers import CLIFFS, SEARCHES
 from gpureport.report.run.sweep_blocks import Block
 from gpureport.report.text.captions import block_title, essentials_caption, roofline_caption
 from gpureport.report.text.tables import Table
@@ -55,12 +55,9 @@ def cliff_blocks(report: Report, found: Sequence[CurveRecords]) -> list[Block]:
         table = forecast.cliffs_table(report.predictions)
         caption = "Cliffs, as working sets. Before, after: the plateaus on both sides."
     else:
-        table = lists.cliff_table(report, found)
-        caption = (
-            "Cliffs, as working sets, of each kernel for which one was observed or predicted. The onset is the "
-            "observed one. Ratio and verdict compare midpoints. The appendix has the plateaus."
-        )
-    return _table_block("cliffs", "Cliffs by cache level", table, caption)
+        table = lists.level_table(report, found)
+        caption = "Cliffs, as working sets: ranges over the kernels for which one was observed or predicted."
+    return _table_block("cliffs", "Cliffs by cache level", table, caption, CLIFFS)
 
 
 def taper_blocks(report: Report, found: Sequence[CurveRecords]) -> list[Block]:

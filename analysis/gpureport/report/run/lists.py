@@ -20,7 +20,7 @@ from gpureport.report.text.words import (
     observed_head,
     observed_text,
 )
-from gpureport.units import format_interval, format_predicted, format_ratio, format_value
+from gpureport.units import format_bytes, format_interval, format_predicted, format_ratio, format_value
 
 _LONGEST_FEATURE = 60
 
@@ -53,6 +53,42 @@ def cliff_table(report: Report, found: Iterable[CurveRecords]) -> Table:
         for f in sorted(mains, key=lambda f: (order.get(f.level, len(order)), f.observed is None))
     )
     return Table(columns, tuple(rows), frozenset(columns[2:6]))
+
+
+def level_table(report: Report, found: Iterable[CurveRecords]) -> Table:
+    """List the cliffs of each cache level as ranges over kernels, with the largest deviation."""
+    found = tuple(found)
+    onsets = grouped((f.level, f) for f in specified_values(found, "onset"))
+    levels = grouped((f.level, f) for f in specified_values(found, "midpoint") if not f.level.is_unexplained)
+    seen = "published" if report.publication else "observed"
+    columns = (
+        "level",
+        "kernels",
+        f"onset {seen}",
+        "midpoint predicted",
+        f"midpoint {seen}",
+        "agree",
+        "largest deviation",
+    )
+    rows = tuple(
+        (
+            str(level),
+            str(len(mains)),
+            _sizes([f.observed for f in onsets.get(level, ())]),
+            _sizes([f.predicted for f in mains]),
+            _sizes([f.observed for f in mains]),
+            agreeing(f.verdict for f in mains),
+            _largest_deviation(mains),
+        )
+        for level in report.device.cache_levels
+        if (mains := levels.get(level))
+    )
+    return Table(columns, rows, frozenset({"kernels", *columns[2:6]}))
+
+
+def _sizes(values: Iterable[float | None]) -> str:
+    known = [value for value in values if value]
+    return low_to_high(format_bytes(min(known)), format_bytes(max(known))) if known else UNKNOWN
 
 
 def verdict_text(verdict: Verdict) -> str:

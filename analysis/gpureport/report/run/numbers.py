@@ -16,8 +16,8 @@ from gpureport.report.text.captions import section_title
 from gpureport.report.text.tables import Table, occupancy_table
 from gpureport.report.text.words import explanations, family_name, with_names
 
-SEARCHES = "searches"
-"""Anchor of the last part: the searches for work-group shapes."""
+CLIFFS, SEARCHES = "cliffs-by-kernel", "searches"
+"""Anchors of the last parts: the cliffs of all kernels, and the searches for work-group shapes."""
 
 Kinds = Mapping[str, tuple[CurveRecords, ...]]
 """Sweeps of one kind, by the anchor of their section."""
@@ -103,7 +103,8 @@ def places(appendices: Mapping[str, str], parts: Sequence[Family]) -> dict[str, 
         for place, family in numbered
         for anchor in (family.anchor, *(section.anchor for section in family.sections))
     }
-    return {**letters, **within, SEARCHES: f"{letters['numbers']}.{len(parts) + 1}"}
+    last = (f"{letters['numbers']}.{len(parts) + number}" for number in (1, 2))
+    return {**letters, **within, **dict(zip((CLIFFS, SEARCHES), last, strict=True))}
 
 
 def wrong_variants(report: Report, found: Sequence[CurveRecords]) -> tuple[Variant, ...]:
