@@ -38,9 +38,9 @@ def report(tmp_path: Path) -> Path:
 def test_html_and_pdf_stand_beside_the_report(report: Path, capsys: Captured) -> None:
     assert main(["render", str(report)]) == 0
 
-    html, pdf = report.with_name("report.html"), report.with_name("report.pdf")
-    assert capsys.readouterr().out == f"Written: {html}, {pdf}\n"
-    assert pdf.read_bytes().startswith(b"%PDF-")
+    html, *pdfs = (report.with_name(f"report{end}") for end in (".html", ".pdf", "-appendix.pdf"))
+    assert capsys.readouterr().out == f"Written: {html}, {pdfs[0]}, {pdfs[1]}\n"
+    assert all(pdf.read_bytes().startswith(b"%PDF-") for pdf in pdfs)
 
 
 def test_a_folder_will_do_and_another_takes_the_documents(report: Path) -> None:
@@ -82,7 +82,7 @@ def test_documents_are_named_after_their_report(tmp_path: Path, capsys: Captured
     assert main(["render", *map(str, files), "--no-pdf"]) == 0
     assert capsys.readouterr().out == f"Written: {tmp_path}/m1.html\nWritten: {tmp_path}/m.2.html\n"
     assert main(["render", str(files[0]), "-o", str(tmp_path / "out")]) == 0
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["m1.html", "m1.pdf"]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["m1-appendix.pdf", "m1.html", "m1.pdf"]
     assert main(["render", str(files[0]), "--no-pdf"]) == 2
     assert f"{tmp_path}/m1.html: already exists; use --force" in capsys.readouterr().err
 

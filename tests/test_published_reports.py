@@ -167,8 +167,8 @@ def test_a_record_is_rendered_to_a_folder_of_its_own(tmp_path: Path, capsys: Cap
     record.write_text((FOLDER / f"{SMALL}.yaml").read_text())
 
     assert main(["render", str(record)]) == 0
-    html, pdf = tmp_path / "theirs" / "report.html", tmp_path / "theirs" / "report.pdf"
-    assert capsys.readouterr().out == f"Written: {html}, {pdf}\n"
+    html, pdf, appendix = (tmp_path / "theirs" / f"report{end}" for end in (".html", ".pdf", "-appendix.pdf"))
+    assert capsys.readouterr().out == f"Written: {html}, {pdf}, {appendix}\n"
     assert pdf.read_bytes().startswith(b"%PDF-")
     assert main(["render", str(record), "--no-pdf"]) == 2
     assert main(["render", str(record), "--no-pdf", "-o", str(tmp_path / "out")]) == 0

@@ -622,14 +622,15 @@ def test_the_terminal_has_the_best_sample_below_a_fitted_plateau(
 
 
 def test_families_of_the_appendix_are_numbered(report: Report) -> None:
-    """Sections are found in their family's part, searches in one after all of them."""
+    """Sections are found in their family's part, cliffs by kernel and searches in those after all of them."""
     found = curves(report)
     told = families(report, found, by_kind(found))
     where = places({"arithmetic": "A. Sums", "numbers": "B. All numbers"}, told)
 
     assert [where[family.anchor] for family in told] == [f"B.{number}" for number in range(1, len(told) + 1)]
     assert where[told[1].sections[0].anchor] == "B.2"
-    assert (where["numbers"], where["searches"]) == ("B", f"B.{len(told) + 1}")
+    last = [where["cliffs-by-kernel"], where["searches"]]
+    assert (where["numbers"], last) == ("B", [f"B.{len(told) + 1}", f"B.{len(told) + 2}"])
 
 
 def test_cases_are_drawn_if_any_is_a_surprise(report: Report) -> None:

@@ -132,7 +132,6 @@ def filled(template: str, content: Content, parts: Sequence[Part] = ("page",)) -
 
     Control characters, and those that change the text's direction, are replaced.
     """
-    env = environment()
     pictures: dict[int, Picture] = {}
 
     def placed(picture: Picture | Figure) -> "Markup":
@@ -141,8 +140,7 @@ def filled(template: str, content: Content, parts: Sequence[Part] = ("page",)) -
         pictures[id(picture)] = picture
         return _place(id(picture))
 
-    env.filters["picture"] = placed
-    found = env.get_template(template)
+    found = environment(placed).get_template(template)
     texts = [found.render({**content, "part": part}) for part in parts]
     svgs = dict(zip(pictures, drawn(tuple(pictures.values())), strict=True))
     return tuple(
@@ -196,8 +194,11 @@ def _content(report: Report) -> Content:
     }
 
 
-def environment() -> "Environment":
-    """Return the Jinja environment of the templates: with autoescaping, undefined names are errors."""
+def environment(picture: "Callable[[Picture], Markup]") -> "Environment":
+    """Return the Jinja environment of the templates: with autoescaping, undefined names are errors.
+
+    *picture* returns what a template shows in the place of a picture.
+    """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     env = Environment(
@@ -230,6 +231,7 @@ def environment() -> "Environment":
         value=_brief(format_value),
         measured=_brief(format_measured),
         predicted=_brief(format_predicted),
+        picture=picture,
         number=_number,
         breakable=_breakable,
         sentence=sentence,
