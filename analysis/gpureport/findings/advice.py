@@ -100,17 +100,15 @@ def one_size(curves: Iterable[Observation | Prediction]) -> OneSize | None:
     A size in more searches comes first, then one with fewer losses above :data:`WITHIN`, then the smallest worst loss.
     """
     searches = {
-        curve.key: found
-        for curve in curves
-        if curve.axis.quantity == "work_group" and len(found := _losses(curve)) > 1
+        curve.key: found for curve in curves if curve.axis.quantity == "work_group" and len(found := _losses(curve)) > 1
     }
     sizes = sorted({size for losses in searches.values() for size in losses})
-    found = [
+    candidates = [
         OneSize(size, losses, len(searches) - len(losses))
         for size in sizes
         if (losses := {key: losses[size] for key, losses in searches.items() if size in losses})
     ]
-    return min(found, key=lambda each: (each.without, len(each.losing), each.worst), default=None)
+    return min(candidates, key=lambda each: (each.without, len(each.losing), each.worst), default=None)
 
 
 def _losses(curve: Observation | Prediction) -> dict[int, float]:

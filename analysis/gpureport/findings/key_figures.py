@@ -140,9 +140,7 @@ def key_figures(report: Report) -> tuple[KeyFigure, ...]:
     return (*(each for each in found if each.predicted or each.measured), *_exact(report.device))
 
 
-def with_others(
-    figures: Iterable[KeyFigure], others: Iterable[Sequence[ComparedValue]]
-) -> tuple[KeyFigure, ...]:
+def with_others(figures: Iterable[KeyFigure], others: Iterable[Sequence[ComparedValue]]) -> tuple[KeyFigure, ...]:
     """Return *figures* with the values of other devices, each given by its findings."""
     values = [{Origin(f.key, f.position, f.level): f.observed for f in findings if f.observed} for findings in others]
     return tuple(
@@ -154,9 +152,7 @@ def with_others(
 
 
 def _figure(report: Report, wanted: _Wanted) -> KeyFigure:
-    figure = KeyFigure(
-        wanted.name, wanted.unit, wanted.specification, wanted.limit, factor=wanted.factor
-    )
+    figure = KeyFigure(wanted.name, wanted.unit, wanted.specification, wanted.limit, factor=wanted.factor)
     findings = (f for f in report.findings if f.basis == "specification" and wanted.concerns(f, f.key))
     finding = min(findings, key=lambda f: f.observed is None, default=None)
     if finding:
@@ -167,7 +163,11 @@ def _figure(report: Report, wanted: _Wanted) -> KeyFigure:
             measured=_estimate(finding.observed, finding.ci_low, finding.ci_high, wanted.factor),
         )
     features = (
-        (p.key, f) for p in report.predictions if p.kind == "specification" for f in p.features if wanted.concerns(f, p.key)
+        (p.key, f)
+        for p in report.predictions
+        if p.kind == "specification"
+        for f in p.features
+        if wanted.concerns(f, p.key)
     )
     key, feature = next(features, (None, None))
     if key is None or feature is None:

@@ -24,7 +24,8 @@ from gpureport.units import format_bytes, format_percent, format_ratio, format_v
 from gpureport.workloads import all_workloads
 
 _PRIVATE, _SHARED, _LATENCY = "memory/read_private", "memory/read", "memory/latency"
-_FEW = 3  # the most kernels in a list
+_FEW = 3  # the most names in a list
+_WIDE = 1.5
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,9 @@ def working_set(report: Report, found: Sequence[CurveRecords]) -> str:
     """Say below which working set each cache serves the reads, and how far bandwidth falls beyond."""
     measured = bool(report.observations)
     known = [(cache, _cliff(cache, found, measured=measured)) for cache in report.device.caches]
-    kept = [f"below {cliff.below}{_each(cache)} to stay in {cache.name}{cliff.beyond}" for cache, cliff in known if cliff]
+    kept = [
+        f"below {cliff.below}{_each(cache)} to stay in {cache.name}{cliff.beyond}" for cache, cliff in known if cliff
+    ]
     missed = [text for cache, cliff in known if not cliff and (text := _not_observed(cache, found))]
     keep = "Keep the working set" if measured else "Predicted: keep the working set"
     stay = [f"{keep} {listed(kept)}."] if kept else []
@@ -83,15 +86,25 @@ _Values = Mapping[tuple[Position, Level], Finding | CurveFeature]
 
 
 def _cliff(cache: Cache, found: Sequence[CurveRecords], *, measured: bool) -> _Cliff | None:
-    """Describe the cliff of *cache*: of its bandwidth, or of the latency if no bandwidth was measured."""
-    bandwidth = [values for curve in _sizes(found, _read_by(cache)) if (values := _values(curve, measured=measured))]
-    latency = [values for curve in _sizes(found, _LATENCY) if (values := _values(curve, measured=measured))]
+    """Describe the cliff of *cache*: of its bandwidth, or of the latency if no bandwidth sweep covers it."""
     level = Level(name=cache.name)
-    for values in bandwidth or latency:
+    bandwidth = [curve for curve in _sizes(found, _read_by(cache)) if _covers(curve, level)]
+    for curve in bandwidth or _sizes(found, _LATENCY):
+        values = _values(curve, measured=measured)
         onset = values.get(("onset", level))
         if onset:
-            return _Cliff(_text(onset), _beyond(values, level))
+            return _Cliff(_with_wide_interval(onset), _beyond(values, level))
     return None
+
+
+def _covers(curve: CurveRecords, level: Level) -> bool:
+    """Return whether the cliff of *level* was predicted or observed in a curve."""
+    predicted = curve.specification.features if curve.specification else ()
+    levels = (
+        *(f.level for f in predicted if f.position == "onset"),
+        *(f.level for f in specified_values([curve], "onset")),
+    )
+    return level in levels
 
 
 def _values(curve: CurveRecords, *, measured: bool) -> _Values:
@@ -109,6 +122,14 @@ def _number(value: Finding | CurveFeature) -> float:
 
 def _text(value: Finding | CurveFeature) -> str:
     return format_value(value.value, value.unit) if isinstance(value, CurveFeature) else value_text(value)
+
+
+def _with_wide_interval(value: Finding | CurveFeature) -> str:
+    """Write a value, with its interval if that spans a factor of :data:`_WIDE` or more."""
+    low, high = value.ci_low, value.ci_high
+    if low and high and high >= _WIDE * low:
+        return f"{_text(value)} (95 % interval: {format_bytes(low)} to {format_bytes(high)})"
+    return _text(value)
 
 
 def _beyond(values: _Values, level: Level) -> str:
@@ -134,7 +155,8 @@ def _not_observed(cache: Cache, found: Sequence[CurveRecords]) -> str:
     ]
     if not missing:
         return ""
-    return f"No transition of the {cache.name} was observed (predicted from {format_bytes(missing[0].predicted)}{_each(cache)})."
+    size = f"{format_bytes(missing[0].predicted)}{_each(cache)}"
+    return f"No transition of the {cache.name} was observed (predicted from {size})."
 
 
 def _unexplained(found: Sequence[CurveRecords]) -> list[str]:
@@ -150,14 +172,17 @@ def _unexplained(found: Sequence[CurveRecords]) -> list[str]:
 
 def work_group_size(report: Report) -> str:
     """Recommend one work-group size for all kernels, and name the kernels that lose most with it."""
-    searched = [o for o in report.observations if o.key not in report.incomplete]
-    predicted = [p for p in report.predictions if p.kind == "specification"]
-    best = one_size(searched or predicted if not report.observations else searched)
+    label, best = "", one_size(o for o in report.observations if o.key not in report.incomplete)
+    if not report.observations:
+        label, best = "Predicted: ", one_size(p for p in report.predictions if p.kind == "specification")
     if best is None:
         return ""
-    count = f"all {len(best.losses)}" if not best.losing else f"{len(best.losses) - len(best.losing)} of {len(best.losses)}"
-    label = "" if report.observations else "Predicted: "
-    good = f"{label}{best.size} work-items are within {format_percent(WITHIN)} of the best size in {count} searches"
+    searches, suited = len(best.losses), len(best.losses) - len(best.losing)
+    count = f"{suited} of {searches}" if best.losing else f"all {searches}" if searches > 1 else "the one"
+    of_all = f"{count} search{'es' if searches > 1 else ''}" + (
+        f" ({best.without} more lack it)" if best.without else ""
+    )
+    good = f"{label}{best.size} work-items are within {format_percent(WITHIN)} of the best size in {of_all}"
     return f"{good}{_losses(report, best)}."
 
 
@@ -210,13 +235,12 @@ def bottleneck(found: Sequence[CurveRecords], figures: Iterable[KeyFigure], *, d
     known = _kernels(limits(found), micro)
     if not known:
         return ""
-    counts = Counter(limit.bottleneck for limit in known).most_common()
-    others = [f"{ceiling_text(name)} ({count})" for name, count in counts[1:_FEW]]
-    then = f", then {listed(others)}" if others else ""
-    name, count = counts[0]
-    limit = f"According to the model, {ceiling_text(name)} limits {count} of {len(known)} kernels at their largest sizes"
+    (name, count), *others = Counter(limit.bottleneck for limit in known).most_common(_FEW)
+    most = f"{ceiling_text(name)} ({count} of {len(known)} kernels)"
+    then = f", before {listed([f'{ceiling_text(other)} ({number})' for other, number in others])}" if others else ""
+    first = f"According to the model, the most frequent bottleneck at the largest sizes is {most}{then}."
     reached = _reached(known, figures, device_bandwidth) or _efficiency(known)
-    return f"{limit}{then}. {reached}".strip()
+    return f"{first} {reached}".strip()
 
 
 def _kernels(known: Sequence[Limit], micro: Collection[str]) -> list[Limit]:

@@ -22,11 +22,10 @@ from gpureport.units import (
     format_measured,
     format_percent,
     format_predicted,
-    format_share,
     format_value,
 )
 
-_NAMED = 3  # the most figures that a sentence names
+_NAMED = 2  # the most figures that a sentence names
 _SLOW_CLOCK = 0.95
 """A median clock below this share of the entry's is reported."""
 _KINDS = {"specification": "from the specification", "calibrated": "after calibration"}
@@ -55,8 +54,8 @@ class PageOne:
     others: int
     decisions: tuple[Decision, ...]
     trust: str
-    fills: bool
-    """Whether a write first reads its line, so that limits of writes are below the memory's bandwidth."""
+    note: str
+    """On the columns of the table."""
 
 
 def page_one(report: Report, found: Sequence[CurveRecords], others: Sequence[Sequence[ComparedValue]]) -> PageOne:
@@ -69,8 +68,19 @@ def page_one(report: Report, found: Sequence[CurveRecords], others: Sequence[Seq
         others=len(others),
         decisions=decisions(report, found, figures),
         trust=" ".join(trust_sentences(report)),
-        fills=report.device.architecture.write_allocate and any(each.name == "Memory write" for each in shown),
+        note=_note(report, len(others)) if shown else "",
     )
+
+
+def _note(report: Report, others: int) -> str:
+    """Explain the columns of the table."""
+    texts = ["Specification: from the database entry."]
+    if not report.only_predicted:
+        outside = "the predicted interval or the range of the other devices" if others else "the predicted interval"
+        texts.append(f"Efficiency: measured / specification. {MARKS[Verdict.OFF]} outside {outside}.")
+    if report.device.architecture.write_allocate:
+        texts.append("Specifications of write and copy leave out the reads of lines before they are written.")
+    return " ".join(texts)
 
 
 def headline(report: Report, figures: Sequence[KeyFigure], others: int) -> str:
@@ -108,11 +118,11 @@ def _side(side: str, figures: Sequence[KeyFigure]) -> Iterator[str]:
 
 
 def _plain(figure: KeyFigure) -> str:
-    return format_value(figure.measured and figure.measured.value, figure.unit)
+    return format_value(figure.measured.value if figure.measured else None, figure.unit)
 
 
 def _expected(figure: KeyFigure) -> str:
-    return format_value(figure.predicted and figure.predicted.value, figure.unit)
+    return format_value(figure.predicted.value if figure.predicted else None, figure.unit)
 
 
 def _normal(report: Report) -> str:
@@ -142,7 +152,7 @@ def _clock(report: Report) -> Iterator[str]:
     share = median(clocks) / report.device.clock_hz if clocks else 1.0
     if share < _SLOW_CLOCK:
         clock = format_frequency(median(clocks))
-        yield f"The clock was {clock} in the median, {format_percent(1 - share)} below the entry\N{RIGHT SINGLE QUOTATION MARK}s."
+        yield f"The median clock was {clock}, {format_percent(1 - share)} below that of the entry."
 
 
 def _row(figure: KeyFigure) -> FigureRow:
@@ -182,8 +192,8 @@ def trust_sentences(report: Report) -> Iterator[str]:
         yield f"Errors of predicted times at {seen} points: {'; '.join(errors)}."
     counts = Counter(pair.main.verdict for pair in specified(report))
     if counts:
-        agree = f"{counts[Verdict.AGREES]} of {counts.total()} features are within a factor of {AGREEMENT} of the prediction"
-        yield f"{agree}, {counts[Verdict.WITHIN]} more only within the 95 % interval."
+        agree = f"{counts[Verdict.AGREES]} of {counts.total()} features are within a factor of {AGREEMENT}"
+        yield f"{agree} of the prediction, {counts[Verdict.WITHIN]} more only within the 95 % interval."
     yield from trust.own_values(report)
 
 
@@ -192,5 +202,10 @@ def _errors(report: Report) -> Iterator[str]:
         predictions = [prediction for prediction in report.predictions if prediction.kind == kind]
         found = error_statistics(list(time_errors(predictions, report.observations)))
         if found:
-            median_, mean, p90 = map(format_share, (found.median, found.mean, found.p90))
-            yield f"{name}, median {median_}, mean {mean}, 90th percentile {p90} ({found.n} points)"
+            middle, mean, p90 = map(_percent, (found.median, found.mean, found.p90))
+            yield f"{name}, median {middle}, mean {mean}, 90th percentile {p90} ({found.n} points)"
+
+
+def _percent(share: float) -> str:
+    """Write a share in percent, with a decimal below 10 %."""
+    return format_percent(share, 1 if share < 0.1 else 0)
