@@ -90,18 +90,28 @@ def headline(report: Report, figures: Sequence[KeyFigure], others: int) -> str:
     if not report.observations:
         known = report.measurements or report.workloads
         return f"Nothing was measured: {'every workload was skipped' if known else 'no workload was run'}."
-    texts = (*_against_prediction(report, figures), *_against_others(figures, others), *_clock(report))
+    in_error = sum(pair.main.verdict is Verdict.ERROR for pair in specified(report))
+    texts = (
+        *_against_prediction(figures, _normal(report) if not in_error else ""),
+        *_against_others(figures, others),
+        *_clock(report),
+        *(
+            [f"Features in error: {in_error} (wrong results, or faster than a limit of the device)."]
+            if in_error
+            else []
+        ),
+    )
     return " ".join(texts)
 
 
-def _against_prediction(report: Report, figures: Sequence[KeyFigure]) -> Iterator[str]:
+def _against_prediction(figures: Sequence[KeyFigure], conclusion: str) -> Iterator[str]:
     compared = [figure for figure in figures if figure.measured and figure.predicted]
     outside = [figure for figure in compared if figure.unpredicted]
     if not compared:
         return
     if not outside:
         none = f"No key figure is outside its predicted 95 % interval ({len(compared)} compared)"
-        yield f"{none}{_normal(report)}."
+        yield f"{none}{conclusion}."
         return
     inside = len(compared) - len(outside)
     yield f"{inside} of {len(compared)} key figures are consistent with their predicted 95 % intervals."
@@ -126,9 +136,8 @@ def _expected(figure: KeyFigure) -> str:
 
 
 def _normal(report: Report) -> str:
-    """Conclude that the device is normal, unless results, load or a draft entry forbid it."""
-    wrong = any(m.verification and not m.verification.passed for m in report.measurements)
-    if wrong or report.match.draft or report.publication or report.status == "partial" or load_sentences(report):
+    """Conclude that the device is normal, unless a draft entry, missing results or other load forbid it."""
+    if report.match.draft or report.publication or report.status == "partial" or load_sentences(report):
         return ""
     return f": the device behaves like a normal {shorten(report.device.name, 60)}"
 
