@@ -47,17 +47,19 @@ def test_figures_are_those_of_the_findings_and_of_the_entry() -> None:
 def test_kept_reports_have_every_figure_of_their_device(kept: Report) -> None:
     figures = by_name(kept)
     levels = {f"Latency of {cache.name}" for cache in kept.device.caches} | {"Latency of memory"}
-    rates = {"fp32 FMA rate", "int32 add rate", "Launch cost, isolated", "Launch cost, back to back"}
+    others = {"Memory write", "Launch cost, isolated", "Launch cost, back to back"}  # a quick run leaves them out
 
-    assert {"Memory read", "Memory write", "Memory copy", *levels, *rates} <= set(figures)
-    assert ("Resident capacity" in figures) is ("Local memory read" in figures) is not kept.device.is_cpu
+    assert {"Memory read", "Memory copy", *levels, "fp32 FMA rate", "int32 add rate"} <= set(figures)
+    assert others & set(figures) == (set() if kept.settings.quick else others)
+    assert ("Resident capacity" in figures) is not kept.device.is_cpu
+    assert not (kept.device.is_cpu and "Local memory read" in figures)
 
 
 def test_each_figure_is_the_observation_s_number(kept: Report) -> None:
     observed = {observation.key: observation for observation in kept.observations}
     compared = [figure for figure in key_figures(kept) if figure.measured and figure.origin]
 
-    assert len(compared) > 10
+    assert len(compared) >= 10
     for figure in compared:
         assert figure.origin
         assert figure.measured

@@ -149,7 +149,7 @@ def _against_others(figures: Sequence[KeyFigure], others: int) -> Iterator[str]:
     reports = f"{others} kept report{'s' if others > 1 else ''} of this model"
     unusual = [figure for figure in compared if figure.unusual]
     if not unusual:
-        yield f"All {len(compared)} are as in {reports} (within 5 %)."
+        yield f"None is more than 5 % outside the range of {reports} ({len(compared)} compared)."
         return
     names = [f"{each.name} ({_plain(each)}, {each.unusual}; others {_range(each)})" for each in unusual[:_NAMED]]
     more = [f"{len(unusual) - _NAMED} more"] if len(unusual) > _NAMED else []
