@@ -2,6 +2,7 @@
 # ruff: noqa: D103 - the names of the tests say what they check
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -11,7 +12,8 @@ from gpureport.records.finding import Finding, Verdict
 from gpureport.records.keys import SweepKey
 from gpureport.records.levels import Level
 from gpureport.records.measurement import Conditions, Reading, Verification
-from gpureport.records.report import Report
+from gpureport.records.report import Report, load_report
+from gpureport.report.pdf import layout
 from gpureport.report.render import render_html
 from gpureport.report.run.curves import curves
 from gpureport.report.run.decisions import amount_of_work, bottleneck, decisions, work_group_size, working_set
@@ -20,6 +22,7 @@ from gpureport.results.opening import predicted_report
 from gpureport.spec.models import CpuOccupancy
 from gpureport.workloads import select
 from tests.make_report import make_report
+from tests.page_boxes import boxes
 
 BASE = make_report(only=("game_of_life", "memory", "transpose"))
 MEMORY = make_report(only=("memory",))
@@ -83,7 +86,7 @@ def test_figures_are_compared_with_kept_reports() -> None:
     alike = headline(BASE, (figure("Memory read", 95.0, others=(94.0, 96.0)), NORMAL[1]), 2)
     slower = headline(BASE, (figure("Memory read", 95.0, others=(120.0, 130.0)), NORMAL[1]), 2)
 
-    assert "None is more than 5 % outside the range of 2 kept reports of this model (1 compared)." in alike
+    assert "No key figure is more than 5 % outside the range of 2 kept reports of this model (1 compared)." in alike
     assert "Outside the range of 2 kept reports" in slower
     assert "Memory read" in slower
     assert "kept" not in headline(BASE, NORMAL, 0)
@@ -250,8 +253,8 @@ def test_the_table_has_a_column_of_other_devices_only_with_kept_reports() -> Non
     assert {row.others for row in alone.figures} == {"—"}
     assert two.others == 2
     assert "GB/s" in two.figures[0].others
-    assert "2 others of the model" in html
-    assert "of the model</th>" not in render_html(MEMORY)
+    assert "others (2)</th>" in html
+    assert "others (" not in render_html(MEMORY)
     assert (alone.figures[-1].predicted, alone.figures[-1].measured) == ("exact", "—")
 
 
@@ -261,3 +264,17 @@ def test_a_published_feature_without_a_unit_of_bytes_has_no_working_set() -> Non
     report = PREDICTED.model_copy(update={"predictions": only})
 
     assert working_set(report, curves(report)) == ""
+
+
+def test_the_text_of_a_full_report_is_on_its_first_page() -> None:
+    """The figure may follow on the second one."""
+    report = load_report(Path(__file__).parents[1] / "reports" / "nvidia-h200" / "report.json")
+    small = report.model_copy(update={"measurements": (), "conditions": (), "evidence": (), "explanations": ()})
+    html = render_html(small)
+    first = html[: html.index('class="contents"')] + "></nav></body></html>"
+    (page, *others) = layout(first).pages
+
+    texts = [box.text for box in boxes(page._page_box) if type(box).__name__ == "TextBox"]
+    assert len(others) <= 1
+    assert any("within the 95" in text for text in texts)
+    assert "Trust." in texts

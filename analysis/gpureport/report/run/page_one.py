@@ -76,8 +76,10 @@ def _note(report: Report, others: int) -> str:
     """Explain the columns of the table."""
     texts = ["Specification: from the database entry."]
     if not report.only_predicted:
-        outside = "the predicted interval or the range of the other devices" if others else "the predicted interval"
+        outside = "the predicted interval or the range of the others" if others else "the predicted interval"
         texts.append(f"Efficiency: measured / specification. {MARKS[Verdict.OFF]} outside {outside}.")
+    if others:
+        texts.append(f"Others: kept reports of the same model ({others}).")
     if report.device.architecture.write_allocate:
         texts.append("Specifications of write and copy leave out the reads of lines before they are written.")
     return " ".join(texts)
@@ -149,7 +151,7 @@ def _against_others(figures: Sequence[KeyFigure], others: int) -> Iterator[str]:
     reports = f"{others} kept report{'s' if others > 1 else ''} of this model"
     unusual = [figure for figure in compared if figure.unusual]
     if not unusual:
-        yield f"None is more than 5 % outside the range of {reports} ({len(compared)} compared)."
+        yield f"No key figure is more than 5 % outside the range of {reports} ({len(compared)} compared)."
         return
     names = [f"{each.name} ({_plain(each)}, {each.unusual}; others {_range(each)})" for each in unusual[:_NAMED]]
     more = [f"{len(unusual) - _NAMED} more"] if len(unusual) > _NAMED else []
