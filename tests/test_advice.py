@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpureport.findings.advice import WITHIN, advise, shape_of, shape_text, smallest_set
+from gpureport.findings.advice import WITHIN, advise, one_size, shape_of, shape_text, smallest_set
 from gpureport.records.keys import Axis, Metric, PointKey, SweepKey
 from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.report.text.words import TIMES, advice_sentence, any_of
@@ -202,3 +202,59 @@ def test_no_smaller_set_serves_all(shares: list[dict[str, float]]) -> None:
 
     assert serves(chosen)
     assert not any(serves(shapes) for size in range(1, len(chosen)) for shapes in combinations("abcdef", size))
+
+
+def with_intervals(search: Observation, share: float) -> Observation:
+    """Return a search whose intervals extend by *share* on both sides."""
+    points = tuple(
+        p.model_copy(update={"ci_low": p.value * (1 - share), "ci_high": p.value * (1 + share)}) for p in search.points
+    )
+    return search.model_copy(update={"points": points})
+
+
+def test_one_size_suits_most_searches() -> None:
+    """Shapes of one size count as their best; the loss of the others is exact."""
+    first = search("a", {"64x1": 90.0, "16x16": 100.0, "256x1": 50.0, "512x1": 99.0})
+    second = search("b", {"64x1": 100.0, "256x1": 98.0, "512x1": 88.0})
+    best = one_size([first, second])
+
+    assert best is not None
+    assert (best.size, best.without, best.losing) == (256, 0, ())
+    assert best.losses == {first.key: 0.0, second.key: pytest.approx(0.02)}
+    assert best.worst == pytest.approx(0.02)
+
+
+def test_times_are_better_if_shorter() -> None:
+    """The loss is one of the rate."""
+    slow = search("a", {"64x1": 2.0, "256x1": 1.0, "512x1": 1.25}, kind="time")
+    best = one_size([slow])
+
+    assert best is not None
+    assert (best.size, best.losses) == (256, {slow.key: 0.0})
+    fixed = one_size([slow, search("b", {"512x1": 1.0, "1024x1": 1.0})])
+    assert fixed is not None
+    assert (fixed.size, fixed.losses[slow.key]) == (512, pytest.approx(0.2))
+
+
+def test_sizes_whose_intervals_overlap_the_best_lose_nothing() -> None:
+    """Noise puts none of them in front; without intervals the difference counts."""
+    tied = search("a", {"64x1": 100.0, "256x1": 90.0})
+    other = search("b", {"64x1": 80.0, "256x1": 100.0})
+
+    best = one_size([with_intervals(tied, 0.06), other])
+    assert best is not None
+    assert (best.size, best.worst) == (256, 0.0)
+    certain = one_size([tied, other])
+    assert certain is not None
+    assert (certain.size, certain.worst) == (256, pytest.approx(0.1))
+    assert certain.losing == (tied.key,)
+
+
+def test_a_size_that_more_searches_have_comes_first() -> None:
+    """Others cannot be recommended for all."""
+    best = one_size([search("a", {"64x1": 100.0, "256x1": 50.0}), search("b", {"256x1": 50.0, "512x1": 100.0})])
+
+    assert best is not None
+    assert (best.size, best.without, best.worst) == (256, 0, 0.5)
+    assert one_size([]) is None
+    assert one_size([search("a", {"64x1": 1.0, "32x2": 2.0})]) is None

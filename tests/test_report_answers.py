@@ -1,4 +1,4 @@
-"""The answers of page one and of the chapters, on findings of known intervals."""
+"""The answers of chapters, on findings of known intervals."""
 
 import pytest
 
@@ -186,50 +186,21 @@ def test_work_is_reported_from_the_least_to_the_most() -> None:
     assert none.startswith("No taper (saturation point)")
 
 
-def test_the_verdict_counts_what_agrees() -> None:
-    """In words by the share; an error comes before all."""
-    agrees = finding("midpoint", mib(57, 56, 58), mib(57, 56, 58))
-    off = agrees.model_copy(update={"verdict": Verdict.OFF, "level": Level(name="L1")})
-    within = agrees.model_copy(update={"verdict": Verdict.WITHIN, "level": Level(name="L1")})
-    wrong = agrees.model_copy(update={"verdict": Verdict.ERROR, "level": Level(name="L0")})
-
-    for found, word, count, others in (
-        ((agrees,), "As predicted", "1 of 1", ""),
-        ((agrees, off), "Partly as predicted", "1 of 2", " (1 off)"),
-        ((agrees, off, wrong), "With errors", "1 of 3", " (1 off, 1 in error)"),
-        ((off,), "Not as predicted", "0 of 1", " (1 off)"),
-        ((agrees, within), "Partly as predicted", "1 of 2", " (1 only within the 95 % interval)"),
-    ):
-        text = answers.verdict(report_of(*found))
-        assert text.startswith(f"{word}: {count} features are within a factor of 1.2 ")
-        assert text.endswith(f"{others}.")
-        assert ("(" in text) is bool(others)
-    assert answers.verdict(report_of()) == "Measured, with no prediction to compare with."
-
-
-def test_the_verdict_says_what_was_not_measured() -> None:
-    """By a run, or by anybody."""
-    skipped = BASE.model_copy(update={"observations": (), "findings": ()})
-    predicted = skipped.model_copy(update={"machine": None})
-    empty = skipped.model_copy(update={"workloads": {}, "measurements": (), "predictions": ()})
-
-    assert answers.verdict(skipped) == "Nothing was measured: every workload was skipped."
-    assert answers.verdict(empty) == "Nothing was measured: no workload was run."
-    assert answers.verdict(predicted) == "Predicted from the database entry; nothing was measured."
-
-
 def test_without_any_measurement_predictions_are_reported() -> None:
     """As predictions; a report without predictions has no answers."""
     skipped = BASE.model_copy(update={"observations": (), "findings": ()})
     bare = skipped.model_copy(update={"predictions": ()})
 
-    cliffs, tapers, limit = answers.sentences(skipped, curves(skipped))
+    def every(report: Report) -> tuple[list[str], ...]:
+        return tuple(answer(report, curves(report)) for answer in (answers.caches, answers.work, answers.near_limits))
+
+    (cliffs, *_), (tapers, *_), (limit, *_) = every(skipped)
     assert "L2 cliff (capacity transition): onset predicted at 43 MiB, midpoint at 52 MiB" in cliffs
     assert tapers.startswith("Taper (saturation point): kernels are predicted to reach 90 %")
     assert "with 610 k (" in tapers
     assert "kernels are predicted to reach" in limit
     assert "memory bandwidth (3 of 3 kernels)" in limit
-    assert answers.sentences(bare, curves(bare)) == []
+    assert every(bare) == ([], [], [])
 
 
 def one_kernel(share: float, width: float) -> Report:

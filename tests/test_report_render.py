@@ -297,20 +297,19 @@ def test_addresses_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_page_one_answers() -> None:
-    """Device, entry, verdict, sentences, the picture."""
+    """Device, entry, decisions, trust, the picture."""
     text = page_texts()[0].replace("\n", " ").replace("\N{NO-BREAK SPACE}", " ")
 
     for words in (
         "NVIDIA H200 SXM",
         "nvidia/h200_sxm",
         "PCI id 10de:2335",
-        "Mostly as predicted: 12 of 16 features are within a factor of 1.2 of the prediction (4 off).",
-        "L2 cliff (capacity transition): ",
-        "38.5 MiB",
-        "(packed64)",
-        "(predicted: ",
-        "Taper (saturation point): ",
-        "Efficiency: at their largest sizes, ",
+        "Work-group size. ",
+        "Amount of work. 270 k work-items fill all compute units",
+        "Bottleneck. ",
+        "gpureport predict nvidia/h200_sxm OTHER",
+        "Errors of predicted times at measured points: from the specification, median ",
+        "12 of 16 features are within a factor of 1.2 of the prediction",
         "Each mark is one value of one curve",
     ):
         assert words in text
@@ -343,7 +342,7 @@ def test_wrong_results_are_told() -> None:
     assert "Wrong results of only.</strong> 97 x 61: 5 of 5917 cells differ." in html
     assert "WRONG: 97 x 61" in html
     assert "Wrong results</strong> of only: not timed." in page_one
-    assert "With errors: " in page_one
+    assert "Features in error: " in page_one
 
 
 def test_nothing_measured_is_told() -> None:

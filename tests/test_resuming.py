@@ -114,7 +114,7 @@ def test_the_command_continues_with_the_settings_of_the_run(fake: pytest.MonkeyP
     continued = load_report(Path("out"))
     assert (continued.settings.quick, continued.settings.seed) == (True, 5)
     assert len(continued.measurements) == len(report.measurements)
-    assert "Interrupted." in Path("out/report.html").read_text()
+    assert "The run was interrupted and continued" in Path("out/report.html").read_text()
 
 
 def test_of_a_complete_run_only_the_documents_are_written(fake: pytest.MonkeyPatch, capsys: Captured) -> None:

@@ -93,9 +93,11 @@ def write_documents(
 
 def _write_documents(report: Report, directory: Path, *, no_pdf: bool, paper: Paper, name: str) -> list[Path]:
     from gpureport.report.render import write_report
+    from gpureport.results.kept import kept_folders, same_model
 
     with ProgressBar("writing the report"):
-        return write_report(report, directory, with_pdf=not no_pdf, paper=paper, name=name)
+        others = same_model(report, kept_folders())
+        return write_report(report, directory, with_pdf=not no_pdf, paper=paper, name=name, others=others)
 
 
 def write_side_by_side(first: Side, others: Sequence[Beside], directory: Path, paper: Paper = "a4") -> list[Path]:

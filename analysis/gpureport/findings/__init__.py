@@ -1,1 +1,1 @@
-"""Results of predictions and observations: verdicts, evidence from compiled code, advice."""
+"""Results of predictions and observations: verdicts, key figures, errors of times, compiled code, advice."""

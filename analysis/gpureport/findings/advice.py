@@ -4,8 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from gpureport.records.keys import PointKey
-from gpureport.records.observation import Observation
+from gpureport.records.keys import PointKey, SweepKey
+from gpureport.records.observation import Observation, ObservedPoint
+from gpureport.records.prediction import PredictedPoint, Prediction
 
 WITHIN = 0.03
 """A shape suits a variant if it loses at most this share of the variant's best rate."""
@@ -65,6 +66,72 @@ class FamilyAdvice:
     variants: tuple[VariantAdvice, ...]
     shapes: tuple[str, ...]
     choices: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class OneSize:
+    """One work-group size for all searches.
+
+    Attributes:
+        size: work-items of a work-group.
+        losses: by search, 1 - rate of the best shape of this size / best rate; 0 if their intervals overlap.
+        without: number of searches that lack the size.
+    """
+
+    size: int
+    losses: Mapping[SweepKey, float]
+    without: int = 0
+
+    @property
+    def worst(self) -> float:
+        """The largest loss."""
+        return max(self.losses.values())
+
+    @property
+    def losing(self) -> tuple[SweepKey, ...]:
+        """The searches that lose more than :data:`WITHIN`, the largest loss first."""
+        found = [key for key, loss in self.losses.items() if loss > WITHIN]
+        return tuple(sorted(found, key=lambda key: -self.losses[key]))
+
+
+def one_size(curves: Iterable[Observation | Prediction]) -> OneSize | None:
+    """Return the work-group size that suits most searches of *curves*; ``None`` if there is no search.
+
+    A size in more searches comes first, then one with fewer losses above :data:`WITHIN`, then the smallest worst loss.
+    """
+    searches = {
+        curve.key: found for curve in curves if curve.axis.quantity == "work_group" and len(found := _losses(curve)) > 1
+    }
+    sizes = sorted({size for losses in searches.values() for size in losses})
+    candidates = [
+        OneSize(size, losses, len(searches) - len(losses))
+        for size in sizes
+        if (losses := {key: losses[size] for key, losses in searches.items() if size in losses})
+    ]
+    return min(candidates, key=lambda each: (each.without, len(each.losing), each.worst), default=None)
+
+
+def _losses(curve: Observation | Prediction) -> dict[int, float]:
+    """Return the loss of each work-group size in its best shape; an interval that overlaps the best's is no loss."""
+    best: dict[int, _Rate] = {}
+    for point in curve.points:
+        shape = shape_of(point.point)
+        if shape is not None:
+            rate = _rate(point, slow=curve.metric.kind == "time")
+            best[prod(shape)] = max(rate, best.get(prod(shape), rate))
+    top = max(best.values(), default=None)
+    if top is None:
+        return {}
+    return {size: 0.0 if rate[2] >= top[1] else 1 - rate[0] / top[0] for size, rate in best.items()}
+
+
+_Rate = tuple[float, float, float]
+"""Rate of a point, and its interval."""
+
+
+def _rate(point: ObservedPoint | PredictedPoint, *, slow: bool) -> _Rate:
+    low, high = (point.ci_low, point.ci_high) if isinstance(point, ObservedPoint) else (point.value, point.value)
+    return (1 / point.value, 1 / high, 1 / low) if slow else (point.value, low, high)
 
 
 def shape_of(point: PointKey) -> tuple[int, ...] | None:

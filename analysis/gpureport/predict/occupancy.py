@@ -10,8 +10,10 @@ from gpureport.spec.models import (
     AmdOccupancy,
     Architecture,
     CpuOccupancy,
+    Device,
     IntelOccupancy,
     NvidiaOccupancy,
+    OccupancyRules,
     PooledOccupancy,
 )
 
@@ -45,19 +47,15 @@ def occupancy(architecture: Architecture, work_group: Sequence[int], resources: 
     match rules:
         case NvidiaOccupancy():
             limits = _nvidia(rules, waves_per_group, resources)
-            most = rules.max_waves
         case AmdOccupancy():
             limits = _amd(rules, architecture.wave_size, waves_per_group, resources)
-            most = rules.simds * rules.max_waves_per_simd
         case IntelOccupancy():
             limits = _intel(rules, waves_per_group, resources)
-            most = rules.threads
         case PooledOccupancy():
             limits = _pooled(rules, architecture.wave_size, waves_per_group, resources)
-            most = rules.max_waves
         case CpuOccupancy():
             limits = {"cores": 1.0}
-            most = waves_per_group
+    most = _most_waves(rules) or waves_per_group
     if prod(work_group) > architecture.max_work_group:
         limits = {"work-group size": 0}
     limiter = min(limits, key=lambda name: limits[name])
@@ -74,6 +72,27 @@ def occupancy(architecture: Architecture, work_group: Sequence[int], resources: 
         fraction=waves / most,
         limiter=limiter,
     )
+
+
+def _most_waves(rules: OccupancyRules) -> int | None:
+    """Return the most waves that a compute unit keeps resident; ``None`` on a CPU, whose cores run one work-group."""
+    match rules:
+        case NvidiaOccupancy() | PooledOccupancy():
+            return rules.max_waves
+        case AmdOccupancy():
+            return rules.simds * rules.max_waves_per_simd
+        case IntelOccupancy():
+            return rules.threads
+        case CpuOccupancy():
+            return None
+
+
+def resident_work_items(device: Device) -> int | None:
+    """Return the most work-items that all compute units of *device* keep resident; ``None`` on a CPU."""
+    rules = device.architecture.occupancy
+    waves = _most_waves(rules)
+    units = device.compute_units // (rules.units_per_subslice if isinstance(rules, IntelOccupancy) else 1)
+    return waves and units * waves * device.architecture.wave_size
 
 
 def too_many_registers(architecture: Architecture, work_group: Sequence[int], resources: Resources) -> str | None:

@@ -12,6 +12,7 @@ from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.files import remove_files, write_file
 from gpureport.findings.advice import advise
+from gpureport.findings.key_figures import ComparedValue
 from gpureport.glossary import terms
 from gpureport.records.report import Report
 from gpureport.report import Paper
@@ -20,12 +21,13 @@ from gpureport.report.figures.style import brief, shorten
 from gpureport.report.figures.svg import PAGE_FONT, described
 from gpureport.report.pdf import pdf_problem, pdfs
 from gpureport.report.pictures import Figure, kind_of
-from gpureport.report.run import answers, appendix, compiled, conditions, statements, trust, unexpected
+from gpureport.report.run import appendix, compiled, conditions, statements, trust, unexpected
 from gpureport.report.run.blocks import first_figure
 from gpureport.report.run.chapters import chapters, shown
 from gpureport.report.run.curves import curves
 from gpureport.report.run.lists import cliff_table
 from gpureport.report.run.numbers import by_kind, families, places, wrong_variants
+from gpureport.report.run.page_one import page_one
 from gpureport.report.text import tables, words
 from gpureport.report.text.captions import legend
 from gpureport.text import sentence
@@ -60,8 +62,18 @@ _LONG_PART = 18  # most characters of a number that is kept on one line
 _FEWEST_SHAPES = 3  # points of a published sweep over shapes that count as a search
 
 
+Others = Sequence[Sequence[ComparedValue]]
+"""The findings of kept reports of the same model, for page one."""
+
+
 def write_report(
-    report: Report, directory: Path, *, with_pdf: bool = True, paper: Paper = "a4", name: str = "report"
+    report: Report,
+    directory: Path,
+    *,
+    with_pdf: bool = True,
+    paper: Paper = "a4",
+    name: str = "report",
+    others: Others = (),
 ) -> list[Path]:
     """Write the documents of *report* to *directory*: :func:`documents`, without the JSON file.
 
@@ -73,7 +85,8 @@ def write_report(
     Raises:
         GpuReportError: a file cannot be written, or the PDF cannot be made; the files before it are there.
     """
-    return write_filled(_REPORT, _content(report), directory, with_pdf=with_pdf, paper=paper, name=name, appendix=True)
+    content = _content(report, others)
+    return write_filled(_REPORT, content, directory, with_pdf=with_pdf, paper=paper, name=name, appendix=True)
 
 
 def write_filled(
@@ -121,9 +134,9 @@ def documents_of(file: Path) -> tuple[Path, ...]:
     return found
 
 
-def render_html(report: Report) -> str:
+def render_html(report: Report, others: Others = ()) -> str:
     """Return the document as one HTML file that contains styles, fonts, figures and a short script."""
-    (html,) = filled(_REPORT, {**_content(report), "file_name": "report"})
+    (html,) = filled(_REPORT, {**_content(report, others), "file_name": "report"})
     return html
 
 
@@ -160,7 +173,7 @@ _PLACE = re.compile(r"<!--picture (\d+)-->")
 _CONTROLS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufffe\uffff]")
 
 
-def _content(report: Report) -> Content:
+def _content(report: Report, others: Others) -> Content:
     """Draw the figures and collect the variables of the templates."""
     found = curves(report)
     kinds = by_kind(found)
@@ -180,8 +193,7 @@ def _content(report: Report) -> Content:
         "restarts": sentence(report.restarts()),
         "failures": [sentence(text) for text in (report.failures(), report.gaps()) if text],
         "glossary": terms(),
-        "verdict": answers.verdict(report),
-        "sentences": answers.sentences(report, found),
+        "page_one": page_one(report, found, others),
         "overview": first_figure(report, found),
         "chapters": chapters(report, found, kinds, advice),
         "families": numbers,

@@ -6,6 +6,7 @@ from itertools import zip_longest
 from statistics import median
 from typing import Literal, get_args
 
+from gpureport.findings.accuracy import time_error
 from gpureport.matching import match_curves
 from gpureport.observe import observe
 from gpureport.predict import Kind, model_inputs, predict_sweep
@@ -95,10 +96,11 @@ class Residual:
 
         ``|predicted / observed - 1|`` for a time, the factor between both minus one for a feature.
         """
-        ratio = self.ratio
-        if ratio is None:
+        if self.predicted is None or self.observed is None or self.ratio is None:
             return None
-        return abs(ratio - 1) if self.what == "times" else max(ratio, 1 / ratio) - 1
+        if self.what == "times":
+            return time_error(self.predicted, self.observed)
+        return max(self.ratio, 1 / self.ratio) - 1
 
     @property
     def inside(self) -> bool | None:

@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from gpureport.findings.accuracy import error_statistics
 from gpureport.predict import Kind
 from gpureport.validate.residuals import Residual, What
 
@@ -41,14 +42,13 @@ class Summary:
 def summarise(residuals: Iterable[Residual]) -> Summary:
     """Return the statistics of *residuals*; those without both values are only counted."""
     every = list(residuals)
-    errors = [c.error for c in every if c.error is not None]
+    errors = error_statistics([c.error for c in every if c.error is not None])
     ratios = [c.ratio for c in every if c.ratio is not None]
     insides = [c.inside for c in every if c.inside is not None]
-    middle, p90 = (float(q) for q in np.quantile(errors, [0.5, 0.9])) if errors else (None, None)
     return Summary(
-        n=len(errors),
-        median=middle,
-        p90=p90,
+        n=errors.n if errors else 0,
+        median=errors.median if errors else None,
+        p90=errors.p90 if errors else None,
         ratio=median(ratios) if ratios else None,
         inside=sum(insides) / len(insides) if insides else None,
         not_observed=sum(c.observed is None for c in every),

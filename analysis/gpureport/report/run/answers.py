@@ -10,11 +10,11 @@ from statistics import median
 
 from gpureport.findings.verdicts import ABOVE_CEILING, ceiling_text
 from gpureport.records.features import CurveFeature
-from gpureport.records.finding import AGREEMENT, Finding, Verdict
+from gpureport.records.finding import Finding, Verdict
 from gpureport.records.levels import Level
 from gpureport.records.report import Report
 from gpureport.report.grouping import grouped
-from gpureport.report.run.curves import CurveRecords, level_of, specified, specified_values
+from gpureport.report.run.curves import CurveRecords, level_of, specified_values
 from gpureport.report.run.difference import compared, value_text, width
 from gpureport.report.run.limits import Limit, limits
 from gpureport.report.text.words import agreement, kernel_name
@@ -24,38 +24,6 @@ _MICROBENCHMARKS = "memory"
 """The family whose cliffs are reported first: its kernels only read and write."""
 _CLIFF = ("cliff", "cliff (capacity transition)")
 _TAPER = "Taper (saturation point)"
-_SHARES = (
-    (0.9, "As predicted"),
-    (2 / 3, "Mostly as predicted"),
-    (1 / 3, "Partly as predicted"),
-    (0, "Not as predicted"),
-)
-_GRADES = {Verdict.WITHIN: "only within the 95 % interval", Verdict.ERROR: "in error"}
-
-
-def verdict(report: Report) -> str:
-    """Return the result of the report in one sentence."""
-    findings = [pair.main for pair in specified(report)]
-    if report.only_predicted:
-        return "Predicted from the database entry; nothing was measured."
-    if not report.observations:
-        known = report.measurements or report.workloads
-        return f"Nothing was measured: {'every workload was skipped' if known else 'no workload was run'}."
-    if not findings:
-        return "Measured, with no prediction to compare with."
-    counts = Counter(finding.verdict for finding in findings)
-    close = counts[Verdict.AGREES]
-    word = next(word for share, word in _SHARES if close >= share * len(findings))
-    if counts[Verdict.ERROR]:
-        word = "With errors"
-    others = ", ".join(f"{counts[v]} {_GRADES.get(v, v)}" for v in Verdict if v is not Verdict.AGREES and counts[v])
-    agree = f"{close} of {len(findings)} features are within a factor of {AGREEMENT} of the prediction"
-    return f"{word}: {agree}" + (f" ({others})." if others else ".")
-
-
-def sentences(report: Report, found: Sequence[CurveRecords]) -> list[str]:
-    """Return the summary of page one: the first answers on cliffs, tapers and efficiency."""
-    return [text for answer in (caches, work, near_limits) for text in answer(report, found)[:1]]
 
 
 def caches(report: Report, found: Sequence[CurveRecords]) -> list[str]:

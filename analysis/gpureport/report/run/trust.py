@@ -93,7 +93,7 @@ def own_values(report: Report) -> Iterator[str]:
     origins = report.device.provenance.values()
     for entry, count in Counter(origin.measured_on for origin in origins if origin.measured_on).items():
         where = "such a device" if entry == report.match.entry else f"a device of entry {entry}"
-        yield f"This project measured {count} of its {len(origins)} values on {where}."
+        yield f"This project measured {count} of the {len(origins)} values of the entry on {where}."
 
 
 _KINDS = {

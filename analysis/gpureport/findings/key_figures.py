@@ -1,0 +1,253 @@
+"""Key figures of a device: bandwidths, latencies, rates and launch cost, predicted and measured. Pure functions."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, Protocol
+
+from gpureport.predict.ceilings import WORD_BYTES
+from gpureport.predict.occupancy import resident_work_items
+from gpureport.records.features import CurveFeature
+from gpureport.records.finding import Finding
+from gpureport.records.keys import SweepKey
+from gpureport.records.levels import DRAM, Level
+from gpureport.records.report import Report
+from gpureport.spec.models import Cache, Device
+from gpureport.workloads.instructions.cases import listed_class
+
+VARIATION = 1.05
+"""Largest factor by which a figure may lie outside the range of other devices of the model and still count as in it:
+runs and devices differ by a few percent."""
+
+Side = Literal["slower", "faster"]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value with its 95 % interval; without one, both ends are ``None``."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The interval, or twice the value."""
+        return (self.value if self.low is None else self.low), (self.value if self.high is None else self.high)
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What a key figure is taken from: one feature of one sweep."""
+
+    key: SweepKey
+    position: str
+    level: Level
+
+
+@dataclass(frozen=True)
+class KeyFigure:
+    """One property of a device.
+
+    Attributes:
+        name: as users say it: ``Memory read``, ``Latency of L1``.
+        unit: of all values: ``B/s``, ``s``, ``FLOP/s``, ``op/s``, ``work-items``.
+        specification: value of the device's entry: a limit, or a latency.
+        limit: whether the specification is the highest possible value, so that an efficiency has a meaning.
+        origin: ``None`` if the value follows exactly from the entry.
+        predicted: from the specification.
+        measured: ``None`` if it was not measured.
+        factor: of the feature's value, such as 2 operations for a multiply-add.
+        others: the values of other devices of the same model.
+    """
+
+    name: str
+    unit: str
+    specification: float
+    limit: bool = False
+    origin: Origin | None = None
+    predicted: Estimate | None = None
+    measured: Estimate | None = None
+    factor: float = 1.0
+    others: tuple[float, ...] = ()
+
+    @property
+    def efficiency(self) -> float | None:
+        """Measured / limit; ``None`` without one of them."""
+        return self.measured.value / self.specification if self.limit and self.measured else None
+
+    @property
+    def unpredicted(self) -> Side | None:
+        """On which side the measured interval lies completely outside the predicted one; ``None``: they overlap."""
+        return self._outside(*self.predicted.ends) if self.predicted else None
+
+    @property
+    def unusual(self) -> Side | None:
+        """On which side the measured interval lies outside the range of other devices; ``None``: it does not."""
+        return self._outside(min(self.others) / VARIATION, max(self.others) * VARIATION) if self.others else None
+
+    def _outside(self, least: float, most: float) -> Side | None:
+        if self.measured is None:
+            return None
+        low, high = self.measured.ends
+        longer: Side = "slower" if self.unit == "s" else "faster"
+        shorter: Side = "faster" if self.unit == "s" else "slower"
+        return longer if low > most else shorter if high < least else None
+
+
+class ComparedValue(Protocol):
+    """The part of a finding that other devices' values are read from."""
+
+    @property
+    def key(self) -> SweepKey:
+        """Which sweep."""
+
+    @property
+    def position(self) -> str:
+        """Position within the feature."""
+
+    @property
+    def level(self) -> Level:
+        """Level of the feature."""
+
+    @property
+    def observed(self) -> float | None:
+        """Observed value."""
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """Where a key figure is found: a feature of a workload's sweep; an empty sweep is any one."""
+
+    name: str
+    unit: str
+    workload: str
+    sweep: str
+    position: str
+    level: Level
+    specification: float
+    limit: bool = True
+    factor: float = 1.0
+
+    def concerns(self, feature: Finding | CurveFeature, key: SweepKey) -> bool:
+        """Return whether *feature* of the sweep *key* has the value."""
+        place = (key.workload, self.sweep or key.sweep, feature.position, feature.level)
+        return place == (self.workload, key.sweep, self.position, self.level)
+
+
+def key_figures(report: Report) -> tuple[KeyFigure, ...]:
+    """Return the key figures that were predicted or measured, and the exact ones."""
+    found = (_figure(report, wanted) for wanted in _wanted(report))
+    return (*(each for each in found if each.predicted or each.measured), *_exact(report.device))
+
+
+def with_others(figures: Iterable[KeyFigure], others: Iterable[Sequence[ComparedValue]]) -> tuple[KeyFigure, ...]:
+    """Return *figures* with the values of other devices, each given by its findings."""
+    values = [{Origin(f.key, f.position, f.level): f.observed for f in findings if f.observed} for findings in others]
+    return tuple(
+        replace(each, others=tuple(value * each.factor for found in values if (value := found.get(each.origin))))
+        if each.origin
+        else each
+        for each in figures
+    )
+
+
+def _figure(report: Report, wanted: _Wanted) -> KeyFigure:
+    figure = KeyFigure(wanted.name, wanted.unit, wanted.specification, wanted.limit, factor=wanted.factor)
+    findings = (f for f in report.findings if f.basis == "specification" and wanted.concerns(f, f.key))
+    finding = min(findings, key=lambda f: f.observed is None, default=None)
+    if finding:
+        return replace(
+            figure,
+            origin=Origin(finding.key, finding.position, finding.level),
+            predicted=_estimate(finding.predicted, finding.predicted_low, finding.predicted_high, wanted.factor),
+            measured=_estimate(finding.observed, finding.ci_low, finding.ci_high, wanted.factor),
+        )
+    features = (
+        (p.key, f)
+        for p in report.predictions
+        if p.kind == "specification"
+        for f in p.features
+        if wanted.concerns(f, p.key)
+    )
+    key, feature = next(features, (None, None))
+    if key is None or feature is None:
+        return figure
+    predicted = _estimate(feature.value, feature.ci_low, feature.ci_high, wanted.factor)
+    return replace(figure, origin=Origin(key, feature.position, feature.level), predicted=predicted)
+
+
+def _estimate(value: float | None, low: float | None, high: float | None, factor: float) -> Estimate | None:
+    if value is None:
+        return None
+    return Estimate(value * factor, low and low * factor, high and high * factor)
+
+
+def _wanted(report: Report) -> Iterator[_Wanted]:
+    device = report.device
+    yield from _memory(device)
+    for cache in reversed(device.caches):
+        workload, sweep = ("memory/read", "") if cache.scope == "device" else _private_sweep(report)
+        bandwidth = device.level_bandwidth_bytes_per_s(cache)
+        yield _Wanted(f"{cache.name} read", "B/s", workload, sweep, "plateau", Level(name=cache.name), bandwidth)
+    yield from _latencies(device)
+    yield from _rates(device)
+    for name, sweep, launch_s in (
+        ("Launch cost, isolated", "isolated", device.launch.single_s),
+        ("Launch cost, back to back", "batched", device.launch.batched_s),
+    ):
+        yield _Wanted(name, "s", "launch/queued", sweep, "case", Level(name="1 group"), launch_s, limit=False)
+
+
+def _memory(device: Device) -> Iterator[_Wanted]:
+    """Yield bandwidths of memory; where a write first reads its line, only a part of the traffic is counted."""
+    fills = device.architecture.write_allocate
+    for variant, counted in (("read", 1.0), ("write", 1 / 2 if fills else 1.0), ("copy", 2 / 3 if fills else 1.0)):
+        bandwidth = device.memory.bandwidth_bytes_per_s * counted
+        yield _Wanted(f"Memory {variant}", "B/s", f"memory/{variant}", "", "plateau", DRAM, bandwidth)
+
+
+def _private_sweep(report: Report) -> tuple[str, str]:
+    """Return workload and sweep that read the caches of all compute units at once."""
+    workload, units = "memory/read_private", report.device.compute_units
+    groups = {
+        p.key.sweep: p.points[0].point.parameters.get("groups", units)
+        for p in report.predictions
+        if p.key.workload == workload and p.points
+    }
+    return workload, next((sweep for sweep, count in groups.items() if count == units), "every_unit")
+
+
+def _latencies(device: Device) -> Iterator[_Wanted]:
+    """Yield latencies of one dependent load, the nearest level first."""
+    levels = [each for cache in device.caches for each in _cache_latencies(cache)]
+    for level, cycles in (*levels, (DRAM, device.memory.latency_cycles)):
+        name, seconds = f"Latency of {'memory' if level == DRAM else level}", device.cycles(cycles)
+        yield _Wanted(name, "s", "memory/latency", "", "plateau", level, seconds, limit=False)
+
+
+def _cache_latencies(cache: Cache) -> Iterator[tuple[Level, float]]:
+    far = cache.far_latency_cycles if cache.partitions > 1 else None
+    if far:
+        yield Level(name=cache.name, near=True), cache.latency_cycles
+    yield Level(name=cache.name), far or cache.latency_cycles
+
+
+def _rates(device: Device) -> Iterator[_Wanted]:
+    listed = device.architecture.rates_per_cycle
+    for name, case, unit, factor in (
+        ("fp32 FMA rate", "fp32", "FLOP/s", 2.0),
+        ("int32 add rate", "add", "op/s", 1.0),
+    ):
+        limited_by = listed_class(case, listed)
+        if limited_by in listed:
+            rate, level = factor * device.rate_per_s(limited_by), Level(name=case)
+            yield _Wanted(name, unit, "instructions/rate", "", "case", level, rate, factor=factor)
+    if "local" in listed and not device.is_cpu:  # local memory of a CPU is ordinary memory
+        bandwidth, level = device.rate_per_s("local") * WORD_BYTES, Level(name="4 B, stride 1")
+        yield _Wanted("Local memory read", "B/s", "local_memory/bandwidth", "", "case", level, bandwidth)
+
+
+def _exact(device: Device) -> Iterator[KeyFigure]:
+    count = resident_work_items(device)
+    if count:
+        yield KeyFigure("Resident capacity", "work-items", count)

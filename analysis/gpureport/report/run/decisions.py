@@ -1,0 +1,283 @@
+"""The sentences of page one on which users decide: working set, work-group size, amount of work, bottleneck."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import sqrt
+from statistics import median
+
+from gpureport.findings.advice import WITHIN, OneSize, one_size
+from gpureport.findings.key_figures import KeyFigure
+from gpureport.findings.verdicts import ABOVE_CEILING, ceiling_text
+from gpureport.predict.occupancy import resident_work_items
+from gpureport.records.features import CurveFeature, Position
+from gpureport.records.finding import Finding
+from gpureport.records.levels import DRAM, Level
+from gpureport.records.report import Report
+from gpureport.report.grouping import grouped
+from gpureport.report.run.curves import CurveRecords, specified_values
+from gpureport.report.run.difference import value_text
+from gpureport.report.run.limits import Limit, limits
+from gpureport.report.text.words import family_name, kernel_name, listed, low_to_high
+from gpureport.spec.models import Cache
+from gpureport.units import format_bytes, format_percent, format_ratio, format_value
+from gpureport.workloads import all_workloads
+
+_PRIVATE, _SHARED, _LATENCY = "memory/read_private", "memory/read", "memory/latency"
+_FEW = 3  # the most names in a list
+_WIDE = 1.5
+
+
+@dataclass(frozen=True)
+class Decision:
+    """One answer: what it is about, and one or a few sentences."""
+
+    about: str
+    text: str
+
+
+def decisions(report: Report, found: Sequence[CurveRecords], figures: Sequence[KeyFigure]) -> tuple[Decision, ...]:
+    """Return the answers that the report's values support; predictions without any observation are labelled."""
+    answers = (
+        ("Working set", working_set(report, found)),
+        ("Work-group size", work_group_size(report)),
+        ("Amount of work", amount_of_work(report, found)),
+        ("Bottleneck", bottleneck(found, figures, device_bandwidth=report.device.memory.bandwidth_bytes_per_s)),
+        ("Another device", another_device(report)),
+    )
+    return tuple(Decision(about, text) for about, text in answers if text)
+
+
+def working_set(report: Report, found: Sequence[CurveRecords]) -> str:
+    """Say below which working set each cache serves the reads, and how far bandwidth falls beyond."""
+    measured = bool(report.observations)
+    known = [(cache, _cliff(cache, found, measured=measured)) for cache in report.device.caches]
+    kept = [
+        f"below {cliff.below}{_each(cache)} to stay in {cache.name}{cliff.beyond}" for cache, cliff in known if cliff
+    ]
+    missed = [text for cache, cliff in known if not cliff and (text := _not_observed(cache, found))]
+    keep = "Keep the working set" if measured else "Predicted: keep the working set"
+    stay = [f"{keep} {listed(kept)}."] if kept else []
+    return " ".join((*stay, *missed, *_unexplained(found)))
+
+
+@dataclass(frozen=True)
+class _Cliff:
+    """A cliff in words: the working set at its onset, and the speed at its midpoint."""
+
+    below: str
+    beyond: str
+
+
+def _each(cache: Cache) -> str:
+    return " per compute unit" if cache.scope == "compute_unit" else " in total"
+
+
+def _read_by(cache: Cache) -> str:
+    """Return the workload that measures the bandwidth of *cache*."""
+    return _PRIVATE if cache.scope == "compute_unit" else _SHARED
+
+
+def _sizes(found: Iterable[CurveRecords], workload: str) -> list[CurveRecords]:
+    return [curve for curve in found if curve.key.workload == workload and curve.axis.quantity == "working_set"]
+
+
+_Values = Mapping[tuple[Position, Level], Finding | CurveFeature]
+
+
+def _cliff(cache: Cache, found: Sequence[CurveRecords], *, measured: bool) -> _Cliff | None:
+    """Describe the cliff of *cache*: of its bandwidth, or of the latency if no bandwidth sweep covers it."""
+    level = Level(name=cache.name)
+    bandwidth = [curve for curve in _sizes(found, _read_by(cache)) if _covers(curve, level)]
+    for curve in bandwidth or _sizes(found, _LATENCY):
+        values = _values(curve, measured=measured)
+        onset = values.get(("onset", level))
+        if onset:
+            return _Cliff(_with_wide_interval(onset), _beyond(values, level))
+    return None
+
+
+def _covers(curve: CurveRecords, level: Level) -> bool:
+    """Return whether the cliff of *level* was predicted or observed in a curve."""
+    predicted = curve.specification.features if curve.specification else ()
+    levels = (
+        *(f.level for f in predicted if f.position == "onset"),
+        *(f.level for f in specified_values([curve], "onset")),
+    )
+    return level in levels
+
+
+def _values(curve: CurveRecords, *, measured: bool) -> _Values:
+    """Return the observed or the predicted features of a curve."""
+    if measured:
+        pairs = (pair.specification for pair in curve.pairs)
+        return {(f.position, f.level): f for f in pairs if f and f.observed}
+    features = curve.specification.features if curve.specification else ()
+    return {(f.position, f.level): f for f in features}
+
+
+def _number(value: Finding | CurveFeature) -> float:
+    return value.value if isinstance(value, CurveFeature) else value.observed or 0.0
+
+
+def _text(value: Finding | CurveFeature) -> str:
+    return format_value(value.value, value.unit) if isinstance(value, CurveFeature) else value_text(value)
+
+
+def _with_wide_interval(value: Finding | CurveFeature) -> str:
+    """Write a value, with its interval if that spans a factor of :data:`_WIDE` or more."""
+    low, high = value.ci_low, value.ci_high
+    if low and high and high >= _WIDE * low:
+        return f"{_text(value)} (95 % interval: {format_bytes(low)} to {format_bytes(high)})"
+    return _text(value)
+
+
+def _beyond(values: _Values, level: Level) -> str:
+    """Write the speed at the midpoint, which is halfway between two plateaus on a logarithmic axis."""
+    middle, upper = values.get(("midpoint", level)), values.get(("plateau", level))
+    if middle is None or upper is None:
+        return ""
+    top = _number(upper)
+    plateaus = [_number(value) for (position, _), value in values.items() if position == "plateau"]
+    if upper.unit == "s":
+        slower = min((value for value in plateaus if value > top), default=0.0)
+        return f" (latency is {format_ratio(sqrt(slower / top))} times as long at {_text(middle)})" if slower else ""
+    lower = max((value for value in plateaus if value < top), default=0.0)
+    return f" (at {_text(middle)} bandwidth is down to {format_percent(sqrt(lower / top))})" if lower else ""
+
+
+def _not_observed(cache: Cache, found: Sequence[CurveRecords]) -> str:
+    """Say that a predicted cliff was not observed in the cache's bandwidth; empty if nothing is known."""
+    missing = [
+        onset
+        for onset in specified_values(_sizes(found, _read_by(cache)), "onset")
+        if onset.level == Level(name=cache.name) and onset.observed is None
+    ]
+    if not missing:
+        return ""
+    size = f"{format_bytes(missing[0].predicted)}{_each(cache)}"
+    return f"No transition of the {cache.name} was observed (predicted from {size})."
+
+
+def _unexplained(found: Sequence[CurveRecords]) -> list[str]:
+    """Name the working sets at which read bandwidth falls although the entry has no cache that ends there."""
+    places = [
+        f"{value_text(onset)} {each}"
+        for workload, each in ((_PRIVATE, "per compute unit"), (_SHARED, "in total"))
+        for onset in specified_values(_sizes(found, workload), "onset")
+        if onset.level.is_unexplained and onset.observed
+    ]
+    return [f"Read bandwidth also falls from {listed(places)}, which matches no cache of the entry."] if places else []
+
+
+def work_group_size(report: Report) -> str:
+    """Recommend one work-group size for all kernels, and name the kernels that lose most with it."""
+    label, best = "", one_size(o for o in report.observations if o.key not in report.incomplete)
+    if not report.observations:
+        label, best = "Predicted: ", one_size(p for p in report.predictions if p.kind == "specification")
+    if best is None:
+        return ""
+    searches, suited = len(best.losses), len(best.losses) - len(best.losing)
+    count = f"{suited} of {searches}" if best.losing else f"all {searches}" if searches > 1 else "the one"
+    of_all = f"{count} search{'es' if searches > 1 else ''}" + (
+        f" ({best.without} more lack it)" if best.without else ""
+    )
+    good = f"{label}{best.size} work-items are within {format_percent(WITHIN)} of the best size in {of_all}"
+    return f"{good}{_losses(report, best)}."
+
+
+def _losses(report: Report, best: OneSize) -> str:
+    """Name the families that lose more, each with its worst kernel."""
+    if not best.losing:
+        return ""
+    families = grouped((key.family, key) for key in best.losing)
+    texts = [
+        f"{family_name(report, family)}, {format_percent(best.losses[keys[0]])} ({keys[0].variant})"
+        for family, keys in list(families.items())[:_FEW]
+    ]
+    return f". Largest losses: {listed(texts)}"
+
+
+def amount_of_work(report: Report, found: Sequence[CurveRecords]) -> str:
+    """Separate the work that fills the device from the work that amortises the launch cost."""
+    capacity = resident_work_items(report.device)
+    fills = f"{format_value(capacity, 'work-items')} fill all compute units (full occupancy). " if capacity else ""
+    work = _work(report, found)
+    if not work:
+        return fills.strip()
+    (least, name_of_least), (most, name_of_most) = min(work), max(work)
+    middle = format_value(median(value for value, _ in work), "")
+    ends = f"{format_value(least, '')} ({name_of_least}) to {format_value(most, 'work-items')} ({name_of_most})"
+    reach = "Kernels reach" if report.observations else "Kernels are predicted to reach"
+    span = f"{reach} 90 % of peak throughput at {ends}, median {middle}."
+    above = sum(value > capacity for value, _ in work) if capacity else 0
+    if above:
+        span += f" In {above} of {len(work)} sweeps this exceeds the resident capacity: the work amortises launch cost."
+    return f"{fills}{span}"
+
+
+def _work(report: Report, found: Sequence[CurveRecords]) -> list[tuple[float, str]]:
+    """Return the work for 90 % of the first plateau of each sweep over sizes, with the kernel's name."""
+    curves = [curve for curve in found if not curve.is_work_group and curve.key.family != "launch"]
+    if report.observations:
+        values = ((f.key, f.observed) for f in specified_values(curves, "n90"))
+        return [(value, kernel_name(report, key)) for key, value in values if value]
+    features = ((c.key, f) for c in curves if c.specification for f in c.specification.features)
+    return [(f.value, kernel_name(report, key)) for key, f in features if f.position == "n90"]
+
+
+def bottleneck(found: Sequence[CurveRecords], figures: Iterable[KeyFigure], *, device_bandwidth: float) -> str:
+    """Name the most frequent bottleneck of kernels at their largest sizes, and what those reach that it limits.
+
+    Microbenchmarks count only if there are no other kernels.
+    """
+    micro = {workload.name for workload in all_workloads() if workload.microbenchmark}
+    known = _kernels(limits(found), micro)
+    if not known:
+        return ""
+    (name, count), *others = Counter(limit.bottleneck for limit in known).most_common(_FEW)
+    most = f"{ceiling_text(name)} ({count} of {len(known)} kernels)"
+    then = f", before {listed([f'{ceiling_text(other)} ({number})' for other, number in others])}" if others else ""
+    first = f"According to the model, the most frequent bottleneck at the largest sizes is {most}{then}."
+    reached = _reached(known, figures, device_bandwidth) or _efficiency(known)
+    return f"{first} {reached}".strip()
+
+
+def _kernels(known: Sequence[Limit], micro: Collection[str]) -> list[Limit]:
+    """Return the observed kernels, or all if none was observed; those that are no microbenchmarks if there are any."""
+    seen = [limit for limit in known if limit.observed] or list(known)
+    return [limit for limit in seen if limit.key.workload not in micro] or seen
+
+
+def _reached(known: Iterable[Limit], figures: Iterable[KeyFigure], device_bandwidth: float) -> str:
+    """Compare kernels that memory limits with the measured copy; traffic includes the fills of written lines."""
+    copy = next((figure.efficiency for figure in figures if figure.name == "Memory copy"), None)
+    rates = [
+        limit.predicted.memory_bytes / limit.observed.time_s
+        for limit in known
+        if limit.observed and limit.bottleneck == DRAM.name
+    ]
+    if not copy or not rates:
+        return ""
+    shares = [rate / (copy * device_bandwidth) for rate in rates]
+    span = low_to_high(format_percent(min(shares)), format_percent(max(shares)))
+    return f"Kernels that memory limits reach {span} of copy bandwidth (median {format_percent(median(shares))})."
+
+
+def _efficiency(known: Sequence[Limit]) -> str:
+    """Give the median efficiency, unless it shows that the limits are too low."""
+    middle = median(limit.predicted_share if limit.share is None else limit.share for limit in known)
+    if middle > ABOVE_CEILING:
+        return ""
+    reach = "reach" if known[0].observed else "are predicted to reach"
+    return f"Kernels {reach} {format_percent(middle)} of their limit in the median."
+
+
+def another_device(report: Report) -> str:
+    """Name the commands that compare the device with others."""
+    ways = []
+    if report.match.entry:
+        ways.append(f"“gpureport predict {report.match.entry} OTHER” predicts speed-ups from the database.")
+    if not report.only_predicted:
+        ways.append("“gpureport compare” compares this report with one of another device.")
+    return " ".join(ways)

@@ -1,0 +1,222 @@
+"""Page one: whether the device is normal, its key figures, and how far to trust the predictions."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from gpureport.findings.accuracy import error_statistics, time_errors
+from gpureport.findings.key_figures import ComparedValue, KeyFigure, key_figures, with_others
+from gpureport.observe.disturbance import running_clocks
+from gpureport.records.finding import AGREEMENT, Verdict
+from gpureport.records.report import Report
+from gpureport.report.figures.style import shorten
+from gpureport.report.run import trust
+from gpureport.report.run.conditions import load_sentences
+from gpureport.report.run.curves import CurveRecords, specified
+from gpureport.report.run.decisions import Decision, decisions
+from gpureport.report.text.tables import UNKNOWN
+from gpureport.report.text.words import MARKS, listed, low_to_high
+from gpureport.units import (
+    format_frequency,
+    format_measured,
+    format_percent,
+    format_predicted,
+    format_value,
+)
+
+_NAMED = 2  # the most figures that a sentence names
+_SLOW_CLOCK = 0.95
+"""A median clock below this share of the entry's is reported."""
+_KINDS = {"specification": "from the specification", "calibrated": "after calibration"}
+
+
+@dataclass(frozen=True)
+class FigureRow:
+    """One row of the table of key figures; a dash is unknown."""
+
+    name: str
+    workload: str
+    specification: str
+    predicted: str
+    measured: str
+    efficiency: str
+    others: str
+    unusual: bool
+
+
+@dataclass(frozen=True)
+class PageOne:
+    """The contents of page one; *others* is the number of kept reports of the model."""
+
+    headline: str
+    figures: tuple[FigureRow, ...]
+    others: int
+    decisions: tuple[Decision, ...]
+    trust: str
+    note: str
+    """On the columns of the table."""
+
+
+def page_one(report: Report, found: Sequence[CurveRecords], others: Sequence[Sequence[ComparedValue]]) -> PageOne:
+    """Return the contents of page one; *others* are the findings of kept reports of the same model."""
+    figures = with_others(key_figures(report), others)
+    shown = figures if any(figure.origin for figure in figures) else ()
+    return PageOne(
+        headline=headline(report, figures, len(others)),
+        figures=tuple(map(_row, shown)),
+        others=len(others),
+        decisions=decisions(report, found, figures),
+        trust=" ".join(trust_sentences(report)),
+        note=_note(report, len(others)) if shown else "",
+    )
+
+
+def _note(report: Report, others: int) -> str:
+    """Explain the columns of the table."""
+    texts = ["Specification: from the database entry."]
+    if not report.only_predicted:
+        outside = "the predicted interval or the range of the others" if others else "the predicted interval"
+        texts.append(f"Efficiency: measured / specification. {MARKS[Verdict.OFF]} outside {outside}.")
+    if others:
+        texts.append(f"Others: kept reports of the same model ({others}).")
+    if report.device.architecture.write_allocate:
+        texts.append("Specifications of write and copy leave out the reads of lines before they are written.")
+    return " ".join(texts)
+
+
+def headline(report: Report, figures: Sequence[KeyFigure], others: int) -> str:
+    """Say whether the device is normal, as far as intervals and kept reports show it."""
+    if report.only_predicted:
+        return "Predicted from the database entry; nothing was measured."
+    if not report.observations:
+        known = report.measurements or report.workloads
+        return f"Nothing was measured: {'every workload was skipped' if known else 'no workload was run'}."
+    in_error = sum(pair.main.verdict is Verdict.ERROR for pair in specified(report))
+    texts = (
+        *_against_prediction(figures, _normal(report) if not in_error else ""),
+        *_against_others(figures, others),
+        *_clock(report),
+        *(
+            [f"Features in error: {in_error} (wrong results, or faster than a limit of the device)."]
+            if in_error
+            else []
+        ),
+    )
+    return " ".join(texts)
+
+
+def _against_prediction(figures: Sequence[KeyFigure], conclusion: str) -> Iterator[str]:
+    compared = [figure for figure in figures if figure.measured and figure.predicted]
+    outside = [figure for figure in compared if figure.unpredicted]
+    if not compared:
+        return
+    if not outside:
+        none = f"No key figure is outside its predicted 95 % interval ({len(compared)} compared)"
+        yield f"{none}{conclusion}."
+        return
+    inside = len(compared) - len(outside)
+    yield f"{inside} of {len(compared)} key figures are consistent with their predicted 95 % intervals."
+    for side in ("slower", "faster"):
+        yield from _side(side, [figure for figure in outside if figure.unpredicted == side])
+
+
+def _side(side: str, figures: Sequence[KeyFigure]) -> Iterator[str]:
+    """Yield a sentence that lists the figures on one side of their predictions."""
+    texts = [f"{each.name} ({_plain(each)}, not {_expected(each)})" for each in figures[:_NAMED]]
+    more = [f"{len(figures) - _NAMED} more"] if len(figures) > _NAMED else []
+    if texts:
+        yield f"{side.capitalize()} than predicted: {listed(texts + more)}."
+
+
+def _plain(figure: KeyFigure) -> str:
+    return format_value(figure.measured.value if figure.measured else None, figure.unit)
+
+
+def _expected(figure: KeyFigure) -> str:
+    return format_value(figure.predicted.value if figure.predicted else None, figure.unit)
+
+
+def _normal(report: Report) -> str:
+    """Conclude that the device is normal, unless a draft entry, missing results or other load forbid it."""
+    if report.match.draft or report.publication or report.status == "partial" or load_sentences(report):
+        return ""
+    return f": the device behaves like a normal {shorten(report.device.name, 60)}"
+
+
+def _against_others(figures: Sequence[KeyFigure], others: int) -> Iterator[str]:
+    compared = [figure for figure in figures if figure.others and figure.measured]
+    if not compared:
+        return
+    reports = f"{others} kept report{'s' if others > 1 else ''} of this model"
+    unusual = [figure for figure in compared if figure.unusual]
+    if not unusual:
+        yield f"No key figure is more than 5 % outside the range of {reports} ({len(compared)} compared)."
+        return
+    names = [f"{each.name} ({_plain(each)}, {each.unusual}; others {_range(each)})" for each in unusual[:_NAMED]]
+    more = [f"{len(unusual) - _NAMED} more"] if len(unusual) > _NAMED else []
+    yield f"Outside the range of {reports}: {listed(names + more)}."
+
+
+def _clock(report: Report) -> Iterator[str]:
+    clocks = running_clocks([reading for conditions in report.conditions for reading in conditions.readings])
+    share = median(clocks) / report.device.clock_hz if clocks else 1.0
+    if share < _SLOW_CLOCK:
+        clock = format_frequency(median(clocks))
+        yield f"The median clock was {clock}, {format_percent(1 - share)} below that of the entry."
+
+
+def _row(figure: KeyFigure) -> FigureRow:
+    predicted, measured = figure.predicted, figure.measured
+    unusual = bool(figure.unpredicted or figure.unusual)
+    value = format_measured(measured.value, measured.low, measured.high, figure.unit) if measured else UNKNOWN
+    return FigureRow(
+        name=figure.name,
+        workload=figure.origin.key.workload if figure.origin else "",
+        specification=format_value(figure.specification, figure.unit),
+        predicted=format_predicted(predicted.value, predicted.low, predicted.high, figure.unit)
+        if predicted
+        else UNKNOWN
+        if figure.origin
+        else "exact",
+        measured=f"{MARKS[Verdict.OFF]} {value}" if unusual else value,
+        efficiency=UNKNOWN if figure.efficiency is None else format_percent(figure.efficiency),
+        others=_range(figure),
+        unusual=unusual,
+    )
+
+
+def _range(figure: KeyFigure) -> str:
+    """Write the range of other devices' values."""
+    if not figure.others:
+        return UNKNOWN
+    least, most = (format_value(end(figure.others), figure.unit) for end in (min, max))
+    number, _, unit = least.partition(" ")
+    return low_to_high(number if most.endswith(f" {unit}") and least != most else least, most)
+
+
+def trust_sentences(report: Report) -> Iterator[str]:
+    """Yield the errors of predicted times, the features that agree, and the entry's values that are not independent."""
+    errors = list(_errors(report))
+    if errors:
+        seen = "published" if report.publication else "measured"
+        yield f"Errors of predicted times at {seen} points: {'; '.join(errors)}."
+    counts = Counter(pair.main.verdict for pair in specified(report))
+    if counts:
+        agree = f"{counts[Verdict.AGREES]} of {counts.total()} features are within a factor of {AGREEMENT}"
+        yield f"{agree} of the prediction, {counts[Verdict.WITHIN]} more only within the 95 % interval."
+    yield from trust.own_values(report)
+
+
+def _errors(report: Report) -> Iterator[str]:
+    for kind, name in _KINDS.items():
+        predictions = [prediction for prediction in report.predictions if prediction.kind == kind]
+        found = error_statistics(list(time_errors(predictions, report.observations)))
+        if found:
+            middle, mean, p90 = map(_percent, (found.median, found.mean, found.p90))
+            yield f"{name}, median {middle}, mean {mean}, 90th percentile {p90} ({found.n} points)"
+
+
+def _percent(share: float) -> str:
+    """Write a share in percent, with a decimal below 10 %."""
+    return format_percent(share, 1 if share < 0.1 else 0)

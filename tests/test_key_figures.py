@@ -1,0 +1,188 @@
+"""Key figures: what they are taken from, on constructed values and on the kept reports."""
+# ruff: noqa: D103 - the names of the tests say what they check
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gpureport.findings.accuracy import error_statistics, time_error, time_errors
+from gpureport.findings.key_figures import VARIATION, Estimate, KeyFigure, Side, key_figures, with_others
+from gpureport.predict.occupancy import resident_work_items
+from gpureport.records.report import Report, load_report, save_report
+from gpureport.results.kept import same_model
+from gpureport.results.opening import predicted_report
+from gpureport.spec.database import load_database
+from gpureport.workloads import select
+from tests.make_report import make_report
+
+REPORTS = Path(__file__).parents[1] / "reports"
+PATHS = sorted(REPORTS.glob("*/report.json"))
+MEMORY = make_report(only=("memory",))
+
+
+@pytest.fixture(scope="module", params=PATHS, ids=lambda path: path.parent.name)
+def kept(request: pytest.FixtureRequest) -> Report:
+    return load_report(request.param)
+
+
+def by_name(report: Report) -> dict[str, KeyFigure]:
+    return {figure.name: figure for figure in key_figures(report)}
+
+
+def test_figures_are_those_of_the_findings_and_of_the_entry() -> None:
+    figures = by_name(MEMORY)
+    finding = next(f for f in MEMORY.findings if f.position == "plateau" and f.level.name == "DRAM")
+
+    assert list(figures) == ["Memory read", "L2 read", "Resident capacity"]
+    read = figures["Memory read"]
+    assert read.measured == Estimate(finding.observed or 0, finding.ci_low, finding.ci_high)
+    assert read.predicted == Estimate(finding.predicted or 0)
+    assert read.specification == 4.8e12
+    assert read.efficiency == pytest.approx((finding.observed or 0) / 4.8e12)
+    assert figures["L2 read"].specification == pytest.approx(36 * 1.98e9 * 132)
+    assert figures["Resident capacity"] == KeyFigure("Resident capacity", "work-items", 132 * 64 * 32)
+
+
+def test_kept_reports_have_every_figure_of_their_device(kept: Report) -> None:
+    figures = by_name(kept)
+    levels = {f"Latency of {cache.name}" for cache in kept.device.caches} | {"Latency of memory"}
+    others = {"Memory write", "Launch cost, isolated", "Launch cost, back to back"}  # a quick run leaves them out
+
+    assert {"Memory read", "Memory copy", *levels, "fp32 FMA rate", "int32 add rate"} <= set(figures)
+    assert others & set(figures) == (set() if kept.settings.quick else others)
+    assert ("Resident capacity" in figures) is not kept.device.is_cpu
+    assert not (kept.device.is_cpu and "Local memory read" in figures)
+
+
+def test_each_figure_is_the_observation_s_number(kept: Report) -> None:
+    observed = {observation.key: observation for observation in kept.observations}
+    compared = [figure for figure in key_figures(kept) if figure.measured and figure.origin]
+
+    assert len(compared) >= 10
+    for figure in compared:
+        assert figure.origin
+        assert figure.measured
+        features = [f for f in observed[figure.origin.key].features if f.position == figure.origin.position]
+        values = [f.value * figure.factor for f in features]
+        assert any(value == pytest.approx(figure.measured.value, rel=1e-8) for value in values), figure.name
+
+
+def test_a_floating_point_rate_counts_two_operations() -> None:
+    h200 = next(path for path in PATHS if "h200" in str(path))
+    report = load_report(h200)
+    figure = by_name(report)["fp32 FMA rate"]
+
+    case = next(f for f in report.findings if f.key.workload == "instructions/rate" and f.level.name == "fp32")
+    assert case.observed
+    assert figure.measured
+    assert figure.measured.value == pytest.approx(2 * case.observed)
+    assert figure.specification == pytest.approx(2 * report.device.rate_per_s("fp32"))
+
+
+def test_where_writes_read_their_lines_the_limits_are_lower() -> None:
+    fills = MEMORY.device.architecture.model_copy(update={"write_allocate": True})
+    device = MEMORY.device.model_copy(update={"architecture": fills})
+    report = predicted_report(device, select(("memory/read", "memory/write", "memory/copy")), quick=True)
+    figures = by_name(report)
+
+    limits = [figures[f"Memory {name}"].specification / 4.8e12 for name in ("read", "write", "copy")]
+    assert limits == pytest.approx([1, 1 / 2, 2 / 3])
+
+
+def test_a_predicted_device_has_predictions_and_no_measurement() -> None:
+    report = predicted_report(MEMORY.device, select(("memory", "launch/queued")), quick=True)
+    figures = key_figures(report)
+
+    assert {"Memory copy", "L1 read", "Latency of L1", "Launch cost, isolated"} <= {each.name for each in figures}
+    assert all(each.measured is each.efficiency is each.unpredicted is each.unusual is None for each in figures)
+    assert all(each.predicted for each in figures if each.origin)
+
+
+def test_a_device_without_any_sweep_has_exact_figures_only() -> None:
+    bare = MEMORY.model_copy(update=dict.fromkeys(("predictions", "measurements", "observations", "findings"), ()))
+
+    assert [figure.name for figure in key_figures(bare)] == ["Resident capacity"]
+
+
+@pytest.mark.parametrize(
+    ("device", "count"),
+    [
+        ("nvidia/h200_sxm", 132 * 64 * 32),
+        ("amd/mi50", 60 * 4 * 10 * 64),
+        ("intel/hd_520", 24 // 8 * 56 * 16),  # threads are those of a subslice of eight execution units
+        ("cpu/x86_64", None),
+    ],
+)
+def test_resident_capacity_follows_from_the_rules_of_each_vendor(device: str, count: int | None) -> None:
+    assert resident_work_items(load_database().device(device)) == count
+
+
+RATE = KeyFigure("Memory read", "B/s", 100.0, limit=True, predicted=Estimate(90.0, 80.0, 101.0))
+TIME = KeyFigure("Latency of L1", "s", 10.0, predicted=Estimate(10.0, 8.0, 12.0))
+
+
+@pytest.mark.parametrize(
+    ("figure", "measured", "side"),
+    [
+        (RATE, Estimate(79.0, 78.0, 80.0), None),
+        (RATE, Estimate(79.0, 78.0, 79.9), "slower"),
+        (RATE, Estimate(103.0, 102.0, 104.0), "faster"),
+        (RATE, Estimate(102.0), "faster"),
+        (TIME, Estimate(13.0, 11.9, 14.0), None),
+        (TIME, Estimate(13.0, 12.1, 14.0), "slower"),
+        (TIME, Estimate(7.0, 6.0, 7.9), "faster"),
+    ],
+)
+def test_a_figure_is_abnormal_only_if_intervals_do_not_overlap(
+    figure: KeyFigure, measured: Estimate, side: Side | None
+) -> None:
+    assert replace(figure, measured=measured).unpredicted == side
+    assert replace(figure, measured=measured, predicted=None).unpredicted is None
+
+
+@pytest.mark.parametrize(("value", "side"), [(99 / VARIATION, "slower"), (101.0, None), (105.0 * VARIATION, "faster")])
+def test_a_figure_is_unusual_beyond_the_range_of_others(value: float, side: Side | None) -> None:
+    figure = replace(RATE, measured=Estimate(value), others=(104.0, 100.0))
+
+    assert figure.unusual == side
+    assert replace(figure, others=()).unusual is None
+
+
+def test_others_are_values_of_the_same_feature() -> None:
+    faster = tuple(f.model_copy(update={"observed": (f.observed or 0) * 2}) for f in MEMORY.findings)
+    figures = with_others(key_figures(MEMORY), [MEMORY.findings, faster, ()])
+
+    for figure in figures[:-1]:
+        assert figure.measured
+        assert figure.others == pytest.approx((figure.measured.value, 2 * figure.measured.value))
+    assert figures[-1].others == ()
+
+
+def test_kept_reports_of_the_model_are_found_without_the_report_itself(tmp_path: Path) -> None:
+    later = MEMORY.model_copy(update={"created_at": "2026-12-01T10:00:00Z"})
+    partial = later.model_copy(update={"status": "partial"})
+    quick = later.model_copy(update={"settings": later.settings.model_copy(update={"quick": True})})
+    another = later.model_copy(update={"match": later.match.model_copy(update={"entry": "nvidia/h100_sxm"})})
+    for name, report in (("own", MEMORY), ("a", later), ("b", partial), ("c", quick), ("d", another)):
+        (tmp_path / name).mkdir()
+        save_report(report, tmp_path / name / "report.json")
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "report.json").write_text('{"entry": "nvidia/h200_sxm"')
+
+    (found,) = same_model(MEMORY, (tmp_path,))
+    assert len(found) == len(later.findings)
+    assert same_model(MEMORY.model_copy(update={"machine": None}), (tmp_path,)) == ()
+
+
+def test_errors_of_times_have_one_definition() -> None:
+    predictions = [p for p in MEMORY.predictions if p.kind == "specification"]
+    errors = list(time_errors(predictions, MEMORY.observations))
+    statistics = error_statistics([0.1, 0.2, 0.3, 0.4, 1.0])
+
+    assert time_error(1.5, 1.0) == pytest.approx(0.5) == pytest.approx(time_error(0.5, 1.0))
+    assert len(errors) == sum(len(o.points) for o in MEMORY.observations)
+    assert statistics
+    assert (statistics.n, statistics.median, statistics.mean) == (5, 0.3, pytest.approx(0.4))
+    assert statistics.p90 == pytest.approx(0.76)
+    assert error_statistics([]) is None

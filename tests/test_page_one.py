@@ -1,0 +1,280 @@
+"""Page one: whether the device is normal, the decisions, and how far to trust the predictions."""
+# ruff: noqa: D103 - the names of the tests say what they check
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gpureport.findings.key_figures import Estimate, KeyFigure, key_figures
+from gpureport.records.features import CurveFeature
+from gpureport.records.finding import Finding, Verdict
+from gpureport.records.keys import SweepKey
+from gpureport.records.levels import Level
+from gpureport.records.measurement import Conditions, Reading, Verification
+from gpureport.records.report import Report, load_report
+from gpureport.report.pdf import layout
+from gpureport.report.render import render_html
+from gpureport.report.run.curves import curves
+from gpureport.report.run.decisions import amount_of_work, bottleneck, decisions, work_group_size, working_set
+from gpureport.report.run.page_one import headline, page_one, trust_sentences
+from gpureport.results.opening import predicted_report
+from gpureport.spec.models import CpuOccupancy
+from gpureport.workloads import select
+from tests.make_report import make_report
+from tests.page_boxes import boxes
+
+BASE = make_report(only=("game_of_life", "memory", "transpose"))
+MEMORY = make_report(only=("memory",))
+UNMEASURED = BASE.model_copy(update={"observations": (), "findings": (), "measurements": ()})
+PREDICTED = predicted_report(MEMORY.device, select(("memory", "particles/arrays")), quick=True)
+KIB, MIB = 1024.0, 1024.0**2
+
+
+def figure(
+    name: str, value: float, predicted: float = 100.0, others: tuple[float, ...] = (), unit: str = "B/s"
+) -> KeyFigure:
+    """Return a figure within 1 % of its value, predicted within 10 %."""
+    return KeyFigure(
+        name,
+        unit,
+        predicted,
+        limit=unit != "s",
+        predicted=Estimate(predicted, 0.9 * predicted, 1.1 * predicted),
+        measured=Estimate(value, 0.99 * value, 1.01 * value),
+        others=others,
+    )
+
+
+NORMAL = (figure("Memory read", 95.0), figure("Latency of L1", 1e-8, 1e-8, unit="s"))
+
+
+def test_a_device_is_normal_if_no_figure_is_outside() -> None:
+    text = headline(BASE, NORMAL, 0)
+
+    assert "(2 compared)" in text
+    assert text.endswith("behaves like a normal NVIDIA H200 SXM.")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"match": BASE.match.model_copy(update={"draft": True})},
+        {"status": "partial"},
+        {"findings": (BASE.findings[0].model_copy(update={"verdict": Verdict.ERROR}),)},
+    ],
+    ids=["draft", "partial", "error"],
+)
+def test_nothing_is_called_normal_that_may_not_be(changes: dict[str, object]) -> None:
+    text = headline(BASE.model_copy(update=changes), NORMAL, 0)
+
+    assert "(2 compared)" in text
+    assert "normal" not in text
+    assert ("in error: 1" in text) is ("findings" in changes)
+
+
+def test_figures_outside_their_intervals_are_named_with_their_side() -> None:
+    text = headline(BASE, (*NORMAL, figure("Memory write", 50.0), figure("L2 read", 180.0)), 0)
+
+    assert text.startswith("2 of 4 key figures are consistent")
+    assert "Slower than predicted: Memory write (5.00e-08 GB/s, not 1.00e-07 GB/s)." in text
+    assert "Faster than predicted: L2 read" in text
+    assert "normal" not in text
+
+
+def test_figures_are_compared_with_kept_reports() -> None:
+    alike = headline(BASE, (figure("Memory read", 95.0, others=(94.0, 96.0)), NORMAL[1]), 2)
+    slower = headline(BASE, (figure("Memory read", 95.0, others=(120.0, 130.0)), NORMAL[1]), 2)
+
+    assert "No key figure is more than 5 % outside the range of 2 kept reports of this model (1 compared)." in alike
+    assert "Outside the range of 2 kept reports" in slower
+    assert "Memory read" in slower
+    assert "kept" not in headline(BASE, NORMAL, 0)
+
+
+@pytest.mark.parametrize(("share", "said"), [(0.96, False), (0.8, True)])
+def test_a_low_clock_is_abnormal(share: float, said: bool) -> None:
+    clock = BASE.device.clock_hz * share
+    readings = tuple(Reading(at_s=i, measuring=True, clock_hz=clock, throttle_reasons=()) for i in range(3))
+    report = BASE.model_copy(update={"conditions": (Conditions(workload="a/b", readings=readings),)})
+
+    assert ("20 % below" in headline(report, NORMAL, 0)) is said
+
+
+def test_the_headline_says_what_was_not_measured() -> None:
+    skipped = BASE.model_copy(update={"observations": (), "findings": ()})
+    empty = skipped.model_copy(update={"workloads": {}, "measurements": (), "predictions": ()})
+
+    assert headline(skipped, (), 0) == "Nothing was measured: every workload was skipped."
+    assert headline(empty, (), 0) == "Nothing was measured: no workload was run."
+    assert headline(PREDICTED, key_figures(PREDICTED), 0) == "Predicted from the database entry; nothing was measured."
+
+
+def cliff(
+    position: str, observed: float | None, level: str | Level = "L2", unit: str = "B", width: float = 0.02
+) -> Finding:
+    """Return a finding on read bandwidth."""
+    low, high = (observed * (1 - width), observed * (1 + width)) if observed else (None, None)
+    return Finding.model_validate(
+        {
+            "key": SweepKey(family="memory", variant="read", sweep="size"),
+            "feature": "rate" if position == "plateau" else "cliff",
+            "position": position,
+            "level": level,
+            "basis": "specification",
+            "predicted": 60 * MIB if unit == "B" else 1e12,
+            "observed": observed,
+            "ci_low": low,
+            "ci_high": high,
+            "unit": unit,
+            "ratio": None,
+            "verdict": Verdict.AGREES,
+            "explanation": "",
+        }
+    )
+
+
+def working_set_of(*findings: Finding) -> str:
+    report = MEMORY.model_copy(update={"findings": findings})
+    return working_set(report, curves(report))
+
+
+def test_the_working_set_is_that_of_the_onset() -> None:
+    text = working_set_of(
+        cliff("onset", 40 * MIB),
+        cliff("midpoint", 50 * MIB),
+        cliff("plateau", 8e12, unit="B/s"),
+        cliff("plateau", 2e12, "DRAM", unit="B/s"),
+    )
+
+    assert text == "Keep the working set below 40 MiB in total to stay in L2 (at 50 MiB bandwidth is down to 50 %)."
+
+
+def test_a_wide_interval_of_an_onset_is_written() -> None:
+    assert "(95 % interval: 20 MiB to 60 MiB)" in working_set_of(cliff("onset", 40 * MIB, width=0.5))
+
+
+def test_missing_and_unexplained_transitions_are_reported() -> None:
+    text = working_set_of(cliff("onset", None), cliff("onset", 30 * MIB, Level.unexplained(32 * MIB)))
+
+    assert "Keep" not in text
+    assert "No transition of the L2 was observed (predicted from 60 MiB in total)." in text
+    assert "also falls from 30 MiB in total, which matches no cache" in text
+
+
+def test_predictions_are_labelled() -> None:
+    found = curves(PREDICTED)
+    texts = {each.about: each.text for each in decisions(PREDICTED, found, key_figures(PREDICTED))}
+
+    assert list(texts) == ["Working set", "Work-group size", "Amount of work", "Bottleneck", "Another device"]
+    assert texts["Working set"].startswith("Predicted: keep the working set below ")
+    assert "per compute unit to stay in L1" in texts["Working set"]
+    assert texts["Work-group size"].startswith("Predicted: ")
+    assert "are predicted to reach 90 %" in texts["Amount of work"]
+    assert "compare" not in texts["Another device"]
+
+
+def test_one_size_is_given_with_its_largest_losses() -> None:
+    text = work_group_size(BASE)
+
+    assert " work-items are within 3 % of the best size in " in text
+    assert work_group_size(UNMEASURED).startswith("Predicted: ")
+    assert work_group_size(BASE.model_copy(update={"observations": (), "predictions": ()})) == ""
+
+
+def work(report: Report, *values: float) -> str:
+    """Return the sentence on a report of which the sweeps have tapers at *values*."""
+    tapers = [f for f in report.findings if f.position == "n90" and f.basis == "specification"]
+    findings = tuple(f.model_copy(update={"observed": value}) for f, value in zip(tapers, values, strict=False))
+    changed = report.model_copy(update={"findings": findings})
+    return amount_of_work(changed, curves(changed))
+
+
+def test_full_occupancy_is_not_the_amortised_launch_cost() -> None:
+    text = work(BASE, 1e5, 2e6, 4e6)
+
+    assert text.startswith("270 k work-items fill all compute units (full occupancy).")
+    assert "at 100 k (Game of Life, one byte a cell (naive)) to 4 M work-items" in text
+    assert "median 2 M." in text
+    assert "In 2 of 3 sweeps this exceeds the resident capacity" in text
+    assert "exceeds" not in work(BASE, 1e5, 2e5)
+    assert work(BASE) == "270 k work-items fill all compute units (full occupancy)."
+
+
+def test_a_cpu_has_no_resident_capacity() -> None:
+    rules = CpuOccupancy(local_memory_bytes=65536)
+    cpu = BASE.device.architecture.model_copy(update={"occupancy": rules})
+    report = BASE.model_copy(update={"device": BASE.device.model_copy(update={"architecture": cpu})})
+
+    assert work(report, 1e5, 2e6).startswith("Kernels reach 90 %")
+    assert work(report) == ""
+
+
+def test_kernels_that_memory_limits_are_compared_with_the_copy() -> None:
+    report = make_report(only=("particles",))
+    copy = replace(figure("Memory copy", 90.0), specification=100.0)
+    text = bottleneck(curves(report), (copy,), device_bandwidth=4.8e12)
+
+    assert "memory bandwidth (2 of 2 kernels)." in text
+    assert "of copy bandwidth" in text
+    assert "of copy bandwidth" not in bottleneck(curves(report), (), device_bandwidth=4.8e12)
+    assert bottleneck((), (), device_bandwidth=1.0) == ""
+
+
+def test_trust_counts_each_feature_once() -> None:
+    first, features, *own = trust_sentences(BASE)
+    pairs = {(f.key, f.feature, f.level) for f in BASE.findings if f.basis == "specification"}
+
+    points = sum(len(o.points) for o in BASE.observations)
+    assert first.count(f"({points} points)") == 2
+    assert f" of {len(pairs)} features are within a factor of 1.2 of the prediction, 0 more only within" in features
+    assert own == []
+
+
+def test_wrong_results_and_hostile_names_are_escaped_and_complete() -> None:
+    check = Verification(passed=False, cases=("1 x 1",), message="differs")
+    first = BASE.measurements[0].model_copy(update={"points": (), "verification": check})
+    caches = tuple(c.model_copy(update={"name": "<b>L2"}) if c.name == "L2" else c for c in BASE.device.caches)
+    hostile = BASE.device.model_copy(update={"name": "<i>x", "caches": caches})
+    report = BASE.model_copy(update={"measurements": (first, *BASE.measurements[1:]), "device": hostile})
+    html = render_html(report)
+    page = html[: html.index('class="contents"')]
+
+    assert "Wrong results</strong>" in page
+    assert "<b>L2" not in page
+    assert "<i>x" not in page
+
+
+def test_the_table_has_a_column_of_other_devices_only_with_kept_reports() -> None:
+    found = curves(MEMORY)
+    alone, two = page_one(MEMORY, found, ()), page_one(MEMORY, found, (MEMORY.findings, MEMORY.findings))
+    html = render_html(MEMORY, (MEMORY.findings, MEMORY.findings))
+
+    assert {row.others for row in alone.figures} == {"—"}
+    assert two.others == 2
+    assert "GB/s" in two.figures[0].others
+    assert "others (2)</th>" in html
+    assert "others (" not in render_html(MEMORY)
+    assert (alone.figures[-1].predicted, alone.figures[-1].measured) == ("exact", "—")
+
+
+def test_a_published_feature_without_a_unit_of_bytes_has_no_working_set() -> None:
+    feature = CurveFeature(feature="taper", position="n90", level="device", value=1e5, unit="work-items")
+    only = tuple(p.model_copy(update={"features": (feature,)}) for p in PREDICTED.predictions)
+    report = PREDICTED.model_copy(update={"predictions": only})
+
+    assert working_set(report, curves(report)) == ""
+
+
+def test_the_text_of_a_full_report_is_on_its_first_page() -> None:
+    """The figure may follow on the second one."""
+    report = load_report(Path(__file__).parents[1] / "reports" / "nvidia-h200" / "report.json")
+    small = report.model_copy(update={"measurements": (), "conditions": (), "evidence": (), "explanations": ()})
+    html = render_html(small)
+    first = html[: html.index('class="contents"')] + "></nav></body></html>"
+    (page, *others) = layout(first).pages
+
+    texts = [box.text for box in boxes(page._page_box) if type(box).__name__ == "TextBox"]
+    assert len(others) <= 1
+    assert any("within the 95" in text for text in texts)
+    assert "Trust." in texts
