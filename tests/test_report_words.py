@@ -232,7 +232,7 @@ def test_values_are_found_by_the_paths_of_the_provenance(report: Report) -> None
     assert value_at(device, "compute_units") == "132"
     assert value_at(device, "architecture.write_allocate") == "no"
     assert value_at(device, "architecture.name") == "Hopper"
-    assert value_at(device, "caches.L2.latency_transition") == "onset 0.700, midpoint 0.880, end 1.25"
+    assert value_at(device, "caches.L2.latency_transition") == "0.700, 0.880, 1.25"
     assert value_at(device, "caches.L9.capacity") == value_at(device, "what.ever") == "—"
 
 

@@ -114,10 +114,13 @@ def render_html(report: Report) -> str:
 
 
 def filled(template: str, content: Content) -> str:
-    """Return a template with its *content*, without control characters and those that change the text's direction."""
-    return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", environment().get_template(template).render(content))
+    """Return a template with its *content*, with multiplication signs, without harmful control characters."""
+    text = environment().get_template(template).render(content)
+    return _BY.sub(words.TIMES, _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text))
 
 
+_BY = re.compile(r"(?<=\d) x (?=\d)")
+"""The sign of shapes and factors in names and labels, which records and the terminal write in ASCII."""
 _CONTROLS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufffe\uffff]")
 
 

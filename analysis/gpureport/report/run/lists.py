@@ -12,13 +12,13 @@ from gpureport.report.text.tables import UNKNOWN, Table
 from gpureport.report.text.words import (
     MARKS,
     agreeing,
-    any_of,
     family_name,
     feature_text,
     kernel_name,
     low_to_high,
     observed_head,
     observed_text,
+    set_of,
 )
 from gpureport.units import format_interval, format_predicted, format_ratio, format_value
 
@@ -100,8 +100,7 @@ def shape_table(report: Report, advice: Iterable[FamilyAdvice]) -> Table:
     for family in advice:
         worst = max(family.variants, key=lambda variant: variant.gain)
         span = low_to_high(format_ratio(min(v.gain for v in family.variants)), format_ratio(worst.gain))
-        shapes = "; ".join(map(any_of, family.choices))
-        rows.append((family_name(report, family.family), str(len(family.variants)), shapes, span, worst.name))
+        rows.append((family_name(report, family.family), str(len(family.variants)), set_of(family), span, worst.name))
     return Table(columns, tuple(rows), frozenset({"searches", "best / worst"}))
 
 

@@ -10,7 +10,7 @@ from gpureport.records.prediction import Arithmetic, Prediction, Sensitivity
 from gpureport.records.report import Report
 from gpureport.report.run.values import fact_name, fact_value
 from gpureport.report.text.tables import Table
-from gpureport.report.text.words import kernel_name
+from gpureport.report.text.words import kernel_name, listed
 from gpureport.units import format_percent, format_share, format_time
 
 _MOST = 10  # rows
@@ -57,10 +57,11 @@ def rules_table() -> Table:
 
 def sensitivity_caption(table: Table) -> str:
     """Explain the columns of :func:`sensitivity_table`."""
-    calibrated = " Cal.: the same for calibrated predictions, for which the run itself may have measured the input."
+    calibrated = " Cal.: the same for calibrated predictions. Kind “here”: measured by this run."
     return (
-        "Std. dev.: assumed standard deviation of the input. Effect: the median change of the predicted times that "
-        "depend on the input. Share: contribution to the variance of the predictions, as a mean over all sweeps."
+        "Std. dev.: assumed standard deviation of the input. Effect: change of a predicted time if the input changes "
+        "by this much (median of the times that depend on it). Share: contribution to the variance of the "
+        "predictions, as a mean over all sweeps."
         f"{calibrated if table.columns[-1] == _CALIBRATED[-1] else ''}"
     )
 
@@ -70,7 +71,7 @@ def answers(report: Report) -> Iterator[str]:
     shares = "; ".join(coverage(report))
     if shares:
         yield (
-            f"{shares}. The target is 95 %: a lower share means that the model lacks an effect or that its intervals "
+            f"{shares}. The target is 95 %. A lower share means that the model lacks an effect, or that its intervals "
             "are too narrow."
         )
     kinds = Counter(origin.kind for origin in report.device.provenance.values())
@@ -80,12 +81,13 @@ def answers(report: Report) -> Iterator[str]:
     compared = {found.workload for found in report.evidence if found.agrees is not None}
     wrong = {found.workload for found in report.evidence if found.agrees is False}
     if compared:
-        agree = f"{len(compared - wrong)} of {len(compared)} variants move the number of bytes that the model assumes"
-        others = f"The other {len(report.workloads) - len(compared)} could not be compared."
-        yield f"Compiled code: {agree}, or a range that contains it. {others}"
-    cautions = sum(bool(observation.warnings) for observation in report.observations)
+        agree = f"for {len(compared - wrong)} of {len(compared)} variants it moves the bytes that the model assumes"
+        others = f"The other {len(report.workloads) - len(compared)} variants could not be compared."
+        yield f"Compiled code: {agree}, or a range of bytes that contains them. {others}"
+    cautions = [str(observation.key) for observation in report.observations if observation.warnings]
     if cautions:
-        yield f"{cautions} of {len(report.observations)} sweeps have a caution, see the appendix."
+        count = f"{len(cautions)} of {len(report.observations)} sweeps {'has' if len(cautions) == 1 else 'have'}"
+        yield f"{count} a caution in the appendix with all numbers: {listed(cautions)}."
 
 
 def own_values(report: Report) -> Iterator[str]:
