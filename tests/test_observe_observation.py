@@ -217,7 +217,7 @@ def test_drift_is_said_and_is_no_cliff(drift: float) -> None:
 
     assert observation is not None
     assert [f.position for f in observation.features] == ["plateau"]
-    assert any(f"drifted by {'+' if drift > 0 else '-'}" in warning for warning in observation.warnings)
+    assert any(f"drifted by {'+' if drift > 0 else '\N{MINUS SIGN}'}" in warning for warning in observation.warnings)
 
 
 def test_times_of_few_ticks_are_known_to_a_tick() -> None:

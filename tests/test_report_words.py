@@ -131,14 +131,14 @@ def test_what_was_not_observed_is_said(report: Report) -> None:
     missing = tuple(f.model_copy(update=update) for f in report.findings)
     curve = curves(report.model_copy(update={"findings": missing}))[0]
 
-    assert "not observed: L2 cliff at 52 MiB." in size_caption([curve])
+    assert "L2 cliff, predicted at 52 MiB but not observed." in size_caption([curve])
 
 
 def test_captions_say_what_to_see(report: Report) -> None:
     """The curve's features; the legend names lines only where they are drawn."""
     size, shape, *_ = curves(report)
 
-    assert "L2 cliff, midpoint: 49.1 MiB, 6 % below" in size_caption([size])
+    assert "L2 cliff with its midpoint at 49.1 MiB, 6 % below" in size_caption([size])
     assert "Solid: calibrated prediction." in legend([size], bars=False)
     assert "Solid" not in " ".join(legend([replace(size, calibrated=None)], bars=False))
     assert "Dots" not in " ".join(legend([replace(size, observation=None)], bars=False))
@@ -183,7 +183,7 @@ def test_only_what_is_off_is_explained_and_once(report: Report) -> None:
 
 def test_of_many_names_only_the_first_are_listed() -> None:
     """The others are counted."""
-    assert with_names(("abcdefg"[i], "same") for i in range(7)) == ("a; b; c; d; and 3 more: same",)
+    assert with_names(("abcdefg"[i], "same") for i in range(7)) == ("a; b; c; d; 3 more: same",)
 
 
 def test_every_position_has_words(report: Report) -> None:

@@ -144,17 +144,17 @@ def _sentence(outcome: str, base: _Trial, best: _Trial | None, following: _Trial
         none = f"No tested hypothesis explains the curve, which differs from its prediction by {off}{_throughout(base)}."
         if best is None or not mentioned(base.error, best.error):
             return none
-        return f"{none} The closest reduces this to {off_by(best.error)}: {_statement(best)}."
+        return f"{none} The closest hypothesis leaves {off_by(best.error)}: {_statement(best)}."
     explained = f"from {off} to {off_by(best.error)}"
     if following and outcome == "ambiguous":
         return (
             f"Two hypotheses explain the curve. One reduces the error {explained}: {_statement(best)}. The other "
             f"reduces it to {off_by(following.error)}: {_statement(following)}."
         )
-    sentence = f"One hypothesis explains the curve and reduces the error {explained}: {_statement(best)}."
+    sentence = f"One hypothesis explains the curve: {_statement(best)}. It reduces the error {explained}."
     if following is None or not mentioned(base.error, following.error):
         return sentence
-    return f"{sentence} The next best reduces it to {off_by(following.error)}: {_statement(following)}."
+    return f"{sentence} The next hypothesis leaves {off_by(following.error)}: {_statement(following)}."
 
 
 def mentioned(base_error: float, error: float) -> bool:
