@@ -324,7 +324,9 @@ def test_a_transition_that_was_not_predicted_names_its_likely_cause() -> None:
 
     assert finding.verdict is Verdict.NOT_PREDICTED
     _, low, high = likely_level(60 * MIB, TOY, ()) or (None, 0.0, 0.0)
-    assert all(text in finding.explanation for text in ("L2", "transition range", format_bytes(low), format_bytes(high)))
+    assert all(
+        text in finding.explanation for text in ("L2", "transition range", format_bytes(low), format_bytes(high))
+    )
 
 
 def test_tapers_of_different_levels_are_not_compared() -> None:
@@ -491,7 +493,10 @@ def test_an_explanation_gives_the_share_of_the_next_ceiling() -> None:
     rates = [f for f in find(TOY, [ours], [], [observed_like(ours, 0.4)]) if f.feature == "rate"]
 
     assert rates
-    assert all(f.explanation.startswith("Predicted bottleneck: L2 bandwidth; ") and "launch cost" in f.explanation for f in rates)
+    assert all(
+        f.explanation.startswith("Predicted bottleneck: L2 bandwidth; ") and "launch cost" in f.explanation
+        for f in rates
+    )
     assert all("50 %" in f.explanation for f in rates)
 
 

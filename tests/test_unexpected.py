@@ -260,6 +260,12 @@ def test_the_terminal_names_the_farthest(capsys: pytest.CaptureFixture[str]) -> 
             "plateau beyond 37 MiB",
             "rate beyond 37 MiB",
         ),
+        (
+            "plateau",
+            Level.unexplained(37 * 2**20, cause="idle work-items"),
+            "plateau before the transition at 37 MiB (idle work-items)",
+            "rate up to 37 MiB",
+        ),
         ("midpoint", Level(name="L2"), "L2 cliff", "L2 cliff"),
     ],
 )

@@ -37,7 +37,7 @@ _STATEMENTS = {
     "one buffer": "only one of the buffers stays in the caches",
     "separate footprints": "reads and writes of one buffer occupy cache capacity twice",
     "no crossing": "data that the previous dispatch wrote are in all partitions of a cache",
-    "partition crossing": "data that the previous dispatch wrote to another partition of a cache cross to that of the reader",
+    "partition crossing": "data that the previous dispatch wrote to another partition of a cache move to the reader",
     "useful bytes": "only the bytes that the kernel uses are moved",
     "whole lines": "whole cache lines are moved, not sectors",
     "no fill": "lines are written without being filled from memory first",

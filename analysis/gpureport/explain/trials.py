@@ -141,7 +141,9 @@ def _outcome(
 def _sentence(outcome: str, base: _Trial, best: _Trial | None, following: _Trial | None) -> str:
     off = off_by(base.error)
     if best is None or outcome == "unexplained":
-        none = f"No tested hypothesis explains the curve, which differs from its prediction by {off}{_throughout(base)}."
+        none = (
+            f"No tested hypothesis explains the curve, which differs from its prediction by {off}{_throughout(base)}."
+        )
         if best is None or not mentioned(base.error, best.error):
             return none
         return f"{none} The closest hypothesis leaves {off_by(best.error)}: {_statement(best)}."

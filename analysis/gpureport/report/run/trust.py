@@ -1,10 +1,11 @@
 """How reliable predictions are: sources and coverage of their intervals, and the arithmetic of examples."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gpureport.predict.expressions import number
 from gpureport.predict.uncertainty.sensitivity import HERE, KINDS, MEDIAN_TO_SIGMA, MODEL, RULES, ranked
+from gpureport.records.keys import SweepKey
 from gpureport.records.measurement import Measurement
 from gpureport.records.prediction import Arithmetic, Prediction, Sensitivity
 from gpureport.records.report import Report
@@ -13,7 +14,7 @@ from gpureport.report.text.tables import Table
 from gpureport.report.text.words import kernel_name, listed
 from gpureport.units import format_percent, format_share, format_time
 
-_MOST = 10  # rows
+_MOST = 10  # rows, names
 _CALIBRATED = ("cal. std. dev.", "cal. effect", "cal. share")
 _PREDICTION = {"specification": "prediction from the specification", "calibrated": "calibrated prediction"}
 
@@ -84,10 +85,17 @@ def answers(report: Report) -> Iterator[str]:
         agree = f"for {len(compared - wrong)} of {len(compared)} variants it moves the bytes that the model assumes"
         others = f"The other {len(report.workloads) - len(compared)} variants could not be compared."
         yield f"Compiled code: {agree}, or a range of bytes that contains them. {others}"
-    cautions = [str(observation.key) for observation in report.observations if observation.warnings]
+    cautions = [observation.key for observation in report.observations if observation.warnings]
     if cautions:
         count = f"{len(cautions)} of {len(report.observations)} sweeps {'has' if len(cautions) == 1 else 'have'}"
-        yield f"{count} a caution in the appendix with all numbers: {listed(cautions)}."
+        yield f"{count} a caution in the appendix with all numbers: {_sweeps(cautions)}."
+
+
+def _sweeps(keys: Sequence[SweepKey]) -> str:
+    """List sweeps; if there are many, their number in each family."""
+    if len(keys) <= _MOST:
+        return listed([str(key) for key in keys])
+    return listed([f"{count} of {family}" for family, count in Counter(key.family for key in keys).items()])
 
 
 def own_values(report: Report) -> Iterator[str]:

@@ -51,7 +51,8 @@ def summary(explanations: Iterable[Explanation]) -> Table:
     sweeps = Counter(each.key.workload for each in tested)
     order = ("explained", "ambiguous", "unexplained")
     rows = grouped(
-        ((order.index(each.outcome), explanation_text(each) or "none of the tested hypotheses"), each) for each in tested
+        ((order.index(each.outcome), explanation_text(each) or "none of the tested hypotheses"), each)
+        for each in tested
     )
     cells = []
     for (_, text), of in sorted(rows.items(), key=lambda row: (row[0][0], -len(row[1]))):
@@ -84,7 +85,7 @@ def tally(explanations: Sequence[Explanation]) -> str:
     counts = Counter(explanation.outcome for explanation in explanations)
     explained, ambiguous, not_explained = counts["explained"], counts["ambiguous"], counts["unexplained"]
     kinds = ((explained, "by one hypothesis"), (ambiguous, "by either of two"), (not_explained, "by none"))
-    counted = "; ".join(f"{how}: {count}" for how, count in kinds if count)
+    counted = "; ".join(f"{how}: {count}" for count, how in kinds if count)
     curves = "one curve that deviates" if len(explanations) == 1 else f"{len(explanations)} curves that deviate"
     return f"Hypotheses were tested on {curves} in features and in times. Explained {counted}."
 

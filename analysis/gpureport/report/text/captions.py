@@ -93,7 +93,9 @@ def legend(curves: Sequence[CurveRecords], *, bars: bool) -> tuple[str, ...]:
     """Return the legend of all figures of curves and of *bars*: the marks that are drawn."""
     calibrated, measured = any(c.calibrated for c in curves), any(c.observation for c in curves)
     predicted = [point for c in curves if c.prediction for point in c.prediction.points]
-    better = " of the calibrated prediction; without one, of the prediction from the specification" if calibrated else ""
+    better = (
+        " of the calibrated prediction; without one, of the prediction from the specification" if calibrated else ""
+    )
     marks = (
         ("dashed: predicted from the specification", any(c.specification for c in curves)),
         ("solid: calibrated prediction", calibrated),

@@ -139,7 +139,7 @@ def workload_table(names: Iterable[str]) -> Table:
 
 def advice_table(families: Iterable[FamilyAdvice]) -> Table:
     """List the best, the worst and the recommended shape of every search."""
-    columns = ("family", "variant", "best shapes", "rate", "worst shape", "rate, worst", "best / worst", "use", "share")
+    columns = ("family", "variant", "best shapes", "rate", "worst shape", "best / worst", "use", "share")
     rows = tuple(
         (
             family.family,
@@ -147,7 +147,6 @@ def advice_table(families: Iterable[FamilyAdvice]) -> Table:
             any_of(found.ties),
             format_value(found.best.value, found.unit),
             found.worst.shape,
-            format_value(found.worst.value, found.unit),
             format_ratio(found.gain),
             found.use,
             format_percent(found.shares[found.use], 1),
@@ -155,4 +154,4 @@ def advice_table(families: Iterable[FamilyAdvice]) -> Table:
         for family in families
         for found in family.variants
     )
-    return Table(columns, rows, frozenset({"rate", "rate, worst", "best / worst", "share"}))
+    return Table(columns, rows, frozenset({"rate", "best / worst", "share"}))

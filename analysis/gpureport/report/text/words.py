@@ -43,7 +43,7 @@ _OF_A_TRANSITION = _POSITIONS | {
     "plateau": "plateau before the {level}",
 }
 """Positions of transitions that no cache causes."""
-TIMES = " \N{MULTIPLICATION SIGN} "
+TIMES = "\N{NO-BREAK SPACE}\N{MULTIPLICATION SIGN}\N{NO-BREAK SPACE}"
 _LONG_NAME = 72
 _MOST, _FIRST = 6, 4  # the most names in a list; the number of first ones if there are more
 
@@ -132,7 +132,10 @@ def verdict_meanings(report: Report) -> tuple[tuple[Verdict, str], ...]:
     other = f"Tapers only: the predicted and the {seen} n90 belong to different plateaus"
     return (
         (Verdict.AGREES, f"Factor of at most {AGREEMENT} between the {seen} and the predicted value."),
-        (Verdict.WITHIN, f"Factor of {AGREEMENT} to 2, but {within}: the data show neither agreement nor a difference."),
+        (
+            Verdict.WITHIN,
+            f"Factor of {AGREEMENT} to 2, but {within}: the data show neither agreement nor a difference.",
+        ),
         (Verdict.OFF, "A larger factor, or intervals that do not overlap."),
         (Verdict.NOT_OBSERVED, f"Predicted, but not found in the {seen} values."),
         (Verdict.NOT_PREDICTED, f"Found in the {seen} values, but not predicted."),
