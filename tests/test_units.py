@@ -199,4 +199,5 @@ def test_measured_values_have_half_the_width_of_their_interval(
     [(-0.0214, 1, "\N{MINUS SIGN}2.1 %"), (0.05, 0, "+5 %"), (-0.0004, 1, "0 %"), (0.0, 0, "0 %")],
 )
 def test_changes_have_their_sign(share: float, digits: int, text: str) -> None:
+    """A change that is rounded to zero has none."""
     assert units.format_change(share, digits) == text

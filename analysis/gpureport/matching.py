@@ -45,8 +45,8 @@ def where_measured(prediction: Prediction, observation: Observation) -> Predicti
     More points are predicted than measured. Cliffs of caches and plateaus come from all points. The best point of a
     work-group search comes from the measured shapes, because others may not have run. If work-groups run in rounds, a
     curve is a staircase and its taper depends on the selection of points. The taper then comes from the measured points
-    if these show its plateau. Transitions that no cache causes are left out if the measured points do not show them. Verdicts,
-    figures and tables use the same features.
+    if these show its plateau. Transitions that no cache causes are left out if the measured points do not show them.
+    Verdicts, figures and tables use the same features.
     """
     found = _found_where_measured(prediction, observation)
     if not found:

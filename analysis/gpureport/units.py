@@ -279,7 +279,7 @@ def format_percent(share: float, digits: int = 0) -> str:
 
 
 def format_change(share: float, digits: int = 0) -> str:
-    """Write a relative change with its sign: ``+3.4 %``, ``−2 %``; ``0 %`` if it is rounded to zero."""
+    """Write a relative change with its sign, plus or a typographic minus; ``0 %`` if it is rounded to zero."""
     text = f"{100 * share:+.{digits}f} %".replace("-", "\N{MINUS SIGN}")
     return text if round(100 * share, digits) else "0 %"
 

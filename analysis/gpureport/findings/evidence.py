@@ -149,7 +149,7 @@ def _difference(verb: str, compiled: _Range | None, model: float) -> Iterator[st
         return
     agrees = _agrees(compiled, model)
     if agrees is None:
-        yield f"A work-item {verb} up to {compiled[1]:g} B, or less if a branch skips it; the model counts {model:.4g} B."
+        yield f"A work-item {verb} up to {compiled[1]:g} B, depending on branches; the model counts {model:.4g} B."
     if agrees is False:
         text = " to ".join(dict.fromkeys(f"{end:g}" for end in compiled))
         yield f"A work-item {verb} {text} B as compiled, {model:.4g} B in the model."

@@ -18,9 +18,9 @@ def with_level_names(
     """Replace the numbered levels of *features* by names.
 
     A cliff and the plateau before it get the name of the cache whose capacity is nearest to the midpoint (log scale). A
-    cache does not qualify if its transition range cannot start there. If no cache is near, the name is that of the
-    cause, where the points show it (:func:`_cause`). A plateau without a cliff is named after the level that serves its points (sweeps over working sets) or their
-    bottleneck (sweeps over work-items).
+    cache does not qualify if its transition range cannot start there. If no cache is near, they get the name of the
+    cause, where the points show it (:func:`_cause`). A plateau without a cliff is named after the level that serves its
+    points (sweeps over working sets) or their bottleneck (sweeps over work-items).
     """
     names = {
         feature.level: _cache_near(feature.value, device, of_latency=_is_latency(points))

@@ -49,7 +49,7 @@ class Level(Record):
         return Level(name=self.name) if self.near else self
 
     def __str__(self) -> str:
-        """``L2``, ``L2 near partition``, ``unexplained transition at 37 MiB``, ``idle work-items``, ``beyond 37 MiB``."""
+        """``L2``, ``L2 near partition``, ``unexplained transition at 3 MiB``, ``idle work-items``, ``beyond 3 MiB``."""
         if self.transition_bytes is not None and not self.name:
             size = format_bytes(self.transition_bytes)
             return f"beyond {size}" if self.beyond else f"unexplained transition at {size}"

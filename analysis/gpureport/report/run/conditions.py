@@ -101,9 +101,8 @@ def load_sentences(report: Report) -> str:
     share = sum(workload.disturbed for workload in affected) / sum(workload.samples for workload in affected)
     causes = list(dict.fromkeys(cause for workload in affected for cause in workload.causes))
     count = f"{len(affected)} of {len(report.workloads)} workloads"
-    what = sentence(
-        f"{listed(causes)} during {format_percent(share)} of the samples of {count}: {listed(shortlist([each.name for each in affected]))}"
-    )
+    names = listed(shortlist([each.name for each in affected]))
+    what = sentence(f"{listed(causes)} during {format_percent(share)} of the samples of {count}: {names}")
     remedies = dict.fromkeys(_REMEDIES.get(cause, _REMEDY) for cause in causes)
     return f"{what} Their true speeds may be higher than the measured ones. {sentence(listed(list(remedies)))}"
 

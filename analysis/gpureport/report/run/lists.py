@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from gpureport.findings.advice import FamilyAdvice
 from gpureport.records.finding import Finding, Verdict
+from gpureport.records.levels import Level
 from gpureport.records.report import Report
 from gpureport.report.figures.style import shorten
 from gpureport.report.grouping import grouped
@@ -42,7 +43,7 @@ def cliff_table(report: Report, found: Iterable[CurveRecords]) -> Table:
     )
     rows = (
         (
-            str(f.level),
+            _level(f.level),
             f.key.workload,
             format_value(onset.observed, onset.unit) if (onset := onsets.get((f.key, f.level))) else UNKNOWN,
             format_predicted(f.predicted, f.predicted_low, f.predicted_high, f.unit),
@@ -53,6 +54,11 @@ def cliff_table(report: Report, found: Iterable[CurveRecords]) -> Table:
         for f in sorted(mains, key=lambda f: (order.get(f.level, len(order)), f.observed is None))
     )
     return Table(columns, tuple(rows), frozenset(columns[2:6]))
+
+
+def _level(level: Level) -> str:
+    """Name the level of a cliff, without the working set of an unexplained transition, which the row has."""
+    return "unexplained transition" if level.is_unexplained else str(level)
 
 
 def verdict_text(verdict: Verdict) -> str:

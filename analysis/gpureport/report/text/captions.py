@@ -77,7 +77,7 @@ def _prefix(groups: Sequence[Group], group: Group) -> str:
 
 
 def _statement(group: Group) -> str:
-    """Name a feature with its value and deviation: ``n90 of 4.24 M work-items, as predicted.``"""
+    """Name a feature with its value and deviation: ``n90 of 4.24 M work-items, as predicted``."""
     main = group.main.main
     if main.observed is None:
         where = "predicted" if main.level.is_transition else f"predicted at {format_value(main.predicted, main.unit)}"
@@ -147,9 +147,10 @@ def trace_caption(found: Sequence[Trace], clocks: Sequence[Clock] = ()) -> str:
     """Describe traces: extra time of the first dispatches, drift, and changes of clocks."""
     counts = [len(trace.times_s) for trace in found]
     firsts, drifts = [trace.first for trace in found], [trace.drift for trace in found]
+    change = _from_to(drifts, partial(format_change, digits=1))
     ramp = (
         f"The first dispatch took {_from_to(firsts, format_ratio)} times the median of its trace. "
-        f"Between the first and the last third of a trace, the median changes by {_from_to(drifts, partial(format_change, digits=1))}."
+        f"Between the first and the last third of a trace, the median changes by {change}."
     )
     legend = "Times are relative to the median, given in each title; line: median; band: minimum to maximum."
     each = f"{_from_to(counts, str)} successive dispatches"

@@ -43,7 +43,7 @@ _OF_A_TRANSITION = _POSITIONS | {
     "plateau": "plateau before the {level}",
 }
 """Positions of transitions that no cache causes."""
-TIMES = "\N{NO-BREAK SPACE}\N{MULTIPLICATION SIGN}\N{NO-BREAK SPACE}"
+TIMES = " \N{MULTIPLICATION SIGN}\N{NO-BREAK SPACE}"
 _LONG_NAME = 72
 _MOST, _FIRST = 6, 4  # the most names in a list; the number of first ones if there are more
 
@@ -134,7 +134,7 @@ def verdict_meanings(report: Report) -> tuple[tuple[Verdict, str], ...]:
         (Verdict.AGREES, f"Factor of at most {AGREEMENT} between the {seen} and the predicted value."),
         (
             Verdict.WITHIN,
-            f"Factor of {AGREEMENT} to 2, but {within}: the data show neither agreement nor a difference.",
+            f"Factor of {AGREEMENT} to 2, but {within}: they neither agree nor clearly differ.",
         ),
         (Verdict.OFF, "A larger factor, or intervals that do not overlap."),
         (Verdict.NOT_OBSERVED, f"Predicted, but not found in the {seen} values."),
@@ -166,7 +166,7 @@ def family_name(report: Report, family: str) -> str:
 def advice_sentence(family: str, advice: FamilyAdvice) -> str:
     """Recommend work-group shapes for a whole family."""
     share, count = f"within {format_percent(WITHIN)} of the best", len(advice.variants)
-    searches = "both searches" if count == 2 else f"all {count} searches"  # noqa: PLR2004 - a word for two
+    searches = "both searches" if count == 2 else f"all {count} searches"
     if len(advice.choices) > 1:
         fastest = f"In each of {searches.removeprefix('all ')}, the fastest of these is {share}."
         return f"{family}: try {listed(advice.shapes)}. {fastest}{_alternatives(advice)}"
