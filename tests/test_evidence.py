@@ -127,10 +127,10 @@ def test_the_last_words_of_a_row_move_as_much_as_all_others(words: Board, column
     [
         ({"loaded_bytes": (20, 20)}, False, [("loads 20 B", "4 B in the model")]),
         ({"stored_bytes": (1, 1)}, False, [("stores 1 B", "4 B in the model")]),
-        ({"loaded_bytes": (0, 16)}, None, [("loads up to 16 B", "guards", "counts 4 B")]),
+        ({"loaded_bytes": (0, 16)}, None, [("loads up to 16 B", "branches", "counts 4 B")]),
         ({"loaded_bytes": (0, 4)}, True, []),
         ({"loaded_bytes": (8, 16)}, False, [("loads 8 to 16 B", "4 B in the model")]),
-        ({"loaded_bytes": (0, 16), "stored_bytes": (0, 4)}, None, [("loads up to 16 B", "guards", "counts 4 B")]),
+        ({"loaded_bytes": (0, 16), "stored_bytes": (0, 4)}, None, [("loads up to 16 B", "branches", "counts 4 B")]),
         (
             {"loaded_bytes": (0, 3), "stored_bytes": (5, 8)},
             False,
@@ -194,9 +194,9 @@ def test_a_kernel_whose_accesses_the_model_leaves_out_is_not_compared() -> None:
 @pytest.mark.parametrize(
     ("change", "parts"),
     [
-        ({"loops": True, "loaded_bytes": None, "stored_bytes": None}, ("loops execute accesses more often",)),
-        ({"loops": True, "loaded_bytes": None}, ("loops execute accesses more often",)),
-        ({"loops": True, "stored_bytes": None}, ("loops execute accesses more often",)),
+        ({"loops": True, "loaded_bytes": None, "stored_bytes": None}, ("loops repeat accesses",)),
+        ({"loops": True, "loaded_bytes": None}, ("loops repeat accesses",)),
+        ({"loops": True, "stored_bytes": None}, ("loops repeat accesses",)),
         ({"counts": {"atomic": 1}}, ("atomic operations",)),
         ({"calls": ("helper",)}, ("calls helper",)),
         (

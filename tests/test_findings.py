@@ -324,7 +324,9 @@ def test_a_transition_that_was_not_predicted_names_its_likely_cause() -> None:
 
     assert finding.verdict is Verdict.NOT_PREDICTED
     _, low, high = likely_level(60 * MIB, TOY, ()) or (None, 0.0, 0.0)
-    assert all(text in finding.explanation for text in ("range of L2", format_bytes(low), format_bytes(high)))
+    assert all(
+        text in finding.explanation for text in ("L2", "transition range", format_bytes(low), format_bytes(high))
+    )
 
 
 def test_tapers_of_different_levels_are_not_compared() -> None:
@@ -401,11 +403,11 @@ def test_a_taper_that_is_off_says_by_how_much_little_and_much_work_are() -> None
     tapers = [f for f in found if f.feature == "taper" and f.verdict is Verdict.OFF]
 
     assert tapers
-    assert all("dispatches take 3.0" in f.explanation for f in tapers)
-    assert all("large ones 3.0" in f.explanation for f in tapers)
+    assert all("smallest dispatch takes 3.0" in f.explanation for f in tapers)
+    assert all("the largest 3.0" in f.explanation for f in tapers)
     rates = [f for f in found if f.feature == "rate" and f.verdict is Verdict.OFF]
     assert rates
-    assert not any("dispatches" in f.explanation for f in rates)
+    assert not any("dispatch" in f.explanation for f in rates)
 
 
 def test_a_taper_that_is_as_predicted_needs_no_comparison_of_times() -> None:
@@ -414,7 +416,7 @@ def test_a_taper_that_is_as_predicted_needs_no_comparison_of_times() -> None:
     tapers = [f for f in find(TOY, [prediction], [], [observed_like(prediction)]) if f.feature == "taper"]
 
     assert {f.verdict for f in tapers} == {Verdict.AGREES}
-    assert not any("the predicted time" in f.explanation for f in tapers)
+    assert not any("predicted time" in f.explanation for f in tapers)
 
 
 @pytest.mark.parametrize(("last", "ended"), [(0.99, True), (1.0, False)])
@@ -491,7 +493,10 @@ def test_an_explanation_gives_the_share_of_the_next_ceiling() -> None:
     rates = [f for f in find(TOY, [ours], [], [observed_like(ours, 0.4)]) if f.feature == "rate"]
 
     assert rates
-    assert all(f.explanation.startswith("Limited by L2 bandwidth; ") and "launch cost" in f.explanation for f in rates)
+    assert all(
+        f.explanation.startswith("Predicted bottleneck: L2 bandwidth; ") and "launch cost" in f.explanation
+        for f in rates
+    )
     assert all("50 %" in f.explanation for f in rates)
 
 
@@ -572,7 +577,7 @@ def test_a_transition_that_no_level_explains_names_the_nearest_cache() -> None:
     for size, text in ((3, ("L1", "256 KiB")), (5, ("L2", "64 MiB"))):
         strange = observed_like(prediction).model_copy(update={"features": (_cliff("level 1", size * MIB),)})
         (finding,) = find(TOY, [prediction], [], [strange])
-        assert all(part in finding.explanation for part in ("nearest cache", *text))
+        assert all(part in finding.explanation for part in ("nearest", *text))
         bare = TOY.model_copy(update={"caches": ()})
         (finding,) = find(bare, [prediction], [], [strange])
         assert "no known caches" in finding.explanation
@@ -632,7 +637,7 @@ def test_what_binds_a_plateau_is_that_of_its_sizes() -> None:
     assert beyond.bottleneck == "DRAM"
     inside = [p for p in prediction.points if p.point.working_set_bytes < 16 * MIB]
     assert {p.bottleneck for p in inside} == {"L2"}
-    assert "Limited by L2 bandwidth" in before.explanation
+    assert "bottleneck: L2 bandwidth" in before.explanation
 
 
 def test_a_fall_of_the_predicted_curve_that_is_no_cliff_is_said() -> None:
@@ -647,7 +652,7 @@ def test_a_fall_of_the_predicted_curve_that_is_no_cliff_is_said() -> None:
         seen = observed_like(prediction).model_copy(update={"features": tuple(cliff)})
         texts += [f.explanation for f in find(TOY, [bare], [], [seen]) if f.position == "midpoint"]
 
-    assert ["falls there, too" in text for text in texts] == [True, False]
+    assert ["also falls there" in text for text in texts] == [True, False]
     assert ["has no cliff there" in text for text in texts] == [False, True]
 
 

@@ -10,6 +10,7 @@ import pytest
 from gpureport.observe import features_of_curve, observe
 from gpureport.records.keys import Axis, Metric, PointKey, SweepKey
 from gpureport.records.measurement import MeasuredPoint, Measurement
+from gpureport.units import format_change
 
 RATE = Metric(kind="rate", unit="B", label="bandwidth")
 TIME = Metric(kind="time", unit="loads", label="latency")
@@ -217,7 +218,7 @@ def test_drift_is_said_and_is_no_cliff(drift: float) -> None:
 
     assert observation is not None
     assert [f.position for f in observation.features] == ["plateau"]
-    assert any(f"drifted by {'+' if drift > 0 else '-'}" in warning for warning in observation.warnings)
+    assert any(f"drifted by {format_change(drift)[0]}" in warning for warning in observation.warnings)
 
 
 def test_times_of_few_ticks_are_known_to_a_tick() -> None:

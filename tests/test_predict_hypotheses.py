@@ -182,7 +182,7 @@ def test_what_no_hypothesis_makes_is_not_explained() -> None:
 
     assert explanation is not None
     assert explanation.outcome == "unexplained"
-    assert explanation.sentence.startswith("No hypothesis")
+    assert explanation.sentence.startswith("No tested hypothesis")
 
 
 def test_one_factor_throughout_is_said_to_be_one() -> None:

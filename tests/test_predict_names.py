@@ -104,6 +104,37 @@ def test_only_latency_knows_the_near_partition(bottleneck: str, level: str) -> N
     assert str(step.level) == ("L2 near partition" if bottleneck == "latency" else "unexplained transition at 33 MiB")
 
 
+@pytest.mark.parametrize(
+    ("work", "passes", "bottleneck", "cause"),
+    [
+        (0.5, 1, "latency", "idle work-items"),
+        (0.5, 1, "L2", "idle work-items"),
+        (0.92, 1, "L2", "change of bottleneck"),
+        (1.0, 2, "latency", ""),
+        (1.0, 1, "latency", ""),
+    ],
+)
+def test_a_predicted_transition_without_a_cache_has_the_name_of_its_cause(
+    work: float, passes: int, bottleneck: str, cause: str
+) -> None:
+    """Idle work-items do less work each; fewer passes beyond it are no cause."""
+    before, beyond = (
+        [_point(2.0**i, 1.0, "DRAM", limit) for i in range(*ends)]
+        for limit, *ends in (("latency", 28, 31), (bottleneck, 31, 34))
+    )
+
+    def changed(point: PredictedPoint, share: float, passes: int) -> PredictedPoint:
+        update = {"work": share * passes * point.point.work, "parameters": {"passes": passes}}
+        return point.model_copy(update={"point": point.point.model_copy(update=update)})
+
+    points = [*(changed(point, 1.0, passes) for point in before), *(changed(point, work, 1) for point in beyond)]
+    (named,) = with_level_names([_cliff(1.5 * 2**30)], SIZES, points, TOY)
+
+    assert named.level == Level.unexplained(1.5 * 2**30, cause=cause)
+    assert named.level.is_unexplained == (not cause)
+    assert named.level.is_transition
+
+
 def test_a_plateau_has_the_name_of_the_cliff_that_ends_it() -> None:
     points = [_point(2.0**i, 7.0, "DRAM", "DRAM") for i in range(20, 30)]
     features = [_cliff(60 * MIB, "onset"), _cliff(66 * MIB), _cliff(90 * MIB, "end"), _plateau(7.0)]

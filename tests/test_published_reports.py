@@ -11,6 +11,7 @@ from gpureport.records.finding import Verdict
 from gpureport.records.report import Report, load_report, save_report
 from gpureport.report.render import render_html
 from gpureport.report.run.statements import statements_table
+from gpureport.report.text.words import TIMES
 from gpureport.results.opening import open_report
 from gpureport.results.published import load
 from gpureport.results.replay import published_result, report_result
@@ -69,7 +70,7 @@ def test_a_record_becomes_a_report(name: str, device: str) -> None:
     off = {str(f.key) for f in report.findings if not f.verdict.as_predicted}
     assert {str(explanation.key) for explanation in report.explanations} <= off
 
-    page = unescape(render_html(report)).replace("<wbr>", "")
+    page = unescape(render_html(report)).replace("<wbr>", "").replace(TIMES, " x ")
     assert "Published results.</strong> Others measured these values" in page
     for text in (report.publication.citation, report.publication.url, *report.publication.notes):
         assert text in page

@@ -336,7 +336,7 @@ def test_the_caption_of_traces_reports_a_clock_ramp() -> None:
 
     caption = trace_caption([ramp, even], clocks)
     assert "1.00 to 4.00 times the median" in caption
-    assert "changes by -50.0 % to 0 %." in caption
+    assert "changes by \N{MINUS SIGN}50.0 % to 0 %." in caption
     assert "ramp" in caption
     assert "SM clock (1.98 GHz)" in caption
     changed = [*clocks, Clock(label="SM clock after c", clock_hz=1.2e9)]

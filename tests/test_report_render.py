@@ -22,6 +22,7 @@ from gpureport.records.measurement import Conditions, Reading
 from gpureport.records.report import EntryMatch, Report
 from gpureport.report.pdf import layout, pdf
 from gpureport.report.render import environment, render_html, write_report
+from gpureport.report.text.words import TIMES
 from gpureport.results.opening import open_report
 from gpureport.spec.database import load_database
 from tests.make_report import make_report
@@ -339,8 +340,8 @@ def test_wrong_results_are_told() -> None:
     html = html_of("wrong")
     page_one = html[: html.index('class="contents"')]
 
-    assert "Wrong results of only.</strong> 97 x 61: 5 of 5917 cells differ." in html
-    assert "WRONG: 97 x 61" in html
+    assert f"Wrong results of only.</strong> 97{TIMES}61: 5 of 5917 cells differ." in html
+    assert f"WRONG: 97{TIMES}61" in html
     assert "Wrong results</strong> of only: not timed." in page_one
     assert "Features in error: " in page_one
 

@@ -23,6 +23,7 @@ from gpureport.report.run.values import value_at
 from gpureport.report.text import tables
 from gpureport.report.text.captions import block_title, case_caption, legend, section_title, shape_caption, size_caption
 from gpureport.report.text.words import (
+    TIMES,
     agreeing,
     explanations,
     family_name,
@@ -131,14 +132,14 @@ def test_what_was_not_observed_is_said(report: Report) -> None:
     missing = tuple(f.model_copy(update=update) for f in report.findings)
     curve = curves(report.model_copy(update={"findings": missing}))[0]
 
-    assert "not observed: L2 cliff at 52 MiB." in size_caption([curve])
+    assert "L2 cliff, predicted at 52 MiB but not observed." in size_caption([curve])
 
 
 def test_captions_say_what_to_see(report: Report) -> None:
     """The curve's features; the legend names lines only where they are drawn."""
     size, shape, *_ = curves(report)
 
-    assert "L2 cliff, midpoint: 49.1 MiB, 6 % below" in size_caption([size])
+    assert "L2 cliff with its midpoint at 49.1 MiB, 6 % below" in size_caption([size])
     assert "Solid: calibrated prediction." in legend([size], bars=False)
     assert "Solid" not in " ".join(legend([replace(size, calibrated=None)], bars=False))
     assert "Dots" not in " ".join(legend([replace(size, observation=None)], bars=False))
@@ -182,8 +183,9 @@ def test_only_what_is_off_is_explained_and_once(report: Report) -> None:
 
 
 def test_of_many_names_only_the_first_are_listed() -> None:
-    """The others are counted."""
-    assert with_names(("abcdefg"[i], "same") for i in range(7)) == ("a; b; c; d; and 3 more: same",)
+    """The others are counted; there are at least three."""
+    assert with_names(("abcdefg"[i], "same") for i in range(7)) == ("a; b; c; d; 3 more: same",)
+    assert with_names(("abcdef"[i], "same") for i in range(6)) == ("a; b; c; d; e; f: same",)
 
 
 def test_every_position_has_words(report: Report) -> None:
@@ -232,7 +234,7 @@ def test_values_are_found_by_the_paths_of_the_provenance(report: Report) -> None
     assert value_at(device, "compute_units") == "132"
     assert value_at(device, "architecture.write_allocate") == "no"
     assert value_at(device, "architecture.name") == "Hopper"
-    assert value_at(device, "caches.L2.latency_transition") == "onset 0.700, midpoint 0.880, end 1.25"
+    assert value_at(device, "caches.L2.latency_transition") == "0.700, 0.880, 1.25"
     assert value_at(device, "caches.L9.capacity") == value_at(device, "what.ever") == "—"
 
 
@@ -379,7 +381,7 @@ def test_builds_of_one_kernel_are_one_row(report: Report) -> None:
     (row,) = compiled.compilation_table(changed).rows
 
     assert row[1:6] == ("PTX", "20 to 40", "0 B", "4 KiB", "32")
-    assert row[6:] == ("4 × 16 B, 1 × 4 B", "1 × 8 B", "66 to 68 B / 64 B", "— / 8 B")  # noqa: RUF001 - as printed
+    assert row[6:] == (f"4{TIMES}16 B, 1{TIMES}4 B", f"1{TIMES}8 B", "66 to 68 B / 64 B", "— / 8 B")
     assert compiled.mismatches(changed) == compiled.remarks(changed)
     assert compiled.mismatches(report) == ()
     assert compiled.remarks(changed) == (f"game_of_life/naive ({builds[0].kernel}): It loads more.",)

@@ -192,3 +192,12 @@ def test_measured_values_have_half_the_width_of_their_interval(
 ) -> None:
     """Never less than a tenth of a per cent; a factor where that is wide; nothing where there is none."""
     assert units.format_measured(value, low, high, "B/s") == text
+
+
+@pytest.mark.parametrize(
+    ("share", "digits", "text"),
+    [(-0.0214, 1, "\N{MINUS SIGN}2.1 %"), (0.05, 0, "+5 %"), (-0.0004, 1, "0 %"), (0.0, 0, "0 %")],
+)
+def test_changes_have_their_sign(share: float, digits: int, text: str) -> None:
+    """A change that is rounded to zero has none."""
+    assert units.format_change(share, digits) == text

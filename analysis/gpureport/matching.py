@@ -45,15 +45,15 @@ def where_measured(prediction: Prediction, observation: Observation) -> Predicti
     More points are predicted than measured. Cliffs of caches and plateaus come from all points. The best point of a
     work-group search comes from the measured shapes, because others may not have run. If work-groups run in rounds, a
     curve is a staircase and its taper depends on the selection of points. The taper then comes from the measured points
-    if these show its plateau. Unexplained transitions that the measured points do not show are left out. Verdicts,
-    figures and tables use the same features.
+    if these show its plateau. Transitions that no cache causes are left out if the measured points do not show them.
+    Verdicts, figures and tables use the same features.
     """
     found = _found_where_measured(prediction, observation)
     if not found:
         return prediction
     matches = match_features([f for f in prediction.features if f.feature == "cliff"], found)
     shown = {match.predicted.level for match in matches if match.predicted and match.observed}
-    kept = [f for f in prediction.features if not f.level.is_unexplained or f.level in shown]
+    kept = [f for f in prediction.features if not f.level.is_transition or f.level in shown]
     new = [f for f in found if f.position == "peak" or (f.feature == "taper" and _show_plateau(prediction, found))]
     old = {f.position: f for f in kept if f.feature in {each.feature for each in new} and f.position != "plateau"}
     features = [f for f in kept if f not in old.values()]
@@ -78,7 +78,7 @@ def _found_where_measured(prediction: Prediction, observation: Observation) -> t
 
 
 def _depends_on_points(feature: CurveFeature) -> bool:
-    return feature.feature == "taper" or feature.position == "peak" or feature.level.is_unexplained
+    return feature.feature == "taper" or feature.position == "peak" or feature.level.is_transition
 
 
 def _moved(feature: CurveFeature, value: float) -> CurveFeature:

@@ -278,6 +278,12 @@ def format_percent(share: float, digits: int = 0) -> str:
     return f"{100 * share:.{digits}f} %"
 
 
+def format_change(share: float, digits: int = 0) -> str:
+    """Write a relative change with its sign, plus or a typographic minus; ``0 %`` if it is rounded to zero."""
+    text = f"{100 * share:+.{digits}f} %".replace("-", "\N{MINUS SIGN}")
+    return text if round(100 * share, digits) else "0 %"
+
+
 def format_ratio(value: float | None) -> str:
     """Write a ratio with three significant digits."""
     return _UNKNOWN if value is None or not math.isfinite(value) else _number(value)

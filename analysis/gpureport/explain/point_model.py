@@ -7,7 +7,7 @@ from gpureport.predict import model_inputs
 from gpureport.predict.model import point_time
 from gpureport.predict.occupancy import Resources
 from gpureport.spec.models import Device
-from gpureport.workloads.model import Demand, Parameters, Sweep, Workload
+from gpureport.workloads.model import REPEATS, Demand, Parameters, Sweep, Workload
 
 
 @dataclass(frozen=True)
@@ -52,10 +52,6 @@ class PointModel:
         return ceil(time_s / tick_s) * tick_s if self.rounded else time_s
 
 
-_REPEATS = ("repeats", "passes", "rounds")
-"""Parameters that count repetitions within a kernel."""
-
-
 def point_model(
     device: Device,
     workload: Workload,
@@ -66,7 +62,7 @@ def point_model(
 ) -> PointModel:
     """Return one point of *sweep* as the input of the model, with *compiled* resources if they are known."""
     device, demand, resources = model_inputs(device, workload, sweep, parameters, compiled)
-    repeated = [name for name in _REPEATS if parameters.get(name, 1) > 1]
+    repeated = [name for name in REPEATS if parameters.get(name, 1) > 1]
     unrepeated = {**parameters, **dict.fromkeys(repeated, 1)}
     once = model_inputs(device, workload, sweep, unrepeated, compiled)[1] if repeated else None
     return PointModel(device, demand, resources, once, conditions=conditions)

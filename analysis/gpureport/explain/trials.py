@@ -19,6 +19,8 @@ NOTHING_TO_EXPLAIN = log(1.05)
 """A prediction with at most this error needs no explanation."""
 EXPLAINS = 0.5
 """A hypothesis explains a difference if it leaves at most this share of the error."""
+MENTIONED = 0.75
+"""A hypothesis that explains nothing is mentioned if it leaves at most this share of the error."""
 SIGNIFICANT = 0.95
 """Least share of the bootstrap's draws in which a hypothesis must be closer."""
 
@@ -138,23 +140,28 @@ def _outcome(
 
 def _sentence(outcome: str, base: _Trial, best: _Trial | None, following: _Trial | None) -> str:
     off = off_by(base.error)
-    if best is None or best.error >= base.error:
-        return f"No hypothesis is closer to the curve than the model, which is {off} off{_throughout(base)}."
-    left = off_by(best.error)
-    if outcome == "unexplained":
-        return (
-            f"No hypothesis explains the curve, which is {off} off{_throughout(base)}. The closest, that "
-            f"{_statement(best)}, leaves {left}."
+    if best is None or outcome == "unexplained":
+        none = (
+            f"No tested hypothesis explains the curve, which differs from its prediction by {off}{_throughout(base)}."
         )
+        if best is None or not mentioned(base.error, best.error):
+            return none
+        return f"{none} The closest hypothesis leaves {off_by(best.error)}: {_statement(best)}."
+    explained = f"from {off} to {off_by(best.error)}"
     if following and outcome == "ambiguous":
         return (
-            f"Two hypotheses explain the curve: that {_statement(best)} ({left} off instead of {off}), or that "
-            f"{_statement(following)} ({off_by(following.error)} off)."
+            f"Two hypotheses explain the curve. One reduces the error {explained}: {_statement(best)}. The other "
+            f"reduces it to {off_by(following.error)}: {_statement(following)}."
         )
-    sentence = f"The curve is explained by the hypothesis that {_statement(best)}: {left} off instead of {off}."
-    if following is None:
+    sentence = f"One hypothesis explains the curve: {_statement(best)}. It reduces the error {explained}."
+    if following is None or not mentioned(base.error, following.error):
         return sentence
-    return f"{sentence} The next hypothesis, that {_statement(following)}, leaves {off_by(following.error)}."
+    return f"{sentence} The next hypothesis leaves {off_by(following.error)}: {_statement(following)}."
+
+
+def mentioned(base_error: float, error: float) -> bool:
+    """Return whether a hypothesis removes enough of the error to be mentioned where it explains nothing."""
+    return error <= MENTIONED * base_error
 
 
 def _throughout(base: _Trial) -> str:
@@ -162,7 +169,7 @@ def _throughout(base: _Trial) -> str:
     if len(base.residuals) < _FEW or float(np.std(base.residuals)) > _ONE_FACTOR * base.error:
         return ""
     slower = float(np.mean(base.residuals))
-    return f", throughout {exp(abs(slower)):.2f} times as {'slow' if slower > 0 else 'fast'} as predicted"
+    return f" (throughout {exp(abs(slower)):.2f} times as {'slow' if slower > 0 else 'fast'})"
 
 
 def _statement(trial: _Trial) -> str:

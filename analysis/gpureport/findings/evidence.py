@@ -113,7 +113,7 @@ def _agrees(compiled: _Range, model: float) -> bool | None:
 def _incomparable(code: MachineCode, demand: Demand) -> str | None:
     """Say why static counts are not the bytes of a work-item, or return ``None``."""
     if code.form != _BY_WORK_ITEM:
-        return "The code of a processor runs several work-items at once: its accesses are not those of one."
+        return "Code for a CPU runs several work-items at once, so its accesses are not those of one work-item."
     if code.calls:
         return f"It calls {', '.join(code.calls)}, whose accesses are not counted."
     if code.counts.get("atomic"):
@@ -121,7 +121,7 @@ def _incomparable(code: MachineCode, demand: Demand) -> str | None:
     if not demand.streams:
         return "The model counts no accesses."
     loops = code.loaded_bytes is None or code.stored_bytes is None
-    return "Its loops execute accesses more often than static counts show." if loops else None
+    return "Its loops repeat accesses, which static counts do not show." if loops else None
 
 
 def _remarks(
@@ -149,7 +149,7 @@ def _difference(verb: str, compiled: _Range | None, model: float) -> Iterator[st
         return
     agrees = _agrees(compiled, model)
     if agrees is None:
-        yield f"A work-item {verb} up to {compiled[1]:g} B, less where guards skip it; the model counts {model:.4g} B."
+        yield f"A work-item {verb} up to {compiled[1]:g} B, depending on branches; the model counts {model:.4g} B."
     if agrees is False:
         text = " to ".join(dict.fromkeys(f"{end:g}" for end in compiled))
         yield f"A work-item {verb} {text} B as compiled, {model:.4g} B in the model."

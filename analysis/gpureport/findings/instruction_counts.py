@@ -56,7 +56,7 @@ def differences(counts: Mapping[str, tuple[int, float]]) -> tuple[str, ...] | No
     if not counts or (_ACCESSES in counts and _differ(*counts[_ACCESSES], _SAME_ACCESSES)):
         return None
     return tuple(
-        f"A work-item has {compiled} {name} instructions in PTX, before ptxas; the model counts {model:.4g}."
+        f"A work-item has {compiled} {name} instructions in PTX (before the assembler); the model counts {model:.4g}."
         for name, (compiled, model) in counts.items()
         if _differ(compiled, model, FACTOR)
     )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from math import inf, log
 
 from gpureport.matching import FeatureMatch, match_features, renamed, where_measured
+from gpureport.predict.features import IDLE, work_per_item
 from gpureport.records.features import CurveFeature
 from gpureport.records.finding import AGREEMENT, Finding, Verdict
 from gpureport.records.levels import DRAM, Level
@@ -23,6 +24,7 @@ ABOVE_CEILING = 1.05
 """A rate above the hardware's limit by this factor is an error: clocks above the listed one explain less."""
 ASSUMED = 5.0
 """Largest plausible error of an assumed bandwidth; beyond it, a compiler removed work."""
+_CLOSE = 0.1  # least share of the largest ceiling at which the next one is named
 FALLS = 0.95
 """A predicted rate that falls below this share over an observed cliff also falls there, says the explanation."""
 
@@ -227,7 +229,7 @@ def _explanation(feature: CurveFeature, verdict: Verdict, context: _Context) -> 
 def _unpredicted(feature: CurveFeature, context: _Context) -> str:
     """Say where the samples show an unpredicted feature, and whether the predicted curve also falls there."""
     value = format_value(feature.value, feature.unit)
-    seen = f"The samples show it at {value}"
+    seen = "Only the samples show it" if feature.feature == "cliff" else f"The samples show it at {value}"
     if feature.best_point is not None:
         best = format_value(feature.best_point, feature.unit)
         seen = f"The fit without launch cost gives {value}; the best sample is {best}"
@@ -237,24 +239,30 @@ def _unpredicted(feature: CurveFeature, context: _Context) -> str:
     if predicted > FALLS:
         return f"{seen}; the predicted curve has no cliff there."
     if observed >= 1:
-        return f"{seen}; the predicted curve falls there, too, but has no cliff."
+        return f"{seen}. The predicted curve also falls there, but without a cliff."
     return (
-        f"{seen}. The predicted curve falls there, too, to {format_ratio(predicted)} of its rate (observed: "
-        f"{format_ratio(observed)}), but only the observed curve has a cliff."
+        f"{seen}. The predicted curve also falls there, to {format_ratio(predicted)} of its rate (observed: "
+        f"{format_ratio(observed)}), but without a cliff."
     )
 
 
 def _cliff(feature: CurveFeature, context: _Context) -> str:
     cache = next((c for c in context.device.caches if feature.level.name == c.name), None)
     if cache is None:
+        idle = work_per_item(feature.value, (point.point for point in context.prediction.points))
+        if idle < IDLE:
+            share = format_ratio(idle)
+            return f"Beyond it, more work-items are idle, so that each does {share} times the work on average."
+        if feature.level.name:
+            return "Beyond it, the predicted bottleneck is another one."
         likely = likely_level(feature.value, context.device, context.prediction.features)
         if likely:
             name, *ends = likely
-            return f"The transition range of {name}, {' to '.join(map(format_bytes, ends))}, may be the cause."
+            return f"The {name}, with a transition range of {' to '.join(map(format_bytes, ends))}, may be the cause."
         if not context.device.caches:
             return "The device has no known caches."
         cache = min(context.device.caches, key=lambda each: abs(log(feature.value / each.capacity_bytes)))
-        return f"The nearest cache, {cache.name}, has {format_bytes(cache.capacity_bytes)}."
+        return f"No cache has such a capacity; the nearest is {cache.name} with {format_bytes(cache.capacity_bytes)}."
     near = feature.level.near
     size = cache.capacity_bytes / (cache.partitions if near else 1)
     whole = f"The capacity of {'one partition of ' if near else ''}{cache.name} is {format_bytes(size)}"
@@ -281,7 +289,7 @@ def likely_level(size_bytes: float, device: Device, predicted: Iterable[CurveFea
 def _predicted_ranges(predicted: Iterable[CurveFeature]) -> Iterator[_Range]:
     cliffs: dict[Level, dict[str, float]] = {}
     for feature in predicted:
-        if feature.feature == "cliff" and not feature.level.is_unexplained:
+        if feature.feature == "cliff" and not feature.level.is_transition:
             cliffs.setdefault(feature.level, {})[feature.position] = feature.value
     for level, at in cliffs.items():
         if {"onset", "end"} <= at.keys():
@@ -301,16 +309,15 @@ def _cache_ranges(device: Device) -> Iterator[_Range]:
 def _taper(feature: CurveFeature, context: _Context) -> str:  # noqa: ARG001 - one signature for all features
     first, last = context.prediction.points[0], context.prediction.points[-1]
     least = f"{format_value(first.time_s, 's')} at any size ({ceiling_text(first.bottleneck)})"
-    return f"Small dispatches are predicted to take {least}; large ones are limited by {ceiling_text(last.bottleneck)}."
+    return f"Predicted: small dispatches take {least}; large ones are limited by {ceiling_text(last.bottleneck)}."
 
 
 def _rate(feature: CurveFeature, context: _Context) -> str:
     point = context.predicted_near(feature)
     first, *others = sorted(point.ceilings_s, key=lambda name: -point.ceilings_s[name])
-    if not others:
-        return f"Limited by {ceiling_text(first)}."
-    share = format_percent(point.ceilings_s[others[0]] / point.ceilings_s[first])
-    return f"Limited by {ceiling_text(first)}; next: {ceiling_text(others[0])} ({share} of that time)."
+    share = point.ceilings_s[others[0]] / point.ceilings_s[first] if others else 0.0
+    close = f"; next: {ceiling_text(others[0])} ({format_percent(share)} of that time)" if share >= _CLOSE else ""
+    return f"Predicted bottleneck: {ceiling_text(first)}{close}."
 
 
 _EXPLAIN = {"cliff": _cliff, "taper": _taper, "rate": _rate}
@@ -365,8 +372,8 @@ def _different_plateaus(context: _Context) -> str:
     if len(rates) < len(curves):
         return ""
     return (
-        f"The first plateau of the predicted curve is at {rates[0]}, that of the observed one at {rates[1]}. These are "
-        "different plateaus, so the work that reaches them is not compared."
+        f"The first plateau is predicted at {rates[0]} and observed at {rates[1]}. These are different plateaus, so "
+        "their n90 are not compared."
     )
 
 
@@ -377,7 +384,7 @@ def _ends_differ(context: _Context) -> str:
     if not ratios:
         return ""
     return (
-        f"Small dispatches take {format_ratio(ratios[0])} times the predicted time, large ones "
+        f"Observed: the smallest dispatch takes {format_ratio(ratios[0])} times its predicted time, the largest "
         f"{format_ratio(ratios[-1])} times."
     )
 

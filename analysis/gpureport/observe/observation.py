@@ -20,6 +20,7 @@ from gpureport.observe.statistics import (
 from gpureport.records.keys import Metric
 from gpureport.records.measurement import MeasuredPoint, Measurement
 from gpureport.records.observation import Observation, ObservedPoint
+from gpureport.units import format_change
 
 Floats = NDArray[np.float64]
 
@@ -126,5 +127,5 @@ def _warnings(points: list[MeasuredPoint], samples: list[Floats], tick: Floats) 
         warnings.append(f"Times drifted while these points were measured: {', '.join(drifting)}.")
     change = drift(samples, [np.array(point.taken_at_s) for point in points])
     if change is not None:
-        warnings.append(f"Times drifted by {100 * change:+.0f} % from the first to the last third of the run.")
+        warnings.append(f"Times drifted by {format_change(change)} from the first to the last third of the run.")
     return warnings

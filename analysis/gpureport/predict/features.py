@@ -1,14 +1,15 @@
 """Name the features of a predicted curve after the levels that cause them."""
 
-from collections.abc import Sequence
-from math import log
+from collections.abc import Iterable, Sequence
+from math import log, prod
 from statistics import mode
 
 from gpureport.records.features import CurveFeature
-from gpureport.records.keys import Axis
+from gpureport.records.keys import Axis, PointKey
 from gpureport.records.levels import Level
 from gpureport.records.prediction import PredictedPoint
 from gpureport.spec.models import TRANSITIONS, Cache, Device
+from gpureport.workloads.model import REPEATS
 
 
 def with_level_names(
@@ -17,12 +18,13 @@ def with_level_names(
     """Replace the numbered levels of *features* by names.
 
     A cliff and the plateau before it get the name of the cache whose capacity is nearest to the midpoint (log scale). A
-    cache does not qualify if its transition range cannot start there; the cliff is unexplained if no cache is near. A
-    plateau without a cliff is named after the level that serves its points (sweeps over working sets) or their
-    bottleneck (sweeps over work-items).
+    cache does not qualify if its transition range cannot start there. If no cache is near, they get the name of the
+    cause, where the points show it (:func:`_cause`). A plateau without a cliff is named after the level that serves its
+    points (sweeps over working sets) or their bottleneck (sweeps over work-items).
     """
     names = {
         feature.level: _cache_near(feature.value, device, of_latency=_is_latency(points))
+        or Level.unexplained(feature.value, cause=_cause(feature.value, points))
         for feature in features
         if feature.position == "midpoint"
     }
@@ -37,7 +39,9 @@ def with_level_names(
 
 
 _NEAR_PLATEAU = log(1.1)
-_FAR = log(4)  # a change of the work-group shape also causes a transition
+_FAR = log(4)
+IDLE = 0.9
+"""Beyond a transition, the work of a work-item falls below this share if more work-items are idle."""
 
 
 def _at_plateau(value: float, axis: Axis, points: Sequence[PredictedPoint]) -> Level:
@@ -54,14 +58,42 @@ def _is_latency(points: Sequence[PredictedPoint]) -> bool:
     return mode(point.bottleneck for point in points) == "latency"
 
 
-def _cache_near(size_bytes: float, device: Device, *, of_latency: bool) -> Level:
+def _cause(size_bytes: float, points: Sequence[PredictedPoint]) -> str:
+    """Return the cause of a transition that no cache causes: idle work-items, or another bottleneck; empty if neither.
+
+    Work-items are idle if sizes beyond the transition are no multiples of the work-group, so that each does less work.
+    """
+    if work_per_item(size_bytes, (point.point for point in points)) < IDLE:
+        return "idle work-items"
+    bottlenecks = {point.point.working_set_bytes: point.bottleneck for point in points}
+    return "change of bottleneck" if len({bottlenecks[size] for size in _around(size_bytes, bottlenecks)}) > 1 else ""
+
+
+def work_per_item(size_bytes: float, points: Iterable[PointKey]) -> float:
+    """Return the work of a work-item just beyond a working set / just before it; 1 if a side has no points."""
+    work = {
+        point.working_set_bytes: point.work / point.work_items / prod(point.parameters.get(name, 1) for name in REPEATS)
+        for point in points
+    }
+    around = _around(size_bytes, work)
+    return work[around[-1]] / work[around[0]] if around else 1.0
+
+
+def _around(size_bytes: float, sizes: Iterable[float]) -> tuple[float, ...]:
+    """Return the sizes just before and just beyond a size; neither if a side has none."""
+    before = max((size for size in sizes if size < size_bytes), default=None)
+    beyond = min((size for size in sizes if size >= size_bytes), default=None)
+    return () if before is None or beyond is None else (before, beyond)
+
+
+def _cache_near(size_bytes: float, device: Device, *, of_latency: bool) -> Level | None:
     ends = {Level(name=c.name): c.capacity_bytes for c in device.caches if size_bytes >= _smallest_onset(c)}
     if of_latency:
         partitioned = (cache for cache in device.caches if cache.partitions > 1)
         ends |= {Level(name=cache.name, near=True): cache.capacity_bytes / cache.partitions for cache in partitioned}
     nearest = min(ends, key=lambda level: abs(log(size_bytes / ends[level])), default=Level(name="cache"))
     far = nearest in ends and abs(log(size_bytes / ends[nearest])) > _FAR
-    return Level.unexplained(size_bytes) if far else nearest
+    return None if far else nearest
 
 
 def _smallest_onset(cache: Cache) -> float:

@@ -1,4 +1,4 @@
-"""Levels of curves: memory levels, bottlenecks, cases, unexplained transitions."""
+"""Levels of curves: memory levels, bottlenecks, cases, transitions that no cache causes."""
 
 from typing import Any, Self
 
@@ -14,29 +14,34 @@ from gpureport.units import format_bytes, parse
 class Level(Record):
     """The level of a curve that a feature belongs to; in JSON only its name if all other fields have their defaults.
 
-    It is a cache, ``DRAM``, the bottleneck of a plateau (``int32``), the whole ``device`` (tapers), a case, or an
-    unexplained transition: one that no level of the device's entry explains. Observed levels have numbers (``level 1``)
-    until they are matched with predicted ones.
+    It is a cache, ``DRAM``, the bottleneck of a plateau (``int32``), the whole ``device`` (tapers), a case, or a
+    transition that no cache of the device's entry causes: it has the name of its cause, or none if it is unexplained.
+    Observed levels have numbers (``level 1``) until they are matched with predicted ones.
     """
 
     name: Name = ""
-    """Name of a cache, a ceiling or a case; empty for an unexplained transition."""
+    """Name of a cache, a ceiling, a case or the cause of a transition; empty for an unexplained transition."""
     near: bool = False
     """Whether it is the near partition of a cache, which has the lower latency for one compute unit."""
     transition_bytes: CompactPositive | None = None
-    """Working set of an unexplained transition, rounded to the digits that are displayed."""
+    """Working set of a transition that no cache causes, rounded to the digits that are displayed."""
     beyond: bool = False
     """Whether it is the level beyond the unexplained transition, not the level that ends there."""
 
     @classmethod
-    def unexplained(cls, size_bytes: float, *, beyond: bool = False) -> Self:
-        """Return the level before (or *beyond*) an unexplained transition at a working set."""
-        return cls(transition_bytes=parse(format_bytes(size_bytes), "bytes"), beyond=beyond)
+    def unexplained(cls, size_bytes: float, *, beyond: bool = False, cause: str = "") -> Self:
+        """Return the level before (or *beyond*) a transition that no cache causes; unexplained without a *cause*."""
+        return cls(name=cause, transition_bytes=parse(format_bytes(size_bytes), "bytes"), beyond=beyond)
+
+    @property
+    def is_transition(self) -> bool:
+        """Whether it ends at a transition that no cache causes."""
+        return self.transition_bytes is not None and not self.beyond
 
     @property
     def is_unexplained(self) -> bool:
         """Whether it ends at an unexplained transition."""
-        return self.transition_bytes is not None and not self.beyond
+        return self.is_transition and not self.name
 
     @property
     def whole(self) -> "Level":
@@ -44,8 +49,8 @@ class Level(Record):
         return Level(name=self.name) if self.near else self
 
     def __str__(self) -> str:
-        """``L2``, ``L2 near partition``, ``unexplained transition at 37 MiB``, ``beyond 37 MiB``."""
-        if self.transition_bytes is not None:
+        """``L2``, ``L2 near partition``, ``unexplained transition at 3 MiB``, ``idle work-items``, ``beyond 3 MiB``."""
+        if self.transition_bytes is not None and not self.name:
             size = format_bytes(self.transition_bytes)
             return f"beyond {size}" if self.beyond else f"unexplained transition at {size}"
         return f"{self.name} near partition" if self.near else self.name

@@ -143,7 +143,7 @@ def render_html(report: Report, others: Others = ()) -> str:
 def filled(template: str, content: Content, parts: Sequence[Part] = ("page",)) -> tuple[str, ...]:
     """Return *parts* of a template with its *content*; each figure is drawn once.
 
-    Control characters, and those that change the text's direction, are replaced.
+    Control characters, and those that change the text's direction, are replaced. Multiplication signs replace "x".
     """
     pictures: dict[int, Picture] = {}
 
@@ -156,10 +156,8 @@ def filled(template: str, content: Content, parts: Sequence[Part] = ("page",)) -
     found = environment(placed).get_template(template)
     texts = [found.render({**content, "part": part}) for part in parts]
     svgs = dict(zip(pictures, drawn(tuple(pictures.values())), strict=True))
-    return tuple(
-        _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", _PLACE.sub(lambda place: svgs[int(place[1])], text))
-        for text in texts
-    )
+    whole = (_PLACE.sub(lambda place: svgs[int(place[1])], text) for text in texts)
+    return tuple(_BY.sub(words.TIMES, _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text)) for text in whole)
 
 
 def _place(number: int) -> "Markup":
@@ -170,6 +168,8 @@ def _place(number: int) -> "Markup":
 
 
 _PLACE = re.compile(r"<!--picture (\d+)-->")
+_BY = re.compile(r"(?<=\d) x (?=\d)")
+"""The sign of shapes and factors in names and labels, which records and the terminal write in ASCII."""
 _CONTROLS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufffe\uffff]")
 
 

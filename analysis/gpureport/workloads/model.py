@@ -16,6 +16,8 @@ from gpureport.records.keys import Axis, Metric, PointKey
 from gpureport.spec.models import Device
 
 Parameters = Mapping[str, int]
+REPEATS = ("repeats", "passes", "rounds")
+"""Parameters that count repetitions within a kernel."""
 """The parameters of one point, e.g. ``{"n": 4096, "local_x": 64, "local_y": 1}``."""
 
 

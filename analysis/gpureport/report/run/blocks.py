@@ -39,8 +39,8 @@ def expected_blocks(report: Report, kinds: Sequence[Sequence[CurveRecords]]) -> 
         for members in kinds
         if (ratios := [pair.main.ratio or 0.0 for curve in members for pair in curve.pairs])
     )
-    caption = "Separate cases that all agree with their predictions: their number, and the range of the ratio."
-    table = Table(("sweep", "values", "observed / predicted"), rows, frozenset({"values"}))
+    caption = "Sweeps of separate cases that all agree with their predictions."
+    table = Table(("sweep", "cases", "observed / predicted"), rows, frozenset({"cases"}))
     return _table_block("expected", "Separate cases that are as predicted", table, caption)
 
 
@@ -64,9 +64,9 @@ def taper_blocks(report: Report, found: Sequence[CurveRecords]) -> list[Block]:
     """Return the table of tapers."""
     table = lists.taper_table(report, found)
     caption = (
-        "n90: work-items for 90 % of the first plateau of the fitted curve, as a range over the kernels of a family. "
-        "Predictions are for the measured sizes. Sweeps over working sets show tapers too, marked ▲ in the figures of "
-        "the chapter on cliffs. Tapers of different plateaus are not compared."
+        "n90: work-items for 90 % of the first plateau of the fitted curve, as a range over the curves of a family. "
+        "Agree: number within a factor of 1.2, + number only within the 95 % interval. The chapter on cliffs has the "
+        "figures of sweeps over working sets; they mark tapers with ▲. Resident: started and not finished."
     )
     return _table_block("tapers", "Tapers by family", table, caption)
 
@@ -74,9 +74,10 @@ def taper_blocks(report: Report, found: Sequence[CurveRecords]) -> list[Block]:
 def shape_blocks(report: Report, advice: Sequence[FamilyAdvice]) -> list[Block]:
     """Return the table of recommended work-group shapes."""
     caption = (
-        "Recommended: the smallest set of shapes that contains, for every search of a family, one within 3 % of the "
-        "best rate. “Any of” lists equally good shapes. Largest for: the variant with the largest best / worst. "
-        "Families that are not listed need fixed work-groups. No kernel uses a third dimension."
+        "Recommended: the smallest set that has, for every search of a family, a shape within 3 % of the best rate. "
+        "In brackets: equally good replacements. Best / worst: rate of the best shape / rate of the worst. Largest "
+        "for: the variant with the largest such ratio. Other families have fixed work-groups. No kernel uses a third "
+        "dimension."
     )
     table = lists.shape_table(report, advice)
     return _table_block("shapes", "Work-group shapes by family", table, caption, SEARCHES)
@@ -93,7 +94,7 @@ def peak_blocks(report: Report) -> list[Block]:
     outlooks = (
         "Best: the highest rate, or the shortest time, of all sizes and cases. Bottleneck: the largest ceiling there. "
         "Cliffs: midpoints. n90: work-items for 90 % of the plateau. Occupancy: resident waves / maximum and its "
-        "limit, with registers as estimated before compiling."
+        "limit; registers are estimates, since nothing was compiled."
     )
     limits, best = forecast.ceilings_table(report.device), forecast.outlook_table(report.predictions)
     return [
@@ -108,7 +109,8 @@ def limit_blocks(report: Report, found: Sequence[CurveRecords]) -> list[Block]:
     observed = bool(report.observations)
     caption = (
         f"At the largest size. Efficiency: {'observed' if observed else 'predicted'} speed / the speed that the "
-        "bottleneck allows. Occupancy: resident waves / maximum, for the work-groups of that size, and its limit."
+        "bottleneck allows. Occupancy: resident waves (started and not finished) / maximum, for the work-groups of "
+        "that size, and its limit."
     )
     families = dict.fromkeys(limit.key.family for limit in known)
     figures = tuple(
@@ -132,9 +134,9 @@ def unexpected_blocks(report: Report) -> list[Block]:
     """Return the tables of explanations and of the largest deviations."""
     explained, deviations = unexpected.summary(report.explanations), lists.deviations_table(report)
     caption = (
-        "The most important feature of each kind and family: errors, then values that are off (largest deviation "
-        "first), then those not observed, not predicted or not compared. Agree: number of features of that kind "
-        "and family within a factor of 1.2, + number that are only within the 95 % interval."
+        "The largest deviation of each kind of feature in each family. First come errors, then values that are off "
+        "(largest ratio first), then features that were not observed, not predicted or not compared. Agree: number "
+        "of such features within a factor of 1.2, + number only within the 95 % interval."
     )
     return [
         *_table_block("fitting", "Explanations by hypothesis", explained, unexpected.CAPTION, "hypotheses"),

@@ -20,14 +20,13 @@ from gpureport.records.measurement import MeasuredPoint, Measurement, Reading
 from gpureport.records.report import Report
 from gpureport.report.grouping import grouped
 from gpureport.report.text.tables import UNKNOWN, Table
-from gpureport.report.text.words import listed
+from gpureport.report.text.words import listed, shortlist
 from gpureport.text import sentence
 from gpureport.units import format_count, format_frequency, format_percent
 
 AFFECTED = 0.25
 """Share of a point's samples that may be disturbed before its median counts as affected; half would change it."""
 
-_NAMES = 3  # of workloads, on page one
 _REMEDIES = {
     Cause.SLOWDOWN: "check the cooling and the power supply",
     Cause.STEAL: "measure again on a machine that no other virtual machine uses",
@@ -100,15 +99,12 @@ def load_sentences(report: Report) -> str:
     if not affected:
         return ""
     share = sum(workload.disturbed for workload in affected) / sum(workload.samples for workload in affected)
-    shown = [workload.name for workload in affected[:_NAMES]]
-    more = [f"{len(affected) - _NAMES} more"] if len(affected) > _NAMES else []
     causes = list(dict.fromkeys(cause for workload in affected for cause in workload.causes))
     count = f"{len(affected)} of {len(report.workloads)} workloads"
-    what = sentence(
-        f"{listed(causes)} during {format_percent(share)} of the samples of {count}: {listed(shown + more)}"
-    )
+    names = listed(shortlist([each.name for each in affected]))
+    what = sentence(f"{listed(causes)} during {format_percent(share)} of the samples of {count}: {names}")
     remedies = dict.fromkeys(_REMEDIES.get(cause, _REMEDY) for cause in causes)
-    return f"{what} Their measured speeds may be too low. {sentence(listed(list(remedies)))}"
+    return f"{what} Their true speeds may be higher than the measured ones. {sentence(listed(list(remedies)))}"
 
 
 def disturbed_table(report: Report) -> Table:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from gpureport.findings.advice import FamilyAdvice
 from gpureport.records.finding import Finding, Verdict
+from gpureport.records.levels import Level
 from gpureport.records.report import Report
 from gpureport.report.figures.style import shorten
 from gpureport.report.grouping import grouped
@@ -12,13 +13,13 @@ from gpureport.report.text.tables import UNKNOWN, Table
 from gpureport.report.text.words import (
     MARKS,
     agreeing,
-    any_of,
     family_name,
     feature_text,
     kernel_name,
     low_to_high,
     observed_head,
     observed_text,
+    set_of,
 )
 from gpureport.units import format_bytes, format_interval, format_predicted, format_ratio, format_value
 
@@ -42,7 +43,7 @@ def cliff_table(report: Report, found: Iterable[CurveRecords]) -> Table:
     )
     rows = (
         (
-            str(f.level),
+            _level(f.level),
             f.key.workload,
             format_value(onset.observed, onset.unit) if (onset := onsets.get((f.key, f.level))) else UNKNOWN,
             format_predicted(f.predicted, f.predicted_low, f.predicted_high, f.unit),
@@ -91,6 +92,11 @@ def _sizes(values: Iterable[float | None]) -> str:
     return low_to_high(format_bytes(min(known)), format_bytes(max(known))) if known else UNKNOWN
 
 
+def _level(level: Level) -> str:
+    """Name the level of a cliff, without the working set of an unexplained transition, which the row has."""
+    return "unexplained transition" if level.is_unexplained else str(level)
+
+
 def verdict_text(verdict: Verdict) -> str:
     """Write a verdict with its sign."""
     return f"{MARKS[verdict]} {verdict}"
@@ -136,8 +142,7 @@ def shape_table(report: Report, advice: Iterable[FamilyAdvice]) -> Table:
     for family in advice:
         worst = max(family.variants, key=lambda variant: variant.gain)
         span = low_to_high(format_ratio(min(v.gain for v in family.variants)), format_ratio(worst.gain))
-        shapes = "; ".join(map(any_of, family.choices))
-        rows.append((family_name(report, family.family), str(len(family.variants)), shapes, span, worst.name))
+        rows.append((family_name(report, family.family), str(len(family.variants)), set_of(family), span, worst.name))
     return Table(columns, tuple(rows), frozenset({"searches", "best / worst"}))
 
 

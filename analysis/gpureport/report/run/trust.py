@@ -1,19 +1,20 @@
 """How reliable predictions are: sources and coverage of their intervals, and the arithmetic of examples."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gpureport.predict.expressions import number
 from gpureport.predict.uncertainty.sensitivity import HERE, KINDS, MEDIAN_TO_SIGMA, MODEL, RULES, ranked
+from gpureport.records.keys import SweepKey
 from gpureport.records.measurement import Measurement
 from gpureport.records.prediction import Arithmetic, Prediction, Sensitivity
 from gpureport.records.report import Report
 from gpureport.report.run.values import fact_name, fact_value
 from gpureport.report.text.tables import Table
-from gpureport.report.text.words import kernel_name
+from gpureport.report.text.words import kernel_name, listed
 from gpureport.units import format_percent, format_share, format_time
 
-_MOST = 10  # rows
+_MOST = 10  # rows, names
 _CALIBRATED = ("cal. std. dev.", "cal. effect", "cal. share")
 _PREDICTION = {"specification": "prediction from the specification", "calibrated": "calibrated prediction"}
 
@@ -57,10 +58,11 @@ def rules_table() -> Table:
 
 def sensitivity_caption(table: Table) -> str:
     """Explain the columns of :func:`sensitivity_table`."""
-    calibrated = " Cal.: the same for calibrated predictions, for which the run itself may have measured the input."
+    calibrated = " Cal.: the same for calibrated predictions. Kind “here”: measured by this run."
     return (
-        "Std. dev.: assumed standard deviation of the input. Effect: the median change of the predicted times that "
-        "depend on the input. Share: contribution to the variance of the predictions, as a mean over all sweeps."
+        "Std. dev.: assumed standard deviation of the input. Effect: change of a predicted time if the input changes "
+        "by this much (median of the times that depend on it). Share: contribution to the variance of the "
+        "predictions, as a mean over all sweeps."
         f"{calibrated if table.columns[-1] == _CALIBRATED[-1] else ''}"
     )
 
@@ -70,7 +72,7 @@ def answers(report: Report) -> Iterator[str]:
     shares = "; ".join(coverage(report))
     if shares:
         yield (
-            f"{shares}. The target is 95 %: a lower share means that the model lacks an effect or that its intervals "
+            f"{shares}. The target is 95 %. A lower share means that the model lacks an effect, or that its intervals "
             "are too narrow."
         )
     kinds = Counter(origin.kind for origin in report.device.provenance.values())
@@ -80,12 +82,20 @@ def answers(report: Report) -> Iterator[str]:
     compared = {found.workload for found in report.evidence if found.agrees is not None}
     wrong = {found.workload for found in report.evidence if found.agrees is False}
     if compared:
-        agree = f"{len(compared - wrong)} of {len(compared)} variants move the number of bytes that the model assumes"
-        others = f"The other {len(report.workloads) - len(compared)} could not be compared."
-        yield f"Compiled code: {agree}, or a range that contains it. {others}"
-    cautions = sum(bool(observation.warnings) for observation in report.observations)
+        agree = f"for {len(compared - wrong)} of {len(compared)} variants it moves the bytes that the model assumes"
+        others = f"The other {len(report.workloads) - len(compared)} variants could not be compared."
+        yield f"Compiled code: {agree}, or a range of bytes that contains them. {others}"
+    cautions = [observation.key for observation in report.observations if observation.warnings]
     if cautions:
-        yield f"{cautions} of {len(report.observations)} sweeps have a caution, see the appendix."
+        count = f"{len(cautions)} of {len(report.observations)} sweeps {'has' if len(cautions) == 1 else 'have'}"
+        yield f"{count} a caution in the appendix with all numbers: {_sweeps(cautions)}."
+
+
+def _sweeps(keys: Sequence[SweepKey]) -> str:
+    """List sweeps; if there are many, their number in each family."""
+    if len(keys) <= _MOST:
+        return listed([str(key) for key in keys])
+    return listed([f"{count} of {family}" for family, count in Counter(key.family for key in keys).items()])
 
 
 def own_values(report: Report) -> Iterator[str]:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from gpureport.explain.hypotheses import HYPOTHESES
+from gpureport.explain.trials import mentioned
 from gpureport.records.finding import Explanation
 from gpureport.records.report import Report
 from gpureport.report.grouping import grouped
@@ -16,9 +17,10 @@ from gpureport.units import format_percent
 
 CAPTION = (
     "Curves with a feature that is not as predicted from the specification, and with times more than 5 % off. A "
-    "hypothesis is another assumption about how the device works. Each is compared at up to twelve points of the "
-    "curve, the four best at all points, without fitted parameters. A hypothesis explains a curve if it at least "
-    "halves the error. Error: root mean square of ln (observed / predicted time). Hypotheses never change predictions."
+    "hypothesis is another assumption about how the device works. The model predicts the curve again under each "
+    "hypothesis, without fitting parameters: first up to twelve points, then all points under the four closest "
+    "hypotheses. A hypothesis explains a curve if it at least halves the error. Error: root mean square of "
+    "ln (observed / predicted time), as a factor or in percent. Hypotheses never change predictions."
 )
 """Of :func:`summary`."""
 
@@ -49,7 +51,8 @@ def summary(explanations: Iterable[Explanation]) -> Table:
     sweeps = Counter(each.key.workload for each in tested)
     order = ("explained", "ambiguous", "unexplained")
     rows = grouped(
-        ((order.index(each.outcome), explanation_text(each) or "none of the hypotheses"), each) for each in tested
+        ((order.index(each.outcome), explanation_text(each) or "none of the tested hypotheses"), each)
+        for each in tested
     )
     cells = []
     for (_, text), of in sorted(rows.items(), key=lambda row: (row[0][0], -len(row[1]))):
@@ -81,10 +84,10 @@ def tally(explanations: Sequence[Explanation]) -> str:
     """Report the number of curves on which hypotheses were tested, and the number that these explain."""
     counts = Counter(explanation.outcome for explanation in explanations)
     explained, ambiguous, not_explained = counts["explained"], counts["ambiguous"], counts["unexplained"]
-    kinds = ((explained, "explained by one hypothesis"), (ambiguous, "by two"), (not_explained, "unexplained"))
-    counted = [f"{count} {how}" for count, how in kinds if count]
-    curves = "the one curve" if len(explanations) == 1 else f"the {len(explanations)} curves"
-    return f"Hypotheses were tested on {curves} with deviating features and times: {', '.join(counted)}."
+    kinds = ((explained, "by one hypothesis"), (ambiguous, "by either of two"), (not_explained, "by none"))
+    counted = "; ".join(f"{how}: {count}" for count, how in kinds if count)
+    curves = "one curve that deviates" if len(explanations) == 1 else f"{len(explanations)} curves that deviate"
+    return f"Hypotheses were tested on {curves} in features and in times. Explained {counted}."
 
 
 def statements(explanations: Iterable[Explanation]) -> tuple[tuple[str, str], ...]:
@@ -126,7 +129,7 @@ def _confidence(explanation: Explanation) -> str:
 
 
 def fitting(explanation: Explanation) -> str:
-    """Name the hypotheses that explain a curve: one, two equally good ones, or none with the closest."""
+    """Name the hypotheses that explain a curve: one, two equally good ones, or none, with the closest if it helps."""
     match explanation.outcome:
         case "explained":
             return explanation.hypothesis or UNKNOWN
@@ -137,6 +140,6 @@ def fitting(explanation: Explanation) -> str:
 
 
 def remaining_error(explanation: Explanation) -> str:
-    """Write the error of the closest hypothesis; empty if it is no closer than the prediction."""
+    """Write the error of the closest hypothesis; empty if it removes less than a quarter of the prediction's."""
     error = explanation.error
-    return off_by(error) if error is not None and error < explanation.base_error else ""
+    return off_by(error) if error is not None and mentioned(explanation.base_error, error) else ""

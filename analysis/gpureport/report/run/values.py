@@ -5,7 +5,7 @@ from numbers import Real
 
 from pydantic import BaseModel
 
-from gpureport.spec.models import Device
+from gpureport.spec.models import Device, Transition
 from gpureport.units import format_ratio, format_value
 
 _UNKNOWN = "—"
@@ -72,8 +72,8 @@ def _written(node: object, unit: str) -> str:
         return str(node)
     if isinstance(node, Real):
         return format_value(float(node), unit) if unit else format_ratio(float(node))
-    if isinstance(node, BaseModel):
-        return ", ".join(f"{name} {_written(value, '')}" for name, value in node)
+    if isinstance(node, Transition):
+        return ", ".join(format_ratio(value) for value in (node.onset, node.midpoint, node.end))
     if isinstance(node, Mapping) and node:
         return ", ".join(f"{key}: {_written(value, unit)}" for key, value in node.items())
     if isinstance(node, tuple) and node:

@@ -1,6 +1,7 @@
 """Titles and captions of figures."""
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 from gpureport.records.report import Clock, Report
 from gpureport.report.figures.roofline import Dot
@@ -9,8 +10,7 @@ from gpureport.report.grouping import grouped
 from gpureport.report.run.curves import CurveRecords, Group
 from gpureport.report.run.difference import compared, value_text
 from gpureport.report.text.words import agreement, feature_text, low_to_high
-from gpureport.text import sentence
-from gpureport.units import format_frequency, format_percent, format_ratio, format_value
+from gpureport.units import format_change, format_frequency, format_percent, format_ratio, format_value
 
 _FEW = 2  # the most cliffs and tapers with a sentence each
 
@@ -66,28 +66,36 @@ def tally(curves: Sequence[CurveRecords]) -> str:
     astray = [group for group in groups if not group.main.main.verdict.as_predicted]
     worst = min(groups, key=lambda group: group.main.urgency)
     if len(groups) <= _FEW:
-        return " ".join(_statement(group) for group in groups)
+        return " ".join(f"{_prefix(groups, group)}{_statement(group)}" for group in groups)
     counted = f"{agreement((group.main.main.verdict for group in groups), 'cliffs and tapers')}."
-    return f"{counted} Largest deviation, {worst.name}: {_statement(worst)}" if astray else counted
+    return f"{counted} Largest deviation: {worst.name}, {_statement(worst)}" if astray else counted
+
+
+def _prefix(groups: Sequence[Group], group: Group) -> str:
+    """Return the variant of a feature, if the figure has several."""
+    return f"{group.name}: " if len({each.name for each in groups}) > 1 else ""
 
 
 def _statement(group: Group) -> str:
+    """Name a feature with its value and deviation: ``n90 of 4.24 M work-items, as predicted``."""
     main = group.main.main
     if main.observed is None:
-        where = "" if main.level.is_unexplained else f" at {format_value(main.predicted, main.unit)}"
-        return f"Predicted, but not observed: {feature_text(main)}{where}."
-    if main.level.is_unexplained:
-        return sentence(f"{main.level}, {compared(main)}")
+        where = "predicted" if main.level.is_transition else f"predicted at {format_value(main.predicted, main.unit)}"
+        return f"{feature_text(main)}, {where} but not observed."
+    if main.level.is_transition:
+        return f"{feature_text(main)}, {compared(main)}."
     if main.feature == "cliff":
-        return f"{main.level} cliff, midpoint: {value_text(main)}, {compared(main)}."
-    return f"90 % of the plateau: {value_text(main)}, {compared(main)}."
+        return f"{main.level} cliff with its midpoint at {value_text(main)}, {compared(main)}."
+    return f"n90 of {value_text(main)}, {compared(main)}."
 
 
 def legend(curves: Sequence[CurveRecords], *, bars: bool) -> tuple[str, ...]:
     """Return the legend of all figures of curves and of *bars*: the marks that are drawn."""
     calibrated, measured = any(c.calibrated for c in curves), any(c.observation for c in curves)
     predicted = [point for c in curves if c.prediction for point in c.prediction.points]
-    better = " of the calibrated prediction, or of the other if there is none" if calibrated else ""
+    better = (
+        " of the calibrated prediction; without one, of the prediction from the specification" if calibrated else ""
+    )
     marks = (
         ("dashed: predicted from the specification", any(c.specification for c in curves)),
         ("solid: calibrated prediction", calibrated),
@@ -139,9 +147,10 @@ def trace_caption(found: Sequence[Trace], clocks: Sequence[Clock] = ()) -> str:
     """Describe traces: extra time of the first dispatches, drift, and changes of clocks."""
     counts = [len(trace.times_s) for trace in found]
     firsts, drifts = [trace.first for trace in found], [trace.drift for trace in found]
+    change = _from_to(drifts, partial(format_change, digits=1))
     ramp = (
         f"The first dispatch took {_from_to(firsts, format_ratio)} times the median of its trace. "
-        f"Between the first and the last third of a trace, the median changes by {_from_to(drifts, _percent)}."
+        f"Between the first and the last third of a trace, the median changes by {change}."
     )
     legend = "Times are relative to the median, given in each title; line: median; band: minimum to maximum."
     each = f"{_from_to(counts, str)} successive dispatches"
@@ -152,12 +161,6 @@ def trace_caption(found: Sequence[Trace], clocks: Sequence[Clock] = ()) -> str:
 
 def _from_to(values: Sequence[float], text: Callable[[float], str]) -> str:
     return low_to_high(text(min(values)), text(max(values)))
-
-
-def _percent(share: float) -> str:
-    """Write a change with its sign, to a tenth of a per cent."""
-    percent = round(share * 100, 1)
-    return f"{percent:+.1f} %" if percent else "0 %"
 
 
 def clock_readings(clocks: Iterable[Clock]) -> dict[str, list[float]]:
@@ -177,7 +180,10 @@ def steady_clocks(clocks: Iterable[Clock]) -> str:
 def roofline_caption(dots: Sequence[Dot]) -> str:
     """Compare the rates of variants with their predictions."""
     shares = {d.name: d.observed_per_s / d.predicted_per_s for d in dots if d.observed_per_s}
-    text = "At the largest size. Operations are those of the slowest class, without memory accesses."
+    text = (
+        "At the largest size. Operations are those of the class that takes longest; memory accesses do not count. "
+        "DRAM, achievable: by a copy, whose reads and writes alternate; pure reads or pure writes may be faster."
+    )
     if not shares:
         return f"Hollow: predicted; nothing was measured. {text}"
     legend = f"Hollow: predicted; filled: observed. {text}"

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, prod, sqrt
+from statistics import mean
 
 from gpureport.findings.advice import FamilyAdvice
 from gpureport.records.prediction import Occupancy
@@ -23,7 +24,7 @@ _LIMITERS = {
     "local memory": "local",
     "work-group size": "too large",
 }
-_SHORT, _LONG, _LINE = 14, 60, 118  # characters: a short text, the longest that counts, a line of a table
+_SHORT, _LONG, _LINE = 14, 120, 118  # characters: a short text, the longest that counts, a line of a table
 _MANY_ROWS = 4  # the fewest rows whose common values move to a line above the table
 _BOLD = 1.2  # relative width of a head's characters
 
@@ -55,11 +56,16 @@ class Table:
     @cached_property
     def _characters(self) -> list[float]:
         """Preferred width of each column in characters."""
-        lengths = [min(length, _LONG) for length in self._lengths]
-        needs = [length + 3.0 if length <= _SHORT else 0.0 for length in lengths]
-        weights = [0.0 if need else sqrt(length) for need, length in zip(needs, lengths, strict=True)]
+        needs = [length + 3.0 if length <= _SHORT else 0.0 for length in self._lengths]
+        weights = [0.0 if need else sqrt(length) for need, length in zip(needs, self._usual_lengths, strict=True)]
         left = max(_LINE - sum(needs), _LINE / 4) if any(weights) else 0.0
         return [need or left * weight / sum(weights) for need, weight in zip(needs, weights, strict=True)]
+
+    @cached_property
+    def _usual_lengths(self) -> list[float]:
+        """Mean length of each column's texts, between a short text and the longest that counts."""
+        cells = zip(*self.rows, strict=True) if self.rows else ((),) * len(self.columns)
+        return [mean([min(max(len(text), _SHORT), _LONG) for text in texts] or [_SHORT]) for texts in cells]
 
     @cached_property
     def _lengths(self) -> list[int]:
@@ -133,7 +139,7 @@ def workload_table(names: Iterable[str]) -> Table:
 
 def advice_table(families: Iterable[FamilyAdvice]) -> Table:
     """List the best, the worst and the recommended shape of every search."""
-    columns = ("family", "variant", "best shapes", "rate", "worst shape", "rate, worst", "best / worst", "use", "share")
+    columns = ("family", "variant", "best shapes", "rate", "worst shape", "best / worst", "use", "share")
     rows = tuple(
         (
             family.family,
@@ -141,7 +147,6 @@ def advice_table(families: Iterable[FamilyAdvice]) -> Table:
             any_of(found.ties),
             format_value(found.best.value, found.unit),
             found.worst.shape,
-            format_value(found.worst.value, found.unit),
             format_ratio(found.gain),
             found.use,
             format_percent(found.shares[found.use], 1),
@@ -149,4 +154,4 @@ def advice_table(families: Iterable[FamilyAdvice]) -> Table:
         for family in families
         for found in family.variants
     )
-    return Table(columns, rows, frozenset({"rate", "rate, worst", "best / worst", "share"}))
+    return Table(columns, rows, frozenset({"rate", "best / worst", "share"}))

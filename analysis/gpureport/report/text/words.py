@@ -8,10 +8,12 @@ from gpureport.findings.advice import WITHIN, FamilyAdvice
 from gpureport.records.features import CurveFeature
 from gpureport.records.finding import AGREEMENT, Finding, Verdict
 from gpureport.records.keys import SweepKey
+from gpureport.records.levels import Level
 from gpureport.records.report import Report, WorkloadInfo
 from gpureport.report.figures.style import shorten
 from gpureport.report.run.curves import Group
-from gpureport.units import format_interval, format_percent, format_ratio, format_value
+from gpureport.text import sentence
+from gpureport.units import format_bytes, format_interval, format_percent, format_ratio, format_value
 
 MARKS = {
     Verdict.AGREES: "✓",
@@ -34,23 +36,32 @@ _POSITIONS = {
     "peak": "best of the sweep",
     "case": "{level}",
 }
-_OF_AN_UNEXPLAINED_TRANSITION = _POSITIONS | {
+_OF_A_TRANSITION = _POSITIONS | {
     "onset": "{level}, onset",
     "midpoint": "{level}",
     "end": "{level}, end",
     "plateau": "plateau before the {level}",
 }
-TIMES = " \N{MULTIPLICATION SIGN} "
+"""Positions of transitions that no cache causes."""
+TIMES = " \N{MULTIPLICATION SIGN}\N{NO-BREAK SPACE}"
 _LONG_NAME = 72
-_SHAPES, _NAMES = 6, 4  # the most work-group shapes and names in a list
+_MOST, _FIRST = 6, 4  # the most names in a list; the number of first ones if there are more
 
 
 def feature_text(feature: CurveFeature | Finding) -> str:
     """Name a position of a feature: ``L2 cliff, onset``, ``unexplained transition at 37 MiB``."""
     if feature.level.beyond:
         return f"{feature.position} {feature.level}"
-    names = _OF_AN_UNEXPLAINED_TRANSITION if feature.level.is_unexplained else _POSITIONS
-    return names[feature.position].format(level=feature.level).removesuffix(" in device")
+    if feature.level.is_transition:
+        return _OF_A_TRANSITION[feature.position].format(level=transition_text(feature.level))
+    return _POSITIONS[feature.position].format(level=feature.level).removesuffix(" in device")
+
+
+def transition_text(level: Level) -> str:
+    """Name a transition that no cache causes: ``transition at 1 GiB (idle work-items)``."""
+    if level.is_unexplained or level.transition_bytes is None:
+        return str(level)
+    return f"transition at {format_bytes(level.transition_bytes)} ({level.name})"
 
 
 def fitted_text(finding: Finding) -> str:
@@ -102,11 +113,12 @@ def with_names(texts: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     names_of: dict[str, dict[str, None]] = {}
     for name, text in texts:
         names_of.setdefault(text, {})[name] = None
-    shown = {text: list(names) for text, names in names_of.items()}
-    for names in shown.values():
-        if len(names) > _NAMES + 1:
-            names[_NAMES:] = [f"and {len(names) - _NAMES} more"]
-    return tuple(f"{'; '.join(names)}: {text}" for text, names in shown.items())
+    return tuple(f"{'; '.join(shortlist(list(names)))}: {text}" for text, names in names_of.items())
+
+
+def shortlist(names: Sequence[str]) -> list[str]:
+    """Return up to six names as they are; of more, the first four and the number of the others."""
+    return list(names) if len(names) <= _MOST else [*names[:_FIRST], f"{len(names) - _FIRST} more"]
 
 
 def verdict_meanings(report: Report) -> tuple[tuple[Verdict, str], ...]:
@@ -117,14 +129,17 @@ def verdict_meanings(report: Report) -> tuple[tuple[Verdict, str], ...]:
         if report.publication
         else "the 95 % intervals overlap"
     )
-    apart = f"Predicted and {seen} tapers more than a factor of {AGREEMENT} apart"
+    other = f"Tapers only: the predicted and the {seen} n90 belong to different plateaus"
     return (
         (Verdict.AGREES, f"Factor of at most {AGREEMENT} between the {seen} and the predicted value."),
-        (Verdict.WITHIN, f"Factor of {AGREEMENT} to 2, but {within}: neither agreement nor a difference is shown."),
-        (Verdict.OFF, "Larger difference."),
+        (
+            Verdict.WITHIN,
+            f"Factor of {AGREEMENT} to 2, but {within}: they neither agree nor clearly differ.",
+        ),
+        (Verdict.OFF, "A larger factor, or intervals that do not overlap."),
         (Verdict.NOT_OBSERVED, f"Predicted, but not found in the {seen} values."),
         (Verdict.NOT_PREDICTED, f"Found in the {seen} values, but not predicted."),
-        (Verdict.NOT_COMPARED, f"{apart}, whose first plateaus belong to different memory levels."),
+        (Verdict.NOT_COMPARED, f"{other}, so their ratio has no meaning."),
         (Verdict.ERROR, "Faster than the hardware allows, or wrong results."),
     )
 
@@ -150,25 +165,38 @@ def family_name(report: Report, family: str) -> str:
 
 def advice_sentence(family: str, advice: FamilyAdvice) -> str:
     """Recommend work-group shapes for a whole family."""
-    share = f"within {format_percent(WITHIN)} of the best"
-    shapes = [any_of(choices) for choices in advice.choices]
-    count = len(advice.variants)
+    share, count = f"within {format_percent(WITHIN)} of the best", len(advice.variants)
+    searches = "both searches" if count == 2 else f"all {count} searches"
+    if len(advice.choices) > 1:
+        fastest = f"In each of {searches.removeprefix('all ')}, the fastest of these is {share}."
+        return f"{family}: try {listed(advice.shapes)}. {fastest}{_alternatives(advice)}"
+    names, one = any_of(advice.choices[0]), len(advice.choices[0]) == 1
     if count == 1:
-        tried = len(advice.variants[0].shares)
-        if len(advice.choices[0]) == 1:
-            return f"{family}: {shapes[0]} is the fastest of {tried} shapes."
-        return f"{family}: {shapes[0]}; each is {share} of {tried} shapes."
-    if len(shapes) == 1:
-        return f"{family}: {shapes[0]} is {share} in each of {count} searches."
-    return f"{family}: {'; or '.join(shapes)}. In each of {count} searches, at least one of these is {share}."
+        tried = f"{len(advice.variants[0].shares)} shapes"
+        return f"{family}: use {names}. {f'It is the fastest of {tried}.' if one else f'Each is {share} of {tried}.'}"
+    return f"{family}: use {names}. {'It' if one else 'Each'} is {share} in {searches}."
+
+
+def _alternatives(advice: FamilyAdvice) -> str:
+    """Name the shapes that may replace those of the set; empty if there are none."""
+    texts = [f"{any_of(equal)} may replace {shape}" for shape, equal in _equally_good(advice) if equal]
+    return f" {sentence(', and '.join(texts))}" if texts else ""
 
 
 def any_of(shapes: Sequence[str]) -> str:
-    """Name work-group shapes that do equally well: ``any of 64, 128, 256``; the first ones if there are many."""
-    names = [shape.replace(" x ", TIMES) for shape in shapes]
-    if len(names) > _SHAPES + 1:
-        names = [*names[:_SHAPES], f"{len(names) - _SHAPES} more"]
-    return names[0] if len(names) == 1 else f"any of {', '.join(names)}"
+    """Name work-group shapes that do equally well: ``64, 128 or 256``; the first ones if there are many."""
+    return listed(shortlist(shapes), "or")
+
+
+def set_of(advice: FamilyAdvice) -> str:
+    """Name the shapes of a set with those that may replace each: ``16 x 8 (or 32 x 4); 256``."""
+    return "; ".join(f"{shape} (or {any_of(equal)})" if equal else shape for shape, equal in _equally_good(advice))
+
+
+def _equally_good(advice: FamilyAdvice) -> list[tuple[str, list[str]]]:
+    """Return each shape of a set with those that may replace it."""
+    pairs = zip(advice.shapes, advice.choices, strict=True)
+    return [(shape, [each for each in choices if each != shape]) for shape, choices in pairs]
 
 
 def whole_sentences(text: str, most: int) -> str:
@@ -182,6 +210,6 @@ def low_to_high(low: str, high: str) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str], word: str = "and") -> str:
     """Write names as a list: ``a``, ``a and b``, ``a, b and c``."""
-    return " and ".join(part for part in (", ".join(names[:-1]), *names[-1:]) if part)
+    return f" {word} ".join(part for part in (", ".join(names[:-1]), *names[-1:]) if part)

@@ -116,8 +116,8 @@ class Strided(_ByStride):
     title = "Strided reads from memory"
     description = (
         "Neighbouring work-items read 4-byte words that are 1 to 64 words apart, in a buffer much larger than all "
-        "caches. Memory transfers whole sectors or lines, so the useful rate falls with the stride until each word has "
-        "its own. Counted: the bytes of these words."
+        "caches. Memory transfers whole sectors or lines. Therefore the useful rate falls with the stride until each "
+        "word needs a sector or line of its own. Counted: the bytes of these words."
     )
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
