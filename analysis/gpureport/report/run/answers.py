@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from statistics import median
 
 from gpureport.findings.verdicts import ABOVE_CEILING, ceiling_text
+from gpureport.predict.features import IDLE, work_per_item
 from gpureport.records.features import CurveFeature
 from gpureport.records.finding import Finding, Verdict
 from gpureport.records.levels import Level
@@ -17,7 +18,7 @@ from gpureport.report.grouping import grouped
 from gpureport.report.run.curves import CurveRecords, level_of, specified_values
 from gpureport.report.run.difference import compared, value_text, width
 from gpureport.report.run.limits import Limit, limits
-from gpureport.report.text.words import agreement, kernel_name
+from gpureport.report.text.words import agreement, kernel_name, listed, shortlist
 from gpureport.units import format_count, format_percent, format_predicted, format_value
 
 _MICROBENCHMARKS = "memory"
@@ -30,19 +31,23 @@ def caches(report: Report, found: Sequence[CurveRecords]) -> list[str]:
     """Report the cliff of each cache, the range over kernels, and transitions that no cache explains."""
     curves = [curve for curve in found if curve.axis.quantity == "working_set"]
     caused = [
-        (level_of(cliff, curve, report.device), cliff)
+        (curve, level_of(cliff, curve, report.device), cliff)
         for curve in curves
         for cliff in specified_values([curve], "midpoint")
     ]
-    cliffs = [cliff for _, cliff in caused]
+    cliffs = [cliff for *_, cliff in caused]
     levels = report.device.cache_levels
     if not cliffs and not any(curve.observation for curve in curves):
         return _predicted_cliffs(report, curves, levels)
-    unexplained = [(level, cliff) for level, cliff in caused if cliff.level.is_unexplained and cliff.predicted is None]
+    unexplained = [
+        (_likely_cause(level, cliff, curve), cliff)
+        for curve, level, cliff in caused
+        if cliff.level.is_unexplained and cliff.predicted is None
+    ]
     texts = [
-        _cliff(report, level, [cliff for cause, cliff in caused if cause == level], curves)
+        _cliff(report, level, own, curves)
         for level in levels
-        if any(cliff.level == level for cliff in cliffs)
+        if (own := [cliff for cliff in cliffs if cliff.level == level])
     ]
     if not texts and not unexplained:
         return ["No cliff (capacity transition) of a cache was observed."] if report.machine or cliffs else []
@@ -54,9 +59,8 @@ def _joined(cliffs: Sequence[str]) -> list[str]:
     return [" ".join(cliffs).replace(*_CLIFF, 1)] if cliffs else []
 
 
-def _cliff(report: Report, level: Level, of: Sequence[Finding], curves: Sequence[CurveRecords]) -> str:
-    """Describe the best known cliff of a cache; *of* are the cliffs that the cache causes or may cause."""
-    own = [finding for finding in of if finding.level == level]
+def _cliff(report: Report, level: Level, own: Sequence[Finding], curves: Sequence[CurveRecords]) -> str:
+    """Describe the best known cliff of a cache; *own* are its cliffs."""
     seen = [finding for finding in own if finding.observed]
     if not seen:
         best = min(own, key=lambda finding: (finding.key.family != _MICROBENCHMARKS, finding.predicted or 0))
@@ -74,9 +78,7 @@ def _cliff(report: Report, level: Level, of: Sequence[Finding], curves: Sequence
     if len({text.partition(" ")[2] for text in expected}) < len(expected):
         expected[0] = expected[0].partition(" ")[0]
     predicted = f"predicted: {' and '.join(expected)}" if expected else "not predicted"
-    sweeps, astray = (len({f.key for f in some}) for some in (of, [f for f in of if not f.verdict.as_predicted]))
-    others = f"; {astray} of {sweeps} sweeps {'disagree' if astray > 1 else 'disagrees'}" if astray else ""
-    return f"{level} cliff: {where} ({predicted}{others})."
+    return f"{level} cliff: {where} ({predicted})."
 
 
 def _subject(report: Report, curve: CurveRecords) -> str:
@@ -102,21 +104,23 @@ def _spans(report: Report, levels: Sequence[Level], cliffs: Sequence[Finding]) -
     return texts
 
 
-def _unexplained(report: Report, transitions: Iterable[tuple[Level | None, Finding]]) -> list[str]:
-    """List the unpredicted transitions, with the cache that may cause them if there is one."""
-    return [_cause(level, _transitions(report, of)) for level, of in grouped(transitions).items()]
+def _unexplained(report: Report, transitions: Iterable[tuple[str, Finding]]) -> list[str]:
+    """List the unpredicted transitions after their likely cause."""
+    return [f"{cause}: {_transitions(report, of)}." for cause, of in grouped(transitions).items()]
 
 
-def _cause(level: Level | None, transitions: str) -> str:
-    if level is None:
-        return f"Outside the transition range of every cache: {transitions}."
-    return f"Not predicted, but within the transition range of the {level}, which may be the cause: {transitions}."
+def _likely_cause(level: Level | None, cliff: Finding, curve: CurveRecords) -> str:
+    if level:
+        return f"Not predicted, but within the transition range of the {level}, which may be the cause"
+    points = [point.point for point in curve.observation.points] if curve.observation else []
+    if work_per_item(cliff.observed or 0.0, points) < IDLE:
+        return "Outside the transition range of every cache, where idle work-items may be the cause"
+    return "Outside the transition range of every cache"
 
 
 def _transitions(report: Report, found: Sequence[Finding]) -> str:
-    places = ", ".join(f"{value_text(each)} ({kernel_name(report, each.key)})" for each in found[:3])
-    more = f" and {len(found) - 3} more" if len(found) > 3 else ""
-    return f"{'transitions' if len(found) > 1 else 'transition'} at {places}{more}"
+    places = listed(shortlist([f"{value_text(each)} ({kernel_name(report, each.key)})" for each in found]))
+    return f"{'transitions' if len(found) > 1 else 'transition'} at {places}"
 
 
 def _predicted_cliffs(report: Report, curves: Iterable[CurveRecords], levels: Sequence[Level]) -> list[str]:
