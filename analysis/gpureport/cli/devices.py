@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gpureport.cli.console import note, print_json, print_line, print_text
 from gpureport.cli.database import note_override, open_database
-from gpureport.cli.tables import glued, print_table
+from gpureport.cli.tables import print_table
 from gpureport.data import data_dir, own_device_dirs
 from gpureport.errors import InputError
 from gpureport.spec.check import check_folder
@@ -95,14 +95,14 @@ def list_known(as_json: bool, entries: Sequence[Path]) -> int:
             d.id,
             f"{d.name} (processor of this machine)" if database.is_this_processor(d.id) else d.name,
             str(d.compute_units),
-            format_frequency(d.clock_hz),
-            ", ".join(glued(f"{c.name} {format_bytes(c.capacity_bytes)}") for c in d.caches),
             format_bandwidth(d.memory.bandwidth_bytes_per_s),
+            format_frequency(d.clock_hz),
+            ", ".join(f"{c.name} {format_bytes(c.capacity_bytes)}" for c in d.caches),
         )
         for d in devices
     ]
-    columns = ("id", "device", "compute units", "clock", "caches", "memory bandwidth")
-    print_table("Devices of the database", columns, rows, right=(2, 3, 5))
+    columns = ("id", "device", "compute units", "memory bandwidth", "clock", "caches")
+    print_table("Devices of the database", columns, rows, right=(2, 3, 4), optional=(5, 4))
     return 0
 
 

@@ -19,7 +19,7 @@ TITLE_NOTE = "n90: work-items for 90 % of the plateau"
 def print_findings(findings: Sequence[Finding]) -> None:
     """Print a row for each feature (cliffs by midpoint, tapers by n90), compared with its best prediction."""
     print_table(
-        f"Predicted and observed ({TITLE_NOTE})",
+        f"Predicted and observed ({TITLE_NOTE}); calibrated predictions, or else those of the specification",
         ("feature", "predicted", "observed (95 % interval)", "ratio", "verdict"),
         list(_rows(findings)),
         right=(1, 2, 3),
@@ -41,15 +41,15 @@ def _rows(findings: Sequence[Finding]) -> Iterator[Row]:
     shown = [f for f in best_basis(findings) if f.position in _NAMES]
     for (name, sweep), group in groupby(shown, lambda f: (f.key.workload, f.key.sweep)):
         features = list(group)
-        yield (heading(name, sweep, features),)
+        basis = "" if features[0].basis == "calibrated" else ", specification prediction"
+        yield (heading(name, sweep, features) + basis,)
         for f in features:
             unit = short_unit(f.unit)
             predicted = format_value(f.predicted, unit)
             observed = format_interval(f.observed, f.ci_low, f.ci_high, unit)
             yield f"  {feature_name(f)}", predicted, observed, format_ratio(f.ratio), str(f.verdict)
             if f.best_point is not None:
-                best = format_value(f.best_point, unit)
-                yield "    fitted without launch cost; best sample:", "", best, "", ""
+                yield (f"    fitted, without launch cost; best sample: {format_value(f.best_point, unit)}",)
 
 
 def heading(name: str, sweep: str, features: Sequence[Finding | CurveFeature]) -> str:
@@ -59,12 +59,18 @@ def heading(name: str, sweep: str, features: Sequence[Finding | CurveFeature]) -
 
 
 def feature_name(feature: Finding | CurveFeature) -> str:
-    """Return the name of a feature: ``L2 cliff``, ``taper (n90)``, ``DRAM rate``, ``rate beyond 36 MiB``."""
+    """Return the name of a feature: ``L2 cliff``, ``taper (n90)``, ``DRAM rate``, ``rate beyond 36 MiB``.
+
+    Transitions that no cache explains are ``unexplained`` if observed; the model knows the cause of predicted ones.
+    """
     level = feature.level
     if level.transition_bytes is not None and feature.feature == "rate":
         return f"rate {'beyond' if level.beyond else 'up to'} {format_bytes(level.transition_bytes)}"
     if level.is_unexplained:
-        return f"unexplained transition{'' if feature.position == 'midpoint' else f' ({feature.position})'}"
+        kind = "unexplained" if isinstance(feature, Finding) and feature.observed is not None else "other"
+        return f"{kind} transition{'' if feature.position == 'midpoint' else f' ({feature.position})'}"
+    if level.name.startswith("level "):
+        return f"rate of plateau {level.name.removeprefix('level ')}"
     other = f"{{level}} {feature.feature} ({feature.position})"
     return _NAMES.get(feature.position, other).format(level=level).removeprefix("device ")
 
