@@ -42,11 +42,18 @@ def _invoke(arguments: Sequence[str] | None) -> int:
     from typer.exceptions import TyperException
 
     from gpureport.cli.app import app
+    from gpureport.text import requirement
 
     try:
         code = app(args=None if arguments is None else list(arguments), prog_name="gpureport", standalone_mode=False)
     except TyperException as error:
-        return _fail(error.format_message().replace("Value error, ", ""), error.exit_code)
+        subject, _, problem = error.format_message().partition(": ")
+        if subject.startswith("Missing argument "):
+            name = subject.removeprefix("Missing argument ").rstrip(".").strip("'")
+            subject = f"the argument {name} is missing; add it (--help shows examples)"
+        elif subject.startswith("Invalid value for "):
+            subject, problem = subject.removeprefix("Invalid value for ").strip("'"), requirement(problem)
+        return _fail(": ".join(filter(None, (subject, problem))), error.exit_code)
     if code == INTERRUPTED:
         raise KeyboardInterrupt  # typer replaced it by a silent exit
     return code if isinstance(code, int) else 0

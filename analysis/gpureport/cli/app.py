@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer.core import TyperGroup
 
 from gpureport import __version__
 from gpureport.cli.options import Request
@@ -23,7 +24,21 @@ app = typer.Typer(
         "specification, measure both, and write a report that compares them. `gpureport glossary` explains the terms."
     ),
 )
-devices_app = typer.Typer(rich_markup_mode=None, help="List, check and draft device entries.")
+
+
+class _Devices(TyperGroup):
+    """The command with the option ``--known [TEXT]``: options of typer have either no value or always one."""
+
+    def parse_args(self, context: typer.Context, arguments: list[str]) -> list[str]:  # type: ignore[override]
+        """Make the text after ``--known`` the value of another option."""
+        after = arguments.index("--known") + 1 if "--known" in arguments else len(arguments)
+        text = arguments[after : after + 1]
+        if text and not text[0].startswith("-") and text[0] not in self.commands:
+            arguments = [*arguments[:after], f"--containing={text[0]}", *arguments[after + 1 :]]
+        return super().parse_args(context, arguments)
+
+
+devices_app = typer.Typer(cls=_Devices, rich_markup_mode=None, help="List, check and draft device entries.")
 app.add_typer(devices_app, name="devices")
 
 
@@ -390,7 +405,10 @@ def validate(
 @devices_app.callback(invoke_without_command=True)
 def devices_present(
     context: typer.Context,
-    known: Annotated[bool, typer.Option("--known", help="List the devices of the database instead.")] = False,
+    known: Annotated[
+        bool, typer.Option("--known", help="List the devices of the database instead; --known TEXT: only some.")
+    ] = False,
+    containing: Annotated[str, typer.Option("--containing", hidden=True)] = "",
     as_json: JsonOption = False,
     devices: DevicesDirOption = None,
     version: VersionOption = False,
@@ -400,13 +418,14 @@ def devices_present(
         return _leave_to_subcommand(context)
     from gpureport.cli.devices import list_known, list_present
 
-    return list_known(as_json, devices or []) if known else list_present(as_json, devices or [])
+    return list_known(as_json, devices or [], containing) if known else list_present(as_json, devices or [])
 
 
 @devices_app.command("check")
 def devices_check(
     files: Annotated[
-        list[Path] | None, typer.Argument(help="Entries to check, or folders of them. Default: all.", metavar="FILE")
+        list[Path] | None,
+        typer.Argument(help="Files or devices of the database to check, or folders. Default: all.", metavar="FILE"),
     ] = None,
     as_json: JsonOption = False,
     version: VersionOption = False,

@@ -18,6 +18,7 @@ from gpureport.cli.summary import print_findings, print_unexpected
 from gpureport.cli.timing import print_timings
 from gpureport.errors import GpuReportError, InputError
 from gpureport.files import is_stream, remove_files
+from gpureport.inputs import is_there
 from gpureport.measure.limits import LONGEST_POINT_S, QUICK_LONGEST_POINT_S, SweepSettings, run_limits
 from gpureport.measure.machine import free_memory_bytes
 from gpureport.measure.measurer import Measurer
@@ -104,6 +105,9 @@ def _measured(
     """
     with ExitStack() as reservation:
         if request.resume:  # before reading: another run may still write it
+            if not is_there(_file(request.resume)):
+                what = "there is no such report; give the report.json of an interrupted run, or its folder"
+                raise InputError(f"--resume: {request.resume}: {what}")
             reservation.enter_context(writing(_files([_file(request.resume)]), force=True, option="--resume"))
         earlier = _earlier(request.resume)
         if earlier and earlier.report.status == "complete":
