@@ -58,8 +58,8 @@ def test_options_before_a_subcommand_are_refused(arguments: list[str], early: st
         (["-w", ","], "--workload: no name given; write one, such as 'memory' or 'memory/read', or omit it for all"),
         (["nonsense"], "No such command 'nonsense'."),
         (["--xyz"], "No such option: --xyz"),
-        (["predict"], "Missing argument 'DEVICE'."),
-        (["--seed", "-1"], "Invalid value for '--seed': Input should be greater than or equal to 0"),
+        (["predict"], "the argument DEVICE is missing; add it (--help shows examples)"),
+        (["--seed", "-1"], "--seed: must be greater than or equal to 0"),
     ],
     ids=" ".join,
 )
@@ -73,7 +73,7 @@ def test_wrong_usage_is_one_sentence(arguments: list[str], sentence: str, capsys
 def test_a_seed_is_a_number(capsys: Captured) -> None:
     assert main(["--seed", "many"]) == 2
     error = capsys.readouterr().err
-    assert error.startswith("gpureport: Invalid value for '--seed': ")
+    assert error.startswith("gpureport: --seed: must be a whole number")
     assert error.count("\n") == 1
 
 

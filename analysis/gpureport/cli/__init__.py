@@ -4,6 +4,8 @@ import errno
 import gc
 import sys
 from collections.abc import Sequence
+from shutil import get_terminal_size
+from textwrap import fill
 from typing import NoReturn
 
 from gpureport.cli.streams import provide_streams
@@ -60,7 +62,10 @@ def _invoke(arguments: Sequence[str] | None) -> int:
 
 
 def _fail(sentence: str, code: int) -> int:
-    sys.stderr.write(f"gpureport: {' '.join(sentence.split())}\n")
+    line = f"gpureport: {' '.join(sentence.split())}"
+    if sys.stderr.isatty():
+        line = fill(line, get_terminal_size().columns, break_long_words=False, break_on_hyphens=False)
+    sys.stderr.write(f"{line}\n")
     return code
 
 

@@ -13,6 +13,12 @@ from gpureport.errors import GpuReportError, InputError
 from gpureport.memory import LEAST_BYTES, limit_bytes, limit_remark
 from gpureport.report import Paper
 
+
+def _examples(*lines: str) -> str:
+    r"""Return the end of a help text; ``\b`` keeps its lines."""
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
+
+
 app = typer.Typer(
     add_completion=False,
     no_args_is_help=False,
@@ -151,7 +157,15 @@ def _check_surroundings() -> None:
         raise GpuReportError(f"gpureport needs {LEAST_BYTES / 2**20:.0f} MiB of memory{limit_remark()}")
 
 
-@app.callback(invoke_without_command=True)
+@app.callback(
+    invoke_without_command=True,
+    epilog=_examples(
+        "gpureport                            # everything: reports/<device>-<date>",
+        "gpureport --quick -o out             # fewer workloads and points",
+        "gpureport -d 1 -w memory,particles   # the second device, two families",
+        "gpureport --resume out               # continue an interrupted run",
+    ),
+)
 def everything(
     context: typer.Context,
     device: DeviceOption = "auto",
@@ -183,7 +197,12 @@ def everything(
     return report_everything(request, output, force, no_pdf, paper, runs)
 
 
-@app.command()
+@app.command(
+    epilog=_examples(
+        "gpureport measure -o node7.json",
+        "gpureport measure --quick --runs 4 -o before.json   # before/run-1, …",
+    )
+)
 def measure(
     context: typer.Context,
     output: Annotated[Path, typer.Option("--output", "-o", help="Report file to write.", metavar="FILE")] = Path(
@@ -208,7 +227,13 @@ def measure(
     return measure_only(request, output, force, runs)
 
 
-@app.command()
+@app.command(
+    epilog=_examples(
+        "gpureport render node7.json                # node7.html and node7.pdf",
+        "gpureport render out -o documents --force",
+        "gpureport render reports/published         # one report for each record",
+    )
+)
 def render(
     reports: Annotated[
         list[Path],
@@ -241,7 +266,13 @@ def render(
     return render_report(reports, output, no_pdf, force, devices or (), paper)
 
 
-@app.command()
+@app.command(
+    epilog=_examples(
+        'gpureport predict "RX 7900 XT"',
+        "gpureport predict h200 -w memory --all     # every feature of one family",
+        "gpureport predict h200 a40 --pdf           # side by side, as a document",
+    )
+)
 def predict(
     device: Annotated[
         list[str],
@@ -293,7 +324,13 @@ def predict(
     return predict_devices(request)
 
 
-@app.command()
+@app.command(
+    epilog=_examples(
+        'gpureport compare out a40 "RTX 4090"            # a run and two predictions',
+        "gpureport compare old=a.json new=b.json -o diff",
+        "gpureport compare before after --fail-on-regression 5",
+    )
+)
 def compare(
     machines: Annotated[
         list[str],
@@ -355,7 +392,13 @@ def compare(
     return compare_machines(request)
 
 
-@app.command()
+@app.command(
+    epilog=_examples(
+        "gpureport validate                         # the results of the project",
+        "gpureport validate out -w memory --all     # every feature of one family",
+        "gpureport validate --times --worst 5",
+    )
+)
 def validate(
     paths: Annotated[
         list[Path] | None,
@@ -402,7 +445,13 @@ def validate(
     return validate_results(request)
 
 
-@devices_app.callback(invoke_without_command=True)
+@devices_app.callback(
+    invoke_without_command=True,
+    epilog=_examples(
+        "gpureport devices                      # the devices of this machine",
+        'gpureport devices --known "rtx 40"     # those of the database',
+    ),
+)
 def devices_present(
     context: typer.Context,
     known: Annotated[
@@ -421,7 +470,10 @@ def devices_present(
     return list_known(as_json, devices or [], containing) if known else list_present(as_json, devices or [])
 
 
-@devices_app.command("check")
+@devices_app.command(
+    "check",
+    epilog=_examples("gpureport devices check my_card.yaml", "gpureport devices check nvidia/a40"),
+)
 def devices_check(
     files: Annotated[
         list[Path] | None,
@@ -436,7 +488,13 @@ def devices_check(
     return check_files(files or [], as_json)
 
 
-@devices_app.command("new")
+@devices_app.command(
+    "new",
+    epilog=_examples(
+        "gpureport devices new -o ~/.config/gpureport/devices/my_card.yaml",
+        "gpureport devices new --from a40 -o gpureport-devices/my_card.yaml",
+    ),
+)
 def devices_new(
     device: Annotated[
         str | None,
@@ -478,7 +536,7 @@ def devices_new(
     return draft_entry(request, output, force)
 
 
-@app.command()
+@app.command(epilog=_examples("gpureport glossary taper", "gpureport glossary LSU"))
 def glossary(
     term: Annotated[
         str | None, typer.Argument(help="Term or synonym to explain. Default: all.", metavar="TERM")

@@ -33,6 +33,10 @@ from gpureport.run.resuming import changes
 from gpureport.spec.models import PresentDevice
 from gpureport.text import sentence
 
+_SWEEP_S = {"cpu": 6.5, "gpu": 0.8, "accelerator": 0.8}
+"""Usual duration of a sweep, seconds, with everything but the documents: of the runs in ``reports/`` and of an H100."""
+_LONG_S = 100
+
 
 class InterruptionError(GpuReportError):
     """The user stopped the run."""
@@ -199,6 +203,7 @@ def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None)
     note(f"Device: {plan.match.device.name} ({measurer.device.platform}). {sentence(plan.match.how)}")
     for remark in plan.match.notes:
         note(f"Note: {sentence(remark)}")
+    note(_announcement(plan, path) if earlier is None else f"Continuing the run of {path}.")
     saver, saved = Saver(path), False
 
     def save(report: Report) -> None:
@@ -218,6 +223,16 @@ def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None)
         if saved:
             state = f"{path} is marked partial and contains the finished sweeps; --resume {path} continues the run"
         raise InterruptionError(f"interrupted; {state}") from None
+
+
+def _announcement(plan: Plan, path: Path) -> str:
+    """Say what a run will do, and about how long it takes."""
+    device = plan.match.device
+    sweeps = sum(len(each.sweeps(device, plan.settings.limits)) for each in plan.workloads)
+    seconds = sweeps * _SWEEP_S[device.kind]
+    time = f"{max(10, round(seconds, -1)):.0f} s" if seconds < _LONG_S else f"{seconds / 60:.0f} minutes"
+    what = f"{len(plan.workloads)} workloads in {sweeps} sweeps"
+    return f"Predicting and measuring {what} takes about {time}. Measurements are saved in {path}."
 
 
 def _summarise(report: Report, path: Path) -> None:

@@ -29,7 +29,7 @@ def print_prediction(device: Device, predictions: Sequence[Prediction]) -> None:
     title = f"Specification predictions: best of each workload ({TITLE_NOTE})"
     _print(title, outlook_table(predictions), optional=["occupancy"])
     _print_sensitivities(device, predictions, _FEW_FACTS)
-    print_text("`gpureport glossary TERM` explains a term or bottleneck. --all lists every feature of every sweep.")
+    print_text("--all lists every feature of every sweep. `gpureport glossary TERM` explains terms and bottlenecks.")
 
 
 def print_everything(device: Device, predictions: Sequence[Prediction]) -> None:

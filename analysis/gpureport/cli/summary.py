@@ -18,10 +18,12 @@ TITLE_NOTE = "n90: work-items for 90 % of the plateau"
 
 def print_findings(findings: Sequence[Finding]) -> None:
     """Print a row for each feature (cliffs by midpoint, tapers by n90), compared with its best prediction."""
+    shown = [f for f in best_basis(findings) if f.position in _NAMES]
+    kinds = sorted({f.basis for f in shown})
     print_table(
-        f"Predicted and observed ({TITLE_NOTE}); calibrated predictions, or else those of the specification",
+        f"Observations and {' or '.join(kinds)} predictions ({TITLE_NOTE})",
         ("feature", "predicted", "observed (95 % interval)", "ratio", "verdict"),
-        list(_rows(findings)),
+        list(_rows(shown, marked=len(kinds) > 1)),
         right=(1, 2, 3),
     )
 
@@ -37,11 +39,11 @@ def print_unexpected(explanations: Sequence[Explanation]) -> None:
     )
 
 
-def _rows(findings: Sequence[Finding]) -> Iterator[Row]:
-    shown = [f for f in best_basis(findings) if f.position in _NAMES]
-    for (name, sweep), group in groupby(shown, lambda f: (f.key.workload, f.key.sweep)):
+def _rows(findings: Sequence[Finding], *, marked: bool) -> Iterator[Row]:
+    """Yield the heading of each sweep, *marked* if its predictions are those of the specification, and its features."""
+    for (name, sweep), group in groupby(findings, lambda f: (f.key.workload, f.key.sweep)):
         features = list(group)
-        basis = "" if features[0].basis == "calibrated" else ", specification prediction"
+        basis = ", specification" if marked and features[0].basis == "specification" else ""
         yield (heading(name, sweep, features) + basis,)
         for f in features:
             unit = short_unit(f.unit)
