@@ -93,7 +93,7 @@ def test_the_summary_has_predicted_observed_ratio_and_verdict(capsys: Captured) 
 
     lines = capsys.readouterr().out.splitlines()
     assert lines[1].split() == ["feature", "predicted", "observed", "(95", "%", "interval)", "ratio", "verdict"]
-    assert "test/copy, size" in lines
+    assert "test/copy, size, specification" in lines
     assert "test/again, size" in lines
     assert any("GB/s" in line and line.split()[-1] in ("agrees", "off", "error") for line in lines)
     assert lines[-1] == "Written: r.json"
@@ -300,9 +300,7 @@ def test_a_run_that_measured_nothing_failed(
 
     captured = capsys.readouterr()
     assert captured.out.splitlines()[-1] == "Written: out/report.json"
-    assert ("Predicted and observed" in captured.out) == reason.startswith(
-        "wrong"
-    )  # of wrong results there are findings
+    assert ("Observations and " in captured.out) == reason.startswith("wrong")  # of wrong results there are findings
     lines = captured.err.splitlines()
     told = [place for place, line in enumerate(lines) if line.startswith("gpureport: nothing was measured")]
     assert len(told) == 2

@@ -1,6 +1,7 @@
 """Commands and their options. Nothing heavy is imported here, so that ``--help`` answers at once."""
 # ruff: noqa: ARG001 - the callback of --version does its work
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -13,10 +14,39 @@ from gpureport.errors import GpuReportError, InputError
 from gpureport.memory import LEAST_BYTES, limit_bytes, limit_remark
 from gpureport.report import Paper
 
+_EXAMPLES = """
+gpureport                                # all, to reports/<device>-<date>
+gpureport --quick -o out                 # fewer workloads and points
+gpureport -d 1 -w memory,particles       # device 1, two families
+gpureport --resume out                   # continue an interrupted run
+gpureport measure -o node7.json
+gpureport measure --runs 4 -o before.json     # before/run-1, …
+gpureport render node7.json              # node7.html and node7.pdf
+gpureport render reports/published -o documents
+gpureport predict "RX 7900 XT"
+gpureport predict h200 -w memory --all   # every feature of one family
+gpureport predict h200 a40 --pdf         # side by side, as a document
+gpureport compare out a40 "RTX 4090"     # a run and two predictions
+gpureport compare old=a.json new=b.json -o differences
+gpureport compare before after --fail-on-regression 5
+gpureport validate                       # the results of the project
+gpureport validate out -w memory --all   # every feature of one family
+gpureport validate --times --worst 5
+gpureport devices                        # the devices of this machine
+gpureport devices --known "RTX 40"       # devices of the database
+gpureport devices check my_card.yaml
+gpureport devices check nvidia/a40
+gpureport devices new -o ~/.config/gpureport/devices/my_card.yaml
+gpureport devices new --from a40 -o gpureport-devices/my_card.yaml
+gpureport glossary taper
+gpureport glossary LSU                   # a bottleneck
+"""
 
-def _examples(*lines: str) -> str:
-    r"""Return the end of a help text; ``\b`` keeps its lines."""
-    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
+
+def _examples(command: str) -> str:
+    r"""Return the examples of a *command* (a pattern) for the end of its help text; ``\b`` keeps its lines."""
+    lines = re.findall(rf"^gpureport {command}.*$", _EXAMPLES, re.MULTILINE)
+    return "\n  ".join(("\b\nExamples:", *lines))
 
 
 app = typer.Typer(
@@ -157,15 +187,7 @@ def _check_surroundings() -> None:
         raise GpuReportError(f"gpureport needs {LEAST_BYTES / 2**20:.0f} MiB of memory{limit_remark()}")
 
 
-@app.callback(
-    invoke_without_command=True,
-    epilog=_examples(
-        "gpureport                            # everything: reports/<device>-<date>",
-        "gpureport --quick -o out             # fewer workloads and points",
-        "gpureport -d 1 -w memory,particles   # the second device, two families",
-        "gpureport --resume out               # continue an interrupted run",
-    ),
-)
+@app.callback(invoke_without_command=True, epilog=_examples("[ -]"))
 def everything(
     context: typer.Context,
     device: DeviceOption = "auto",
@@ -197,12 +219,7 @@ def everything(
     return report_everything(request, output, force, no_pdf, paper, runs)
 
 
-@app.command(
-    epilog=_examples(
-        "gpureport measure -o node7.json",
-        "gpureport measure --quick --runs 4 -o before.json   # before/run-1, …",
-    )
-)
+@app.command(epilog=_examples("measure"))
 def measure(
     context: typer.Context,
     output: Annotated[Path, typer.Option("--output", "-o", help="Report file to write.", metavar="FILE")] = Path(
@@ -227,13 +244,7 @@ def measure(
     return measure_only(request, output, force, runs)
 
 
-@app.command(
-    epilog=_examples(
-        "gpureport render node7.json                # node7.html and node7.pdf",
-        "gpureport render out -o documents --force",
-        "gpureport render reports/published         # one report for each record",
-    )
-)
+@app.command(epilog=_examples("render"))
 def render(
     reports: Annotated[
         list[Path],
@@ -266,13 +277,7 @@ def render(
     return render_report(reports, output, no_pdf, force, devices or (), paper)
 
 
-@app.command(
-    epilog=_examples(
-        'gpureport predict "RX 7900 XT"',
-        "gpureport predict h200 -w memory --all     # every feature of one family",
-        "gpureport predict h200 a40 --pdf           # side by side, as a document",
-    )
-)
+@app.command(epilog=_examples("predict"))
 def predict(
     device: Annotated[
         list[str],
@@ -324,13 +329,7 @@ def predict(
     return predict_devices(request)
 
 
-@app.command(
-    epilog=_examples(
-        'gpureport compare out a40 "RTX 4090"            # a run and two predictions',
-        "gpureport compare old=a.json new=b.json -o diff",
-        "gpureport compare before after --fail-on-regression 5",
-    )
-)
+@app.command(epilog=_examples("compare"))
 def compare(
     machines: Annotated[
         list[str],
@@ -392,13 +391,7 @@ def compare(
     return compare_machines(request)
 
 
-@app.command(
-    epilog=_examples(
-        "gpureport validate                         # the results of the project",
-        "gpureport validate out -w memory --all     # every feature of one family",
-        "gpureport validate --times --worst 5",
-    )
-)
+@app.command(epilog=_examples("validate"))
 def validate(
     paths: Annotated[
         list[Path] | None,
@@ -445,13 +438,7 @@ def validate(
     return validate_results(request)
 
 
-@devices_app.callback(
-    invoke_without_command=True,
-    epilog=_examples(
-        "gpureport devices                      # the devices of this machine",
-        'gpureport devices --known "rtx 40"     # those of the database',
-    ),
-)
+@devices_app.callback(invoke_without_command=True, epilog=_examples("devices [ -]"))
 def devices_present(
     context: typer.Context,
     known: Annotated[
@@ -470,10 +457,7 @@ def devices_present(
     return list_known(as_json, devices or [], containing) if known else list_present(as_json, devices or [])
 
 
-@devices_app.command(
-    "check",
-    epilog=_examples("gpureport devices check my_card.yaml", "gpureport devices check nvidia/a40"),
-)
+@devices_app.command("check", epilog=_examples("devices check"))
 def devices_check(
     files: Annotated[
         list[Path] | None,
@@ -488,13 +472,7 @@ def devices_check(
     return check_files(files or [], as_json)
 
 
-@devices_app.command(
-    "new",
-    epilog=_examples(
-        "gpureport devices new -o ~/.config/gpureport/devices/my_card.yaml",
-        "gpureport devices new --from a40 -o gpureport-devices/my_card.yaml",
-    ),
-)
+@devices_app.command("new", epilog=_examples("devices new"))
 def devices_new(
     device: Annotated[
         str | None,
@@ -536,7 +514,7 @@ def devices_new(
     return draft_entry(request, output, force)
 
 
-@app.command(epilog=_examples("gpureport glossary taper", "gpureport glossary LSU"))
+@app.command(epilog=_examples("glossary"))
 def glossary(
     term: Annotated[
         str | None, typer.Argument(help="Term or synonym to explain. Default: all.", metavar="TERM")

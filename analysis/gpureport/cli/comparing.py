@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpureport.cli.console import note, print_line, print_text
-from gpureport.cli.database import open_database
-from gpureport.cli.opening import open_all
+from gpureport.cli.database import open_all, open_database
 from gpureport.cli.options import selected, writing
 from gpureport.cli.progress import ProgressBar
 from gpureport.cli.rendering import print_written, write_comparison_files

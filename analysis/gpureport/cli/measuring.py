@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from gpureport import __version__
-from gpureport.cli.choosing import working_device
 from gpureport.cli.console import note
 from gpureport.cli.database import note_doubts, note_override, open_database
 from gpureport.cli.options import Request, selected, separated, slug, writing
@@ -22,6 +21,7 @@ from gpureport.inputs import is_there
 from gpureport.measure.limits import LONGEST_POINT_S, QUICK_LONGEST_POINT_S, SweepSettings, run_limits
 from gpureport.measure.machine import free_memory_bytes
 from gpureport.measure.measurer import Measurer
+from gpureport.measure.presence import choose_working
 from gpureport.records import report as document
 from gpureport.records.report import FILE_NAME, Report, Saver, load_report
 from gpureport.report import Paper
@@ -33,8 +33,8 @@ from gpureport.run.resuming import changes
 from gpureport.spec.models import PresentDevice
 from gpureport.text import sentence
 
-_SWEEP_S = {"cpu": 6.5, "gpu": 0.8, "accelerator": 0.8}
-"""Usual duration of a sweep, seconds, with everything but the documents: of the runs in ``reports/`` and of an H100."""
+_SWEEP_S = {"cpu": (6.5, 4.0), "gpu": (0.8, 0.6), "accelerator": (0.8, 0.6)}
+"""Usual duration of a sweep of a full and of a quick run, seconds, without documents: in ``reports/`` and on an H100."""
 _LONG_S = 100
 
 
@@ -169,6 +169,14 @@ def _measure_all(
     return reports
 
 
+def working_device(text: str, again: PresentDevice | None = None) -> Measurer:
+    """Open the device of ``--device``, as :func:`choose_working` does, and print remarks; the caller closes it."""
+    choice = choose_working(text, again)
+    for remark in choice.remarks:
+        note(f"Note: {sentence(remark)}")
+    return choice.measurer
+
+
 @contextmanager
 def _planned(request: Request, earlier: _Earlier | None) -> Iterator[tuple[Plan, Measurer]]:
     """Return the plan of a run, and its open device; raise if *earlier* cannot be continued."""
@@ -227,9 +235,9 @@ def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None)
 
 def _announcement(plan: Plan, path: Path) -> str:
     """Say what a run will do, and about how long it takes."""
-    device = plan.match.device
-    sweeps = sum(len(each.sweeps(device, plan.settings.limits)) for each in plan.workloads)
-    seconds = sweeps * _SWEEP_S[device.kind]
+    device, limits = plan.match.device, plan.settings.limits
+    sweeps = sum(len(each.sweeps(device, limits)) for each in plan.workloads)
+    seconds = sweeps * _SWEEP_S[device.kind][limits.quick]
     time = f"{max(10, round(seconds, -1)):.0f} s" if seconds < _LONG_S else f"{seconds / 60:.0f} minutes"
     what = f"{len(plan.workloads)} workloads in {sweeps} sweeps"
     return f"Predicting and measuring {what} takes about {time}. Measurements are saved in {path}."

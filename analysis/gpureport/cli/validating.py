@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpureport.cli.console import note
-from gpureport.cli.database import open_database
-from gpureport.cli.opening import open_all
+from gpureport.cli.database import open_all, open_database
 from gpureport.cli.options import selected, writing
 from gpureport.cli.progress import ProgressBar
 from gpureport.cli.validation_tables import (
