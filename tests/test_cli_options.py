@@ -23,9 +23,18 @@ COMMANDS: tuple[list[str], ...] = (
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 @pytest.mark.parametrize("option", ["--help", "-h"])
-def test_every_command_has_help(command: list[str], option: str, capsys: Captured) -> None:
+def test_every_command_has_help_with_examples(
+    command: list[str], option: str, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
     assert main([*command, option]) == 0
-    assert capsys.readouterr().out.startswith(" ".join(["Usage: gpureport", *command]))
+    out = capsys.readouterr().out
+    assert out.startswith(" ".join(["Usage: gpureport", *command]))
+    examples = out.partition("Examples:\n")[2].splitlines()
+    assert examples
+    assert all(line.strip().startswith(" ".join(["gpureport", *command])) for line in examples)
+    assert max(map(len, out.splitlines())) <= 80
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
