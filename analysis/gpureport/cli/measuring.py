@@ -34,7 +34,7 @@ from gpureport.spec.models import PresentDevice
 from gpureport.text import sentence
 
 _SWEEP_S = {"cpu": (6.5, 4.0), "gpu": (0.8, 0.6), "accelerator": (0.8, 0.6)}
-"""Usual duration of a sweep of a full and of a quick run, seconds, without documents: in ``reports/`` and on an H100."""
+"""Usual duration of a sweep of a full and of a quick run, seconds, without documents: in ``reports/``, on an H100."""
 _LONG_S = 100
 
 
