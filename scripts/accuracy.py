@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from gpureport.cli.validating import ValidationRequest, compared
-from gpureport.cli.validation_tables import target_row
+from gpureport.cli.validation_tables import result_cells, unmatched
 from gpureport.errors import GpuReportError
-from gpureport.validate.targets import TARGETS, judge
+from gpureport.validate.targets import KINDS, TARGETS, TargetResult, judge
 
 README = Path(__file__).parents[1] / "README.md"
 BEGIN, END = "<!-- accuracy: written by scripts/accuracy.py -->", "<!-- end of accuracy -->"
@@ -19,11 +19,19 @@ BEGIN, END = "<!-- accuracy: written by scripts/accuracy.py -->", "<!-- end of a
 COLUMNS = ("data", "what", "n", "specification", "calibrated")
 
 
-def row(cells: Sequence[str]) -> tuple[str, ...]:
-    """Return the cells of a target, combined to fewer columns."""
-    data, what, statistic, n, unmatched, *judged = cells
-    reached = [f"{judged[i]} ({' '.join(judged[i + 1 : i + 3]).strip()})" if judged[i] else "" for i in (0, 3)]
-    return data, f"{what}, {statistic}", f"{n}, unmatched {unmatched}" if unmatched else n, *reached
+def row(results: Sequence[TargetResult]) -> tuple[str, ...]:
+    """Return the cells of a target, with a result for each kind of prediction that it limits."""
+    target, summary = results[0].target, results[0].summary
+    lacking = f", unmatched {unmatched(summary)}" if unmatched(summary) else ""
+    reached = {result.kind: "{} ({})".format(*_joined(result)) for result in results}
+    what = f"{target.what}, {target.statistic}"
+    return target.data, what, f"{summary.n}{lacking}", *(reached.get(kind, "") for kind in KINDS)
+
+
+def _joined(result: TargetResult) -> tuple[str, str]:
+    """Return the error; limit and result."""
+    error, *judged = result_cells(result)
+    return error, " ".join(judged).strip()
 
 
 def markdown(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -47,7 +55,7 @@ def with_table(text: str, table: str) -> str:
 def main() -> None:
     """Validate all stored results, and update the table."""
     found, _ = compared(ValidationRequest())
-    rows = (row(target_row(results)) for results in judge(found, TARGETS))
+    rows = map(row, judge(found, TARGETS))
     README.write_text(with_table(README.read_text(encoding="utf-8"), markdown(COLUMNS, rows)), encoding="utf-8")
 
 

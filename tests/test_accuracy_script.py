@@ -3,14 +3,14 @@
 
 import sys
 from importlib import import_module
+from math import inf
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gpureport.cli.validation_tables import TARGET_COLUMNS, target_row
 from gpureport.errors import GpuReportError
-from gpureport.validate.targets import TARGETS, judge
+from gpureport.validate.targets import TARGETS, Summary, TargetResult, judge
 
 ROOT = Path(__file__).parents[1]
 
@@ -44,21 +44,25 @@ def test_a_readme_without_marks_is_refused(script: Any) -> None:
 
 
 def test_cells_combine_error_limit_and_result(script: Any) -> None:
-    cells = ("H200", "n90", "median", "26", "1 + 0", "75.3 %", "≤ 20 %", "MISS", "9.0 %", "≤ 10 %", "pass")
+    target = next(target for target in TARGETS if target.what == "n90" and target.calibrated)
+    summary = Summary(n=26, median=0.7, p90=0.8, ratio=1.0, inside=1.0, not_observed=1, not_predicted=0)
+    results = (
+        TargetResult(target, "specification", summary, reached=inf, of_matched=0.753, passed=False),
+        TargetResult(target, "calibrated", summary, reached=0.09, of_matched=0.09, passed=True),
+    )
 
-    assert script.row(cells) == (
-        "H200",
+    assert script.row(results) == (
+        target.data,
         "n90, median",
         "26, unmatched 1 + 0",
-        "75.3 % (≤ 20 % MISS)",
-        "9.0 % (≤ 10 % pass)",
+        f"(75.3 %) (≤ {100 * target.specification:.0f} % MISS)",
+        f"9.0 % (≤ {100 * target.calibrated:.0f} % pass)",
     )
     assert script.markdown(("a", "b"), [("1", "2")]) == "| a | b |\n| --- | --- |\n| 1 | 2 |"
 
 
 def test_targets_without_data_and_without_calibration_leave_cells_blank(script: Any) -> None:
     target = next(target for target in TARGETS if target.calibrated is None)
-    cells = target_row(judge([], [target])[0])
+    (results,) = judge([], [target])
 
-    assert len(cells) == len(TARGET_COLUMNS)
-    assert script.row(cells)[3:] == (f"no data (≤ {100 * target.specification:.0f} %)", "")
+    assert script.row(results)[3:] == (f"no data (≤ {100 * target.specification:.0f} %)", "")

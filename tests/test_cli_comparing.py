@@ -150,7 +150,7 @@ def test_runs_of_two_devices_are_not_one_machine(
     assert main(["compare", f"{folders[0]},{other}", folders[1]]) == 2
     assert "before: its reports are of two devices, NVIDIA H200 SXM and Another" in capsys.readouterr().err
     assert main(["compare", f"{folders[0]},nowhere", folders[1]]) == 2
-    assert "nowhere: is neither a file or folder, nor a device" in capsys.readouterr().err
+    assert "nowhere: there is no such file or folder, and the database has no device" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("spelling", ["the same", "dots", "file", "link", "run", "named"])
@@ -189,7 +189,7 @@ def test_an_empty_machine_is_refused(
     monkeypatch.chdir(Path(folders[0]).parent)
 
     assert main(["compare", machine.format(folders[0]), folders[1]]) == 2
-    assert "'': is neither a file or folder, nor a device" in capsys.readouterr().err
+    assert "'': there is no such file or folder, and the database has no device" in capsys.readouterr().err
 
 
 def test_other_devices_cannot_regress(folders: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -218,7 +218,7 @@ def test_names_devices_and_hostile_text(
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("nowhere",), "nowhere: is neither a file or folder, nor a device"),
+        (("nowhere",), "nowhere: there is no such file or folder, and the database has no device"),
         (("--workload", "nothing"), "no workload is called 'nothing'"),
         (("--workload", "instructions"), "nothing to compare: no two of before, after have a workload in common"),
         (("--baseline", "other"), "--baseline: no machine is called 'other'; choose one of before, after"),

@@ -4,6 +4,7 @@
 import fcntl
 import json
 import os
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -93,10 +94,25 @@ def test_the_summary_has_predicted_observed_ratio_and_verdict(capsys: Captured) 
 
     lines = capsys.readouterr().out.splitlines()
     assert lines[1].split() == ["feature", "predicted", "observed", "(95", "%", "interval)", "ratio", "verdict"]
-    assert "test/copy, size" in lines
+    assert "test/copy, size, specification" in lines
     assert "test/again, size" in lines
     assert any("GB/s" in line and line.split()[-1] in ("agrees", "off", "error") for line in lines)
     assert lines[-1] == "Written: r.json"
+
+
+def test_a_run_says_first_what_it_measures_and_how_long_it_takes(capsys: Captured) -> None:
+    main(["measure", "-o", "r.json"])
+
+    lines = capsys.readouterr().err.splitlines()
+    announced = next(number for number, line in enumerate(lines) if " takes about " in line)
+    assert re.search(r"2 workloads in \d+ sweeps takes about \d+ (s|minutes)\b.* r\.json\.$", lines[announced])
+    assert announced < next(number for number, line in enumerate(lines) if line.endswith(" …"))
+
+
+def test_an_interrupted_run_that_does_not_exist_is_named(capsys: Captured) -> None:
+    assert main(["--resume", "nofolder"]) == 2
+    assert "--resume: nofolder: " in capsys.readouterr().err
+    assert not Path("nofolder.lock").exists()
 
 
 def test_a_pipe_shows_a_line_a_workload(capsys: Captured) -> None:
@@ -300,9 +316,7 @@ def test_a_run_that_measured_nothing_failed(
 
     captured = capsys.readouterr()
     assert captured.out.splitlines()[-1] == "Written: out/report.json"
-    assert ("Predicted and observed" in captured.out) == reason.startswith(
-        "wrong"
-    )  # of wrong results there are findings
+    assert ("Observations and " in captured.out) == reason.startswith("wrong")  # of wrong results there are findings
     lines = captured.err.splitlines()
     told = [place for place, line in enumerate(lines) if line.startswith("gpureport: nothing was measured")]
     assert len(told) == 2

@@ -23,9 +23,18 @@ COMMANDS: tuple[list[str], ...] = (
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 @pytest.mark.parametrize("option", ["--help", "-h"])
-def test_every_command_has_help(command: list[str], option: str, capsys: Captured) -> None:
+def test_every_command_has_help_with_examples(
+    command: list[str], option: str, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
     assert main([*command, option]) == 0
-    assert capsys.readouterr().out.startswith(" ".join(["Usage: gpureport", *command]))
+    out = capsys.readouterr().out
+    assert out.startswith(" ".join(["Usage: gpureport", *command]))
+    examples = out.partition("Examples:\n")[2].splitlines()
+    assert examples
+    assert all(line.strip().startswith(" ".join(["gpureport", *command])) for line in examples)
+    assert max(map(len, out.splitlines())) <= 80
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
@@ -58,8 +67,8 @@ def test_options_before_a_subcommand_are_refused(arguments: list[str], early: st
         (["-w", ","], "--workload: no name given; write one, such as 'memory' or 'memory/read', or omit it for all"),
         (["nonsense"], "No such command 'nonsense'."),
         (["--xyz"], "No such option: --xyz"),
-        (["predict"], "Missing argument 'DEVICE'."),
-        (["--seed", "-1"], "Invalid value for '--seed': Input should be greater than or equal to 0"),
+        (["predict"], "the argument DEVICE is missing; add it (--help shows examples)"),
+        (["--seed", "-1"], "--seed: must be greater than or equal to 0"),
     ],
     ids=" ".join,
 )
@@ -73,7 +82,7 @@ def test_wrong_usage_is_one_sentence(arguments: list[str], sentence: str, capsys
 def test_a_seed_is_a_number(capsys: Captured) -> None:
     assert main(["--seed", "many"]) == 2
     error = capsys.readouterr().err
-    assert error.startswith("gpureport: Invalid value for '--seed': ")
+    assert error.startswith("gpureport: --seed: must be a whole number")
     assert error.count("\n") == 1
 
 

@@ -190,4 +190,4 @@ def test_pages_are_a4_or_letter(report: Path, capsys: Captured) -> None:
 
     capsys.readouterr()
     assert main(["render", str(report), "--force", "--paper", "a5"]) == 2
-    assert capsys.readouterr().err == "gpureport: Invalid value for '--paper': 'a5' is not one of 'a4', 'letter'.\n"
+    assert capsys.readouterr().err == "gpureport: --paper: 'a5' is not one of 'a4', 'letter'.\n"

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from gpureport.cli.console import printable
 from gpureport.cli.summary import short_unit
-from gpureport.cli.tables import glued, table_lines
+from gpureport.cli.tables import table_lines
 from gpureport.text import sentence
 
 COLUMNS = ("device", "memory", "platform")
@@ -36,15 +36,47 @@ def test_a_narrow_terminal_folds_words_and_not_figures() -> None:
     ]
 
 
-def test_where_no_table_fits_each_row_is_a_block() -> None:
-    assert table_lines(COLUMNS, ROWS[:1], 20, right=(1,)) == [
-        "Fake GPU",
-        "    memory: 6 MiB",
-        "    platform:",
-        "      Portable",
-        "      Computing",
-        "      Language",
+def test_where_no_table_fits_columns_are_left_out_and_named() -> None:
+    assert table_lines(COLUMNS, ROWS[:1], 24, right=(1,)) == [
+        "device    memory",
+        "─" * 16,
+        "Fake GPU   6 MiB",
+        "A wider terminal also",
+        "shows: platform.",
     ]
+
+
+def test_optional_columns_are_left_out_first() -> None:
+    rows = (("Fake GPU", "6 MiB", "yes", "Portable Computing Language"),)
+    lines = table_lines(("device", "memory", "works", "platform"), rows, 44, right=(1,), optional=(1,))
+
+    assert lines[0].split() == ["device", "works", "platform"]
+    assert lines[2].endswith("Portable Computing Language")
+    assert lines[-1] == "A wider terminal also shows: memory."
+
+
+def test_empty_columns_are_left_out() -> None:
+    assert table_lines(("a", "b", "c"), (("heading",), ("1", "2", "")), 80)[0] == "a  b"
+
+
+def test_workloads_are_grouped_by_family_where_there_is_little_room() -> None:
+    rows = (("memory/read", "1 GB/s"), ("memory/copy", "2 GB/s"))
+
+    assert table_lines(("workload", "rate"), rows, 80)[2:] == ["memory/read  1 GB/s", "memory/copy  2 GB/s"]
+    assert table_lines(("workload", "rate"), rows, 18)[2:] == ["memory", "  read    1 GB/s", "  copy    2 GB/s"]
+
+
+def test_numbers_are_only_wrapped_before_their_interval() -> None:
+    rows = (("memory", "4416 GB/s ± 19 %"),)
+
+    assert table_lines(("a", "b"), rows, 20, right=(1,))[2:] == ["memory     4416 GB/s", "              ± 19 %"]
+
+
+def test_in_the_narrowest_terminals_words_are_broken() -> None:
+    lines = table_lines(("name", "value"), (("incomprehensibilities", "123456789012"),), 16, right=(1,))
+
+    assert max(map(len, lines)) <= 16
+    assert "".join(line[:7].strip() for line in lines[2:]) == "incomprehensibilities"
 
 
 def test_a_row_of_one_cell_is_a_heading_across_all_columns() -> None:
@@ -57,19 +89,22 @@ def test_folded_cells_keep_their_indent() -> None:
     assert table_lines(("a", "b"), (("  taper (n90)", "1"),), 12)[2:] == ["  taper    1", "  (n90)"]
 
 
-def test_glued_text_is_not_folded() -> None:
-    rows = (("x", f"{glued('L1 32 KiB')}, {glued('L2 6 MiB')}"),)
+def test_a_number_stays_next_to_its_name_and_unit() -> None:
+    rows = (("x", "L1 32 KiB, L2 6 MiB"),)
 
     assert table_lines(("id", "caches"), rows, 14)[2:] == ["x   L1 32 KiB,", "    L2 6 MiB"]
 
 
 @given(st.lists(st.tuples(CELL, CELL, CELL), min_size=1, max_size=4), st.integers(16, 60))
 def test_no_line_is_wider_than_the_terminal_and_no_word_is_lost(rows: list[tuple[str, str, str]], width: int) -> None:
-    lines = table_lines(("one", "two", "three"), rows, width)
+    columns = ("one", "two", "three")
+    lines = table_lines(columns, rows, width)
 
     assert all(len(line) <= width for line in lines)
     words = " ".join(lines).split()
-    assert all(words.count(word) >= 1 for row in rows for cell in row for word in cell.split())
+    named = words[-1].rstrip(".") if "shows:" in words else ""
+    for name, cells in zip(columns, zip(*rows, strict=True), strict=True):
+        assert name == named or all(word in words for cell in cells for word in cell.split())
 
 
 def test_control_characters_do_not_reach_the_terminal() -> None:

@@ -172,3 +172,20 @@ def test_an_installation_without_results_asks_for_some(monkeypatch: pytest.Monke
 
     assert main(["validate"]) == 2
     assert "give a report.json or a folder of reports" in capsys.readouterr().err
+
+
+def test_nothing_validated_is_a_failure(results: Path, capsys: Captured) -> None:
+    assert main(["validate", str(results / "mine"), "--times", "-w", "particles"]) == 1
+    assert "particles" in capsys.readouterr().err
+
+
+def test_targets_of_other_workloads_are_left_out(results: Path, capsys: Captured) -> None:
+    assert main(["validate", str(results), "--times", "-w", "particles"]) == 0
+    out = capsys.readouterr().out
+    assert "RX 7900 XT, particles" in out
+    assert "no data" not in out
+
+
+def test_a_missing_parameter_is_named(capsys: Captured) -> None:
+    assert main(["validate", str(Path(__file__).parent / "data" / "report_schema_1_first.json"), "--times"]) == 0
+    assert "left out memory/copy/working_set: its points lack the parameter 'per_item'" in capsys.readouterr().err

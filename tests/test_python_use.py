@@ -147,7 +147,7 @@ def test_mistakes_are_sentences() -> None:
     """Of a path, of a device, of a workload, and of a single machine."""
     with pytest.raises(InputError, match=r"nowhere: no such file"):
         gpureport.load_report("nowhere")
-    with pytest.raises(InputError, match=r"nowhere: is neither a file or folder, nor a device"):
+    with pytest.raises(InputError, match=r"nowhere: there is no such file or folder, and the database has no device"):
         gpureport.compare(["nowhere", "RTX 4090"])
     with pytest.raises(InputError, match=r"no workload is called 'nothing'"):
         gpureport.predict("RTX 4090", workloads=["nothing"])

@@ -620,7 +620,7 @@ def test_the_terminal_has_the_best_sample_below_a_fitted_plateau(
     print_findings([plain.model_copy(update={"observed": 9e12, "best_point": 4.5e12, "unit": "B/s"})])
 
     (line,) = (line for line in capsys.readouterr().out.splitlines() if "best sample" in line)
-    assert line.split() == ["fitted", "without", "launch", "cost;", "best", "sample:", "4500", "GB/s"]
+    assert line.split() == ["fitted,", "without", "launch", "cost;", "best", "sample:", "4500", "GB/s"]
 
 
 def test_families_of_the_appendix_are_numbered(report: Report) -> None:

@@ -1,5 +1,6 @@
 """Broken device files: each mistake is one sentence with file, line and correction."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -244,3 +245,17 @@ def test_a_missing_folder_is_an_input_error(tmp_path: Path) -> None:
     """A misspelt folder is not an empty database."""
     with pytest.raises(InputError, match=r"nowhere: .* does not exist"):
         load_database([tmp_path / "nowhere"])
+
+
+def test_a_known_zero_can_be_written(tmp_path: Path) -> None:
+    """No time between work-groups, no reserved local memory."""
+    path = tmp_path / "architectures" / "mine.yaml"
+    path.parent.mkdir()
+    text = (data_dir("devices") / "architectures" / "ampere_86.yaml").read_text()
+    text = re.sub(r"(turnover_cycles: .*?value: )\d+ cycles", r"\g<1>0 cycles", text)
+    text = re.sub(r"(local_memory_reserved: .*?value: )1 KiB", r"\g<1>0 B", text)
+    path.write_text(text)
+
+    assert "turnover_cycles: {value: 0 cycles," in text
+    assert "local_memory_reserved: {value: 0 B," in text
+    assert check_file(path) == []

@@ -86,9 +86,9 @@ def test_names_that_mean_several_or_none_are_refused(database: Database) -> None
     """The message lists the candidates."""
     with pytest.raises(InputError, match=r"^'vega' .* amd/rx_vega_56 or amd/rx_vega_64; give one of these$"):
         database.resolve("vega")
-    with pytest.raises(InputError, match=r"^'RTX' matches ([^,]*, ){5}\S* or one of \d+ more; give one of these$"):
+    with pytest.raises(InputError, match=r"^'RTX' matches \d+ devices, such as .*--known 'RTX'` lists them$"):
         database.resolve("RTX")
-    with pytest.raises(InputError, match=r"has no device 'rtx 2090'; the nearest (is|are) 'rtx_"):
+    with pytest.raises(InputError, match=r"has no device 'rtx 2090'; the nearest (is|are) nvidia/rtx_"):
         database.resolve("rtx 2090")
     with pytest.raises(InputError, match="has no device ''"):
         database.resolve("")

@@ -240,13 +240,13 @@ def test_the_terminal_names_the_farthest(capsys: pytest.CaptureFixture[str]) -> 
             "midpoint",
             Level.unexplained(37 * 2**20),
             "unexplained transition at 37 MiB",
-            "unexplained transition",
+            "other transition",
         ),
         (
             "onset",
             Level.unexplained(37 * 2**20),
             "unexplained transition at 37 MiB, onset",
-            "unexplained transition (onset)",
+            "other transition (onset)",
         ),
         (
             "plateau",
@@ -272,7 +272,7 @@ def test_the_terminal_names_the_farthest(capsys: pytest.CaptureFixture[str]) -> 
 def test_a_transition_without_a_known_cause_is_named_by_its_size(
     position: str, level: Level, text: str, name: str
 ) -> None:
-    """In documents and in the terminal, where the value is in the row."""
+    """In documents and in the terminal, where the value is in the row; the model knows the cause of predicted ones."""
     kind = "rate" if position == "plateau" else "cliff"
     feature = CurveFeature(feature=kind, position=position, level=level, value=1.0, unit="B")
 

@@ -67,15 +67,16 @@ _RULES: dict[tuple[Dimension, Dimension | None], str] = {
 """Conversions from the second dimension to the first, for messages."""
 
 
-def parse(value: object, dimension: Dimension) -> float:
+def parse(value: object, dimension: Dimension, *, zero: bool = False) -> float:
     """Read a quantity.
 
     Args:
         value: text with a unit; for ``count`` also a number.
         dimension: the required one.
+        zero: whether the value may be zero.
 
     Returns:
-        The value in SI base units (bytes, bytes/s, Hz, s, cycles, bytes/cycle, 1), finite and positive.
+        The value in SI base units (bytes, bytes/s, Hz, s, cycles, bytes/cycle, 1), finite and positive (or zero).
 
     Raises:
         InputError: it is not a number, not positive, or has no unit of *dimension*; the message gives the correction.
@@ -84,6 +85,8 @@ def parse(value: object, dimension: Dimension) -> float:
     if unit not in _KINDS[dimension].units:
         raise InputError(_wrong_unit(shortened(str(value).strip()), number, unit, dimension))
     result = float(f"{number * _factor(unit):.15g}")
+    if result == 0 and zero:
+        return result
     if not math.isfinite(result) or result <= 0:
         wrong = "too large" if result > 0 else "not above zero"
         raise InputError(f"{quoted(str(value).strip())} is {wrong}; {_expected(dimension)}")

@@ -4,6 +4,8 @@ import errno
 import gc
 import sys
 from collections.abc import Sequence
+from shutil import get_terminal_size
+from textwrap import fill
 from typing import NoReturn
 
 from gpureport.cli.streams import provide_streams
@@ -42,18 +44,28 @@ def _invoke(arguments: Sequence[str] | None) -> int:
     from typer.exceptions import TyperException
 
     from gpureport.cli.app import app
+    from gpureport.text import requirement
 
     try:
         code = app(args=None if arguments is None else list(arguments), prog_name="gpureport", standalone_mode=False)
     except TyperException as error:
-        return _fail(error.format_message().replace("Value error, ", ""), error.exit_code)
+        subject, _, problem = error.format_message().partition(": ")
+        if subject.startswith("Missing argument "):
+            name = subject.removeprefix("Missing argument ").rstrip(".").strip("'")
+            subject = f"the argument {name} is missing; add it (--help shows examples)"
+        elif subject.startswith("Invalid value for "):
+            subject, problem = subject.removeprefix("Invalid value for ").strip("'"), requirement(problem)
+        return _fail(": ".join(filter(None, (subject, problem))), error.exit_code)
     if code == INTERRUPTED:
         raise KeyboardInterrupt  # typer replaced it by a silent exit
     return code if isinstance(code, int) else 0
 
 
 def _fail(sentence: str, code: int) -> int:
-    sys.stderr.write(f"gpureport: {' '.join(sentence.split())}\n")
+    line = f"gpureport: {' '.join(sentence.split())}"
+    if sys.stderr.isatty():
+        line = fill(line, get_terminal_size().columns, break_long_words=False, break_on_hyphens=False)
+    sys.stderr.write(f"{line}\n")
     return code
 
 

@@ -1,16 +1,53 @@
 """Commands and their options. Nothing heavy is imported here, so that ``--help`` answers at once."""
 # ruff: noqa: ARG001 - the callback of --version does its work
 
+import re
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer.core import TyperGroup
 
 from gpureport import __version__
 from gpureport.cli.options import Request
 from gpureport.errors import GpuReportError, InputError
 from gpureport.memory import LEAST_BYTES, limit_bytes, limit_remark
 from gpureport.report import Paper
+
+_EXAMPLES = """
+gpureport                                # all, to reports/<device>-<date>
+gpureport --quick -o out                 # fewer workloads and points
+gpureport -d 1 -w memory,particles       # device 1, two families
+gpureport --resume out                   # continue an interrupted run
+gpureport measure -o node7.json
+gpureport measure --runs 4 -o before.json     # before/run-1, …
+gpureport render node7.json              # node7.html and node7.pdf
+gpureport render reports/published -o documents
+gpureport predict "RX 7900 XT"
+gpureport predict h200 -w memory --all   # every feature of one family
+gpureport predict h200 a40 --pdf         # side by side, as a document
+gpureport compare out a40 "RTX 4090"     # a run and two predictions
+gpureport compare old=a.json new=b.json -o differences
+gpureport compare before after --fail-on-regression 5
+gpureport validate                       # the results of the project
+gpureport validate out -w memory --all   # every feature of one family
+gpureport validate --times --worst 5
+gpureport devices                        # the devices of this machine
+gpureport devices --known "RTX 40"       # devices of the database
+gpureport devices check my_card.yaml
+gpureport devices check nvidia/a40
+gpureport devices new -o ~/.config/gpureport/devices/my_card.yaml
+gpureport devices new --from a40 -o gpureport-devices/my_card.yaml
+gpureport glossary taper
+gpureport glossary LSU                   # a bottleneck
+"""
+
+
+def _examples(command: str) -> str:
+    r"""Return the examples of a *command* (a pattern) for the end of its help text; ``\b`` keeps its lines."""
+    lines = re.findall(rf"^gpureport {command}.*$", _EXAMPLES, re.MULTILINE)
+    return "\n  ".join(("\b\nExamples:", *lines))
+
 
 app = typer.Typer(
     add_completion=False,
@@ -23,7 +60,21 @@ app = typer.Typer(
         "specification, measure both, and write a report that compares them. `gpureport glossary` explains the terms."
     ),
 )
-devices_app = typer.Typer(rich_markup_mode=None, help="List, check and draft device entries.")
+
+
+class _Devices(TyperGroup):
+    """The command with the option ``--known [TEXT]``: options of typer have either no value or always one."""
+
+    def parse_args(self, context: typer.Context, arguments: list[str]) -> list[str]:  # type: ignore[override]
+        """Make the text after ``--known`` the value of another option."""
+        after = arguments.index("--known") + 1 if "--known" in arguments else len(arguments)
+        text = arguments[after : after + 1]
+        if text and not text[0].startswith("-") and text[0] not in self.commands:
+            arguments = [*arguments[:after], f"--containing={text[0]}", *arguments[after + 1 :]]
+        return super().parse_args(context, arguments)
+
+
+devices_app = typer.Typer(cls=_Devices, rich_markup_mode=None, help="List, check and draft device entries.")
 app.add_typer(devices_app, name="devices")
 
 
@@ -136,7 +187,7 @@ def _check_surroundings() -> None:
         raise GpuReportError(f"gpureport needs {LEAST_BYTES / 2**20:.0f} MiB of memory{limit_remark()}")
 
 
-@app.callback(invoke_without_command=True)
+@app.callback(invoke_without_command=True, epilog=_examples("[ -]"))
 def everything(
     context: typer.Context,
     device: DeviceOption = "auto",
@@ -168,7 +219,7 @@ def everything(
     return report_everything(request, output, force, no_pdf, paper, runs)
 
 
-@app.command()
+@app.command(epilog=_examples("measure"))
 def measure(
     context: typer.Context,
     output: Annotated[Path, typer.Option("--output", "-o", help="Report file to write.", metavar="FILE")] = Path(
@@ -193,7 +244,7 @@ def measure(
     return measure_only(request, output, force, runs)
 
 
-@app.command()
+@app.command(epilog=_examples("render"))
 def render(
     reports: Annotated[
         list[Path],
@@ -226,7 +277,7 @@ def render(
     return render_report(reports, output, no_pdf, force, devices or (), paper)
 
 
-@app.command()
+@app.command(epilog=_examples("predict"))
 def predict(
     device: Annotated[
         list[str],
@@ -278,7 +329,7 @@ def predict(
     return predict_devices(request)
 
 
-@app.command()
+@app.command(epilog=_examples("compare"))
 def compare(
     machines: Annotated[
         list[str],
@@ -340,7 +391,7 @@ def compare(
     return compare_machines(request)
 
 
-@app.command()
+@app.command(epilog=_examples("validate"))
 def validate(
     paths: Annotated[
         list[Path] | None,
@@ -387,10 +438,13 @@ def validate(
     return validate_results(request)
 
 
-@devices_app.callback(invoke_without_command=True)
+@devices_app.callback(invoke_without_command=True, epilog=_examples("devices [ -]"))
 def devices_present(
     context: typer.Context,
-    known: Annotated[bool, typer.Option("--known", help="List the devices of the database instead.")] = False,
+    known: Annotated[
+        bool, typer.Option("--known", help="List the devices of the database instead; --known TEXT: only some.")
+    ] = False,
+    containing: Annotated[str, typer.Option("--containing", hidden=True)] = "",
     as_json: JsonOption = False,
     devices: DevicesDirOption = None,
     version: VersionOption = False,
@@ -400,13 +454,14 @@ def devices_present(
         return _leave_to_subcommand(context)
     from gpureport.cli.devices import list_known, list_present
 
-    return list_known(as_json, devices or []) if known else list_present(as_json, devices or [])
+    return list_known(as_json, devices or [], containing) if known else list_present(as_json, devices or [])
 
 
-@devices_app.command("check")
+@devices_app.command("check", epilog=_examples("devices check"))
 def devices_check(
     files: Annotated[
-        list[Path] | None, typer.Argument(help="Entries to check, or folders of them. Default: all.", metavar="FILE")
+        list[Path] | None,
+        typer.Argument(help="Files or devices of the database to check, or folders. Default: all.", metavar="FILE"),
     ] = None,
     as_json: JsonOption = False,
     version: VersionOption = False,
@@ -417,7 +472,7 @@ def devices_check(
     return check_files(files or [], as_json)
 
 
-@devices_app.command("new")
+@devices_app.command("new", epilog=_examples("devices new"))
 def devices_new(
     device: Annotated[
         str | None,
@@ -459,7 +514,7 @@ def devices_new(
     return draft_entry(request, output, force)
 
 
-@app.command()
+@app.command(epilog=_examples("glossary"))
 def glossary(
     term: Annotated[
         str | None, typer.Argument(help="Term or synonym to explain. Default: all.", metavar="TERM")

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpureport.cli.console import note, print_line
-from gpureport.cli.database import open_database
-from gpureport.cli.opening import open_all
+from gpureport.cli.console import note, print_line, print_text
+from gpureport.cli.database import open_all, open_database
 from gpureport.cli.options import selected, writing
 from gpureport.cli.progress import ProgressBar
 from gpureport.cli.rendering import print_written, write_comparison_files
@@ -120,7 +119,7 @@ def _print(comparison: "Comparison") -> None:
         if condition.severity == "caution":
             note(f"Caution: different {condition.what} ({sharing(condition)}). {sentence(condition.effect)}")
     for text in sentences(comparison):
-        print_line(text)
+        print_text(text)
     print_line("")
     names = [machine.name for machine in comparison.machines]
     if len(names) <= _MOST_COLUMNS:

@@ -1,13 +1,18 @@
-"""The device database of a command: built-in and user entries, with notes about problems."""
+"""What commands read: the device database, the files of a folder, the chosen device; with notes about problems."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from gpureport.cli.console import note
 from gpureport.data import own_device_dirs
+from gpureport.errors import InputError
 from gpureport.spec.check import doubts
 from gpureport.spec.database import Database, load_database
 from gpureport.spec.models import Device
+
+File = TypeVar("File")
+Opened = TypeVar("Opened")
 
 
 def open_database(folders: Sequence[Path]) -> Database:
@@ -32,3 +37,23 @@ def note_override(database: Database, entry_id: str | None) -> None:
     """Report on stderr if a file of the user replaces this built-in entry."""
     if entry_id in database.entries and (remark := database.remark(entry_id)):
         note(f"Note: {remark}.")
+
+
+def open_all(files: Sequence[File], opened: Callable[[File], Opened]) -> list[tuple[File, Opened]]:
+    """Return the valid files of one argument with their contents; report invalid ones on standard error.
+
+    Raises:
+        InputError: no file is valid; the error is that of the first.
+    """
+    found: list[tuple[File, Opened]] = []
+    problems: list[InputError] = []
+    for file in files:
+        try:
+            found.append((file, opened(file)))
+        except InputError as error:
+            problems.append(error)
+    if problems and not found:
+        raise problems[0]
+    for problem in problems:
+        note(f"Left out: {problem}")
+    return found

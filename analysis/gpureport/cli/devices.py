@@ -6,13 +6,13 @@ from pathlib import Path
 
 from gpureport.cli.console import note, print_json, print_line, print_text
 from gpureport.cli.database import note_override, open_database
-from gpureport.cli.tables import glued, print_table
+from gpureport.cli.tables import print_table
 from gpureport.data import data_dir, own_device_dirs
 from gpureport.errors import InputError
 from gpureport.spec.check import check_folder
 from gpureport.spec.database import Database, load_database
 from gpureport.spec.models import DeviceMatch, PresentDevice
-from gpureport.text import sentence
+from gpureport.text import quoted, sentence
 from gpureport.units import format_bandwidth, format_bytes, format_frequency
 
 
@@ -81,10 +81,18 @@ class _ListedDevice:
         }
 
 
-def list_known(as_json: bool, entries: Sequence[Path]) -> int:
-    """List the devices of the database."""
+def list_known(as_json: bool, entries: Sequence[Path], text: str = "") -> int:
+    """List the devices of the database with *text* in their id or a name.
+
+    Raises:
+        InputError: there are none.
+    """
     database = open_database(entries)
-    devices = [database.device(name) for name in database.entries]
+    devices = [database.device(name) for name in database.containing(text)]
+    if not devices:
+        raise InputError(
+            f"--known: no device of the database has {quoted(text)} in its id or a name; try a shorter text"
+        )
     for device in devices:
         note_override(database, device.id)
     if as_json:
@@ -95,14 +103,14 @@ def list_known(as_json: bool, entries: Sequence[Path]) -> int:
             d.id,
             f"{d.name} (processor of this machine)" if database.is_this_processor(d.id) else d.name,
             str(d.compute_units),
-            format_frequency(d.clock_hz),
-            ", ".join(glued(f"{c.name} {format_bytes(c.capacity_bytes)}") for c in d.caches),
             format_bandwidth(d.memory.bandwidth_bytes_per_s),
+            format_frequency(d.clock_hz),
+            ", ".join(f"{c.name} {format_bytes(c.capacity_bytes)}" for c in d.caches),
         )
         for d in devices
     ]
-    columns = ("id", "device", "compute units", "clock", "caches", "memory bandwidth")
-    print_table("Devices of the database", columns, rows, right=(2, 3, 5))
+    columns = ("id", "device", "compute units", "memory bandwidth", "clock", "caches")
+    print_table("Devices of the database", columns, rows, right=(2, 3, 4), optional=(5, 4))
     return 0
 
 
@@ -124,9 +132,9 @@ def check_files(files: Sequence[Path], as_json: bool) -> int:
 
 
 def _entries(path: Path, database: Database) -> list[Path]:
-    """Return the entries of the folder *path*, the file *path*, or the entry with the id *path*."""
-    if not path.exists() and (entry := database.entries.get(path.as_posix())):
-        return [entry.path]
+    """Return the entries of the folder *path*, the file *path*, or the entry of the device with that id or name."""
+    if not path.exists() and not path.suffix:
+        return [database.entries[database.find(path.as_posix())].path]
     if not path.is_dir():
         return [path]
     found = _files(path)

@@ -67,7 +67,7 @@ def _drafted(request: DraftRequest) -> Draft:
 
 def _present(text: str) -> "Measurer":
     """Open the device selected by *text*; the error without a working device names the options that need none."""
-    from gpureport.cli.choosing import working_device
+    from gpureport.cli.measuring import working_device
 
     try:
         return working_device(text)

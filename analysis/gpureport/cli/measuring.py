@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from gpureport import __version__
-from gpureport.cli.choosing import working_device
 from gpureport.cli.console import note
 from gpureport.cli.database import note_doubts, note_override, open_database
 from gpureport.cli.options import Request, selected, separated, slug, writing
@@ -18,9 +17,11 @@ from gpureport.cli.summary import print_findings, print_unexpected
 from gpureport.cli.timing import print_timings
 from gpureport.errors import GpuReportError, InputError
 from gpureport.files import is_stream, remove_files
+from gpureport.inputs import is_there
 from gpureport.measure.limits import LONGEST_POINT_S, QUICK_LONGEST_POINT_S, SweepSettings, run_limits
 from gpureport.measure.machine import free_memory_bytes
 from gpureport.measure.measurer import Measurer
+from gpureport.measure.presence import choose_working
 from gpureport.records import report as document
 from gpureport.records.report import FILE_NAME, Report, Saver, load_report
 from gpureport.report import Paper
@@ -31,6 +32,10 @@ from gpureport.run.pipeline import Plan, run, wrong_results
 from gpureport.run.resuming import changes
 from gpureport.spec.models import PresentDevice
 from gpureport.text import sentence
+
+_SWEEP_S = {"cpu": (6.5, 4.0), "gpu": (0.8, 0.6), "accelerator": (0.8, 0.6)}
+"""Usual duration of a sweep of a full and of a quick run, seconds, without documents: in ``reports/``, on an H100."""
+_LONG_S = 100
 
 
 class InterruptionError(GpuReportError):
@@ -104,6 +109,9 @@ def _measured(
     """
     with ExitStack() as reservation:
         if request.resume:  # before reading: another run may still write it
+            if not is_there(_file(request.resume)):
+                what = "there is no such report; give the report.json of an interrupted run, or its folder"
+                raise InputError(f"--resume: {request.resume}: {what}")
             reservation.enter_context(writing(_files([_file(request.resume)]), force=True, option="--resume"))
         earlier = _earlier(request.resume)
         if earlier and earlier.report.status == "complete":
@@ -161,6 +169,14 @@ def _measure_all(
     return reports
 
 
+def working_device(text: str, again: PresentDevice | None = None) -> Measurer:
+    """Open the device of ``--device``, as :func:`choose_working` does, and print remarks; the caller closes it."""
+    choice = choose_working(text, again)
+    for remark in choice.remarks:
+        note(f"Note: {sentence(remark)}")
+    return choice.measurer
+
+
 @contextmanager
 def _planned(request: Request, earlier: _Earlier | None) -> Iterator[tuple[Plan, Measurer]]:
     """Return the plan of a run, and its open device; raise if *earlier* cannot be continued."""
@@ -195,6 +211,7 @@ def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None)
     note(f"Device: {plan.match.device.name} ({measurer.device.platform}). {sentence(plan.match.how)}")
     for remark in plan.match.notes:
         note(f"Note: {sentence(remark)}")
+    note(_announcement(plan, path) if earlier is None else f"Continuing the run of {path}.")
     saver, saved = Saver(path), False
 
     def save(report: Report) -> None:
@@ -214,6 +231,16 @@ def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None)
         if saved:
             state = f"{path} is marked partial and contains the finished sweeps; --resume {path} continues the run"
         raise InterruptionError(f"interrupted; {state}") from None
+
+
+def _announcement(plan: Plan, path: Path) -> str:
+    """Say what a run will do, and about how long it takes."""
+    device, limits = plan.match.device, plan.settings.limits
+    sweeps = sum(len(each.sweeps(device, limits)) for each in plan.workloads)
+    seconds = sweeps * _SWEEP_S[device.kind][limits.quick]
+    time = f"{max(10, round(seconds, -1)):.0f} s" if seconds < _LONG_S else f"{seconds / 60:.0f} minutes"
+    what = f"{len(plan.workloads)} workloads in {sweeps} sweeps"
+    return f"Predicting and measuring {what} takes about {time}. Measurements are saved in {path}."
 
 
 def _summarise(report: Report, path: Path) -> None:

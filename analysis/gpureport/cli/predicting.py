@@ -147,7 +147,7 @@ def _directory(request: PredictionRequest, devices: Sequence[Device]) -> Path:
 def _files(directory: Path) -> tuple[Path, ...]:
     from gpureport.report.render import documents
 
-    return documents(directory)
+    return documents(directory, appendix=True)
 
 
 def _write(

@@ -18,22 +18,23 @@ from gpureport.spec.models import Device
 from gpureport.units import format_bytes, format_predicted, format_share
 
 _FEW_FACTS, _MOST_FACTS = 5, 12
+_LIMITS = "Limits of the hardware from the specification, with 95 % intervals"
+_COPIES = "The limit of DRAM is that of a copy. Kernels that only read or only write may be faster."
 
 
 def print_prediction(device: Device, predictions: Sequence[Prediction]) -> None:
     """Print ceilings, cliffs, a row for each workload, and the most influential values of the entry."""
     _print_device(device)
-    _print("Ceilings, with 95 % intervals", ceilings_table(device))
-    _print("Cliffs (capacity transitions), as working sets", cliffs_table(predictions))
-    _print(f"Predicted from the specification only ({TITLE_NOTE})", outlook_table(predictions))
+    _print("Specification predictions: cliffs (capacity transitions), as working sets", cliffs_table(predictions))
+    title = f"Specification predictions: best of each workload ({TITLE_NOTE})"
+    _print(title, outlook_table(predictions), optional=["occupancy"])
     _print_sensitivities(device, predictions, _FEW_FACTS)
-    print_text("--all prints every feature of every sweep. --pdf writes a document with curves.")
+    print_text("--all lists every feature of every sweep. `gpureport glossary TERM` explains terms and bottlenecks.")
 
 
 def print_everything(device: Device, predictions: Sequence[Prediction]) -> None:
     """Print every feature of every sweep, and the occupancy of every work-group size."""
     _print_device(device)
-    _print("Ceilings, with 95 % intervals", ceilings_table(device))
     _print_features(predictions)
     _print_sensitivities(device, predictions, _MOST_FACTS)
     _print_occupancy(predictions)
@@ -48,23 +49,33 @@ def print_contrasts(first: Side, others: Sequence[Beside]) -> None:
         if sentence := capacity_difference((first.device, other.side.device)):
             print_text(sentence)
     print_line("")
-    _print("Ceilings, with 95 % intervals", side_by_side.ceilings_table(sides))
-    _print("Cliffs and tapers (n90: work-items for 90 % of the plateau)", side_by_side.features_table(sides))
+    _print(f"{_LIMITS}, and ratios of these values", side_by_side.ceilings_table(sides), ratio="values ")
+    print_text(
+        f"{_COPIES} Of latencies and times, the smaller value is the better one: there the ratio is not a speed."
+    )
+    print_line("")
+    _print(f"Specification predictions: cliffs and tapers ({TITLE_NOTE})", side_by_side.features_table(sides))
     for other in others:
-        title = f"Speed of {other.side.letter} / speed of {first.letter}, from the specifications only"
-        _print(title, side_by_side.ratio_table(first, other, sizes=True))
+        a, b = first.letter, other.side.letter
+        title = f"Specification predictions: speed of {b} / speed of {a} (above 1, {b} is faster)"
+        best = tuple(f"best {letter}" for letter in (a, b))
+        _print(title, side_by_side.ratio_table(first, other, sizes=True), best, ratio="speed ")
     print_text(f"{INTERVAL} Best rates may occur at different sizes; ratios by size compare equal sizes.")
 
 
-def _print(title: str, table: Table) -> None:
-    """Print a table of a document, unless it is empty."""
-    if table.rows:
-        right = [number for number, name in enumerate(table.columns) if name in table.numeric]
-        print_table(title, table.columns, table.rows, right=right)
+def _print(title: str, table: Table, optional: Sequence[str] = (), ratio: str = "") -> None:
+    """Print a table of a document; *ratio* precedes the names of columns with ratios (``B / A``)."""
+    right = [number for number, name in enumerate(table.columns) if name in table.numeric]
+    columns = [f"{ratio}{name}" if " / " in name else name.replace("maximum", "value") for name in table.columns]
+    rows = [[cell.replace("unexplained", "other") for cell in row] for row in table.rows]
+    print_table(title, columns, rows, right, [table.columns.index(name) for name in optional])
 
 
 def _print_device(device: Device) -> None:
     print_text(f"{device.name} ({device.id}): {facts_of(device)}")
+    print_line("")
+    _print(_LIMITS, ceilings_table(device))
+    print_text(_COPIES)
     print_line("")
 
 
@@ -76,7 +87,7 @@ def _print_features(predictions: Sequence[Prediction]) -> None:
             (f"  {feature_name(f)}", format_predicted(f.value, f.ci_low, f.ci_high, short_unit(f.unit)))
             for f in p.features
         ]
-    title = f"Predicted from the specification only, with 95 % intervals ({TITLE_NOTE})"
+    title = f"Specification predictions, with 95 % intervals ({TITLE_NOTE})"
     print_table(title, ("feature", "predicted"), rows, right=(1,))
 
 

@@ -1,13 +1,12 @@
 """``gpureport render``, and the HTML and PDF of other commands."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpureport.cli.console import note, print_line
-from gpureport.cli.database import open_database
-from gpureport.cli.opening import open_all
+from gpureport.cli.database import open_all, open_database
 from gpureport.cli.options import writing
 from gpureport.cli.progress import ProgressBar
 from gpureport.errors import InputError
@@ -48,10 +47,10 @@ def render_report(
         if entries:
             database()  # reports their errors even if no record needs them
         opened = [each for folder in folders for each in open_all(folder, lambda file: open_report(file, database))]
-        for file, report in opened:
+        for number, (file, report) in enumerate(opened, 1):
             directory, name = places[file]
-            print_written(_write_documents(report, directory, no_pdf=no_pdf, paper=paper, name=name))
-        _note_missing_pdf(no_pdf=no_pdf)
+            last = number == len(opened)
+            print_written(write_documents(report, directory, no_pdf=no_pdf, paper=paper, name=name, noted=last))
     return 0
 
 
@@ -83,31 +82,24 @@ def _refuse_sharing(places: Mapping[Path, tuple[Path, str]]) -> None:
 
 
 def write_documents(
-    report: Report, directory: Path, *, no_pdf: bool, paper: Paper = "a4", name: str = "report"
+    report: Report, directory: Path, *, no_pdf: bool, paper: Paper = "a4", name: str = "report", noted: bool = True
 ) -> list[Path]:
-    """Write HTML and PDF; no PDF with *no_pdf*, or without Pango, which a note then reports."""
-    written = _write_documents(report, directory, no_pdf=no_pdf, paper=paper, name=name)
-    _note_missing_pdf(no_pdf=no_pdf)
-    return written
-
-
-def _write_documents(report: Report, directory: Path, *, no_pdf: bool, paper: Paper, name: str) -> list[Path]:
+    """Write HTML and PDF; no PDF with *no_pdf*, or without Pango, which is then *noted*."""
     from gpureport.report.render import write_report
     from gpureport.results.kept import kept_folders, same_model
 
-    with ProgressBar("writing the report"):
+    def write() -> list[Path]:
         others = same_model(report, kept_folders())
         return write_report(report, directory, with_pdf=not no_pdf, paper=paper, name=name, others=others)
+
+    return _written(write, noted=noted and not no_pdf)
 
 
 def write_side_by_side(first: Side, others: Sequence[Beside], directory: Path, paper: Paper = "a4") -> list[Path]:
     """Write HTML and PDF of devices side by side; PDF as for :func:`write_documents`."""
     from gpureport.report.prediction.devices import write_devices
 
-    with ProgressBar("writing the document"):
-        written = write_devices(first, others, directory, paper)
-    _note_missing_pdf()
-    return written
+    return _written(partial(write_devices, first, others, directory, paper))
 
 
 def write_comparison_files(
@@ -116,19 +108,19 @@ def write_comparison_files(
     """Write JSON, HTML and PDF of a comparison; PDF as for :func:`write_documents`."""
     from gpureport.report.comparison.document import write_comparison
 
-    with ProgressBar("writing the comparison"):
-        written = write_comparison(comparison, directory, with_pdf=not no_pdf, paper=paper)
-    _note_missing_pdf(no_pdf=no_pdf)
-    return written
+    write = partial(write_comparison, comparison, directory, with_pdf=not no_pdf, paper=paper)
+    return _written(write, noted=not no_pdf)
 
 
-def _note_missing_pdf(*, no_pdf: bool = False) -> None:
-    """Report why no PDF was written, unless none was wanted."""
+def _written(write: Callable[[], list[Path]], *, noted: bool = True) -> list[Path]:
+    """Write documents; report why there is no PDF if that is to be *noted*."""
     from gpureport.report.pdf import pdf_problem
 
-    problem = None if no_pdf else pdf_problem()
-    if problem:
+    with ProgressBar("writing the report"):
+        written = write()
+    if noted and (problem := pdf_problem()):
         note(f"gpureport: {problem}")
+    return written
 
 
 def print_written(files: Sequence[Path]) -> None:

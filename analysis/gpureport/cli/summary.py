@@ -18,10 +18,12 @@ TITLE_NOTE = "n90: work-items for 90 % of the plateau"
 
 def print_findings(findings: Sequence[Finding]) -> None:
     """Print a row for each feature (cliffs by midpoint, tapers by n90), compared with its best prediction."""
+    shown = [f for f in best_basis(findings) if f.position in _NAMES]
+    kinds = sorted({f.basis for f in shown})
     print_table(
-        f"Predicted and observed ({TITLE_NOTE})",
+        f"Observations and {' or '.join(kinds)} predictions ({TITLE_NOTE})",
         ("feature", "predicted", "observed (95 % interval)", "ratio", "verdict"),
-        list(_rows(findings)),
+        list(_rows(shown, marked=len(kinds) > 1)),
         right=(1, 2, 3),
     )
 
@@ -37,19 +39,19 @@ def print_unexpected(explanations: Sequence[Explanation]) -> None:
     )
 
 
-def _rows(findings: Sequence[Finding]) -> Iterator[Row]:
-    shown = [f for f in best_basis(findings) if f.position in _NAMES]
-    for (name, sweep), group in groupby(shown, lambda f: (f.key.workload, f.key.sweep)):
+def _rows(findings: Sequence[Finding], *, marked: bool) -> Iterator[Row]:
+    """Yield the heading of each sweep, *marked* if its predictions are those of the specification, and its features."""
+    for (name, sweep), group in groupby(findings, lambda f: (f.key.workload, f.key.sweep)):
         features = list(group)
-        yield (heading(name, sweep, features),)
+        basis = ", specification" if marked and features[0].basis == "specification" else ""
+        yield (heading(name, sweep, features) + basis,)
         for f in features:
             unit = short_unit(f.unit)
             predicted = format_value(f.predicted, unit)
             observed = format_interval(f.observed, f.ci_low, f.ci_high, unit)
             yield f"  {feature_name(f)}", predicted, observed, format_ratio(f.ratio), str(f.verdict)
             if f.best_point is not None:
-                best = format_value(f.best_point, unit)
-                yield "    fitted without launch cost; best sample:", "", best, "", ""
+                yield (f"    fitted, without launch cost; best sample: {format_value(f.best_point, unit)}",)
 
 
 def heading(name: str, sweep: str, features: Sequence[Finding | CurveFeature]) -> str:
@@ -59,12 +61,18 @@ def heading(name: str, sweep: str, features: Sequence[Finding | CurveFeature]) -
 
 
 def feature_name(feature: Finding | CurveFeature) -> str:
-    """Return the name of a feature: ``L2 cliff``, ``taper (n90)``, ``DRAM rate``, ``rate beyond 36 MiB``."""
+    """Return the name of a feature: ``L2 cliff``, ``taper (n90)``, ``DRAM rate``, ``rate beyond 36 MiB``.
+
+    Transitions that no cache explains are ``unexplained`` if observed; the model knows the cause of predicted ones.
+    """
     level = feature.level
     if level.transition_bytes is not None and feature.feature == "rate":
         return f"rate {'beyond' if level.beyond else 'up to'} {format_bytes(level.transition_bytes)}"
     if level.is_unexplained:
-        return f"unexplained transition{'' if feature.position == 'midpoint' else f' ({feature.position})'}"
+        kind = "unexplained" if isinstance(feature, Finding) and feature.observed is not None else "other"
+        return f"{kind} transition{'' if feature.position == 'midpoint' else f' ({feature.position})'}"
+    if level.name.startswith("level "):
+        return f"rate of plateau {level.name.removeprefix('level ')}"
     other = f"{{level}} {feature.feature} ({feature.position})"
     return _NAMES.get(feature.position, other).format(level=level).removeprefix("device ")
 

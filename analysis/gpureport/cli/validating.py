@@ -5,28 +5,27 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpureport.cli.console import note, print_text
-from gpureport.cli.database import open_database
-from gpureport.cli.opening import open_all
+from gpureport.cli.console import note
+from gpureport.cli.database import open_all, open_database
 from gpureport.cli.options import selected, writing
 from gpureport.cli.progress import ProgressBar
 from gpureport.cli.validation_tables import (
-    LEGEND,
     feature_row,
     print_aggregates,
     print_features,
+    print_legend,
     print_targets,
     print_worst,
 )
 from gpureport.data import data_dir
-from gpureport.errors import InputError
+from gpureport.errors import GpuReportError, InputError
 from gpureport.files import real_path, write_file
 from gpureport.records.report import FILE_NAME
 from gpureport.results.opening import is_record, measured_report, open_record, short_name
 from gpureport.results.replay import Result, published_result, report_result
 from gpureport.spec.database import Database
 from gpureport.validate.residuals import WHATS, Residual, residuals
-from gpureport.validate.targets import KINDS, TARGETS, judge
+from gpureport.validate.targets import TARGETS, Target, judge
 from gpureport.workloads import all_workloads
 
 
@@ -46,28 +45,34 @@ class ValidationRequest:
 
 
 def validate_results(request: ValidationRequest) -> int:
-    """Compare the model with stored results, and print its errors."""
+    """Compare the model with stored results, and print its errors.
+
+    Raises:
+        GpuReportError: no sweep could be compared.
+    """
     with writing((request.json_file,) if request.json_file else (), force=request.force, option="--json"):
         found, complete = compared(request)
+        if not found:
+            which = f" of {', '.join(request.workloads)}" if request.workloads else ""
+            raise GpuReportError(f"nothing was validated: the results contain no sweep{which} that can be predicted")
         if request.json_file:
             _write(request.json_file, found)
-    _print_details(request, found)
-    _print_aggregates(found)
-    # A target for all workloads says nothing about a few of them.
-    targets = [target for target in TARGETS if not request.workloads or target.workloads != ("*",)]
-    judged = judge(found, targets)
-    print_targets([results for results in judged if not request.paths or results[0].reached is not None])
+    judged = judge(found, _targets(request))
+    _print(request, found)
+    if not request.worst:
+        everything = not request.paths and not request.workloads
+        print_targets(each for results in judged for each in results if everything or each.reached is not None)
     missed = any(result.passed is False for results in judged for result in results)
     return 1 if request.strict and (missed or not complete) else 0
 
 
 def compared(request: ValidationRequest) -> tuple[list[Residual], bool]:
-    """Predict stored results again; report invalid files, and sweeps that the current workloads do not have.
+    """Predict stored results again; report invalid files, and sweeps that cannot be predicted.
 
     Returns:
         The residuals, and whether no file was left out.
     """
-    names = {workload.name for workload in selected(request.workloads, quick=False)} if request.workloads else set()
+    names = _names(request)
     folders = _once(_files(path) for path in request.paths or (_results_dir(),))
     database = open_database(request.entries)
     results = [each for files in folders for each in open_all(files, lambda file: _result(file, database))]
@@ -77,9 +82,22 @@ def compared(request: ValidationRequest) -> tuple[list[Residual], bool]:
         for number, (file, result) in enumerate(results):
             bar.advance(result.name, number / len(results))
             found += residuals(result, features=not request.times_only, workloads=names)
-            if result.unknown:
-                note(f"{file}: sweeps that current workloads do not have were skipped: {', '.join(result.unknown)}")
+            for sweep, reason in result.skipped.items():
+                if not names or sweep.rpartition("/")[0] in names:
+                    note(f"{file}: left out {sweep}: {reason}")
     return found, complete
+
+
+def _names(request: ValidationRequest) -> set[str]:
+    """Return the names of the requested workloads; none for all."""
+    return {workload.name for workload in selected(request.workloads, quick=False)} if request.workloads else set()
+
+
+def _targets(request: ValidationRequest) -> list[Target]:
+    """Return the targets whose workloads are all requested: the others would be judged by a part of their data."""
+    names = _names(request)
+    missing = [workload.name for workload in all_workloads() if names and workload.name not in names]
+    return [target for target in TARGETS if not any(map(target.includes, missing))]
 
 
 def _once(folders: Iterable[Iterable[Path]]) -> list[list[Path]]:
@@ -115,35 +133,25 @@ def _result(file: Path, database: Database) -> Result:
     return published_result(open_record(file, database), database)
 
 
-def _print_details(request: ValidationRequest, found: Sequence[Residual]) -> None:
+def _print(request: ValidationRequest, found: Sequence[Residual]) -> None:
+    """Print the errors by device class and by result; on request those of each feature, or the largest only."""
+    times = [c for c in found if c.what == "times"]
+    ordered = sorted(found, key=lambda c: (WHATS.index(c.what), feature_row(c)))
     if request.every_feature:
         print_features(found)
-    if not request.worst:
-        return
-    for kind in KINDS:
-        print_worst(found, kind, request.worst)
-    times = [c for c in found if c.what == "times"]
-    print_aggregates("Times by bottleneck", "bottleneck", times, heading=_result_title, row=lambda c: c.bottleneck)
+        by_family = sorted(ordered, key=lambda c: (c.curve.result, c.curve.key.family))
+        print_aggregates("Errors by result", "feature", by_family, _result_title, _family_row)
+    if request.worst:
+        print_worst(found, request.worst)
+        print_aggregates("Times by bottleneck", "bottleneck", times, _result_title, lambda c: c.bottleneck)
+    else:
+        print_aggregates("Times by result", "result", times, lambda c: c.curve.device_class, _result_title)
+        print_aggregates("Errors by device class", "feature", ordered, lambda c: c.curve.device_class, feature_row)
+    print_legend()
 
 
-def _print_aggregates(found: Sequence[Residual]) -> None:
-    """Print the errors by result and by device class."""
-    ordered = sorted(found, key=lambda c: (WHATS.index(c.what), feature_row(c)))
-    results = list(dict.fromkeys(c.curve.result for c in found))
-    by_family = sorted(ordered, key=lambda c: (results.index(c.curve.result), c.curve.key.family))
-    times = [c for c in found if c.what == "times"]
-    print_text(LEGEND)
-    print_aggregates(
-        "Errors by result",
-        "feature",
-        by_family,
-        heading=_result_title,
-        row=lambda c: f"{c.curve.key.family}: {feature_row(c)}",
-    )
-    print_aggregates("Times by result", "result", times, heading=lambda c: c.curve.device_class, row=_result_title)
-    print_aggregates(
-        "Errors by device class", "feature", ordered, heading=lambda c: c.curve.device_class, row=feature_row
-    )
+def _family_row(residual: Residual) -> str:
+    return f"{residual.curve.key.family}: {feature_row(residual)}"
 
 
 def _result_title(residual: Residual) -> str:

@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from math import inf
 
+from gpureport.cli.console import print_text
 from gpureport.cli.summary import short_unit
 from gpureport.cli.tables import Row, print_table
-from gpureport.predict import Kind
+from gpureport.report.grouping import grouped
 from gpureport.units import format_interval, format_ratio
 from gpureport.validate.residuals import Residual
 from gpureport.validate.targets import KINDS, Summary, TargetResult, summarise
@@ -14,45 +15,34 @@ from gpureport.validate.targets import KINDS, Summary, TargetResult, summarise
 Key = Callable[[Residual], str]
 
 _STATISTICS = ("n", "unmatched", "median", "90 %", "p / o", "inside")
-LEGEND = (
-    "median, 90 %: median and 90th percentile of the error. unmatched: features predicted but not observed (or of "
-    "another plateau) + observed but not predicted. p / o: median of predicted / observed. inside: share of observed "
-    "values within the 95 % interval of the prediction. (cal.): calibrated predictions; other columns: specification "
-    "predictions."
-)
+
+
+def print_legend() -> None:
+    """Explain the columns of :func:`print_aggregates`."""
+    print_text(
+        "n: number of values. unmatched: features predicted but not observed (or of another plateau) + observed but "
+        "not predicted. median, 90 %: median and 90th percentile of the error. p / o: median of predicted / observed. "
+        "inside: share of observed values within the 95 % interval of the prediction."
+    )
+    print_text("")
 
 
 def print_aggregates(title: str, first: str, residuals: Sequence[Residual], heading: Key, row: Key) -> None:
-    """Print a table of errors; *heading* returns the block of a residual, *row* its row within the block."""
-    rows: list[Row] = []
-    for block, members in _grouped(residuals, heading):
-        rows.append((block,))
-        for line, own in _grouped(members, row):
-            specified, calibrated = (_cells([c for c in own if c.curve.kind == kind]) for kind in KINDS)
-            rows.append((f"  {line}", *specified, *calibrated))
-    columns = (first, *_STATISTICS, *map(_calibrated, _STATISTICS))
-    print_table(title, columns, rows, right=range(1, len(columns)))
-
-
-def _grouped(residuals: Iterable[Residual], key: Key) -> Iterable[tuple[str, list[Residual]]]:
-    """Return groups in the order of their first members."""
-    groups: dict[str, list[Residual]] = {}
-    for residual in residuals:
-        groups.setdefault(key(residual), []).append(residual)
-    return groups.items()
-
-
-def _calibrated(name: str) -> str:
-    return f"{name} (cal.)"
+    """Print tables of errors; *heading* returns the block of a residual, *row* its row within the block."""
+    for kind in KINDS:
+        rows: list[Row] = []
+        of_kind = (c for c in residuals if c.curve.kind == kind)
+        for block, members in grouped((heading(c), c) for c in of_kind).items():
+            rows.append((block,))
+            rows += [(f"  {line}", *_cells(own)) for line, own in grouped((row(c), c) for c in members).items()]
+        print_table(f"{title}, {kind} predictions", (first, *_STATISTICS), rows, right=range(1, 7))
 
 
 def _cells(residuals: Sequence[Residual]) -> tuple[str, ...]:
-    if not residuals:
-        return ("",) * len(_STATISTICS)
     summary = summarise(residuals)
     return (
         str(summary.n),
-        _unmatched(summary),
+        unmatched(summary),
         percent(summary.median),
         percent(summary.p90),
         format_ratio(summary.ratio),
@@ -60,7 +50,8 @@ def _cells(residuals: Sequence[Residual]) -> tuple[str, ...]:
     )
 
 
-def _unmatched(summary: Summary) -> str:
+def unmatched(summary: Summary) -> str:
+    """Write the numbers of features that were not observed and not predicted; empty if all have a counterpart."""
     observed, predicted = summary.not_observed, summary.not_predicted
     return f"{observed} + {predicted}" if observed or predicted else ""
 
@@ -84,7 +75,7 @@ def print_features(residuals: Sequence[Residual]) -> None:
     """Print a line for every feature."""
     rows: list[Row] = []
     features = [c for c in residuals if c.what != "times"]
-    for title, members in _grouped(features, lambda c: f"{c.curve}, {c.curve.kind}"):
+    for title, members in grouped((f"{c.curve}, {c.curve.kind} prediction", c) for c in features).items():
         rows.append((title,))
         for c in members:
             unit = short_unit(c.unit)
@@ -98,18 +89,19 @@ def print_features(residuals: Sequence[Residual]) -> None:
     print_table("Every feature", columns, rows, right=(1, 2, 3))
 
 
-def print_worst(residuals: Sequence[Residual], kind: Kind, number: int) -> None:
-    """Print the sweeps with the largest median errors, split where the bottleneck changes."""
-    times = [c for c in residuals if c.what == "times" and c.curve.kind == kind]
-    sweeps = [(summarise(own), name, own) for name, own in _grouped(times, lambda c: str(c.curve))]
-    sweeps.sort(key=lambda each: -(each[0].median or 0.0))
-    rows: list[Row] = []
-    for summary, name, own in sweeps[:number]:
-        rows.append((f"{name}: {summary.n} points, median {percent(summary.median)}",))
-        for bottleneck, points in groupby(own, lambda c: (c.bottleneck, c.level)):
-            rows.append(_stretch(*bottleneck, list(points)))
-    columns = ("bottleneck", "level", "points", "n", "median", "p / o", "next ceiling")
-    print_table(f"Sweeps with the largest errors, {kind} prediction", columns, rows, right=(3, 4, 5))
+def print_worst(residuals: Sequence[Residual], number: int) -> None:
+    """Print the sweeps with the largest median errors by kind of prediction, split where the bottleneck changes."""
+    for kind in KINDS:
+        times = [(str(c.curve), c) for c in residuals if c.what == "times" and c.curve.kind == kind]
+        sweeps = [(summarise(own), name, own) for name, own in grouped(times).items()]
+        sweeps.sort(key=lambda each: -(each[0].median or 0.0))
+        rows: list[Row] = []
+        for summary, name, own in sweeps[:number]:
+            rows.append((f"{name}: {summary.n} points, median {percent(summary.median)}",))
+            for bottleneck, points in groupby(own, lambda c: (c.bottleneck, c.level)):
+                rows.append(_stretch(*bottleneck, list(points)))
+        columns = ("bottleneck", "level", "points", "n", "median", "p / o", "next ceiling")
+        print_table(f"Sweeps with the largest errors, {kind} predictions", columns, rows, right=(3, 4, 5))
 
 
 def _stretch(bottleneck: str, level: str, points: Sequence[Residual]) -> Row:
@@ -130,28 +122,23 @@ def _next(point: Residual) -> str:
     return f"{name} {100 * others[0] / first:.0f} %"
 
 
-_RESULT = ("error", "limit", "result")
-TARGET_COLUMNS = ("data", "what", "statistic", "n", "unmatched", *_RESULT, *map(_calibrated, _RESULT))
-
-
-def print_targets(judged: Sequence[Sequence[TargetResult]]) -> None:
+def print_targets(results: Iterable[TargetResult]) -> None:
     """Print the errors beside their limits."""
-    title = (
-        "Accuracy targets of specification and of calibrated predictions (cal.). An unmatched feature counts as an "
-        "infinite error; the error in brackets is that of the matched ones."
-    )
-    print_table(title, TARGET_COLUMNS, [target_row(results) for results in judged], right=(3, 4, 5, 6, 8, 9))
+    by_kind = grouped((result.kind, result) for result in results)
+    for kind, own in by_kind.items():
+        rows: list[Row] = []
+        for data, members in grouped((result.target.data, result) for result in own).items():
+            rows.append((data,))
+            for each in members:
+                compared = f"  {each.target.what}, {each.target.statistic}"
+                rows.append((compared, str(each.summary.n), unmatched(each.summary), *result_cells(each)))
+        columns = ("compared", "n", "unmatched", "error", "limit", "result")
+        print_table(f"Accuracy targets, {kind} predictions", columns, rows, right=(1, 2, 3, 4))
+    if by_kind:
+        print_text("An unmatched feature counts as an infinite error. An error in brackets is that of the others.")
 
 
-def target_row(results: Sequence[TargetResult]) -> Row:
-    """Return the cells of a target, see :data:`TARGET_COLUMNS`."""
-    target, summary = results[0].target, results[0].summary
-    blank = ("",) * 3 * (len(KINDS) - len(results))
-    reached = (cell for result in results for cell in _result_cells(result))
-    return target.data, target.what, target.statistic, str(summary.n), _unmatched(summary), *reached, *blank
-
-
-def _result_cells(result: TargetResult) -> tuple[str, str, str]:
+def result_cells(result: TargetResult) -> tuple[str, str, str]:
     """Write error, limit, and whether the target is reached."""
     target, reached = result.target, result.reached
     limit = f"≤ {100 * (target.limit(result.kind) or 0.0):.0f} %"

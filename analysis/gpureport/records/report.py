@@ -335,7 +335,11 @@ def load_report(path: Path) -> Report:
         InputError: missing, not JSON, not a report, of a newer schema, or with a wrong field.
     """
     if path.is_dir():
+        folders = sorted(file.parent for file in path.glob(f"*/{FILE_NAME}"))
         path = path / FILE_NAME
+        if folders and not is_there(path):
+            some = " or ".join(map(str, folders[:2]))
+            raise InputError(f"{path.parent}: contains no {FILE_NAME}; give one of its folders that do, such as {some}")
     if not is_there(path):
         raise InputError(f"{path}: no such file; give a {FILE_NAME}, a published record (YAML), or a folder of these")
     data = read_json(path)

@@ -133,7 +133,10 @@ def _open_machine(source: str, database: Database, workloads: "Sequence[Workload
     try:
         device = database.resolve(source)
     except InputError as error:
-        raise InputError(f"{source or repr(source)}: is neither a file or folder, nor a device ({error})") from None
+        first = source.partition(",")[0]
+        if Path(first).suffix in (".json", ".yaml"):
+            raise InputError(f"{first}: there is no such file; give a report, a record or a device") from None
+        raise InputError(f"{source or repr(source)}: there is no such file or folder, and {error}") from None
     return predicted_report(device, workloads)
 
 

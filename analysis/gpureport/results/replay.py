@@ -1,7 +1,7 @@
 """Stored measurements and published records, converted for new predictions and observations."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from gpureport.predict import limits_of, model_inputs
 from gpureport.predict.model import point_time
@@ -24,14 +24,14 @@ class Result:
         name: of the source folder or file.
         device: its current database entry.
         series: the measured sweeps.
-        unknown: sweeps that current workloads do not have.
+        skipped: sweeps that cannot be predicted, with the reason.
         published: whether it is a published result; then no microbenchmarks of the same run calibrate it.
     """
 
     name: str
     device: Device
     series: tuple[Series, ...]
-    unknown: tuple[str, ...] = ()
+    skipped: Mapping[str, str] = field(default_factory=dict)
     published: bool = False
 
 
@@ -51,17 +51,21 @@ def report_result(report: Report, name: str, database: Database, workloads: Iter
     predicted = {str(p.key): [point.point.parameters for point in p.points] for p in report.predictions}
     device = device_of(report, database)
     series: list[Series] = []
-    unknown: list[str] = []
+    skipped: dict[str, str] = {}
     for measurement in report.measurements:
         if not any(point.samples_s for point in measurement.points):
             continue
-        key = measurement.key
+        key, workload = measurement.key, known.get(measurement.key.workload)
+        if workload is None:
+            skipped[str(key)] = "this version has no such workload"
+            continue
         try:
-            points = predicted.get(str(key), [])
-            series.append(_series(device, known[key.workload], measurement, points, report.publication))
-        except (KeyError, ValueError, ArithmeticError):  # an unknown workload or parameter, or an invalid value
-            unknown.append(str(key))
-    return Result(name, device, tuple(series), tuple(unknown), published=report.publication is not None)
+            series.append(_series(device, workload, measurement, predicted.get(str(key), []), report.publication))
+        except KeyError as error:
+            skipped[str(key)] = f"its points lack the parameter {error}, which this version requires"
+        except (ValueError, ArithmeticError) as error:
+            skipped[str(key)] = f"a parameter of its points is invalid in this version ({error})"
+    return Result(name, device, tuple(series), skipped, published=report.publication is not None)
 
 
 def device_of(report: Report, database: Database) -> Device:

@@ -1,6 +1,6 @@
 """Check device files: errors, implausible values and missing sources, as sentences."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from gpureport.data import data_dir
@@ -8,7 +8,15 @@ from gpureport.errors import InputError
 from gpureport.files import real_path
 from gpureport.inputs import FileError, read_yaml
 from gpureport.spec.clashes import clashes
-from gpureport.spec.database import Database, is_architecture, is_like, load_database, on_host, wrong_ending
+from gpureport.spec.database import (
+    ARCHITECTURES,
+    Database,
+    is_architecture,
+    is_like,
+    load_database,
+    on_host,
+    wrong_ending,
+)
 from gpureport.spec.files import ArchitectureFile, DeviceFile
 from gpureport.spec.host import host_values
 from gpureport.spec.mistakes import nearest, suggestion
@@ -28,7 +36,18 @@ def check_folder(paths: Iterable[Path], database: Database | None = None) -> lis
     clashing: dict[Path, list[Problem]] = {}
     for problem in clashes(document for document in documents if isinstance(document.salvaged, DeviceFile)):
         clashing.setdefault(Path(problem.file), []).append(problem)
-    return [problem for d in documents for problem in (*_check(d, database), *clashing.get(d.path, ()))]
+    return _once([problem for d in documents for problem in (*_check(d, database), *clashing.get(d.path, ()))])
+
+
+def _once(problems: Sequence[Problem]) -> list[Problem]:
+    """Remove repetitions: devices have the first error of their architecture's file."""
+    reported, kept = set(map(str, problems)), []
+    for problem in problems:
+        of_architecture = problem.field == "architecture" and f"{ARCHITECTURES}/" in problem.message
+        if not of_architecture or problem.message not in reported:
+            kept.append(problem)
+        reported |= {problem.message} if of_architecture else set()
+    return kept
 
 
 def doubts(device: Device, database: Database) -> list[Problem]:
@@ -100,7 +119,7 @@ def _unsourced(document: Checked) -> Iterator[Problem]:
         marked = leaf.kind in ("assumed", "derived", "queried")
         unsourced = leaf.source is None and file and file.source is None and not marked
         if leaf.unfinished:
-            yield document.problem(path, "is still a draft value; give the documented value and its source")
+            yield document.problem(path, "is as drafted; replace it by the documented value and name its source")
         elif leaf.source is None and marked and not leaf.note:
             yield document.problem(path, f"is {leaf.kind}, but has no note on its origin")
         elif unsourced and not document.spoiled(path) and not document.spoiled("source"):

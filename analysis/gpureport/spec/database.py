@@ -98,7 +98,7 @@ class Database:
         Raises:
             InputError: no device or several match; the message lists the nearest.
         """
-        return self.device(self._find(text))
+        return self.device(self.find(text))
 
     def match(self, present: PresentDevice) -> DeviceMatch:
         """Find the entry of a device that is present, or draft one."""
@@ -115,8 +115,12 @@ class Database:
         """Return only the user's own entries, if there are any."""
         return [entry_id for entry_id in ids if self.entries[entry_id].own] or ids
 
-    def _find(self, text: str) -> str:
-        """Return the id of the entry that *text* identifies."""
+    def find(self, text: str) -> str:
+        """Return the id of the entry with this id or name, complete or in part.
+
+        Raises:
+            InputError: none or several match; the message lists the nearest.
+        """
         if text in self.entries and text not in self.broken:
             return text
         name = plain(text)
@@ -126,10 +130,29 @@ class Database:
         found = self._named(name)
         if len(found) == 1:
             return found[0]
+        if len(found) > _MOST_NAMED:
+            some = f"{len(found)} devices, such as {' and '.join(sorted(found)[:2])}"
+            raise InputError(f"{quoted(text)} matches {some}; `gpureport devices --known {quoted(text)}` lists them")
         if found:
-            raise InputError(f"{quoted(text)} matches {_some(sorted(found))}; give one of these")
-        near = nearest(text, [name for entry in self.entries.values() for name in entry.names])
-        raise InputError(f"the database has no device {quoted(text)}{near}; 'gpureport devices --known' lists all")
+            *first, last = sorted(found)
+            raise InputError(f"{quoted(text)} matches {', '.join(first)} or {last}; give one of these")
+        near = self._near(name)
+        hint = f"; the nearest {'are' if len(near) > 1 else 'is'} {', '.join(near)}" if near else ""
+        raise InputError(f"the database has no device {quoted(text)}{hint}; 'gpureport devices --known' lists all")
+
+    def _near(self, name: str) -> list[str]:
+        """Return up to three ids with words like the plain *name*, the most similar first."""
+        ids = {word: entry.id for entry in self.entries.values() for word in _words(entry)}
+        return list(dict.fromkeys(ids[word] for word in difflib.get_close_matches(name, ids, n=3, cutoff=0.7)))
+
+    def containing(self, text: str) -> list[str]:
+        """Return the ids of the devices with *text* in their id or a name, in any form."""
+        name, lower = plain(text), text.lower()
+        return [
+            entry.id
+            for entry in self.entries.values()
+            if any(lower in each.lower() or name in plain(each) for each in entry.names)
+        ]
 
     def _named(self, name: str) -> list[str]:
         """Return the ids of the entries with this plain name: complete, else the last words of one, else a part.
@@ -143,25 +166,24 @@ class Database:
         if exact:
             own = self.own_first(exact)
             return [entry_id for entry_id in own if name in map(plain, self.entries[entry_id].titles)] or own
-        last = [entry.id for entry in self.entries.values() if name in _last_words(entry)]
+        last = [entry.id for entry in self.entries.values() if name in _words(entry, last=True)]
         if last and re.search(r"\d", name):  # "rtx" alone does not mean TITAN RTX
             return last
         return [entry_id for entry_id, known in names.items() if name and any(name in each for each in known)]
 
 
-def _last_words(entry: Entry) -> set[str]:
-    """Return the joined last words of an entry's names: ``7900xt`` and ``xt`` of an RX 7900 XT."""
-    found = (re.findall(r"[a-z0-9]+", name.lower()) for name in entry.names)
-    return {"".join(words[start:]) for words in found for start in range(len(words))}
+def _words(entry: Entry, *, last: bool = False) -> set[str]:
+    """Return joined successive words of an entry's names; only the *last*: ``7900xt`` and ``xt`` of an RX 7900 XT."""
+    found = [re.findall(r"[a-z0-9]+", name.lower()) for name in entry.names]
+    return {
+        "".join(words[start:end])
+        for words in found
+        for start in range(len(words))
+        for end in range(len(words) if last else start + 1, len(words) + 1)
+    }
 
 
 _MOST_NAMED = 6
-
-
-def _some(ids: list[str]) -> str:
-    more = len(ids) - _MOST_NAMED
-    *first, last = ids if more < 2 else (*ids[:_MOST_NAMED], f"one of {more} more")
-    return f"{', '.join(first)} or {last}"
 
 
 def load_database(extra_dirs: Iterable[Path] = (), own_dirs: Iterable[Path] = ()) -> Database:

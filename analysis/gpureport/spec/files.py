@@ -23,6 +23,7 @@ from gpureport.spec.values import (
     Count,
     Counts,
     Cycles,
+    CyclesOrZero,
     Flag,
     Fractions,
     Hertz,
@@ -37,16 +38,17 @@ from gpureport.spec.values import (
     Strict,
     Text,
     WholeBytes,
+    WholeBytesOrZero,
 )
 from gpureport.units import Dimension
 
 
-def _written(kind: Any, dimension: Dimension) -> Any:  # noqa: ANN401 - types that pydantic reads
-    """Return the type in YAML files of a value that a record has as *kind*."""
+def _written(kind: Any, dimension: Dimension, *, zero: bool) -> Any:  # noqa: ANN401 - types that pydantic reads
+    """Return the type in YAML files of a value that a record has as *kind*; *zero*: cycles that may be zero."""
     kind = get_args(kind)[0] if NoneType in get_args(kind) else kind
     types = {
         int: WholeBytes if dimension == "bytes" else Count,
-        float: QUANTITIES[dimension],
+        float: CyclesOrZero if zero else QUANTITIES[dimension],
         tuple[float, ...]: Sizes,
         dict[int, int]: Counts,
         models.Transition: Fractions,
@@ -70,7 +72,8 @@ class FromRecord(Strict):
         for field, kind in get_type_hints(record).items():
             if field in values:
                 key, dimension = values[field]
-                leaf: Any = Leaf[_written(kind, dimension)]  # type: ignore[misc]
+                zero = record.model_fields[field].default == 0
+                leaf: Any = Leaf[_written(kind, dimension, zero=zero)]  # type: ignore[misc]
                 optional = layered or not record.model_fields[field].is_required()
                 derived[key] = leaf | None if optional else leaf
                 if optional:
@@ -110,7 +113,7 @@ class NvidiaRules(FromRecord, record=models.NvidiaOccupancy):
     """Occupancy of NVIDIA multiprocessors (``cuda_occupancy.h``)."""
 
     rule: Literal["nvidia"]
-    local_memory_reserved: Leaf[WholeBytes] | None = None
+    local_memory_reserved: Leaf[WholeBytesOrZero] | None = None
 
 
 class AmdRules(FromRecord, record=models.AmdOccupancy):

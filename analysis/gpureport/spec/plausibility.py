@@ -72,7 +72,7 @@ def out_of_range(values: Layer) -> Iterator[Remark]:
     """Yield path and message of each unlikely value; each is checked on its own."""
     for path, value in values.items():
         pattern = next((pattern for pattern in _RANGES if fnmatchcase(path, pattern)), "")
-        odd = [number for number in numbers_in(value.value) if pattern and not _usual(pattern, number)]
+        odd = [number for number in numbers_in(value.value) if pattern and number and not _usual(pattern, number)]
         if odd:
             low, high, unit = _RANGES[pattern]
             shown = f"{odd[0] / _SCALES.get(unit, 1):.4g} {unit}".rstrip()

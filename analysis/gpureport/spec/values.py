@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 class Quantity:
-    """Marks a number that is written with a unit (or, for ``count``, without)."""
+    """Marks a number that is written with a unit (or, for ``count``, without); *zero*: it may be zero."""
 
     def __init__(self, dimension: Dimension, *, most: float = math.inf, zero: bool = False) -> None:
         self.dimension, self.most, self.zero = dimension, most, zero
@@ -45,12 +45,12 @@ class Quantity:
         return {**handler(schema), "exclusiveMinimum": 0, **limit}
 
     def _read(self, value: object) -> float:
-        if self.zero and value in ("0 B", "0 KiB"):
-            return 0.0
         try:
-            number = parse(value, self.dimension)
+            number = parse(value, self.dimension, zero=self.zero)
         except InputError as error:
             raise ValueError(str(error)) from None
+        if number == 0:
+            return number
         if self.dimension == "bytes" and number < 1:
             raise ValueError(f"{value} is less than one byte; write a size in bytes like {EXAMPLES['bytes']}")
         if number > self.most:
@@ -67,6 +67,9 @@ Bytes = Annotated[float, Quantity("bytes")]
 WholeBytes = Annotated[int, Quantity("bytes")]
 BytesPerSecond = Annotated[float, Quantity("bytes/s")]
 Hertz = Annotated[float, Quantity("hertz")]
+BytesOrZero = Annotated[float, Quantity("bytes", zero=True)]
+WholeBytesOrZero = Annotated[int, Quantity("bytes", zero=True)]
+CyclesOrZero = Annotated[float, Quantity("cycles", zero=True)]
 Seconds = Annotated[float, Quantity("seconds")]
 Cycles = Annotated[float, Quantity("cycles")]
 BytesPerCycle = Annotated[float, Quantity("bytes/cycle")]
@@ -87,7 +90,7 @@ QUANTITIES: Mapping[Dimension, object] = {
 """The type of a number of each dimension."""
 Flag = bool
 Counts = dict[int, Count]
-Sizes = tuple[Annotated[float, Quantity("bytes", zero=True)], ...]
+Sizes = tuple[BytesOrZero, ...]
 Scope = Literal["compute_unit", "device"]
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 Key = Annotated[str, StringConstraints(max_length=200)]

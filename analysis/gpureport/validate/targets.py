@@ -86,6 +86,10 @@ class Target:
         """Return the largest error that is allowed."""
         return self.specification if kind == "specification" else self.calibrated
 
+    def includes(self, workload: str) -> bool:
+        """Return whether the target applies to sweeps of *workload* (``family/variant``)."""
+        return any(fnmatch(workload, "/".join(pattern.split("/")[:2])) for pattern in self.workloads)
+
     def concerns(self, residual: Residual) -> bool:
         """Return whether the target applies to *residual*."""
         curve = residual.curve
