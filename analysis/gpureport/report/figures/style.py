@@ -52,6 +52,12 @@ def fitted(text: str, width_in: float, size_pt: float = TINY_PT) -> str:
     return f"{text[: bisect(ends, width_in * 72 / size_pt - 1)]}…"
 
 
+def first_fitting(texts: Sequence[str], width_in: float, size_pt: float = TINY_PT) -> str:
+    """Return the first of *texts* (at least one) that fits in *width_in* inches, or else the last, cut."""
+    fits = (printable(text) for text in texts if needed_in(text, size_pt) <= width_in)
+    return next(fits, "") or fitted(texts[-1], width_in, size_pt)
+
+
 def _ems(character: str) -> float:
     if character in "WMwm@%" or east_asian_width(character) in "WF":
         return 1.05

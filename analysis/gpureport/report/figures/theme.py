@@ -1,5 +1,6 @@
 """The look of all figures: seaborn's theme with the shipped fonts, and sheets as wide as a page's text."""
 
+import logging
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -9,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from gpureport.data import data_dir
-from gpureport.report.figures.style import FAINT, FONT_PT, INK, MUTED, SMALL_PT, WIDTH_IN, tick_text
+from gpureport.report.figures.style import FAINT, FONT_PT, INK, MUTED, SMALL_PT, WIDTH_IN, brief
+from gpureport.units import scale_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -71,6 +73,7 @@ def theme() -> Iterator[None]:
 def _register_fonts() -> None:
     from matplotlib.font_manager import fontManager
 
+    logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)  # fallback fonts lack some weights
     for name in _FILES:
         fontManager.addfont(data_dir("templates") / "fonts" / name)
 
@@ -146,7 +149,10 @@ def binary_axis(axis: "Axes", text: Callable[[float], str], most: int = 9) -> No
 
 
 def value_axis(axis: "Axes", unit: str, *, zero: bool, most: int = 5) -> None:
-    """Write values of *unit* on the y axis, from *zero* or else logarithmic if they span a factor of five."""
+    """Write values of *unit* on the y axis, from *zero* or else logarithmic if they span a factor of five.
+
+    The unit is above the ticks, to the left of the axis.
+    """
     from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
     low, high = axis.dataLim.y0, axis.dataLim.y1
@@ -155,6 +161,24 @@ def value_axis(axis: "Axes", unit: str, *, zero: bool, most: int = 5) -> None:
         axis.yaxis.set_major_locator(MaxNLocator(most))
     else:
         axis.set_yscale("log")
+        axis.set_ylim(low / 1.2, high * 1.2)
         axis.yaxis.set_major_locator(LogLocator(10, (1, 2, 5) if high < 200 * low else (1,), numticks=most + 2))
         axis.yaxis.set_minor_locator(NullLocator())
-    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: tick_text(value, unit) if value else "0"))
+    divisor, label = scale_of(high, unit)
+    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / divisor:.6g}"))
+    axis.annotate(
+        brief(label),
+        (0, 1),
+        (-2, 4.5),
+        xycoords="axes fraction",
+        textcoords="offset points",
+        size=SMALL_PT,
+        ha="right",
+        va="center",
+    )
+
+
+def inches(axis: "Axes") -> tuple[float, float]:
+    """Return width and height of the axes."""
+    box, (width, height) = axis.get_position(), axis.figure.get_size_inches()
+    return box.width * width, box.height * height

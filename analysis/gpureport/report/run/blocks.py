@@ -18,7 +18,7 @@ from gpureport.report.run import lists, trust, unexpected
 from gpureport.report.run.curves import FLAT, CurveRecords, specified
 from gpureport.report.run.limits import limits, limits_table
 from gpureport.report.run.numbers import SEARCHES, family_anchor
-from gpureport.report.text.captions import block_title, essentials_caption, roofline_caption
+from gpureport.report.text.captions import block_title, essentials_caption, panel_titles, roofline_caption
 from gpureport.report.text.tables import Table
 from gpureport.report.text.words import family_name, observed_head, with_names
 from gpureport.units import format_percent, format_ratio
@@ -58,7 +58,7 @@ def sweep_block(report: Report, anchor: str, members: Sequence[CurveRecords]) ->
     return Block(
         anchor=f"curves-{anchor}",
         title=block_title(family_name(report, members[0].key.family), members),
-        figures=pictures(drawn, report.machine.clocks if report.machine else ()),
+        figures=pictures(drawn, report.machine.clocks if report.machine else (), panel_titles(report, drawn)),
         notes=(*notes, *([f"As published: {'. '.join(published)}."] if published else [])),
         numbers=anchor,
     )

@@ -1,14 +1,16 @@
 """Titles and captions of figures."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
+from gpureport.records.keys import SweepKey
 from gpureport.records.report import Clock, Report
 from gpureport.report.figures.roofline import Dot
 from gpureport.report.figures.traces import Trace
 from gpureport.report.grouping import grouped
 from gpureport.report.run.curves import CurveRecords, Group
 from gpureport.report.run.difference import compared, value_text
-from gpureport.report.text.words import agreement, feature_text, low_to_high
+from gpureport.report.text.words import agreement, family_name, feature_text, low_to_high
 from gpureport.text import sentence
 from gpureport.units import format_frequency, format_percent, format_ratio, format_value
 
@@ -29,6 +31,23 @@ def block_title(family: str, members: Sequence[CurveRecords]) -> str:
     if first.axis.quantity == "case":
         return f"{family}: {_value_name(members)} ({_sweep_name(first)})"
     return f"{family}: {_value_name(members)} against {first.axis.label}"
+
+
+def panel_titles(report: Report, members: Sequence[CurveRecords]) -> dict[SweepKey, tuple[str, ...]]:
+    """Return titles of each sweep, the longest first: the workload's title with its identifier, or only that.
+
+    The name of the family, which the block's title has, is left out. Several sweeps of a variant have their names.
+    """
+    sweeps = Counter((key.workload, axis.quantity) for key, axis in {(p.key, p.axis) for p in report.predictions})
+    family = family_name(report, members[0].key.family) if members else ""
+    found = {}
+    for curve in members:
+        info = report.workloads.get(curve.key.workload)
+        several = sweeps[curve.key.workload, curve.axis.quantity] > 1
+        identifier = f"{curve.key.variant}{f', {_sweep_name(curve)}' if several else ''}"
+        title = info.title.removeprefix(family).lstrip(" ,:") if info else ""
+        found[curve.key] = (f"{title[:1].upper()}{title[1:]} ({identifier})", identifier) if title else (identifier,)
+    return found
 
 
 def _sweep_name(curve: CurveRecords) -> str:
