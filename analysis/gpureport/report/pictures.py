@@ -93,10 +93,10 @@ def _figure(
     titles = [named[curve.key] for curve in part]
     drawn = [replace(curve, measurement=None) for curve in part]  # samples are not drawn, and other processes get less
     if kind == "cases":
-        return Figure(cases.case_figure(drawn, [each[-1] for each in titles]), case_caption(part))
+        return Picture(partial(cases.case_figure, drawn, titles), case_caption(part))
     if kind == "shapes":
-        return Figure(
-            shapes.shape_figure(drawn, [each[-1] for each in titles]),
+        return Picture(
+            partial(shapes.shape_figure, drawn, titles),
             shape_caption(part) if first else f"{', '.join(each[-1] for each in titles)}; shades and marks as above.",
         )
     return Picture(partial(sizes.size_figure, drawn, titles), size_caption(part))

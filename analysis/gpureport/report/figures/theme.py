@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from gpureport.data import data_dir
-from gpureport.report.figures.style import FAINT, FONT_PT, INK, MUTED, SMALL_PT, WIDTH_IN, brief
+from gpureport.report.figures.style import FAINT, FONT_PT, INK, MUTED, SMALL_PT, WIDTH_IN, brief, decimal_ticks
 from gpureport.units import scale_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import XAxis, YAxis
     from matplotlib.figure import Figure
     from numpy.typing import ArrayLike
 
@@ -138,6 +139,21 @@ def bars(
     axis.plot(across, up, color=colour, linewidth=width_pt, solid_capstyle=solid_capstyle, zorder=3)
 
 
+def across(
+    axis: "Axes",
+    y: "ArrayLike",
+    low: "ArrayLike",
+    high: "ArrayLike",
+    colour: str,
+    width_pt: float = 0.6,
+    alpha: float = 1.0,
+) -> None:
+    """Draw a horizontal line from *low* to *high* at each *y* (shape (n,) each), as one path."""
+    gap = np.full(np.shape(y), np.nan)
+    x, up = np.column_stack([low, high, gap]).ravel(), np.column_stack([y, y, gap]).ravel()
+    axis.plot(x, up, color=colour, linewidth=width_pt, alpha=alpha, solid_capstyle="butt", zorder=2)
+
+
 def binary_axis(axis: "Axes", text: Callable[[float], str], most: int = 9) -> None:
     """Make the x axis logarithmic with powers of two, written by *text*, at most *most* of them."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
@@ -153,21 +169,15 @@ def value_axis(axis: "Axes", unit: str, *, zero: bool, most: int = 5) -> None:
 
     The unit is above the ticks, to the left of the axis.
     """
-    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
-
     low, high = axis.dataLim.y0, axis.dataLim.y1
-    if zero or high <= 5 * axis.dataLim.minposy:
-        axis.set_ylim(0, 1.08 * high)
-        axis.yaxis.set_major_locator(MaxNLocator(most))
-    else:
+    logarithmic = not zero and high > 5 * axis.dataLim.minposy
+    if logarithmic:
         axis.set_yscale("log")
-        axis.set_ylim(low / 1.2, high * 1.2)
-        axis.yaxis.set_major_locator(LogLocator(10, (1, 2, 5) if high < 200 * low else (1,), numticks=most + 2))
-        axis.yaxis.set_minor_locator(NullLocator())
-    divisor, label = scale_of(high, unit)
-    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / divisor:.6g}"))
+    ends = low / 1.2 if logarithmic else 0, high * (1.2 if logarithmic else 1.08)
+    axis.set_ylim(*ends)
+    label = value_ticks(axis.yaxis, ends, scale_of(high, unit), logarithmic=logarithmic, most=most)
     axis.annotate(
-        brief(label),
+        label,
         (0, 1),
         (-2, 4.5),
         xycoords="axes fraction",
@@ -176,6 +186,20 @@ def value_axis(axis: "Axes", unit: str, *, zero: bool, most: int = 5) -> None:
         ha="right",
         va="center",
     )
+
+
+def value_ticks(
+    axis: "XAxis | YAxis", ends: tuple[float, float], scale: tuple[float, str], *, logarithmic: bool, most: int = 5
+) -> str:
+    """Set round ticks between *ends*, divided by *scale* (:func:`gpureport.units.scale_of`); return their unit."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+
+    low, high = ends
+    axis.set_major_locator(FixedLocator(decimal_ticks(low, high, most)) if logarithmic else MaxNLocator(most))
+    axis.set_minor_locator(NullLocator())
+    divisor, label = scale
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / divisor:.6g}"))
+    return brief(label)
 
 
 def inches(axis: "Axes") -> tuple[float, float]:

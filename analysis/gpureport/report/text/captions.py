@@ -149,9 +149,9 @@ def case_caption(curves: Sequence[CurveRecords]) -> str:
 def shape_caption(curves: Sequence[CurveRecords]) -> str:
     """Return the caption of maps of shapes."""
     if not any(curve.observation for curve in curves):
-        return "Predicted rate of each shape relative to the best; darker is faster; dot: best."
+        return "Predicted rate of each shape / rate of the best one; dot: best."
     square = "; square: predicted best" if any(curve.prediction for curve in curves) else ""
-    return f"Rate of each shape relative to the best; darker is faster; dot: best{square}."
+    return f"Observed rate of each shape / rate of the best one; dot: best{square}."
 
 
 def trace_caption(found: Sequence[Trace], clocks: Sequence[Clock] = ()) -> str:
