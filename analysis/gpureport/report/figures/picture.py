@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ _FEW = 6
 """With fewer pictures, other processes would take longer to start than to draw."""
 _MOST_PROCESSES = 4
 _NO_METADATA = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+_DECIMALS = re.compile(r"(\.\d\d)\d+")
+"""More decimals than a page needs, in points."""
 _NAMES = {"": "http://www.w3.org/2000/svg", "xlink": "http://www.w3.org/1999/xlink"}
 
 
@@ -50,7 +53,7 @@ def _described(svg: str, caption: str) -> str:
     _ungroup(root)
     for element in root.iter():
         if "d" in element.attrib:
-            element.set("d", element.attrib["d"].replace("\n", ""))
+            element.set("d", _DECIMALS.sub(r"\1", element.attrib["d"].replace("\n", "")))
         element.text, element.tail = (element.text or "").strip() or None, None
     title = ET.Element("title")
     title.text = caption

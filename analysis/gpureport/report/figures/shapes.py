@@ -1,19 +1,18 @@
 """The figure of searches over two-dimensional work-groups: one map per variant."""
 
 from collections.abc import Sequence
+from math import ceil
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from gpureport.findings.advice import shape_of
 from gpureport.report.figures.marks import Point
 from gpureport.report.figures.style import FONT_PT, INK, PREDICTED, SMALL_PT, WIDTH_IN, first_fitting
 from gpureport.report.figures.theme import Margins, inches, sheet
+from gpureport.report.grouping import grouped
 from gpureport.report.run.curves import CurveRecords
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
 
 MOST_PANELS = 8
@@ -24,6 +23,7 @@ _PLOT_IN, _HEAD_IN, _GAP_IN = 1.25, 0.34, 0.3
 _FOOT_IN = 0.15  # of ticks between rows
 _KEY_IN = (0.09, 1.1)  # width and height
 _MOST_TICKS = 5
+_SHADES = 10
 
 
 def rated(curve: CurveRecords) -> dict[tuple[int, int], float]:
@@ -80,17 +80,30 @@ def _powers(sides: Sequence[int]) -> list[int]:
     return [2**exponent for exponent in range(min(sides).bit_length() - 1, max(sides).bit_length())]
 
 
-def _colours() -> "Colormap":
+def _colours() -> "list[tuple[float, float, float]]":
+    """Return the shades, from the slowest to the fastest."""
     import seaborn as sns
 
-    return sns.light_palette("#A63B00", as_cmap=True)
+    return list(sns.light_palette("#A63B00", _SHADES + 1))[1:]
+
+
+def _cell(column: int, row: int) -> list[tuple[float, float]]:
+    """Return the corners of a cell, with a gap to its neighbours."""
+    low, high = -0.47, 0.47
+    return [(column + x, row + y) for x, y in ((low, low), (high, low), (high, high), (low, high), (low, low))]
 
 
 def _draw(axis: "Axes", curve: CurveRecords, rates: dict[tuple[int, int], float], x: list[int], y: list[int]) -> None:
-    """Draw a cell for each shape, and mark and name the best and the predicted best."""
-    cells = np.array([[rates.get((across, up), np.nan) for across in x] for up in y])
-    edges = (np.arange(len(side) + 1) - 0.5 for side in (x, y))
-    axis.pcolormesh(*edges, cells, vmin=0, vmax=1, cmap=_colours(), edgecolors="white", linewidth=0.4)
+    """Draw a cell for each shape, those of one shade as one path; mark and name the best and the predicted best."""
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+
+    shades = grouped((ceil(share * _SHADES), shape) for shape, share in rates.items())
+    for shade, colour in enumerate(_colours(), start=1):
+        cells = [_cell(x.index(across), y.index(up)) for across, up in shades.get(shade, ())]
+        if cells:
+            axis.add_patch(PathPatch(Path.make_compound_path(*map(Path, cells)), color=colour, linewidth=0))
+    axis.set(xlim=(-0.5, len(x) - 0.5), ylim=(-0.5, len(y) - 0.5))
     for ticks, side in ((axis.set_xticks, x), (axis.set_yticks, y)):
         step = -(-len(side) // _MOST_TICKS)
         ticks(range(0, len(side), step), [str(size) for size in side[::step]])
@@ -115,10 +128,10 @@ def _draw_key(figure: "Figure") -> None:
     left = (width - _MARGINS.right + 0.15) / width
     top = (height - _MARGINS.top - _HEAD_IN) / height
     key = figure.add_axes((left, top - _KEY_IN[1] / height, _KEY_IN[0] / WIDTH_IN, _KEY_IN[1] / height))
-    steps = np.linspace(0, 1, 11)
-    key.pcolormesh([0, 1], steps, ((steps[1:] + steps[:-1]) / 2)[:, None], vmin=0, vmax=1, cmap=_colours())
+    key.barh(range(_SHADES), 1, 1, color=_colours(), linewidth=0)
+    key.set(xlim=(0, 1), ylim=(-0.5, _SHADES - 0.5))
     key.yaxis.tick_right()
-    key.set_yticks([0, 0.5, 1], ["0", "50 %", "100 %"])
+    key.set_yticks([-0.5, _SHADES / 2 - 0.5, _SHADES - 0.5], ["0", "50 %", "100 %"])
     key.set_xticks([])
     key.set_title("rate /\nbest", size=SMALL_PT, weight=400, pad=3)
     key.grid(visible=False)
