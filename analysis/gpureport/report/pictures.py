@@ -66,7 +66,7 @@ def pictures(
     if kind == "traces":
         found = [trace for curve in members for trace in traces.traces(curve, curve.key.variant)]
         groups = in_figures(found, traces.MOST_PANELS)
-        return tuple(Figure(traces.trace_figure(group), trace_caption(group, clocks)) for group in groups)
+        return tuple(Picture(partial(traces.trace_figure, group), trace_caption(group, clocks)) for group in groups)
     drawn = [_by_size(curve) if kind == "sizes" and curve.is_work_group else curve for curve in members]
     drawn = [curve for curve in drawn if any(p.value > 0 and (kind != "sizes" or p.point.x > 0) for p in curve.points)]
     return tuple(_figure(kind, part, named, first=not number) for number, part in enumerate(_parts(kind, drawn)))

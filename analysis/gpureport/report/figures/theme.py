@@ -132,11 +132,12 @@ def bars(
     colour: str,
     width_pt: float = 0.6,
     solid_capstyle: "CapStyle" = "butt",
+    alpha: float = 1.0,
 ) -> None:
     """Draw a vertical line from *low* to *high* at each *x* (shape (n,) each), as one path."""
     gap = np.full(np.shape(x), np.nan)
-    across, up = np.column_stack([x, x, gap]).ravel(), np.column_stack([low, high, gap]).ravel()
-    axis.plot(across, up, color=colour, linewidth=width_pt, solid_capstyle=solid_capstyle, zorder=3)
+    along, up = np.column_stack([x, x, gap]).ravel(), np.column_stack([low, high, gap]).ravel()
+    axis.plot(along, up, color=colour, linewidth=width_pt, alpha=alpha, solid_capstyle=solid_capstyle, zorder=3)
 
 
 def across(
