@@ -88,7 +88,9 @@ def _draw(axis: "Axes", curve: CurveRecords, labels: Sequence[str]) -> None:
         axis.set_xscale("log")
     low, high = min(values) / 1.2 if wide else 0.0, max(values) * (1.2 if wide else 1.05)
     axis.set_xlim(low, high)
-    unit = value_ticks(axis.xaxis, (low, high), _scale(curve), logarithmic=wide, most=3 if inches(axis)[0] < _NARROW_IN else 6)
+    unit = value_ticks(
+        axis.xaxis, (low, high), _scale(curve), logarithmic=wide, most=3 if inches(axis)[0] < _NARROW_IN else 6
+    )
     axis.set_xlabel(f"{curve.metric.label} ({unit})", labelpad=1)
 
 

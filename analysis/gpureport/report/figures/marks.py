@@ -215,7 +215,9 @@ def label_plateaus(axis: "Axes", found: Sequence[Plateau], unit: str, colour: st
         middle = min(max((left + right) / 2 * width_in, width / 2), width_in - width / 2)
         for side in (1, -1):
             at = line * height_in + side * 0.8 * _LETTER_IN
-            free = all(middle + width / 2 < a or b < middle - width / 2 or abs(at - y) > _LETTER_IN for a, b, y in taken)
+            free = all(
+                middle + width / 2 < a or b < middle - width / 2 or abs(at - y) > _LETTER_IN for a, b, y in taken
+            )
             if free and _LETTER_IN / 2 < at < height_in:
                 taken.append((middle - width / 2, middle + width / 2, at))
                 place = (middle / width_in, at / height_in)

@@ -67,7 +67,9 @@ def shape_figure(curves: Sequence[CurveRecords], titles: Sequence[Sequence[str]]
             width, height = inches(axis)
             title = first_fitting(titles[number], width + _GAP_IN - 0.05, 1.1 * FONT_PT)
             axis.text(0, 1 + 0.25 / height, title, transform=axis.transAxes, weight=600, va="center")
-            axis.set_xlabel("work-group size in x" if row * columns + columns + column >= len(curves) else "", labelpad=1)
+            axis.set_xlabel(
+                "work-group size in x" if row * columns + columns + column >= len(curves) else "", labelpad=1
+            )
             axis.set_ylabel("work-group size in y" if column == 0 else "", labelpad=2)
         else:
             axis.remove()

@@ -168,9 +168,9 @@ def limit_blocks(report: Report, found: Sequence[CurveRecords]) -> list[Block]:
     ]
 
 
-def _roofline(report: Report, found: Sequence[CurveRecords]) -> tuple[Figure, ...]:
+def _roofline(report: Report, found: Sequence[CurveRecords]) -> tuple[Picture, ...]:
     dots = roofline_dots(found, report.device)
-    return (Figure(roofline_figure(dots, report.device), roofline_caption(dots)),) if dots else ()
+    return (Picture(partial(roofline_figure, dots, report.device), roofline_caption(dots)),) if dots else ()
 
 
 def unexpected_blocks(report: Report) -> list[Block]:

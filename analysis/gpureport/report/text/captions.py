@@ -196,7 +196,10 @@ def steady_clocks(clocks: Iterable[Clock]) -> str:
 def roofline_caption(dots: Sequence[Dot]) -> str:
     """Compare the rates of variants with their predictions."""
     shares = {d.name: d.observed_per_s / d.predicted_per_s for d in dots if d.observed_per_s}
-    text = "At the largest size. Operations are those of the slowest class, without memory accesses."
+    text = (
+        "At the largest size. Operations are those of the slowest class, without memory accesses. Dashed: achievable "
+        "memory bandwidth."
+    )
     if not shares:
         return f"Hollow: predicted; nothing was measured. {text}"
     legend = f"Hollow: predicted; filled: observed. {text}"
