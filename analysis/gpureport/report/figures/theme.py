@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from gpureport.data import data_dir
-from gpureport.report.figures.style import FAINT, FONT_PT, INK, MUTED, SMALL_PT, WIDTH_IN, brief, decimal_ticks
+from gpureport.report.figures.style import (
+    FAINT,
+    FONT_PT,
+    INK,
+    MUTED,
+    SMALL_PT,
+    WIDTH_IN,
+    brief,
+    decimal_ticks,
+    linear_ticks,
+)
 from gpureport.units import scale_of
 
 if TYPE_CHECKING:
@@ -24,6 +34,7 @@ if TYPE_CHECKING:
 FONT = "Inter"
 """Family of the shipped fonts; the page's style sheet contains them under the same name."""
 _FILES = ("Inter-Regular.ttf", "Inter-SemiBold.ttf")
+_FEWEST_TICKS = 2
 _SETTINGS = {
     "font.family": [FONT, "DejaVu Sans"],
     "font.size": FONT_PT,
@@ -196,7 +207,10 @@ def value_ticks(
     from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
     low, high = ends
-    axis.set_major_locator(FixedLocator(decimal_ticks(low, high, most)) if logarithmic else MaxNLocator(most))
+    ticks = decimal_ticks(low, high, most) if logarithmic else []
+    if logarithmic and len(ticks) < _FEWEST_TICKS:
+        ticks = linear_ticks(low, high, most)
+    axis.set_major_locator(FixedLocator(ticks) if logarithmic else MaxNLocator(most))
     axis.set_minor_locator(NullLocator())
     divisor, label = scale
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / divisor:.6g}"))

@@ -11,6 +11,7 @@ from gpureport.report.figures.essentials import Part, essentials, essentials_fig
 from gpureport.report.figures.overview import overview_figure, overview_rows
 from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.roofline import roofline_dots, roofline_figure
+from gpureport.report.figures.samples import deviating_points, sample_figure
 from gpureport.report.grouping import grouped
 from gpureport.report.pictures import Figure, pictures
 from gpureport.report.prediction import forecast
@@ -18,7 +19,13 @@ from gpureport.report.run import lists, trust, unexpected
 from gpureport.report.run.curves import FLAT, CurveRecords, specified
 from gpureport.report.run.limits import limits, limits_table
 from gpureport.report.run.numbers import SEARCHES, family_anchor
-from gpureport.report.text.captions import block_title, essentials_caption, panel_titles, roofline_caption
+from gpureport.report.text.captions import (
+    block_title,
+    essentials_caption,
+    panel_titles,
+    roofline_caption,
+    sample_caption,
+)
 from gpureport.report.text.tables import Table
 from gpureport.report.text.words import family_name, observed_head, with_names
 from gpureport.units import format_percent, format_ratio
@@ -173,8 +180,10 @@ def _roofline(report: Report, found: Sequence[CurveRecords]) -> tuple[Picture, .
     return (Picture(partial(roofline_figure, dots, report.device), roofline_caption(dots)),) if dots else ()
 
 
-def unexpected_blocks(report: Report) -> list[Block]:
-    """Return the tables of explanations and of the largest deviations."""
+def unexpected_blocks(report: Report, found: Sequence[CurveRecords]) -> list[Block]:
+    """Return the tables of explanations and of the largest deviations, and the samples of deviating points."""
+    sampled = deviating_points(found)
+    figures = (Picture(partial(sample_figure, sampled), sample_caption(sampled)),) if sampled else ()
     explained, deviations = unexpected.summary(report.explanations), lists.deviations_table(report)
     caption = (
         "The most important feature of each kind and family: errors, then values that are off (largest deviation "
@@ -184,6 +193,7 @@ def unexpected_blocks(report: Report) -> list[Block]:
     return [
         *_table_block("fitting", "Explanations by hypothesis", explained, unexpected.CAPTION, "hypotheses"),
         *_table_block("deviations", "Largest deviations", deviations, caption),
+        *([Block("samples", "Samples of deviating points", figures)] if figures else []),
     ]
 
 

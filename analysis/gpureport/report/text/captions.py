@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from gpureport.records.keys import SweepKey
 from gpureport.records.report import Clock, Report
 from gpureport.report.figures.roofline import Dot
+from gpureport.report.figures.samples import SampledPoint
 from gpureport.report.figures.traces import Trace
 from gpureport.report.grouping import grouped
 from gpureport.report.run.curves import CurveRecords, Group
@@ -167,6 +168,19 @@ def trace_caption(found: Sequence[Trace], clocks: Sequence[Clock] = ()) -> str:
     of = f"{len(found)} traces of {each}, each at another size." if len(found) > 1 else f"{each}."
     parts = (of, ramp, steady_clocks(clocks), legend)
     return " ".join(part for part in parts if part)
+
+
+def sample_caption(points: Sequence[SampledPoint]) -> str:
+    """Describe the samples of deviating points."""
+    which = (
+        f"The {len(points)} curves with the largest deviations, each at the point farthest from its prediction."
+        if len(points) > 1
+        else "The point farthest from its prediction."
+    )
+    legend = (
+        "Dots: measured / predicted time; below each name its median. Line and band: prediction with 95 % interval."
+    )
+    return f"{which} {legend}"
 
 
 def _from_to(values: Sequence[float], text: Callable[[float], str]) -> str:
