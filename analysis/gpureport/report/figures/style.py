@@ -19,6 +19,7 @@ PREDICTED = "#0072B2"
 OBSERVED = "#D55E00"
 ACCENTS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 INK, MUTED, FAINT = "#222222", "#666666", "#DDDDDD"
+TIMES = " \N{MULTIPLICATION SIGN} "
 DASHED = (0, (4, 2))
 """Style of lines of the specification: dashes in line widths."""
 

@@ -7,13 +7,13 @@ from functools import partial
 from gpureport.findings.advice import FamilyAdvice
 from gpureport.records.finding import Verdict
 from gpureport.records.report import Report
-from gpureport.report.figures.essentials import Part, essentials, essentials_figure
+from gpureport.report.figures.essentials import Essentials, essentials, essentials_figure
 from gpureport.report.figures.overview import overview_figure, overview_rows
 from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.roofline import roofline_dots, roofline_figure
 from gpureport.report.figures.samples import deviating_points, sample_figure
 from gpureport.report.grouping import grouped
-from gpureport.report.pictures import Figure, pictures
+from gpureport.report.pictures import pictures
 from gpureport.report.prediction import forecast
 from gpureport.report.run import lists, trust, unexpected
 from gpureport.report.run.curves import FLAT, CurveRecords, specified
@@ -27,7 +27,7 @@ from gpureport.report.text.captions import (
     sample_caption,
 )
 from gpureport.report.text.tables import Table
-from gpureport.report.text.words import family_name, observed_head, with_names
+from gpureport.report.text.words import family_name, with_names
 from gpureport.units import format_percent, format_ratio
 
 
@@ -37,7 +37,7 @@ class Block:
 
     anchor: str
     title: str
-    figures: tuple[Figure | Picture, ...] = ()
+    figures: tuple[Picture, ...] = ()
     table: Table | None = None
     caption: str = ""
     """Of the table."""
@@ -197,24 +197,24 @@ def unexpected_blocks(report: Report, found: Sequence[CurveRecords]) -> list[Blo
     ]
 
 
-def first_figure(report: Report, found: Sequence[CurveRecords]) -> Figure | None:
-    """Return the figure of page one: the essential values, or else all ratios; none if there is nothing to draw."""
-    parts = _essentials(report, found)
-    if not parts:
+def first_figure(report: Report, found: Sequence[CurveRecords]) -> Picture | None:
+    """Return the figure of page one: the essential curves, or else all ratios; none if there is nothing to draw."""
+    drawn = _essentials(report, found)
+    if drawn is None:
         return _ratios(report)
-    return Figure(essentials_figure(parts, observed_head(report)), essentials_caption(report))
+    return Picture(partial(essentials_figure, drawn), essentials_caption(drawn, report))
 
 
-def _essentials(report: Report, found: Sequence[CurveRecords]) -> tuple[Part, ...]:
-    return essentials(found, limits(found), partial(family_name, report), report.device)
+def _essentials(report: Report, found: Sequence[CurveRecords]) -> Essentials | None:
+    return essentials(found, partial(family_name, report), report.device)
 
 
-def _ratios(report: Report) -> Figure | None:
+def _ratios(report: Report) -> Picture | None:
     """Draw all values as ratios to their predictions."""
     rows = overview_rows(specified(report))
     seen = "published" if report.publication else "observed"
     caption = f"Each mark is one value; to the right of 1, the {seen} value is higher than predicted."
-    return Figure(overview_figure(rows), caption) if rows else None
+    return Picture(partial(overview_figure, rows), caption) if rows else None
 
 
 def trust_blocks(report: Report, found: Sequence[CurveRecords]) -> list[Block]:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from gpureport.records.keys import SweepKey
 from gpureport.records.report import Clock, Report
+from gpureport.report.figures.essentials import Essentials
 from gpureport.report.figures.roofline import Dot
 from gpureport.report.figures.samples import SampledPoint
 from gpureport.report.figures.traces import Trace
@@ -103,8 +104,8 @@ def _statement(group: Group) -> str:
     return f"90 % of the plateau: {value_text(main)}, {compared(main)}."
 
 
-def legend(curves: Sequence[CurveRecords], *, bars: bool) -> tuple[str, ...]:
-    """Return the legend of all figures of curves and of *bars*: the marks that are drawn."""
+def legend(curves: Sequence[CurveRecords], *, cases: bool) -> tuple[str, ...]:
+    """Return the legend of all figures of curves and of separate *cases*: the marks that are drawn."""
     calibrated, measured = any(c.calibrated for c in curves), any(c.observation for c in curves)
     predicted = [point for c in curves if c.prediction for point in c.prediction.points]
     better = " of the calibrated prediction, or of the other if there is none" if calibrated else ""
@@ -116,15 +117,22 @@ def legend(curves: Sequence[CurveRecords], *, bars: bool) -> tuple[str, ...]:
             any(p.spread > 1 for p in predicted),
         ),
         (f"dots: {_observed(curves)}", measured),
+        ("horizontal lines: observed plateaus; dotted: fitted, with the best sample", measured),
     )
     lines = [text for text, drawn in marks if drawn]
     if not lines:
         return ()
-    if bars:
-        ticks = f"blue ticks: predicted{' (dotted: calibrated)' if calibrated else ''}; shaded: 95 % interval"
-        lines.append(f"bars: {_observed(curves)}; {ticks}" if measured else ticks)
-    above = "above each curve: bottlenecks, midpoints of cliffs (▼) and n90 of tapers (▲)"
-    lines.append(f"{above}{', predicted in blue, observed in orange' if measured else ''}")
+    colours = ", predicted (blue, hollow) and observed (orange, filled)" if measured else ""
+    above = "above each curve: bottlenecks, midpoints of cliffs (▼, line from onset to end) and n90 of tapers (▲)"
+    lines.append(f"{above}{colours}; thick: 95 % interval")
+    if measured:
+        lines.append(
+            "below each curve: the same points and lines / the prediction with the band; arrows: beyond the axis"
+        )
+    if cases:
+        ticks = f"hollow circles: predicted{' (ticks: calibrated)' if calibrated else ''}; shaded: 95 % interval"
+        seen = f"dots: {_observed(curves)}; right: observed value (observed / predicted)"
+        lines.append(f"separate cases: {f'{ticks}; {seen}' if measured else ticks}")
     return tuple(f"{text[:1].upper()}{text[1:]}." for text in lines)
 
 
@@ -224,15 +232,19 @@ def roofline_caption(dots: Sequence[Dot]) -> str:
     return f"Observed / predicted rate: {ends}. {legend}"
 
 
-def essentials_caption(report: Report) -> str:
+def essentials_caption(drawn: Essentials, report: Report) -> str:
     """Return the caption of the figure of page one."""
-    mark = "Each mark is one value of one curve, with its 95 % interval"
-    limit = (
-        "Above 100 %, the limit is higher than the model assumes, or the kernel needs less of the limiting resource."
-    )
-    if not report.observations:
-        return f"{mark} as predicted from the specification."
-    if report.publication:
-        return f"{mark} as predicted. {limit}"
-    right = "Right: the number that agree within a factor of 1.2, + the number that are only within the 95 % interval."
-    return f"{mark}. {right} {limit}"
+    observed = bool(report.observations)
+    parts = []
+    if drawn.latency or drawn.bandwidth:
+        marks = "above them the observed cliffs: onset, midpoint (▼)" if observed else "above them the midpoints (▼)"
+        parts.append(
+            f"Left: {'dots: observed; ' if observed else ''}dashed: predicted; shaded: predicted transition ranges; "
+            f"dotted: capacities; {marks}."
+        )
+    if drawn.work:
+        where = "Right" if parts else "Lines"
+        triangles = "▲: n90, observed (filled) and predicted (hollow)" if observed else "▲: predicted n90"
+        resident = "; dotted: work-items that can be resident at once" if drawn.resident else ""
+        parts.append(f"{where}: the fastest kernel of each family; {triangles}{resident}.")
+    return " ".join(parts)
