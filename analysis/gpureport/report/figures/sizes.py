@@ -15,7 +15,6 @@ from gpureport.report.figures.style import (
     FAINT,
     FONT_PT,
     INK,
-    MUTED,
     OBSERVED,
     PREDICTED,
     SMALL_PT,
@@ -160,13 +159,12 @@ def _draw(axes: "Sequence[Axes]", curve: CurveRecords, most_ticks: int) -> None:
     """Draw a curve on its axes: that of values, then that of ratios, if there is one."""
     values, *ratios = axes
     base = _base(curve)
-    _draw_values(values, curve, lambda _: 1.0)
+    _draw_values(values, curve)
     for axis in axes:
         binary_axis(axis, x_text(curve), most_ticks)
         axis.set_xlim(*_ends([p.point.x for p in drawable(curve.points)]))
     if ratios and base and curve.observation:
         _draw_values(ratios[0], curve, base)
-        ratios[0].axhline(1, color=MUTED, linewidth=0.5, zorder=1)
         _ratio_axis(ratios[0], [(p.point.x, p.value / base(p.point.x)) for p in drawable(curve.observation.points)])
         values.tick_params(labelbottom=False)
     elif ratios:
@@ -203,23 +201,26 @@ def _base(curve: CurveRecords) -> Callable[[float], float] | None:
     return lambda at: float(np.exp(np.interp(np.log(at), x, y)))
 
 
-def _draw_values(axis: "Axes", curve: CurveRecords, base: Callable[[float], float]) -> None:
-    """Draw band, predictions and observations, all divided by *base* of x."""
+def _draw_values(axis: "Axes", curve: CurveRecords, base: Callable[[float], float] | None = None) -> None:
+    """Draw band, predictions and observations, all divided by *base* of x: the prediction with the band."""
     import seaborn as sns
 
+    of = base or (lambda _: 1.0)
     if curve.prediction:
         points = drawable(curve.prediction.points)
-        x, middle = [p.point.x for p in points], [p.value / base(p.point.x) for p in points]
+        x, middle = [p.point.x for p in points], [p.value / of(p.point.x) for p in points]
         low, high = ([m * p.spread**sign for m, p in zip(middle, points, strict=True)] for sign in (-1, 1))
         axis.fill_between(x, low, high, color=PREDICTED, alpha=0.15, linewidth=0)
     for prediction, dashes in ((curve.specification, DASHED), (curve.calibrated, "-")):
-        if prediction:
+        if prediction and prediction is curve.prediction and base:
+            axis.axhline(1, color=PREDICTED, linewidth=0.8, linestyle=dashes)
+        elif prediction:
             points = drawable(prediction.points)
-            line = {"x": [p.point.x for p in points], "y": [p.value / base(p.point.x) for p in points]}
+            line = {"x": [p.point.x for p in points], "y": [p.value / of(p.point.x) for p in points]}
             sns.lineplot(line, x="x", y="y", ax=axis, color=PREDICTED, linewidth=0.8, linestyle=dashes, legend=False)
     if curve.observation:
         seen = drawable(curve.observation.points)
-        x, bases = [p.point.x for p in seen], np.array([base(p.point.x) for p in seen])
+        x, bases = [p.point.x for p in seen], np.array([of(p.point.x) for p in seen])
         value, low, high = (
             np.array([(p.value, min(p.ci_low, p.value), max(p.ci_high, p.value)) for p in seen]).T / bases
         )
