@@ -238,6 +238,8 @@ def _draw_work(axis: "Axes", drawn: Essentials) -> None:
         if line.predicted:
             axis.plot(line.predicted, _FULL, "^", color=colour, markersize=4, markerfacecolor="white", zorder=3)
     binary_axis(axis, power_text, 4)
+    ends = [items for line in drawn.work for items in line.items[[0, -1]]]
+    axis.set_xlim(min(ends) / 1.5, max(ends) * 1.5)
     axis.set_ylim(0, _MOST_SHARE)
     axis.yaxis.set_major_locator(FixedLocator([0, 0.5, _FULL, 1.2]))
     axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.0f} %"))

@@ -218,7 +218,7 @@ def label_plateaus(axis: "Axes", found: Sequence[Plateau], unit: str, colour: st
             free = all(
                 middle + width / 2 < a or b < middle - width / 2 or abs(at - y) > _LETTER_IN for a, b, y in taken
             )
-            if free and _LETTER_IN / 2 < at < height_in:
+            if free and _LETTER_IN / 2 < at < height_in - _LETTER_IN / 2:
                 taken.append((middle - width / 2, middle + width / 2, at))
                 place = (middle / width_in, at / height_in)
                 written = axis.text(*place, text, transform=axis.transAxes, size=SMALL_PT, color=colour)

@@ -135,7 +135,7 @@ def _draw_key(figure: "Figure") -> None:
     key.yaxis.tick_right()
     key.set_yticks([-0.5, _SHADES / 2 - 0.5, _SHADES - 0.5], ["0", "50 %", "100 %"])
     key.set_xticks([])
-    key.set_title("rate /\nbest", size=SMALL_PT, weight=400, pad=3)
+    key.set_title("rate /\nbest", size=SMALL_PT, weight=400, pad=6)
     key.grid(visible=False)
     for spine in key.spines.values():
         spine.set_visible(False)

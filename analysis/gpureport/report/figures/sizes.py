@@ -35,16 +35,17 @@ Line = tuple[Feature | None, Basis]
 """What a line above a curve shows: bottlenecks, or the marks of one feature."""
 
 COLUMNS = 3
-MOST_PANELS = 6
+MOST_PANELS = 9
 
 _MARGINS = Margins(left=0.66, top=0.04)
 _GAP_IN = 0.52  # between columns, with room for ticks and unit
 _PLOT_IN = {1: 1.7, 2: 1.4, 3: 1.15}  # by panels side by side
 _LINE_IN, _TITLE_IN = 0.115, 0.16  # of the head above each curve
-_UNIT_IN = 0.1  # of the unit above the y axis
+_UNIT_IN = 0.14  # of the unit above the y axis
 _STRIP_IN, _BETWEEN_IN, _FOOT_IN = 0.5, 0.06, 0.38
 _MOST_TICKS = {1: 9, 2: 5, 3: 4}
 _LEAST_REACH, _MOST_REACH = 1.3, 4.0  # of the strip, above and below 1
+_LEAST_ROOM = 1.35  # from 1 to the edge of the strip / from 1 to its outer ticks
 _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 
@@ -237,9 +238,10 @@ def _ratio_axis(axis: "Axes", ratios: Sequence[tuple[float, float]]) -> None:
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
     reach = min(max([_LEAST_REACH, *(1.05 * max(y, 1 / y) for _, y in ratios)]), _MOST_REACH)
+    near = 1.2 if reach < 1.5 else 1.5 if reach < 2.5 else 2.0
+    reach = max(reach, near**_LEAST_ROOM)
     axis.set_yscale("log")
     axis.set_ylim(1 / reach, reach)
-    near = 1.2 if reach < 1.7 else 1.5 if reach < 2.5 else 2.0
     axis.yaxis.set_major_locator(FixedLocator([1 / near, 1, near]))
     axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.2g}"))
     axis.yaxis.set_minor_locator(NullLocator())

@@ -58,11 +58,12 @@ _SETTINGS = {
     "axes.spines.right": False,
     "axes.facecolor": "none",
     "figure.facecolor": "none",
-    "xtick.major.pad": 2.0,
+    "xtick.major.pad": 3.5,
     "ytick.major.pad": 2.0,
     "xtick.minor.bottom": False,
     "ytick.minor.left": False,
     "lines.linewidth": 0.9,
+    "path.simplify": False,  # it would drop dots
     "svg.fonttype": "none",  # text stays text
 }
 
@@ -191,7 +192,7 @@ def value_axis(axis: "Axes", unit: str, *, zero: bool, most: int = 5) -> None:
     axis.annotate(
         label,
         (0, 1),
-        (-2, 4.5),
+        (-2, 7),
         xycoords="axes fraction",
         textcoords="offset points",
         size=SMALL_PT,
